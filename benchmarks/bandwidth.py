@@ -100,7 +100,7 @@ def calls(library, x, y):
             yield name, size, lambda name=name, n=n: library.call(CUDA[name], x, y, n)
 
 
-def measure_size(n, library, end, most, found):
+def measure_size(n, library, end, max_seconds, found):
     """Adds {work: GB/s} of a library for one size to `found`."""
     rng = np.random.default_rng(1)
     tile = rng.random(min(n, 1 << 20), dtype=np.float32)
@@ -109,7 +109,7 @@ def measure_size(n, library, end, most, found):
         if time.perf_counter() > end:
             return
         try:
-            rate = size * n / seconds(make(), library.wait, most) / 1e9
+            rate = size * n / seconds(make(), library.wait, max_seconds) / 1e9
             found.setdefault(name, {}).setdefault(library.name, {})[n] = rate
         except (MemoryError, RuntimeError, AttributeError, TypeError, drv.Error) as error:
             print(f"({library.name}, {name}, {n} elements: {type(error).__name__}: {str(error)[:80]})")
@@ -130,14 +130,14 @@ def measure(largest, budget):
     """{"device": ..., "copy": {n: GB/s}, "work": {work: {library: {n: GB/s}}}}"""
     libraries, sizes = installed(ON_GPU, Cuda), [1 << e for e in range(10, largest + 1, 2)]
     end = time.perf_counter() + budget
-    most = budget / (len(sizes) * len(libraries) * len(WORK)) / 2
+    max_seconds = budget / (len(sizes) * len(libraries) * len(WORK)) / 2
     found, copies = {}, {}
     for n in sizes:
         if time.perf_counter() < end:
             copies[n] = copy_rate(n)
         for library in libraries:
             if time.perf_counter() < end:
-                measure_size(n, library, end, most, found)
+                measure_size(n, library, end, max_seconds, found)
                 release(library)
     return {"device": drv.Context.get_device().name(), "copy": copies, "work": found}
 

@@ -65,17 +65,17 @@ def rounds(measures, count=40):
 ROUNDS = 5
 
 
-def seconds(call, wait, most=0.05):
-    """The time of one of many queued calls: the median of rounds that take at most `most` in all."""
+def seconds(call, wait, max_seconds=0.05):
+    """The time of one of many queued calls: the median of rounds that take at most `max_seconds` in all."""
     call()
     wait()
     start = time.perf_counter()
     call()
     wait()
     once = max(time.perf_counter() - start, 1e-6)
-    count = max(1, min(100, int(most / ROUNDS / once)))
+    count = max(1, min(100, int(max_seconds / ROUNDS / once)))
     spent = []
-    for _ in range(ROUNDS if once * ROUNDS < most else 1):
+    for _ in range(ROUNDS if once * ROUNDS < max_seconds else 1):
         start = time.perf_counter()
         for _ in range(count):
             call()

@@ -121,7 +121,7 @@ def scaling_measures():
 
 
 def ratio(times, name, other):
-    """Median, least and most of the rounds' ratios."""
+    """Median, minimum and maximum of the rounds' ratios."""
     ratios = [a / b for a, b in zip(times[name], times[other], strict=True)]
     return [f"{value:.2f}" for value in (statistics.median(ratios), min(ratios), max(ratios))]
 

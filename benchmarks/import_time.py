@@ -19,7 +19,10 @@ start = time.perf_counter()
 import {}
 print(time.perf_counter() - start)
 """
-ROUNDS, MOST = 15, 12.0  # a module whose imports took that many seconds in all is left out of further rounds
+ROUNDS, MAX_SECONDS = (
+    15,
+    12.0,
+)  # a module whose imports took that many seconds in all is left out of further rounds
 
 
 def candidates():
@@ -45,7 +48,7 @@ def main():
     times = {name: [] for name in there}
     for _ in range(ROUNDS):
         for name, what in there.items():
-            if sum(times[name]) < MOST:
+            if sum(times[name]) < MAX_SECONDS:
                 times[name].append(seconds(*what))
     rows = []
     for name, mine in times.items():

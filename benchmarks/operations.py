@@ -12,10 +12,10 @@ from libraries import compare, installed
 
 
 @functools.cache
-def numbers(count, dtype="f4", most=1.0, seed=1):
-    """From 0 to `most`; the same for each row that asks."""
+def numbers(count, dtype="f4", maximum=1.0, seed=1):
+    """From 0 to `maximum`; the same for each row that asks."""
     random = np.random.default_rng(seed).random(count, "f8" if dtype == "f8" else "f4")
-    return (random * most).astype(dtype)
+    return (random * maximum).astype(dtype)
 
 
 def table(columns, *operands):
@@ -133,8 +133,8 @@ def work(n):
     side = 1 << (n.bit_length() - 1) // 2
     square, short = (n // side, side), (n // 1024, 1024)
 
-    def flat(dtype="f4", count=n, most=1.0):
-        return lambda: [numbers(count, dtype, most)]
+    def flat(dtype="f4", count=n, maximum=1.0):
+        return lambda: [numbers(count, dtype, maximum)]
 
     def with_table(x, values):
         return lambda: [*x(), *values()]

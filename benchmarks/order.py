@@ -46,17 +46,17 @@ WORK = {
 }
 
 
-def numbers(count, dtype, most):
-    """Whole numbers below `most`, or floats from 0 to 1."""
+def numbers(count, dtype, stop):
+    """Whole numbers below `stop`, or floats from 0 to 1."""
     if dtype[0] == "i":
-        return (curandom.rand(count, np.uint32) % np.uint32(most)).astype(dtype).get()
+        return (curandom.rand(count, np.uint32) % np.uint32(stop)).astype(dtype).get()
     return curandom.rand(count, np.float32).astype(dtype).get()
 
 
 def work(count):
-    for name, (part, dtype, most, call) in WORK.items():
+    for name, (part, dtype, stop, call) in WORK.items():
         label = f"{name}, 1 / {part} of them" if part > 1 else name
-        yield label, (lambda of=(count // part, dtype, most): [numbers(*of)], call)
+        yield label, (lambda of=(count // part, dtype, stop): [numbers(*of)], call)
 
 
 def main():

@@ -19,8 +19,8 @@ HEAD = """# Figures
 {machine}
 
 Every table is of one run, in which all that is compared was measured in turn. Rows where pycuda loses are
-shown like the others. A dot is the median and the line through it reaches from the least to the most; scales
-are logarithmic. To repeat it on your machine, in a clone:
+shown like the others. A dot is the median, the line through it reaches from minimum to maximum; scales are
+logarithmic. To repeat it on your machine, in a clone:
 
 ```
 .venv/bin/pip install cupy-cuda13x torch "cuda-core[cu13]" "numba-cuda[cu13]" scipy    # those that you want

@@ -135,10 +135,10 @@ def draw_table(plt, path, table):
     height = 0.17 * sum(line.count("\n") + 1.5 for line in lines) + 1.2
     figure, axis = plt.subplots(figsize=(4.8, height), layout="constrained")
     shown = {}
-    for what, series, value, least, most in found:
+    for what, series, value, minimum, maximum in found:
         label, color, marker = library(series)
         y = rows.index(what)
-        axis.plot([least, most], [y, y], color=color, linewidth=1, alpha=0.5)
+        axis.plot([minimum, maximum], [y, y], color=color, linewidth=1, alpha=0.5)
         on_top = 4 if label.startswith("pycuda") else 3
         shown[label] = axis.scatter([value], [y], color=color, marker=marker, s=28, zorder=on_top)
     axis.set_yticks(range(len(rows)), lines)

@@ -54,13 +54,13 @@ IN_CALL static bool explain_shared(const LaunchShape *shape, CUfunction function
 {
     int fixed = function_limit(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     int allowed = function_limit(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-    int most = device_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    int max = device_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     if (allowed <= 0 || shape->shared_bytes <= (unsigned)allowed) return false;
     snprintf(text, size,
              "%u bytes of dynamic shared memory: this kernel allows %d in addition to its %d static ones (up "
              "to %d in total after "
              "set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, n))",
-             shape->shared_bytes, allowed, fixed, most);
+             shape->shared_bytes, allowed, fixed, max);
     return true;
 }
 
@@ -79,18 +79,18 @@ IN_CALL bool launch_shape_explain(const LaunchShape *shape, CUfunction function,
 
 void launch_shape_splay(size_t n, int multiprocessors, unsigned *blocks, unsigned *threads)
 {
-    const size_t warp = 32, least = 32, most = 128;
+    const size_t warp = 32, min = 32, max = 128;
     size_t limit = 32 * (size_t)(multiprocessors > 0 ? multiprocessors : 1);
-    if (n < limit * least) {
-        *blocks = (unsigned)((n + least - 1) / least);
-        *threads = (unsigned)least;
-    } else if (n < limit * most) {
+    if (n < limit * min) {
+        *blocks = (unsigned)((n + min - 1) / min);
+        *threads = (unsigned)min;
+    } else if (n < limit * max) {
         size_t warps = (n + warp - 1) / warp, each = (warps + limit - 1) / limit;
         *threads = (unsigned)(each * warp);
         *blocks = (unsigned)limit;
     } else {
         *blocks = (unsigned)limit;
-        *threads = (unsigned)most;
+        *threads = (unsigned)max;
     }
     if (*blocks == 0) *blocks = 1;
 }

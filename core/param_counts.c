@@ -37,9 +37,9 @@ static const char *section_name(Image image, const Elf64_Shdr *names, uint32_t a
 {
     if (names->sh_offset > image.size || at >= image.size - names->sh_offset) return NULL;
     const char *name = (const char *)image.bytes + names->sh_offset + at;
-    size_t most = image.size - names->sh_offset - at;
-    *length = strnlen(name, most);
-    return *length < most ? name : NULL;
+    size_t max = image.size - names->sh_offset - at;
+    *length = strnlen(name, max);
+    return *length < max ? name : NULL;
 }
 
 /* A section is a list of attributes: format, number, and a value of two bytes, which is a length for those

@@ -91,25 +91,23 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
 
 /* Stores the known name in `nearest` when it is closer than the previous one. True when it is the name
  * itself. */
-static bool compare_name(const char *name, size_t size, const char *known, size_t *least,
-                         const char **nearest)
+static bool compare_name(const char *name, size_t size, const char *known, size_t *min, const char **nearest)
 {
     size_t known_size = strlen(known), longer = size > known_size ? size : known_size;
     size_t apart = known_size > MAX_NAME ? longer : distance(name, size, known, known_size);
-    if (apart < *least && longer > PREFIX && 5 * apart <= 2 * (longer - PREFIX))
-        *least = apart, *nearest = known;
+    if (apart < *min && longer > PREFIX && 5 * apart <= 2 * (longer - PREFIX)) *min = apart, *nearest = known;
     return size == known_size && strncmp(name, known, size) == 0;
 }
 
 /* The setting that a misspelled name is closest to; NULL when it is a setting, or similar to none. */
 static const char *name_meant(const char *name, size_t size, const char *const *others)
 {
-    size_t least = size;
+    size_t min = size;
     const char *nearest = NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (compare_name(name, size, rows[i].variable, &least, &nearest)) return NULL;
+        if (compare_name(name, size, rows[i].variable, &min, &nearest)) return NULL;
     for (; others && *others; others++)
-        if (compare_name(name, size, *others, &least, &nearest)) return NULL;
+        if (compare_name(name, size, *others, &min, &nearest)) return NULL;
     return nearest;
 }
 

@@ -308,9 +308,9 @@ def lu(
     """
     factors, pivots = _lu(a, "pycuda.linalg.lu", check_finite, warn=False)
     *_, rows, columns = factors.shape
-    least = min(rows, columns)
-    lower = in_rows(tril(factors[..., :least], -1) + identity(rows, factors.dtype)[:, :least])
-    upper = in_rows(triu(factors[..., :least, :]))
+    min_side = min(rows, columns)
+    lower = in_rows(tril(factors[..., :min_side], -1) + identity(rows, factors.dtype)[:, :min_side])
+    upper = in_rows(triu(factors[..., :min_side, :]))
     order = _rows_of(pivots, rows)
     if permute_l:
         return take_along_axis(lower, order[..., None], -2), upper

@@ -98,7 +98,7 @@ class _ScanKernel:
         return kernels.tiling(self.dtype.itemsize, self._segment_bytes())
 
     def _segment_bytes(self) -> int:
-        """The most bytes that an item has with its flag."""
+        """The maximum bytes of an item with its flag."""
         itemsize = self.dtype.itemsize
         return itemsize + (16 if itemsize % 16 == 0 else kernels.flag_bytes(itemsize))
 
@@ -164,9 +164,9 @@ class _ScanKernel:
         function = self._function(segments is not None)
         tiles = -(-size // tiling.tile)
         itemsize = self._segment_bytes() if segments is not None else self.dtype.itemsize
-        most = kernels.RESIDENT * drv.Context.get_device().multiprocessor_count
+        max_blocks = kernels.RESIDENT * drv.Context.get_device().multiprocessor_count
         function.prepared_async_call(
-            (min(tiles, most), 1),
+            (min(tiles, max_blocks), 1),
             (tiling.threads, 1, 1),
             stream,
             input_ary,

@@ -374,14 +374,14 @@ class DeviceData:
         raise ValueError(f"a texture has at most 4 channels, not {size}")
 
 
-def _count(value: Any, what: str, least: int) -> int:
-    """An integer of at least `least`; TypeError or ValueError otherwise."""
+def _count(value: Any, what: str, minimum: int) -> int:
+    """An integer of at least `minimum`; TypeError or ValueError otherwise."""
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{what} is {value!r}: it must be an integer") from None
-    if number < least:
-        raise ValueError(f"{what} is {number}: it must be {least} or more")
+    if number < minimum:
+        raise ValueError(f"{what} is {number}: it must be {minimum} or more")
     return number
 
 

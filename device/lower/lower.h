@@ -27,7 +27,7 @@ typedef struct LowerHost {
     Chunks *chunks;        /* where memory comes from and goes to, or NULL */
     bool as_written;       /* no FMA contraction: optimization level 0, code to be debugged */
     unsigned checks;       /* CHECK_*: what the code is to be checked for */
-    uint32_t shared_most;  /* static shared memory of a kernel that comes as PTX; 0: as of machine code */
+    uint32_t max_shared;  /* static shared memory of a kernel that comes as PTX; 0: as of machine code */
     bool linked;           /* by the driver's linker: what no kernel reaches may lack a definition */
 } LowerHost;
 

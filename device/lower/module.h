@@ -47,7 +47,7 @@ typedef struct FunctionFacts {
 } FunctionFacts;
 #define NO_ENTRY UINT32_MAX
 
-typedef struct Recipe Recipe;
+typedef struct AluPattern AluPattern;
 
 typedef struct Lower {
     const PtxModule *tree;
@@ -62,7 +62,7 @@ typedef struct Lower {
     uint64_t *addresses; /* of module variables by id: in memory, or .shared offsets; NO_ADDRESS */
     uint64_t **reach; /* for each entry the set of functions that it may run, by id */
     uint32_t entry_count;
-    const Recipe **recipes; /* by PtxForm.id */
+    const AluPattern **alu_patterns; /* by PtxForm.id */
     Constants constants;
 } Lower;
 

@@ -18,7 +18,7 @@ static void describe_module(Lower *lower)
     for (uint32_t i = 0; i < tree->file_count; i++)
         code->files[i + 1] = arena_string(lower->keep, tree->files[i].name);
     code->file_count = tree->file_count + 1;
-    lower->recipes = ARENA_ZEROS(&lower->scratch, const Recipe *, tree->form_count);
+    lower->alu_patterns = ARENA_ZEROS(&lower->scratch, const AluPattern *, tree->form_count);
 }
 
 /* The linker drops what no kernel can come to. */

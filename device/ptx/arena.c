@@ -19,10 +19,10 @@ static void *allocation_failed(const Arena *arena)
 static bool add_block(Arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 4) return false;
-    size_t least = sizeof(ArenaBlock) + size + MAX_ALIGN;
+    size_t min = sizeof(ArenaBlock) + size + MAX_ALIGN;
     size_t wanted = arena->newest ? arena->newest->size * 2 : FIRST_BLOCK;
     if (wanted > MAX_BLOCK) wanted = MAX_BLOCK;
-    if (wanted < least) wanted = least;
+    if (wanted < min) wanted = min;
     ArenaBlock *block = chunks_take(arena->chunks, &wanted);
     if (!block) return false;
     block->older = arena->newest;

@@ -454,16 +454,16 @@ static void ptx_describe(PtxParser *p, const PtxOperand *operand, char *text, si
 
 static _Noreturn void ptx_fail_count(PtxParser *p, const PtxRule *rule, const PtxInsn *insn)
 {
-    uint32_t least = UINT32_MAX, most = 0;
+    uint32_t min = UINT32_MAX, max = 0;
     for (uint32_t i = 0; i < rule->signature_count; i++) {
-        least = rule->signatures[i].least < least ? rule->signatures[i].least : least;
-        most = rule->signatures[i].count > most ? rule->signatures[i].count : most;
+        min = rule->signatures[i].required < min ? rule->signatures[i].required : min;
+        max = rule->signatures[i].count > max ? rule->signatures[i].count : max;
     }
-    if (least == most)
+    if (min == max)
         ptx_fail(p, insn->line, insn->column, "'%s' takes %u operand%s, found %u", rule->form.spelling,
-                 (unsigned)least, least == 1 ? "" : "s", (unsigned)insn->operand_count);
+                 (unsigned)min, min == 1 ? "" : "s", (unsigned)insn->operand_count);
     ptx_fail(p, insn->line, insn->column, "'%s' takes %u to %u operands, found %u", rule->form.spelling,
-             (unsigned)least, (unsigned)most, (unsigned)insn->operand_count);
+             (unsigned)min, (unsigned)max, (unsigned)insn->operand_count);
 }
 
 static _Noreturn void ptx_fail_operand(PtxParser *p, const PtxRule *rule, const PtxInsn *insn,
@@ -492,7 +492,7 @@ void ptx_check(PtxParser *p, const PtxRule *rule, const PtxInsn *insn)
     }
     for (uint32_t i = 0; i < rule->signature_count; i++) {
         const PtxSignature *signature = &rule->signatures[i];
-        if (insn->operand_count < signature->least || insn->operand_count > signature->count) continue;
+        if (insn->operand_count < signature->required || insn->operand_count > signature->count) continue;
         bad = (PtxMismatch){0};
         if (ptx_check_signature(&check, signature, insn)) return;
         last = bad;

@@ -252,10 +252,10 @@ static PtxConstant ptx_binary(PtxParser *p, const PtxToken *tok, PtxConstant x, 
 }
 
 /* binary = unary (operator binary)*, operators of at least the given precedence */
-static PtxConstant ptx_binary_chain(PtxParser *p, int least)
+static PtxConstant ptx_binary_chain(PtxParser *p, int min)
 {
     PtxConstant c = ptx_unary(p);
-    for (int precedence; (precedence = ptx_precedence(p)) >= least && precedence;) {
+    for (int precedence; (precedence = ptx_precedence(p)) >= min && precedence;) {
         PtxToken tok = p->tok;
         ptx_next(p);
         c = ptx_binary(p, &tok, c, ptx_binary_chain(p, precedence + 1));

@@ -28,11 +28,11 @@ static void ptx_version(PtxParser *p)
 {
     if (!ptx_accept_directive(p, PTX_DIRECTIVE_version)) ptx_fail_expected(p, "'.version'");
     int version = ptx_version_number(p),
-        most = p->options.max_version ? p->options.max_version : PTX_NEWEST_VERSION;
-    if (version > most)
+        max = p->options.max_version ? p->options.max_version : PTX_NEWEST_VERSION;
+    if (version > max)
         ptx_fail_status(p, PTX_UNSUPPORTED_VERSION, p->tok.line, p->tok.column,
                         "unsupported PTX version %d.%d; the newest known is %d.%d", version / 10,
-                        version % 10, most / 10, most % 10);
+                        version % 10, max / 10, max % 10);
     if (version < PTX_OLDEST_VERSION)
         ptx_fail_status(p, PTX_UNSUPPORTED_VERSION, p->tok.line, p->tok.column,
                         "unsupported PTX version %d.%d; the oldest known is %d.%d", version / 10,

@@ -326,8 +326,8 @@ static void report_out_of_memory(PtxModule *const *parts, PtxLog *log)
 /* Settles every name; false if out of memory. */
 static bool resolve_all(const Link *link, const Counts *counts)
 {
-    uint32_t most = counts->functions > counts->globals ? counts->functions : counts->globals;
-    Symbol *symbols = calloc(most + 1, sizeof *symbols);
+    uint32_t max = counts->functions > counts->globals ? counts->functions : counts->globals;
+    Symbol *symbols = calloc(max + 1, sizeof *symbols);
     if (!symbols) return false;
     resolve_names(link, symbols, collect_functions(link, symbols), take_function);
     resolve_names(link, symbols, collect_variables(link, symbols), take_variable);

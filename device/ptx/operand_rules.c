@@ -106,7 +106,7 @@ void ptx_signature(PtxParser *p, const PtxForm *form, const char *text, PtxSigna
         }
         PtxOperandRule *rule = &rules[signature->count++];
         at = ptx_operand_rule(form, at, rule);
-        signature->least += !rule->optional;
+        signature->required += !rule->optional;
     }
     signature->operands = ptx_new(p, signature->count * sizeof *rules);
     memcpy(signature->operands, rules, signature->count * sizeof *rules);

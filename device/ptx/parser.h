@@ -210,7 +210,7 @@ typedef struct PtxOperandRule {
 
 typedef struct PtxSignature {
     uint32_t row;
-    uint32_t count, least;      /* operands; those not optional */
+    uint32_t count, required; /* operands; those not optional */
     PtxOperandRule *operands;
 } PtxSignature;
 
@@ -368,7 +368,7 @@ void ptx_loc(PtxParser *p);
 void ptx_file(PtxParser *p);
 void ptx_section(PtxParser *p);
 void ptx_skip_to_semicolon(PtxParser *p);
-uint32_t ptx_number(PtxParser *p, const char *what, uint64_t most);
+uint32_t ptx_number(PtxParser *p, const char *what, uint64_t max);
 /* An integer without operators; one of more than 32 bits becomes UINT32_MAX. */
 uint32_t ptx_plain_integer(PtxParser *p, const char *what);
 

@@ -68,12 +68,12 @@ void ptx_register_declaration(PtxParser *p)
     ptx_expect(p, ';');
 }
 
-uint32_t ptx_number(PtxParser *p, const char *what, uint64_t most)
+uint32_t ptx_number(PtxParser *p, const char *what, uint64_t max)
 {
     uint32_t line = p->tok.line, column = p->tok.column;
     int64_t value = ptx_constant_integer(p);
-    if (value < 0 || (uint64_t)value > most)
-        ptx_fail(p, line, column, "%s: a number from 0 to %llu", what, (unsigned long long)most);
+    if (value < 0 || (uint64_t)value > max)
+        ptx_fail(p, line, column, "%s: a number from 0 to %llu", what, (unsigned long long)max);
     return (uint32_t)value;
 }
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #if defined(Py_GIL_DISABLED) || defined(__SANITIZE_ADDRESS__)
-enum { MOST = 0 };
+enum { MAX = 0 };
 #else
-enum { MOST = FREE_LIST_CAPACITY };
+enum { MAX = FREE_LIST_CAPACITY };
 #endif
 
 PyObject *free_list_new(FreeList *list, PyTypeObject *type)
@@ -22,7 +22,7 @@ PyObject *free_list_new(FreeList *list, PyTypeObject *type)
 void free_list_end(FreeList *list, PyTypeObject *own, PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    if (type == own && list->count < MOST) {
+    if (type == own && list->count < MAX) {
         list->collected = PyType_HasFeature(type, Py_TPFLAGS_HAVE_GC);
         list->objects[list->count++] = object;
     } else {

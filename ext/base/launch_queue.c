@@ -193,16 +193,16 @@ static void poll_queue_mark(ModuleState *state, const Owner *owner, MarkPoll *ou
 static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *owner, CUstream stream,
                          long calls)
 {
-    long most = queue->look_at - queue->queued,
+    long max = queue->look_at - queue->queued,
          free = SURELY_FREE / streams_per_channel(queues) - pending(queue);
     bool one_context = owner->stream || !owner->context;
-    if (most < calls || !one_context) most = calls;
-    if (most > free) most = free;
-    if (most < calls) return false;
-    use_locked(queues, queue, most);
+    if (max < calls || !one_context) max = calls;
+    if (max > free) max = free;
+    if (max < calls) return false;
+    use_locked(queues, queue, max);
     if (!one_context) return true;
     queues->stream = stream;
-    queues->left = most - calls;
+    queues->left = max - calls;
     queues->last = (size_t)(queue - queues->list) + 1;
     return true;
 }

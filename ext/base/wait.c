@@ -276,8 +276,8 @@ WaitLimit wait_limit(void)
     double seconds = text && *text ? strtod(text, NULL) : USUAL_SECONDS; /* checked by init */
     PyObject *raised = PySys_GetObject("last_type"); /* borrowed */
     if (raised == PyExc_KeyboardInterrupt && seconds > 1) seconds = 1;
-    double most = 1e9; /* inf is longer than anything */
-    return (WaitLimit){seconds, poll_microseconds() + (uint64_t)((seconds < most ? seconds : most) * 1e6)};
+    double max = 1e9; /* inf is longer than anything */
+    return (WaitLimit){seconds, poll_microseconds() + (uint64_t)((seconds < max ? seconds : max) * 1e6)};
 }
 
 bool wait_is_over(const WaitLimit *limit) { return poll_microseconds() >= limit->end; }

@@ -94,13 +94,13 @@ static PyObject *list_of(const DeviceResourceObject *self, const CUdevResource *
     return list;
 }
 
-static PyObject *raise_split(const DeviceResourceObject *self, CUresult result, unsigned least)
+static PyObject *raise_split(const DeviceResourceObject *self, CUresult result, unsigned min_count)
 {
     const CUdevSmResource *sm = &self->value.sm;
     return raise_driver(self->state, result, "cuDevSmResourceSplitByCount",
                         "cannot make groups of at least %u of %u multiprocessors; the smallest group has %u "
                         "(the result of a split can be split again once a GreenContext was created from it)",
-                        least, sm->smCount, sm->minSmPartitionSize);
+                        min_count, sm->smCount, sm->minSmPartitionSize);
 }
 
 PyDoc_STRVAR(split_doc,
@@ -126,25 +126,25 @@ static PyObject *resource_split(PyObject *object, FAST_PARAMETERS)
 {
     DeviceResourceObject *self = resource_cast(object);
     PyObject *groups_object, *list = NULL, *rest = NULL;
-    unsigned least, count = 0, flags = 0;
+    unsigned min_count, count = 0, flags = 0;
     CUdevResource *groups = NULL, remaining = {0};
     CUresult result;
-    if (READ_ARGUMENTS(split_doc, INTO(&least), INTO(&groups_object), INTO(&flags)) < 0
+    if (READ_ARGUMENTS(split_doc, INTO(&min_count), INTO(&groups_object), INTO(&flags)) < 0
         || (groups_object && groups_object != Py_None
             && convert_unsigned(groups_object, "groups", &count) < 0))
         return NULL;
     if (count == 0)
         result =
-            once_cuDevSmResourceSplitByCount(self->state, NULL, &count, &self->value, NULL, flags, least);
+            once_cuDevSmResourceSplitByCount(self->state, NULL, &count, &self->value, NULL, flags, min_count);
     else
         result = CUDA_SUCCESS;
-    if (result != CUDA_SUCCESS) return raise_split(self, result, least);
+    if (result != CUDA_SUCCESS) return raise_split(self, result, min_count);
     groups = PyMem_Calloc(count ? count : 1, sizeof *groups);
     if (!groups) return PyErr_NoMemory();
-    result =
-        once_cuDevSmResourceSplitByCount(self->state, groups, &count, &self->value, &remaining, flags, least);
+    result = once_cuDevSmResourceSplitByCount(self->state, groups, &count, &self->value, &remaining, flags,
+                                              min_count);
     if (result != CUDA_SUCCESS) {
-        raise_split(self, result, least);
+        raise_split(self, result, min_count);
         goto end;
     }
     list = list_of(self, groups, count);

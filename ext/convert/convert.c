@@ -33,14 +33,14 @@ static int out_of_range(const char *what, PyObject *number, bool negative)
     return -1;
 }
 
-static int convert_signed(PyObject *value, const char *what, long long least, long long most, long long *out)
+static int convert_signed(PyObject *value, const char *what, long long min, long long max, long long *out)
 {
     int overflow, status = 0;
     PyObject *number = as_index(value, what);
     if (!number) return -1;
     *out = PyLong_AsLongLongAndOverflow(number, &overflow);
-    bool negative = least == 0 && (overflow < 0 || (!overflow && *out < 0));
-    if (overflow || *out < least || *out > most) status = out_of_range(what, number, negative);
+    bool negative = min == 0 && (overflow < 0 || (!overflow && *out < 0));
+    if (overflow || *out < min || *out > max) status = out_of_range(what, number, negative);
     Py_DECREF(number);
     return status;
 }
@@ -138,9 +138,9 @@ int convert_native(struct _PyArray_Descr *dtype, const char *what)
 
 /* ---- Launch shapes ---- */
 
-static int convert_shape(PyObject *value, const char *what, Py_ssize_t least, unsigned out[3])
+static int convert_shape(PyObject *value, const char *what, Py_ssize_t min, unsigned out[3])
 {
-    const char *wanted = least == 3 ? "three integers" : "one to three integers";
+    const char *wanted = min == 3 ? "three integers" : "one to three integers";
     if (!PySequence_Check(value) || PyUnicode_Check(value)) {
         PyErr_Format(PyExc_TypeError, "%s must be a sequence of %s, not %s", what, wanted,
                      Py_TYPE(value)->tp_name);
@@ -150,9 +150,9 @@ static int convert_shape(PyObject *value, const char *what, Py_ssize_t least, un
     if (!items) return -1;
     Py_ssize_t count = PyTuple_GET_SIZE(items);
     int status = 0;
-    if (count < least || count > 3) {
+    if (count < min || count > 3) {
         PyErr_Format(PyExc_ValueError, "%s must have %s, not %zd%s", what, wanted, count,
-                     count < least && count > 0 ? ": unused ones are 1, as in (32, 1, 1)" : "");
+                     count < min && count > 0 ? ": unused ones are 1, as in (32, 1, 1)" : "");
         status = -1;
     }
     for (Py_ssize_t i = 0; status == 0 && i < 3; i++) {

@@ -72,9 +72,9 @@ static PyObject *operand_pairs(const ElementwiseKey *key)
     return pairs;
 }
 
-static int take_dtypes(PyObject *tuple, PyArray_Descr **out, int most)
+static int take_dtypes(PyObject *tuple, PyArray_Descr **out, int max)
 {
-    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > most) {
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > max) {
         PyErr_SetString(PyExc_SystemError, "resolve() returned too many dtypes");
         return -1;
     }

@@ -157,7 +157,7 @@ static bool explain_size(FunctionObject *function, const LaunchShape *shape, con
 {
     enum { PORTABLE = 8 };
     unsigned blocks = given[0] * given[1] * given[2];
-    int threads = (int)(shape->block[0] * shape->block[1] * shape->block[2]), most = 0;
+    int threads = (int)(shape->block[0] * shape->block[1] * shape->block[2]), max = 0;
     if (blocks > PORTABLE && !attribute_of(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)) {
         snprintf(text, size,
                  "a cluster of %u blocks: more than %d need "
@@ -166,12 +166,11 @@ static bool explain_size(FunctionObject *function, const LaunchShape *shape, con
         return true;
     }
     CUlaunchConfig config = config_of(threads, shape->shared_bytes, given);
-    if (once_cuOccupancyMaxPotentialClusterSize(function->state, &most, function->handle, &config)
+    if (once_cuOccupancyMaxPotentialClusterSize(function->state, &max, function->handle, &config)
             != CUDA_SUCCESS
-        || blocks <= (unsigned)most)
+        || blocks <= (unsigned)max)
         return false;
-    snprintf(text, size, "a cluster of %u blocks: a cluster has at most %d blocks of this size", blocks,
-             most);
+    snprintf(text, size, "a cluster of %u blocks: a cluster has at most %d blocks of this size", blocks, max);
     return true;
 }
 

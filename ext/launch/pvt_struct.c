@@ -94,9 +94,9 @@ static int write_integer(ModuleState *state, const PackCode *code, PyObject *val
     if (code->kind == PACK_SIGNED) {
         int overflow;
         long long is = PyLong_AsLongLongAndOverflow(index, &overflow);
-        long long most = (long long)(~0ull >> (65 - bits));
+        long long max = (long long)(~0ull >> (65 - bits));
         number = (unsigned long long)is;
-        if (overflow || is > most || is < -most - 1)
+        if (overflow || is > max || is < -max - 1)
             number =
                 (unsigned long long)raise_pack(state, "%S does not fit format code '%c'", index, code->code);
     } else {

@@ -20,12 +20,12 @@ static PyObject *new_memory(ModuleState *state, PyTypeObject *type, HostKind kin
 
 PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags)
 {
-    size_t least = size ? size : 1;
+    size_t min = size ? size : 1;
     PyObject *self = new_memory(state, state->PagelockedHostAllocation_type, HOST_PAGELOCKED, size);
     if (!self) return NULL;
     void **pointer = &host_memory_cast(self)->memory;
     CUresult result;
-    ALLOCATE(state, result, try_cuMemHostAlloc(state, pointer, least, flags));
+    ALLOCATE(state, result, try_cuMemHostAlloc(state, pointer, min, flags));
     if (result != CUDA_SUCCESS) raise_driver(state, result, "cuMemHostAlloc", "%zu bytes requested", size);
     return owner_finish(self, result, "cuMemHostAlloc", &state->live_PagelockedHostAllocation);
 }

@@ -121,11 +121,11 @@ static int write_attribute(PyObject *self, PyObject *value, void *closure)
     {#name, read_attribute, write_attribute, doc, (void *)CU_MEMPOOL_ATTR_##attribute}
 static PyGetSetDef ordered_pool_properties[] = {
     READS(managed_bytes, RESERVED_MEM_CURRENT, "Bytes that the driver has reserved, in use or not."),
-    READS(managed_bytes_high, RESERVED_MEM_HIGH, "The most that managed_bytes was."),
+    READS(managed_bytes_high, RESERVED_MEM_HIGH, "The maximum of managed_bytes so far."),
     READS(reserved_mem_current, RESERVED_MEM_CURRENT, "Bytes that the driver has reserved, in use or not."),
-    READS(reserved_mem_high, RESERVED_MEM_HIGH, "The most that reserved_mem_current was."),
+    READS(reserved_mem_high, RESERVED_MEM_HIGH, "The maximum of reserved_mem_current so far."),
     READS(used_mem_current, USED_MEM_CURRENT, "Bytes in use, as the driver counts them."),
-    READS(used_mem_high, USED_MEM_HIGH, "The most that used_mem_current was."),
+    READS(used_mem_high, USED_MEM_HIGH, "The maximum of used_mem_current so far."),
     WRITES(release_threshold, RELEASE_THRESHOLD,
            "Bytes that the driver keeps when streams or contexts are synchronized."),
     WRITES(reuse_follow_event_dependencies, REUSE_FOLLOW_EVENT_DEPENDENCIES,

@@ -228,8 +228,8 @@ static PyGetSetDef pool_properties[] = {
     STATISTIC(active_blocks, "Blocks in use."),
     STATISTIC(managed_bytes, "Bytes of both, as they were allocated."),
     STATISTIC(active_bytes, "Bytes in use, as they were requested."),
-    STATISTIC(managed_bytes_high, "The most that managed_bytes was."),
-    STATISTIC(active_bytes_high, "The most that active_bytes was."),
+    STATISTIC(managed_bytes_high, "The maximum of managed_bytes so far."),
+    STATISTIC(active_bytes_high, "The maximum of active_bytes so far."),
     {"limit", pool_limit, pool_limit_set,
      "How many bytes managed_bytes may be, or None.\n\n"
      "A request beyond it frees the blocks that wait for reuse, and raises MemoryError when that is\n"

@@ -74,7 +74,7 @@ static void end_arrays(ContextObject *context)
 /* ---- Making one ---- */
 
 /* The largest number of levels: the last one has one element in each layer and face. */
-static unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+static unsigned max_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     size_t longest = shape->Width > shape->Height ? shape->Width : shape->Height;
     bool layers = shape->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
@@ -86,12 +86,12 @@ static unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 
 static int read_levels(PyObject *value, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned *out)
 {
-    unsigned most = *out = most_levels(shape);
+    unsigned max = *out = max_levels(shape);
     if (!value || value == Py_None) return 0;
     if (convert_unsigned(value, "num_levels", out) < 0) return -1;
-    if (*out >= 1 && *out <= most) return 0;
+    if (*out >= 1 && *out <= max) return 0;
     PyErr_Format(PyExc_ValueError, "num_levels is %u, but an array of this size has 1 to %u levels", *out,
-                 most);
+                 max);
     return -1;
 }
 

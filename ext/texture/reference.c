@@ -355,12 +355,12 @@ static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, co
 static int check_linear(ReferenceObject *self, size_t bytes, size_t offset, bool allow_offset)
 {
     static const char routine[] = "cuTexRefSetAddress";
-    size_t element = 0, most;
-    if (device_limit(self, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, &most) < 0) return -1;
+    size_t element = 0, max;
+    if (device_limit(self, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, &max) < 0) return -1;
     element = cuda_array_element_size(self->reference->binding->format, self->reference->binding->channels);
-    if (!bytes || (offset + bytes) / element > most)
+    if (!bytes || (offset + bytes) / element > max)
         raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
-                     "linear memory of a texture has 1 to %zu elements, not %zu (%zu bytes)", most,
+                     "linear memory of a texture has 1 to %zu elements, not %zu (%zu bytes)", max,
                      bytes / element, bytes);
     else if (offset && !allow_offset)
         raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,

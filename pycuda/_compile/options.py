@@ -221,7 +221,7 @@ class _Parser:
         self.nvrtc += [f"--ptxas-options={each}" for each in value.split(",") if each]
 
     def registers(self, item, row, value):
-        if value != "0":  # no limit to nvcc, the least to NVRTC
+        if value != "0":  # no limit to nvcc, the minimum to NVRTC
             self.value(item, row, value)
 
     def usage(self, item, row, value):

@@ -126,9 +126,9 @@ def layout(shape, strides, itemsize: int) -> MatrixLayout | None:
     ):
         if length > 1 and stride != itemsize:
             continue
-        least = max(length, 1)
-        leading, rest = (least, 0) if count <= 1 else divmod(step, itemsize)
-        if not rest and least <= leading <= LARGEST and count <= LARGEST:
+        min_leading = max(length, 1)
+        leading, rest = (min_leading, 0) if count <= 1 else divmod(step, itemsize)
+        if not rest and min_leading <= leading <= LARGEST and count <= LARGEST:
             return MatrixLayout(transposed, leading)
     return None
 

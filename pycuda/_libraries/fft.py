@@ -146,11 +146,11 @@ def _evict() -> None:
     """Drop the plans beyond the limit."""
     found = kept()
     sizes = itertools.accumulate(plan.size for _, plan in found)
-    most = limit()
+    max_size = limit()
     gone = {
         id(plan)
         for i, ((_, plan), size) in enumerate(zip(found, sizes, strict=True))
-        if size > most or i >= _MAX_PLANS
+        if size > max_size or i >= _MAX_PLANS
     }
     for plans in _by_stream():
         for transform, plan in list(plans.items()):

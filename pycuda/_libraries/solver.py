@@ -114,16 +114,16 @@ def _addresses(count: int, *arrays, step: int = 1) -> list[tuple]:
     return list(zip(*places, strict=False))
 
 
-def _most(a) -> int:
+def _max_batch(a) -> int:
     """How many such matrices a call takes of a stack."""
     return min(_MAX_MATRICES, _MAX_ELEMENTS // (a.shape[-2] * a.shape[-1]))
 
 
 def _stacks(count: int, a, *arrays) -> list[tuple]:
     """(addresses, number of matrices) of each stack that a call takes."""
-    most = _most(a)
-    numbers = [min(most, count - start) for start in range(0, count, most)]
-    return list(zip(_addresses(count, a, *arrays, step=most), numbers, strict=True))
+    max_batch = _max_batch(a)
+    numbers = [min(max_batch, count - start) for start in range(0, count, max_batch)]
+    return list(zip(_addresses(count, a, *arrays, step=max_batch), numbers, strict=True))
 
 
 def _type(array) -> int:
@@ -317,10 +317,10 @@ def _gesvd(a, s, u, vh, info) -> None:
     """
     (rows, columns), kind, real = a.shape[-2:], _type(a), _type(s)
     job = ord("N" if u is None else "A" if u.shape[-1] == rows else "S")
-    least = columns
+    min_side = columns
 
     def arguments(a, s, u, vh):
-        return job, job, rows, columns, kind, a, rows, real, s, kind, u, rows, kind, vh, least, kind
+        return job, job, rows, columns, kind, a, rows, real, s, kind, u, rows, kind, vh, min_side, kind
 
     _factorize("cusolverDnXgesvd", (a, s, u, vh), info, arguments)
 
@@ -360,7 +360,7 @@ def syevd(a, w, upper, vectors, info) -> None:
     def arguments(a, w):
         return int(vectors), int(upper), side, kind, a, side, real, w, kind
 
-    if min(info.size, _most(a)) > 1 and _version() >= _SYEV_SINCE:
+    if min(info.size, _max_batch(a)) > 1 and _version() >= _SYEV_SINCE:
         _factorize_stacks("cusolverDnXsyevBatched", (a, w), info, arguments)
     else:
         _factorize("cusolverDnXsyevd", (a, w), info, arguments)

@@ -110,8 +110,8 @@ def _columns(job: str, full: int, reduced: int) -> int:
 def gesvd(memory, jobu, jobvt, m, n, a, lda, s, U, ldu, vt, ldvt, work, lwork, rwork, devInfo):
     """As the library does, it takes m >= n."""
     memory.need(m >= n)
-    least = min(m, n)
-    u_columns, vt_rows = _columns(jobu, m, least), _columns(jobvt, n, least)
+    min_side = min(m, n)
+    u_columns, vt_rows = _columns(jobu, m, min_side), _columns(jobvt, n, min_side)
 
     def compute(a, s, info, *views):
         wanted = iter(views)
@@ -124,9 +124,13 @@ def gesvd(memory, jobu, jobvt, m, n, a, lda, s, U, ldu, vt, ldvt, work, lwork, r
         if jobu == "o":
             a[...] = u[:, :n]
         if jobvt == "o":
-            a[:least] = vh[:least]
+            a[:min_side] = vh[:min_side]
 
-    outputs = [memory.matrix(a, m, n, lda), memory.vector(s, least, 1, memory.real), _info(memory, devInfo)]
+    outputs = [
+        memory.matrix(a, m, n, lda),
+        memory.vector(s, min_side, 1, memory.real),
+        _info(memory, devInfo),
+    ]
     if u_columns:
         outputs.append(memory.matrix(U, m, u_columns, ldu))
     if vt_rows:

@@ -76,7 +76,7 @@ def get_current_device():
 
 
 def get_dev_attrs(dev) -> list:
-    """The most threads of a block, and the largest blocks and grids as (x, y, z)."""
+    """The maximum threads of a block, and the largest blocks and grids as (x, y, z)."""
     attribute = drv.device_attribute
 
     def sizes(kind):
@@ -88,26 +88,26 @@ def get_dev_attrs(dev) -> list:
 def select_block_grid_sizes(dev, data_shape, threads_per_block=None) -> tuple[tuple, tuple]:
     """The block (x, y, z) and the grid (x, y) with a thread for each element.
 
-    Thread threadIdx.x of block (x, y) has the number (y * most + x) * threads + threadIdx.x, where `most` is
-    the largest number that `get_dev_attrs` has for a grid, and `threads` the threads of a block.
+    Thread threadIdx.x of block (x, y) has the number (y * columns + x) * threads + threadIdx.x: `columns` is
+    the largest number that `get_dev_attrs` has for a grid, `threads` the threads of a block.
 
     Parameters
     ----------
     dev : Device
     data_shape : tuple of int
     threads_per_block : int, optional
-        The most that the device has.
+        The maximum of the device.
     """
-    most_threads, _, most_grid = get_dev_attrs(dev)
-    most = builtins.max(most_grid)
-    threads = most_threads if threads_per_block is None else threads_per_block
-    if not 0 < threads <= most_threads:
-        raise ValueError(f"threads_per_block is {threads}, must be from 1 to {most_threads}")
+    max_threads, _, max_grid = get_dev_attrs(dev)
+    columns = builtins.max(max_grid)
+    threads = max_threads if threads_per_block is None else threads_per_block
+    if not 0 < threads <= max_threads:
+        raise ValueError(f"threads_per_block is {threads}, must be from 1 to {max_threads}")
     blocks = -(-math.prod(data_shape) // threads)
-    rows = -(-blocks // most)
-    if rows > most_grid[1]:
+    rows = -(-blocks // columns)
+    if rows > max_grid[1]:
         raise ValueError(f"an array of the shape {data_shape} needs a larger grid than the device has")
-    return (threads, 1, 1), (blocks if rows == 1 else most, rows)
+    return (threads, 1, 1), (blocks if rows == 1 else columns, rows)
 
 
 # ---- dtypes

@@ -197,7 +197,7 @@ static void test_state(void)
     CUcontext context, other;
     size_t value = 0;
     unsigned flags = 0, version = 0;
-    int least = 9, greatest = 9;
+    int min = 9, greatest = 9;
     unsigned long long ids[2];
     OK(cuCtxCreate_v2(&other, 0, 1));
     OK(cuCtxCreate_v2(&context, CU_CTX_SCHED_YIELD, 0));
@@ -208,8 +208,8 @@ static void test_state(void)
     OK(cuCtxGetId(context, &ids[0]));
     OK(cuCtxGetId(other, &ids[1]));
     CHECK(ids[0] != ids[1]);
-    OK(cuCtxGetStreamPriorityRange(&least, &greatest));
-    CHECK(least == 0 && greatest < 0);
+    OK(cuCtxGetStreamPriorityRange(&min, &greatest));
+    CHECK(min == 0 && greatest < 0);
     OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 5000));
     OK(cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
     CHECK(value >= 5000);

@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct Split {
-    unsigned least, groups, each, left;
+    unsigned min, groups, each, left;
 } Split;
 
 /* What an H200 answered, with its 132 multiprocessors. */
@@ -36,10 +36,10 @@ static void check_split(const CUdevResource *whole, const Split *row, unsigned f
 {
     CUdevResource groups[66], left;
     unsigned count = 0;
-    OK(cuDevSmResourceSplitByCount(NULL, &count, whole, NULL, flags, row->least));
+    OK(cuDevSmResourceSplitByCount(NULL, &count, whole, NULL, flags, row->min));
     CHECK_EQUAL(count, row->groups);
     count = 66;
-    OK(cuDevSmResourceSplitByCount(groups, &count, whole, &left, flags, row->least));
+    OK(cuDevSmResourceSplitByCount(groups, &count, whole, &left, flags, row->min));
     CHECK_EQUAL(count, row->groups);
     for (unsigned g = 0; g < count; g++) {
         CHECK_EQUAL(groups[g].sm.smCount, row->each);
@@ -89,14 +89,14 @@ static void test_refused_splits(void)
     BAD(cuDevSmResourceSplitByCount(&nothing, &one, &group, NULL, 0, 8));
 }
 
-static CUgreenCtx make_green(unsigned least)
+static CUgreenCtx make_green(unsigned min)
 {
     CUdevResource whole, group;
     CUdevResourceDesc descriptor;
     CUgreenCtx green = NULL;
     unsigned one = 1;
     OK(cuDeviceGetDevResource(0, &whole, SM));
-    OK(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 0, least));
+    OK(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 0, min));
     OK(cuDevResourceGenerateDesc(&descriptor, &group, 1));
     OK(cuGreenCtxCreate(&green, descriptor, 0, CU_GREEN_CTX_DEFAULT_STREAM));
     return green;
@@ -123,9 +123,9 @@ static void test_descriptors(void)
     CUdevResource whole, groups[15], other, left, part;
     CUdevResourceDesc descriptor;
     CUgreenCtx green;
-    unsigned most = 15, one = 1;
+    unsigned max = 15, one = 1;
     OK(cuDeviceGetDevResource(0, &whole, SM));
-    OK(cuDevSmResourceSplitByCount(groups, &most, &whole, &left, 0, 8));
+    OK(cuDevSmResourceSplitByCount(groups, &max, &whole, &left, 0, 8));
     OK(cuDevSmResourceSplitByCount(&other, &one, &whole, NULL, 0, 8));
     BAD(cuDevResourceGenerateDesc(NULL, groups, 1));
     BAD(cuDevResourceGenerateDesc(&descriptor, groups, 0));

@@ -144,7 +144,7 @@ static bool is_small(uint32_t x) { return x < 4; }
 static void check_votes(uint32_t threads, bool divided)
 {
     uint32_t lanes = threads == 32 ? FULL_MASK : (1u << threads) - 1, second = 0, wrong = 0, sum = 0,
-             least = UINT32_MAX;
+             min = UINT32_MAX;
     for (int l = 0; l < 32; l++) cells.a[l] = random_u32() % 8;
     begin();
     emit(&kernel, OP_setp_lt_u32, P(0), R(2), u32(4), NONE);
@@ -177,7 +177,7 @@ static void check_votes(uint32_t threads, bool divided)
     CHECK(run(threads) == 0);
     for (uint32_t l = 0; l < threads; l++) {
         sum += cells.a[l];
-        if (cells.a[l] < least) least = cells.a[l];
+        if (cells.a[l] < min) min = cells.a[l];
     }
     for (uint32_t l = 0; l < threads; l++) {
         uint32_t small = lanes_where(is_small, lanes), same = 0;
@@ -186,7 +186,7 @@ static void check_votes(uint32_t threads, bool divided)
         wrong += cells.out[1][l] != ((small == lanes ? 1u : 0u) | (small != lanes ? 2u : 0u));
         wrong += cells.out[2][l] != same;
         wrong += cells.out[3][l] != sum;
-        wrong += cells.out[4][l] != least;
+        wrong += cells.out[4][l] != min;
         wrong += cells.out[5][l] != 0;
         wrong += cells.out[6][l] != (l == 0);
     }

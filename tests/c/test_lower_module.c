@@ -234,17 +234,17 @@ static void test_errors(void)
     }
 }
 
-enum { MOST_TEXTS = 3 };
+enum { MAX_TEXTS = 3 };
 
 /* Several texts as one module; NULL with the messages in `text`. */
 static CodeModule *lower_texts(const char *const *ptx, Host *host, char *text, size_t size)
 {
     PtxLog log = {.text = NULL};
     LowerHost callbacks = {.closure = host, .allocate = host_allocate, .release = host_release};
-    PtxModule *trees[MOST_TEXTS];
+    PtxModule *trees[MAX_TEXTS];
     uint32_t count = 0;
     char name[] = "a";
-    for (; count < MOST_TEXTS && ptx[count]; count++, name[0]++) {
+    for (; count < MAX_TEXTS && ptx[count]; count++, name[0]++) {
         trees[count] = ptx_parse(ptx[count], strlen(ptx[count]), &(PtxOptions){.name = name}, &log);
         CHECK(trees[count] != NULL);
     }
@@ -332,7 +332,7 @@ static void test_link_errors(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char first[400], second[400], text[2000];
-        const char *texts[MOST_TEXTS] = {first, second, NULL};
+        const char *texts[MAX_TEXTS] = {first, second, NULL};
         Host host = {.count = 0};
         snprintf(first, sizeof first, HEADER "%s", cases[i].first);
         snprintf(second, sizeof second, HEADER "%s", cases[i].second);

@@ -48,11 +48,11 @@ static double odd(unsigned bits, int exponent)
     return ldexp((double)((draw() & (top - 1)) | top | 1), exponent - (int)bits + 1);
 }
 
-/* The format of the operands: bits of the significand, least exponent of normal numbers, greatest exponent.
+/* The format of the operands: bits of the significand, minimum exponent of normal numbers, maximum exponent.
  */
 typedef struct Format {
     unsigned bits;
-    int least, greatest;
+    int min, greatest;
 } Format;
 static const Format floats = {24, -126, 127}, doubles = {53, -1022, 1023};
 
@@ -71,28 +71,28 @@ static Three tie_of_product(const Format *f)
  * numbers, too. */
 static Three tie_of_sum(const Format *f)
 {
-    const int bits = (int)f->bits, e = below(3) ? around(20) : f->least - 1 - (int)below(4);
-    const int last = (e < f->least ? f->least : e) - bits + 1;
-    double c = ldexp((double)(draw() >> (64 - bits + (e < f->least ? f->least - e : 0))), last);
+    const int bits = (int)f->bits, e = below(3) ? around(20) : f->min - 1 - (int)below(4);
+    const int last = (e < f->min ? f->min : e) - bits + 1;
+    double c = ldexp((double)(draw() >> (64 - bits + (e < f->min ? f->min - e : 0))), last);
     double little = ldexp(1, -(int)below(f->bits)), a = 1 + little, b = below(2) ? 1 - little : 1 + little;
     if (below(3) == 0) a = b = 1;
     a = f == &floats ? (double)(float)a : a, b = f == &floats ? (double)(float)b : b;
     return (Three){sign() * ldexp(a, last / 2), ldexp(b, last - last / 2 - 1), sign() * c};
 }
 
-/* Just below the least normal number, or above. */
+/* Just below the smallest normal number, or above. */
 static Three edge(const Format *f)
 {
-    const int last = f->least - (int)f->bits - (int)below(4);
+    const int last = f->min - (int)f->bits - (int)below(4);
     return (Three){sign() * ldexp(below(2) ? 1 : odd(2 + below(9), 0), last / 2), ldexp(1, last - last / 2),
-                   sign() * ldexp(1, f->least)};
+                   sign() * ldexp(1, f->min)};
 }
 
 static Three subnormal(const Format *f)
 {
-    int e = f->least - (int)f->bits - 4 + (int)below(f->bits + 6), half = e / 2;
+    int e = f->min - (int)f->bits - 4 + (int)below(f->bits + 6), half = e / 2;
     double a = sign() * odd(1 + below(f->bits - 1), half), b = sign() * odd(1 + below(f->bits - 1), e - half);
-    double unit = ldexp(1, f->least - (int)f->bits + 1);
+    double unit = ldexp(1, f->min - (int)f->bits + 1);
     return (Three){a, b, sign() * unit * (double)(draw() >> (64 - 1 - below(f->bits)))};
 }
 
@@ -100,16 +100,16 @@ static Three huge(const Format *f)
 {
     int half = f->greatest / 2;
     double a = odd(f->bits, half + (int)below(2)), b = odd(f->bits, f->greatest - half),
-           most = ldexp(1, f->greatest);
+           max = ldexp(1, f->greatest);
     double c =
-        below(2) ? most + (most - ldexp(1, f->greatest - (int)f->bits + 1)) : odd(f->bits, f->greatest);
+        below(2) ? max + (max - ldexp(1, f->greatest - (int)f->bits + 1)) : odd(f->bits, f->greatest);
     if (below(2)) a = ldexp(odd(2, 0), f->greatest - (int)f->bits - 3), b = odd(2, 1);
     return (Three){sign() * a, b, sign() * c};
 }
 
 static Three canceled(const Format *f)
 {
-    int e = below(4) ? around(20) : f->least / 2 + (int)below(f->bits);
+    int e = below(4) ? around(20) : f->min / 2 + (int)below(f->bits);
     double a = sign() * odd(1 + below(f->bits), e), b = sign() * odd(1 + below(f->bits), e), c = -(a * b);
     if (f == &floats) c = (float)c;
     double to = below(2) ? INFINITY : -INFINITY;
@@ -120,10 +120,10 @@ static Three canceled(const Format *f)
 
 static Three special(const Format *f)
 {
-    const double most = f == &floats ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
-    const double least = ldexp(1, f->least - (int)f->bits + 1), normal = ldexp(1, f->least);
-    const double values[] = {0,     -0.0,  1,      -1,     INFINITY, -INFINITY,      NAN, most,
-                             -most, least, -least, normal, -normal,  normal - least, 0.5, -2};
+    const double max = f == &floats ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
+    const double min = ldexp(1, f->min - (int)f->bits + 1), normal = ldexp(1, f->min);
+    const double values[] = {0,     -0.0,  1,      -1,     INFINITY, -INFINITY,      NAN, max,
+                             -max, min, -min, normal, -normal,  normal - min, 0.5, -2};
     return (Three){values[below(16)], values[below(16)], values[below(16)]};
 }
 
@@ -143,7 +143,7 @@ static Three hard(const Format *f)
     case 5: return special(f);
     case 6: return edge(f);
     case 7: return (Three){any(f), any(f), any(f)};
-    default: return (Three){ldexp(tame(f), f->least / 2 - 9), ldexp(tame(f), f->least / 2 - 9), tame(f)};
+    default: return (Three){ldexp(tame(f), f->min / 2 - 9), ldexp(tame(f), f->min / 2 - 9), tame(f)};
     }
 }
 
@@ -357,7 +357,7 @@ static uint32_t half_of(__int128 x)
     unsigned __int128 size = (unsigned __int128)(x < 0 ? -x : x);
     int top = 127;
     while (top > 0 && !(size >> top & 1)) top--;
-    const int drop = (top < 34 ? 34 : top) - 10; /* 2^34 units are the least normal number */
+    const int drop = (top < 34 ? 34 : top) - 10; /* 2^34 units are the smallest normal number */
     const unsigned __int128 rest = size & (((unsigned __int128)1 << drop) - 1),
                             tie = (unsigned __int128)1 << (drop - 1);
     uint64_t kept = (uint64_t)(size >> drop);

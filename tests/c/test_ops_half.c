@@ -11,9 +11,9 @@ static OpsRun run;
 static uint32_t bits_of(float x) { uint32_t r; memcpy(&r, &x, 4); return r; }
 static float float_of(uint64_t x) { uint32_t low = (uint32_t)x; float r; memcpy(&r, &low, 4); return r; }
 
-/* A format by its definition: mantissa bits, least exponent, greatest finite value. */
+/* A format by its definition: mantissa bits, minimum exponent, maximum finite value. */
 typedef struct Format {
-    int mantissa, least_exponent, width;
+    int mantissa, min_exponent, width;
     double greatest;
     enum Op to_f32, from_f32, from_f32_round, fma, add, mul;
 } Format;
@@ -27,7 +27,7 @@ static const Format formats[] = {
 
 static long double value_of(const Format *f, uint32_t h)
 {
-    int exponent = (int)(h >> f->mantissa & ((1u << f->width) - 1)), bias = 1 - f->least_exponent;
+    int exponent = (int)(h >> f->mantissa & ((1u << f->width) - 1)), bias = 1 - f->min_exponent;
     long double m = h & ((1u << f->mantissa) - 1), sign = h & 0x8000 ? -1 : 1;
     if (exponent) m += 1u << f->mantissa;
     return sign * ldexpl(m, (exponent ? exponent : 1) - bias - f->mantissa);
@@ -40,7 +40,7 @@ static long double rounded(const Format *f, long double x, int mode)
 {
     int e;
     frexpl(x, &e);
-    e = e - 1 < f->least_exponent ? f->least_exponent : e - 1;
+    e = e - 1 < f->min_exponent ? f->min_exponent : e - 1;
     long double r = ldexpl(rintl(ldexpl(x, f->mantissa - e)), e - f->mantissa);
     if (fabsl(r) <= f->greatest) return r;
     bool keeps = mode == FE_TOWARDZERO || (mode == FE_DOWNWARD && x > 0) || (mode == FE_UPWARD && x < 0);

@@ -333,15 +333,15 @@ static void test_trim(void)
     PoolBlock *blocks[4], seen[4];
     start(&pool);
     for (int i = 0; i < 4; i++) blocks[i] = get(&pool, (size_t)1000 << i, NULL);
-    size_t most = pool_statistics(&pool).managed_bytes, largest = blocks[3]->capacity;
+    size_t max = pool_statistics(&pool).managed_bytes, largest = blocks[3]->capacity;
     for (int i = 0; i < 3; i++) CHECK(pool_put(&pool, blocks[i]));
     CHECK_EQUAL(pool_list_blocks(&pool, seen, 2), 4);
     CHECK(pool_list_blocks(&pool, seen, 4) == 4 && seen[0].active && !seen[1].active);
-    CHECK_EQUAL(pool_trim_to(&pool, most - 1), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_trim_to(&pool, max - 1), CUDA_SUCCESS);
     CHECK(pool_list_blocks(&pool, seen, 4) == 3 && seen[1].size == 2000 && seen[2].size == 1000);
     CHECK_EQUAL(pool_trim_to(&pool, 0), CUDA_SUCCESS);
     check_statistics(&pool, 0, 1, largest, 8000);
-    CHECK_EQUAL(pool_statistics(&pool).managed_bytes_high, most);
+    CHECK_EQUAL(pool_statistics(&pool).managed_bytes_high, max);
     pool_reset_peaks(&pool);
     CHECK_EQUAL(pool_statistics(&pool).managed_bytes_high, largest);
     CHECK(pool_put(&pool, blocks[3]));

@@ -176,9 +176,9 @@ static void test_alignment(void)
         int ndim = random_view(shape, strides, itemsize);
         Addresses addresses = {ROOM + (uint64_t)random_below(17), 0};
         walk(ndim, shape, strides, join, &addresses);
-        ptrdiff_t found = strides_alignment(ndim, shape, strides, addresses.first), least = 16;
-        while (addresses.together % (uint64_t)least) least /= 2;
-        CHECK_EQUAL(found, least);
+        ptrdiff_t found = strides_alignment(ndim, shape, strides, addresses.first), min = 16;
+        while (addresses.together % (uint64_t)min) min /= 2;
+        CHECK_EQUAL(found, min);
     }
     CHECK_EQUAL(strides_word(24), 8);
     CHECK_EQUAL(strides_word(6), 2);

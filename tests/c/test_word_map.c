@@ -79,13 +79,13 @@ static void gives_every_value_once(void)
 /* Aligned addresses must not share a few places. */
 static void spreads_addresses(void)
 {
-    size_t most = 0, uses[1024] = {0};
+    size_t max = 0, uses[1024] = {0};
     for (uint64_t i = 0; i < 1024; i++) {
         uint64_t words[] = {UINT64_C(0x5500001000) + 4096 * i, 7};
         size_t use = ++uses[hash_of(words, 2) % 1024];
-        if (use > most) most = use;
+        if (use > max) max = use;
     }
-    CHECK(most < 12);
+    CHECK(max < 12);
 }
 
 int main(void)

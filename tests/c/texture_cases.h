@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXTURE_SAMPLES = 1024, TEXTURE_MOST = 800, TEXTURE_BYTES = TEXTURE_SAMPLES * 16 };
+enum { TEXTURE_SAMPLES = 1024, TEXTURE_MAX = 800, TEXTURE_BYTES = TEXTURE_SAMPLES * 16 };
 enum { POINT = 0, LINEAR = 1, WRAP = 0, CLAMP = 1, MIRROR = 2, BORDER = 3 };
 enum { INTEGER = CU_TRSF_READ_AS_INTEGER, NORMALIZED = CU_TRSF_NORMALIZED_COORDINATES };
 enum { U8 = 1, U16 = 2, U32 = 3, S8 = 8, S16 = 9, S32 = 10, F16 = 16, F32 = 32 };
@@ -43,7 +43,7 @@ typedef struct TextureCase {
     unsigned size[3]; /* width, height, depth or layers (of a cube: faces) */
 } TextureCase;
 
-static TextureCase texture_cases[TEXTURE_MOST];
+static TextureCase texture_cases[TEXTURE_MAX];
 static unsigned texture_case_count;
 
 /* Sizes of each geometry: two each, one of them all powers of two. */
@@ -59,7 +59,7 @@ static inline TextureCase *texture_add(const char *op, Geometry geometry, int va
                                        unsigned channels, unsigned address, unsigned filter, unsigned flags)
 {
     TextureCase *c = &texture_cases[texture_case_count];
-    if (texture_case_count + 1 < TEXTURE_MOST) texture_case_count++;
+    if (texture_case_count + 1 < TEXTURE_MAX) texture_case_count++;
     *c = (TextureCase){.geometry = geometry,
                        .format = format,
                        .channels = channels,

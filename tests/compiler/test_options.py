@@ -162,11 +162,11 @@ def test_maximum_of_registers(monkeypatch):
         for (int i = 0; i < 64; i++) x[i] = a[i];
         for (int i = 0; i < 64; i++) a[i] = x[63 - i];
     }"""
-    for options_of_it, most in (([], 255), (["-maxrregcount=24"], 24)) * 2:
+    for options_of_it, maximum in (([], 255), (["-maxrregcount=24"], 24)) * 2:
         with pytest.warns(UserWarning, match="Used") as caught:
             code = compile_source(source, options=[*options_of_it, "-Xptxas", "-v"], cache_dir=False)
         used = int(re.search(r"Used (\d+) registers", str(caught[0].message))[1])
-        assert code.startswith(b"\x7fELF") and (used <= 24) == (most == 24), used
+        assert code.startswith(b"\x7fELF") and (used <= 24) == (maximum == 24), used
 
 
 def test_definitions_reach_the_kernel():

@@ -73,9 +73,9 @@ class Case:
         ours, numpys = outcome(self.arrays, gpuarray.to_gpu), self.arrays(lambda array: array)
         if isinstance(ours[0], Exception):
             return f"making the arrays: {ours[0]!r}"
-        ours, most = ours[0], 0
+        ours, max_ndim = ours[0], 0
         for text, ulp in self.calls:
-            most = max(most, ulp)
+            max_ndim = max(max_ndim, ulp)
             if isinstance((want := outcome(execute, text, numpys))[0], MemoryError):
                 break
             want, said = want
@@ -90,14 +90,14 @@ class Case:
                     got, want, *({n: names[n] for n in self.draw.bases} for names in (ours, numpys))
                 )
                 for name in self.draw.compared:
-                    compare(ours[name], numpys[name], most, f"{name} afterwards")
+                    compare(ours[name], numpys[name], max_ndim, f"{name} afterwards")
                 if said != heard:
                     raise Difference(f"ComplexWarning: {heard}, NumPy: {said}")
             except Difference as difference:
                 if reason(text, got, want, difference) is None:
                     return f"{text}: {difference}"
                 break  # what comes after may have another operand
-            if most and not self.same_operands(ours, numpys):
+            if max_ndim and not self.same_operands(ours, numpys):
                 break
         return None
 

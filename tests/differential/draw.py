@@ -69,15 +69,15 @@ class Draw:
     def dtype(self, kinds):
         return self.pick(KINDS[self.pick({kind: WEIGHT[kind] for kind in kinds})])
 
-    def shape(self, least=0, most=4):
-        if least <= 1 <= most and self.chance(0.55 if most > 1 else 1):
+    def shape(self, min_ndim=0, max_ndim=4):
+        if min_ndim <= 1 <= max_ndim and self.chance(0.55 if max_ndim > 1 else 1):
             return (self.pick(LENGTHS),)
-        fitting = [shape for shape in SHAPES if least <= len(shape) <= most]
-        if least == 0 and (not fitting or self.chance(0.15)):
+        fitting = [shape for shape in SHAPES if min_ndim <= len(shape) <= max_ndim]
+        if min_ndim == 0 and (not fitting or self.chance(0.15)):
             return ()
         return self.pick(fitting)
 
-    def array(self, kinds="biufc", shape=None, least=0, most=4, special=0.25, view=None, dtype=None):
+    def array(self, kinds="biufc", shape=None, min_ndim=0, max_ndim=4, special=0.25, view=None, dtype=None):
         """The name of a new array, or now and then of one that is there and fits."""
         if dtype is None and self.chance(0.15):
             fitting = [
@@ -85,11 +85,11 @@ class Draw:
                 for name, each in self.host.items()
                 if each.dtype.kind in kinds
                 and (special or name not in self.special)
-                and (each.shape == shape if shape is not None else least <= each.ndim <= most)
+                and (each.shape == shape if shape is not None else min_ndim <= each.ndim <= max_ndim)
             ]
             if fitting:
                 return self.pick(fitting)
-        shape = self.shape(least, most) if shape is None else tuple(shape)
+        shape = self.shape(min_ndim, max_ndim) if shape is None else tuple(shape)
         dtype = np.dtype(dtype or self.dtype(kinds))
         name = string.ascii_letters[len(self.views)]
         view = view or self.pick(VIEWS)

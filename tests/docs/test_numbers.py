@@ -48,9 +48,9 @@ NUMBERS = [
         "Rows of up to # elements (# of 8 bytes with indices, # of 16) are sorted in registers",
         [sort.row_shape(sort.order(np.dtype(each)), False).slots for each in "fdD"],
     ),
-    ("order", "`partition` about one element of rows of 2^# elements", [rank.LEAST.bit_length() - 1]),
+    ("order", "`partition` about one element of rows of 2^# elements", [rank.MIN_LENGTH.bit_length() - 1]),
     ("order", "`topk` of a row of 2^# elements or more", [topk._MIN_LENGTH.bit_length() - 1]),
-    ("order", "For more than # elements rows have", [top_kernels.MOST]),
+    ("order", "For more than # elements rows have", [top_kernels.MAX_K]),
     ("order", "rows have 2^# or more", [greatest._MIN_LENGTH.bit_length() - 1]),
     (
         "order",

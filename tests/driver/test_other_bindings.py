@@ -96,9 +96,9 @@ class Capture:
         return result
 
     def edges(self):
-        count, most = c_size_t(8), 8
-        nodes, edges = (c_void_p * most)(), (Edge * most)()
-        arrays = nodes, (c_void_p * most)(), edges
+        count, capacity = c_size_t(8), 8
+        nodes, edges = (c_void_p * capacity)(), (Edge * capacity)()
+        arrays = nodes, (c_void_p * capacity)(), edges
         assert self.cuda.cuGraphGetEdges_v2(self.graph, *arrays, byref(count)) == SUCCESS
         return sorted(edge.words() for edge in edges[: count.value])
 

@@ -339,5 +339,5 @@ def pytest_testnodedown(node, error):
 
 def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(", ".join(f"{name}: {number}" for name, number in tally.items()))
-    most = sorted(quiet.items(), key=lambda pair: -pair[1])
-    terminalreporter.write_line("not reported: " + ", ".join(f"{name} {number}" for name, number in most))
+    by_count = sorted(quiet.items(), key=lambda pair: -pair[1])
+    terminalreporter.write_line("not reported: " + ", ".join(f"{name} {number}" for name, number in by_count))

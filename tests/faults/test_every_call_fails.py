@@ -218,8 +218,8 @@ PROGRAMS["contexts"] = CONTEXTS, 20
 
 
 @pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
-@pytest.mark.parametrize("program, least", PROGRAMS.values(), ids=PROGRAMS.keys())
-def test_every_call(run_python, program, least, code):
+@pytest.mark.parametrize("program, min_calls", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_every_call(run_python, program, min_calls, code):
     total, failures, quiet = counts(run_python, program, code)
-    assert total > least
+    assert total > min_calls
     assert failures > 4 * quiet, "few calls may fail without a report"

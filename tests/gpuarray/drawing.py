@@ -22,8 +22,8 @@ def numbers(rng, shape, dtype):
 
 
 @st.composite
-def shapes(draw, least=0, most=4):
-    shape = draw(st.lists(LENGTHS, min_size=least, max_size=most))
+def shapes(draw, min_ndim=0, max_ndim=4):
+    shape = draw(st.lists(LENGTHS, min_size=min_ndim, max_size=max_ndim))
     while np.prod(shape, dtype=np.int64) > 20_000:
         shape[int(np.argmax(shape))] = 2
     return tuple(shape)
@@ -43,9 +43,9 @@ def layouts(draw, host):
 
 
 @st.composite
-def arrays(draw, dtypes, least=0, most=4):
+def arrays(draw, dtypes, min_ndim=0, max_ndim=4):
     """(host, device) of one of the dtypes, with any strides."""
-    shape, dtype = draw(shapes(least, most)), draw(st.sampled_from(dtypes))
+    shape, dtype = draw(shapes(min_ndim, max_ndim)), draw(st.sampled_from(dtypes))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return draw(layouts(numbers(rng, shape, dtype)))
 

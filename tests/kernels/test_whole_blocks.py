@@ -262,13 +262,13 @@ def test_an_index_that_wraps(kernels):
     np.testing.assert_array_equal(out, expected)
 
 
-@pytest.mark.parametrize("least", [-1000, -100, -37, 0, 155, 156])
-@pytest.mark.parametrize("most", [0, 60, 155, 2**63, 2**64 - 1, 2**64 - 64])
-def test_bounds_within_a_block(kernels, least, most):
+@pytest.mark.parametrize("minimum", [-1000, -100, -37, 0, 155, 156])
+@pytest.mark.parametrize("maximum", [0, 60, 155, 2**63, 2**64 - 1, 2**64 - 64])
+def test_bounds_within_a_block(kernels, minimum, maximum):
     a = np.arange(256, dtype=np.int32)
     out = np.full_like(a, -9)
-    kernels("bounded")(drv.InOut(out), drv.In(a), np.int32(least), np.uint64(most), block=(256, 1, 1))
-    there = [least <= i and i % 2**64 <= most for i in range(-100, 156)]
+    kernels("bounded")(drv.InOut(out), drv.In(a), np.int32(minimum), np.uint64(maximum), block=(256, 1, 1))
+    there = [minimum <= i and i % 2**64 <= maximum for i in range(-100, 156)]
     np.testing.assert_array_equal(out, np.where(there, a * 5 + 2, -9))
 
 

@@ -29,7 +29,7 @@ ROWS = [
     ("builtin.rearrange", "_ROUNDS", "array/pycuda-rearrange.hpp", "REARRANGE_ROUNDS"),
     ("builtin.rank", "BITS", "sort/pycuda-rank.hpp", "RANK_BITS"),
     ("builtin.rank", "LOADS", "sort/pycuda-rank.hpp", "RANK_LOADS"),
-    ("builtin.rank", "MOST", "sort/pycuda-rank.hpp", "MAX_RANKS"),
+    ("builtin.rank", "MAX_RANKS", "sort/pycuda-rank.hpp", "MAX_RANKS"),
     ("builtin.rank", "PARTITION_ITEMS", "sort/pycuda-rank.hpp", "PARTITION_ITEMS"),
     ("builtin.rank", "PARTITION_THREADS", "sort/pycuda-rank.hpp", "PARTITION_THREADS"),
     ("builtin.rank", "THREADS", "sort/pycuda-rank.hpp", "RANK_THREADS"),

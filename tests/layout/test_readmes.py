@@ -20,7 +20,7 @@ FOLDERS = sorted(
         if path.parts[0] in TOPS and path.suffix in SOURCES and (ROOT / path).exists()
     }
 )
-MOST_LINES = 15
+MAX_LINES = 15
 
 
 def describes_itself(folder):
@@ -29,7 +29,7 @@ def describes_itself(folder):
     assert not (readme.exists() and docstring), "a README.md and the docstring of __init__.py"
     if readme.exists():
         lines = readme.read_text().splitlines()
-        assert lines[0].startswith("# ") and 2 < len(lines) <= MOST_LINES
+        assert lines[0].startswith("# ") and 2 < len(lines) <= MAX_LINES
     return readme.exists() or bool(docstring)
 
 

@@ -212,7 +212,7 @@ class Loop(Node):
 
     def __init__(self, rng, tree):
         self.place = min(tree.place, rng.choice([ANYWHERE, WARP, BLOCK]))
-        self.variable, self.bits, self.least = (
+        self.variable, self.bits, self.min_turns = (
             rng.randrange(VARIABLES),
             rng.choice([1, 3, 5]),
             rng.randrange(3),
@@ -227,7 +227,7 @@ class Loop(Node):
         head, self.next, self.end = to.label(), to.label(), to.label()
         turns, done = to.counter(), to.counter()
         inside = to.mask() if self.place == WARP else members if self.place == BLOCK else None
-        to(f"and.b32 {turns}, %v{self.variable}, {self.bits}; add.u32 {turns}, {turns}, {self.least};")
+        to(f"and.b32 {turns}, %v{self.variable}, {self.bits}; add.u32 {turns}, {turns}, {self.min_turns};")
         to(f"mov.u32 {done}, 0;")
         if self.place == WARP:
             to(f"mov.b32 {inside}, {members};")
@@ -246,10 +246,10 @@ class Loop(Node):
         self.rejoin(to, members)
 
     def run(self, machine, mask):
-        turns = (machine.vars[self.variable] & U32(self.bits)) + U32(self.least)
+        turns = (machine.vars[self.variable] & U32(self.bits)) + U32(self.min_turns)
         none = np.zeros_like(mask)
         out, machine.broken = none, [*machine.broken, (none, none)]
-        for done in range(self.bits + self.least + 1):
+        for done in range(self.bits + self.min_turns + 1):
             out, mask = out | (mask & (turns <= done)), mask & (turns > done)
             mask = run_all(self.body, machine, mask)
             skipped, left = machine.broken[-1]
@@ -569,7 +569,7 @@ class Poll(Node):
         return mask
 
 
-CHOICES = {  # node: weight, and the least strict place it may stand in
+CHOICES = {  # node: weight, and the minimum strictness of the place it may stand in
     Assign: (8, ANYWHERE), Total: (1, ANYWHERE), If: (3, ANYWHERE), Loop: (3, ANYWHERE),
     Switch: (1, ANYWHERE), Local: (1, ANYWHERE), Call: (2, ANYWHERE), Leave: (2, ANYWHERE),
     Exit: (0.7, ANYWHERE), Shuffle: (4, WARP),
@@ -600,14 +600,16 @@ class Tree:
             self.depth < 4 and self.size < 60 and not (kind is Loop and len(self.loops) > 1)
         )
 
-    def nodes(self, place, most, leave=False):
+    def nodes(self, place, max_count, leave=False):
         kept, self.place = self.place, place
         if place == ANYWHERE and self.loops and self.loops[-1].place == ANYWHERE:
             leave = True
         self.depth += 1
         made = []
-        for _ in range(self.rng.randrange(1, most + 1)):
-            kinds = [k for k, (_, least) in CHOICES.items() if least <= place and self.allowed(k, leave)]
+        for _ in range(self.rng.randrange(1, max_count + 1)):
+            kinds = [
+                k for k, (_, strictness) in CHOICES.items() if strictness <= place and self.allowed(k, leave)
+            ]
             kind = self.rng.choices(kinds, [CHOICES[k][0] for k in kinds])[0]
             self.size += 1
             made.append(kind(self.rng, self))

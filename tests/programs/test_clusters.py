@@ -211,8 +211,8 @@ def check_more_than_8_blocks():
     assert function.max_potential_cluster_size(64) <= 8
     function.set_attribute(drv.function_attribute.NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
     assert function.non_portable_cluster_size_allowed == 1
-    most = function.max_potential_cluster_size(64, shared=16)
-    if most < 16:
+    max_cluster = function.max_potential_cluster_size(64, shared=16)
+    if max_cluster < 16:
         pytest.skip("this device has no clusters of 16 blocks")
     arguments = drv.In(values), drv.Out(out), np.int32(999), np.int32(4)
     function(*arguments, block=(64, 1, 1), grid=(16, 1), cluster=(16, 1, 1), shared=16)

@@ -376,8 +376,8 @@ def test_occupancy(questions):
     threads, shared = np.int32([32, 64, 192, 32, 32]), np.int32([0, 0, 0, 8000, 40000])
     out = np.full(5, -1, np.int32)
     run(questions, "occupancy", out, drv.In(threads), drv.In(shared), np.int32(5))
-    most = drv.Context.get_device().get_attribute(drv.device_attribute.MAX_THREADS_PER_MULTIPROCESSOR)
-    assert (out > 0).all() and (out * threads <= most).all()
+    max_threads = drv.Context.get_device().get_attribute(drv.device_attribute.MAX_THREADS_PER_MULTIPROCESSOR)
+    assert (out > 0).all() and (out * threads <= max_threads).all()
     assert out[0] >= out[1] >= out[2] and out[0] > out[3] > out[4]
 
 

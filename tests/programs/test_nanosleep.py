@@ -89,10 +89,10 @@ def test_it_takes_time(programs, grid, block):
 @pytest.mark.cpu("a GPU may sleep for twice as long")
 def test_it_ends(programs):
     """No time, little time, and more than the longest: PTX allows a millisecond."""
-    for ns, most in ((0, 100), (100, 100), (2**32 - 1, 1000)):
+    for ns, max_milliseconds in ((0, 100), (100, 100), (2**32 - 1, 1000)):
         took = np.zeros(64, np.uint64)
         call(programs, "sleep_for", drv.InOut(took), np.int32(10), np.uint32(ns), block=(64, 1, 1))
-        assert (took < most * MILLISECOND).all()
+        assert (took < max_milliseconds * MILLISECOND).all()
 
 
 def test_lanes_of_a_warp(programs):

@@ -74,9 +74,9 @@ def cases():
                 found[f"{start} [near64], [from], {size}; {GROUP}"] = partly(size, whole)
                 for read in range(0, size + 1):
                     found[f"{start} [near], [from], {size}, {read}; {GROUP}"] = partly(size, [read] * THREADS)
-                least = f"min.u32 bytes, bytes, {size}; "
+                clamp = f"min.u32 bytes, bytes, {size}; "
                 minimum = np.minimum(lane & 15, size)
-                found[f"{least}{start} [near], [from], {size}, bytes; {GROUP}"] = partly(size, minimum)
+                found[f"{clamp}{start} [near], [from], {size}, bytes; {GROUP}"] = partly(size, minimum)
                 found[f"{start} [near], [from], {size}, p; {GROUP}"] = partly(size, odd)
                 found[f"{start} [near], [from], {size}, !p; {GROUP}"] = partly(size, size - odd)
                 moved = (
@@ -98,9 +98,9 @@ def hinted():
             for fetch in FETCHES:
                 whole = partly(size, [size] * THREADS)
                 found[f"{start}{fetch} [near], [from], {size}, w; {GROUP}"] = whole
-            least = f"min.u32 bytes, bytes, {size}; "
+            clamp = f"min.u32 bytes, bytes, {size}; "
             minimum = partly(size, np.minimum(lane & 15, size))
-            found[f"{least}{start} [near], [from], {size}, bytes, w; {GROUP}"] = minimum
+            found[f"{clamp}{start} [near], [from], {size}, bytes, w; {GROUP}"] = minimum
             odd = partly(size, np.where(lane & 1, 0, size))
             found[f"{start} [near], [from], {size}, p, w; {GROUP}"] = odd
     return found

@@ -218,8 +218,11 @@ def check_reductions():
             for _ in range(2)
         )
         if real:  # Subnormal numbers are kept: as operands and as sums.
-            least, tiny = np.finfo(dtype).tiny, np.finfo(dtype).smallest_subnormal
-            a[:4], b[:4] = (0, 3 * tiny, least, -least), (3 * tiny, 0, -least + tiny, tiny)
+            smallest_normal, tiny = np.finfo(dtype).tiny, np.finfo(dtype).smallest_subnormal
+            a[:4], b[:4] = (
+                (0, 3 * tiny, smallest_normal, -smallest_normal),
+                (3 * tiny, 0, -smallest_normal + tiny, tiny),
+            )
         expected, out = operation(a, b).astype(dtype), a.copy()
         load(name, REDUCE)(drv.In(b), drv.InOut(out), block=(128, 1, 1))
         assert (out == expected).all(), name

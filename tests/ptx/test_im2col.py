@@ -202,13 +202,15 @@ WIDE = [
 
 def check_rows():
     for shape, corner, lower, upper, step, pixels, halo, offset in WIDE:
-        array, most = numbers(shape, "f2"), pixels == 128
+        array, is_128 = numbers(shape, "f2"), pixels == 128
         memory, space = drv.to_device(array), len(shape) - 2
         steps = [1] * (len(shape) - 2) + [step, 1]
-        tensor = encode_wide(memory, "f2", shape, lower, upper, 32, pixels, most, steps=steps, swizzle=2)
-        group = 32 if most else pixels
+        tensor = encode_wide(memory, "f2", shape, lower, upper, 32, pixels, is_128, steps=steps, swizzle=2)
+        group = 32 if is_128 else pixels
         wanted = rows_of(array, corner, lower, upper, step, offset, group, pixels, halo, 32)
-        text = load_text(space + 2, "shared::cta", ".im2col::w" + "::128" * most, more=braces((halo, offset)))
+        text = load_text(
+            space + 2, "shared::cta", ".im2col::w" + "::128" * is_128, more=braces((halo, offset))
+        )
         found = run(text, tensor, [], corner, wanted.nbytes, "sm_100a")
         assert (found[: wanted.nbytes] == swizzled(wanted, 2)[: wanted.nbytes]).all(), (shape, corner)
 

@@ -276,12 +276,12 @@ def test_pinv(factorizations, dtype, order):
 @every_dtype
 def test_svd(factorizations, dtype, shape, jobu, jobvt, order):
     a = random(dtype, *shape, order=order)
-    least = min(shape)
+    min_side = min(shape)
     u, s, vh = (each.get() for each in linalg.svd(to_gpu(a), jobu, jobvt))
-    assert u.shape == (shape[0], shape[0] if jobu == "A" else least)
-    assert vh.shape == (shape[1] if jobvt == "A" else least, shape[1])
+    assert u.shape == (shape[0], shape[0] if jobu == "A" else min_side)
+    assert vh.shape == (shape[1] if jobvt == "A" else min_side, shape[1])
     assert_allclose(s, np.linalg.svdvals(a), **close(dtype))
-    assert_allclose((u[:, :least] * s) @ vh[:least], a, **close(dtype))
+    assert_allclose((u[:, :min_side] * s) @ vh[:min_side], a, **close(dtype))
 
 
 def test_svd_of_fewer_results(factorizations):

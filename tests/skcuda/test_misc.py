@@ -63,12 +63,12 @@ def test_blocks_and_grids(shape, threads):
     """Each element has a thread with its number."""
     device = misc.get_current_device()
     block, grid = misc.select_block_grid_sizes(device, shape, threads)
-    most_threads, _, most_grid = misc.get_dev_attrs(device)
+    max_threads, _, max_grid = misc.get_dev_attrs(device)
     source = f"""
 __global__ void number(unsigned *x, unsigned n)
 {{
-    unsigned i = blockIdx.y * {threads or most_threads} * {max(most_grid)}u
-        + blockIdx.x * {threads or most_threads} + threadIdx.x;
+    unsigned i = blockIdx.y * {threads or max_threads} * {max(max_grid)}u
+        + blockIdx.x * {threads or max_threads} + threadIdx.x;
     if (i < n) x[i] += i;
 }}"""
     size = int(np.prod(shape))

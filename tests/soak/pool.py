@@ -2,8 +2,8 @@
 
     python tests/soak/pool.py COUNT
 
-Prints what was lost and how much memory the pool had at most, for the most that was in use; exit code 1 when
-a block had two owners, something was lost, or the pool had more than twice that.
+Prints what was lost and how much memory the pool had at most, for the maximum in use; exit code 1 when a
+block had two owners, something was lost, or the pool had more than twice that.
 """
 
 import argparse
@@ -50,7 +50,7 @@ class Worker(threading.Thread):
 
 
 def soak(count, threads=4, seed=0):
-    """(what went wrong, the ratio of the most managed to the most active bytes)."""
+    """(what went wrong, the ratio of maximum managed to maximum active bytes)."""
     context = drv.Context.get_current()
     pool = default_memory_pool()
     pool.free_held()
@@ -87,6 +87,6 @@ if __name__ == "__main__":
     import pycuda.autoprimaryctx  # noqa: F401
 
     wrong, ratio = soak(given.count, seed=given.seed)
-    print(f"{given.count} allocations; most managed / most active bytes {ratio:.2f}")
+    print(f"{given.count} allocations; maximum managed / maximum active bytes {ratio:.2f}")
     print(*wrong[:10], sep="\n")
     sys.exit(bool(wrong))

@@ -74,15 +74,15 @@ CU_API CUresult cuTexRefGetBorderColor(float *out, CUtexref texture);
 CU_API CUresult cuTexRefGetMaxAnisotropy(int *out, CUtexref texture);
 CU_API CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *out, CUtexref texture);
 CU_API CUresult cuTexRefGetMipmapLevelBias(float *out, CUtexref texture);
-CU_API CUresult cuTexRefGetMipmapLevelClamp(float *least, float *most, CUtexref texture);
+CU_API CUresult cuTexRefGetMipmapLevelClamp(float *min, float *max, CUtexref texture);
 CU_API CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *out, CUtexref texture);
 CU_API CUresult cuTexRefSetAddress2D_v2(CUtexref texture, const CUDA_ARRAY_DESCRIPTOR *shape,
                                         CUdeviceptr address, size_t pitch);
 CU_API CUresult cuTexRefSetBorderColor(CUtexref texture, float *color);
-CU_API CUresult cuTexRefSetMaxAnisotropy(CUtexref texture, unsigned int most);
+CU_API CUresult cuTexRefSetMaxAnisotropy(CUtexref texture, unsigned int max);
 CU_API CUresult cuTexRefSetMipmapFilterMode(CUtexref texture, CUfilter_mode mode);
 CU_API CUresult cuTexRefSetMipmapLevelBias(CUtexref texture, float bias);
-CU_API CUresult cuTexRefSetMipmapLevelClamp(CUtexref texture, float least, float most);
+CU_API CUresult cuTexRefSetMipmapLevelClamp(CUtexref texture, float min, float max);
 CU_API CUresult cuTexRefSetMipmappedArray(CUtexref texture, CUmipmappedArray mipmap, unsigned int flags);
 CU_API CUresult cuLaunch(CUfunction function);
 typedef struct CUDA_LAUNCH_PARAMS_st {

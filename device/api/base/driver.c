@@ -46,7 +46,7 @@ __attribute__((format(printf, 2, 3))) static CUresult refuse_locked(CUresult res
  * aside. */
 static MemoryMap *make_memory(const DriverSettings *wanted)
 {
-    MemoryMap *map = memory_map_create_least(2 * wanted->memory * (uint64_t)wanted->devices);
+    MemoryMap *map = memory_map_create_min(2 * wanted->memory * (uint64_t)wanted->devices);
     if (!map || !(wanted->checks & CHECK_INIT) || memory_map_watch(map)) return map;
     memory_map_destroy(map);
     return NULL;

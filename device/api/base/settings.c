@@ -116,8 +116,8 @@ static uint64_t default_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t half = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : UINT64_C(1) << 30;
-    uint64_t most = UINT64_C(8) << 30;
-    return (half < most ? half : most) & ~UINT64_C(0xfffff);
+    uint64_t max = UINT64_C(8) << 30;
+    return (half < max ? half : max) & ~UINT64_C(0xfffff);
 }
 
 static int processor_count(void)

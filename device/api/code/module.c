@@ -75,11 +75,11 @@ static int newest_ptx(int driver_version)
 }
 
 /* The option is for kernels that say nothing themselves: neither .maxnreg nor the size of their blocks. */
-static void limit_registers(PtxModule *tree, uint32_t most)
+static void limit_registers(PtxModule *tree, uint32_t max)
 {
-    for (uint32_t i = 0; tree && most && i < tree->function_count; i++) {
+    for (uint32_t i = 0; tree && max && i < tree->function_count; i++) {
         PtxFunction *f = tree->functions[i];
-        if (!f->maxnreg && !f->maxntid[0] && !f->reqntid[0]) f->maxnreg = most;
+        if (!f->maxnreg && !f->maxntid[0] && !f->reqntid[0]) f->maxnreg = max;
     }
 }
 
@@ -124,7 +124,7 @@ static CUresult compile_open(Module *module, const Image *image, PtxLog *log)
                       .chunks = driver_chunks(),
                       .as_written = image->options.as_written,
                       .checks = driver_settings()->checks,
-                      .shared_most = (uint32_t)device_limits()->shared_optin,
+                      .max_shared = (uint32_t)device_limits()->shared_optin,
                       .linked = image->linked};
     PtxModule *tree = join_parts(image, log);
     if (!tree) return image->count ? module_result(log) : CUDA_ERROR_INVALID_IMAGE;

@@ -18,7 +18,7 @@ struct CUmod_st {
 
 /* What can be set of a kernel. */
 typedef struct FunctionSettings {
-    _Atomic int dynamic_shared;         /* most that a launch may ask for, -1: the default */
+    _Atomic int dynamic_shared;         /* maximum of a launch, -1: the default */
     _Atomic int carveout;
     _Atomic int cluster[3];             /* blocks of a cluster where the kernel names none; 0: not set */
     _Atomic int large_clusters;         /* those of more than 8 blocks are allowed */
@@ -56,9 +56,9 @@ CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *sett
                                 CUfunction_attribute attribute, int value);
 CpuParameterKind function_parameter_kind(CUfunction handle, size_t index);
 CUresult function_param_info(const CodeFunction *code, size_t index, size_t *offset, size_t *size);
-/* The most threads of a block. */
+/* The maximum number of threads of a block. */
 int function_max_threads(const CodeFunction *code);
-/* The most dynamic shared memory of a block. */
+/* The maximum dynamic shared memory of a block. */
 int function_max_dynamic_shared(const CodeFunction *code, const FunctionSettings *settings);
 
 /* The function of a kernel handle in the current context, with a reference (library.c). */

@@ -25,7 +25,7 @@ enum { TOGETHER = 8 };
 
 /* How many multiprocessors a group has at least, and what their number is a multiple of. */
 typedef struct Granularity {
-    unsigned least, unit;
+    unsigned min_count, unit;
 } Granularity;
 
 static Granularity split_granularity(unsigned flags)
@@ -56,7 +56,7 @@ static CUdevResource make_resource(SmRange range, uint64_t split, unsigned align
     Origin origin = {ORIGIN_MARK, split, range};
     CUdevResource resource = {.type = CU_DEV_RESOURCE_TYPE_SM};
     memcpy(resource._internal_padding, &origin, sizeof origin);
-    resource.sm = (CUdevSmResource){range.count, split_granularity(0).least, alignment};
+    resource.sm = (CUdevSmResource){range.count, split_granularity(0).min_count, alignment};
     return resource;
 }
 
@@ -95,36 +95,37 @@ static CUresult log_error_of_split(CUresult error, const char *what)
 
 /* The size of the groups, and how many there can be. */
 typedef struct Division {
-    unsigned size, most;
+    unsigned size, max_groups;
 } Division;
 
-static CUresult divide_range(const SmRange *range, unsigned least, unsigned flags, Division *out)
+static CUresult divide_range(const SmRange *range, unsigned min_count, unsigned flags, Division *out)
 {
     enum {
         ALONE = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING,
         CLUSTERS = CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE
     };
     Granularity g = split_granularity(flags);
-    unsigned wanted = least > g.least ? least : g.least, size = (wanted + g.unit - 1) / g.unit * g.unit;
+    unsigned wanted = min_count > g.min_count ? min_count : g.min_count,
+             size = (wanted + g.unit - 1) / g.unit * g.unit;
     if ((flags & (ALONE | CLUSTERS)) == (ALONE | CLUSTERS))
         return log_error_of_split(CUDA_ERROR_INVALID_VALUE, "the two flags exclude each other");
     if (flags & CLUSTERS && driver_settings()->capability < 90)
         return log_error_of_split(CUDA_ERROR_INVALID_VALUE, "clusters need compute capability 9.0");
-    if (least > range->count)
+    if (min_count > range->count)
         return log_error_of_split(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
                                   "a group cannot have more multiprocessors than there are");
     if (size > range->count) size = range->count;
-    unsigned most = size ? range->count / size : 0;
-    if (g.unit == TOGETHER && range->groups_of_8 < most) most = range->groups_of_8;
-    if (!most)
+    unsigned max_groups = size ? range->count / size : 0;
+    if (g.unit == TOGETHER && range->groups_of_8 < max_groups) max_groups = range->groups_of_8;
+    if (!max_groups)
         return log_error_of_split(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
                                   "too few are adjacent for a group");
-    *out = (Division){size, most};
+    *out = (Division){size, max_groups};
     return CUDA_SUCCESS;
 }
 
 CUresult cuDevSmResourceSplitByCount(CUdevResource *groups, unsigned *count, const CUdevResource *input,
-                                     CUdevResource *remaining, unsigned flags, unsigned least)
+                                     CUdevResource *remaining, unsigned flags, unsigned min_count)
 {
     static _Atomic uint64_t last_split;
     Origin origin;
@@ -137,8 +138,8 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *groups, unsigned *count, con
         return log_error_of_split(
             CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
             "groups can be split again only once a green context was created from them");
-    TRY(divide_range(&origin.range, least, flags, &each));
-    unsigned made = groups && *count < each.most ? *count : each.most;
+    TRY(divide_range(&origin.range, min_count, flags, &each));
+    unsigned made = groups && *count < each.max_groups ? *count : each.max_groups;
     uint64_t split = atomic_fetch_add(&last_split, 1) + 1;
     SmRange group = {origin.range.device, each.size, each.size / TOGETHER}, left = origin.range;
     if (made && group.groups_of_8 > left.groups_of_8 / made) group.groups_of_8 = left.groups_of_8 / made;

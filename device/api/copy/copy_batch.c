@@ -98,9 +98,9 @@ static size_t element_of(const CUmemcpy3DOperand *side)
 /* Whether the type is known and the lengths are within the limit. */
 static bool is_valid_side(const CUmemcpy3DOperand *side)
 {
-    const size_t most = INT32_MAX;
-    if (side->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) return side->array.x <= most;
-    return side->type == CU_MEMCPY_OPERAND_TYPE_POINTER && side->pointer.row_length <= most;
+    const size_t max = INT32_MAX;
+    if (side->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) return side->array.x <= max;
+    return side->type == CU_MEMCPY_OPERAND_TYPE_POINTER && side->pointer.row_length <= max;
 }
 
 /* The bytes that lengths count; 0: the sides do not go together. */
@@ -128,12 +128,12 @@ static size_t unit_of(const ShapedCopy *copy)
 /* arrays: as copy_resolve gives them. */
 static CUresult resolve_side(const ShapedCopy *copy, CopyJob *job, Array *arrays[2])
 {
-    const size_t most = INT32_MAX;
+    const size_t max = INT32_MAX;
     size_t unit = unit_of(copy);
     CUDA_MEMCPY3D shape = {0};
     arrays[0] = arrays[1] = NULL;
     bool valid = unit && is_valid_access(copy->order, copy->flags);
-    if (!valid || !copy->width || !copy->height || !copy->depth || copy->width > most)
+    if (!valid || !copy->width || !copy->height || !copy->depth || copy->width > max)
         return CUDA_ERROR_INVALID_VALUE;
     PUT_SIDE(&shape, src, &copy->from, unit);
     PUT_SIDE(&shape, dst, &copy->to, unit);

@@ -22,7 +22,7 @@ static bool has_depth(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 }
 
 /* The largest number of levels: the last one has one element. */
-static unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+static unsigned max_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     size_t longest = shape->Width > shape->Height ? shape->Width : shape->Height;
     if (has_depth(shape) && shape->Depth > longest) longest = shape->Depth;
@@ -104,7 +104,7 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRI
     Context *context;
     TRY(context_enter(&context));
     if (!out || !shape) return CUDA_ERROR_INVALID_VALUE;
-    unsigned most = most_levels(shape), count = levels < 1 ? 1 : levels > most ? most : levels;
+    unsigned max = max_levels(shape), count = levels < 1 ? 1 : levels > max ? max : levels;
     return make_mipmap(out, &(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC){.shape = *shape, .levels = count},
                        NULL, context);
 }
@@ -116,7 +116,7 @@ CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *out, CUextern
     Context *context;
     TRY(context_enter(&context));
     if (!out || !part || !memory) return CUDA_ERROR_INVALID_VALUE;
-    if (!part->levels || part->levels > most_levels(&part->shape) || part->shape.Flags & CUDA_ARRAY3D_SPARSE)
+    if (!part->levels || part->levels > max_levels(&part->shape) || part->shape.Flags & CUDA_ARRAY3D_SPARSE)
         return CUDA_ERROR_INVALID_VALUE;
     CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC plain = *part;
     plain.shape.Flags &= ~(unsigned)CUDA_ARRAY3D_COLOR_ATTACHMENT;

@@ -19,12 +19,12 @@ void launch_find_cluster(const Function *function, const LaunchConfig *shape, ui
                                     : (uint32_t)atomic_load(&function->settings.cluster[axis]);
 }
 
-/* The most blocks of a cluster of this kernel. */
+/* The maximum number of blocks of a cluster of this kernel. */
 static uint32_t largest_cluster(const Function *function)
 {
-    uint32_t most = atomic_load(&function->settings.large_clusters) ? MAX_CLUSTER : DEVICE_CLUSTER_PORTABLE;
-    uint32_t limit = function->code->most_in_cluster;
-    return limit && limit < most ? limit : most;
+    uint32_t max = atomic_load(&function->settings.large_clusters) ? MAX_CLUSTER : DEVICE_CLUSTER_PORTABLE;
+    uint32_t limit = function->code->max_cluster;
+    return limit && limit < max ? limit : max;
 }
 
 static CUresult log_cluster_error(const CodeFunction *code, const char *why)
@@ -99,11 +99,11 @@ CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle, const 
     TRY(driver_check());
     if (!size || !read_config(config, &shape)) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
-    int most = driver_settings()->capability < DEVICE_CLUSTER_CAPABILITY ? 1 : (int)largest_cluster(function);
+    int max = driver_settings()->capability < DEVICE_CLUSTER_CAPABILITY ? 1 : (int)largest_cluster(function);
     int resident = resident_blocks(function, &shape);
-    while (most > 1 && most > resident) most /= 2;
+    while (max > 1 && max > resident) max /= 2;
     PUT(function);
-    *size = most;
+    *size = max;
     return CUDA_SUCCESS;
 }
 

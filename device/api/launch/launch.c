@@ -147,10 +147,10 @@ CUresult launch_check_shape(const Function *function, const LaunchConfig *shape)
                                  block_limits[i]);
         threads *= shape->block[i];
     }
-    uint64_t most = (uint64_t)function_max_threads(code);
-    if (threads > most)
+    uint64_t max = (uint64_t)function_max_threads(code);
+    if (threads > max)
         return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block", threads,
-                             most);
+                             max);
     if (required && threads != required)
         return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block (.reqntid)",
                              threads, required);
@@ -166,10 +166,10 @@ CUresult launch_check_cooperative(const Function *function, const LaunchConfig *
     uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
     uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
     int resident = occupancy_blocks(function->code, (int)threads, shape->dynamic_shared);
-    uint64_t most = (uint64_t)resident * multiprocessors_of(shape);
-    if (blocks <= most) return CUDA_SUCCESS;
+    uint64_t max = (uint64_t)resident * multiprocessors_of(shape);
+    if (blocks <= max) return CUDA_SUCCESS;
     return launch_refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks",
-                         blocks, most);
+                         blocks, max);
 }
 
 /* The parameters of `extra`: a buffer and its size. */

@@ -51,10 +51,10 @@ static CUresult keep_bytes(Function *function, size_t place, const void *bytes, 
 
 static bool is_block(const uint32_t block[3])
 {
-    static const uint32_t most[3] = {DEVICE_MAX_THREADS, DEVICE_MAX_THREADS, DEVICE_MAX_BLOCK_Z};
+    static const uint32_t max[3] = {DEVICE_MAX_THREADS, DEVICE_MAX_THREADS, DEVICE_MAX_BLOCK_Z};
     uint32_t threads = 1;
     for (int i = 0; i < 3; i++) {
-        if (!block[i] || block[i] > most[i] || block[i] > DEVICE_MAX_THREADS / threads) return false;
+        if (!block[i] || block[i] > max[i] || block[i] > DEVICE_MAX_THREADS / threads) return false;
         threads *= block[i];
     }
     return true;

@@ -57,13 +57,13 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction handl
                - (int)code->shared_size;
     bool fits = blocks <= limits->blocks && threads <= function_max_threads(code)
                 && blocks * round_up(threads, WARP) <= limits->threads && each >= 0;
-    int most = function_max_dynamic_shared(code, &function->settings);
+    int max = function_max_dynamic_shared(code, &function->settings);
     PUT(function);
-    *bytes = fits ? (size_t)smaller(each, most) : 0;
+    *bytes = fits ? (size_t)smaller(each, max) : 0;
     return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The largest block among those with the most threads on a multiprocessor. */
+/* The largest block among those with the maximum number of threads on a multiprocessor. */
 static int best_block(const CodeFunction *code, CUoccupancyB2DSize size_of, size_t fixed, int limit,
                       int *blocks)
 {
@@ -88,8 +88,8 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunc
     int blocks = 0;
     if (!grid || !block || limit < 0 || flags > 1) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
-    int most = function_max_threads(function->code);
-    *block = best_block(function->code, size_of, fixed, limit ? smaller(limit, most) : most, &blocks);
+    int max = function_max_threads(function->code);
+    *block = best_block(function->code, size_of, fixed, limit ? smaller(limit, max) : max, &blocks);
     *grid = blocks * (int)green_multiprocessors(NULL);
     PUT(function);
     return CUDA_SUCCESS;

@@ -148,7 +148,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
     if (properties->handleTypes && kind != POOL_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
     Pool *pool = pool_new(device, kind);
     if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;
-    pool->most = properties->maxSize;
+    pool->max = properties->maxSize;
     CUresult result = properties->handleTypes ? pool_make_shareable(pool) : CUDA_SUCCESS;
     if (result)
         object_retire(OBJECT(pool));

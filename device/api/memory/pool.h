@@ -31,7 +31,7 @@ struct CUmemPoolHandle_st {
     PoolShare *share;                         /* owned; NULL: nothing (pool_share.c) */
     _Atomic uint64_t settings[POOL_SETTINGS]; /* reuse policies and the release threshold */
     _Atomic uint64_t readers, writers;        /* bit d: device d may */
-    uint64_t most;                            /* bytes; 0: as much as the device has */
+    uint64_t max;                            /* bytes; 0: as much as the device has */
 
     /* Under the lock of pool_blocks.c. Each block has a reference to its pool. */
     Pool *next;                               /* in the list of those that have blocks */

@@ -185,10 +185,10 @@ static bool may_reuse(const MemoryBlock *block, Stream *stream)
  * one freed last. With `wait` one of any size and stream. NULL if there is none. */
 static MemoryBlock *find_unused_locked(const Pool *pool, Stream *stream, uint64_t size, bool wait)
 {
-    uint64_t need = capacity_for(size), most = wait || need > UINT64_MAX / 2 ? UINT64_MAX : 2 * need;
-    for (int b = bin_of(need), last = bin_of(most); b <= last; b++)
+    uint64_t need = capacity_for(size), max = wait || need > UINT64_MAX / 2 ? UINT64_MAX : 2 * need;
+    for (int b = bin_of(need), last = bin_of(max); b <= last; b++)
         for (MemoryBlock *block = pool->bins[b]; block; block = block->next)
-            if (block->capacity >= need && block->capacity <= most && (wait || may_reuse(block, stream)))
+            if (block->capacity >= need && block->capacity <= max && (wait || may_reuse(block, stream)))
                 return block;
     return NULL;
 }
@@ -220,8 +220,8 @@ static bool find_pending_free_locked(const Device *device, Dependency *out)
 /* A new block; NULL beyond the pool's maximal size, or when memory is short. */
 static MemoryBlock *make_locked(Pool *pool, Context *context, uint64_t size)
 {
-    uint64_t left = pool->most > pool->reserved ? pool->most - pool->reserved : 0;
-    return pool->most && size > left ? NULL : block_new_locked(pool, context, size);
+    uint64_t left = pool->max > pool->reserved ? pool->max - pool->reserved : 0;
+    return pool->max && size > left ? NULL : block_new_locked(pool, context, size);
 }
 
 /* A block of any pool whose free has not run, but will have before anything new of the stream. */

@@ -99,10 +99,10 @@ static MemoryRange part_of(const Mapping *mapping, uint64_t id)
 /* Tells the memory map what the reservation looks like now. */
 static bool show_locked(Reservation *r)
 {
-    size_t count = 0, most = 1;
+    size_t count = 0, max = 1;
     uint64_t at = r->base;
-    for (const Mapping *mapping = r->mappings; mapping; mapping = mapping->next) most += 2;
-    MemoryRange *parts = calloc(most, sizeof *parts), gap = {.kind = MEMORY_RESERVED, .state = MEMORY_CLOSED};
+    for (const Mapping *mapping = r->mappings; mapping; mapping = mapping->next) max += 2;
+    MemoryRange *parts = calloc(max, sizeof *parts), gap = {.kind = MEMORY_RESERVED, .state = MEMORY_CLOSED};
     if (!parts) return false;
     for (const Mapping *mapping = r->mappings;; mapping = mapping->next) {
         gap.base = at;

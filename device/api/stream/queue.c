@@ -603,8 +603,8 @@ static bool has_task_locked(const Stream *stream, uint64_t ticket, uint64_t *num
 {
     const Task *head = stream->head;
     if (!head || head->ticket > ticket) return false;
-    uint64_t most = head->number + (ticket - head->ticket), last = queue_last(stream);
-    *number = most < last ? most : last;
+    uint64_t max = head->number + (ticket - head->ticket), last = queue_last(stream);
+    *number = max < last ? max : last;
     return true;
 }
 

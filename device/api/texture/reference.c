@@ -57,9 +57,11 @@ CUresult cuTexRefDestroy(CUtexref handle)
     return CUDA_SUCCESS;
 }
 
-/* ---- What is set and asked: each under the lock, where it is valid ---- */
+/* ---- Setters and getters ---- */
 
-#define WITH_REFERENCE(handle, surface, valid, action) \
+/* The rest of a driver function: does the action with the reference `r`, under the lock, where `valid`. */
+
+#define REFERENCE_CALL(handle, surface, valid, action) \
     do { \
         TexRef *r; \
         TRY(enter_reference(handle, surface, &r)); \
@@ -70,8 +72,8 @@ CUresult cuTexRefDestroy(CUtexref handle)
         PUT(r); \
         return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; \
     } while (0)
-#define WITH_TEXTURE(valid, action) WITH_REFERENCE(handle, false, valid, action)
-#define GET_TEXTURE(out, value) WITH_TEXTURE(out, *(out) = (value))
+#define TEXTURE_CALL(valid, action) REFERENCE_CALL(handle, false, valid, action)
+#define TEXTURE_GETTER(out, value) TEXTURE_CALL(out, *(out) = (value))
 
 CUresult reference_check_bound(CUtexref handle)
 {
@@ -88,47 +90,47 @@ CUresult reference_check_bound(CUtexref handle)
 CUresult cuTexRefSetFormat(CUtexref handle, CUarray_format format, int channels)
 {
     bool valid = channels >= 0 && channels <= 4 && channels != 3;
-    WITH_TEXTURE(valid, (r->format = format, r->channels = (unsigned)channels));
+    TEXTURE_CALL(valid, (r->format = format, r->channels = (unsigned)channels));
 }
 
 CUresult cuTexRefSetFlags(CUtexref handle, unsigned int flags)
 {
-    WITH_TEXTURE(flags < 0x40, r->sampling.flags = flags);
+    TEXTURE_CALL(flags < 0x40, r->sampling.flags = flags);
 }
 
 CUresult cuTexRefSetAddressMode(CUtexref handle, int dim, CUaddress_mode mode)
 {
-    WITH_TEXTURE(dim >= 0 && dim < 3, r->sampling.addressMode[dim] = mode);
+    TEXTURE_CALL(dim >= 0 && dim < 3, r->sampling.addressMode[dim] = mode);
 }
 
 CUresult cuTexRefSetFilterMode(CUtexref handle, CUfilter_mode mode)
 {
-    WITH_TEXTURE(true, r->sampling.filterMode = mode);
+    TEXTURE_CALL(true, r->sampling.filterMode = mode);
 }
 
 CUresult cuTexRefSetMipmapFilterMode(CUtexref handle, CUfilter_mode mode)
 {
-    WITH_TEXTURE(mode <= 1, r->sampling.mipmapFilterMode = mode);
+    TEXTURE_CALL(mode <= 1, r->sampling.mipmapFilterMode = mode);
 }
 
 CUresult cuTexRefSetMipmapLevelBias(CUtexref handle, float bias)
 {
-    WITH_TEXTURE(true, r->sampling.mipmapLevelBias = bias);
+    TEXTURE_CALL(true, r->sampling.mipmapLevelBias = bias);
 }
 
-CUresult cuTexRefSetMipmapLevelClamp(CUtexref handle, float least, float most)
+CUresult cuTexRefSetMipmapLevelClamp(CUtexref handle, float min, float max)
 {
-    WITH_TEXTURE(true, (r->sampling.minMipmapLevelClamp = least, r->sampling.maxMipmapLevelClamp = most));
+    TEXTURE_CALL(true, (r->sampling.minMipmapLevelClamp = min, r->sampling.maxMipmapLevelClamp = max));
 }
 
-CUresult cuTexRefSetMaxAnisotropy(CUtexref handle, unsigned int most)
+CUresult cuTexRefSetMaxAnisotropy(CUtexref handle, unsigned int max)
 {
-    WITH_TEXTURE(true, r->sampling.maxAnisotropy = most);
+    TEXTURE_CALL(true, r->sampling.maxAnisotropy = max);
 }
 
 CUresult cuTexRefSetBorderColor(CUtexref handle, float *color)
 {
-    WITH_TEXTURE(color, memcpy(r->sampling.borderColor, color, sizeof r->sampling.borderColor));
+    TEXTURE_CALL(color, memcpy(r->sampling.borderColor, color, sizeof r->sampling.borderColor));
 }
 
 CUresult cuTexRefGetFormat(CUarray_format *format, int *channels, CUtexref handle)
@@ -137,45 +139,45 @@ CUresult cuTexRefGetFormat(CUarray_format *format, int *channels, CUtexref handl
     int no_channels;
     if (!format) format = &no_format;
     if (!channels) channels = &no_channels;
-    WITH_TEXTURE(true, (*format = r->format, *channels = (int)r->channels));
+    TEXTURE_CALL(true, (*format = r->format, *channels = (int)r->channels));
 }
 
-CUresult cuTexRefGetFlags(unsigned int *out, CUtexref handle) { GET_TEXTURE(out, r->sampling.flags); }
+CUresult cuTexRefGetFlags(unsigned int *out, CUtexref handle) { TEXTURE_GETTER(out, r->sampling.flags); }
 
 CUresult cuTexRefGetAddressMode(CUaddress_mode *out, CUtexref handle, int dim)
 {
-    WITH_TEXTURE(out && dim >= 0 && dim < 3, *out = r->sampling.addressMode[dim]);
+    TEXTURE_CALL(out && dim >= 0 && dim < 3, *out = r->sampling.addressMode[dim]);
 }
 
 CUresult cuTexRefGetFilterMode(CUfilter_mode *out, CUtexref handle)
 {
-    GET_TEXTURE(out, r->sampling.filterMode);
+    TEXTURE_GETTER(out, r->sampling.filterMode);
 }
 
 CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *out, CUtexref handle)
 {
-    GET_TEXTURE(out, r->sampling.mipmapFilterMode);
+    TEXTURE_GETTER(out, r->sampling.mipmapFilterMode);
 }
 
 CUresult cuTexRefGetMipmapLevelBias(float *out, CUtexref handle)
 {
-    GET_TEXTURE(out, r->sampling.mipmapLevelBias);
+    TEXTURE_GETTER(out, r->sampling.mipmapLevelBias);
 }
 
-CUresult cuTexRefGetMipmapLevelClamp(float *least, float *most, CUtexref handle)
+CUresult cuTexRefGetMipmapLevelClamp(float *min, float *max, CUtexref handle)
 {
-    WITH_TEXTURE(least && most,
-                 (*least = r->sampling.minMipmapLevelClamp, *most = r->sampling.maxMipmapLevelClamp));
+    TEXTURE_CALL(min && max,
+                 (*min = r->sampling.minMipmapLevelClamp, *max = r->sampling.maxMipmapLevelClamp));
 }
 
 CUresult cuTexRefGetMaxAnisotropy(int *out, CUtexref handle)
 {
-    GET_TEXTURE(out, (int)r->sampling.maxAnisotropy);
+    TEXTURE_GETTER(out, (int)r->sampling.maxAnisotropy);
 }
 
 CUresult cuTexRefGetBorderColor(float *out, CUtexref handle)
 {
-    WITH_TEXTURE(out, memcpy(out, r->sampling.borderColor, sizeof r->sampling.borderColor));
+    TEXTURE_CALL(out, memcpy(out, r->sampling.borderColor, sizeof r->sampling.borderColor));
 }
 
 /* ---- Memory ---- */
@@ -185,7 +187,7 @@ static CUresult bind_elements(CUtexref handle, const CUDA_RESOURCE_DESC *resourc
                               const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned flags)
 {
     bool valid = flags <= CU_TRSA_OVERRIDE_FORMAT;
-    WITH_TEXTURE(valid,
+    TEXTURE_CALL(valid,
                  (r->resource = *resource, r->bound = true, r->format = flags ? shape->Format : r->format,
                   r->channels = flags ? shape->NumChannels : r->channels));
 }
@@ -256,13 +258,13 @@ CUresult cuSurfRefSetArray(CUsurfref handle, CUarray array, unsigned int flags)
     if (!handle) return CUDA_ERROR_INVALID_HANDLE;
     TRY(cuArray3DGetDescriptor_v2(&shape, array));
     bool valid = !flags && (shape.Flags & CUDA_ARRAY3D_SURFACE_LDST);
-    WITH_REFERENCE(handle, true, valid, (r->resource = resource, r->bound = true));
+    REFERENCE_CALL(handle, true, valid, (r->resource = resource, r->bound = true));
 }
 
 /* The resource that it is bound to, if there is one of this type. */
 static CUresult bound_to(const void *handle, bool surface, CUresourcetype type, CUDA_RESOURCE_DESC *out)
 {
-    WITH_REFERENCE(handle, surface, r->bound && r->resource.resType == type, *out = r->resource);
+    REFERENCE_CALL(handle, surface, r->bound && r->resource.resType == type, *out = r->resource);
 }
 
 static CUresult get_array(CUarray *out, const void *handle, bool surface)
@@ -287,13 +289,13 @@ CUresult cuSurfRefGetArray(CUarray *out, CUsurfref handle) { return get_array(ou
 
 CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *out, CUtexref handle)
 {
-    WITH_TEXTURE(out && r->bound && r->resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY,
+    TEXTURE_CALL(out && r->bound && r->resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY,
                  *out = r->resource.res.mipmap.hMipmappedArray);
 }
 
 CUresult cuTexRefGetAddress_v2(CUdeviceptr *out, CUtexref handle)
 {
-    WITH_TEXTURE(out && r->bound
+    TEXTURE_CALL(out && r->bound
                      && (r->resource.resType == CU_RESOURCE_TYPE_LINEAR
                          || r->resource.resType == CU_RESOURCE_TYPE_PITCH2D),
                  *out = r->resource.resType == CU_RESOURCE_TYPE_LINEAR ? r->resource.res.linear.devPtr

@@ -55,12 +55,12 @@ typedef struct Tensor {
 /* What the manual allows, and this device has not. */
 static CUresult check_kinds(const Tensor *t, bool image)
 {
-    unsigned type = type_of(t->type), least = image || t->interleave ? TENSOR_LEAST_IMAGE_RANK : 1;
+    unsigned type = type_of(t->type), min = image || t->interleave ? TENSOR_MIN_IMAGE_RANK : 1;
     if (type == TENSOR_TYPE_COUNT || t->interleave > CU_TENSOR_MAP_INTERLEAVE_32B
         || t->swizzle > CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B
         || t->promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B)
         return log_map_error(CUDA_ERROR_INVALID_VALUE, "an invalid type or mode");
-    if (t->rank < least || t->rank > TENSOR_RANK)
+    if (t->rank < min || t->rank > TENSOR_RANK)
         return log_map_error(CUDA_ERROR_INVALID_VALUE,
                              "a tensor has 1 to 5 dimensions; an interleaved one, and images, 3 to 5");
     if (!tensor_type_bytes(type))

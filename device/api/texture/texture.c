@@ -176,8 +176,8 @@ static CUresult set_detail(Texture *t, const CUDA_TEXTURE_DESC *d)
                                  "a mipmapped array is read with CU_TRSF_NORMALIZED_COORDINATES only");
     t->between = d->mipmapFilterMode;
     t->bias = texture_fixed_bias(d->mipmapLevelBias);
-    t->least = texture_fixed_detail(d->minMipmapLevelClamp);
-    t->most = texture_fixed_detail(d->maxMipmapLevelClamp);
+    t->min = texture_fixed_detail(d->minMipmapLevelClamp);
+    t->max = texture_fixed_detail(d->maxMipmapLevelClamp);
     return CUDA_SUCCESS;
 }
 

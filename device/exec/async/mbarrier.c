@@ -205,12 +205,12 @@ const Insn *mbarrier_wait(Warp *warp, const Insn *insn)
 
 /* --- arrivals ------------------------------------------------------------------------------------------ */
 
-static bool check_count(const Place *p, uint32_t count, uint32_t most)
+static bool check_count(const Place *p, uint32_t count, uint32_t max)
 {
-    if (count >= 1 && count <= most) return true;
+    if (count >= 1 && count <= max) return true;
     exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
                "%u threads at the mbarrier at offset 0x%llx of shared memory, where 1 to %u are possible",
-               count, (unsigned long long)p->offset, most);
+               count, (unsigned long long)p->offset, max);
     return false;
 }
 
@@ -278,8 +278,8 @@ static bool arrive_step(Place *p)
         if (!add_bytes(p, count)) return false;
         count = 1;
     }
-    uint32_t most = p->state.pending - (insn->mods & MBARRIER_NO_COMPLETE && p->state.pending ? 1 : 0);
-    if (!check_count(p, count, most)) return false;
+    uint32_t max = p->state.pending - (insn->mods & MBARRIER_NO_COMPLETE && p->state.pending ? 1 : 0);
+    if (!check_count(p, count, max)) return false;
     release_clock(p);
     p->state.pending -= count;
     if (insn->mods & MBARRIER_DROP) p->state.threads -= count;

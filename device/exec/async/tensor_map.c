@@ -122,7 +122,7 @@ const char *tensor_map_problem(const TensorMap *map)
 {
     uint32_t element = tensor_type_bytes(map->type), inner = (map->box[0] + 1u) * element;
     if (!tensor_map_is_one(map) || !element || map->swizzle >= TENSOR_SWIZZLES
-        || (map->mode && map->rank + 1 < TENSOR_LEAST_IMAGE_RANK))
+        || (map->mode && map->rank + 1 < TENSOR_MIN_IMAGE_RANK))
         return "the bytes are not a tensor map";
     if (inner % 16) return "the inner dimension of the box is not a multiple of 16 bytes";
     if (map->swizzle && inner > tensor_swizzle_bytes(map->swizzle))

@@ -15,7 +15,7 @@
 enum {
     TENSOR_RANK = 5,
     TENSOR_SPACE = TENSOR_RANK - 2, /* dimensions of an image: W, H, D */
-    TENSOR_LEAST_IMAGE_RANK = 3,    /* channels, W, images */
+    TENSOR_MIN_IMAGE_RANK = 3,    /* channels, W, images */
     TENSOR_MAX_BOX = 256,
     TENSOR_MAX_PIXELS = 1024,
     TENSOR_MAX_STEP = 8,

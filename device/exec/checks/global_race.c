@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The size of a page, and the most pages that are kept: memory beyond is not checked. */
+/* The size of a page, and the maximum number of pages that are kept: memory beyond is not checked. */
 enum { WORD = 4, PAGE = 1024, MAX_PAGES = 1 << 16, TABLES = 64, SLOTS_FIRST = 16, READERS = 2 };
 
 typedef struct Cell {

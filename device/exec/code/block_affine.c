@@ -18,17 +18,17 @@ typedef struct Ends {
     Exact first, last;
 } Ends;
 
-/* False where a value leaves the type's range, least to most. */
-static bool find_ends(Exact first, s64 stride, uint32_t threads, Exact least, Exact most, Ends *ends)
+/* False where a value leaves the type's range, min to max. */
+static bool find_ends(Exact first, s64 stride, uint32_t threads, Exact min, Exact max, Ends *ends)
 {
     ends->first = first;
     ends->last = first + (Exact)stride * (threads - 1);
-    return ends->last >= least && ends->last <= most;
+    return ends->last >= min && ends->last <= max;
 }
-#define ENDS_FN(T, least, most) \
+#define ENDS_FN(T, min, max) \
     static bool ends_##T(BlockAffine x, uint32_t threads, Ends *ends) \
     { \
-        return find_ends((T)x.base, x.stride, threads, least, most, ends); \
+        return find_ends((T)x.base, x.stride, threads, min, max, ends); \
     }
 ENDS_FN(s32, INT32_MIN, INT32_MAX)
 ENDS_FN(u32, 0, UINT32_MAX)

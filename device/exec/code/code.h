@@ -212,7 +212,7 @@ struct CodeFunction {
     uint32_t param_load_count; /* fill every REF_PARAM row of a launch */
     uint32_t param_rows_size; /* bytes of REF_PARAM rows */
     uint32_t maxntid[3], reqntid[3]; /* 0 when not given */
-    uint32_t cluster[3], most_in_cluster; /* blocks of a cluster: as required, at most; 0 when not given */
+    uint32_t cluster[3], max_cluster; /* blocks of a cluster: as required, at most; 0 when not given */
     bool explicit_cluster; /* a cluster must be given, here or by the launch */
     bool blocks_are_clusters; /* a launch counts clusters, not blocks */
     uint32_t barrier_count; /* named barriers used, at least 1 when bar is used */

@@ -7,13 +7,13 @@
 /* fused_dot_shared_f32: mods times (load, load, fma) follow, the first loads at one address each, the second
  * ones at another. The bounds of their offsets are packed into imm. */
 typedef struct FusedDot {
-    int16_t first_least, first_most, second_least, second_most;
+    int16_t first_min, first_max, second_min, second_max;
 } FusedDot;
 
 static inline int64_t fused_dot_pack(FusedDot x)
 {
-    return (int64_t)((uint64_t)(uint16_t)x.first_least | (uint64_t)(uint16_t)x.first_most << 16
-                     | (uint64_t)(uint16_t)x.second_least << 32 | (uint64_t)(uint16_t)x.second_most << 48);
+    return (int64_t)((uint64_t)(uint16_t)x.first_min | (uint64_t)(uint16_t)x.first_max << 16
+                     | (uint64_t)(uint16_t)x.second_min << 32 | (uint64_t)(uint16_t)x.second_max << 48);
 }
 
 static inline FusedDot fused_dot_unpack(int64_t imm)

@@ -12,11 +12,11 @@ static bool grows_freely(const Insn *insn) { return insn->op == OP_call_indirect
 /* Sums the largest callee; depth limits the recursion of this function itself. */
 static uint32_t measure_stack(CodeFunction *function, int depth)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
     if (function->stack_size == VISITING || depth == 0) return UNKNOWN;
     if (function->stack_size != UNVISITED) return function->stack_size;
     function->stack_size = VISITING;
-    for (uint32_t k = 0; k < function->insn_count && most != UNKNOWN; k++) {
+    for (uint32_t k = 0; k < function->insn_count && max != UNKNOWN; k++) {
         const Insn *insn = &function->insns[k];
         uint32_t size = 0;
         if (grows_freely(insn)) size = UNKNOWN;
@@ -24,11 +24,11 @@ static uint32_t measure_stack(CodeFunction *function, int depth)
             CodeFunction *callee = (CodeFunction *)(uintptr_t)insn->pointer;
             size = callee->module == function->module ? measure_stack(callee, depth - 1) : callee->stack_size;
         }
-        if (size > most) most = size;
+        if (size > max) max = size;
     }
-    if (most != UNKNOWN) most += function->local_size;
-    function->stack_size = most;
-    return most;
+    if (max != UNKNOWN) max += function->local_size;
+    function->stack_size = max;
+    return max;
 }
 
 void exec_measure(CodeModule *module)

@@ -31,14 +31,14 @@ static double power_of_2(int exponent) { return f64_from((uint64_t)(1023 + expon
 
 static bool is_narrow(MatrixType type) { return type == MATRIX_E4M3 || type == MATRIX_E5M2; }
 
-/* The exponent that a number is stored with: subnormal numbers have the least. FP8 numbers have been
+/* The exponent that a number is stored with: subnormal numbers have the minimum. FP8 numbers have been
  * converted to halves. */
 static int32_t exponent_of(double x, MatrixType type)
 {
-    int least = type == MATRIX_F16 || is_narrow(type) ? -14 : -126, exponent;
+    int min = type == MATRIX_F16 || is_narrow(type) ? -14 : -126, exponent;
     if (x == 0) return NO_EXPONENT;
     exponent = (int)(f64_bits(x) >> 52 & 2047) - 1023;
-    return exponent < least ? least : exponent;
+    return exponent < min ? min : exponent;
 }
 
 /* The bits are moved to those of a half, whose exponent has another bias: the factor corrects that,

@@ -66,11 +66,11 @@ static void region_open(Region *region, void *start, uint64_t size)
     region->top = region->committed = align_up(region->start, HUGE_PAGE);
 }
 
-static bool reserve_own(Region *region, uint64_t least)
+static bool reserve_own(Region *region, uint64_t min)
 {
-    if (least > ARENA_USUAL) least = ARENA_USUAL;
-    if (least < ARENA_SMALLEST) least = ARENA_SMALLEST;
-    for (uint64_t size = ARENA_LARGEST; size >= least; size /= 2) {
+    if (min > ARENA_USUAL) min = ARENA_USUAL;
+    if (min < ARENA_SMALLEST) min = ARENA_SMALLEST;
+    for (uint64_t size = ARENA_LARGEST; size >= min; size /= 2) {
         void *start = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (start == MAP_FAILED) continue;
         region_open(region, start, size);
@@ -90,13 +90,13 @@ static void reserve_shared(Region *region, SharedFile *file, uint64_t size)
         region_open(region, start, size);
 }
 
-MemoryMap *memory_map_create(void) { return memory_map_create_least(ARENA_USUAL); }
+MemoryMap *memory_map_create(void) { return memory_map_create_min(ARENA_USUAL); }
 
-MemoryMap *memory_map_create_least(uint64_t least)
+MemoryMap *memory_map_create_min(uint64_t min)
 {
     MemoryMap *map = calloc(1, sizeof *map);
     if (!map) return NULL;
-    if (!reserve_own(&map->own, least)) {
+    if (!reserve_own(&map->own, min)) {
         free(map);
         return NULL;
     }
@@ -332,8 +332,8 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
     uint64_t align = request->align > ALIGN ? request->align : ALIGN;
     Region *region = request->shared && map->shared.size ? &map->shared : &map->own;
     if (!request->size || request->size > region->size || align > region->size) return 0;
-    uint64_t most = request->capacity > request->size ? request->capacity : request->size;
-    uint64_t need = slot_for(most, align);
+    uint64_t max = request->capacity > request->size ? request->capacity : request->size;
+    uint64_t need = slot_for(max, align);
     uint64_t base = 0;
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = reserve_locked(map, 1) ? take_slot_locked(region, need) : NULL;
@@ -346,7 +346,7 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
         entry->range = range_of_request(map, base, request);
         entry->range.shared = region == &map->shared;
         entry->host_range = entry->range;
-        entry->full_size = request->block ? most : 0;
+        entry->full_size = request->block ? max : 0;
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);

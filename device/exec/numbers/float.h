@@ -59,7 +59,7 @@ LANE_FN f32 flush(f32 x)
     return f32_from((bits & F32_INF) == 0 ? bits & F32_SIGN : bits);
 }
 
-/* flush(r) for a rounded result r. It flushes the least normal number, too, when r was subnormal before it
+/* flush(r) for a rounded result r. It flushes the smallest normal number, too, when r was subnormal before it
  * was rounded. `scaled` shows that: the same result computed with a factor of 2^60, so that it is rounded as
  * a normal number. (Where the factor makes it overflow, r is not that small.) */
 LANE_FN f32 flush_tiny(f32 r, f32 scaled)

@@ -3,8 +3,8 @@
  * The product of two floats is exact in double. Their sum with a third, rounded to double and then to float,
  * is right but where the first rounding makes a tie for the second one. That shows: the last 29 bits of the
  * double are a one and zeros, or the float is so small that it has fewer bits (then the tie lies elsewhere).
- * So a row is computed in the simple way and tested as a whole; when there is doubt, once more by rounding
- * to odd.
+ * So a row is computed in the simple way and tested as a whole; where it may be rounded twice, once more by
+ * rounding to odd.
  *
  * Doubles have nothing wider. Their product and sums are split into two numbers without an error; an error
  * of the last sum is kept by rounding to odd (Boldo and Melquiond, Emulation of FMA and correctly rounded
@@ -16,13 +16,13 @@
 #include "exec/numbers/float.h"
 
 #if HAVE_FMA
-#define HAVE_DOUBT 0
+#define HAVE_ROUNDING_CHECK 0
 LANE_FN f64 fma_plain(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 #else
 #include <fenv.h>
 
-/* Computes a row in doubt again; sums that are exact in double were rounded once. */
-static __attribute__((noinline, unused)) void fma_row_again(f32 *r, const f32 *a, const f32 *b, const f32 *c)
+/* Computes a row that may have been rounded twice; sums that are exact in double were rounded once. */
+static __attribute__((noinline, unused)) void fma_row_exact(f32 *r, const f32 *a, const f32 *b, const f32 *c)
 {
     b64 inexact = 0;
     LANES_LOOP
@@ -34,18 +34,21 @@ static __attribute__((noinline, unused)) void fma_row_again(f32 *r, const f32 *a
 }
 
 #if defined(__SSE4_1__)
-#define HAVE_DOUBT 1
+#define HAVE_ROUNDING_CHECK 1
 
-/* Shows whether a sum of a row may have been rounded twice. tie: the least of the sums' last 29 bits, moved
- * to the sign. tiny: the least of the results' magnitudes less one, so that zeros are largest; results up to
- * 2^-125 count as tiny. */
-typedef struct Doubt {
+/* Shows whether a sum of a row may have been rounded twice. tie: the minimum of the sums' last 29 bits, moved
+ * to the sign. tiny: the minimum of the results' magnitudes less one, so that zeros are largest; results up
+ * to 2^-125 count as tiny. */
+typedef struct RoundingCheck {
     __m128i tie, tiny;
-} Doubt;
+} RoundingCheck;
 
-LANE_FN Doubt no_doubt(void) { return (Doubt){_mm_setzero_si128(), _mm_set1_epi32(-1)}; }
+LANE_FN RoundingCheck rounding_check_new(void)
+{
+    return (RoundingCheck){_mm_setzero_si128(), _mm_set1_epi32(-1)};
+}
 
-LANE_FN bool in_doubt(const Doubt *x)
+LANE_FN bool may_be_rounded_twice(const RoundingCheck *x)
 {
     const __m128i ties = _mm_cmpeq_epi32(x->tie, _mm_set1_epi32(INT32_MIN));
     const __m128i tinies = _mm_cmpeq_epi32(_mm_srli_epi32(x->tiny, 25), _mm_setzero_si128());
@@ -54,7 +57,7 @@ LANE_FN bool in_doubt(const Doubt *x)
 }
 
 /* Two floats as doubles, in one instruction: gcc would load them by one of its own. */
-LANE_FN __m128d two_doubles(const void *p)
+LANE_FN __m128d widened(const void *p)
 {
     typedef struct __attribute__((packed, may_alias)) Two {
         f32 x[2];
@@ -64,25 +67,25 @@ LANE_FN __m128d two_doubles(const void *p)
     return r;
 }
 
-LANE_FN void look_for_ties(Doubt *x, __m128d low, __m128d high)
+LANE_FN void note_ties(RoundingCheck *x, __m128d low, __m128d high)
 {
     const __m128 last = _mm_shuffle_ps(_mm_castpd_ps(low), _mm_castpd_ps(high), _MM_SHUFFLE(2, 0, 2, 0));
     x->tie = _mm_min_epi32(x->tie, _mm_slli_epi32(_mm_castps_si128(last), 3));
 }
-LANE_FN void look_for_tiny(Doubt *x, __m128 r)
+LANE_FN void note_tiny(RoundingCheck *x, __m128 r)
 {
     const __m128i bits = _mm_castps_si128(r), size = _mm_add_epi32(bits, bits);
     x->tiny = _mm_min_epu32(x->tiny, _mm_add_epi32(size, _mm_set1_epi32(-1)));
 }
 
-/* Four sums, rounded to r. `doubt` notes whether a sum may be between two floats, or (checks_tiny) may be
+/* Four sums, rounded to r. `check` notes whether a sum may be between two floats, or (checks_tiny) may be
  * subnormal: then double has not been exact, and the row is computed again. */
-LANE_FN void round_sums(f32 *r, __m128d low, __m128d high, bool checks_tiny, Doubt *doubt)
+LANE_FN void round_sums(f32 *r, __m128d low, __m128d high, bool checks_tiny, RoundingCheck *check)
 {
     const __m128 x = _mm_cvtpd_ps(low), y = _mm_cvtpd_ps(high), both = _mm_movelh_ps(x, y);
-    look_for_ties(doubt, low, high);
+    note_ties(check, low, high);
     if (checks_tiny) {
-        look_for_tiny(doubt, both);
+        note_tiny(check, both);
         _mm_store_ps(r, both);
     } else {
         _mm_storel_epi64((__m128i *)(void *)r, _mm_castps_si128(x));
@@ -93,17 +96,17 @@ LANE_FN void round_sums(f32 *r, __m128d low, __m128d high, bool checks_tiny, Dou
 /* r is none of the sources. */
 LANE_FN void fma_row(f32 *r, const f32 *a, const f32 *b, const f32 *c)
 {
-    Doubt doubt = no_doubt();
+    RoundingCheck check = rounding_check_new();
     for (int l = 0; l < WARP_LANES; l += 4) {
-        const __m128d p = _mm_mul_pd(two_doubles(a + l), two_doubles(b + l));
-        const __m128d q = _mm_mul_pd(two_doubles(a + l + 2), two_doubles(b + l + 2));
-        const __m128d s = _mm_add_pd(p, two_doubles(c + l)), t = _mm_add_pd(q, two_doubles(c + l + 2));
-        round_sums(r + l, s, t, true, &doubt);
+        const __m128d p = _mm_mul_pd(widened(a + l), widened(b + l));
+        const __m128d q = _mm_mul_pd(widened(a + l + 2), widened(b + l + 2));
+        const __m128d s = _mm_add_pd(p, widened(c + l)), t = _mm_add_pd(q, widened(c + l + 2));
+        round_sums(r + l, s, t, true, &check);
     }
-    if (in_doubt(&doubt)) fma_row_again(r, a, b, c);
+    if (may_be_rounded_twice(&check)) fma_row_exact(r, a, b, c);
 }
 #else
-#define HAVE_DOUBT 0
+#define HAVE_ROUNDING_CHECK 0
 LANE_FN void fma_row(f32 *r, const f32 *a, const f32 *b, const f32 *c)
 {
     LANES_LOOP r[l] = fma_f32(a[l], b[l], c[l]);
@@ -136,8 +139,8 @@ LANE_FN f64 product_error(f64 a, f64 b, f64 p)
 /* Nothing overflows, and the product is zero or its error a double. */
 LANE_FN bool fma_is_plain(f64 a, f64 b, f64 c)
 {
-    const f64 p = __builtin_fabs(a * b), most = __builtin_fabs(a) + __builtin_fabs(b) + __builtin_fabs(c) + p;
-    return (most < 0x1p990) & ((p > 0x1p-960) | (a == 0) | (b == 0));
+    const f64 p = __builtin_fabs(a * b), max = __builtin_fabs(a) + __builtin_fabs(b) + __builtin_fabs(c) + p;
+    return (max < 0x1p990) & ((p > 0x1p-960) | (a == 0) | (b == 0));
 }
 
 /* A plain a * b + c is high + low. Rounded, in any mode, that is as rounding a * b + c. */

@@ -170,19 +170,19 @@ static const Insn *take_stack(Warp *w, const Insn *i)
 {
     const uint64_t *wide = ROW(const uint64_t, w, i->a);
     const uint32_t *narrow = ROW(const uint32_t, w, i->a);
-    uint64_t align = i->imm > 16 ? (uint64_t)i->imm : 16, most = 0, limit = w->block->grid->local_size, top;
+    uint64_t align = i->imm > 16 ? (uint64_t)i->imm : 16, max = 0, limit = w->block->grid->local_size, top;
     uint64_t *d = ROW(uint64_t, w, i->d);
     Group *g = w->current;
     for (int l = 0; l < WARP_LANES; l++) {
         uint64_t size = w->lanes[l] ? (i->mods & MEM_ADDR32 ? narrow[l] : wide[l]) : 0;
-        if (size > most) most = size;
+        if (size > max) max = size;
     }
     top = limit - g->dynamic;
-    if (most > top || ((top - most) & ~(align - 1)) < g->local + g->function->local_size)
+    if (max > top || ((top - max) & ~(align - 1)) < g->local + g->function->local_size)
         return exec_fault(w, i, __builtin_ctz(w->mask), CUDA_ERROR_LAUNCH_FAILED,
                           "stack overflow: alloca of %llu bytes, a thread has %llu in all (see the stack "
-                          "size limit)", (unsigned long long)most, (unsigned long long)limit);
-    top = (top - most) & ~(align - 1);
+                          "size limit)", (unsigned long long)max, (unsigned long long)limit);
+    top = (top - max) & ~(align - 1);
     g->dynamic = (uint32_t)(limit - top);
     for (int l = 0; l < WARP_LANES; l++) d[l] = w->lanes[l] ? top : d[l];
     return i + 1;
@@ -200,18 +200,18 @@ static const Insn *save_stack(Warp *w, const Insn *i)
     return i + 1;
 }
 
-/* Back to the most that any lane had in use. */
+/* Back to the maximum that any lane had in use. */
 static const Insn *restore_stack(Warp *w, const Insn *i)
 {
     const uint64_t *wide = ROW(const uint64_t, w, i->a);
     const uint32_t *narrow = ROW(const uint32_t, w, i->a);
-    uint64_t most = 0;
+    uint64_t max = 0;
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
         uint64_t saved = i->mods & MEM_ADDR32 ? narrow[l] : wide[l];
-        if (saved > most) most = saved;
+        if (saved > max) max = saved;
     }
-    if (most <= w->current->dynamic) w->current->dynamic = (uint32_t)most;
+    if (max <= w->current->dynamic) w->current->dynamic = (uint32_t)max;
     return i + 1;
 }
 

@@ -278,8 +278,8 @@ ON_AFFINE(max_u64, 64, 64, 64, 0, UNIFORM_64(u64, >))
     { \
         T last; \
         if (!last_##T(start, stride, &last)) return false; \
-        const T first = (T)start, least = first < last ? first : last, most = first < last ? last : first; \
-        return (T)value < least || (T)value > most; \
+        const T first = (T)start, min = first < last ? first : last, max = first < last ? last : first; \
+        return (T)value < min || (T)value > max; \
     }
 OUTSIDE_FN(u32)
 OUTSIDE_FN(u64)

@@ -113,13 +113,13 @@ HANDLER(set_x2, full) { return set_x2(w, i); }
 HANDLER(set_x2, part) { return set_x2(w, i); }
 
 /* testp, on the bits without the sign. Zero counts as normal. */
-#define TESTP(T, bits, B, magnitude, infinity, least_normal) \
+#define TESTP(T, bits, B, magnitude, infinity, min_normal) \
     LANES_TEST_1(testp_finite_##T, bits, B, (a & magnitude) < infinity) \
     LANES_TEST_1(testp_infinite_##T, bits, B, (a & magnitude) == infinity) \
     LANES_TEST_1(testp_number_##T, bits, B, (a & magnitude) <= infinity) \
     LANES_TEST_1(testp_notanumber_##T, bits, B, (a & magnitude) > infinity) \
-    LANES_TEST_1(testp_normal_##T, bits, B, (a & magnitude) - 1 >= least_normal - 1 && \
+    LANES_TEST_1(testp_normal_##T, bits, B, (a & magnitude) - 1 >= min_normal - 1 && \
         (a & magnitude) < infinity) \
-    LANES_TEST_1(testp_subnormal_##T, bits, B, (a & magnitude) < least_normal && (a & magnitude) != 0)
+    LANES_TEST_1(testp_subnormal_##T, bits, B, (a & magnitude) < min_normal && (a & magnitude) != 0)
 TESTP(f32, 32, b32, ~F32_SIGN, F32_INF, 0x00800000u)
 TESTP(f64, 64, b64, ~F64_SIGN, F64_INF, 0x0010000000000000u)

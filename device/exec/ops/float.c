@@ -28,9 +28,9 @@
     LANE_FN f32 name##_of(f32 a, f32 b) { return canonical(value); } \
     ARITHMETIC(name##_f32, i->b, value)
 
-/* Flushing sources and results where a result can be rounded up to the least normal number: rows without
+/* Flushing sources and results where a result can be rounded up to the smallest normal number: rows without
  * such a number, nearly all, are done after the first loop; the others are looked at closely. */
-#define LEAST_NORMAL(x) ((f32_bits(x) & ~F32_SIGN) == 0x00800000u)
+#define IS_MIN_NORMAL(x) ((f32_bits(x) & ~F32_SIGN) == 0x00800000u)
 #define FLUSHED_FORM(form, name, c_ref, value, scaled) \
     HANDLER(name, form) \
     { \
@@ -43,7 +43,7 @@
             const f32 a = flush(a_[l]), b = flush(b_[l]), c = flush(c_[l]); \
             (void)c; \
             r[l] = flush(value); \
-            edge |= LEAST_NORMAL(r[l]); \
+            edge |= IS_MIN_NORMAL(r[l]); \
         } \
         if (edge) LANES_LOOP { \
             const f32 a = flush(a_[l]), b = flush(b_[l]), c = flush(c_[l]); \
@@ -102,7 +102,7 @@ FLUSHED(fma_ftz_f32, i->c, fma_of(a, b, c), fma_scaled(a, b, c))
         LANES_LOOP \
         { \
             r[l] = flush(canonical(r[l])); \
-            edge |= LEAST_NORMAL(r[l]); \
+            edge |= IS_MIN_NORMAL(r[l]); \
         } \
         if (edge) LANES_LOOP r[l] = flush_tiny(r[l], fma_scaled(a[l], b[l], c[l])); \
         LANES_LOOP LANE_STORE_##form(f32, r[l]); \

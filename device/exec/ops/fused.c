@@ -28,7 +28,7 @@ typedef __m256 Lanes;
 #else
 #define HAVE_LANES 0
 #endif
-#define HAVE_DOT (HAVE_LANES || HAVE_DOUBT) /* with sums of doubles where there is no fma */
+#define HAVE_DOT (HAVE_LANES || HAVE_ROUNDING_CHECK) /* with sums of doubles where there is no fma */
 
 #if HAVE_LANES
 enum { PARTS = HALF_WARP / LANES_EACH }; /* vectors of a half */
@@ -67,51 +67,51 @@ LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, 
 /* Four lanes' r = c + x * y, in double and rounded to float: operands are widened as they are loaded, which
  * takes half the work of widening registers. */
 #define DOT_FOUR(x, y, z) \
-    round_sums(r + l, _mm_add_pd(_mm_mul_pd(two_doubles(x), y), two_doubles(c + l)), \
-               _mm_add_pd(_mm_mul_pd(two_doubles((x) + 8), z), two_doubles(c + l + 2)), checks_tiny, doubt)
-/* The lanes of a half of the warp. doubt: what is noted of their roundings, as round_sums() does. */
+    round_sums(r + l, _mm_add_pd(_mm_mul_pd(widened(x), y), widened(c + l)), \
+               _mm_add_pd(_mm_mul_pd(widened((x) + 8), z), widened(c + l + 2)), checks_tiny, check)
+/* The lanes of a half of the warp. check: what is noted of their roundings, as round_sums() does. */
 LANE_FN void dot_half_warp(float *r, const uint8_t *x, const uint8_t *y, bool dense, const float *c,
-                           bool checks_tiny, Doubt *doubt)
+                           bool checks_tiny, RoundingCheck *check)
 {
     const __m128d broadcast = _mm_set1_pd(*(const float *)(const void *)y);
     for (int l = 0; l < HALF_WARP; l += 4, x += 16, y += 16) {
-        if (dense) DOT_FOUR(x, two_doubles(y), two_doubles(y + 8));
+        if (dense) DOT_FOUR(x, widened(y), widened(y + 8));
         else DOT_FOUR(x, broadcast, broadcast);
     }
 }
 
-static __attribute__((noinline)) void dot_again(float *r, const Places *x, const Places *y, const float *c)
+static __attribute__((noinline)) void dot_exact(float *r, const Places *x, const Places *y, const float *c)
 {
     _Alignas(64) float a[WARP_LANES], b[WARP_LANES];
     load_places_uint32_t((uint32_t *)(void *)a, x);
     load_places_uint32_t((uint32_t *)(void *)b, y);
-    fma_row_again(r, a, b, c);
+    fma_row_exact(r, a, b, c);
 }
 
 LANE_FN void dot_step(float *r, const Places *x, int64_t in_x, const Places *y, int64_t in_y, bool dense,
-                      const float *c, bool checks_tiny, Doubt *doubt)
+                      const float *c, bool checks_tiny, RoundingCheck *check)
 {
     const Places a = {x->low + in_x, x->high + in_x, true, true};
     const Places b = {y->low + in_y, y->high + in_y, dense, true};
-    doubt->tie = no_doubt().tie;
-    if (checks_tiny) doubt->tiny = no_doubt().tiny;
-    dot_half_warp(r, a.low, b.low, dense, c, checks_tiny, doubt);
-    dot_half_warp(r + HALF_WARP, a.high, b.high, dense, c + HALF_WARP, checks_tiny, doubt);
-    if (in_doubt(doubt)) dot_again(r, &a, &b, c);
+    check->tie = rounding_check_new().tie;
+    if (checks_tiny) check->tiny = rounding_check_new().tiny;
+    dot_half_warp(r, a.low, b.low, dense, c, checks_tiny, check);
+    dot_half_warp(r + HALF_WARP, a.high, b.high, dense, c + HALF_WARP, checks_tiny, check);
+    if (may_be_rounded_twice(check)) dot_exact(r, &a, &b, c);
 }
 
-/* Only in every second step the sums' sizes are looked at. A tiny sum that is not exact in double has a
+/* Only every second step looks at the sizes of sums. A tiny sum that is not exact in double has a
  * product with bits far below its own, of at most 1/32 of its size: the sum before was as tiny. So one of any
- * two steps shows it, and where it is the first one, the second is in doubt as well. */
+ * two steps shows it, and where it is the first one, the second may be rounded twice as well. */
 LANE_FN void dot_steps(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y,
                        bool dense, const float *c, float *d)
 {
     _Alignas(64) float first[WARP_LANES], second[WARP_LANES];
-    Doubt doubt;
+    RoundingCheck check;
     for (;; i += 6, j += 6, c = second) {
-        dot_step(first, x, i->imm, y, j->imm, dense, c, true, &doubt);
+        dot_step(first, x, i->imm, y, j->imm, dense, c, true, &check);
         if (count < 2) break;
-        dot_step(second, x, i[3].imm, y, j[3].imm, dense, first, false, &doubt);
+        dot_step(second, x, i[3].imm, y, j[3].imm, dense, first, false, &check);
         count -= 2;
         if (!count) break;
     }
@@ -131,13 +131,13 @@ static const Insn *dot_shared(Warp *w, const Insn *i)
 {
     const FusedDot offsets = fused_dot_unpack(i->imm);
     const Insn *one = i + 1, *other = i + 2, *last = i + 3 * i->mods;
-    Places x = places_shared_between(w, one, 4, offsets.first_least, offsets.first_most);
-    Places y = places_shared_between(w, other, 4, offsets.second_least, offsets.second_most);
+    Places x = places_shared_between(w, one, 4, offsets.first_min, offsets.first_max);
+    Places y = places_shared_between(w, other, 4, offsets.second_min, offsets.second_max);
     float *d = ROW(float, w, last->d);
     const float *c = ROW(const float, w, i[3].c);
     if (!(x.valid & y.valid & (x.dense | y.dense))) return i + 1;
-    x.low -= offsets.first_least, x.high -= offsets.first_least;
-    y.low -= offsets.second_least, y.high -= offsets.second_least;
+    x.low -= offsets.first_min, x.high -= offsets.first_min;
+    y.low -= offsets.second_min, y.high -= offsets.second_min;
     if (!x.dense) {
         const Places t = x;
         x = y;

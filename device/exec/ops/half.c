@@ -125,7 +125,7 @@ HALF_FMA(bf16)
 HALF_FMA_OOB(f16)
 HALF_FMA_OOB(bf16)
 
-/* Flushed before rounding could make the least normal number of them: what rounds to 11 bits below it. */
+/* Flushed before rounding could make the smallest normal number of them: what rounds to 11 bits below it. */
 LANE_FN f32 flush_half(f32 x)
 {
     return __builtin_fabsf(x) < 0x1.ffep-15f ? f32_from(f32_bits(x) & F32_SIGN) : x;

@@ -13,17 +13,17 @@ typedef struct Places {
     bool dense, valid;
 } Places;
 
-/* With the offset least added; with every other one up to most they are in the range as well. shift makes
+/* With the offset min added; with every other one up to max they are in the range as well. shift makes
  * host addresses of those in the range. */
-LANE_FN Places find_places(const Affine *a, int64_t least, int64_t most, uint32_t size,
-                           const RangeEntry *range, uint64_t shift)
+LANE_FN Places find_places(const Affine *a, int64_t min, int64_t max, uint32_t size, const RangeEntry *range,
+                           uint64_t shift)
 {
-    const uint64_t low = (uint64_t)a->low + (uint64_t)least - range->base;
-    const uint64_t high = (uint64_t)a->high + (uint64_t)least - range->base;
-    const uint64_t last = range->size - (uint64_t)(most - least) - (a->stride != 0 ? HALF_WARP * size : size);
+    const uint64_t low = (uint64_t)a->low + (uint64_t)min - range->base;
+    const uint64_t high = (uint64_t)a->high + (uint64_t)min - range->base;
+    const uint64_t last = range->size - (uint64_t)(max - min) - (a->stride != 0 ? HALF_WARP * size : size);
     const bool shaped = (a->valid & 1) && (a->stride == 0 || a->stride == size);
     const bool inside = (int64_t)(low | high | last | (last - low) | (last - high)) >= 0;
-    const bool aligned = (((uint64_t)a->low | (uint64_t)a->high | (uint64_t)least) & (size - 1)) == 0;
+    const bool aligned = (((uint64_t)a->low | (uint64_t)a->high | (uint64_t)min) & (size - 1)) == 0;
     shift += range->base;
     return (Places){(uint8_t *)(uintptr_t)(low + shift), (uint8_t *)(uintptr_t)(high + shift), a->stride != 0,
                     shaped && inside && aligned};
@@ -37,10 +37,10 @@ LANE_FN Places places_generic(const Warp *w, const Insn *i, uint32_t size, bool 
     return find_places(AFFINE_AT(w, i->a), i->imm, i->imm, size, range, 0);
 }
 
-LANE_FN Places places_shared_between(const Warp *w, const Insn *i, uint32_t size, int64_t least, int64_t most)
+LANE_FN Places places_shared_between(const Warp *w, const Insn *i, uint32_t size, int64_t min, int64_t max)
 {
     const RangeEntry window = {0, w->block->shared_size};
-    return find_places(AFFINE_AT(w, i->a), least, most, size, &window, (uintptr_t)w->block->shared);
+    return find_places(AFFINE_AT(w, i->a), min, max, size, &window, (uintptr_t)w->block->shared);
 }
 
 LANE_FN Places places_shared(const Warp *w, const Insn *i, uint32_t size, bool write)

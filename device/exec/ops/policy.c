@@ -24,8 +24,8 @@ LANE_FN u64 range_bits(u64 address, u32 primary, u32 total)
     const u32 log = log2_up(total), size = log > 19 ? log - 19 : 0, shift = 12 + size;
     const u32 first = (u32)(address >> shift),
               end = (u32)((address + primary + (1ull << shift) - 1) >> shift);
-    const u32 count = end - first, most = size == 13 ? 1 : 127;
-    return (u64)(count > 127 ? most : count < 1 && size != 13 ? 1 : count) << 37 | (u64)(first & 127) << 44
+    const u32 count = end - first, max = size == 13 ? 1 : 127;
+    return (u64)(count > 127 ? max : count < 1 && size != 13 ? 1 : count) << 37 | (u64)(first & 127) << 44
            | (u64)size << 52;
 }
 

@@ -148,8 +148,8 @@ static bool end_turn(const Warp *warp)
 static bool has_spun(Block *block, const Worker *worker)
 {
     bool soon = block->grid->launch->cooperative || block->cluster->size > 1 || worker->live;
-    uint32_t most = soon ? SPIN_PASSES_FEW : SPIN_PASSES;
-    if (++block->spins < most) return false;
+    uint32_t max = soon ? SPIN_PASSES_FEW : SPIN_PASSES;
+    if (++block->spins < max) return false;
     block->spins = 0;
     return true;
 }

@@ -188,8 +188,8 @@ static Block *one_more(Grid *grid, Worker *worker, bool *failed)
 {
     const GridLaunch *launch = grid->launch;
     bool all = launch->cooperative || !launch->resident;
-    uint64_t most = all ? UINT64_MAX : launch->resident(launch) / grid->cluster_size;
-    if (atomic_fetch_add(&grid->resident, 1) < most) {
+    uint64_t max = all ? UINT64_MAX : launch->resident(launch) / grid->cluster_size;
+    if (atomic_fetch_add(&grid->resident, 1) < max) {
         Block *block = next_block(grid, worker, failed);
         if (block) return block;
     }

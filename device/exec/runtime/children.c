@@ -41,7 +41,7 @@ void children_init(Children *children)
 /* Counts one more launch; false when there are too many already. */
 static bool count_pending(DeviceRuntime *runtime)
 {
-    if (atomic_fetch_add(&runtime->pending, 1) < runtime->most_pending) return true;
+    if (atomic_fetch_add(&runtime->pending, 1) < runtime->max_pending) return true;
     atomic_fetch_sub(&runtime->pending, 1);
     return false;
 }

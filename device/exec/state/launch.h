@@ -49,7 +49,7 @@ typedef struct DeviceRuntime {
     uint64_t (*next_grid_id)(void *closure);
     int (*answer)(void *closure, const RuntimeQuestion *question, uint64_t *answer); /* 0 or the error */
     bool (*set_condition)(uint64_t handle, uint32_t value); /* of a graph; false when there is none */
-    uint32_t most_pending; /* launches at a time that are not done with all that they launch */
+    uint32_t max_pending; /* launches at a time that are not done with all that they launch */
     _Atomic uint32_t pending;
     _Atomic uint64_t handles; /* streams and events made so far */
 } DeviceRuntime;

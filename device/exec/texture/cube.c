@@ -17,10 +17,10 @@ static float magnitude(float x) { return x < 0 ? -x : x >= 0 ? x : -1; }
  * number left in its place, and what is not a number is the middle of the face. */
 static void scale_direction(float direction[3])
 {
-    float most = 0;
-    for (int k = 0; k < 3; k++) most = magnitude(direction[k]) > most ? magnitude(direction[k]) : most;
-    if (most > 0 && most - most == 0) return;
-    for (int k = 0; k < 3; k++) direction[k] = most > 0 && direction[k] - direction[k] == 0 ? 0 : NAN;
+    float max = 0;
+    for (int k = 0; k < 3; k++) max = magnitude(direction[k]) > max ? magnitude(direction[k]) : max;
+    if (max > 0 && max - max == 0) return;
+    for (int k = 0; k < 3; k++) direction[k] = max > 0 && direction[k] - direction[k] == 0 ? 0 : NAN;
 }
 
 CubePoint cube_point(const uint32_t direction[3])

@@ -42,9 +42,9 @@ static bool read_step(const Texture *t, const uint32_t *at, const uint32_t chang
 static double step_length(const Step *step)
 {
     double x = fabs(step->texels[0]), y = fabs(step->texels[1]), z = fabs(step->texels[2]);
-    double most = fmax(fmax(x, y), z), least = fmin(fmin(x, y), z);
+    double max = fmax(fmax(x, y), z), min = fmin(fmin(x, y), z);
     double middle = fmax(fmin(x, y), fmin(fmax(x, y), z));
-    return most + middle * 11 / 32 + least / 4;
+    return max + middle * 11 / 32 + min / 4;
 }
 
 static Step diagonal(const Step *a, const Step *b, int sign)

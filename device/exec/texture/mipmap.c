@@ -31,10 +31,10 @@ Texture texture_level(const Texture *t, unsigned level)
     return one;
 }
 
-static int32_t clamp_between(int32_t x, int32_t least, int32_t most)
+static int32_t clamp_between(int32_t x, int32_t min, int32_t max)
 {
-    int32_t up = x < least ? least : x;
-    return up > most ? most : up;
+    int32_t up = x < min ? min : x;
+    return up > max ? max : up;
 }
 
 int32_t texture_fixed_detail(float detail)
@@ -53,6 +53,6 @@ int32_t texture_detail(const Texture *t, float detail)
 {
     if (t->levels == 1) return 0;
     int32_t asked = texture_fixed_detail(detail) + t->bias;
-    int32_t held = asked > t->most ? t->most : asked; /* the lower bound has the last word */
-    return clamp_between(held > t->least ? held : t->least, 0, (t->levels - 1) * LEVEL_ONE);
+    int32_t held = asked > t->max ? t->max : asked; /* the lower bound has the last word */
+    return clamp_between(held > t->min ? held : t->min, 0, (t->levels - 1) * LEVEL_ONE);
 }

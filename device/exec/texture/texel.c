@@ -57,7 +57,7 @@ static uint32_t border_channel(const Texture *t, float value)
 {
     uint32_t bits = f32_bits(value);
     if (is_fraction(t)) {
-        float least = is_signed(t) ? -1 : 0, held = value > 1 ? 1 : value > least ? value : least;
+        float min = is_signed(t) ? -1 : 0, held = value > 1 ? 1 : value > min ? value : min;
         return (uint32_t)(int32_t)lrint((double)held * full_scale(t->format));
     }
     switch (t->format) {
@@ -122,12 +122,12 @@ void texel_result(const Texture *t, Texel texel, uint32_t out[4])
 }
 
 /* Rounds to the nearest number of so many bits whose exponent is at least `least`, ties away from zero. */
-static double round_away(double x, int bits, int least)
+static double round_away(double x, int bits, int min)
 {
     int exponent;
     if (x == 0 || x - x != 0) return x;
     frexp(x, &exponent);
-    exponent = exponent < least ? least : exponent;
+    exponent = exponent < min ? min : exponent;
     return ldexp(round(ldexp(x, bits - exponent)), exponent - bits);
 }
 
@@ -138,14 +138,14 @@ enum { NOTHING = INT_MIN / 2 };
 /* The exponent of the largest of four texels with a weight; NOTHING when all are 0 or none has one. */
 static int common_exponent(const Texel *texels, const unsigned *weights, unsigned channel)
 {
-    int most = NOTHING, exponent;
+    int max = NOTHING, exponent;
     for (unsigned k = 0; k < 4; k++) {
         float x = f32_from(texels[k].channel[channel]);
         if (!weights[k] || x == 0 || x - x != 0) continue;
         frexpf(x, &exponent);
-        most = exponent > most ? exponent : most;
+        max = exponent > max ? exponent : max;
     }
-    return most;
+    return max;
 }
 
 /* What four texels of a slice add up to, and the exponent of the largest. */
@@ -174,14 +174,14 @@ static SliceSum slice_sum(const Texel *texels, const unsigned *weights, unsigned
 /* Slices meet at the largest exponent, which is a multiple of four then: the others are rounded down. */
 static double slices_together(const SliceSum *slices, unsigned count, int bits)
 {
-    int most = NOTHING;
+    int max = NOTHING;
     unsigned filled = 0;
     double sum = 0;
     for (unsigned k = 0; k < count; k++) {
-        most = slices[k].exponent > most ? slices[k].exponent : most;
+        max = slices[k].exponent > max ? slices[k].exponent : max;
         filled += slices[k].exponent != NOTHING;
     }
-    int unit = ((most + 2) & ~3) - bits - 2;
+    int unit = ((max + 2) & ~3) - bits - 2;
     for (unsigned k = 0; k < count; k++)
         sum += filled > 1 ? ldexp(floor(ldexp(slices[k].value, -unit)), unit) : slices[k].value;
     return sum;
@@ -202,7 +202,7 @@ static float blend_floats(const Texture *t, const TexelSum *s, unsigned channel)
 /* A sum of signed bytes as a 16-bit fraction: times 32767 / 32512, the low bits of the product left out. */
 static int64_t widened(int64_t sum) { return sum + (((sum >> 4) * 257 + 1024) >> 11); }
 
-/* The sum is rounded to 16 bits, whatever the format, ties up. The least integers count for a bit less
+/* The sum is rounded to 16 bits, whatever the format, ties up. The smallest integers count for a bit less
  * than -1 in it; only the sum is clamped there. */
 static float blend_fractions(const Texture *t, const TexelSum *s, unsigned channel)
 {

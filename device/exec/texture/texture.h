@@ -80,7 +80,7 @@ struct Texture {
     float border[4];
     uint8_t levels; /* storage, size, row and slice are those of the first */
     bool between; /* levels are blended */
-    int32_t bias, least, most; /* of levels of detail, in 256ths */
+    int32_t bias, min, max; /* of levels of detail, in 256ths */
 };
 
 /* What a texture or surface reference of a module is bound to while a kernel runs. */
@@ -140,8 +140,7 @@ enum { TEXTURE_MAX_LEVELS = 18, LEVEL_ONE = 256 };
 Texture texture_level(const Texture *texture, unsigned level);
 /* How far it is from the start of one level to the next. */
 uint64_t texture_level_bytes(uint64_t slice, uint64_t layers);
-/* Of an instruction that names no level, as compilers have it: the least that a sampler allows, whatever its
- * bias. */
+/* Of an instruction that names no level, as compilers have it: the sampler's minimum, whatever its bias. */
 #define TEXTURE_NO_DETAIL (-32.0f)
 
 /* A number as 256ths, the rest cut off; what is not a number counts as 0. */

@@ -62,13 +62,13 @@ static Kind worse(Kind x, Kind y) { return x > y ? x : y; }
 
 static Kind result_kind(const Affinity *a, const LowerInsn *i)
 {
-    Kind x = kind_of(a, i->a), y = kind_of(a, i->b), z = kind_of(a, i->c), most = worse(worse(x, y), z);
-    if (most == KIND_ANY) return KIND_ANY;
+    Kind x = kind_of(a, i->a), y = kind_of(a, i->b), z = kind_of(a, i->c), max = worse(worse(x, y), z);
+    if (max == KIND_ANY) return KIND_ANY;
     switch (forms[i->op].rule) {
-    case RULE_SUM: return most;
-    case RULE_PRODUCT: return x != KIND_UNIFORM && y != KIND_UNIFORM ? KIND_ANY : most;
+    case RULE_SUM: return max;
+    case RULE_PRODUCT: return x != KIND_UNIFORM && y != KIND_UNIFORM ? KIND_ANY : max;
     case RULE_SHIFT: return y != KIND_UNIFORM ? KIND_ANY : x;
-    case RULE_UNIFORM: return most != KIND_UNIFORM ? KIND_ANY : KIND_UNIFORM;
+    case RULE_UNIFORM: return max != KIND_UNIFORM ? KIND_ANY : KIND_UNIFORM;
     default: return KIND_ANY;
     }
 }

@@ -88,7 +88,7 @@ static CodeFunction *new_function(Lower *lower, const PtxFunction *tree)
     memcpy(code->maxntid, tree->maxntid, sizeof code->maxntid);
     memcpy(code->reqntid, tree->reqntid, sizeof code->reqntid);
     memcpy(code->cluster, tree->reqnctapercluster, sizeof code->cluster);
-    code->most_in_cluster = tree->maxclusterrank;
+    code->max_cluster = tree->maxclusterrank;
     code->explicit_cluster = tree->explicit_cluster;
     code->blocks_are_clusters = tree->blocks_are_clusters;
     lower->code->functions[lower->code->function_count++] = code;
@@ -234,7 +234,7 @@ void lower_entry_needs(Lower *lower)
             facts->code->uses_texture_references |= lower->functions[id].texture_references;
             if (lower->functions[id].code) add_needs(facts->code, lower->functions[id].code);
         }
-        uint32_t most = lower_register_limit(facts->tree);
-        if (facts->code->register_estimate > most) facts->code->register_estimate = most;
+        uint32_t max = lower_register_limit(facts->tree);
+        if (facts->code->register_estimate > max) facts->code->register_estimate = max;
     }
 }

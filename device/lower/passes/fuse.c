@@ -52,10 +52,10 @@ static bool goes_on(const Fusion *x, const LowerInsn *i)
            && (used_once(x, before->d) || before->d == fma->d);
 }
 
-static void widen_bounds(int16_t *least, int16_t *most, int64_t offset)
+static void widen_bounds(int16_t *min, int16_t *max, int64_t offset)
 {
-    if (offset < *least) *least = (int16_t)offset;
-    if (offset > *most) *most = (int16_t)offset;
+    if (offset < *min) *min = (int16_t)offset;
+    if (offset > *max) *max = (int16_t)offset;
 }
 
 /* The sum of products that starts at i: how many, at most limit instructions. */
@@ -64,8 +64,8 @@ static uint32_t dot_length(const Fusion *x, const LowerInsn *i, uint32_t limit, 
     uint32_t count = 0;
     *offsets = (FusedDot){(int16_t)i->imm, (int16_t)i->imm, (int16_t)i[1].imm, (int16_t)i[1].imm};
     while (limit >= 3 && count < RUN_LIMIT && is_product(x, i) && (!count || goes_on(x, i))) {
-        widen_bounds(&offsets->first_least, &offsets->first_most, i->imm);
-        widen_bounds(&offsets->second_least, &offsets->second_most, i[1].imm);
+        widen_bounds(&offsets->first_min, &offsets->first_max, i->imm);
+        widen_bounds(&offsets->second_min, &offsets->second_max, i[1].imm);
         i += 3;
         limit -= 3;
         count++;

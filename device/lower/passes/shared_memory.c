@@ -164,10 +164,10 @@ static uint64_t static_size(const Layout *l, uint32_t entry)
 }
 
 /* The driver's compiler gives PTX all that a block can have. */
-static uint32_t static_most(const Layout *l, const PtxFunction *entry)
+static uint32_t max_static_shared(const Layout *l, const PtxFunction *entry)
 {
-    uint32_t most = l->lower->host->shared_most;
-    return most && !entry->home->assembled ? most : MAX_STATIC_SHARED;
+    uint32_t max = l->lower->host->max_shared;
+    return max && !entry->home->assembled ? max : MAX_STATIC_SHARED;
 }
 
 /* A kernel's size. */
@@ -176,13 +176,13 @@ static void set_size(Layout *l, const FunctionFacts *facts)
     const PtxFunction *tree = facts->tree;
     if (facts->entry == NO_ENTRY) return;
     uint64_t size = static_size(l, facts->entry);
-    uint32_t most = static_most(l, tree);
-    if (size > most)
+    uint32_t max = max_static_shared(l, tree);
+    if (size > max)
         ptx_report(tree->home, l->lower->log, PTX_INVALID, tree->line, tree->column,
                    "Entry function '%s' uses too much shared data (0x%llx bytes, 0x%x max)%s", tree->name,
-                   (unsigned long long)size, most,
-                   most > MAX_STATIC_SHARED ? ""
-                                            : "; dynamic shared memory (extern __shared__) may be larger");
+                   (unsigned long long)size, max,
+                   max > MAX_STATIC_SHARED ? ""
+                                           : "; dynamic shared memory (extern __shared__) may be larger");
     facts->code->shared_size = (uint32_t)l->end[facts->entry];
 }
 

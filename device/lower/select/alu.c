@@ -12,7 +12,7 @@
 
 enum { NAME_SIZE = 96 };
 
-struct Recipe {
+struct AluPattern {
     uint16_t op, mods;
     uint16_t before;         /* on each source of type 0, OP_COUNT: nothing */
     uint16_t after[3];       /* on the result */
@@ -155,21 +155,21 @@ static uint16_t flush_op(PtxType type) { return op_or_none(flush_ops[type]); }
 uint16_t select_sat_op(PtxType type) { return op_or_none(sat_ops[type]); }
 uint16_t select_relu_op(PtxType type) { return op_or_none(relu_ops[type]); }
 
-static void add_step_after(Recipe *recipe, uint16_t op)
+static void add_step_after(AluPattern *pattern, uint16_t op)
 {
-    recipe->after[recipe->after_count++] = op;
-    if (op == OP_COUNT) recipe->op = OP_COUNT;
+    pattern->after[pattern->after_count++] = op;
+    if (op == OP_COUNT) pattern->op = OP_COUNT;
 }
 
 /* Chooses the operation of a form, and the operations on its operands and its result: flushing, saturation,
  * relu. */
-static void fill_recipe(const PtxForm *form, Recipe *r)
+static void fill_pattern(const PtxForm *form, AluPattern *r)
 {
     PtxType type = form->types[0];
     uint16_t rounding = rounding_of(form);
     bool ftz = ptx_has(form, PTX_MOD_ftz) && (type != PTX_f64 || form->opcode == PTX_OP_slct);
     bool rounds = rounding != MODS_RN;
-    *r = (Recipe){.op = OP_COUNT, .mods = rounding, .before = OP_COUNT, .pure = true};
+    *r = (AluPattern){.op = OP_COUNT, .mods = rounding, .before = OP_COUNT, .pure = true};
     bool full = ptx_has(form, PTX_MOD_full), approximate = full || ptx_has(form, PTX_MOD_approx);
     if (approximate && ptx_has(form, PTX_MOD_ftz)) r->op = find_with(form, full ? FULL_FTZ : APPROX_FTZ);
     bool named_ftz = r->op != OP_COUNT;
@@ -195,34 +195,34 @@ static void fill_recipe(const PtxForm *form, Recipe *r)
     r->names_no_rounding = (sum || product) && is_float(type) && !form->group[PTX_GROUP_ROUND];
 }
 
-static const Recipe *recipe_of(Select *s)
+static const AluPattern *pattern_of(Select *s)
 {
     Lower *lower = s->lower;
     const PtxForm *form = s->insn->form;
-    if (!lower->recipes[form->id]) {
-        Recipe *recipe = ARENA_ARRAY(&lower->scratch, Recipe, 1);
-        fill_recipe(form, recipe);
-        lower->recipes[form->id] = recipe;
+    if (!lower->alu_patterns[form->id]) {
+        AluPattern *pattern = ARENA_ARRAY(&lower->scratch, AluPattern, 1);
+        fill_pattern(form, pattern);
+        lower->alu_patterns[form->id] = pattern;
     }
-    return lower->recipes[form->id];
+    return lower->alu_patterns[form->id];
 }
 
-bool select_has_operation(Select *s) { return recipe_of(s)->op != OP_COUNT; }
+bool select_has_operation(Select *s) { return pattern_of(s)->op != OP_COUNT; }
 
 /* Sources are flushed where the operation does not do it: slct's is what it tests, not what it chooses from.
  */
-static Ref flush_sources(Select *s, const Recipe *recipe, Ref source, uint32_t index)
+static Ref flush_sources(Select *s, const AluPattern *pattern, Ref source, uint32_t index)
 {
     const PtxForm *form = s->insn->form;
     bool tested = form->opcode == PTX_OP_slct;
-    if (recipe->before == OP_COUNT || (tested && index != 3)) return source;
-    LowerInsn *flush = select_temp(s, recipe->before, class_of(tested ? form->types[1] : form->types[0]));
+    if (pattern->before == OP_COUNT || (tested && index != 3)) return source;
+    LowerInsn *flush = select_temp(s, pattern->before, class_of(tested ? form->types[1] : form->types[0]));
     flush->a = source;
     return flush->d;
 }
 
 /* Source number `index` as the operation reads it: sums and products of .f32 widen halves first, exactly. */
-static Ref alu_source(Select *s, const Recipe *recipe, uint32_t index)
+static Ref alu_source(Select *s, const AluPattern *pattern, uint32_t index)
 {
     const PtxForm *form = s->insn->form;
     PtxType type = form->operand_types[index];
@@ -231,15 +231,15 @@ static Ref alu_source(Select *s, const Recipe *recipe, uint32_t index)
     if (half && form->types[0] == PTX_f32)
         return select_compute(s, type == PTX_f16 ? OP_cvt_f32_f16 : OP_cvt_f32_bf16, CLASS_32, source,
                               REF_ABSENT, REF_ABSENT);
-    return flush_sources(s, recipe, source, index);
+    return flush_sources(s, pattern, source, index);
 }
 
 /* A result in d after the last of what follows the operation. */
-static void finish_result(Select *s, const Recipe *recipe, Ref value, Ref d, RegisterClass class)
+static void finish_result(Select *s, const AluPattern *pattern, Ref value, Ref d, RegisterClass class)
 {
-    for (uint32_t i = 0; i < recipe->after_count; i++) {
-        bool last = i + 1 == recipe->after_count;
-        LowerInsn *insn = last ? select_emit(s, recipe->after[i]) : select_temp(s, recipe->after[i], class);
+    for (uint32_t i = 0; i < pattern->after_count; i++) {
+        bool last = i + 1 == pattern->after_count;
+        LowerInsn *insn = last ? select_emit(s, pattern->after[i]) : select_temp(s, pattern->after[i], class);
         insn->flags |= FLAG_PURE;
         insn->a = value;
         if (!is_float(s->insn->form->types[0])) insn->b = lower_constant(s->lower, class, 0, 0); /* .relu */
@@ -251,53 +251,53 @@ static void finish_result(Select *s, const Recipe *recipe, Ref value, Ref d, Reg
 void select_alu(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    const Recipe *recipe = recipe_of(s);
-    if (recipe->op == OP_COUNT || s->insn->operand_count > PTX_TYPED_OPERANDS) {
+    const AluPattern *pattern = pattern_of(s);
+    if (pattern->op == OP_COUNT || s->insn->operand_count > PTX_TYPED_OPERANDS) {
         select_unsupported(s, "");
         return;
     }
     Ref sources[4] = {REF_ABSENT, REF_ABSENT, REF_ABSENT, REF_ABSENT};
     for (uint32_t i = 1; i < s->insn->operand_count && i < PTX_TYPED_OPERANDS; i++)
-        sources[i - 1] = alu_source(s, recipe, i);
+        sources[i - 1] = alu_source(s, pattern, i);
     RegisterClass class = class_of(form->operand_types[0]);
     Ref d = select_dest(s, operand_at(s, 0), class);
-    LowerInsn *insn = recipe->after_count ? select_temp(s, recipe->op, class) : select_emit(s, recipe->op);
-    if (recipe->pure) insn->flags |= FLAG_PURE;
-    if (recipe->names_no_rounding) insn->flags |= FLAG_NO_ROUNDING;
-    insn->mods = recipe->mods;
+    LowerInsn *insn = pattern->after_count ? select_temp(s, pattern->op, class) : select_emit(s, pattern->op);
+    if (pattern->pure) insn->flags |= FLAG_PURE;
+    if (pattern->names_no_rounding) insn->flags |= FLAG_NO_ROUNDING;
+    insn->mods = pattern->mods;
     insn->a = sources[0];
     insn->b = sources[1];
     insn->c = sources[2];
     insn->e = sources[3];
-    if (!recipe->after_count)
+    if (!pattern->after_count)
         insn->d = d;
     else
-        finish_result(s, recipe, insn->d, d, class);
+        finish_result(s, pattern, insn->d, d, class);
 }
 
 /* min, max: two or three sources. */
 void select_minmax(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    const Recipe *recipe = recipe_of(s);
+    const AluPattern *pattern = pattern_of(s);
     PtxType type = form->types[0];
     RegisterClass class = class_of(type);
-    if (recipe->op == OP_COUNT) {
+    if (pattern->op == OP_COUNT) {
         select_unsupported(s, "");
         return;
     }
-    Ref value = alu_source(s, recipe, 1);
+    Ref value = alu_source(s, pattern, 1);
     uint32_t count = s->insn->operand_count;
     Ref d = select_dest(s, operand_at(s, 0), class);
     for (uint32_t i = 2; i < count; i++) {
-        Ref other = flush_sources(s, recipe, select_source(s, &s->insn->operands[i], type), i);
-        bool last = i + 1 == count && !recipe->after_count;
-        LowerInsn *insn = last ? select_emit(s, recipe->op) : select_temp(s, recipe->op, class);
+        Ref other = flush_sources(s, pattern, select_source(s, &s->insn->operands[i], type), i);
+        bool last = i + 1 == count && !pattern->after_count;
+        LowerInsn *insn = last ? select_emit(s, pattern->op) : select_temp(s, pattern->op, class);
         insn->flags |= FLAG_PURE;
         insn->a = value;
         insn->b = other;
         if (last) insn->d = d;
         value = insn->d;
     }
-    finish_result(s, recipe, value, d, class);
+    finish_result(s, pattern, value, d, class);
 }

@@ -144,7 +144,7 @@ static void select_arrive(Select *s)
 static void select_wait(Select *s)
 {
     bool parity = ptx_has(s->insn->form, PTX_MOD_parity);
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     Ref d = select_dest(s, operand_at(s, 0), CLASS_PREDICATE);
     Ref b = select_source(s, operand_at(s, 2), parity ? PTX_u32 : PTX_b64);
     LowerInsn *insn = emit_barrier(s, OP_mbarrier_wait, 1, parity ? MBARRIER_PARITY : 0);
@@ -152,7 +152,7 @@ static void select_wait(Select *s)
         insn->d = d;
         insn->b = b;
     }
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 static void select_pending(Select *s)

@@ -355,7 +355,7 @@ static void call_runtime(Select *s, uint32_t function)
 
 void select_call(Select *s)
 {
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     DeviceFunction function = provided_function(operand_at(s, 1));
     if (function >= RUNTIME_FIRST)
         call_runtime(s, function - RUNTIME_FIRST);
@@ -363,5 +363,5 @@ void select_call(Select *s)
         device_call(s, function);
     else
         ordinary_call(s);
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }

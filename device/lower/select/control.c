@@ -32,7 +32,7 @@ void select_brx(Select *s)
         select_unsupported(s, "a branch without a list of targets");
         return;
     }
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     uint32_t count = table->table->count;
     LowerTable *list = ARENA_ZEROS(s->f->scratch, LowerTable, 1);
     list->count = count;
@@ -43,7 +43,7 @@ void select_brx(Select *s)
     insn->a = index;
     insn->flags |= FLAG_TABLE | FLAG_ENDS;
     insn->table = list;
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 /* ret and exit */
@@ -61,10 +61,10 @@ void select_nothing(Select *s) { (void)s; }
 
 void select_nanosleep(Select *s)
 {
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     Ref time = select_source(s, operand_at(s, 0), PTX_u32);
     select_emit(s, OP_nanosleep)->a = time;
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 void select_fence(Select *s)
@@ -128,12 +128,12 @@ static void select_bar_plain(Select *s)
 void select_bar(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     if (ptx_has(form, PTX_MOD_cluster))
         select_emit(s, ptx_has(form, PTX_MOD_arrive) ? OP_cluster_arrive : OP_cluster_wait);
     else if (ptx_has(form, PTX_MOD_red))
         select_bar_red(s);
     else
         select_bar_plain(s);
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }

@@ -88,18 +88,18 @@ static void saturate_to(Conversion *c, PtxType from, PtxType to)
 {
     unsigned bits = ptx_type_bits(to);
     bool to_signed = is_signed(to);
-    uint64_t most = to_signed    ? (UINT64_C(1) << (bits - 1)) - 1
-                    : bits == 64 ? UINT64_MAX
-                                 : (UINT64_C(1) << bits) - 1;
-    uint64_t least = to_signed ? ~most : 0;
+    uint64_t max = to_signed    ? (UINT64_C(1) << (bits - 1)) - 1
+                   : bits == 64 ? UINT64_MAX
+                                : (UINT64_C(1) << bits) - 1;
+    uint64_t min = to_signed ? ~max : 0;
     Lower *lower = c->s->lower;
     extend_row(c, from, 64);
     if (!is_signed(from)) {
-        step_with(c, OP_min_u64, PTX_u64, lower_constant(lower, CLASS_64, most, 0), 0);
+        step_with(c, OP_min_u64, PTX_u64, lower_constant(lower, CLASS_64, max, 0), 0);
         return;
     }
-    step_with(c, OP_max_s64, PTX_s64, lower_constant(lower, CLASS_64, least, 0), 0);
-    if (bits < 64) step_with(c, OP_min_s64, PTX_s64, lower_constant(lower, CLASS_64, most, 0), 0);
+    step_with(c, OP_max_s64, PTX_s64, lower_constant(lower, CLASS_64, min, 0), 0);
+    if (bits < 64) step_with(c, OP_min_s64, PTX_s64, lower_constant(lower, CLASS_64, max, 0), 0);
 }
 
 static void integer_to_integer(Conversion *c)

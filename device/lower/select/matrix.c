@@ -7,7 +7,7 @@
 #include "lower/select/select.h"
 
 enum {
-    MOST_REGISTERS = 64,
+    MAX_REGISTERS = 64,
     WMMA_HALF_REGISTERS = 8,
     QUADS_WORDS = 5 /* .sync .aligned .m8n8k4 and two layouts */
 };
@@ -130,7 +130,7 @@ static bool is_column(const PtxForm *form, unsigned n)
 /* --- registers ----------------------------------------------------------------------------------------- */
 
 typedef struct Registers {
-    Ref refs[MOST_REGISTERS];
+    Ref refs[MAX_REGISTERS];
     uint8_t count;
 } Registers;
 
@@ -225,14 +225,14 @@ static void emit_product(Select *s, MatrixProduct *p)
 {
     static const Fragment metadata = {.type = MATRIX_B1, .registers = 1};
     Registers r = {.count = 0};
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     if (add_registers(s, operand_at(s, 0), &p->d, true, &r)
         && add_registers(s, operand_at(s, 1), &p->a, false, &r)
         && add_registers(s, operand_at(s, 2), &p->b, false, &r)
         && add_registers(s, operand_at(s, 3), &p->c, false, &r)
         && (!p->sparse || add_registers(s, operand_at(s, 4), &metadata, false, &r)))
         emit_matrix(s, OP_mma, &r, p->d.registers)->pointer = p;
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 static void select_product(Select *s, uint32_t kinds, bool wmma)
@@ -338,7 +338,7 @@ static void select_access(Select *s, uint32_t kinds)
     Registers r = {.count = 0};
     Address a;
     if (!read_access(s, kinds, access)) return;
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     if (add_registers(s, operand_at(s, store), &access->fragment, !store, &r)
         && select_address(s, operand_at(s, !store), form->spaces[0], &a)) {
         Ref address = select_address_value(s, &a, &wide);
@@ -349,7 +349,7 @@ static void select_access(Select *s, uint32_t kinds)
         insn->mods = (uint16_t)((wide ? 0 : MEM_ADDR32) | (a.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
         insn->pointer = access;
     }
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 void select_wmma(Select *s)
@@ -375,7 +375,7 @@ void select_tiles(Select *s)
         select_unsupported(s, "this shape");
         return;
     }
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     if (add_registers(s, operand_at(s, store), &words, !store, &r)
         && select_address(s, operand_at(s, !store), form->spaces[0], &a)) {
         LowerInsn *insn = emit_matrix(s, store ? OP_stmatrix : OP_ldmatrix, &r, store ? 0 : count);
@@ -385,16 +385,16 @@ void select_tiles(Select *s)
             (uint16_t)(count | (ptx_has(form, PTX_MOD_trans) ? MATRIX_TRANSPOSED : 0)
                        | (a.narrow ? MEM_ADDR32 : 0) | (a.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
     }
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 void select_movmatrix(Select *s)
 {
     Registers none = {.count = 0};
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     Ref d = select_dest(s, operand_at(s, 0), CLASS_32), a = select_source(s, operand_at(s, 1), PTX_b32);
     LowerInsn *insn = emit_matrix(s, OP_movmatrix, &none, 0);
     insn->d = d;
     insn->a = a;
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }

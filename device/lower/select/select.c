@@ -82,28 +82,28 @@ static uint32_t new_label(Select *s)
     return f->label_count++;
 }
 
-Detour select_detour(Select *s)
+GuardedBlock select_guarded_begin(Select *s)
 {
-    Detour detour = {.guard = s->guard, .flag = s->guard_flag};
-    if (s->guard == REF_ABSENT) return detour;
-    detour.open = true;
-    detour.label = new_label(s);
+    GuardedBlock guarded = {.guard = s->guard, .flag = s->guard_flag};
+    if (s->guard == REF_ABSENT) return guarded;
+    guarded.open = true;
+    guarded.label = new_label(s);
     LowerInsn *jump = lower_new_insn(s->f, OP_bra, s->line);
     jump->a = s->guard;
     jump->mods = s->guard_flag ? 0 : MODS_NEGATE;
     jump->flags = FLAG_BRANCH;
-    jump->target = detour.label;
+    jump->target = guarded.label;
     s->guard = REF_ABSENT;
     s->guard_flag = 0;
-    return detour;
+    return guarded;
 }
 
-void select_detour_end(Select *s, Detour detour)
+void select_guarded_end(Select *s, GuardedBlock guarded)
 {
-    if (!detour.open) return;
-    s->f->labels[detour.label] = s->f->insn_count;
-    s->guard = detour.guard;
-    s->guard_flag = detour.flag;
+    if (!guarded.open) return;
+    s->f->labels[guarded.label] = s->f->insn_count;
+    s->guard = guarded.guard;
+    s->guard_flag = guarded.flag;
 }
 
 static void select_line(Select *s)

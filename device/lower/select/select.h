@@ -64,16 +64,16 @@ Ref select_compute(Select *s, uint16_t op, RegisterClass class, Ref a, Ref b, Re
 void select_copy(Select *s, Ref d, Ref a);
 /* The same for a value computed just now and used nowhere else: computes it into d where that can be. */
 void select_deliver(Select *s, Ref d, Ref value);
-/* Instructions that cannot follow a guard: jumps around them where the guard is false. To be closed after
- * them. */
-typedef struct Detour {
+/* For instructions that cannot be guarded themselves: where the guard is false, a branch goes from
+ * select_guarded_begin() to select_guarded_end(). */
+typedef struct GuardedBlock {
     bool open;
     uint32_t label;
     Ref guard;
     uint16_t flag;
-} Detour;
-Detour select_detour(Select *s);
-void select_detour_end(Select *s, Detour detour);
+} GuardedBlock;
+GuardedBlock select_guarded_begin(Select *s);
+void select_guarded_end(Select *s, GuardedBlock guarded);
 
 /* --- cuts.c --- */
 /* Whether ptxas expands an instruction to several basic blocks. */

@@ -103,7 +103,7 @@ static const PtxOperand *find_offsets(Select *s, TensorMode mode, bool store, bo
 {
     if (mode == TENSOR_TILED) return NULL;
     uint32_t rank = operand_at(s, !store && !prefetch)->items[1].count;
-    if (rank < TENSOR_LEAST_IMAGE_RANK)
+    if (rank < TENSOR_MIN_IMAGE_RANK)
         select_error(s, operand_at(s, 0)->column, "a batch of images has 3 to 5 dimensions");
     if (store) return NULL;
     const PtxOperand *offsets = operand_at(s, prefetch ? 1 : OFFSETS);

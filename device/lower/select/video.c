@@ -82,10 +82,10 @@ static Ref insert_field(Video *v, Ref into, Ref part, unsigned at, unsigned bits
     return d;
 }
 
-static void clamp_value(Video *v, Ref *value, int64_t least, int64_t most)
+static void clamp_value(Video *v, Ref *value, int64_t min, int64_t max)
 {
-    *value = compute_2(v, OF_WIDTH(max_s), *value, constant(v, least));
-    *value = compute_2(v, OF_WIDTH(min_s), *value, constant(v, most));
+    *value = compute_2(v, OF_WIDTH(max_s), *value, constant(v, min));
+    *value = compute_2(v, OF_WIDTH(min_s), *value, constant(v, max));
 }
 
 /* Saturates to the range of d's type, which has this many bits. */
@@ -217,7 +217,7 @@ static bool shifts(const Video *v)
 }
 
 /* As GPUs do it: what is shifted keeps 34 bits and is clamped to a word, also where a part of it is meant;
- * what is below zero goes to the most that a part holds; a sum too large for an unsigned word wraps, it is
+ * what is below zero goes to the maximum of a part; a sum too large for an unsigned word wraps, it is
  * not clamped. */
 static void saturate_scalar(Video *v, Ref *value, unsigned bits)
 {

@@ -32,7 +32,7 @@ void select_shfl(Select *s)
                   : ptx_has(form, PTX_MOD_down) ? OP_shfl_down
                   : ptx_has(form, PTX_MOD_bfly) ? OP_shfl_bfly
                                                 : OP_shfl_idx;
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     Ref d, p;
     pair_dest(s, operand_at(s, 0), CLASS_32, &d, &p);
     Ref a = select_source(s, operand_at(s, 1), PTX_b32);
@@ -46,7 +46,7 @@ void select_shfl(Select *s)
     insn->c = c;
     insn->more = more;
     insn->more_count = 1;
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 void select_vote(Select *s)
@@ -57,14 +57,14 @@ void select_vote(Select *s)
                   : ptx_has(form, PTX_MOD_all) ? OP_vote_all
                   : ptx_has(form, PTX_MOD_any) ? OP_vote_any
                                                : OP_vote_uni;
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     Ref d = select_dest(s, operand_at(s, 0), ballot ? CLASS_32 : CLASS_PREDICATE);
     Ref a = select_predicate(s, operand_at(s, 1));
     Ref mask = member_mask(s, 2);
     LowerInsn *insn = emit_collective(s, op, d, REF_ABSENT);
     insn->a = a;
     insn->b = mask;
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 void select_match(Select *s)
@@ -74,7 +74,7 @@ void select_match(Select *s)
     uint16_t op = all    ? (wide ? OP_match_all_b64 : OP_match_all_b32)
                   : wide ? OP_match_any_b64
                          : OP_match_any_b32;
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     Ref d, p;
     pair_dest(s, operand_at(s, 0), CLASS_32, &d, &p);
     Ref a = select_source(s, operand_at(s, 1), form->types[0]);
@@ -82,7 +82,7 @@ void select_match(Select *s)
     LowerInsn *insn = emit_collective(s, op, d, p);
     insn->a = a;
     insn->b = mask;
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 static uint16_t reduction(PtxModifier what, bool with_sign)
@@ -107,14 +107,14 @@ void select_redux(Select *s)
         select_unsupported(s, "");
         return;
     }
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     Ref d = select_dest(s, operand_at(s, 0), CLASS_32);
     Ref a = select_source(s, operand_at(s, 1), PTX_b32);
     Ref mask = member_mask(s, 2);
     LowerInsn *insn = emit_collective(s, op, d, REF_ABSENT);
     insn->a = a;
     insn->b = mask;
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 void select_elect(Select *s)
@@ -124,12 +124,12 @@ void select_elect(Select *s)
         select_unsupported(s, "");
         return;
     }
-    Detour detour = select_detour(s);
+    GuardedBlock guarded = select_guarded_begin(s);
     Ref d = select_optional_dest(s, &pair->items[0], CLASS_32);
     Ref p = select_dest(s, &pair->items[1], CLASS_PREDICATE);
     Ref mask = member_mask(s, 1);
     emit_collective(s, OP_elect, d, p)->b = mask;
-    select_detour_end(s, detour);
+    select_guarded_end(s, guarded);
 }
 
 void select_activemask(Select *s)

@@ -69,9 +69,9 @@ def _depth(blocks) -> int:
     return depths.pop() + 1
 
 
-def _least(blocks) -> int:
-    """The most axes that one of the arrays has."""
-    return max(map(_least, blocks)) if isinstance(blocks, list) else as_array(blocks).ndim
+def _max_ndim(blocks) -> int:
+    """The maximum number of axes of the arrays."""
+    return max(map(_max_ndim, blocks)) if isinstance(blocks, list) else as_array(blocks).ndim
 
 
 def _joined(blocks, depth: int, ndim: int) -> GPUArray:
@@ -84,7 +84,7 @@ def _joined(blocks, depth: int, ndim: int) -> GPUArray:
 def block(arrays) -> GPUArray:
     """Nested lists of arrays put together: the innermost lists along the last axis, and so on outwards."""
     depth = _depth(arrays)
-    result = _joined(arrays, depth, max(depth, _least(arrays)))
+    result = _joined(arrays, depth, max(depth, _max_ndim(arrays)))
     return result if depth else result.copy()
 
 
@@ -108,8 +108,8 @@ def _read_places(obj, length: int):
     return obj
 
 
-def _one_place(place: int, length: int, most: int, axis: int) -> int:
-    if not -length <= place <= most:
+def _one_place(place: int, length: int, maximum: int, axis: int) -> int:
+    if not -length <= place <= maximum:
         raise IndexError(f"index {place} is out of bounds for axis {axis} with size {length}")
     return place + length if place < 0 else place
 

@@ -133,18 +133,18 @@ def _by_stride(array: GPUArray, axes) -> list[int]:
     return sorted(axes, key=lambda axis: -array.strides[axis])
 
 
-def _most(source, result, axes, last) -> int:
+def _axes_per_call(source, result, axes, last) -> int:
     """How many of the axes, from the last on, one plan takes together with `last`; as many as a plan can have
     where a copy is needed in any case.
     """
-    most = min(len(axes), _MAX_AXES - len(last))
+    max_count = min(len(axes), _MAX_AXES - len(last))
     forms = _form(source), _form(result)
     if None not in forms:
-        for count in range(most, -1, -1):
+        for count in range(max_count, -1, -1):
             part = (*axes[len(axes) - count :], *last)
             if part and _plan(*forms, part):
                 return count
-    return most
+    return max_count
 
 
 class ByLibrary:
@@ -159,7 +159,7 @@ class ByLibrary:
             return [None]
         steps: Steps = []
         while left:
-            count = _most(source, result, left, [])
+            count = _axes_per_call(source, result, left, [])
             steps.append(_step(source, result, left[-count:], forward))
             source, left = result, left[:-count]
         return steps
@@ -172,7 +172,7 @@ class ByLibrary:
             write_back(source, result)
             return [None, *ByLibrary.transform(result, result, tuple(others), True)]
         others = [axis for axis in _by_stride(result, others) if result.shape[axis] > 1]
-        count = _most(source, result, others, [halved])
+        count = _axes_per_call(source, result, others, [halved])
         together, rest = others[len(others) - count :], others[: len(others) - count]
         step = _step(source, result, [*together, halved], True)
         return [step, *ByLibrary.transform(result, result, tuple(rest), True)]

@@ -64,10 +64,10 @@ def take_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArra
     tiles = ceil_div(keys.size, kernels.THREADS * kernels.changes_rows(keys.itemsize))
     found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
     function = kernels.keep_changes(order, equal_nan)
-    most = kernels.CHANGES_RESIDENT * _driver.Context.get_device().multiprocessor_count
+    max_blocks = kernels.CHANGES_RESIDENT * _driver.Context.get_device().multiprocessor_count
     shared = scratch.states(stream, scratch.partials_of_tiles(1, tiles), 8)
     function.prepared_async_call(
-        (min(tiles, most), 1), _BLOCK, stream, keys, keys.size, tiles, found, total, *shared
+        (min(tiles, max_blocks), 1), _BLOCK, stream, keys, keys.size, tiles, found, total, *shared
     )
     count = int(total.get(stream=stream)[0])
     if count == keys.size:

@@ -67,12 +67,12 @@ def qr(a, mode="reduced"):
     a = stacked(np.linalg.qr, a, mode)
     dtype = common_dtype(a)
     *batch, rows, columns = a.shape
-    least = min(rows, columns)
-    factors, tau = in_columns(a, dtype), new((*batch, least), dtype, a.allocator)
+    min_side = min(rows, columns)
+    factors, tau = in_columns(a, dtype), new((*batch, min_side), dtype, a.allocator)
     lapack.geqrf(factors, tau)
     if mode == "raw":
         return in_rows(factors.swapaxes(-1, -2)), tau
-    width = rows if mode == "complete" else least
+    width = rows if mode == "complete" else min_side
     r = in_rows(triu(factors[..., :width, :]))
     return r if mode == "r" else _QR(in_rows(_product_of_reflectors(factors, tau, width)), r)
 
@@ -83,12 +83,12 @@ def qr(a, mode="reduced"):
 def unchecked_svd(a, dtype, full_matrices: bool, vectors: bool):
     """(u, s, vh, info), with u and vh in columns, or None."""
     *batch, rows, columns = a.shape
-    least = min(rows, columns)
-    s = new((*batch, least), real_dtype(dtype), a.allocator)
+    min_side = min(rows, columns)
+    s = new((*batch, min_side), real_dtype(dtype), a.allocator)
     info, u, vh = checks.new_info(batch, a.allocator), None, None
     if vectors:
-        u = new_columns((*batch, rows, rows if full_matrices else least), dtype, a.allocator)
-        vh = new_columns((*batch, columns if full_matrices else least, columns), dtype, a.allocator)
+        u = new_columns((*batch, rows, rows if full_matrices else min_side), dtype, a.allocator)
+        vh = new_columns((*batch, columns if full_matrices else min_side, columns), dtype, a.allocator)
     if s.size:
         lapack.gesvd(in_columns(a, dtype), s, u, vh, info, checks.are_wanted())
     elif vectors:

@@ -33,15 +33,15 @@ class _Subscripts(NamedTuple):
     output: list
 
 
-def _spread(labels, ndim: int, most: int) -> list:
-    """Labels with those of the axes that an ellipsis stands for. most: the result's."""
+def _spread(labels, ndim: int, ellipsis_ndim: int) -> list:
+    """Labels with those of the axes that an ellipsis stands for. ellipsis_ndim: how many the result has."""
     if labels.count(Ellipsis) > 1:
         raise ValueError("einstein sum subscripts string contains a '...' twice")
     named = len(labels) - labels.count(Ellipsis)
     if Ellipsis not in labels:
         return labels
     place = labels.index(Ellipsis)
-    count = ndim - named if ndim >= 0 else most
+    count = ndim - named if ndim >= 0 else ellipsis_ndim
     return [*labels[:place], *range(-count, 0), *labels[place + 1 :]]
 
 
@@ -94,13 +94,16 @@ def _read(arguments) -> tuple[list[GPUArray], _Subscripts]:
     for labels, each in zip(spread, operands, strict=True):
         if len(labels) != each.ndim:
             raise numpy_error(np.einsum, *arguments)
-    most = max((-min((x for x in labels if _is_dots(x)), default=0) for labels in spread), default=0)
+    ellipsis_ndim = max((-min((x for x in labels if _is_dots(x)), default=0) for labels in spread), default=0)
     if output is None:
         every = [label for labels in spread for label in labels if not _is_dots(label)]
-        output = [*range(-most, 0), *sorted(label for label in set(every) if every.count(label) == 1)]
+        output = [
+            *range(-ellipsis_ndim, 0),
+            *sorted(label for label in set(every) if every.count(label) == 1),
+        ]
     else:
         _check_output(output, spread)
-        output = _spread(output, -1, most)
+        output = _spread(output, -1, ellipsis_ndim)
     return operands, _Subscripts(spread, output)
 
 

@@ -97,10 +97,10 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None) -> GPUArray:
     s = svd(a, compute_uv=False, hermitian=hermitian)
     if tol is None:
         rtol = max(a.shape[-2:]) * finfo(s.dtype).eps if rtol is None else _relative(rtol)
-        least = s.max(axis=-1, keepdims=True, initial=0) * rtol
+        threshold = s.max(axis=-1, keepdims=True, initial=0) * rtol
     else:
-        least = _relative(tol)
-    return apply("greater", s, least).sum(axis=-1, dtype=np.int64)
+        threshold = _relative(tol)
+    return apply("greater", s, threshold).sum(axis=-1, dtype=np.int64)
 
 
 def _with_infinity(result, x) -> GPUArray:

@@ -48,8 +48,8 @@ def _matrix(x, order, axes, keepdims) -> GPUArray:
         raise ValueError("Invalid norm order for matrices.")
     summed, chosen = (row, column) if abs(order) == 1 else (column, row)
     sums = _vector(x, 1, summed, True)
-    most = {"initial": 0} if order > 0 else {}
-    result = (sums.max if order > 0 else sums.min)(axis=chosen, keepdims=True, **most)
+    initial = {"initial": 0} if order > 0 else {}
+    result = (sums.max if order > 0 else sums.min)(axis=chosen, keepdims=True, **initial)
     if keepdims:
         return result
     return result[tuple(0 if axis in (row, column) else slice(None) for axis in range(x.ndim))]

@@ -26,7 +26,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray:
     """Whether abs(a - b) <= atol + rtol * abs(b), for each element, as numpy.isclose."""
     a, b = operand(a), operand(b)
     if dtype_of(b).kind in "biu":
-        # Of the least integer there is no absolute value.
+        # Of the minimum integer there is no absolute value.
         b = b.astype(np.float64) if isinstance(b, _driver.GPUArray) else float(b)
     limit = (
         apply("add", apply("multiply", _absolute(b), rtol), atol)
@@ -114,7 +114,7 @@ def isreal(x) -> GPUArray:
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None) -> GPUArray:
-    """The array with these numbers in place of NaN and the infinities: the greatest of the dtype by
+    """The array with these numbers in place of NaN and the infinities: the maximum of the dtype by
     default."""
     result = x.copy() if copy else x
     if x.dtype.kind not in "fcV":
@@ -124,10 +124,10 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None) -> GPUArray:
             nan_to_num(part, False, nan, posinf, neginf)
         return result
     limits = finfo(x.dtype)
-    most = limits.max if posinf is None else posinf
-    least = limits.min if neginf is None else neginf
+    maximum = limits.max if posinf is None else posinf
+    minimum = limits.min if neginf is None else neginf
     tests = apply("isnan", x), isposinf(x), isneginf(x)
-    for mask, number in zip(tests, (nan, most, least), strict=True):
+    for mask, number in zip(tests, (nan, maximum, minimum), strict=True):
         apply("where", mask, operand(number), result, out=result)
     return result
 

@@ -85,7 +85,7 @@ def _extreme(name):
         return reduce(f"nan{name}", a, None, None, None, False, stream)
 
     extreme.__name__ = name
-    extreme.__doc__ = f"""The {"greatest" if name == "max" else "least"} element, of those that are numbers.
+    extreme.__doc__ = f"""The {name}imum of the elements that are numbers.
 
     Parameters
     ----------

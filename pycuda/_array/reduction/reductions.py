@@ -101,7 +101,7 @@ def max(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """The greatest element, as numpy.max: NaN where there is one. ValueError without elements."""
+    """The maximum, as numpy.max: NaN where there is one. ValueError without elements."""
     return _reduce("max", self, axis, None, out, keepdims, initial, where, stream, allocator)
 
 
@@ -117,7 +117,7 @@ def min(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """The least element, as numpy.min: NaN where there is one. ValueError without elements."""
+    """The minimum, as numpy.min: NaN where there is one. ValueError without elements."""
     return _reduce("min", self, axis, None, out, keepdims, initial, where, stream, allocator)
 
 
@@ -161,7 +161,7 @@ def argmax(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """The index of the first greatest element along an axis, or in the flattened array, as numpy.argmax.
+    """The index of the first maximum along an axis, or in the flattened array, as numpy.argmax.
     ValueError without elements."""
     return _index_of_extreme("argmax", self, axis, out, keepdims, stream, allocator)
 
@@ -176,7 +176,7 @@ def argmin(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """The index of the first least element, as argmax()."""
+    """The index of the first minimum, as argmax()."""
     return _index_of_extreme("argmin", self, axis, out, keepdims, stream, allocator)
 
 

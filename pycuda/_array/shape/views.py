@@ -206,12 +206,12 @@ def rot90(m, k=1, axes=(0, 1)) -> GPUArray:
     return swapaxes(m, first, second)[at(second, back)]
 
 
-def _flipped(axis, least):
-    """The function flipud or fliplr: a view with the axis reversed, of arrays with `least` axes or more."""
+def _flipped(axis, min_ndim):
+    """The function flipud or fliplr: a view of arrays with at least `min_ndim` axes, one reversed."""
 
     def function(m):
-        if m.ndim < least:
-            raise ValueError(f"Input must be >= {least}-d.")
+        if m.ndim < min_ndim:
+            raise ValueError(f"Input must be >= {min_ndim}-d.")
         return m[at(axis, slice(None, None, -1))]
 
     return function

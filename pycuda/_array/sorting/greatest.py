@@ -1,4 +1,4 @@
-"""The greatest elements along an axis, or the least."""
+"""The greatest elements along an axis, or the smallest."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def topk(
     axis : int or None, optional
         None: the flattened array.
     largest : bool, optional
-        False: the least ones, the least first.
+        False: the smallest ones, the smallest first.
     stream : Stream, optional
         For more than 1024 elements of a long row the call waits for it.
     allocator : callable, optional
@@ -116,9 +116,9 @@ class _LongRow(NamedTuple):
             function, self.keys.size, self.keys, self.limit, stream=self.stream, allocator=self.allocator
         )
 
-    def elements(self, marked, most=None):
-        """(values, indices) of those marked, of the first ones where `most` says how many."""
-        count = marked.total if most is None else min(marked.total, most)
+    def elements(self, marked, max_count=None):
+        """(values, indices) of those marked, of the first ones where `max_count` says how many."""
+        count = marked.total if max_count is None else min(marked.total, max_count)
         values, places = new((count,), self.keys.dtype, self.allocator), new((count,), INDEX, self.allocator)
         if count:
             function = select.write_elements(self.order.raw)
@@ -137,14 +137,14 @@ def _top_of_long(keys, k, largest, stream, allocator):
     sample = packed_copy(keys[:: (keys.size // _SAMPLE - 1) | 1][:_SAMPLE], stream, allocator)
     Work(sample, sample, descending=largest, stable=False).run(stream)
     row = _LongRow(keys, kernels.order(keys.dtype, largest), sample[rank - 1 : rank], stream, allocator)
-    most = keys.size // 8
+    max_count = keys.size // 8
     marked = row.mark("not after")
-    if k <= marked.total <= most:
+    if k <= marked.total <= max_count:
         values, places = row.elements(marked)
     else:
         # Many are equal to the limit, or the sample was bad luck.
-        before = row.mark("before") if marked.total > most else None
-        if before is None or before.total > most:
+        before = row.mark("before") if marked.total > max_count else None
+        if before is None or before.total > max_count:
             return _top_of_sorted(whole, k, largest, stream, allocator)
         parts = [row.elements(before)]
         if before.total < k:

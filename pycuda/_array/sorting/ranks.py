@@ -9,7 +9,7 @@ from pycuda._kernels.builtin import rank as kernels
 from pycuda._kernels.builtin.sort import order
 from pycuda._kernels.plans.axes import ceil_div, vector_width
 
-_MAX_RANKS = 4 * kernels.MOST  # beyond it rows are sorted
+_MANY_RANKS = 4 * kernels.MAX_RANKS  # beyond it rows are sorted
 _MAX_ROWS = (1 << 16) - 1  # of a grid
 
 
@@ -18,14 +18,14 @@ def can_find(rows, count: int) -> bool:
     length = rows.shape[-1]
     return (
         elements.kind(rows.dtype) in "if"
-        and kernels.LEAST <= length <= kernels.LONGEST
-        and 0 < count <= _MAX_RANKS
+        and kernels.MIN_LENGTH <= length <= kernels.LONGEST
+        and 0 < count <= _MANY_RANKS
         and 0 < rows.size // length <= _MAX_ROWS
     )
 
 
 def _found(keys, ranks, stream, allocator):
-    """(elements of at most kernels.MOST ranks in packed rows and NaN, or any number where there is none;
+    """(elements of at most kernels.MAX_RANKS ranks in packed rows and NaN, or any number where there is none;
     what is known of each row, a struct RankState)"""
     length, itemsize = keys.shape[-1], keys.itemsize
     rows = keys.size // length
@@ -48,10 +48,10 @@ def _found(keys, ranks, stream, allocator):
 
 
 def find_ranks(keys, ranks, stream=None, allocator=None):
-    """The elements of these ranks in packed rows, and after each group of kernels.MOST of them NaN, where the
-    row has one."""
+    """The elements of these ranks in packed rows, and after each group of kernels.MAX_RANKS of them NaN,
+    where the row has one."""
     allocator = allocator or keys.allocator
-    groups = [ranks[start : start + kernels.MOST] for start in range(0, len(ranks), kernels.MOST)]
+    groups = [ranks[start : start + kernels.MAX_RANKS] for start in range(0, len(ranks), kernels.MAX_RANKS)]
     return [_found(keys, group, stream, allocator)[0] for group in groups]
 
 

@@ -110,8 +110,8 @@ class Work:
         """How often each byte has each value, then what is before each."""
         keys = self.keys
         passes, device = self.order.passes, _driver.Context.get_device()
-        most = device.max_shared_memory_per_block_optin
-        shape = kernels.count_shape(self.rows, self.length, passes, most)
+        max_shared = device.max_shared_memory_per_block_optin
+        shape = kernels.count_shape(self.rows, self.length, passes, max_shared)
         vector = vector_width(keys, [(self.rows, self.length * keys.itemsize)])
         count, starts = kernels.counting(order, vector, wide, shape.threads, shape.copies)
         count.prepared_async_call(

@@ -362,8 +362,8 @@ def sort_by_key(
     allocator = allocator or keys.allocator
     packed = as_packed(keys, stream)
     sorted_keys = new(keys.shape, keys.dtype, allocator)
-    most = kernels.row_shape(kernels.order(keys.dtype), False).slots
-    if keys.size > most and values.ndim == 1 and kernels.raw_value(values.dtype):
+    maximum = kernels.row_shape(kernels.order(keys.dtype), False).slots
+    if keys.size > maximum and values.ndim == 1 and kernels.raw_value(values.dtype):
         sorted_values = new(values.shape, values.dtype, allocator)
         Work(packed, sorted_keys, as_packed(values, stream), sorted_values).run(stream, allocator)
         return sorted_keys, sorted_values
@@ -398,10 +398,10 @@ def _read_sorter(sorter, size: int, stream):
         sorter = _as(sorter, INDEX, stream)
         if captures.is_captured(stream):  # a wrong index cannot be reported: it is clipped
             return sorter.clip(0, size - 1, stream=stream)
-        least, most = (int(each(stream=stream).get(stream=stream)) for each in (sorter.min, sorter.max))
+        minimum, maximum = (int(each(stream=stream).get(stream=stream)) for each in (sorter.min, sorter.max))
     else:
-        least, most = sorter.min(), sorter.max()
-    if least < 0 or most >= size:
+        minimum, maximum = sorter.min(), sorter.max()
+    if minimum < 0 or maximum >= size:
         raise ValueError("Sorter index out of range.")
     return sorter if isinstance(sorter, _driver.GPUArray) else on_device(sorter.astype(INDEX), stream)
 

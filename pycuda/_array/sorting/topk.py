@@ -16,7 +16,7 @@ _MIN_LENGTH = 1 << 15  # below it a row is sorted as a whole
 
 def suits(rows: int, length: int, k: int) -> bool:
     """Whether there are kernels for rows of this length, and they are the quickest."""
-    return k <= kernels.MOST and rows <= kernels.MAX_ROWS and _MIN_LENGTH <= length <= kernels.LONGEST
+    return k <= kernels.MAX_K and rows <= kernels.MAX_ROWS and _MIN_LENGTH <= length <= kernels.LONGEST
 
 
 def first_of_rows(rows, k, descending, stream, allocator):

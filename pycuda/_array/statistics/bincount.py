@@ -64,17 +64,17 @@ def _weights(weights, x, stream) -> GPUArray:
 
 
 def _count_numbers(x, stream, allocator):
-    """(counts of the first numbers, the greatest number plus 1). Waits for the stream."""
-    captures.refuse("bincount()", "the length of the result depends on the greatest number", stream)
+    """(counts of the first numbers, the maximum number plus 1). Waits for the stream."""
+    captures.refuse("bincount()", "the length of the result depends on the maximum number", stream)
     counts = cleared((kernels.NUMBERS + 2,), INDEX, stream, allocator)
     blocks, chunk = kernels.chunk(x.size)
     kernels.numbers(elements.stored(x.dtype), vector_width(x)).prepared_async_call(
         (blocks, 1), BLOCK, stream, x, x.size, chunk, kernels.NUMBERS, counts, counts[kernels.NUMBERS :]
     )
-    greatest, negative = counts[kernels.NUMBERS :].get(stream=stream).view(np.uint64)
+    maximum, negative = counts[kernels.NUMBERS :].get(stream=stream).view(np.uint64)
     if negative:
         raise ValueError("'list' argument must have no negative elements")
-    return counts[: kernels.NUMBERS], int(greatest) + 1
+    return counts[: kernels.NUMBERS], int(maximum) + 1
 
 
 @takes_arrays
@@ -96,9 +96,9 @@ def bincount(
     weights : GPUArray or array, optional
         The weight of each element, added up in double. By default each counts 1.
     minlength : int, optional
-        The least length of the result.
+        The minimum length of the result.
     stream : Stream, optional
-        The call waits for it, since the length of the result depends on the greatest number.
+        The call waits for it, since the length of the result depends on the maximum number.
     allocator : callable, optional
         For the result.
 

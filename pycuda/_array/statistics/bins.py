@@ -29,8 +29,8 @@ def _number(a):
 
 
 def _ptp(a):
-    least, most = _number(a.min()), _number(a.max())
-    return int(most) - int(least) if a.dtype.kind in "iu" else most - least
+    minimum, maximum = _number(a.min()), _number(a.max())
+    return int(maximum) - int(minimum) if a.dtype.kind in "iu" else maximum - minimum
 
 
 def _sqrt(a):
@@ -118,7 +118,7 @@ def outer_edges(a, limits, stream):
         first, last = 0, 1
     else:
         captures.refuse(
-            "histogram() without a range", "the host reads the least and the greatest element", stream,
+            "histogram() without a range", "the host reads the minimum and the maximum", stream,
             "with range=(first, last) it can be",
         )  # fmt: skip
         first, last = (each(stream=stream).get(stream=stream)[()] for each in (a.min, a.max))

@@ -112,7 +112,7 @@ def histogram(
         How many bins of one width, or their edges. The last bin includes its upper edge. Or the name of one
         of NumPy's estimators but "stone", for which the call waits.
     range : (number, number), optional
-        The first and the last edge of bins of one width; otherwise the least and the greatest element, for
+        The first and the last edge of bins of one width; otherwise the minimum and the maximum, for
         which the call waits.
     density : bool, optional
         Divide by the widths of bins and the sum of all.

@@ -147,9 +147,9 @@ def nancumprod(a, axis=None, dtype=None, out=None) -> GPUArray:
 
 
 def ptp(a, axis=None, out=None, keepdims=False) -> GPUArray:
-    """The greatest element less the least one."""
-    most, least = (each(axis=axis, keepdims=keepdims is True) for each in (a.max, a.min))
-    return apply("subtract", most, least, out=out)
+    """The maximum less the minimum."""
+    maximum, minimum = (each(axis=axis, keepdims=keepdims is True) for each in (a.max, a.min))
+    return apply("subtract", maximum, minimum, out=out)
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):

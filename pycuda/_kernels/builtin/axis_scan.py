@@ -135,10 +135,12 @@ def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: 
     if warps <= _WARPS:
         return _Cut("ROW_WARPS", 1, ceil_div(rows, _WARPS // warps), scratch.NOTHING, warps)
     tiles = ceil_div(length, tile(itemsize, result_size, acc_size))
-    most = RESIDENT * _driver.Context.get_device().multiprocessor_count
+    max_blocks = RESIDENT * _driver.Context.get_device().multiprocessor_count
     if rows >= _MANY:
-        return _Cut("ROW_BLOCKS", tiles, min(rows, most), scratch.NOTHING, _WARPS)
-    return _Cut("ROW_TILES", tiles, min(rows * tiles, most), scratch.partials_of_tiles(rows, tiles), _WARPS)
+        return _Cut("ROW_BLOCKS", tiles, min(rows, max_blocks), scratch.NOTHING, _WARPS)
+    return _Cut(
+        "ROW_TILES", tiles, min(rows * tiles, max_blocks), scratch.partials_of_tiles(rows, tiles), _WARPS
+    )
 
 
 def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:

@@ -78,8 +78,8 @@ _WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned l
 @functools.cache
 def raw(dtype) -> str:
     """The C type of elements that are only moved: of this size, and aligned as the elements are."""
-    most = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
-    word = next(size for size in (8, 4, 2, 1) if most % size == 0)
+    alignment = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+    word = next(size for size in (8, 4, 2, 1) if alignment % size == 0)
     count = dtype.itemsize // word
     return _WORDS[word] if count == 1 else f"Bytes<{count}, {_WORDS[word]}>"
 

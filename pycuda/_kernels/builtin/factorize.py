@@ -15,7 +15,7 @@ _WARP, _THREADS = 32, 256
 LANES_THREADS = 128
 _MIN_LANES, _MAX_LANES = 4, 16  # kernels of more take long to compile
 _MATRIX = 36 << 10  # bytes of shared memory for the matrix, and for it with right-hand sides
-_MOST = 48 << 10
+_MAX_SHARED = 48 << 10
 
 _SOURCE = """{include}#include "array/pycuda-factorize{which}.hpp"
 using namespace pycuda;
@@ -115,7 +115,7 @@ def plan(count: int, rows: int, columns: int, itemsize: int):
 
 def fits_with_sides(side: int, columns: int, itemsize: int) -> bool:
     """Whether a matrix fits with all right-hand sides, and with the solutions."""
-    return _bytes(side, side + 2 * columns, itemsize) <= _MOST
+    return _bytes(side, side + 2 * columns, itemsize) <= _MAX_SHARED
 
 
 def plan_strided(count: int, side: int, columns: int, itemsize: int, strides, identity: bool):
@@ -131,7 +131,7 @@ def plan_systems(
 ):
     """(grid, block, shared memory, systems). triangles: (upper, unit) of each."""
     matrix, column = _bytes(side, side, itemsize), _bytes(side, 1, itemsize)
-    tile = min(columns, max((_MOST - matrix) // (2 * column), 1))
+    tile = min(columns, max((_MAX_SHARED - matrix) // (2 * column), 1))
     flags = [flag for triangle in (*triangles, (0, 0))[:2] for flag in triangle]
     packed = _SYSTEMS.pack(columns, side, tile, transposed, exchanged, len(triangles), *flags)
     grid = count, ceil_div(columns, tile)

@@ -10,10 +10,10 @@ from pycuda._kernels.builtin.sort import Order, compile
 from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 
-THREADS, BITS, MOST, LOADS = 512, 11, 4, 4  # pycuda-rank.hpp
+THREADS, BITS, MAX_RANKS, LOADS = 512, 11, 4, 4  # pycuda-rank.hpp
 PARTITION_THREADS, PARTITION_ITEMS = 256, 16
-LEAST, LONGEST = 1 << 16, (1 << 31) - 1  # row
-COUNT_BYTES = 4 * MOST << BITS  # of a row's counts
+MIN_LENGTH, LONGEST = 1 << 16, (1 << 31) - 1  # row
+COUNT_BYTES = 4 * MAX_RANKS << BITS  # of a row's counts
 _RESIDENT = 3  # blocks of a multiprocessor
 
 _SOURCE = """#include "sort/pycuda-rank.hpp"
@@ -54,13 +54,13 @@ def partition(keys: Order):
 
 def state_bytes(itemsize: int) -> int:
     """sizeof(RankState)."""
-    return ceil_div(MOST * itemsize + 60, max(itemsize, 4)) * max(itemsize, 4)
+    return ceil_div(MAX_RANKS * itemsize + 60, max(itemsize, 4)) * max(itemsize, 4)
 
 
 def plans(length: int, ranks, itemsize: int) -> Iterator[bytes]:
     """struct RankPlan of each pass."""
     shift = 8 * itemsize
-    padded = [*ranks, *[0] * (MOST - len(ranks))]
+    padded = [*ranks, *[0] * (MAX_RANKS - len(ranks))]
     while shift:
         bits = min(BITS, shift)
         shift -= bits

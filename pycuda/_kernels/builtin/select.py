@@ -133,17 +133,17 @@ def write_offsets(axes: int):
 
 @context_dependent_memoize
 def write_elements(raw: str):
-    """..., elements, out, starts, places, firsts, most: the first elements; where they are; what is in
+    """..., elements, out, starts, places, firsts, max_count: the first elements; where they are; what is in
     `places` there. `starts` and `places` may be null.
     """
     body = """write_chosen(words, ends, [&](index_t k, index_t i) {
-        if (k >= most) return;
+        if (k >= max_count) return;
         out[k] = in[i];
         if (starts) starts[k] = i;
         if (places) firsts[k] = places[i];
     })"""
     parameters = f"const {raw} *in, {raw} *out, index_t *starts, const index_t *places, index_t *firsts"
-    return _build(f"{_WRITE}, {parameters}, index_t most", body, "PPPPPPPq")
+    return _build(f"{_WRITE}, {parameters}, index_t max_count", body, "PPPPPPPq")
 
 
 @context_dependent_memoize

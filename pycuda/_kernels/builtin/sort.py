@@ -177,13 +177,13 @@ class CountShape(NamedTuple):
         return 4 * DIGITS * passes * self.copies
 
 
-def count_shape(rows: int, length: int, passes: int, most_shared: int) -> CountShape:
+def count_shape(rows: int, length: int, passes: int, max_shared: int) -> CountShape:
     """The launch of the counting kernel for this many rows and this much shared memory of a block."""
     threads, copies, chunk, blocks = 256, max(16 // max(passes, 4), 1), 1 << 14, 1 << 11
     if rows * length >= _LONG:
         # Many counters take time to be cleared and summed.
         threads, copies, chunk, blocks = 1024, 32, 1 << 16, 1 << 9
-        while 4 * DIGITS * passes * copies > min(most_shared, _MAX_COUNTERS):
+        while 4 * DIGITS * passes * copies > min(max_shared, _MAX_COUNTERS):
             copies //= 2
     of_block = ceil_div(ceil_div(length, max(blocks // rows, 1)), chunk) * chunk
     return CountShape(threads, copies, ceil_div(length, of_block), of_block)

@@ -12,7 +12,7 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 THREADS, FIRST_THREADS, GROUPS = 256, 1024, 2048  # pycuda-topk.hpp
-MOST = FIRST_THREADS  # elements of the result
+MAX_K = FIRST_THREADS  # elements of the result
 LONGEST = (1 << 32) - 1  # row
 MAX_ROWS = (1 << 16) - 1  # of a grid
 LIMIT_BYTES = 32  # of a Limit, at most

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 _WORDS = 256  # bytes of an area that are 0 between kernels
-_LEAST = 1 << 16
+_MIN_BYTES = 1 << 16
 _GROUP = 32  # SCAN_GROUP of pycuda-scan.hpp
 _BYTE = np.dtype(np.uint8)
 _areas, _states = ContextCache(), ContextCache()
@@ -63,7 +63,7 @@ def area(stream, nbytes: int) -> Area:
         return _new_area(nbytes, stream, False)  # freeing it waits for the kernel
     found = areas.get(key)
     if found is None or found.memory.size < nbytes:
-        size = max(_LEAST, power_at_least(_WORDS + nbytes))
+        size = max(_MIN_BYTES, power_at_least(_WORDS + nbytes))
         found = areas[key] = _new_area(size - _WORDS, stream, False)
     return found
 

@@ -14,7 +14,7 @@ from pycuda._kernels.user.elementwise import layout_of, module, prepared
 
 THREADS = 256
 ROWS = 4  # that a lane holds at a time; as in pycuda-reduce.hpp
-BLOCKS = 4096  # the most tiles that one launch has
+BLOCKS = 4096  # maximum tiles of a launch
 BLOCK_SIZE = 512  # of PyCUDA's stages
 
 _SIZE, _SEQ_COUNT = ScalarArg(np.uintp, "n"), ScalarArg(np.uint32, "seq_count")

@@ -62,7 +62,7 @@ def tiling(value_size: int, item_size: int) -> ScanTiling:
         if chunks:
             return ScanTiling(threads, slots, chunks, vector)
     raise ValueError(
-        f"items of {item_size} bytes are too large for a scan: {_SHARED // 128} bytes are the most"
+        f"items of {item_size} bytes are too large for a scan: the maximum is {_SHARED // 128} bytes"
     )
 
 

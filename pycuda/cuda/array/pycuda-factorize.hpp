@@ -87,16 +87,16 @@ template <class T> __device__ int find_pivot(const T *column, int k, int rows)
 {
     typedef typename Number<T>::Real R;
     int best = k;
-    R most = Number<T>::size(column[k]);
-    if (most != most) return k;
+    R largest = Number<T>::size(column[k]);
+    if (largest != largest) return k;
     for (int i = k + 1 + lane(); i < rows; i += WARP) {
         R size = Number<T>::size(column[i]);
-        if (size > most) {
-            most = size;
+        if (size > largest) {
+            largest = size;
             best = i;
         }
     }
-    return row_of_largest<WARP>(most, best);
+    return row_of_largest<WARP>(largest, best);
 }
 
 // Gaussian elimination with partial pivoting, in shared memory. Returns the first pivot that is 0, counted
@@ -104,9 +104,9 @@ template <class T> __device__ int find_pivot(const T *column, int k, int rows)
 template <class T> __device__ int eliminate(T *s, index_t *pivots, int rows, int columns)
 {
     __shared__ int found;
-    const int step = leading(rows), least = rows < columns ? rows : columns;
+    const int step = leading(rows), count = rows < columns ? rows : columns;
     int failed = 0;
-    for (int k = 0; k < least; k++) {
+    for (int k = 0; k < count; k++) {
         __syncthreads();
         if (threadIdx.x < WARP) {
             int pivot = find_pivot(s + k * step, k, rows);

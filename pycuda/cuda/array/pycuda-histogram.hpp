@@ -59,11 +59,11 @@ __device__ __forceinline__ void add_bins(const unsigned *bins, unsigned long lon
 // ---- bins by number
 
 template <class X> struct Extremes {
-    X most, least; // of the elements and 0
+    X maximum, minimum; // of the elements and 0
     __device__ __forceinline__ void add(X x)
     {
-        most = x > most ? x : most;
-        least = x < least ? x : least;
+        maximum = x > maximum ? x : maximum;
+        minimum = x < minimum ? x : minimum;
     }
 };
 
@@ -80,10 +80,10 @@ __device__ __forceinline__ void count_numbers(const char *in, index_t count, ind
 {
     typedef decltype(value(T()) + 0) Number; // what C++ computes with
     __shared__ unsigned bins[BINS + 1];
-    __shared__ unsigned long long most;
+    __shared__ unsigned long long maximum;
     __shared__ int negative;
     if (threadIdx.x == 0) {
-        most = 0;
+        maximum = 0;
         negative = 0;
     }
     clear_bins(bins, used + 1);
@@ -97,11 +97,11 @@ __device__ __forceinline__ void count_numbers(const char *in, index_t count, ind
             atomicAdd(bins + (number < used ? (unsigned)number : used), 1u);
         }
     });
-    if (extreme.least != 0) negative = 1;
-    atomicMax(&most, (unsigned long long)extreme.most);
+    if (extreme.minimum != 0) negative = 1;
+    atomicMax(&maximum, (unsigned long long)extreme.maximum);
     add_bins(bins, counts, used);
     if (threadIdx.x == 0) {
-        atomicMax(extremes, most);
+        atomicMax(extremes, maximum);
         if (negative) extremes[1] = 1;
     }
 }

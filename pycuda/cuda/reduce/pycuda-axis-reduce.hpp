@@ -100,17 +100,17 @@ __device__ __forceinline__ Acc fold(const Acc &acc, const Acc (&part)[N], Number
 template <class Op, bool ASCENDING, int N, class K, class NumberOf>
 __device__ __forceinline__ Keyed<K> fold(const Keyed<K> &acc, const Keyed<K> (&part)[N], NumberOf number_of)
 {
-    K most = part[0].key;
+    K largest = part[0].key;
 #pragma unroll
-    for (int k = 1; k < N; k++) most = max(most, part[k].key);
-    if (ASCENDING && acc.number >= 0 ? most <= acc.key : most < acc.key) return acc;
+    for (int k = 1; k < N; k++) largest = max(largest, part[k].key);
+    if (ASCENDING && acc.number >= 0 ? largest <= acc.key : largest < acc.key) return acc;
     unsigned where = 0;
 #pragma unroll
-    for (int k = 0; k < N; k++) where |= part[k].key == most ? 1u << k : 0;
+    for (int k = 0; k < N; k++) where |= part[k].key == largest ? 1u << k : 0;
     Keyed<K> result = acc;
 #pragma unroll 1
     for (; where; where = ASCENDING ? 0 : where & (where - 1))
-        result = Op::combine(result, Keyed<K>{most, number_of(__ffs(where) - 1)});
+        result = Op::combine(result, Keyed<K>{largest, number_of(__ffs(where) - 1)});
     return result;
 }
 

@@ -95,16 +95,16 @@ template <class Bits> __device__ __forceinline__ Ranked<Bits> of_lane_xor(const 
 
 __device__ __forceinline__ void put_in_order(unsigned &low, unsigned &high)
 {
-    const unsigned least = min(low, high);
+    const unsigned smaller = min(low, high);
     high = max(low, high);
-    low = least;
+    low = smaller;
 }
 template <class Cell> __device__ __forceinline__ void put_in_order(Cell &low, Cell &high)
 {
     const bool swaps = high < low;
-    const Cell least = chosen(swaps, high, low);
+    const Cell smaller = chosen(swaps, high, low);
     high = chosen(swaps, low, high);
-    low = least;
+    low = smaller;
 }
 
 // What a thread keeps of its own cell and its partner's.

@@ -166,7 +166,7 @@ def methods(d):
         indices = [d.integer(0, max(length - 1, 0)) for _ in range(d.integer(1, 4))]
         return f"np.{name}.reduceat({a}, {indices}, axis=-1)"
     if method == "outer":
-        return f"np.{name}.outer({a}, {d.array('biuf', least=0, most=1)})"
+        return f"np.{name}.outer({a}, {d.array('biuf', min_ndim=0, max_ndim=1)})"
     indices = sorted(d.rng.sample(range(max(length, 1)), min(length, 3)))
     if name in NOT_AT or not d.host[a].ndim:
         return f"np.add.outer({a}, {a})" if d.host[a].size < 100 else f"np.add.reduce({a})"

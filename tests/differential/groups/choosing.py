@@ -9,7 +9,7 @@ def where(d):
 
 
 def select(d):
-    a = d.array("biufc", least=1)
+    a = d.array("biufc", min_ndim=1)
     shape = d.host[a].shape
     masks = [d.array("b", shape, dtype="?") for _ in range(2)]
     return d.pick(
@@ -26,7 +26,7 @@ def select(d):
 
 
 def lines(d):
-    a = d.array("iuf", least=1, special=0)
+    a = d.array("iuf", min_ndim=1, special=0)
     d.ulp = 4096
     axis = d.axis(a, none=False)
     return d.pick(

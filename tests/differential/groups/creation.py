@@ -44,7 +44,7 @@ def ranges(d):
             f"np.identity({d.pick('0 1 3')}{more}, like={a})",
             f"np.tri({d.pick('0 1 3')}, k={d.integer(-1, 1)}{more}, like={a})",
             f"np.vander({a}{d.keywords(0.5, N=['0', '2', '4'], increasing=['True'])})",
-            f"np.meshgrid({a}, {d.array('f', most=1)}{grid})",
+            f"np.meshgrid({a}, {d.array('f', max_ndim=1)}{grid})",
             f"np.array([[1, 2.5], [3, 4]]{more}, like={a})",
             f"np.asarray([True, 2]{more}, like={a})",
             f"np.asarray({a}{more}, like={a})",

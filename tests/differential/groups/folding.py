@@ -48,7 +48,7 @@ def reduction_into(d):
     """With out=."""
     name = d.pick("sum prod max min mean any all")
     # NumPy has the sum of integers in out= before it divides that.
-    a = d.array("f" if name == "mean" else "biuf", least=1, special=0)
+    a = d.array("f" if name == "mean" else "biuf", min_ndim=1, special=0)
     d.ulp = 32
     axis = d.integer(0, d.host[a].ndim - 1)
     shape = d.host[a].shape[:axis] + d.host[a].shape[axis + 1 :]

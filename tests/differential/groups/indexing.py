@@ -100,7 +100,7 @@ def value_for(d, a, where):
 
 
 def functions(d):
-    a = d.array(least=1, special=0.05)
+    a = d.array(min_ndim=1, special=0.05)
     shape = d.host[a].shape
     axis = d.integer(0, len(shape) - 1)
     some = numbers(d, shape[axis])
@@ -110,7 +110,7 @@ def functions(d):
     along = tuple(len(many) if i == axis else 1 for i in range(len(shape)))
     spread = f"np.array({many}, 'i8', like={a}).reshape({along})"
     mask = d.array("b", shape, dtype="?")
-    values = d.array("b", least=1, most=1)
+    values = d.array("b", min_ndim=1, max_ndim=1)
     copying = d.keywords(casting=["'unsafe'", "'same_kind'"], where=lambda: d.like(a, "b", dtype="?"))
     return d.pick(
         [

@@ -4,9 +4,9 @@
 def vectors(d):
     # Infinities of complex numbers become NaN in other places, as sums are made in another order.
     kinds, special = d.pick([("biufc", 0), ("biuf", 0.15)])
-    a = d.array(kinds, least=1, most=1, special=special)
+    a = d.array(kinds, min_ndim=1, max_ndim=1, special=special)
     b = (
-        d.array(kinds, least=1, most=1, special=special)
+        d.array(kinds, min_ndim=1, max_ndim=1, special=special)
         if d.chance(0.7)
         else d.array("if", (3,), special=2 * special)
     )
@@ -87,7 +87,7 @@ def norms(d):
 
 def differences(d):
     kinds, special = d.pick([("biufc", 0), ("i", 0), ("f", 0.15), ("f", 0.15)])
-    a = d.array(kinds, least=0 if d.chance(0.1) else 1, special=special)
+    a = d.array(kinds, min_ndim=0 if d.chance(0.1) else 1, special=special)
     d.ulp = 32
     axis = d.keywords(0.4, axis=lambda: d.axis(a, none=False))
     return d.pick(

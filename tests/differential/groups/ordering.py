@@ -25,7 +25,7 @@ def sorting(d):
 
 
 def searching(d):
-    a = d.array("biuf", least=1, most=1, special=0.1)
+    a = d.array("biuf", min_ndim=1, max_ndim=1, special=0.1)
     b = d.array("biuf", special=0.1)
     side = d.keywords(0.5, side=["'left'", "'right'"])
     bins = d.pick(
@@ -79,7 +79,7 @@ def sets(d):
 
 def counting(d):
     a = d.array("biuf", special=0.05)
-    small = d.array("iu", least=1, most=1, special=0)
+    small = d.array("iu", min_ndim=1, max_ndim=1, special=0)
     d.ulp = 16
     bins = d.pick(["5", "1", "[0, 1, 2]", "[-3, 0.5, 4]", "0", "[2, 1]", "'auto'", "'sqrt'"])
     limits = d.keywords(0.4, range=["(0, 5)", "(-2, 2)", "(1, 1)", "(3, 0)"], density=["True"])

@@ -88,7 +88,7 @@ def copies(d):
 
 
 def joining(d):
-    a = d.array(least=1)
+    a = d.array(min_ndim=1)
     b = d.array("biufc", d.host[a].shape) if d.chance(0.8) else d.like(a)
     axis = d.axis(a)
     return d.pick(
@@ -110,7 +110,7 @@ def joining(d):
 
 
 def splitting(d):
-    a = d.array(least=1)
+    a = d.array(min_ndim=1)
     return d.pick(
         [
             f"np.split({a}, {d.pick(['2', '1', '3', '[1]', '[1, 2]', '[0, 9]'])}, "
@@ -125,7 +125,7 @@ def splitting(d):
 
 
 def editing(d):
-    a = d.array(least=0 if d.chance(0.1) else 1)
+    a = d.array(min_ndim=0 if d.chance(0.1) else 1)
     axis = d.axis(a)
     counts = [d.integer(0, 3) for _ in range(d.host[a].shape[0] if d.host[a].ndim else 1)]
     return d.pick(
@@ -155,14 +155,14 @@ MODES = "constant edge reflect symmetric wrap linear_ramp maximum minimum mean m
 
 def padding(d):
     a = (
-        d.array("biuf", least=0 if d.chance(0.1) else 1, special=0.3)
+        d.array("biuf", min_ndim=0 if d.chance(0.1) else 1, special=0.3)
         if d.chance(0.8)
         else d.array("c", special=0)
     )
     d.ulp = 16
     mode = d.pick(MODES)
     if mode in ("mean", "median", "linear_ramp") and d.host[a].dtype.kind in "iub":
-        a = d.array("i", least=1, special=0)  # floats beyond integers are undefined
+        a = d.array("i", min_ndim=1, special=0)  # floats beyond integers are undefined
     ndim = d.host[a].ndim
     width = d.pick(
         [

@@ -39,26 +39,26 @@ SIZES = [
 
 
 @pytest.fixture(scope="module")
-def most_shared():
+def max_shared():
     return drv.Context.get_device().max_shared_memory_per_block_optin
 
 
 @pytest.mark.parametrize("text, others", [(SHARED, 0), (CALLED, 20000)], ids=["shared", "called"])
-def test_static_shared_memory(most_shared, text, others):
-    load(text.format(most_shared - others))
-    sizes = rf"\(0x{most_shared + 4:x} bytes, 0x{most_shared:x} max\)"
+def test_static_shared_memory(max_shared, text, others):
+    load(text.format(max_shared - others))
+    sizes = rf"\(0x{max_shared + 4:x} bytes, 0x{max_shared:x} max\)"
     with pytest.raises(drv.Error, match=rf"Entry function 'k' uses too much shared data {sizes}"):
-        load(text.format(most_shared + 4 - others))
+        load(text.format(max_shared + 4 - others))
 
 
 @pytest.mark.parametrize("size, dynamic", [(49152, 0), (49153, 49153), (None, 0)])
-def test_dynamic_shared_memory_beside_it(most_shared, size, dynamic):
+def test_dynamic_shared_memory_beside_it(max_shared, size, dynamic):
     """Up to 48 KiB together unless more is asked for; a kernel that has more anyway may have all."""
-    size = most_shared if size is None else size
+    size = max_shared if size is None else size
     kernel = load(SHARED.format(size)).get_function("k")
     assert kernel.shared_size_bytes == size
     attribute = drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
-    assert kernel.get_attribute(attribute) == (most_shared - size if dynamic else 0)
+    assert kernel.get_attribute(attribute) == (max_shared - size if dynamic else 0)
     kernel(block=(32, 1, 1))
     drv.Context.synchronize()
 

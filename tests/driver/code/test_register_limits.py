@@ -95,8 +95,8 @@ class TestLimits:
         text = PEAK % (limit, ", ".join(f"%r{n}" for n in range(1, 300)), body(299))
         assert library.cuModuleLoadData(ctypes.byref(module), text.encode()) == 0
         assert library.cuModuleGetFunction(ctypes.byref(function), module, b"many") == 0
-        most = library.cuOccupancyMaxActiveBlocksPerMultiprocessor
-        assert most(ctypes.byref(count), function, 64, ctypes.c_size_t(0)) == 0
+        max_active_blocks = library.cuOccupancyMaxActiveBlocksPerMultiprocessor
+        assert max_active_blocks(ctypes.byref(count), function, 64, ctypes.c_size_t(0)) == 0
         assert count.value == blocks
         assert library.cuModuleUnload(module) == 0
 

@@ -62,10 +62,10 @@ def test_what_a_device_has(whole):
 
 
 def test_groups_are_of_one_size_and_the_rest_remains(whole):
-    least, unit = whole.min_partition_size, whole.coscheduled_alignment
-    for wanted in 0, 1, least, least + 1, whole.sm_count // 2, whole.sm_count // 3:
+    min_size, unit = whole.min_partition_size, whole.coscheduled_alignment
+    for wanted in 0, 1, min_size, min_size + 1, whole.sm_count // 2, whole.sm_count // 3:
         groups, rest = whole.split(wanted)
-        size = min(-(-max(wanted, least) // unit) * unit, whole.sm_count)
+        size = min(-(-max(wanted, min_size) // unit) * unit, whole.sm_count)
         assert groups and sizes(groups) == [size] * len(groups)
         # Drivers of CUDA 13.0 do not say it again of what they split.
         assert {part.coscheduled_alignment for part in [*groups, rest or whole]} <= {0, unit}
@@ -100,16 +100,16 @@ def test_what_cannot_be_split(whole, green):
 
 
 def test_a_context_of_several_groups(whole):
-    least = whole.min_partition_size
-    groups, rest = whole.split(least, groups=2)
+    min_size = whole.min_partition_size
+    groups, rest = whole.split(min_size, groups=2)
     both = drv.GreenContext(groups).get_resource()
     assert both.sm_count == sum(sizes(groups)) and both.coscheduled_alignment == whole.coscheduled_alignment
-    again, left = both.split(least)
+    again, left = both.split(min_size)
     assert sizes(again) == sizes(groups) and left is None
-    assert drv.GreenContext([groups[0], rest]).get_resource().sm_count == whole.sm_count - least
+    assert drv.GreenContext([groups[0], rest]).get_resource().sm_count == whole.sm_count - min_size
     # The manual wants them to be of one split, drivers do not look.
-    for several in [groups[0], whole.split(least)[0][1]], [groups[0], groups[0]]:
-        assert drv.GreenContext(several).get_resource().sm_count == 2 * least
+    for several in [groups[0], whole.split(min_size)[0][1]], [groups[0], groups[0]]:
+        assert drv.GreenContext(several).get_resource().sm_count == 2 * min_size
     for wrong in 7, [whole, None], []:
         with pytest.raises((TypeError, drv.LogicError), match="resources"):
             drv.GreenContext(wrong)
@@ -160,16 +160,16 @@ def test_kernels_see_how_many_the_device_has(green, whole):
 
 def test_a_cooperative_grid_fits_the_part(green, whole, kernels):
     fill, stream = kernels[1], green.create_stream()
-    most = fill.max_active_blocks_per_multiprocessor(256) * green.get_resource().sm_count
-    out = gpuarray.zeros(256 * (most + 1), np.int32)
+    max_blocks = fill.max_active_blocks_per_multiprocessor(256) * green.get_resource().sm_count
+    out = gpuarray.zeros(256 * (max_blocks + 1), np.int32)
     drv.Context.synchronize()
-    fill(out, np.int32(3), grid=(most, 1), block=(256, 1, 1), stream=stream, cooperative=True)
+    fill(out, np.int32(3), grid=(max_blocks, 1), block=(256, 1, 1), stream=stream, cooperative=True)
     stream.synchronize()
-    assert (out.get()[: 256 * most] == 3).all()
+    assert (out.get()[: 256 * max_blocks] == 3).all()
     with pytest.raises(drv.Error) as caught:
-        fill(out, np.int32(4), grid=(most + 1, 1), block=(256, 1, 1), stream=stream, cooperative=True)
+        fill(out, np.int32(4), grid=(max_blocks + 1, 1), block=(256, 1, 1), stream=stream, cooperative=True)
     assert caught.value.name == "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
-    fill(out, np.int32(4), grid=(most + 1, 1), block=(256, 1, 1), cooperative=True)
+    fill(out, np.int32(4), grid=(max_blocks + 1, 1), block=(256, 1, 1), cooperative=True)
     assert (out.get() == 4).all()
 
 

@@ -61,15 +61,17 @@ def test_other_values_are_an_error(run_python, wanted):
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_hundreds_of_blocks_meet(run_python, threads):
-    most = 40 * BLOCKS_OF_64
+    max_blocks = 40 * BLOCKS_OF_64
     environment = {"PYCUDA_CPU_THREADS": threads, "PYCUDA_CPU_MULTIPROCESSORS": None}
-    done = run_python(MEETING % f"300, {most}, {most + 1}", env=environment, check=True)
-    refused = f"{most + 1} CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
-    assert done.stdout.splitlines() == ["300 300 True", f"{most} {most} True", refused]
+    done = run_python(MEETING % f"300, {max_blocks}, {max_blocks + 1}", env=environment, check=True)
+    refused = f"{max_blocks + 1} CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
+    assert done.stdout.splitlines() == ["300 300 True", f"{max_blocks} {max_blocks} True", refused]
 
 
 def test_the_setting_bounds_cooperative_grids(run_python):
-    most = 2 * BLOCKS_OF_64
-    done = run_python(MEETING % f"{most}, {most + 1}", env={"PYCUDA_CPU_MULTIPROCESSORS": "2"}, check=True)
-    refused = f"{most + 1} CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
-    assert done.stdout.splitlines() == [f"{most} {most} True", refused]
+    max_blocks = 2 * BLOCKS_OF_64
+    done = run_python(
+        MEETING % f"{max_blocks}, {max_blocks + 1}", env={"PYCUDA_CPU_MULTIPROCESSORS": "2"}, check=True
+    )
+    refused = f"{max_blocks + 1} CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
+    assert done.stdout.splitlines() == [f"{max_blocks} {max_blocks} True", refused]

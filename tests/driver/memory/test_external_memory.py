@@ -69,13 +69,17 @@ class TestImport:
         assert external.import_memory(fd, **given)[0] == result
         os.close(fd)
 
-    @pytest.mark.parametrize("size, most", [(1, 1), (4096, 4096), (2 * SIZE, SIZE)])
-    def test_only_as_much_as_was_imported_is_mapped(self, external, size, most):
+    @pytest.mark.parametrize("size, max_bytes", [(1, 1), (4096, 4096), (2 * SIZE, SIZE)])
+    def test_only_as_much_as_was_imported_is_mapped(self, external, size, max_bytes):
         kept, fd = External.exported()
         result, memory = external.import_memory(fd, size=size, flags=1)
         assert result == SUCCESS
-        external.free(external.mapped(memory, 0, most))
-        assert external.map(memory, 0, most + 1)[0] == external.map(memory, most, 1)[0] == INVALID_VALUE
+        external.free(external.mapped(memory, 0, max_bytes))
+        assert (
+            external.map(memory, 0, max_bytes + 1)[0]
+            == external.map(memory, max_bytes, 1)[0]
+            == INVALID_VALUE
+        )
         assert external.cuda.cuDestroyExternalMemory(memory) == SUCCESS
 
     def test_nothing(self, external):

@@ -208,7 +208,7 @@ def test_created_references(cuda, module, image, array):
 
 
 def test_defaults(linear):
-    form, channels, least, most = c_uint(9), c_int(9), c_float(9), c_float(9)
+    form, channels, minimum, maximum = c_uint(9), c_int(9), c_float(9), c_float(9)
     color = (c_float * 4)(9, 9, 9, 9)
     assert linear.GetFormat(byref(form), byref(channels)) == SUCCESS
     assert (form.value, channels.value) == (F32, 1)
@@ -218,9 +218,9 @@ def test_defaults(linear):
         assert linear.cuda.cuTexRefGetAddressMode(byref(mode), linear.handle, dim) == expected
         assert mode.value == (9 if expected else drv.address_mode.CLAMP)
     assert linear.get("MipmapLevelBias", c_float) == 0
-    assert linear.GetMipmapLevelClamp(byref(least), byref(most)) == SUCCESS
+    assert linear.GetMipmapLevelClamp(byref(minimum), byref(maximum)) == SUCCESS
     assert linear.GetBorderColor(color) == SUCCESS
-    assert [least.value, most.value, *color] == [0] * 6
+    assert [minimum.value, maximum.value, *color] == [0] * 6
     for name in ("Array", "MipmappedArray", "Address_v2"):
         assert getattr(linear, "Get" + name)(byref(c_void_p())) == INVALID_VALUE
 
@@ -249,13 +249,13 @@ def test_what_is_taken(image, name, arguments, expected):
 
 def test_what_is_set_is_given_back(image):
     color = (c_float * 4)()
-    least, most = c_float(), c_float()
+    minimum, maximum = c_float(), c_float()
     assert image.SetFlags(35) == image.SetAddressMode(2, 3) == image.SetMaxAnisotropy(8) == SUCCESS
     assert image.SetBorderColor((c_float * 4)(1, 2, 3, 4)) == SUCCESS
     assert image.SetMipmapLevelClamp(c_float(3), c_float(1)) == SUCCESS
     assert (image.get("Flags"), image.get("MaxAnisotropy")) == (35, 8)
-    assert image.GetBorderColor(color) == image.GetMipmapLevelClamp(byref(least), byref(most)) == SUCCESS
-    assert [*color, least.value, most.value] == [1, 2, 3, 4, 3, 1]
+    assert image.GetBorderColor(color) == image.GetMipmapLevelClamp(byref(minimum), byref(maximum)) == SUCCESS
+    assert [*color, minimum.value, maximum.value] == [1, 2, 3, 4, 3, 1]
 
 
 def test_nothing_where_something_is_expected(cuda, linear):

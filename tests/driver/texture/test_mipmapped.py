@@ -267,15 +267,15 @@ def test_a_cubemap(read):
 def test_bias_and_bounds(read):
     detail = np.arange(-64, 192) / 32 + 1 / 64
     levels = flat(5)
-    for bias, least, most in (0.5, 0, 4), (-1.25, 0, 4), (0, 1.5, 3.25), (1, 0.75, 2), (0, 0, 99):
+    for bias, minimum, maximum in (0.5, 0, 4), (-1.25, 0, 4), (0, 1.5, 3.25), (1, 0.75, 2), (0, 0, 99):
         texture = texture_of(
             levels,
             mipmap_filter_mode=LINEAR,
             mipmap_level_bias=bias,
-            min_mipmap_level_clamp=least,
-            max_mipmap_level_clamp=most,
+            min_mipmap_level_clamp=minimum,
+            max_mipmap_level_clamp=maximum,
         )
-        expected = 256 * np.clip(np.clip(detail + bias, least, most), 0, 4)
+        expected = 256 * np.clip(np.clip(detail + bias, minimum, maximum), 0, 4)
         assert (read("lod2", texture, 0.5, 0.5, a=detail)[:, 0] == expected).all()
 
 
@@ -283,7 +283,7 @@ def test_what_a_sampler_says_is_cut_to_256ths(read):
     detail = np.array([-1, 0, 0.25, 1, 1.5, 2.7, 9, 9] * 4)
     whole = np.clip(np.floor(detail * 256), 0, 768)
     step = 1 / 512
-    for bias, least, most, expected in (
+    for bias, minimum, maximum, expected in (
         (step, 0, 9, whole),
         (-step, 0, 9, whole),
         (3 * step / 2, 0, 9, whole),
@@ -293,11 +293,15 @@ def test_what_a_sampler_says_is_cut_to_256ths(read):
         (-20, 0, 9, np.zeros(32)),
         (0, 2.5, 1.5, np.full(32, 640)),  # the lower bound has the last word
     ):
-        how = {"min_mipmap_level_clamp": least, "max_mipmap_level_clamp": most, "mipmap_level_bias": bias}
+        how = {
+            "min_mipmap_level_clamp": minimum,
+            "max_mipmap_level_clamp": maximum,
+            "mipmap_level_bias": bias,
+        }
         texture = texture_of(flat(4), mipmap_filter_mode=LINEAR, **how)
         assert (read("lod2", texture, 0.5, 0.5, a=detail)[:, 0] == expected).all()
-        # Without a level the least is read, whatever the bias.
-        assert set(read("plain", texture, np.full(32, 0.5), 0.5)[:, 0]) == {np.floor(256 * least)}
+        # Without a level the minimum is read, whatever the bias.
+        assert set(read("plain", texture, np.full(32, 0.5), 0.5)[:, 0]) == {np.floor(256 * minimum)}
 
 
 def test_some_of_the_levels(read):
@@ -401,10 +405,10 @@ def test_gradients_of_both_axes(read):
     assert agrees(found, recorded.SOLID_DETAILS)
 
 
-@pytest.mark.parametrize("most", [0, 1, 2, 3, 16, 17, 1000])
-def test_an_anisotropic_filter_where_both_axes_are_as_long(read, most):
+@pytest.mark.parametrize("maximum", [0, 1, 2, 3, 16, 17, 1000])
+def test_an_anisotropic_filter_where_both_axes_are_as_long(read, maximum):
     step = 2.0 ** np.tile(np.arange(4, dtype=np.float32), 8)
-    texture = texture_of(flat(7, 64, 64), mipmap_filter_mode=LINEAR, max_anisotropy=most)
+    texture = texture_of(flat(7, 64, 64), mipmap_filter_mode=LINEAR, max_anisotropy=maximum)
     assert (read("grad2", texture, 0.5, 0.5, a=step / 64, d=step / 64)[:, 0] == 256 * np.log2(step)).all()
 
 
@@ -524,13 +528,13 @@ def test_references():
     texref.set_flags(NORMALIZED)
     texref.set_mipmap_filter_mode(LINEAR)
     model, at = [level[0] for level in levels], [x, np.full(32, 0.5)]
-    for bias, least, most in (0, 0, math.inf), (0.25, 0.5, 1.5):
+    for bias, minimum, maximum in (0, 0, math.inf), (0.25, 0.5, 1.5):
         texref.set_mipmap_level_bias(bias)
-        texref.set_mipmap_level_clamp(least, most)
+        texref.set_mipmap_level_clamp(minimum, maximum)
         assert texref.get_mipmap_filter_mode() == LINEAR and texref.get_mipmap_level_bias() == bias
-        assert texref.get_mipmap_level_clamp() == (least, most)
+        assert texref.get_mipmap_level_clamp() == (minimum, maximum)
         read()
-        expected = sample_levels(model, at, np.clip(detail + bias, least, most), between=True)
+        expected = sample_levels(model, at, np.clip(detail + bias, minimum, maximum), between=True)
         assert (found[:, :1] == expected).all()
     mipmap.free()
     with pytest.raises(drv.LogicError, match="bound to memory that was freed"):

@@ -29,7 +29,7 @@ __global__ void blend3(float *out, cudaTextureObject_t t, const float *x, const 
 }
 """
 SCALE = 320  # numbers as integers: times 2 to that power
-# Bits kept of texels in a slice; of the result; the least exponent of a normal result.
+# Bits kept of texels in a slice; of the result; the minimum exponent of a normal result.
 KINDS = {"f4": (28, 24, -125), "f2": (15, 11, -13)}
 
 
@@ -54,15 +54,15 @@ def slice_sum(texels, parts, bits):
     counted = [(x, part) for x, part in zip(texels, parts, strict=True) if x and part]
     if not counted:
         return 0, None
-    most = max(math.frexp(x)[1] for x, _ in counted)
+    maximum = max(math.frexp(x)[1] for x, _ in counted)
     return sum(
-        math.trunc(math.ldexp(x, bits - most)) * part << SCALE + most - bits for x, part in counted
-    ), most
+        math.trunc(math.ldexp(x, bits - maximum)) * part << SCALE + maximum - bits for x, part in counted
+    ), maximum
 
 
-def rounded(total, bits, least):
+def rounded(total, bits, minimum):
     """A sum of 256ths as a number of that many bits."""
-    unit = max(abs(total).bit_length() - bits, least - bits + SCALE + 8, 1)
+    unit = max(abs(total).bit_length() - bits, minimum - bits + SCALE + 8, 1)
     return math.copysign(math.ldexp((abs(total) + (1 << unit - 1)) >> unit, unit - SCALE - 8), total)
 
 

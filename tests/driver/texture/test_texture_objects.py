@@ -65,8 +65,8 @@ def read():
     return read
 
 
-def integers(*shape, seed=0, most=1000):
-    return np.random.default_rng(seed).integers(0, most, shape).astype(np.float32)
+def integers(*shape, seed=0, maximum=1000):
+    return np.random.default_rng(seed).integers(0, maximum, shape).astype(np.float32)
 
 
 SIZES = [16, 8, 4]
@@ -110,7 +110,7 @@ def test_modes_of_each_axis(read):
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_any_position_is_filtered_with_fractions_of_8_bits(read, dimensions):
     shape = (*([1] * (3 - dimensions)), *SIZES[:dimensions][::-1], 1)
-    data = integers(*shape, most=256)
+    data = integers(*shape, maximum=256)
     texture = drv.TextureObject(array_of(data, dimensions), filter_mode=LINEAR)
     random = np.random.default_rng(3)
     at = [random.uniform(-1, size + 1, 512).astype(np.float32) for size in SIZES[:dimensions]]

@@ -77,7 +77,7 @@ def test_operands_and_out_of_one_array(data):
 @given(st.data())
 @DRAWN
 def test_dtypes_and_numbers(data):
-    shape = data.draw(shapes(most=3))
+    shape = data.draw(shapes(max_ndim=3))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     operation = data.draw(st.sampled_from(OPERATIONS))
     first, second = (data.draw(st.sampled_from(DTYPES)) for _ in range(2))
@@ -98,7 +98,7 @@ def test_dtypes_and_numbers(data):
 @given(st.data())
 @DRAWN
 def test_reductions(data):
-    shape = data.draw(shapes(most=4))
+    shape = data.draw(shapes(max_ndim=4))
     name, dtype = data.draw(st.sampled_from(REDUCTIONS)), data.draw(st.sampled_from(DTYPES))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     x, a = data.draw(layouts(np.asarray(numbers(rng, shape, dtype))))

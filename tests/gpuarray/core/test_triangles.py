@@ -11,7 +11,7 @@ DTYPES = ["u1", "f2", "f4", "f8", "F", "D", "V3", "b1"]
 
 
 @few
-@given(st.sampled_from(DTYPES), shapes(least=1), st.integers(-6, 140), st.data())
+@given(st.sampled_from(DTYPES), shapes(min_ndim=1), st.integers(-6, 140), st.data())
 def test_triangles(dtype, shape, k, data):
     dtype = np.dtype(dtype)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))

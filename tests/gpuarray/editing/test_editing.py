@@ -18,7 +18,7 @@ DTYPES = ["f4", "i4", "?"]
 @few
 @given(data=st.data())
 def test_delete(data):
-    pair = data.draw(arrays(DTYPES, least=1, most=3))
+    pair = data.draw(arrays(DTYPES, min_ndim=1, max_ndim=3))
     axis = data.draw(st.sampled_from([None, *range(-pair[0].ndim, pair[0].ndim)]))
     length = pair[0].size if axis is None else pair[0].shape[axis]
     places = st.integers(-length - 1, length)
@@ -31,7 +31,7 @@ def test_delete(data):
 @few
 @given(data=st.data())
 def test_insert(data):
-    pair = data.draw(arrays(DTYPES, least=1, most=3))
+    pair = data.draw(arrays(DTYPES, min_ndim=1, max_ndim=3))
     axis = data.draw(st.sampled_from([None, *range(-pair[0].ndim, pair[0].ndim)]))
     length = pair[0].size if axis is None else pair[0].shape[axis]
     places = st.integers(-length - 1, length + 1)

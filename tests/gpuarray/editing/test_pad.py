@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 @few
 @given(data=st.data())
 def test_pad(data):
-    pair = data.draw(arrays(["f4", "i4"], least=1, most=3))
+    pair = data.draw(arrays(["f4", "i4"], min_ndim=1, max_ndim=3))
     ndim = pair[0].ndim
     width = data.draw(st.one_of(
         st.integers(0, 7), st.tuples(*[st.tuples(st.integers(0, 7), st.integers(0, 7))] * ndim)
@@ -55,7 +55,10 @@ INDEXED = ["constant", "edge", "reflect", "symmetric", "wrap"]
 
 @few
 @given(
-    st.sampled_from(["u1", "f2", "f4", "D", "V3", "V24"]), shapes(most=3), st.sampled_from(INDEXED), st.data()
+    st.sampled_from(["u1", "f2", "f4", "D", "V3", "V24"]),
+    shapes(max_ndim=3),
+    st.sampled_from(INDEXED),
+    st.data(),
 )
 def test_elements_of_any_size_and_corners(dtype, shape, mode, data):
     dtype, rng = np.dtype(dtype), np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
@@ -64,9 +67,9 @@ def test_elements_of_any_size_and_corners(dtype, shape, mode, data):
     if dtype.kind in "fc":
         host = np.nan_to_num(host)
     host, there = data.draw(layouts(host))
-    most = 40 if host.size < 1000 else 3
+    max_width = 40 if host.size < 1000 else 3
     widths = data.draw(
-        st.lists(st.tuples(*[st.integers(0, most)] * 2), min_size=host.ndim, max_size=host.ndim)
+        st.lists(st.tuples(*[st.integers(0, max_width)] * 2), min_size=host.ndim, max_size=host.ndim)
     )
     options = {}
     if mode == "constant" and dtype.kind != "V":

@@ -34,9 +34,9 @@ def compare(got, want, computed="d"):
 
 
 @st.composite
-def operands(draw, name, least=1, most=3):
+def operands(draw, name, min_ndim=1, max_ndim=3):
     """(host, device) arrays of any strides that the function takes."""
-    shape = tuple(draw(st.lists(LENGTHS, min_size=least, max_size=most)))
+    shape = tuple(draw(st.lists(LENGTHS, min_size=min_ndim, max_size=max_ndim)))
     dtype = draw(st.sampled_from(DTYPES[:-2] if name in OF_REAL else DTYPES))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return draw(layouts(numbers(rng, shape, dtype)))

@@ -59,7 +59,7 @@ def on_device(index):
 @few
 @given(st.data())
 def test_get(data):
-    host, array = data.draw(arrays("f", least=1, most=3))
+    host, array = data.draw(arrays("f", min_ndim=1, max_ndim=3))
     index = data.draw(indices(host.shape))
     expected = host[index]
     for each in (index, on_device(index)):
@@ -293,7 +293,7 @@ def test_bad_indices():
 @few
 @given(st.data())
 def test_nonzero(data):
-    host, array = data.draw(arrays("i", least=1, most=2))
+    host, array = data.draw(arrays("i", min_ndim=1, max_ndim=2))
     for got, expected in zip(array.nonzero(), host.nonzero(), strict=True):
         np.testing.assert_array_equal(got.get(), expected)
     np.testing.assert_array_equal(array[gpuarray.to_gpu(host != 0)].get(), host[host != 0])

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 @few
 @given(st.data())
 def test_places_of_what_is_true(data):
-    host, array = data.draw(arrays("i", least=1, most=3))
+    host, array = data.draw(arrays("i", min_ndim=1, max_ndim=3))
     host, array = host > 1, array > 1
     compare(np.nonzero(array), np.nonzero(host))
     compare(np.flatnonzero(array), np.flatnonzero(host))

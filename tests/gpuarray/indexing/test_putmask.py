@@ -19,7 +19,7 @@ rng = np.random.default_rng(2)
 @few
 @given(data=st.data())
 def test_assignments(data):
-    pair = data.draw(arrays(DTYPES, most=3))
+    pair = data.draw(arrays(DTYPES, max_ndim=3))
     mask = rng.random(pair[0].shape) < 0.5
     values = np.arange(1, data.draw(st.integers(1, 5)) + 1)
 

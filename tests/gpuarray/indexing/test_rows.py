@@ -35,11 +35,11 @@ def drawn_indices(data, rng, length, shape, wrong=False):
     dtype = np.dtype(data.draw(st.sampled_from(INDICES)))
     if wrong and length > np.iinfo(dtype).max:
         dtype = np.dtype("i4")
-    least = 0 if dtype.kind == "u" else -length
-    found = rng.integers(least, length, shape).astype(dtype)
+    minimum = 0 if dtype.kind == "u" else -length
+    found = rng.integers(minimum, length, shape).astype(dtype)
     if wrong and found.size:
         beyond = [length, 100] if dtype.kind == "u" else [length, -length - 1, 100, -101]
-        found.flat[rng.integers(found.size)] = rng.choice([n for n in beyond if not least <= n < length])
+        found.flat[rng.integers(found.size)] = rng.choice([n for n in beyond if not minimum <= n < length])
         return found[::-1], gpuarray.to_gpu(found)[::-1]
     return data.draw(layouts(found))
 

@@ -332,13 +332,13 @@ int cusolverDnXgesvdp(void *handle, void *params, int jobz, int econ, int64_t m,
                                           char *u, int ldu, char *v, int ldv, void *memory, int lwork, \
                                           int *info, void *params, int number) \
     { \
-        size_t size = size_of(type), least = (size_t)(m < n ? m : n); \
+        size_t size = size_of(type), rank = (size_t)(m < n ? m : n); \
         int asked, status = cusolverDn##letter##gesvdjBatched_bufferSize( \
                        handle, jobz, m, n, a, lda, s, u, ldu, v, ldv, &asked, params, number); \
         if (status != SUCCESS || !memory || lwork != asked) return INVALID_VALUE; \
         memset(memory, 255, (size_t)lwork *size); \
         for (size_t i = 0; i < (size_t)number; i++) \
-            gesvdj(type, jobz, m, n, a + i * (size_t)(m * n) * size, s + i * least * size_of(type % 4), \
+            gesvdj(type, jobz, m, n, a + i * (size_t)(m * n) * size, s + i * rank * size_of(type % 4), \
                    u + i * (size_t)(m * m) * size, v + i * (size_t)(n * n) * size, info + i); \
         return SUCCESS; \
     }

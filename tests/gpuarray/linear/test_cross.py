@@ -20,7 +20,7 @@ def drawn(rng, shape, dtype):
 
 @few
 @given(
-    st.sampled_from(DTYPES), st.sampled_from(DTYPES), shapes(most=3),
+    st.sampled_from(DTYPES), st.sampled_from(DTYPES), shapes(max_ndim=3),
     st.tuples(*[st.sampled_from([2, 3])] * 2), st.data(),
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -92,8 +92,8 @@ def test_svd(dtype, layout):
             u, s, vh = (each.get() for each in got)
             check_unitary(u)
             check_unitary(adjoint(vh))
-            least = s.shape[-1]
-            product = (u[..., :least] * s[..., None, :]) @ vh[..., :least, :]
+            min_side = s.shape[-1]
+            product = (u[..., :min_side] * s[..., None, :]) @ vh[..., :min_side, :]
             assert np.allclose(product, a, atol=bound(a) * values.max())
 
 

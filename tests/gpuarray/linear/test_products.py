@@ -159,7 +159,7 @@ def test_norms(order, keepdims):
 @few
 @given(data=st.data())
 def test_norms_in_any_layout(order, data):
-    host, array = data.draw(arrays(["f4", "d", "F", "e", "i4"], least=1, most=2))
+    host, array = data.draw(arrays(["f4", "d", "F", "e", "i4"], min_ndim=1, max_ndim=2))
     if host.dtype.kind == "f" and host.size and data.draw(st.booleans()):
         places = np.random.default_rng(1).random(host.shape) < 0.05
         value = data.draw(st.sampled_from([np.nan, np.inf]))
@@ -196,7 +196,7 @@ def test_products_of_matrices():
 @few
 @given(data=st.data())
 def test_diff(data):
-    pair = data.draw(arrays(["f4", "i4", "?"], least=1, most=3))
+    pair = data.draw(arrays(["f4", "i4", "?"], min_ndim=1, max_ndim=3))
     axis = data.draw(st.integers(-pair[0].ndim, pair[0].ndim - 1))
     n = data.draw(st.integers(0, 3))
     same(lambda a: np.diff(a, n, axis), pair, rtol=1e-5, atol=1e-4)

@@ -23,8 +23,8 @@ def zeros(*shape, dtype=np.int32):
 
 def factored(a):
     """(factors, pivots, info) on the device, each poisoned before."""
-    factors, least = columns(a), min(a.shape[-2:])
-    pivots, info = zeros(*a.shape[:-2], least, dtype=np.int64), zeros(*a.shape[:-2])
+    factors, min_side = columns(a), min(a.shape[-2:])
+    pivots, info = zeros(*a.shape[:-2], min_side, dtype=np.int64), zeros(*a.shape[:-2])
     pivots.fill(-1), info.fill(-1)
     assert small_lapack.takes(factors)
     small_lapack.getrf(factors, pivots, info)

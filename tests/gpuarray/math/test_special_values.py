@@ -26,8 +26,8 @@ EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin"}
 def special(char):
     """Signed zeros, subnormals, limits, infinities, NaN, whole numbers, halves and neighbors of 1."""
     limits = np.finfo(char)
-    tiny, least, large = limits.tiny, limits.smallest_subnormal, limits.max
-    numbers = [0, least, tiny / 2, tiny, limits.eps, 1 / 3, 0.5, 1 - limits.epsneg, 1, 1 + limits.eps]
+    tiny, subnormal, large = limits.tiny, limits.smallest_subnormal, limits.max
+    numbers = [0, subnormal, tiny / 2, tiny, limits.eps, 1 / 3, 0.5, 1 - limits.epsneg, 1, 1 + limits.eps]
     numbers += [1.5, 2, 2.5]
     numbers += [3, 7, 24, 100, 149, 1023, 1074, 6e4, np.pi / 2, np.pi, np.e, large / 2, large, np.inf]
     axis = np.array(numbers).astype(char)

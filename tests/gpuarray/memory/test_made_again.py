@@ -165,9 +165,9 @@ def test_a_call_asks_the_driver_for_the_context_and_the_launch_alone(elsewhere):
     assert run.returncode == 0, run.stderr
     counted = dict(line.split("=") for line in run.stdout.split("\n") if line)
     # The context, once or (for the result as well) twice, and the launch.
-    most = {"empty": 1, "view": 0, "a + b": 2, "a * 2.0": 2, "sin": 2, "elementwise": 2}
+    limits = {"empty": 1, "view": 0, "a + b": 2, "a * 2.0": 2, "sin": 2, "elementwise": 2}
     assert len(counted) == 9
-    assert {name: count for name, count in counted.items() if float(count) > most.get(name, 3)} == {}
+    assert {name: count for name, count in counted.items() if float(count) > limits.get(name, 3)} == {}
 
 
 # ---- calls that were seen before

@@ -158,7 +158,7 @@ def test_keywords_of_a_call(name):
 @few
 @given(data=st.data())
 def test_where_of_a_call(data):
-    pair = data.draw(arrays(["f4", "i4"], most=3))
+    pair = data.draw(arrays(["f4", "i4"], max_ndim=3))
     mask = np.asarray(rng.random(pair[0].shape[-1:]) < 0.5)
     out = np.full(pair[0].shape, 7.5)
     same(lambda a, m, o: (np.add(a, 1, out=o, where=m), o), pair, mask, out)

@@ -59,14 +59,14 @@ def check(name, host, array, **arguments):
 @few
 @given(st.data())
 def test_any_layout(data):
-    host, array = data.draw(arrays("f", most=3))
+    host, array = data.draw(arrays("f", max_ndim=3))
     check("sum", host, array, axis=data.draw(axes_of(host.ndim)), keepdims=data.draw(st.booleans()))
 
 
 @few
 @given(st.data())
 def test_numbers_of_elements_in_any_layout(data):
-    host, array = data.draw(arrays("i", least=1, most=2))
+    host, array = data.draw(arrays("i", min_ndim=1, max_ndim=2))
     axis = data.draw(st.one_of(st.none(), st.integers(-host.ndim, host.ndim - 1)))
     check(data.draw(st.sampled_from(["argmax", "argmin"])), host, array, axis=axis)
 
@@ -264,7 +264,7 @@ def test_the_cut_follows_from_the_shape():
 @few
 @given(st.data())
 def test_scans_in_any_layout(data):
-    host, array = data.draw(arrays("i", most=3))
+    host, array = data.draw(arrays("i", max_ndim=3))
     axis = data.draw(st.one_of(st.none(), st.integers(-host.ndim, host.ndim - 1))) if host.ndim else None
     check("cumsum", host, array, axis=axis)
 

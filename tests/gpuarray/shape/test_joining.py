@@ -76,7 +76,12 @@ def test_joined_in_other_ways():
 
 
 @few
-@given(st.sampled_from(["u1", "f2", "f4", "D", "V3"]), shapes(least=1, most=3), st.integers(1, 34), st.data())
+@given(
+    st.sampled_from(["u1", "f2", "f4", "D", "V3"]),
+    shapes(min_ndim=1, max_ndim=3),
+    st.integers(1, 34),
+    st.data(),
+)
 def test_arrays_joined_by_one_launch_and_by_many(dtype, shape, count, data):
     rng, dtype = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1))), np.dtype(dtype)
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))

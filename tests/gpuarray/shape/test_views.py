@@ -64,7 +64,7 @@ VIEWS = {
 def test_views(data, name):
     if name == "mT" and not hasattr(np.ndarray, "mT"):
         pytest.skip("NumPy's arrays have no mT")
-    pair = data.draw(arrays(DTYPES, most=3))
+    pair = data.draw(arrays(DTYPES, max_ndim=3))
     i, j = axis_of(data, pair[0].ndim), axis_of(data, pair[0].ndim)
     if name in ("rot90", "mT") and pair[0].ndim < 2:
         return
@@ -141,7 +141,7 @@ windows = np.lib.stride_tricks.sliding_window_view
 @few
 @given(data=st.data())
 def test_sliding_windows(data):
-    pair = data.draw(arrays(DTYPES, most=3))
+    pair = data.draw(arrays(DTYPES, max_ndim=3))
     ndim = pair[0].ndim
     axes = data.draw(st.one_of(st.none(), st.lists(st.integers(-ndim, ndim), max_size=3).map(tuple)))
     count = ndim if axes is None else len(axes)

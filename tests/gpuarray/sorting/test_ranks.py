@@ -10,7 +10,7 @@ from pycuda._array.sorting import ranks
 from pycuda._kernels.builtin import rank as kernels
 
 pytestmark = pytest.mark.usefixtures("primary_context")
-LENGTH = kernels.LEAST + 123
+LENGTH = kernels.MIN_LENGTH + 123
 some = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 
 CASES = {
@@ -105,7 +105,7 @@ def test_quantiles_along_axes():
 
 def test_more_ranks_than_a_launch_finds():
     host = np.random.default_rng(2).integers(-(2**60), 2**60, (3, LENGTH))
-    wanted = [int(k) for k in np.linspace(0, LENGTH - 1, kernels.MOST * 2 + 1)]
+    wanted = [int(k) for k in np.linspace(0, LENGTH - 1, kernels.MAX_RANKS * 2 + 1)]
     found = ranks.find_ranks(gpuarray.to_gpu(host), wanted)
     got = np.concatenate([each.get()[:, :-1] for each in found], axis=1)
     np.testing.assert_array_equal(got, np.sort(host)[:, wanted])

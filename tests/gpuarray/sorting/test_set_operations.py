@@ -40,7 +40,9 @@ SETS = {
 @few
 @given(data=st.data())
 def test_sets(data, name):
-    pairs = [whole(data.draw(arrays([dtype], most=2))) for dtype in (data.draw(st.sampled_from(DTYPES)),) * 2]
+    pairs = [
+        whole(data.draw(arrays([dtype], max_ndim=2))) for dtype in (data.draw(st.sampled_from(DTYPES)),) * 2
+    ]
     same(SETS[name], *pairs)
 
 

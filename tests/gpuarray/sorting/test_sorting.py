@@ -126,7 +126,7 @@ def test_short_rows(dtype, length, rows, seed):
 @few
 @given(st.data())
 def test_any_axis_of_any_layout(data):
-    host, array = data.draw(arrays("i", least=1, most=3))
+    host, array = data.draw(arrays("i", min_ndim=1, max_ndim=3))
     axis = data.draw(st.sampled_from([None, *range(-host.ndim, host.ndim)]))
     same(np.sort(array, axis=axis), np.sort(host, axis=axis))
     same(np.argsort(array, axis=axis), np.argsort(host, axis=axis, kind="stable"))
@@ -406,8 +406,8 @@ def test_a_sample_is_seldom_misled(name, largest, monkeypatch):
     monkeypatch.setattr(topk, "kernels", watched)
     for k in 1, 100, FEW:
         same_top(gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest), host, k, largest)
-    assert [least for least, *_ in found] == [1, 100, FEW]
-    assert all(least <= collected <= most for least, collected, most in found)
+    assert [minimum for minimum, *_ in found] == [1, 100, FEW]
+    assert all(minimum <= collected <= maximum for minimum, collected, maximum in found)
 
 
 @pytest.mark.driver(12030, "captures into a graph")

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 @few
 @given(st.data())
 def test_unique(data):
-    host, array = data.draw(arrays("i", most=3))
+    host, array = data.draw(arrays("i", max_ndim=3))
     flags = {name: data.draw(st.booleans()) for name in ("return_index", "return_inverse", "return_counts")}
     got, want = np.unique(array, **flags), np.unique(host, **flags)
     compare(got, tuple(want) if isinstance(want, tuple) else want)

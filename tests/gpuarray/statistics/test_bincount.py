@@ -28,10 +28,10 @@ def test_bincount(seed, count, dtype, minlength):
         compare(gpuarray.bincount(array, each, minlength), np.bincount(host, weights, minlength))
 
 
-@pytest.mark.parametrize("most", [4095, 4096, 100_000])
-def test_bincount_of_many_bins(most):
-    host = np.random.default_rng(1).integers(0, most + 1, 20_000)
-    host[777] = most
+@pytest.mark.parametrize("maximum", [4095, 4096, 100_000])
+def test_bincount_of_many_bins(maximum):
+    host = np.random.default_rng(1).integers(0, maximum + 1, 20_000)
+    host[777] = maximum
     weights = np.random.default_rng(2).integers(0, 99, host.size).astype("d")
     array = gpuarray.to_gpu(host)
     compare(np.bincount(array), np.bincount(host))

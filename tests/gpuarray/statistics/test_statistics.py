@@ -54,7 +54,7 @@ NAN = "nansum nanprod nanmean nanvar nanstd nanmax nanmin nanmedian".split()
 @few
 @given(data=st.data())
 def test_past_nan(data, name):
-    pair = with_nan(for_products(data.draw(arrays(["f4", "f8", "i4"], most=3)), name))
+    pair = with_nan(for_products(data.draw(arrays(["f4", "f8", "i4"], max_ndim=3)), name))
     axis, keepdims = data.draw(axes_of(pair[0].ndim)), data.draw(st.booleans())
     if name in ("nanmax", "nanmin") and pair[0].size == 0:
         return
@@ -67,7 +67,7 @@ def test_past_nan(data, name):
 @few
 @given(data=st.data())
 def test_along_an_axis_past_nan(data, name):
-    pair = with_nan(data.draw(arrays(["f4", "i4"], least=1, most=2)), 0.2)
+    pair = with_nan(data.draw(arrays(["f4", "i4"], min_ndim=1, max_ndim=2)), 0.2)
     axis = data.draw(st.sampled_from([None, *range(pair[0].ndim)]))
     if pair[0].size:
         same(lambda a: getattr(np, name)(a, axis=axis), pair, rtol=1e-4, atol=1e-3)
@@ -109,7 +109,7 @@ MASKED = {
 @few
 @given(data=st.data())
 def test_where_and_initial(data, name):
-    pair = for_products(data.draw(arrays(["f4", "i4", "?"], most=3)), name)
+    pair = for_products(data.draw(arrays(["f4", "i4", "?"], max_ndim=3)), name)
     axis, keepdims = data.draw(axes_of(pair[0].ndim)), data.draw(st.booleans())
     mask = np.asarray(np.random.default_rng(1).random(pair[0].shape[-1:]) < 0.6)
     options = MASKED[name]
@@ -141,7 +141,7 @@ def test_first_values():
 @few
 @given(data=st.data())
 def test_median(data):
-    pair = data.draw(arrays(["f4", "f8", "i4", "e"], most=3))
+    pair = data.draw(arrays(["f4", "f8", "i4", "e"], max_ndim=3))
     axis, keepdims = data.draw(axes_of(pair[0].ndim)), data.draw(st.booleans())
     if pair[0].size and pair[0].ndim:
         for arrays_ in (pair, with_nan(pair, 0.02)):
@@ -157,7 +157,7 @@ linear median_unbiased normal_unbiased lower higher midpoint nearest""".split()
 @few
 @given(data=st.data())
 def test_quantile(data, method, name):
-    pair = data.draw(arrays(["f4", "f8", "i4"], least=1, most=3))
+    pair = data.draw(arrays(["f4", "f8", "i4"], min_ndim=1, max_ndim=3))
     if not pair[0].size:
         return
     pair = with_nan(pair, data.draw(st.sampled_from([0, 0.02, 0.3])))

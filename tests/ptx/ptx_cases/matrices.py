@@ -188,7 +188,7 @@ def bound(a, b, c, kind):
     """What a product of these may be off by: all numbers are cut off below 24 bits of the largest, the sum is
     once more; then it may be rounded to a half."""
     products = np.abs(a[:, :, None] * b[None, :, :])
-    most = np.maximum(products.max(1), np.abs(c))
+    largest = np.maximum(products.max(1), np.abs(c))
     exact = np.abs(a @ b + c)
-    off = (a.shape[1] + 2) * 2.0**-24 * most + exact * 2.0**-22
+    off = (a.shape[1] + 2) * 2.0**-24 * largest + exact * 2.0**-22
     return off + (exact * 2.0**-11 + 2.0**-25 if kind == "f16" else 0)

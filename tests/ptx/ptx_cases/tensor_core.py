@@ -21,7 +21,7 @@ def decoded(byte, kind):
 
 
 def stored_exponent(x):
-    """The stored exponent of a half: subnormal ones have the least."""
+    """The stored exponent of a half: subnormal ones have the minimum."""
     return max(np.frexp(x)[1] - 1, -14) if x else None
 
 
@@ -36,10 +36,10 @@ def core_sum(first, terms, sums):
     plain = float(first) + sum(float(x) * float(y) for x, y in terms)
     if not np.isfinite(plain):
         return np.float32(plain) if sums == "f32" else np.float16(plain)
-    least = -14 if sums == "f16" else -126
+    min_exponent = -14 if sums == "f16" else -126
     exponents = [stored_exponent(x) + stored_exponent(y) for x, y in terms if x and y]
     if first:
-        exponents.append(max(np.frexp(float(first))[1] - 1, least))
+        exponents.append(max(np.frexp(float(first))[1] - 1, min_exponent))
     unit = 2.0 ** (KEPT - max(exponents, default=0))
     total = int(float(first) * unit) + sum(int(float(x) * float(y) * unit) for x, y in terms)
     value = total / unit
