@@ -23,6 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import nested_parse_with_titles
 
 import pycuda.gpuarray
+import pycuda.numpy
 
 logger = logging.getLogger(__name__)
 
@@ -95,6 +96,9 @@ def described(module, name, text):
     if inspect.isclass(value):
         second = value.__name__ != name
         return other_name(module, name, value, text) if second else described_class(module, name, value)
+    if isinstance(value, pycuda.numpy.ufunc):
+        signature = str(inspect.signature(value))
+        return [*entry("function", name + signature, module), *indented([value.__doc__]), ""]
     if callable(value) and not text:
         return [f".. autofunction:: {module}.{name}", ""]
     return [*entry("function" if callable(value) else "data", name, module, value), *indented([text]), ""]
@@ -142,8 +146,13 @@ def check(app, env):
 
 
 HOMES = public.homes()
-# Classes and functions by the last part of their name, if it is there once and not Python's.
-_NAMED = [full for full in HOMES.values() if callable(public.imported(*full.rsplit(".", 1)))]
+# Classes and functions by the last part of their name, if it is there once and not Python's. NumPy's names
+# mean PyCUDA's functions.
+_NAMED = [
+    full
+    for full in HOMES.values()
+    if callable(public.imported(*full.rsplit(".", 1))) and not full.startswith("pycuda.numpy.")
+]
 _LAST = [full.rpartition(".")[2] for full in _NAMED]
 BY_NAME = {
     last: full

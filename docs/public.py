@@ -33,7 +33,7 @@ def names(module):
     """{name: object} of what a module offers."""
     listed = getattr(module, "__all__", None)
     if listed is not None:
-        return {name: getattr(module, name) for name in listed}
+        return {name: getattr(module, name) for name in listed if not _of_numpy(module, name)}
     return {
         name: value
         for name in dir(module)
@@ -42,6 +42,14 @@ def names(module):
         for value in [getattr(module, name)]
         if _ours(value)
     }
+
+
+def _of_numpy(module, name):
+    """Whether pycuda.numpy has NumPy's own object of this name (a dtype, a constant), or a module."""
+    if not module.__name__.startswith("pycuda.numpy"):
+        return False
+    value, numpys = getattr(module, name), importlib.import_module(module.__name__.removeprefix("pycuda."))
+    return isinstance(value, types.ModuleType) or value is getattr(numpys, name, object)
 
 
 def _ours(value):

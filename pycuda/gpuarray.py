@@ -378,6 +378,52 @@ class GPUArray(_GPUArrayBase):
 
         return scalars.item(self, *args)
 
+    @property
+    def device(self) -> drv.Device:
+        """The device whose memory the array is in."""
+        return drv.Device(self.__dlpack_device__()[1])
+
+    def to_device(self, device: drv.Device | Literal["cpu"], /, *, stream: Stream = None) -> Any:
+        """The array on another device, as the array API standard has it.
+
+        Parameters
+        ----------
+        device : pycuda.driver.Device or "cpu"
+            The array's own device, or the host's memory.
+        stream : Stream, optional
+            Of the copy, which is waited for.
+
+        Returns
+        -------
+        GPUArray or numpy.ndarray
+            The array itself on its own device; a copy in host memory for "cpu", as of get().
+
+        Raises
+        ------
+        ValueError
+            For another device.
+        """
+        from pycuda._array.interop import interchange
+
+        return interchange.to_device(self, device, stream)
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """pycuda.numpy, which has the functions of the array API standard.
+
+        Parameters
+        ----------
+        api_version : str, optional
+            A version of the standard.
+
+        Raises
+        ------
+        ValueError
+            For a version that pycuda.numpy does not have.
+        """
+        from pycuda._array.numpy_api import inspection
+
+        return inspection.array_namespace(api_version)
+
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         return self.get().tolist()

@@ -1,4 +1,4 @@
-"""numpy.fft.fftshift and its inverse."""
+"""numpy.fft.fftshift and its inverse, and the frequencies of a transform's elements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pycuda._array.shape.joining import roll
+from pycuda._array.core.creation import steps
+from pycuda._array.core.devices import check_device
+from pycuda._array.core.elementwise import apply
+from pycuda._array.shape.joining import concatenate, roll
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -29,3 +32,34 @@ def fftshift(x, axes=None) -> GPUArray:
 def ifftshift(x, axes=None) -> GPUArray:
     """numpy.fft.ifftshift"""
     return _shifted(x, axes, lambda length: -(length // 2))
+
+
+def _frequencies(first, count, n, d, dtype, device) -> GPUArray:
+    """(first, first + 1, ...) / (n d), of so many numbers."""
+    check_device(device)
+    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    if dtype.kind != "f":
+        raise ValueError(f"dtype is {dtype}: frequencies are floating-point numbers")
+    numbers = steps(np.float64(first), np.float64(1), count, np.dtype(np.float64))
+    return apply("multiply", numbers, 1.0 / (n * d)).astype(dtype, copy=False)
+
+
+def _checked_length(n) -> int:
+    if not isinstance(n, int | np.integer):
+        raise ValueError("n should be an integer")
+    return int(n)
+
+
+def fftfreq(n, d=1.0, device=None, *, dtype=None) -> GPUArray:
+    """The frequencies of the elements of a transform, as numpy.fft.fftfreq."""
+    n = _checked_length(n)
+    positive = (n - 1) // 2 + 1
+    above = _frequencies(0, positive, n, d, dtype, device)
+    below = _frequencies(-(n // 2), n // 2, n, d, dtype, device)
+    return concatenate((above, below))
+
+
+def rfftfreq(n, d=1.0, device=None, *, dtype=None) -> GPUArray:
+    """The frequencies of the elements of a transform of real numbers, as numpy.fft.rfftfreq."""
+    n = _checked_length(n)
+    return _frequencies(0, n // 2 + 1, n, d, dtype, device)

@@ -1,4 +1,4 @@
-"""Arrays of other libraries as GPUArrays: from_dlpack."""
+"""Arrays of other libraries as GPUArrays, and GPUArrays as NumPy's: from_dlpack, asnumpy, to_device."""
 
 from __future__ import annotations
 
@@ -114,3 +114,29 @@ def _copied(view, stream):
     from pycuda.gpuarray import empty_like
 
     return apply("copy", view, out=empty_like(view), stream=stream)
+
+
+def asnumpy(a: Any, stream: Stream = None, order: str = "C") -> np.ndarray[Any, Any]:
+    """An array of NumPy's with the values of an array on the device, or of what numpy.asarray takes.
+
+    Parameters
+    ----------
+    a : GPUArray, another library's array on the device, or data in host memory
+    stream : Stream, optional
+        The copy is made on it and waited for.
+    order : {"C", "F", "A", "K"}, optional
+    """
+    (view,) = _driver._views((a,), stream)
+    host = view.get(stream=stream) if isinstance(view, _driver.GPUArray) else a
+    return np.asarray(host, order=order)  # type: ignore[call-overload, no-any-return]
+
+
+def to_device(array: GPUArray, device: Any, stream: Stream = None) -> Any:
+    """What GPUArray.to_device does."""
+    if isinstance(device, str) and device == "cpu":
+        return array.get(stream=stream)
+    if device != array.device:
+        raise ValueError(
+            f"unsupported device {device!r}: the array is on {array.device!r}, and 'cpu' copies it"
+        )
+    return array

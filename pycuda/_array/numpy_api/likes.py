@@ -1,6 +1,7 @@
-"""New arrays by NumPy's functions: np.asarray(..., like=a), np.geomspace of arrays.
+"""New arrays by NumPy's functions: np.asarray(..., like=a), np.geomspace of arrays, pycuda.numpy.asarray.
 
-What `like=` names is requested explicitly: data of the host is copied to the device.
+What `like=` names, or what pycuda.numpy is asked for, is requested explicitly: data of the host is copied to
+the device.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core import creation
 from pycuda._array.core.broadcast import broadcast_to
+from pycuda._array.core.devices import check_device
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.operands import as_array
@@ -25,11 +27,6 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 # ---- np.f(..., like=a): NumPy takes like= away
-
-
-def no_device(device) -> None:
-    if device is not None:
-        raise ValueError(f"device is {device!r}: GPUArrays are on the device of the current context")
 
 
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0) -> GPUArray:
@@ -50,32 +47,36 @@ def _stacked(object) -> GPUArray:
 
     if isinstance(object, list | tuple):
         return stack([_stacked(each) for each in object])
-    return as_array(object)
+    return on_device(object) if isinstance(object, np.ndarray) else as_array(object)
+
+
+def _refuse_copy(copy) -> None:
+    if copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
 
 
 def _converted(a, dtype, order, copy) -> GPUArray:
     """np.array and np.asarray with like=: a GPUArray of this dtype and order; copy=False raises where one is
     needed.
     """
-    if _of_parts(a):
-        a, copy = _stacked(a), False
     order = "K" if order is None else order
     if not isinstance(a, _driver.GPUArray):
-        host = np.array(a, dtype, order=order)
-        return to_gpu(host)  # in the order that it has there
+        _refuse_copy(copy)
+        if not _of_parts(a):
+            return to_gpu(np.array(a, dtype, order=order))  # in the order that it has there
+        a, copy = _stacked(a), None
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     lies = {"C": a.flags.c_contiguous, "F": a.flags.f_contiguous}.get(order, True)
     if copy is True or dtype != a.dtype or not lies:
-        if copy is False and (dtype != a.dtype or not lies):
-            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        _refuse_copy(copy)
         return a.astype(dtype, order=order)
     return a
 
 
 def asarray(a, dtype=None, order=None, *, device=None, copy=None) -> GPUArray:
     """np.asarray(..., like=a)"""
-    no_device(device)
-    return _converted(a, dtype, order, copy if copy is not None else None)
+    check_device(device)
+    return _converted(a, dtype, order, copy)
 
 
 def ascontiguousarray(a, dtype=None) -> GPUArray:
@@ -101,31 +102,67 @@ def require(a, dtype=None, requirements=None) -> GPUArray:
     return result.copy() if "O" in asked and result.base is not None else result
 
 
+def _coordinates(shape, dtype) -> list[GPUArray]:
+    """For each axis the numbers of the places along it, with length 1 along the others."""
+    shape = tuple(map(operator.index, shape))
+    result = []
+    for axis, length in enumerate(shape):
+        numbers = creation.arange(length, dtype=np.dtype(dtype))
+        result.append(numbers.reshape(tuple(-1 if each == axis else 1 for each in range(len(shape)))))
+    return result
+
+
 def fromfunction(function, shape, *, dtype=float, **kwargs):
     """np.fromfunction(..., like=a): the function of the coordinates of each element."""
     shape = tuple(shape)
-    coordinates = []
-    for axis, length in enumerate(shape):
-        numbers = creation.arange(length, dtype=np.dtype(dtype))
-        numbers = numbers.reshape(tuple(-1 if each == axis else 1 for each in range(len(shape))))
-        coordinates.append(broadcast_to(numbers, shape))
-    return function(*coordinates, **kwargs)
+    return function(*(broadcast_to(each, shape) for each in _coordinates(shape, dtype)), **kwargs)
 
 
-def _read_by(name):
-    """A function of NumPy's that reads from the host."""
+def indices(dimensions, dtype=int, sparse=False) -> GPUArray | tuple[GPUArray, ...]:
+    """The coordinates of each element of a grid, as numpy.indices."""
+    dimensions = tuple(dimensions)
+    coordinates = _coordinates(dimensions, dtype)
+    if sparse:
+        return tuple(coordinates)
+    result = new((len(dimensions), *dimensions), dtype)
+    for axis, each in enumerate(coordinates):
+        result[axis] = each
+    return result
+
+
+def diag_indices(n, ndim=2) -> tuple[GPUArray, ...]:
+    """The indices of the diagonal of n rows and columns, as numpy.diag_indices."""
+    return (creation.arange(n, dtype=np.dtype(int)),) * ndim
+
+
+def tril_indices(n, k=0, m=None) -> tuple[GPUArray, ...]:
+    """The indices of the elements up to the diagonal k, as numpy.tril_indices."""
+    return creation.tri(n, m, k, bool).nonzero()
+
+
+def triu_indices(n, k=0, m=None) -> tuple[GPUArray, ...]:
+    """The indices of the elements from the diagonal k on, as numpy.triu_indices."""
+    return apply("logical_not", creation.tri(n, m, k - 1, bool)).nonzero()
+
+
+def _made_by(name):
+    """A function of NumPy's that makes its result on the host, from where it is copied."""
 
     def function(*args, **kwargs) -> GPUArray:
         return on_device(getattr(np, name)(*args, **kwargs))
 
     function.__name__ = name
+    function.__doc__ = f"numpy.{name}, whose result is copied to the device."
     return function
 
 
 frombuffer, fromfile, fromiter, fromstring = map(
-    _read_by, ("frombuffer", "fromfile", "fromiter", "fromstring")
+    _made_by, ("frombuffer", "fromfile", "fromiter", "fromstring")
 )
-genfromtxt, loadtxt = map(_read_by, ("genfromtxt", "loadtxt"))
+genfromtxt, loadtxt = map(_made_by, ("genfromtxt", "loadtxt"))
+bartlett, blackman, hamming, hanning, kaiser = map(
+    _made_by, ("bartlett", "blackman", "hamming", "hanning", "kaiser")
+)
 
 
 # ---- numbers in NumPy's dtype
@@ -162,7 +199,7 @@ def numbers_from(start, stop, step, dtype) -> GPUArray:
 
 def fresh(a, dtype, order, shape, device) -> GPUArray:
     """np.empty_like: a new array with the shape, dtype and order of `a` where they are not given."""
-    no_device(device)
+    check_device(device)
     a = as_array(a)
     if shape is None and order != "A":
         return packed_like(a, dtype, order)

@@ -8,6 +8,7 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core import broadcast, creation
+from pycuda._array.core.devices import check_device
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.operands import as_array
 from pycuda._array.editing import repeats
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 _MISSING = getattr(np, "_NoValue", None)
+_REAL = (int, float, np.integer, np.floating)
 
 
 def _given(**keywords):
@@ -134,8 +136,7 @@ def round(a, decimals=0, out=None) -> GPUArray:
 
 def astype(x, dtype, /, *, copy=True, device=None) -> GPUArray:
     """np.astype"""
-    if device is not None:
-        raise ValueError(f"device is {device!r}: a GPUArray stays where it is")
+    check_device(device)
     return x.astype(dtype, copy=copy)
 
 
@@ -215,13 +216,16 @@ def transpose(a, axes=None) -> GPUArray:
 
 def empty(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
     """np.empty(..., like=a)"""
-    likes.no_device(device)
+    check_device(device)
     return _driver.GPUArray(shape, np.float64 if dtype is None else dtype, order=order)
 
 
 def zeros(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
     """np.zeros(..., like=a)"""
-    return full(shape, 0, np.float64 if dtype is None else dtype, order, device=device)
+    from pycuda.gpuarray import zeros
+
+    check_device(device)
+    return zeros(shape, np.float64 if dtype is None else dtype, order=order)
 
 
 def ones(shape, dtype=None, order="C", *, device=None) -> GPUArray:
@@ -240,7 +244,7 @@ def _cast_to(value, dtype):
 
 def full(shape, fill_value, dtype=None, order="C", *, device=None) -> GPUArray:
     """np.full(..., like=a)"""
-    likes.no_device(device)
+    check_device(device)
     if isinstance(fill_value, _driver.GPUArray):
         result = _driver.GPUArray(shape, fill_value.dtype if dtype is None else dtype, order=order)
         result[...] = fill_value
@@ -251,7 +255,7 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None) -> GPUArray:
 
 def eye(N, M=None, k=0, dtype=np.float64, order="C", *, device=None) -> GPUArray:
     """np.eye(..., like=a)"""
-    likes.no_device(device)
+    check_device(device)
     result = creation.eye(N, M, k, np.float64 if dtype is None else dtype)
     return result if order == "C" else views.copy(result, order)
 
@@ -268,14 +272,20 @@ def tri(N, M=None, k=0, dtype=np.float64) -> GPUArray:
 
 def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None) -> GPUArray:
     """np.arange(..., like=a)"""
-    likes.no_device(device)
+    check_device(device)
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     return likes.numbers_from(start, stop, step, dtype)
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    """np.linspace between arrays."""
-    likes.no_device(device)
+    """np.linspace"""
+    check_device(device)
+    if (
+        isinstance(start, _REAL)
+        and isinstance(stop, _REAL)
+        and (dtype is None or np.dtype(dtype).kind != "c")
+    ):
+        return creation.linspace(start, stop, num, endpoint, retstep, dtype)
     result, step = likes.between(start, stop, num, endpoint, dtype, axis)
     return (result, step) if retstep else result
 

@@ -35,7 +35,7 @@ def _is_taken(kind, protocol: str) -> bool:
     )
 
 
-def _refuse_parts(results) -> None:
+def refuse_parts(results) -> None:
     """ValueError for copies that z.real or z.imag made, among arrays that NumPy's functions are to write to:
     NumPy means the elements of z by them."""
     for each in results:
@@ -48,7 +48,7 @@ def _refuse_parts(results) -> None:
 
 
 # Functions whose first argument is written to.
-_IN_PLACE = frozenset("copyto fill_diagonal place put put_along_axis putmask".split())
+WRITTEN = frozenset("copyto fill_diagonal place put put_along_axis putmask".split())
 
 
 # ---- ufuncs
@@ -65,16 +65,17 @@ def __array_ufunc__(self: GPUArray, ufunc: np.ufunc, method: str, *inputs: Any, 
     for each in kwargs.get("out", ()):
         if not _is_taken(type(each), "__array_ufunc__"):
             return NotImplemented
-    _refuse_parts(kwargs.get("out", ()))
+    refuse_parts(kwargs.get("out", ()))
     if method == "at":
-        _refuse_parts(inputs[:1])
+        refuse_parts(inputs[:1])
     from pycuda._array.numpy_api import ufuncs
 
     return ufuncs.run(ufunc, method, inputs, kwargs)
 
 
 # ---- functions: a module of pycuda._array, and what it has of NumPy's. A word is the name in both, or
-# ours=theirs. The other tables are of numpy.linalg, numpy.fft and numpy.lib.stride_tricks.
+# ours=theirs. The other tables are of numpy.linalg, numpy.fft and numpy.lib.stride_tricks. pycuda.numpy has
+# what is here; some of it, which takes no arrays, NumPy's protocol never asks for.
 
 _FUNCTIONS = {
     "core.creation": "tril triu",
@@ -97,8 +98,9 @@ _FUNCTIONS = {
         result_type shares_memory size""",
     "math.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
     "math.special": "i0 sinc",
-    "numpy_api.likes": """array asarray asarray=asanyarray ascontiguousarray asfortranarray frombuffer
-        fromfile fromfunction fromiter fromstring genfromtxt geomspace loadtxt logspace require vander""",
+    "numpy_api.likes": """array asarray asarray=asanyarray ascontiguousarray asfortranarray bartlett blackman
+        diag_indices frombuffer fromfile fromfunction fromiter fromstring genfromtxt geomspace hamming hanning
+        indices kaiser loadtxt logspace require tril_indices triu_indices vander""",
     "numpy_api.numpy_signatures": """all any angle arange argmax argmin argpartition argsort array2string
         array_repr array_str astype broadcast_to clip concatenate cumprod cumsum empty empty_like eye fix
         flip full full_like hstack identity imag linspace max max=amax mean meshgrid min min=amin ndim
@@ -132,41 +134,55 @@ _LINALG = {
 }
 _STRIDE_TRICKS = {"shape.views": "sliding_window_view"}
 _FFT = {
-    "fft.shifts": "fftshift ifftshift",
+    "fft.shifts": "fftfreq fftshift ifftshift rfftfreq",
     "fft.transforms": """fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2
         rfftn""",
 }
 
 
+_HOMES = (
+    (np, _FUNCTIONS),
+    (np.linalg, _LINALG),
+    (np.fft, _FFT),
+    (np.lib.stride_tricks, _STRIDE_TRICKS),
+)
+
+
 @functools.cache
-def places() -> dict:
-    """NumPy's functions, those that this version of it has: the module and the name of ours."""
+def places_in(home) -> dict[str, tuple[str, str]]:
+    """The names of a module of NumPy: the module and the name of ours."""
     found = {}
-    for home, table in (
-        (np, _FUNCTIONS),
-        (np.linalg, _LINALG),
-        (np.fft, _FFT),
-        (np.lib.stride_tricks, _STRIDE_TRICKS),
-    ):
-        for module, words in table.items():
-            for word in words.split():
-                name, _, theirs = word.partition("=")
-                function = getattr(home, theirs or name, None)
-                if function is not None:
-                    found[function] = module, name
+    for module, words in next(table for each, table in _HOMES if each is home).items():
+        for word in words.split():
+            name, _, theirs = word.partition("=")
+            found[theirs or name] = module, name
     return found
 
 
 @functools.cache
-def implementation(function):
-    """Ours of NumPy's function, None where there is none. It takes other libraries' arrays."""
-    if function not in places():
-        return None
-    module, name = places()[function]
+def places() -> dict:
+    """NumPy's functions, those that this version of it has: the module and the name of ours."""
+    return {
+        getattr(home, name): place
+        for home, _ in _HOMES
+        for name, place in places_in(home).items()
+        if hasattr(home, name)
+    }
+
+
+@functools.cache
+def loaded(module: str, name: str) -> Callable[..., Any]:
+    """What places() names. It takes other libraries' arrays."""
     body = getattr(importlib.import_module(f"pycuda._array.{module}"), name)
     found = takes_arrays(getattr(body, "__wrapped__", body))
     found.__name__ = found.__qualname__ = name
     return found
+
+
+def implementation(function) -> Callable[..., Any] | None:
+    """Ours of NumPy's function, None where there is none."""
+    place = places().get(function)
+    return None if place is None else loaded(*place)
 
 
 @functools.cache
@@ -195,7 +211,7 @@ def __array_function__(
         place = _place_of_out(function or func)
         out = args[place] if place is not None and place < len(args) else None
     if out is not None:
-        _refuse_parts(out if isinstance(out, tuple) else (out,))
-    if func.__name__ in _IN_PLACE:
-        _refuse_parts(args[:1])
+        refuse_parts(out if isinstance(out, tuple) else (out,))
+    if func.__name__ in WRITTEN:
+        refuse_parts(args[:1])
     return NotImplemented if function is None else function(*args, **kwargs)

@@ -1,5 +1,6 @@
 """Every public function of NumPy and every method of its arrays: either it works on GPUArrays, called here
-once with plain arguments and compared with NumPy, or it stands below among those that do not, by reason.
+once with plain arguments and compared with NumPy, or it stands below among those that do not, by reason. Each
+call is made of pycuda.numpy, too, with GPUArrays and with NumPy's arrays.
 
 A name that is new in a version of NumPy fails `test_every_name_has_its_place`: put a row into FUNCTIONS,
 UFUNCS, LINALG, FFT or METHODS, or the name into NOT_HERE. This file, run by python with
@@ -20,7 +21,9 @@ import pytest
 from against import check_memory, compare
 from devices import needs_library
 
+import pycuda.numpy as xp
 from pycuda import gpuarray
+from pycuda._array.numpy_api import protocols
 from pycuda._libraries.finding import LibraryNotFound
 
 pytestmark = pytest.mark.usefixtures("primary_context")
@@ -432,6 +435,21 @@ fft.rfft2 np.fft.rfft2(m)
 fft.rfftn np.fft.rfftn(s, norm="forward")
 """
 
+# What takes no arrays, so that NumPy does not ask for it: it is in pycuda.numpy alone.
+CREATION = """
+bartlett np.bartlett(5)
+blackman np.blackman(5)
+diag_indices np.diag_indices(3, 3)
+fft.fftfreq np.fft.fftfreq(7, 0.5)
+fft.rfftfreq np.fft.rfftfreq(8, 3)
+hamming np.hamming(5)
+hanning np.hanning(6)
+indices np.indices((2, 3), dtype=np.int32)
+kaiser np.kaiser(5, 14)
+tril_indices np.tril_indices(3, -1, 4)
+triu_indices np.triu_indices(4, 1)
+"""
+
 # Methods and attributes of arrays.
 METHODS = """
 T m.T
@@ -450,6 +468,7 @@ conjugate c.conjugate()
 copy m.copy()
 cumprod v.cumprod()
 cumsum m.cumsum(axis=0)
+device None
 diagonal m.diagonal()
 dot m.dot(v)
 dtype m.dtype
@@ -485,6 +504,7 @@ strides m.strides
 sum m.sum(axis=1)
 swapaxes m.swapaxes(0, 1)
 take m.take([1, 5])
+to_device m.to_device("cpu").tolist()
 tobytes m.tobytes()
 tolist m.tolist()
 trace m.trace()
@@ -568,21 +588,19 @@ HOST_ONLY = "does not take arrays: it creates host data, or describes NumPy"
 NO_KIND = "of dates, strings or objects, which kernels do not know"
 BY_VALUE = "a Python loop over single elements"
 NOT_HERE = {
-    "makes host arrays of its arguments": "asarray_chkfinite from_dlpack mask_indices nested_iters",
+    "makes host arrays of its arguments (`pycuda.numpy` has a `from_dlpack` of its own)": """asarray_chkfinite
+        from_dlpack mask_indices nested_iters""",
     NO_KIND: """busday_count busday_offset datetime_as_string datetime_data is_busday isnat""",
-    HOST_ONLY: """asmatrix bartlett base_repr binary_repr blackman bmat broadcast_shapes diag_indices
-        fft.fftfreq fft.rfftfreq fft.test format_float_positional format_float_scientific fromregex
-        get_include get_printoptions getbufsize geterr geterrcall hamming hanning indices info
-        isdtype isscalar issubdtype kaiser linalg.test load mintypecode printoptions promote_types
-        set_printoptions setbufsize seterr seterrcall show_config show_runtime test
-        tril_indices triu_indices typename""",
+    HOST_ONLY: """asmatrix base_repr binary_repr bmat broadcast_shapes fft.test format_float_positional
+        format_float_scientific fromregex get_include get_printoptions getbufsize geterr geterrcall info
+        isdtype isscalar issubdtype linalg.test load mintypecode printoptions promote_types
+        set_printoptions setbufsize seterr seterrcall show_config show_runtime test typename""",
     BY_VALUE: "frompyfunc",
 }
 METHODS_NOT_HERE = {
     "what a view of host memory is for": "ctypes data __array_interface__ __array_struct__ __array__",
     "changes an array's own description": "resize setflags __setstate__ byteswap getfield setfield",
     "writes files: get() first": "dump dumps tofile",
-    "there is one device": "device to_device",
     "is how NumPy makes its subclasses": """__array_finalize__ __array_wrap__ __array_priority__
         __class_getitem__""",
     "is a protocol itself": "__array_function__ __array_ufunc__",
@@ -598,7 +616,7 @@ def rows(text):
 ALL_FUNCTIONS = rows(FUNCTIONS) + rows(UFUNCS) + rows(LINALG) + rows(FFT)
 
 
-def evaluate(call, arrays):
+def evaluate(call, arrays, module=np):
     with contextlib.ExitStack() as opened, np.errstate(all="ignore"):
 
         def file(data=b""):
@@ -609,7 +627,7 @@ def evaluate(call, arrays):
             return stream
 
         return eval(
-            call, {"np": np, "copy": copy, "operator": operator, "pickle": pickle, "file": file} | arrays
+            call, {"np": module, "copy": copy, "operator": operator, "pickle": pickle, "file": file} | arrays
         )
 
 
@@ -638,6 +656,32 @@ def test_function(name, call):
     assert re.search(rf"np\.{re.escape(name)}\(", call)
     try:
         check(call)
+    except LibraryNotFound as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.parametrize("place", ["device", "host"])
+@pytest.mark.parametrize(
+    "name, call",
+    ALL_FUNCTIONS + rows(CREATION),
+    ids=[name for name, _ in ALL_FUNCTIONS + rows(CREATION)],
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_function_of_the_namespace(name, call, place):
+    home, _, last = name.rpartition(".")
+    if find(name) is None or last in ("in1d", "row_stack", "trapz"):
+        pytest.skip(f"not in NumPy {np.__version__}, or an older name")
+    if (name, call) in rows(FFT):
+        needs_library("cufft")
+    host = {name: array.copy() for name, array in HOST.items()}
+    given = {name: gpuarray.to_gpu(array) for name, array in HOST.items()} if place == "device" else HOST
+    try:
+        if place == "host" and last in protocols.WRITTEN:
+            with pytest.raises(TypeError, match="GPUArray"):
+                evaluate(call, given, xp)
+        else:
+            got = evaluate(re.sub(r", like=\w", "", call), given, xp)
+            compare(got, evaluate(call, host), 2e-6, 1e-6)
     except LibraryNotFound as missing:
         pytest.skip(str(missing))
 
@@ -673,7 +717,8 @@ def names_of_arrays():
 
 
 @pytest.mark.parametrize("names, here, not_here", [
-    (names_of_numpy, ALL_FUNCTIONS, NOT_HERE), (names_of_arrays, rows(METHODS), METHODS_NOT_HERE),
+    (names_of_numpy, ALL_FUNCTIONS + rows(CREATION), NOT_HERE),
+    (names_of_arrays, rows(METHODS), METHODS_NOT_HERE),
 ], ids=["functions", "methods"])  # fmt: skip
 def test_every_name_has_its_place(names, here, not_here):
     version = tuple(map(int, np.__version__.split(".")[:2]))
@@ -722,6 +767,7 @@ def lists():
             ("Ufuncs", UFUNCS),
             ("numpy.linalg", LINALG),
             ("numpy.fft", FFT),
+            ("Of pycuda.numpy alone, since they take no arrays", CREATION),
             ("Methods and attributes", METHODS),
         )
     ]

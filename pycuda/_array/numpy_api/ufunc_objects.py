@@ -1,0 +1,200 @@
+"""The ufuncs of pycuda.numpy: what NumPy's ufuncs are for GPUArrays, as objects of their own, which take data
+in host memory, too.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from pycuda import _driver
+from pycuda._array.core.elementwise import ELEMENTWISE, apply
+from pycuda._array.numpy_api.host_data import HOST, as_operand
+from pycuda._array.numpy_api.protocols import __array_ufunc__
+from pycuda._driver import _elementwise
+
+# The characters of dtypes, in NumPy's ufunc.types, that no kernel has.
+_UNKNOWN = frozenset("gGOmM")
+
+
+def _parameters(ufunc) -> inspect.Signature:
+    """As NumPy writes them: operands by position, the rest by name."""
+    names = ["x"] if ufunc.nin == 1 else [f"x{n + 1}" for n in range(ufunc.nin)]
+    out = None if ufunc.nout == 1 else (None,) * ufunc.nout
+    keywords: dict[str, Any] = {"casting": "same_kind", "order": "K", "dtype": None, "subok": True}
+    if ufunc.signature is None:
+        keywords = {"where": True, **keywords}
+    Parameter = inspect.Parameter
+    return inspect.Signature(
+        [
+            *(Parameter(name, Parameter.POSITIONAL_ONLY) for name in names),
+            Parameter("out", Parameter.POSITIONAL_OR_KEYWORD, default=out),
+            *(Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in keywords.items()),
+        ]
+    )
+
+
+class Ufunc:
+    """A function of the elements of arrays that broadcast against each other, as numpy.ufunc.
+
+    Operands may be GPUArrays, other libraries' arrays, numbers, and data in host memory (lists, NumPy's
+    arrays), which is copied to the device. Results are GPUArrays, 0-d where all operands are.
+
+    Attributes
+    ----------
+    nin, nout, nargs : int
+        The number of operands, of results, and of both.
+    ntypes : int
+        The number of `types`.
+    types : list of str
+        The dtypes that there are loops for, as in numpy.ufunc.types.
+    identity : number or None
+        The neutral element of `reduce`.
+    signature : str or None
+        The axes that matmul and similar ones work on.
+    """
+
+    def __init__(self, ufunc: np.ufunc) -> None:
+        self.__module__ = "pycuda.numpy"
+        self.__name__ = self.__qualname__ = ufunc.__name__
+        self.__doc__ = f"numpy.{ufunc.__name__}, element by element on the device."
+        self._ufunc = ufunc
+        self._row = ELEMENTWISE.get(ufunc)
+        self._empty_out = None if ufunc.nout == 1 else (None,) * ufunc.nout
+        self.nin, self.nout, self.nargs = ufunc.nin, ufunc.nout, ufunc.nargs
+        self.identity, self.signature = ufunc.identity, ufunc.signature
+
+    @property
+    def types(self) -> list[str]:
+        return [each for each in self._ufunc.types if not _UNKNOWN & {*each}]
+
+    @property
+    def ntypes(self) -> int:
+        return len(self.types)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return _parameters(self._ufunc)
+
+    def __repr__(self) -> str:
+        return f"<ufunc pycuda.numpy.{self.__name__}>"
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    def __call__(self, *operands: Any, **keywords: Any) -> Any:
+        """The function of operands that broadcast against each other.
+
+        Parameters
+        ----------
+        *operands : GPUArray, number, or data in host memory
+            After them `out` may be given by position.
+        **keywords
+            `out`, `where`, `dtype`, `casting` and `order`, as in NumPy.
+        """
+        if not keywords and len(operands) == self.nin and self._row is not None:
+            try:
+                result = _elementwise(self._row, operands, self._empty_out)
+                if result is not NotImplemented:
+                    return result
+            except (TypeError, OverflowError):
+                if not any(isinstance(each, HOST) for each in operands):
+                    return apply(self._row, *operands)  # raises, or compares with a large int
+        return self._run("__call__", operands, keywords, self.nin)
+
+    def _run(self, method: str, operands: tuple[Any, ...], keywords: dict[str, Any], arrays: int) -> Any:
+        """A method of the ufunc; the first `arrays` operands may be in host memory."""
+        given = tuple(map(as_operand, operands[:arrays])) + operands[arrays:]
+        if method == "__call__" and len(given) > arrays:
+            if "out" in keywords or len(given) > self.nargs:
+                raise TypeError(f"{self.__name__}() takes from {arrays} to {self.nargs} positional arguments")
+            given, keywords = given[:arrays], {**keywords, "out": given[arrays:]}
+        if len(given) < arrays:
+            raise TypeError(f"{self.__name__}() takes {arrays} operands, not {len(given)}")
+        keywords = {name: value for name, value in keywords.items() if name != "out" or value is not None}
+        if "out" in keywords and not isinstance(keywords["out"], tuple):
+            keywords["out"] = (keywords["out"],)
+        if keywords.get("where", True) is not True:
+            keywords["where"] = as_operand(keywords["where"])
+        result = __array_ufunc__(given[0], self._ufunc, method, *given, **keywords)
+        if result is NotImplemented:
+            kinds = ", ".join(type(each).__name__ for each in given)
+            raise TypeError(f"{self.__name__} is not defined on ({kinds})")
+        return result
+
+    def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, **keywords: Any) -> Any:
+        """The elements along axes combined, as numpy.ufunc.reduce.
+
+        Parameters
+        ----------
+        array : GPUArray, or data in host memory
+        axis : int, tuple of int, or None, optional
+        dtype : dtype, optional
+        out : GPUArray, optional
+        **keywords
+            `keepdims`, `initial` and `where`.
+        """
+        return self._folds("reduce", array, axis, dtype, out, keywords)
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """The results of combining the elements one after another, as numpy.ufunc.accumulate.
+
+        Parameters
+        ----------
+        array : GPUArray, or data in host memory
+        axis : int, optional
+        dtype : dtype, optional
+        out : GPUArray, optional
+        """
+        return self._folds("accumulate", array, axis, dtype, out, {})
+
+    def _folds(self, method, array, axis, dtype, out, keywords) -> Any:
+        named = {"axis": axis, "dtype": dtype, "out": out, **keywords}
+        return self._run(method, (self._array(array),), named, 1)
+
+    @staticmethod
+    def _array(value: Any) -> Any:
+        """An operand as an array: a number is a 0-d one."""
+        return as_operand(value, numbers=True)
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """The elements of parts of an axis combined, as numpy.ufunc.reduceat.
+
+        Parameters
+        ----------
+        array : GPUArray, or data in host memory
+        indices : sequence of int, or GPUArray
+            Where parts begin.
+        axis : int, optional
+        dtype : dtype, optional
+        out : GPUArray, optional
+        """
+        named = {"axis": axis, "dtype": dtype, "out": out}
+        return self._run("reduceat", (self._array(array), indices), named, 1)
+
+    def outer(self, A: Any, B: Any, /, **keywords: Any) -> Any:
+        """The function of all pairs of elements, as numpy.ufunc.outer.
+
+        Parameters
+        ----------
+        A, B : GPUArray, number, or data in host memory
+        **keywords
+            As of a call.
+        """
+        return self._run("outer", (A, B), keywords, 2)
+
+    def at(self, a: Any, indices: Any, *operands: Any) -> None:
+        """Changes the elements at the indices, repeated ones repeatedly, as numpy.ufunc.at.
+
+        Parameters
+        ----------
+        a : GPUArray
+        indices : index
+        *operands : GPUArray, number, or data in host memory
+            The second operand, where there is one.
+        """
+        if not isinstance(a, _driver.GPUArray):
+            raise TypeError(f"{self.__name__}.at changes a GPUArray, not {type(a).__name__}")
+        self._run("at", (a, indices, *map(as_operand, operands)), {}, 0)

@@ -1,0 +1,58 @@
+"""What the namespace says about itself, and how an array leads to it."""
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+import pycuda.numpy as xp
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+
+def test_an_array_has_the_namespace():
+    a = xp.ones(2)
+    for version in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+        assert a.__array_namespace__(api_version=version) is xp
+    assert xp.__array_api_version__ == "2025.12"
+    for version in ("2019.12", "2099.01", "", 2025):
+        with pytest.raises(ValueError, match="unsupported api_version"):
+            a.__array_namespace__(api_version=version)
+
+
+def test_devices():
+    info, here = xp.__array_namespace_info__(), drv.Context.get_device()
+    assert info.default_device() == here and info.devices() == [here]
+    assert xp.ones(2).device == here
+    assert all(xp.ones(1, device=each).device == each for each in info.devices())
+
+
+def test_capabilities():
+    found = xp.__array_namespace_info__().capabilities()
+    assert found == {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+    most = found["max dimensions"]
+    assert xp.ones((1,) * most).ndim == most
+    with pytest.raises(ValueError):
+        xp.ones((1,) * (most + 1))
+    a = xp.asarray([1, 2, 3])
+    assert a[a > 1].get().tolist() == [2, 3]
+
+
+def test_dtypes():
+    info = xp.__array_namespace_info__()
+    for dtype in info.default_dtypes(device=info.default_device()).values():
+        assert isinstance(dtype, np.dtype)
+    assert info.default_dtypes() == {
+        "real floating": xp.ones(1).dtype,
+        "complex floating": xp.asarray([1j]).dtype,
+        "integral": xp.asarray([1]).dtype,
+        "indexing": xp.argsort([1]).dtype,
+    }
+    kinds = "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating"
+    for kind in (None, *kinds, "numeric", ("bool", "integral"), ()):
+        assert info.dtypes(kind=kind) == np.__array_namespace_info__().dtypes(kind=kind)
+    for name, dtype in info.dtypes().items():
+        assert getattr(xp, name) == dtype and xp.zeros(1, dtype=dtype).dtype == dtype
+    with pytest.raises(ValueError, match="kind"):
+        info.dtypes(kind="letters")
+    with pytest.raises(ValueError, match="device"):
+        info.dtypes(device="cpu")
