@@ -30,8 +30,9 @@ _MAX_MATRICES, _MAX_ELEMENTS = 8192, 1 << 24
 # Before, cusolverDnXsyevBatched gives wrong eigenvectors where its workspace is not zero at first.
 _SYEV_SINCE = 11703
 _LARGEST_OF_GESVDJ = 32
-# Rows and columns from which on cusolverDnXgesvdp takes less time than cusolverDnXgesvd, on an H100.
-_SMALLEST_OF_GESVDP = 64
+# Rows and columns from which on cusolverDnXgesvdp takes less time than cusolverDnXgesvd, on an H100: with
+# vectors, and without them.
+_SMALLEST_OF_GESVDP, _SMALLEST_FOR_VALUES = 64, 192
 
 
 @functools.cache
@@ -260,7 +261,8 @@ def gesvd(a, s, u, vh, info, may_wait: bool) -> None:
     if info.size > 1 and max(rows, columns) <= _LARGEST_OF_GESVDJ:
         _gesvdj(a, s, u, vh, info)
         return
-    is_polar = may_wait and u is not None and min(rows, columns) >= _SMALLEST_OF_GESVDP
+    smallest = _SMALLEST_FOR_VALUES if u is None else _SMALLEST_OF_GESVDP
+    is_polar = may_wait and min(rows, columns) >= smallest
     decompose = _gesvdp_or_gesvd if is_polar else _gesvd
     if rows >= columns:
         decompose(a, s, u, vh, info)
@@ -285,17 +287,16 @@ def _gesvdp_or_gesvd(a, s, u, vh, info) -> None:
 
 
 def _gesvdp(a, s, u, vh, info) -> bool:
-    """By the polar decomposition, in double precision. The library shifts singular values near zero, and says
-    by how much. False where that is more than rounding, or where it failed; then `a` is as it was.
+    """By the polar decomposition, in double precision and always with vectors: without them some versions of
+    the library fail. It shifts singular values near zero, and says by how much. False where that is
+    more than rounding, or where it failed; then `a` is as it was.
     """
     (*batch, rows, columns), dtype = a.shape, np.result_type(a.dtype, np.float64)
     copy, right = _columns(a.shape, dtype), _columns((*batch, columns, columns), dtype)
     copy[...] = a
-    if dtype == a.dtype:
-        values, left = s, u
-    else:
-        values, left = _driver.GPUArray(s.shape, np.float64), _columns(u.shape, dtype)
-    is_economic, kind, real = int(u.shape[-1] < rows), _type(copy), _type(values)
+    values = s if s.dtype == np.float64 else _driver.GPUArray(s.shape, np.float64)
+    left = u if u is not None and u.dtype == dtype else _columns(a.shape if u is None else u.shape, dtype)
+    is_economic, kind, real = int(left.shape[-1] < rows), _type(copy), _type(values)
 
     def arguments(a, s, u, v):
         return 1, is_economic, rows, columns, kind, a, rows, real, s, kind, u, rows, kind, v, columns, kind
@@ -306,8 +307,11 @@ def _gesvdp(a, s, u, vh, info) -> bool:
     if info.get().any() or not (shifts <= limits).all():
         return False
     if values is not s:
-        s[...], u[...] = values, left
-    vh[...] = right.swapaxes(-1, -2).conj()
+        s[...] = values
+    if u is not None:
+        vh[...] = right.swapaxes(-1, -2).conj()
+        if left is not u:
+            u[...] = left
     return True
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Multiplications that our own kernel does in less time than cuBLAS on an H100, by dtype.char: in
 # all, and in each matrix of a stack.
-_OWN_WORK = {"f": (1 << 27, 1 << 21), "d": (1 << 26, 1 << 16), "F": (1 << 22, 0), "D": (1 << 22, 0)}
+_OWN_WORK = {"f": (1 << 27, 1 << 21), "d": (1 << 27, 1 << 16), "F": (1 << 22, 0), "D": (1 << 22, 0)}
 _OWN_WORK_OF_HALVES = 1 << 27, 1 << 21
 # Calls for one product whose axes before the last two are not a single one.
 _MAX_CALLS = 64

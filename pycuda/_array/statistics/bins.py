@@ -6,8 +6,10 @@ quotient is nearly whole.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +21,7 @@ from pycuda._array.core.memory import on_device
 from pycuda._array.core.operands import as_array
 from pycuda._array.reduction.masked import on
 from pycuda._array.sorting.sorting import searchsorted
+from pycuda._kernels.plans.caches import memoized_in_context
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -190,7 +193,32 @@ def _monotonic(bins) -> int:
     return 1 if rises else -1
 
 
-_SEARCHED_AT_ONCE = 1 << 20  # values, whose search takes longer than to make a stream
+_SEARCHED_AT_ONCE = 1 << 20  # values, whose search takes longer than to read the edges
+# Page-locked memory, and arrays in it whose reading was interrupted: they may still be written.
+_page_locked = memoized_in_context(lambda: (_driver.PageLockedMemoryPool(), []), 256)
+
+
+def _begin_reading(array) -> Callable[[], np.ndarray]:
+    """Queue the reading of an array. The result waits for that and returns the array on the host, whatever
+    is queued in between.
+    """
+    if captures.is_captured() or not array.flags.c_contiguous:
+        before = captures.last_work(None)
+        return functools.partial(captures.in_own_stream_after, before, array.get)
+    pool, interrupted = _page_locked()
+    host = pool.allocate(array.shape, array.dtype)
+    array.get_async(ary=host)
+    event = _driver.Event(_driver.event_flags.DISABLE_TIMING).record()
+
+    def finish():
+        try:
+            event.synchronize()
+        except BaseException:
+            interrupted.append(host)
+            raise
+        return host
+
+    return finish
 
 
 def digitize(x, bins, right=False) -> GPUArray:
@@ -203,9 +231,9 @@ def digitize(x, bins, right=False) -> GPUArray:
     there, side = isinstance(bins, _driver.GPUArray), "left" if right else "right"
     bins = bins if there else np.asarray(bins)
     if there and bins.ndim == 1 and x.size >= _SEARCHED_AT_ONCE:
-        before = captures.last_work(None)
+        read = _begin_reading(bins)
         found = searchsorted(bins, x, side)  # in vain where the edges decrease
-        direction = _monotonic(captures.in_own_stream_after(before, bins.get))
+        direction = _monotonic(read())
     else:
         direction, found = _monotonic(bins.get() if there else bins), None
     if direction > 0 and found is not None:

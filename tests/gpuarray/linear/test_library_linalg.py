@@ -196,6 +196,12 @@ for first, want in ((0, ["Xgesvdp"]), (4321, ["Xgesvdp", "Xgesvd"]), (4322, ["Xg
     assert list(counts) == ["Xgesvd"]  # the other waits
 _, counts = counted(np.linalg.svdvals, there)
 assert list(counts) == ["Xgesvd"]
+solver._SMALLEST_FOR_VALUES = 64
+large[0, 0] = 0
+for dtype in "fD":
+    s, counts = counted(np.linalg.svdvals, gpuarray.to_gpu(large.astype(dtype)))
+    assert list(counts) == ["Xgesvdp"]
+    near(s, np.linalg.svdvals(large.astype(dtype)), 1e-5)
 
 pool = drv.default_memory_pool()
 there = gpuarray.to_gpu(many)

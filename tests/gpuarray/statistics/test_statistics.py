@@ -261,6 +261,7 @@ def test_digitize():
 def test_digitize_reads_edges_while_it_searches(monkeypatch, edges):
     monkeypatch.setattr(bins, "_SEARCHED_AT_ONCE", 0)
     same(lambda a, b: np.digitize(a, b), rng.normal(size=(5, 8)), np.array(edges, float))
+    same(lambda a, b: np.digitize(a, b[::2]), rng.normal(size=(5, 8)), np.repeat(np.array(edges, float), 2))
 
 
 def test_counting_floats_of_two_axes():
