@@ -13,6 +13,9 @@ from pycuda._array.core.memory import overlap
 from pycuda._kernels.sparse import spmv as kernels
 from pycuda.gpuarray import GPUArray
 from pycuda.sparse import _layouts as layouts
+from pycuda.sparse._arrays import SparseArray
+from pycuda.sparse._operands import packed, parts
+from pycuda.sparse._scipy import scipy_sparse
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -22,21 +25,12 @@ if TYPE_CHECKING:
 _MOST = np.iinfo(np.int32).max
 
 
-def scipy_sparse() -> Any:
-    """The module scipy.sparse; ImportError that says what to install."""
-    try:
-        import scipy.sparse
-    except ImportError as error:
-        raise ImportError(
-            "pycuda.sparse takes SciPy's matrices, and SciPy is not installed: pip install scipy",
-            name="scipy",
-        ) from error
-    return scipy.sparse
-
-
 def compressed_rows(mat: Any, dtype: DTypeLike) -> Any:
-    """Any sparse matrix of SciPy as one of compressed rows and this dtype, duplicates summed."""
+    """Any sparse matrix, of SciPy or on the device, as one of SciPy's of compressed rows and this dtype,
+    duplicates summed."""
     sparse = scipy_sparse()
+    if isinstance(mat, SparseArray):
+        mat = mat.get()
     dtype = kernels.check_dtype(dtype)
     if not sparse.issparse(mat) and not isinstance(mat, np.ndarray):
         raise TypeError(f"mat must be a sparse matrix of SciPy, not {type(mat).__name__}")
@@ -98,12 +92,10 @@ class DeviceMatrix:
             return y
         if not _direct(y):
             product = self.multiply(x, stream=stream)
-            apply("add", _parts(y), _parts(product), out=_parts(y), stream=stream)
+            apply("add", parts(y), parts(product), out=parts(y), stream=stream)
             return y
         if not _direct(x) or overlap(x, y):
-            packed = gpuarray.empty(x.shape, x.dtype, allocator=x.allocator)
-            apply("copy", _parts(x), out=_parts(packed), stream=stream)
-            x = packed
+            x = packed(x, stream)
         self._layout.launch(x, y, add, stream)
         return y
 
@@ -111,12 +103,3 @@ class DeviceMatrix:
 def _direct(vector: GPUArray) -> bool:
     """Whether the kernel can use the array as it is: one element after the other, each read at once."""
     return not vector.size or (vector.flags.forc and vector._address % vector.itemsize == 0)
-
-
-def _parts(vector: GPUArray) -> GPUArray:
-    """Real numbers in place of complex ones, which other kernels take wherever these begin."""
-    if vector.dtype.kind != "c":
-        return vector
-    real = np.dtype(f"f{vector.itemsize // 2}")
-    strides = (*vector.strides, real.itemsize)
-    return GPUArray((*vector.shape, 2), real, base=vector, gpudata=vector._address, strides=strides)

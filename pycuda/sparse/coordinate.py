@@ -16,7 +16,7 @@ class CoordinateSpMV(MatrixOperator):
 
     Parameters
     ----------
-    mat : scipy.sparse matrix or array
+    mat : scipy.sparse matrix or array, csr_array, csc_array or coo_array
         In any format, of any shape. What is stored twice is summed.
     dtype : dtype
         Of the elements on the device: float32, float64, complex64 or complex128.

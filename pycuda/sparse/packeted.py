@@ -41,7 +41,7 @@ class PacketedSpMV(MatrixOperator):
 
     Parameters
     ----------
-    mat : scipy.sparse matrix or array
+    mat : scipy.sparse matrix or array, csr_array, csc_array or coo_array
         In any format. What is stored twice is summed.
     is_symmetric : bool
         Whether elements are stored at (i, j) wherever they are at (j, i).

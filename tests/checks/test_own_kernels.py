@@ -49,3 +49,29 @@ def test_arrays(run_python, threads):
 def test_sparse(run_python, by_column):
     pytest.importorskip("scipy")
     run_python(SPARSE.format(by_column=by_column), env={"PYCUDA_CPU_CHECK": "racecheck"}, check=True)
+
+
+SPARSE_ARRAYS = """
+import numpy as np
+import pycuda.autoinit
+from pycuda import gpuarray
+from pycuda.sparse import coo_array
+
+rng = np.random.default_rng(1)
+rows, columns = rng.integers(0, 300, 30_000), rng.integers(0, 900, 30_000)
+rows[:20_000] = 123
+values = rng.integers(-9, 10, 30_000).astype(np.float32)
+dense = np.zeros((300, 900), np.float32)
+np.add.at(dense, (rows, columns), values)
+a = coo_array((values, (rows, columns)), shape=dense.shape)
+x, many = (rng.integers(-9, 10, shape).astype(np.float32) for shape in (900, (900, 5)))
+for each in a, a.tocsr(), a.tocsc():
+    assert ((each @ gpuarray.to_gpu(x)).get() == dense @ x).all()
+    assert ((each @ gpuarray.to_gpu(many)).get() == dense @ many).all()
+    assert (each.toarray().get() == dense).all()
+    assert (each.diagonal(5).get() == dense.diagonal(5)).all()
+"""
+
+
+def test_sparse_arrays(run_python):
+    run_python(SPARSE_ARRAYS, env={"PYCUDA_CPU_CHECK": "racecheck"}, check=True)

@@ -11,7 +11,7 @@ from pycuda._compile import progress
 from pycuda._kernels.builtin import factorize, rank, sort
 from pycuda._kernels.builtin import topk as top_kernels
 from pycuda._kernels.random import generators, sobol
-from pycuda._kernels.sparse import column_sorted, spmv
+from pycuda._kernels.sparse import column_sorted, rows, spmv
 from pycuda._kernels.user import elementwise
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +43,10 @@ NUMBERS = [
     ("sparse", "at most # columns", [column_sorted._WIDEST]),
     ("sparse", "an x of more than # KiB", [column_sorted._CACHED >> 10]),
     ("sparse", "rows of more than # elements are summed in parts", [column_sorted._LONGEST]),
+    ("sparse", "blocks that take # steps each", [spmv.window(4)]),
+    ("sparse", "steps each (# where elements have 8 bytes)", [spmv.window(8)]),
+    ("sparse", "neighboring columns, which take # to # steps", list(rows._SIZES)),
+    ("sparse", "Rows of more than # elements, or of more than such a tile", [rows.LONGEST]),
     (
         "order",
         "Rows of up to # elements (# of 8 bytes with indices, # of 16) are sorted in registers",

@@ -13,7 +13,7 @@ DOCS = ROOT / "docs"
 PAGES = [page.read_text() for page in DOCS.rglob("*.md") if "_build" not in page.parts]
 
 # Commands: driver/test_debug.py and checks/test_check_command.py run them.
-NO_PROGRAM = {"pycuda.check", "pycuda.debug", "pycuda.compyte", "pycuda.sparse"}
+NO_PROGRAM = {"pycuda.check", "pycuda.debug", "pycuda.compyte"}
 
 
 @pytest.fixture(scope="module")

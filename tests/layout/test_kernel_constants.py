@@ -47,7 +47,9 @@ ROWS = [
     ("random.generators", "DIMENSIONS", "random/pycuda-random-sobol.hpp", "SOBOL_DIMENSIONS"),
     ("random.generators", "RAND_THREADS", "random/pycuda-random-philox.hpp", "RAND_THREADS"),
     ("sparse.column_sorted", "_CHUNK", "sparse/pycuda-sparse-sorted.hpp", "SORTED_CHUNK"),
+    ("sparse.rows", "CARRY_THREADS", "sparse/pycuda-sparse-rows.hpp", "CARRY_THREADS"),
     ("sparse.spmv", "THREADS", "sparse/pycuda-sparse.hpp", "SPARSE_THREADS"),
+    ("sparse.structure", "THREADS", "sparse/pycuda-sparse-structure.hpp", "STRUCTURE_THREADS"),
 ]
 
 

@@ -42,10 +42,15 @@ def window(itemsize: int) -> int:
     return 1536 if itemsize == 8 else 1024
 
 
+def is_inexact(dtype: np.dtype) -> bool:
+    """Whether it is one of the four dtypes of float and complex numbers that there are kernels for."""
+    return dtype.isnative and f"{dtype.kind}{dtype.itemsize}" in _TYPES
+
+
 def check_dtype(dtype) -> np.dtype:
     """The dtype; TypeError when there are no kernels for it."""
     dtype = np.dtype(dtype)
-    if f"{dtype.kind}{dtype.itemsize}" not in _TYPES or not dtype.isnative:
+    if not is_inexact(dtype):
         raise TypeError(
             f"sparse matrices of dtype {dtype} are not supported: use float32, float64, complex64 or "
             "complex128"

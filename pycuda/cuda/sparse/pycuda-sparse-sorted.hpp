@@ -30,13 +30,13 @@ template <class T> __device__ __forceinline__ T sum_of_warp(const T *products, i
 }
 
 // The rows of a tile, the first of which begins at starts[0]: where the products of row `row` are.
-template <class Offset> struct Rows {
+template <class Offset> struct WholeRows {
     const Offset *starts;
     const int count;
     const Offset first;
     int begin, end;
 
-    __device__ __forceinline__ Rows(const Offset *starts, int count)
+    __device__ __forceinline__ WholeRows(const Offset *starts, int count)
         : starts(starts), count(count), first(__ldg(starts)), begin(0), end(0)
     {
     }
@@ -54,8 +54,8 @@ template <class Offset> struct Rows {
 
 // A row of up to 32 elements is summed by a lane, a longer one by a warp: neighboring long rows go to
 // different warps, so that a few of them keep all warps busy.
-template <int THREADS, class T, class Offset, class Put>
-__device__ __forceinline__ void sum_rows(const T *products, Rows<Offset> rows, Put put)
+template <int THREADS, class T, class Rows, class Put>
+__device__ __forceinline__ void sum_rows(const T *products, Rows rows, Put put)
 {
     typedef Element<T> E;
     enum { WARPS = THREADS / 32 };
@@ -131,7 +131,7 @@ __device__ __forceinline__ void multiply_sorted(const SortedTile *tiles, const O
         put_products<THREADS, true>(products, bases, places, values, x, at, count);
     if (at < count) put_products<THREADS, false>(products, bases, places, values, x, at, count);
     __syncthreads();
-    sum_rows<THREADS>(products, Rows<Offset>(starts + first_row, rows), [&](int row, T sum) {
+    sum_rows<THREADS>(products, WholeRows<Offset>(starts + first_row, rows), [&](int row, T sum) {
         const int target = targets ? targets[first_row + row] : first_row + row;
         if (target < 0)
             pieces[-1 - target] = sum;

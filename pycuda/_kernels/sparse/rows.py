@@ -1,0 +1,201 @@
+"""Kernels of sparse matrices in compressed rows, as they are (pycuda-sparse-rows.hpp), and their launches."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.plans.axes import ceil_div, power_at_least
+from pycuda._kernels.plans.caches import context_dependent_memoize
+from pycuda._kernels.plans.modules import compiled
+from pycuda._kernels.sparse import spmv
+
+CARRY_THREADS = 1024
+LONGEST = 512  # elements of a row that a tile of a product with a vector has whole
+
+_MAX_LANES = 32
+_MAX_EACH = 4
+_TILES = 8192  # of a product with a matrix, to be had before tiles grow
+_SIZES = 64, 512  # steps of the least and the largest of these tiles
+_MAX_BLOCKS = 65535  # of the grid's second axis
+
+_SOURCE = """#include "sparse/pycuda-sparse-rows.hpp"
+using namespace pycuda;
+typedef {t} T;
+typedef {index} Index;
+"""
+_BOUNDS = """#include "sparse/pycuda-sparse-rows.hpp"
+using namespace pycuda;
+typedef {index} Index;
+extern "C" __global__ void __launch_bounds__(SPARSE_THREADS)
+find_bounds(const Index *starts, long long rows, long long tiles, long long size, long long longest,
+            Bound<Index> *bounds)
+{{
+    find_bound(starts, rows, tiles, size, longest, bounds);
+}}
+"""
+_VECTOR = """extern "C" __global__ void __launch_bounds__(SPARSE_THREADS)
+multiply(const Bound<Index> *bounds, const Index *starts, const Index *columns, const Index *order,
+         const T *values, const T *x, long long stride, T *y, T *carries)
+{{
+    multiply_vector<{size}, {longest}, {ordered}>(bounds, starts, columns, order, values, x, stride, y,
+                                                  carries);
+}}
+"""
+_MATRIX = """extern "C" __global__ void __launch_bounds__(SPARSE_THREADS)
+multiply(const Bound<Index> *bounds, long long tiles, const Index *starts, const Index *columns,
+         const Index *order, const T *values, const T *x, long long pitch, T *y, long long y_pitch,
+         T *carries, long long carry_pitch, int width)
+{{
+    multiply_matrix<{lanes}, {each}, {ordered}>(bounds, tiles, starts, columns, order, values, x, pitch, y,
+                                                y_pitch, carries, carry_pitch, width);
+}}
+"""
+_CARRIES = """extern "C" __global__ void __launch_bounds__(CARRY_THREADS)
+add(const Bound<Index> *bounds, long long tiles, long long size, const Index *starts, const T *carries,
+    long long carry_pitch, T *y, long long y_pitch, int width)
+{{
+    add_carries<{lanes}>(bounds, tiles, size, starts, carries, carry_pitch, y, y_pitch, width);
+}}
+"""
+
+
+def is_supported(dtype: np.dtype) -> bool:
+    """Whether there are kernels for elements of this dtype."""
+    return spmv.is_inexact(dtype) or (dtype.kind in "biu" and dtype.isnative)
+
+
+def element_type(dtype: np.dtype) -> str:
+    """The type of elements in a kernel."""
+    return spmv.c_type(dtype) if dtype.kind in "fc" else elements.computed(dtype)
+
+
+def _types(dtype: np.dtype, index: np.dtype) -> str:
+    return _SOURCE.format(t=element_type(dtype), index=spmv.c_offset(index))
+
+
+# ---- tiles
+
+
+class Tiling(NamedTuple):
+    """How a matrix is cut: the steps of a tile, the elements of a row that is not cut, and of how many
+    columns tiles may be at a time."""
+
+    size: int
+    longest: int
+
+    def count(self, steps: int) -> int:
+        """The tiles of a matrix with so many rows and elements in all."""
+        return max(ceil_div(steps, self.size), 1)
+
+
+def vector_tiling(dtype: np.dtype) -> Tiling:
+    """For products with a vector."""
+    return Tiling(spmv.window(dtype.itemsize), LONGEST)
+
+
+def matrix_tiling(steps: int) -> Tiling:
+    """For products with a matrix: smaller tiles where there would be few. It depends on the matrix alone."""
+    least, largest = _SIZES
+    size = min(max(power_at_least(steps // _TILES), least), largest)
+    return Tiling(size, size)
+
+
+@context_dependent_memoize
+def _find_bounds(index: np.dtype):
+    source = _BOUNDS.format(index=spmv.c_offset(index))
+    return compiled(source).get_function("find_bounds").prepare("PqqqqP")
+
+
+def find_bounds(tiling: Tiling, tiles: int, starts, rows: int, bounds, stream) -> None:
+    """Writes where the tiles begin: an array of (tiles + 1, 2) indices."""
+    _find_bounds(starts.dtype).prepared_async_call(
+        (ceil_div(tiles + 1, spmv.THREADS), 1), (spmv.THREADS, 1, 1), stream,
+        starts, rows, tiles, *tiling, bounds,
+    )  # fmt: skip
+
+
+# ---- products
+
+
+@context_dependent_memoize
+def _multiply_vector(dtype: np.dtype, index: np.dtype, ordered: bool):
+    text = _VECTOR.format(
+        size=spmv.window(dtype.itemsize), longest=LONGEST, ordered="true" if ordered else "false"
+    )
+    return compiled(_types(dtype, index) + text).get_function("multiply").prepare("PPPPPPqPP")
+
+
+@context_dependent_memoize
+def _multiply_matrix(dtype: np.dtype, index: np.dtype, ordered: bool, lanes: int, each: int):
+    text = _MATRIX.format(lanes=lanes, each=each, ordered="true" if ordered else "false")
+    return compiled(_types(dtype, index) + text).get_function("multiply").prepare("PqPPPPPqPqPqi")
+
+
+@context_dependent_memoize
+def _add_carries(dtype: np.dtype, index: np.dtype, lanes: int):
+    text = _types(dtype, index) + _CARRIES.format(lanes=lanes)
+    return compiled(text).get_function("add").prepare("PqqPPqPqi")
+
+
+class Tiles(NamedTuple):
+    """A matrix that is cut."""
+
+    tiling: Tiling
+    count: int
+    bounds: object  # GPUArray
+    starts: object  # GPUArray
+
+
+class Stored(NamedTuple):
+    """The elements of a matrix: arrays of the device, or 0 for one that is not there."""
+
+    columns: object
+    order: object
+    values: object
+
+
+def multiply_vector(tiles: Tiles, stored: Stored, x, stride: int, y, carries, stream) -> None:
+    """y = A x, but for the carries; the sums of the rows where there are no columns. x: an address;
+    stride: elements from one to the next."""
+    ordered = not isinstance(stored.order, int)
+    _multiply_vector(y.dtype, tiles.starts.dtype, ordered).prepared_async_call(
+        (tiles.count, 1), (spmv.THREADS, 1, 1), stream,
+        tiles.bounds, tiles.starts, *stored, x, stride, y, carries,
+    )  # fmt: skip
+
+
+def lanes_of(width: int) -> tuple[int, int]:
+    """(threads for a tile, columns of each) of a product with this many columns."""
+    lanes = min(max(power_at_least(width), 4), _MAX_LANES)
+    return lanes, min(power_at_least(ceil_div(width, lanes)), _MAX_EACH)
+
+
+def most_columns(tiles: Tiles, itemsize: int, nbytes: int) -> int:
+    """How many columns of a product are made at a time, with carries of so many bytes at most."""
+    return max(_MAX_LANES, min(nbytes // (tiles.count * itemsize), _MAX_BLOCKS * _MAX_LANES))
+
+
+def multiply_matrix(tiles: Tiles, stored: Stored, x, pitch: int, y, carries, stream) -> None:
+    """y = A x, but for the carries. y: rows of contiguous elements; x: an address; pitch: elements from
+    one row to the next."""
+    width, ordered = y.shape[1], not isinstance(stored.order, int)
+    lanes, each = lanes_of(width)
+    grid = ceil_div(tiles.count, spmv.THREADS // lanes), ceil_div(width, lanes * each)
+    _multiply_matrix(y.dtype, tiles.starts.dtype, ordered, lanes, each).prepared_async_call(
+        grid, (spmv.THREADS, 1, 1), stream,
+        tiles.bounds, tiles.count, tiles.starts, *stored, x, pitch, y, y.strides[0] // y.itemsize,
+        carries, width, width,
+    )  # fmt: skip
+
+
+def add_carries(tiles: Tiles, y, carries, stream) -> None:
+    """Completes a product; y has one axis or two."""
+    width, pitch = (1, 1) if y.ndim == 1 else (y.shape[1], y.strides[0] // y.itemsize)
+    lanes = 1 if width == 1 else lanes_of(width)[0]
+    _add_carries(y.dtype, tiles.starts.dtype, lanes).prepared_async_call(
+        (ceil_div(tiles.count, CARRY_THREADS), ceil_div(width, lanes)), (CARRY_THREADS, 1, 1), stream,
+        tiles.bounds, tiles.count, tiles.tiling.size, tiles.starts, carries, width, y, pitch, width,
+    )  # fmt: skip

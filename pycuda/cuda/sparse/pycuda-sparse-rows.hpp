@@ -1,0 +1,264 @@
+// Sparse matrix in compressed rows (CSR) times a vector or a dense matrix, from the arrays as they are.
+//
+// Work is counted in steps, one for each element and one for the end of each row, and cut into tiles of the
+// same number of steps, so that neither long rows nor many empty ones hold anything up. A tile that would
+// begin within a row of up to `longest` elements begins with that row. A longer row is cut: a tile that ends
+// within it leaves the sum of its part, a carry, and add_carries() adds those to what the last tile stored.
+// Where tiles begin depends on the matrix alone, so the order of sums is fixed: the same bits on every run
+// and device.
+//
+// An element's value may be elsewhere: with `order`, element i has values[order[i]].
+#ifndef PYCUDA_SPARSE_ROWS_HPP
+#define PYCUDA_SPARSE_ROWS_HPP
+
+#include "sparse/pycuda-sparse-sorted.hpp"
+
+namespace pycuda {
+
+enum { CARRY_THREADS = 1024 };
+
+// Where a tile begins: rows that end before it, elements before it.
+template <class Index> struct __align__(2 * sizeof(Index)) Bound {
+    Index row, element;
+};
+
+// Whether a tile that begins there begins within its row.
+template <class Index>
+__device__ __forceinline__ bool is_within_row(const Bound<Index> &bound, const Index *starts)
+{
+    return bound.element > starts[bound.row];
+}
+
+// bounds[0] to bounds[tiles]: the last one is the end. Grid: a thread for each.
+template <class Index>
+__device__ __forceinline__ void find_bound(const Index *__restrict__ starts, long long rows, long long tiles,
+                                           long long size, long long longest, Bound<Index> *bounds)
+{
+    const long long number = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (number > tiles) return;
+    const long long step = number * size;
+    long long low = 0, high = rows;
+    if (number == tiles) low = rows;
+    while (low < high) {
+        const long long middle = (low + high) / 2;
+        if (starts[middle + 1] + middle < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    Bound<Index> found;
+    found.row = (Index)low;
+    found.element = low < rows ? (Index)(step - low) : starts[rows];
+    if (low < rows && starts[low + 1] - starts[low] <= longest) found.element = starts[low];
+    bounds[number] = found;
+}
+
+// The rows of a tile, of which the first and the last may be parts of rows: where, in the tile, the elements
+// of row `row` are.
+template <class Index> struct TileRows {
+    const Index *starts;
+    Bound<Index> from, to;
+    int ending, count; // rows that end in the tile, and with one that goes on
+    int begin, end;
+
+    __device__ __forceinline__ TileRows(const Index *starts, const Bound<Index> *tile)
+        : starts(starts), from(tile[0]), to(tile[1]), ending((int)(to.row - from.row)),
+          count(ending + is_within_row(to, starts)), begin(0), end(0)
+    {
+    }
+
+    __device__ __forceinline__ int go_to(int row)
+    {
+        begin = end = 0;
+        if (row < count) {
+            const Index first = starts[from.row + row], last = row < ending ? starts[from.row + row + 1]
+                                                                           : to.element;
+            begin = first > from.element ? (int)(first - from.element) : 0;
+            end = (int)(last - from.element);
+        }
+        return end - begin;
+    }
+};
+
+template <bool ORDERED, class T, class Index>
+__device__ __forceinline__ T value_of(const T *__restrict__ values, const Index *__restrict__ order,
+                                      Index element)
+{
+    return values[ORDERED ? order[element] : element];
+}
+
+// The products of a tile's elements with elements of x, into `products`; the elements without `columns`.
+template <int AHEAD, bool ORDERED, class T, class Index>
+__device__ __forceinline__ void store_products(T *products, const Index *__restrict__ columns,
+                                               const Index *__restrict__ order,
+                                               const T *__restrict__ values, const T *__restrict__ x,
+                                               long long stride, Index first, int count)
+{
+    for (int base = threadIdx.x; base < count; base += SPARSE_THREADS * AHEAD) {
+        T value[AHEAD];
+        Index column[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const Index i = first + min(base + k * SPARSE_THREADS, count - 1);
+            column[k] = columns ? columns[i] : 0;
+            value[k] = value_of<ORDERED>(values, order, i);
+        }
+        if (columns) {
+            T factor[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) factor[k] = x[column[k] * stride];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) value[k] = Element<T>::times(value[k], factor[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (base + k * SPARSE_THREADS < count) products[bank(base + k * SPARSE_THREADS)] = value[k];
+    }
+}
+
+// y = A x; without `columns`, the sums of rows. Tiles have SIZE steps at most, and a row of LONGEST elements
+// more. Grid: a block a tile.
+template <int SIZE, int LONGEST, bool ORDERED, class T, class Index>
+__device__ __forceinline__ void
+multiply_vector(const Bound<Index> *bounds, const Index *__restrict__ starts,
+                const Index *__restrict__ columns, const Index *__restrict__ order,
+                const T *__restrict__ values, const T *__restrict__ x, long long stride, T *y, T *carries)
+{
+    enum { CAPACITY = SIZE + LONGEST };
+    __shared__ T products[CAPACITY + CAPACITY / 32];
+    const TileRows<Index> rows(starts, bounds + blockIdx.x);
+    const int count = (int)(rows.to.element - rows.from.element);
+    store_products<SIZE / SPARSE_THREADS, ORDERED>(products, columns, order, values, x, stride,
+                                                   rows.from.element, count);
+    __syncthreads();
+    sum_rows<SPARSE_THREADS>(products, rows, [&](int row, T sum) {
+        if (row < rows.ending)
+            y[rows.from.row + row] = sum;
+        else
+            carries[blockIdx.x] = sum;
+    });
+}
+
+// y = A x for matrices x and y whose rows are contiguous, `pitch` elements apart in x. A tile is taken by
+// LANES threads, each of which has EACH columns of y, LANES apart. Grid: tiles in x, columns in y.
+template <int LANES, int EACH, bool ORDERED, class T, class Index>
+__device__ __forceinline__ void
+multiply_matrix(const Bound<Index> *bounds, long long tiles, const Index *__restrict__ starts,
+                const Index *__restrict__ columns, const Index *__restrict__ order,
+                const T *__restrict__ values, const T *__restrict__ x, long long pitch, T *y,
+                long long y_pitch, T *carries, long long carry_pitch, int width)
+{
+    typedef Element<T> E;
+    const long long tile = blockIdx.x * (long long)(SPARSE_THREADS / LANES) + threadIdx.x / LANES;
+    const int left = blockIdx.y * (LANES * EACH) + threadIdx.x % LANES;
+    if (tile >= tiles) return;
+    int place[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) place[k] = min(left + k * LANES, width - 1);
+    const Bound<Index> from = bounds[tile], to = bounds[tile + 1];
+    Index at = from.element;
+    for (Index row = from.row; row < to.row || at < to.element; row++) {
+        const bool ends = row < to.row;
+        const Index end = ends ? starts[row + 1] : to.element;
+        T sum[EACH];
+#pragma unroll
+        for (int k = 0; k < EACH; k++) sum[k] = E::zero();
+#pragma unroll 4
+        for (; at < end; at++) {
+            const T value = value_of<ORDERED>(values, order, at);
+            const T *from_x = x + columns[at] * pitch;
+#pragma unroll
+            for (int k = 0; k < EACH; k++) sum[k] = E::plus(sum[k], E::times(value, from_x[place[k]]));
+        }
+        T *into = ends ? y + row * y_pitch : carries + tile * carry_pitch;
+#pragma unroll
+        for (int k = 0; k < EACH; k++)
+            if (left + k * LANES < width) into[left + k * LANES] = sum[k];
+    }
+}
+
+// The carries of a long row: `count` ones, from that of tile `first`.
+template <class Index> struct Carries {
+    long long first, count;
+    Index row;
+
+    // Those of the row in which tile `number` begins, if it is the first such tile; else none.
+    __device__ __forceinline__ Carries(const Bound<Index> *bounds, long long tiles, long long size,
+                                       const Index *starts, long long number)
+        : first(number - 1), count(0), row(0)
+    {
+        if (number < 1 || number >= tiles) return;
+        const Bound<Index> bound = bounds[number], before = bounds[number - 1];
+        if (!is_within_row(bound, starts)) return;
+        if (before.row == bound.row && is_within_row(before, starts)) return;
+        row = bound.row;
+        count = (starts[row + 1] + (long long)row) / size - first;
+    }
+};
+
+// The sum of a column of carries, every `step`-th from `at` on.
+template <class T>
+__device__ __forceinline__ T sum_of_carries(const T *__restrict__ carries, long long pitch, long long count,
+                                            int at, int step)
+{
+    T sum = Element<T>::zero();
+#pragma unroll 8
+    for (long long i = at; i < count; i += step) sum = Element<T>::plus(sum, carries[i * pitch]);
+    return sum;
+}
+
+// The sum over the lanes of a warp whose numbers differ by multiples of LANES, in the first of them.
+template <int LANES, class T> __device__ __forceinline__ T sum_of_strands(T sum)
+{
+#pragma unroll
+    for (int apart = 16; apart >= LANES; apart /= 2)
+        sum = Element<T>::plus(sum, Element<T>::from_lane(sum, apart));
+    return sum;
+}
+
+// Adds carries to rows that several tiles have parts of. A warp adds those of a row of up to 32, the block
+// those of one with more, of which a warp can meet one only. Grid: a thread a tile in x, LANES columns in y.
+template <int LANES, class T, class Index>
+__device__ __forceinline__ void add_carries(const Bound<Index> *bounds, long long tiles, long long size,
+                                            const Index *__restrict__ starts, const T *__restrict__ carries,
+                                            long long carry_pitch, T *y, long long y_pitch, int width)
+{
+    typedef Element<T> E;
+    enum { WARPS = CARRY_THREADS / 32 };
+    __shared__ long long longer[WARPS];
+    __shared__ T sums[WARPS][LANES];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, strand = lane / LANES;
+    const int column = blockIdx.y * LANES + threadIdx.x % LANES, place = min(column, width - 1);
+    const long long first = blockIdx.x * (long long)CARRY_THREADS + warp * 32;
+    const Carries<Index> own(bounds, tiles, size, starts, first + lane);
+    const unsigned many = __ballot_sync(0xffffffffu, own.count > 32);
+    if (lane == 0) longer[warp] = many ? first + __ffs(many) - 1 : 0;
+    for (unsigned few = __ballot_sync(0xffffffffu, own.count > 0 && own.count <= 32); few; few &= few - 1) {
+        const Carries<Index> of_row(bounds, tiles, size, starts, first + __ffs(few) - 1);
+        const T sum = sum_of_strands<LANES>(sum_of_carries(carries + of_row.first * carry_pitch + place,
+                                                           carry_pitch, of_row.count, strand, 32 / LANES));
+        T *into = y + of_row.row * y_pitch + column;
+        if (strand == 0 && column < width) *into = E::plus(sum, *into);
+    }
+    __syncthreads();
+    for (int k = 0; k < WARPS; k++) {
+        if (!longer[k]) continue;
+        const Carries<Index> of_row(bounds, tiles, size, starts, longer[k]);
+        const T part = sum_of_strands<LANES>(sum_of_carries(carries + of_row.first * carry_pitch + place,
+                                                            carry_pitch, of_row.count, threadIdx.x / LANES,
+                                                            CARRY_THREADS / LANES));
+        if (strand == 0) sums[warp][lane % LANES] = part;
+        __syncthreads();
+        if (threadIdx.x < LANES && column < width) {
+            T sum = sums[0][threadIdx.x];
+            for (int i = 1; i < WARPS; i++) sum = E::plus(sum, sums[i][threadIdx.x]);
+            T *into = y + of_row.row * y_pitch + column;
+            *into = E::plus(sum, *into);
+        }
+        __syncthreads();
+    }
+}
+
+} // namespace pycuda
+
+#endif

@@ -1,0 +1,270 @@
+"""The structure of a sparse matrix on the device, without the values: which elements there are. What is made
+of it for products is kept, so its arrays must not be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pycuda import _driver, gpuarray
+from pycuda._array.core import captures
+from pycuda._kernels.sparse import rows as kernels
+from pycuda._kernels.sparse import structure
+from pycuda._kernels.sparse.structure import Facts
+from pycuda.gpuarray import GPUArray
+from pycuda.sparse import _operands
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+_CARRIED = 1 << 28  # bytes of carries that a product has at a time
+
+
+def at_once(work: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function queues, made when this returns: to be kept, and used on any stream and in captures."""
+    before = captures.last_work(_driver.current_stream())
+    return captures.in_own_stream_after(before, work, *arguments)
+
+
+def _read(look: Callable[..., None], *arguments: Any) -> Facts:
+    facts = gpuarray.zeros(len(Facts._fields), np.int64)
+    look(*arguments, facts)
+    return Facts(*facts.get().tolist())
+
+
+def _starts(numbers: GPUArray, count: int) -> GPUArray:
+    """Where, in sorted numbers, those of each row of `count` begin, and the end."""
+    wanted = gpuarray.arange(count + 1, dtype=numbers.dtype)
+    return gpuarray.searchsorted(numbers, wanted).astype(numbers.dtype)
+
+
+class Compressed:
+    """Compressed rows on the device.
+
+    Parameters
+    ----------
+    starts, columns : GPUArray
+        Of one dtype, int32 or int64, contiguous.
+    shape : (int, int)
+    order : GPUArray, optional
+        Element i of these rows is element order[i] of the arrays of values.
+    facts : Facts, optional
+        What is known of the structure.
+    """
+
+    def __init__(
+        self, starts: GPUArray, columns: GPUArray, shape: tuple[int, int], order: GPUArray | None = None,
+        facts: Facts | None = None,
+    ) -> None:  # fmt: skip
+        self.starts, self.columns, self.shape, self.order = starts, columns, shape, order
+        self._facts = facts
+        self._tiles: dict[kernels.Tiling, kernels.Tiles] = {}
+        self._turned: Compressed | None = None
+
+    @property
+    def nnz(self) -> int:
+        """How many elements are stored."""
+        return int(self.columns.size)
+
+    @property
+    def index_dtype(self) -> np.dtype[Any]:
+        """int32 or int64."""
+        return self.starts.dtype
+
+    def facts(self) -> Facts:
+        """What the structure is like; the first call waits for it."""
+        if self._facts is None:
+            self._facts = at_once(_read, structure.look_in_rows, self.starts, self.columns, self.shape[1])
+        return self._facts
+
+    def with_index_dtype(self, dtype: DTypeLike) -> Compressed:
+        """The same with indices of another dtype."""
+        if self.index_dtype == np.dtype(dtype):
+            return self
+        starts, columns = self.starts.astype(dtype), self.columns.astype(dtype)
+        order = None if self.order is None else self.order.astype(dtype)
+        return Compressed(starts, columns, self.shape, order, self._facts)
+
+    def row_numbers(self) -> GPUArray:
+        """The row of each element."""
+        numbers = gpuarray.empty(self.nnz, self.index_dtype)
+        if self.nnz:
+            structure.number_rows(self.starts, numbers)
+        return numbers
+
+    # ---- other orders of the elements
+
+    def _turn(self) -> Compressed:
+        by_column = gpuarray.argsort(self.columns, kind="stable")
+        starts = _starts(self.columns[by_column], self.shape[1])
+        numbers = self.row_numbers()[by_column]
+        order = by_column.astype(self.index_dtype) if self.order is None else self.order[by_column]
+        turned = Compressed(starts, numbers, self.shape[::-1], order)
+        turned._facts = _read(structure.look_in_rows, starts, numbers, self.shape[0])
+        return turned
+
+    def turned(self) -> Compressed:
+        """The same elements in order of columns, as the rows of the transposed matrix."""
+        if self._turned is None:
+            self._turned = at_once(self._turn)
+        return self._turned
+
+    def in_order(self) -> Compressed:
+        """The same elements, columns in rising order within each row; equal ones as they were."""
+        return self if self.facts().falling == 0 else self.turned().turned()
+
+    # ---- products
+
+    def _cut(self, tiling: kernels.Tiling) -> kernels.Tiles:
+        rows = self.shape[0]
+        count = tiling.count(rows + self.nnz)
+        bounds = gpuarray.empty((count + 1, 2), self.index_dtype)
+        kernels.find_bounds(tiling, count, self.starts, rows, bounds, None)
+        return kernels.Tiles(tiling, count, bounds, self.starts)
+
+    def tiles(self, tiling: kernels.Tiling) -> kernels.Tiles:
+        """The matrix, cut for products."""
+        if tiling not in self._tiles:
+            self._tiles[tiling] = at_once(self._cut, tiling)
+        return self._tiles[tiling]
+
+    def _stored(self, values: GPUArray, columns: GPUArray | int) -> kernels.Stored:
+        absent = not self.nnz
+        order = 0 if self.order is None or absent else self.order
+        return kernels.Stored(0 if absent else columns, order, 0 if absent else values)
+
+    def _has_carries(self, tiles: kernels.Tiles) -> bool:
+        return tiles.count > 1 and (self._facts is None or self._facts.longest > tiles.tiling.longest)
+
+    def _by_vector(self, columns: GPUArray | int, values: GPUArray, x: int, step: int, y: GPUArray) -> None:
+        if not y.size:
+            return
+        tiles = self.tiles(kernels.vector_tiling(y.dtype))
+        has_carries = self._has_carries(tiles)
+        carries = gpuarray.empty(tiles.count, y.dtype) if has_carries else 0
+        kernels.multiply_vector(tiles, self._stored(values, columns), x, step, y, carries, None)
+        if has_carries:
+            kernels.add_carries(tiles, y, carries, None)
+
+    def times_vector(self, values: GPUArray, x: GPUArray) -> GPUArray:
+        """A x for a vector of any strides. All are of one dtype."""
+        y = gpuarray.empty(self.shape[0], values.dtype, allocator=x.allocator)
+        x = _operands.with_any_stride(x)
+        self._by_vector(self.columns, values, _operands.first_of(x), _operands.step_of(x), y)
+        return y
+
+    def sums(self, values: GPUArray) -> GPUArray:
+        """The sum of each row."""
+        y = gpuarray.empty(self.shape[0], values.dtype, allocator=values.allocator)
+        self._by_vector(0, values, 0, 0, y)
+        return y
+
+    def times_matrix(self, values: GPUArray, x: GPUArray) -> GPUArray:
+        """A x for a dense matrix of any strides. All are of one dtype."""
+        rows, width = self.shape[0], x.shape[1]
+        if width == 1:
+            return self.times_vector(values, x[:, 0])[:, None]
+        y = gpuarray.empty((rows, width), values.dtype, allocator=x.allocator)
+        if not y.size:
+            return y
+        x = _operands.with_contiguous_rows(x)
+        tiles = self.tiles(kernels.matrix_tiling(rows + self.nnz))
+        most = kernels.most_columns(tiles, y.itemsize, _CARRIED)
+        for first in range(0, width, most):
+            part = slice(first, min(first + most, width))
+            self._by_matrix(tiles, values, x[:, part], y[:, part])
+        return y
+
+    def _by_matrix(self, tiles: kernels.Tiles, values: GPUArray, x: GPUArray, y: GPUArray) -> None:
+        has_carries = self._has_carries(tiles)
+        carries = gpuarray.empty((tiles.count, y.shape[1]), y.dtype) if has_carries else 0
+        kernels.multiply_matrix(
+            tiles, self._stored(values, self.columns),
+            _operands.first_of(x), _operands.step_of(x), y, carries, None,
+        )  # fmt: skip
+        if has_carries:
+            kernels.add_carries(tiles, y, carries, None)
+
+
+class Placed:
+    """Elements with a row and a column each.
+
+    Parameters
+    ----------
+    rows, columns : GPUArray
+        Of one dtype, int32 or int64, contiguous.
+    shape : (int, int)
+    facts : Facts, optional
+        What is known of the structure.
+    """
+
+    def __init__(
+        self, rows: GPUArray, columns: GPUArray, shape: tuple[int, int], facts: Facts | None = None
+    ) -> None:
+        self.rows, self.columns, self.shape = rows, columns, shape
+        self._facts = facts
+        self._by_rows: Compressed | None = None
+        self._turned: Placed | None = None
+
+    @property
+    def nnz(self) -> int:
+        """How many elements are stored."""
+        return int(self.rows.size)
+
+    @property
+    def index_dtype(self) -> np.dtype[Any]:
+        """int32 or int64."""
+        return self.rows.dtype
+
+    def facts(self) -> Facts:
+        """What the structure is like; the first call waits for it."""
+        if self._facts is None:
+            self._facts = at_once(_read, structure.look_at, self.rows, self.columns, self.shape)
+        return self._facts
+
+    def turned(self) -> Placed:
+        """The transposed matrix."""
+        if self._turned is None:
+            self._turned = Placed(self.columns, self.rows, self.shape[::-1])
+            self._turned._turned = self
+        return self._turned
+
+    def _compress(self, is_sorted: bool) -> Compressed:
+        rows, columns, order = self.rows, self.columns, None
+        if not is_sorted:
+            found = gpuarray.argsort(rows, kind="stable")
+            rows, columns, order = rows[found], columns[found], found.astype(self.index_dtype)
+        starts = _starts(rows, self.shape[0])
+        facts = _read(structure.look_in_rows, starts, columns, self.shape[1])
+        return Compressed(starts, columns, self.shape, order, facts)
+
+    def by_rows(self) -> Compressed:
+        """The same elements in compressed rows."""
+        if self._by_rows is None:
+            self._by_rows = at_once(self._compress, self.facts().falling == 0)
+        return self._by_rows
+
+
+def _first_places(rows: GPUArray, columns: GPUArray) -> GPUArray:
+    """Which elements are not in the place of the one before. The host waits for their number."""
+    changes = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    first = gpuarray.zeros(1, np.int64)
+    return gpuarray.concatenate((first, gpuarray.flatnonzero(changes) + 1))
+
+
+def without_duplicates(given: Compressed, values: GPUArray) -> tuple[Compressed, GPUArray]:
+    """The elements in order, and those in one place summed, as they come one after another."""
+    found = given.in_order()
+    if found.facts().not_rising == 0:
+        if found.order is None:
+            return found, values
+        known = Compressed(found.starts, found.columns, found.shape, None, found.facts())
+        return known, values[found.order]
+    first = _first_places(found.row_numbers(), found.columns)
+    columns = found.columns[first]
+    ends = gpuarray.concatenate((first, gpuarray.full(1, found.nnz, np.int64))).astype(found.index_dtype)
+    groups = Compressed(ends, found.columns, (columns.size, found.shape[1]), found.order)
+    starts = gpuarray.searchsorted(first, found.starts.astype(np.int64)).astype(found.index_dtype)
+    return Compressed(starts, columns, found.shape), groups.sums(values)
