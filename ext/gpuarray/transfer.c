@@ -134,24 +134,16 @@ PyObject *transfer_new_host(GPUArrayObject *array, bool locked)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     PyObject *memory = NULL;
-    if (array->layout & GPUARRAY_C)
-        strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
+    if (array->layout)
+        strides_fill(array->layout & GPUARRAY_C ? 'C' : 'F', array->ndim, array->shape, array->itemsize,
+                     strides);
     else
         strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
     if (locked && array->nbytes && !(memory = new_pagelocked(array->state, array->nbytes))) return NULL;
-    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
     void *data = memory ? PyArray_DATA((PyArrayObject *)memory) : NULL;
-    PyObject *host;
-    if (!data && !(array->layout & GPUARRAY_C) && (array->layout & GPUARRAY_F)) {
-        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, NULL, NULL,
-                                    NPY_ARRAY_F_CONTIGUOUS, NULL);
-    } else {
-        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, strides, data,
-                                    data ? NPY_ARRAY_WRITEABLE : 0, NULL);
-    }
-    if (host && memory && PyArray_SetBaseObject((PyArrayObject *)host, Py_NewRef(memory)) < 0) Py_CLEAR(host);
+    PyArrayObject *host = host_array(array, strides, data, memory);
     Py_XDECREF(memory);
-    return host;
+    return (PyObject *)host;
 }
 
 static bool is_packed(GPUArrayObject *array)
