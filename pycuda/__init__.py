@@ -5,4 +5,4 @@ VERSION_STATUS = ""
 VERSION_TEXT = ".".join(map(str, VERSION)) + VERSION_STATUS
 __version__ = VERSION_TEXT
 
-from ._same_bits import same_bits as same_bits  # noqa: E402
+from ._base.same_bits import same_bits as same_bits  # noqa: E402

@@ -12,8 +12,8 @@ import numpy as np
 import pycuda
 import pycuda.driver as drv
 from pycuda import cache
+from pycuda._base.pool_snapshot import size_text
 from pycuda._compile import finder
-from pycuda._pool_snapshot import size_text
 
 
 def _driver(problems) -> int | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from typing_extensions import Buffer, Self
 
-from pycuda._pool_snapshot import PoolSnapshot
+from pycuda._base.pool_snapshot import PoolSnapshot
 
 if TYPE_CHECKING:
     # So that type checkers come to this module first, of the two that name each other.

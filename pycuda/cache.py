@@ -20,9 +20,9 @@ import sys
 import time
 from typing import NamedTuple
 
+from pycuda._base.pool_snapshot import size_text as _size_text
 from pycuda._compile import cache as _cache
 from pycuda._compile.files import passing as _passing
-from pycuda._pool_snapshot import size_text as _size_text
 
 
 class FFTPlan(NamedTuple):

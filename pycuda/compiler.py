@@ -11,13 +11,13 @@ import os
 import re
 
 import pycuda.driver as drv
+from pycuda._base.public_names import name_public_module as _name_public_module
 from pycuda._compile import arguments as _arguments
 from pycuda._compile import build, finder, libraries, modules, report, requests
 from pycuda._compile import nvcc as _nvcc_command
 from pycuda._compile import target as _target
 from pycuda._compile.files import is_of_system
 from pycuda._compile.modules import CudaModule, SourceModule
-from pycuda._public import name_public_module as _name_public_module
 
 __all__ = [
     "DEFAULT_NVCC_FLAGS",

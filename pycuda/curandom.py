@@ -25,6 +25,7 @@ from pycuda._array.random.generators import (
     to_gpu,
     unique_seeds,
 )
+from pycuda._base.public_names import also_named as _also_named
 from pycuda._kernels.random import generators as kernels
 from pycuda._kernels.random import jumps, md5, sobol
 from pycuda._kernels.random.curand_sources import (
@@ -41,7 +42,6 @@ from pycuda._kernels.random.curand_sources import (
     xorwow_random_source,
     xorwow_skip_ahead_sequence_source,
 )
-from pycuda._public import also_named as _also_named
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np  # noqa: F401
 
 from pycuda import _driver
-from pycuda._arrays import (  # noqa: F401
+from pycuda._base.driver_extras import LEGACY_DEFAULT_STREAM, CompileError  # noqa: F401
+from pycuda._base.public_names import name_public_module as _name_public_module
+from pycuda._base.texture_arrays import (  # noqa: F401
     bind_array_to_texref,
     dtype_to_array_format,
     gpuarray_to_array,
@@ -23,8 +25,6 @@ from pycuda._arrays import (  # noqa: F401
 )
 from pycuda._driver import *  # noqa: F403
 from pycuda._driver import _live_objects  # noqa: F401  for tests that count what they leave
-from pycuda._driver_extras import LEGACY_DEFAULT_STREAM, CompileError  # noqa: F401
-from pycuda._public import name_public_module as _name_public_module
 
 # Read at each compilation.
 CUDA_DEBUGGING = False

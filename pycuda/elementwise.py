@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pycuda.driver as drv
 from pycuda import gpuarray
+from pycuda._base.public_names import name_public_module as _name_public_module
 from pycuda._driver import _views
 from pycuda._kernels.plans import layout, sharing
 from pycuda._kernels.plans.caches import ContextCache, current, launch_cache, remembering
@@ -20,7 +21,6 @@ from pycuda._kernels.user.elementwise import (
     get_elwise_range_module,
 )
 from pycuda._kernels.user.ready_made import *  # noqa: F403
-from pycuda._public import name_public_module as _name_public_module
 from pycuda.tools import ScalarArg, VectorArg, context_dependent_memoize, dtype_to_ctype
 
 __all__ = [

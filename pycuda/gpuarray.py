@@ -19,10 +19,10 @@ from pycuda._array.numpy_api import protocols
 from pycuda._array.reduction import reductions, scans
 from pycuda._array.shape import joining, views
 from pycuda._array.sorting import sorting
+from pycuda._base.public_names import name_public_module as _name_public_module
 from pycuda._driver import _empty_like, _GPUArrayBase, _packed_strides, _register_array_class
 from pycuda._driver import _to_gpu as to_gpu
 from pycuda._driver import _to_gpu_async as to_gpu_async
-from pycuda._public import name_public_module as _name_public_module
 from pycuda.compyte.array import ArrayFlags, get_common_dtype
 from pycuda.tools import get_or_register_dtype
 

@@ -14,6 +14,8 @@ import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core.creation import arange
 from pycuda._array.core.decorators import takes_arrays
+from pycuda._base.public_names import also_named as _also_named
+from pycuda._base.public_names import name_public_module as _name_public_module
 from pycuda._driver import _check_writable, _share_memory
 from pycuda._kernels.plans import layout, scratch
 from pycuda._kernels.plans.caches import ContextCache, current, launch_cache, remembering
@@ -21,8 +23,6 @@ from pycuda._kernels.user import axis_reduction, operands, parsing
 from pycuda._kernels.user import reduction as kernels
 from pycuda._kernels.user.elementwise import vectors_of
 from pycuda._kernels.user.reduction import get_reduction_kernel_and_types, get_reduction_module
-from pycuda._public import also_named as _also_named
-from pycuda._public import name_public_module as _name_public_module
 from pycuda.tools import VectorArg, context_dependent_memoize, dtype_to_ctype
 
 __all__ = [

@@ -13,22 +13,22 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
 
 import pycuda.driver as drv
-from pycuda._c_types import Argument as Argument
-from pycuda._c_types import ScalarArg as ScalarArg
-from pycuda._c_types import VectorArg as VectorArg
-from pycuda._c_types import dtype_to_ctype as dtype_to_ctype
-from pycuda._c_types import get_arg_type as get_arg_type
-from pycuda._c_types import parse_c_arg as parse_c_arg
-from pycuda._capabilities import multiprocessor
+from pycuda._base.capabilities import multiprocessor
+from pycuda._base.pool_snapshot import PoolBlock as PoolBlock
+from pycuda._base.pool_snapshot import PoolSnapshot as PoolSnapshot
+from pycuda._base.public_names import name_public_module as _name_public_module
 from pycuda._compile.target import default_ordinal
 from pycuda._kernels.plans.caches import clear_context_caches as clear_context_caches
 from pycuda._kernels.plans.caches import context_dependent_memoize as context_dependent_memoize
 from pycuda._kernels.plans.caches import (
     context_dependent_memoized_functions as context_dependent_memoized_functions,
 )
-from pycuda._pool_snapshot import PoolBlock as PoolBlock
-from pycuda._pool_snapshot import PoolSnapshot as PoolSnapshot
-from pycuda._public import name_public_module as _name_public_module
+from pycuda._kernels.user.c_types import Argument as Argument
+from pycuda._kernels.user.c_types import ScalarArg as ScalarArg
+from pycuda._kernels.user.c_types import VectorArg as VectorArg
+from pycuda._kernels.user.c_types import dtype_to_ctype as dtype_to_ctype
+from pycuda._kernels.user.c_types import get_arg_type as get_arg_type
+from pycuda._kernels.user.c_types import parse_c_arg as parse_c_arg
 from pycuda.compyte import dtypes as _dtypes
 
 if TYPE_CHECKING:

@@ -171,7 +171,7 @@ int gpuarray_set_allocator(GPUArrayObject *array, PyObject *value)
         if (PyCallable_Check(value)) {
             callable = Py_NewRef(value);
         } else {
-            PyObject *module = PyImport_ImportModule("pycuda._allocators");
+            PyObject *module = PyImport_ImportModule("pycuda._base.allocators");
             callable = module ? PyObject_CallMethod(module, "allocator_of", "O", value) : NULL;
             Py_XDECREF(module);
             if (!callable) return -1;

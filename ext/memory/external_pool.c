@@ -1,8 +1,8 @@
 /* ExternalMemoryPool: memory of another library's allocator, with a pool's account and order of streams.
  *
- * The allocator is a Python object (pycuda/_allocators.py makes of it what is called here). It is called with
- * the GIL and with the pool's context current, but in no scope of it: the thread that ends the context waits
- * for scopes, and the allocator may block on anything. */
+ * The allocator is a Python object (pycuda/_base/allocators.py makes of it what is called here). It is called
+ * with the GIL and with the pool's context current, but in no scope of it: the thread that ends the context
+ * waits for scopes, and the allocator may block on anything. */
 #include "ext/base/captured.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
@@ -179,7 +179,7 @@ static int external_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *given[1];
     PoolForm form = {.source = &pool_external_memory, .bits = POOL_DEFAULT_BITS};
     if (convert_call(external_pool_doc, args, kwargs, GIVEN(given)) < 0) return -1;
-    PyObject *module = PyImport_ImportModule("pycuda._allocators");
+    PyObject *module = PyImport_ImportModule("pycuda._base.allocators");
     if (!module) return -1;
     form.resource = PyObject_CallMethod(module, "Resource", "O", given[0]);
     Py_DECREF(module);

@@ -188,7 +188,7 @@ static PyObject *pool_snapshot(PyObject *self, PyObject *Py_UNUSED(none))
 {
     MemoryPool *pool = pool_of(self);
     PyObject *blocks = pool ? describe_blocks(&pool->core) : NULL;
-    PyObject *module = blocks ? PyImport_ImportModule("pycuda._pool_snapshot") : NULL;
+    PyObject *module = blocks ? PyImport_ImportModule("pycuda._base.pool_snapshot") : NULL;
     PyObject *snapshot = module ? PyObject_CallMethod(module, "take", "OO", self, blocks) : NULL;
     Py_XDECREF(module);
     Py_XDECREF(blocks);

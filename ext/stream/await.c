@@ -1,5 +1,5 @@
-/* `await stream` and `await event`. The event loop asks now and then (pycuda/_await.py): a host function
- * would not be called after work that failed, and a thread that waits could not be canceled. */
+/* `await stream` and `await event`. The event loop asks now and then (pycuda/_base/awaiting.py): a host
+ * function would not be called after work that failed, and a thread that waits could not be canceled. */
 #include "ext/stream/stream.h"
 
 PyObject *stream_await(PyObject *self)
@@ -7,7 +7,7 @@ PyObject *stream_await(PyObject *self)
     ModuleState *state = state_of_type(Py_TYPE(self));
     bool is_stream = PyObject_TypeCheck(self, state->Stream_type);
     PyObject *done = PyObject_GetAttrString(self, is_stream ? "is_done" : "query"), *iterator = NULL;
-    PyObject *module = done ? PyImport_ImportModule("pycuda._await") : NULL;
+    PyObject *module = done ? PyImport_ImportModule("pycuda._base.awaiting") : NULL;
     if (module) iterator = PyObject_CallMethod(module, "until", "O", done);
     Py_XDECREF(module);
     Py_XDECREF(done);

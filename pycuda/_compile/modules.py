@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pycuda import _driver
-from pycuda._driver_extras import CompileError
+from pycuda._base.driver_extras import CompileError
 
 from . import arguments, build, report, signatures, symbols, target
 from .options import capability, register_limit

@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 
-from pycuda._driver_extras import CompileError
+from pycuda._base.driver_extras import CompileError
 
 from . import finder
 from .source import NAME

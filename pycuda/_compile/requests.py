@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from pycuda._driver_extras import CompileError
+from pycuda._base.driver_extras import CompileError
 
 from . import arguments, build, cache, includes, target
 from .files import absolute, passing

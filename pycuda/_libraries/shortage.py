@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pycuda import _driver
-from pycuda._pool_snapshot import size_text
+from pycuda._base.pool_snapshot import size_text
 
 
 def no_room(caller: str, size: int | None) -> _driver.MemoryError:

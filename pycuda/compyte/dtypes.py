@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pycuda._public import also_named as _also_named
+from pycuda._base.public_names import also_named as _also_named
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pycuda import _driver
-from pycuda._arrays import dtype_to_array_format
+from pycuda._base.texture_arrays import dtype_to_array_format
 
 
 def bind(array, texref, allow_offset):

@@ -16,13 +16,13 @@ from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.linear.host_matmul import matmul_by_numpy
 from pycuda._array.linear.library_matmul import Calls, matmul_by_cublas
 from pycuda._array.reduction.reduce import MatrixTimesVector, reduce_products
+from pycuda._base.same_bits import is_wanted
 from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import matmul as kernels
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.axes import broadcast_strides
 from pycuda._kernels.plans.caches import is_own_stream, launch_cache
 from pycuda._libraries import host
-from pycuda._same_bits import is_wanted
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

@@ -13,8 +13,8 @@ from pycuda._array.core import captures
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
+from pycuda._base.driver_extras import LEGACY_DEFAULT_STREAM
 from pycuda._driver import Function, Module, _check_writable
-from pycuda._driver_extras import LEGACY_DEFAULT_STREAM
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.random import generators as kernels
 from pycuda._kernels.random import jumps, sobol

@@ -15,10 +15,10 @@ import math
 import struct
 from typing import NamedTuple
 
-from pycuda._c_types import VectorArg, dtype_to_ctype
 from pycuda._kernels.plans import layout
 from pycuda._kernels.plans.axes import broadcast_strides, broadcasts
 from pycuda._kernels.user import parsing
+from pycuda._kernels.user.c_types import VectorArg, dtype_to_ctype
 from pycuda._kernels.user.elementwise import module, prepared
 from pycuda._kernels.user.reduction import ReductionText, expression, head
 

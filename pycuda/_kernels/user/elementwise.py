@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda._c_types import ScalarArg, VectorArg, dtype_to_ctype
+from pycuda._base.driver_extras import CompileError
 from pycuda._compile.modules import SourceModule
-from pycuda._driver_extras import CompileError
 from pycuda._kernels.plans.axes import elements_per_access
 from pycuda._kernels.user import parsing
+from pycuda._kernels.user.c_types import ScalarArg, VectorArg, dtype_to_ctype
 
 THREADS = 256  # of a block of a streaming kernel
 STREAMING_FROM = 1 << 17  # elements; shorter arrays do not fill the memory's queue anyway

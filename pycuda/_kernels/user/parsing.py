@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda._c_types import Argument, dtype_to_ctype, parse_c_arg
 from pycuda._compile import arguments as _arguments
 from pycuda._compile.tokens import HIDDEN
+from pycuda._kernels.user.c_types import Argument, dtype_to_ctype, parse_c_arg
 from pycuda.compyte.dtypes import NAME_TO_DTYPE
 
 # ---- arguments

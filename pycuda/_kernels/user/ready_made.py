@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pycuda._c_types import ScalarArg, VectorArg, dtype_to_ctype
 from pycuda._kernels.plans.caches import context_dependent_memoize
+from pycuda._kernels.user.c_types import ScalarArg, VectorArg, dtype_to_ctype
 from pycuda._kernels.user.elementwise import SIZE, get_elwise_kernel, get_elwise_module
 
 __all__ = [

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda._c_types import ScalarArg, VectorArg, dtype_to_ctype
 from pycuda._kernels.plans import layout
 from pycuda._kernels.plans.axes import elements_per_access
 from pycuda._kernels.user import parsing
+from pycuda._kernels.user.c_types import ScalarArg, VectorArg, dtype_to_ctype
 from pycuda._kernels.user.elementwise import layout_of, module, prepared
 
 THREADS = 256

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda._c_types import dtype_to_ctype
 from pycuda._kernels.plans.axes import elements_per_access
 from pycuda._kernels.user import parsing
+from pycuda._kernels.user.c_types import dtype_to_ctype
 from pycuda._kernels.user.elementwise import module
 
 _SHARED = 45 << 10  # bytes of the tiles that a block has under way, at most

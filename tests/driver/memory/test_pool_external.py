@@ -10,7 +10,7 @@ import pytest
 
 import pycuda.driver as drv
 from pycuda import gpuarray, tools
-from pycuda._allocators import StreamHandle
+from pycuda._base.allocators import StreamHandle
 from pycuda.compiler import SourceModule
 from pycuda.gpuarray import GPUArray
 

@@ -206,8 +206,8 @@ def test_products_do_without_the_library(monkeypatch):
 
 
 def test_same_bits_is_a_setting(run_python):
-    source = "import pycuda._same_bits as bits; print(bits.is_wanted())"
+    source = "import pycuda._base.same_bits as bits; print(bits.is_wanted())"
     for value in (None, "0", "1"):
         done = run_python(source, env={"PYCUDA_SAME_BITS": value}, check=True)
         assert done.stdout.strip() == str(value == "1")
-    assert os.environ.get("PYCUDA_SAME_BITS") == "1" or not pycuda._same_bits.is_wanted()
+    assert os.environ.get("PYCUDA_SAME_BITS") == "1" or not pycuda._base.same_bits.is_wanted()
