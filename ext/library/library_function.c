@@ -33,7 +33,7 @@ static ArgumentKind kind_of(const char *start, const char *end)
     } rows[] = {{"*", KIND_POINTER},         {"[", KIND_POINTER},         {"Handle_t ", KIND_HANDLE},
                 {"fftHandle ", KIND_HANDLE}, {"Stream_t ", KIND_POINTER}, {"Params_t ", KIND_POINTER},
                 {"Info_t ", KIND_POINTER},   {"size_t ", KIND_LONG},      {"long long ", KIND_LONG},
-                {"int64_t ", KIND_LONG}};
+                {"int64_t ", KIND_LONG},     {"Descr_t ", KIND_POINTER}};
     char text[64];
     snprintf(text, sizeof text, "%.*s", (int)(end - start), start);
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)

@@ -12,6 +12,7 @@ from pycuda._driver import _is_captured
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
 from .finding import problem
+from .handles import PooledHandle
 
 # cudaDataType_t, by the dtype's name.
 CUDA_DATA_TYPES = {
@@ -55,19 +56,6 @@ _gemm = _driver._LibraryFunction("cublasGemmStridedBatchedEx")
 
 
 # ---- handles
-
-
-class PooledHandle:
-    """A handle that one stream uses. When the stream is gone the next one takes it over: destroying it would
-    wait for all work of the context.
-    """
-
-    def __init__(self, kind: str, spare: list):
-        self.spare = spare
-        self.value = spare.pop() if spare else _driver._LibraryHandle(kind)
-
-    def __del__(self):
-        self.spare.append(self.value)
 
 
 # By streams: what queues at once, and what is captured. And those that no stream has.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda import _driver
-from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
 from . import blas, finding
 from .blas import CUDA_DATA_TYPES
+from .handles import Handles
 from .shortage import no_room
 
 if TYPE_CHECKING:
@@ -48,24 +48,7 @@ def need() -> None:
 
 # ---- what calls share
 
-_handles, _spare = ContextCache(), ContextCache()
-
-
-def _handle(stream):
-    """The handle of cuSOLVER for a stream. A stream of others gets one for each call: nothing says when it is
-    gone.
-    """
-    handles, key = of_stream(_handles, stream)
-    if handles is None:
-        made = _driver._LibraryHandle("cusolverDn")
-        made.use(stream)
-        return made
-    found = handles.get(key)
-    if found is None:
-        found = blas.PooledHandle("cusolverDn", _spare.setdefault(current(), []))
-        found.value.use(stream)
-        handles[key] = found
-    return found.value
+_handle = Handles("cusolverDn").of
 
 
 @functools.cache

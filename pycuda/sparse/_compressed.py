@@ -13,8 +13,9 @@ from pycuda._array.core import captures
 from pycuda._kernels.sparse import rows as kernels
 from pycuda._kernels.sparse import structure
 from pycuda._kernels.sparse.structure import Facts
+from pycuda._libraries.sparse import Rows
 from pycuda.gpuarray import GPUArray
-from pycuda.sparse import _operands
+from pycuda.sparse import _library, _operands
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -135,6 +136,9 @@ class Compressed:
         order = 0 if self.order is None or absent else self.order
         return kernels.Stored(0 if absent else columns, order, 0 if absent else values)
 
+    def _with(self, values: GPUArray) -> Rows:
+        return Rows(self.shape, self.starts, self.columns, values)
+
     def _has_carries(self, tiles: kernels.Tiles) -> bool:
         return tiles.count > 1 and (self._facts is None or self._facts.longest > tiles.tiling.longest)
 
@@ -152,6 +156,9 @@ class Compressed:
         """A x for a vector of any strides. All are of one dtype."""
         y = gpuarray.empty(self.shape[0], values.dtype, allocator=x.allocator)
         x = _operands.with_any_stride(x)
+        by_library = self.order is None and x.flags.c_contiguous
+        if by_library and _library.multiply_vector(self._with(values), x, y):
+            return y
         self._by_vector(self.columns, values, _operands.first_of(x), _operands.step_of(x), y)
         return y
 
@@ -170,6 +177,9 @@ class Compressed:
         if not y.size:
             return y
         x = _operands.with_contiguous_rows(x)
+        by_library = self.order is None and x.strides[0] >= width * x.itemsize
+        if by_library and _library.multiply_matrix(self._with(values), x, y):
+            return y
         tiles = self.tiles(kernels.matrix_tiling(rows + self.nnz))
         most = kernels.most_columns(tiles, y.itemsize, _CARRIED)
         for first in range(0, width, most):
