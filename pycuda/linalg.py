@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pycuda._array.core import captures
 from pycuda._array.core.broadcast import fit
 from pycuda._array.core.creation import arange, identity, tril, triu
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.memory import on_device
 from pycuda._array.core.operands import as_array, real_dtype
 from pycuda._array.indexing.take_put import take_along_axis
 from pycuda._array.linear import checks, lapack
@@ -22,7 +20,6 @@ from pycuda._array.linear.checks import without_checks
 from pycuda._array.linear.diagonals import diagonal
 from pycuda._array.linear.matrices import common_dtype, in_columns, in_rows
 from pycuda._array.linear.solving import lu_of, pivots_of, solve_by_lu
-from pycuda._libraries.host_lapack import permutation
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -254,12 +251,6 @@ def lu_solve(
     return _solution(x, b)
 
 
-def _rows_of(pivots, rows: int) -> GPUArray:
-    """p with a = (L U)[p], by the host."""
-    captures.refuse("pycuda.linalg.lu", "the host reads the interchanges of rows", instead="lu_factor can be")
-    return on_device(np.argsort(permutation(pivots.get(), rows), axis=-1).astype(np.int32))
-
-
 @takes_arrays
 def lu(
     a: Array,
@@ -311,7 +302,7 @@ def lu(
     min_side = min(rows, columns)
     lower = in_rows(tril(factors[..., :min_side], -1) + identity(rows, factors.dtype)[:, :min_side])
     upper = in_rows(triu(factors[..., :min_side, :]))
-    order = _rows_of(pivots, rows)
+    order = lapack.row_order(pivots, rows, inverse=True)
     if permute_l:
         return take_along_axis(lower, order[..., None], -2), upper
     if p_indices:

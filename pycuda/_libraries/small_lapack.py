@@ -37,6 +37,14 @@ def getrf(a, pivots, info) -> None:
     _launch(kernels.lu(elements.stored(a.dtype)), *plan, a, pivots, info, rows, columns)
 
 
+def row_order(pivots, order, inverse: bool) -> None:
+    """As lapack.row_order, for matrices of any size."""
+    rows, count = order.shape[-1], pivots.shape[-1]
+    *plan, shared = kernels.plan_row_order(order.size // rows, rows)
+    spare = 0 if shared else _driver.GPUArray(order.shape, order.dtype)
+    _launch(kernels.row_order(), *plan, shared, pivots, order, spare, rows, count, int(inverse))
+
+
 def potrf(a, upper, info) -> None:
     side, element = a.shape[-1], elements.stored(a.dtype)
     if lanes := kernels.lanes(side):

@@ -175,19 +175,6 @@ def getrf(a, pivots, info) -> None:
     )  # fmt: skip
 
 
-def getrs(lu, pivots, b, transposed) -> None:
-    """As lapack.getrs. The info that cuSOLVER writes reports wrong arguments only: it is not read."""
-    stream, kind, (rows, columns) = _driver.current_stream(), _type(b), b.shape[-2:]
-    count, info = b.size // (rows * columns), _driver.GPUArray(1, np.int32)
-    handle = _handle(stream)
-    _uses(stream, lu, pivots, b, info)
-    for factors, order, right in _addresses(count, lu, pivots, b):
-        _function("cusolverDnXgetrs")(
-            handle, _parameters(), transposed, rows, columns, kind, factors, rows, order,
-            kind, right, rows, info.ptr,
-        )  # fmt: skip
-
-
 def trsm(a, b, upper, transposed, unit) -> None:
     """As lapack.trsm: cuBLAS's trsm for each matrix."""
     stream, (rows, columns) = _driver.current_stream(), b.shape[-2:]

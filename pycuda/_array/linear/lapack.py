@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pycuda._array.core import captures
+from pycuda._array.core.assign import assign
 from pycuda._array.core.elementwise import apply
+from pycuda._array.core.gather import take_along
 from pycuda._array.core.memory import new
 from pycuda._array.linear.matrices import new_columns, zero_unless_finite
 from pycuda._libraries import host, host_lapack, small_lapack, solver
@@ -64,10 +68,38 @@ def getrf(a, pivots, info) -> None:
         _factorizer(a).getrf(a, pivots, info)
 
 
+def row_order(pivots, rows: int, inverse: bool = False) -> GPUArray:
+    """int32: which row comes to each place by the interchanges of getrf; inverse: the place of each row."""
+    order = new((*pivots.shape[:-1], rows), np.int32, pivots.allocator)
+    if order.size:
+        small_lapack.row_order(pivots, order, inverse)
+    return order
+
+
+def _reorder_rows(b, pivots, inverse: bool) -> None:
+    lines = b.swapaxes(-1, -2)
+    order = row_order(pivots, b.shape[-2], inverse)
+    assign(lines, take_along(lines, order[..., None, :], lines.ndim - 1, "CLIP", lines.shape))
+
+
 def getrs(lu, pivots, b, transposed: int = 0) -> None:
-    """b becomes the solution x of a x = b; transposed: 1 for the transposed of a, 2 for it conjugated."""
-    if b.size:
-        _factorizer(lu).getrs(lu, pivots, b, transposed)
+    """b becomes the solution x of a x = b; transposed: 1 for the transposed of a, 2 for it conjugated.
+
+    Without cuSOLVER's getrs, whose interchanges take longer than the rest for many right-hand sides.
+    """
+    if not b.size:
+        return
+    factorizer = _factorizer(lu)
+    if factorizer is not solver:
+        factorizer.getrs(lu, pivots, b, transposed)
+    elif transposed:
+        solver.trsm(lu, b, True, transposed, False)
+        solver.trsm(lu, b, False, transposed, True)
+        _reorder_rows(b, pivots, True)
+    else:
+        _reorder_rows(b, pivots, False)
+        solver.trsm(lu, b, False, 0, True)
+        solver.trsm(lu, b, True, 0, False)
 
 
 def potrf(a, upper: bool, info) -> None:

@@ -47,6 +47,32 @@ def cholesky(element: str):
     return _kernel(element, parameters, "factor_cholesky(a, info, side, upper)", "PPii")
 
 
+_ROW_ORDER = """#include "array/pycuda-row-order.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__(ROW_ORDER_THREADS)
+work(const index_t *pivots, int *order, int *spare, int rows, int count, int inverse)
+{
+    extern __shared__ int shared[];
+    const index_t first = blockIdx.x * (index_t)rows;
+    find_row_order(pivots + blockIdx.x * (index_t)count, order + first, spare ? spare + first : shared, rows,
+                   count, inverse);
+}
+"""
+
+
+@context_dependent_memoize
+def row_order():
+    """Function(pivots, order, spare, rows, count, inverse). spare: memory as large as `order`, or 0 where
+    shared memory serves."""
+    return compiled(_ROW_ORDER).get_function("work")._prepare_strided("PPPiii")
+
+
+def plan_row_order(matrices: int, rows: int):
+    """(grid, block, shared memory); none where the rows do not fit, which then take spare memory."""
+    nbytes = 4 * rows
+    return (matrices, 1), (_THREADS, 1, 1), nbytes if nbytes <= _MATRIX else 0
+
+
 @context_dependent_memoize
 def systems(element: str):
     """Function(a, pivots, b, systems)."""

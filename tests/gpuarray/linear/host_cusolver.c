@@ -122,17 +122,6 @@ int cusolverDnXgetrf(void *handle, void *params, int64_t m, int64_t n, int type,
     return SUCCESS;
 }
 
-int cusolverDnXgetrs(void *handle, void *params, int trans, int64_t n, int64_t nrhs, int type, const void *a,
-                     int64_t lda, const int64_t *pivots, int b_type, void *b, int64_t ldb, int *info)
-{
-    int size = (int)n, columns = (int)nrhs, leading = (int)lda, other = (int)ldb;
-    int order[1000];
-    if (!handle || !params || type != b_type || trans < 0 || trans > 2) return INVALID_VALUE;
-    for (int i = 0; i < size; i++) order[i] = (int)pivots[i];
-    find("getrs", type)((char *)&"NTC"[trans], &size, &columns, (void *)a, &leading, order, b, &other, info);
-    return SUCCESS;
-}
-
 int cusolverDnXgeqrf_bufferSize(void *handle, void *params, int64_t m, int64_t n, int type, const void *a,
                                 int64_t lda, int tau_type, const void *tau, int compute, size_t *device,
                                 size_t *host)

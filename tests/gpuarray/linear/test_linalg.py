@@ -7,6 +7,7 @@ from stacks import DTYPES, LAYOUTS, check_close, definite, draw, epsilon, laid
 
 import pycuda.driver as drv
 from pycuda import gpuarray, linalg
+from pycuda._array.linear import lapack
 
 pytestmark = pytest.mark.usefixtures("factorizations")
 SHAPES = [(1, 1), (4, 4), (40, 40), (2, 5, 5)]
@@ -151,6 +152,25 @@ def test_captures():
         with linalg.without_checks():
             out[...] = linalg.cho_solve(linalg.cho_factor(there), right)
             out += linalg.lu_solve(linalg.lu_factor(there), right)
+            factors = linalg.lu(there)
     graph.instantiate().launch(stream)
     stream.synchronize()
     assert np.allclose(out.get(), 2 * np.linalg.solve(a, b))
+    for got, want in zip(factors, scipy.linalg.lu(a), strict=True):
+        assert np.allclose(got.get(), want)
+
+
+def test_row_orders():
+    """Also of more rows than fit into shared memory, and with pivots that no row has."""
+    rng = np.random.default_rng(3)
+    for rows, count in ((1, 1), (5, 5), (7, 3), (300, 300), (20_000, 600)):
+        pivots = np.stack([rng.integers(k + 1, rows + 1, 2) for k in range(count)], -1)
+        want = np.stack([np.arange(rows)] * 2)
+        for order, row in zip(want, pivots, strict=True):
+            for k, other in enumerate(row):
+                order[[k, other - 1]] = order[[other - 1, k]]
+        there = gpuarray.to_gpu(pivots)
+        assert (lapack.row_order(there, rows).get() == want).all()
+        assert (lapack.row_order(there, rows, inverse=True).get() == np.argsort(want)).all()
+    wrong = gpuarray.to_gpu(np.array([-5, 10**12, 0]))
+    assert sorted(lapack.row_order(wrong, 3).get()) == [0, 1, 2]

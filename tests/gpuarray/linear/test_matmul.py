@@ -87,6 +87,38 @@ def test_forms_that_were_seen_before(shapes, dtype):
         del other
 
 
+@pytest.mark.parametrize("dtype", ["f4", "i8"])
+@pytest.mark.parametrize(
+    "shapes", [((3, 4), (4, 5)), ((3, 4), (4,)), ((4,), (4, 2)), ((4,), (4,)), ((2, 3, 4), (4, 5))]
+)
+def test_forms_that_were_seen_before_into_an_array(shapes, dtype):
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(-5, 5, shape).astype(dtype) for shape in shapes)
+    want = np.matmul(a, b)
+    x, y, out = gpuarray.to_gpu(a), gpuarray.to_gpu(b), gpuarray.zeros(want.shape, dtype)
+    for k in range(1, 4):
+        assert np.matmul(x * k, y, out=out) is out
+        assert (out.get() == want * k).all()
+    wide = gpuarray.zeros(want.shape, "f8")
+    assert (np.matmul(x, y, out=wide).get() == want).all()
+    base = gpuarray.zeros((*want.shape, 2), dtype)
+    for _ in range(2):
+        np.matmul(x, y, out=base[..., 1])
+        assert (base.get()[..., 1] == want).all() and not base.get()[..., 0].any()
+
+
+def test_products_into_an_operand_of_a_form_that_was_seen_before():
+    a = np.arange(9.0).reshape(3, 3)
+    x, y, out = gpuarray.to_gpu(a), gpuarray.to_gpu(a.T.copy()), gpuarray.zeros((3, 3))
+    np.matmul(x, y, out=out)
+    assert (np.matmul(x, y, out=x).get() == a @ a.T).all()
+    x.set(a)
+    assert (np.matmul(x, y, out=y).get() == a @ a.T).all()
+    read_only = gpuarray.broadcast_to(gpuarray.zeros(()), (3, 3))
+    with pytest.raises(ValueError, match="read-only"):
+        np.matmul(x, x, out=read_only)
+
+
 @pytest.mark.parametrize("dtype", ["?", "i1", "e", "i4", "f4", "f8", "F", "D"])
 @pytest.mark.parametrize("inner", [1, 8, 17])
 def test_tiles(dtype, inner):
