@@ -26,6 +26,8 @@ def _parameters(ufunc) -> inspect.Signature:
     keywords: dict[str, Any] = {"casting": "same_kind", "order": "K", "dtype": None, "subok": True}
     if ufunc.signature is None:
         keywords = {"where": True, **keywords}
+    else:
+        keywords.update({"axes": None, "axis": -1} if ufunc.signature == "(n),(n)->()" else {"axes": None})
     Parameter = inspect.Parameter
     return inspect.Signature(
         [
