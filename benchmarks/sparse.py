@@ -1,7 +1,12 @@
-"""Milliseconds of a sparse matrix times a vector: ours, cuSPARSE's, torch's; on the CPU device SciPy's.
+"""Milliseconds of sparse matrices times vectors, and of sparse arrays times vectors and dense matrices: ours,
+cuSPARSE's, CuPy's, torch's; on the CPU device SciPy's.
 
-Three classic patterns: neighbors in a plane, random columns, a network with hubs.
+Classic patterns: neighbors in a plane, random columns, a network with hubs, and one very long row.
+`sparse.py arrays` makes the tables of sparse arrays alone, `sparse.py operators` the other one.
 """
+
+import functools
+import sys
 
 import numpy as np
 import scipy.sparse
@@ -10,6 +15,9 @@ from common import table
 
 import pycuda.driver as drv
 from pycuda import gpuarray
+from pycuda._libraries import finding
+from pycuda._libraries import sparse as library
+from pycuda.sparse import csr_array
 from pycuda.sparse.operator import MatrixOperator
 
 
@@ -42,6 +50,25 @@ def network(rows):
     names = generator.permutation(rows).astype(np.int32)
     columns = names[(rows * generator.random(lengths.sum()) ** 4).astype(np.int64)]
     return compressed(lengths, columns, rows)
+
+
+def long_row(rows):
+    """4 numbers a row, and a row that has one in every column."""
+    lengths = np.full(rows, 4)
+    lengths[rows // 2] = rows
+    numbers = np.random.default_rng(5).integers(0, rows, 5 * rows, dtype=np.int32)
+    begin = 4 * (rows // 2)
+    numbers[begin : begin + rows] = np.arange(rows)
+    return compressed(lengths, numbers, rows)
+
+
+def ten(rows):
+    """10 numbers a row, in any columns."""
+    numbers = np.random.default_rng(6).integers(0, rows, 10 * rows, dtype=np.int32)
+    return compressed(np.full(rows, 10), numbers, rows)
+
+
+# ---- operators
 
 
 def cusparse(matrix, x):
@@ -98,9 +125,8 @@ def ours(matrix, x):
     return lambda: operator(vector), drv.Context.synchronize
 
 
-def main():
+def operators(size):
     rows, header = [], ["ms"]
-    size = 1 << (22 if ON_GPU else 14)
     for name, make, part in (("grid", poisson, 1), ("random", random, 4), ("network", network, 4)):
         whole = make(size // part)
         for dtype in np.float32, np.float64:
@@ -113,6 +139,100 @@ def main():
             what = f"{name}, {matrix.shape[0]} rows, {matrix.nnz} {np.dtype(dtype).name}"
             rows.append((what, *(f"{time:.4f}" for time in times.values()), f"{best / times['pycuda']:.2f}"))
     table("Sparse matrix times vector", header, rows)
+
+
+# ---- sparse arrays
+
+
+def by_cusparse(a, x):
+    """{algorithm: call} of cuSPARSE by this package's rows of its functions."""
+    if finding.problem("cusparse"):
+        return {}
+    y = gpuarray.empty(a.shape[:1] + x.shape[1:], x.dtype)
+    matrix = library.Rows(a.shape, a.indptr, a.indices, a.data)
+    is_vector = x.ndim == 1
+    multiply = library.multiply_vector if is_vector else library.multiply_matrix
+    names = library.VECTOR_ALGORITHMS if is_vector else library.MATRIX_ALGORITHMS
+    return {name: functools.partial(multiply, matrix, x, y, name) for name in names}
+
+
+def by_cupy(matrix, x):
+    import cupy
+    from cupyx.scipy.sparse import csr_matrix
+
+    theirs, dense = csr_matrix(matrix), cupy.from_dlpack(x)
+    return (lambda: theirs @ dense), cupy.cuda.runtime.deviceSynchronize
+
+
+def by_torch(matrix, x):
+    import torch
+
+    parts = (torch.from_numpy(part).cuda() for part in (matrix.indptr, matrix.indices, matrix.data))
+    theirs, dense = torch.sparse_csr_tensor(*parts, size=matrix.shape), torch.from_dlpack(x)
+    return (lambda: theirs @ dense), torch.cuda.synchronize
+
+
+def by_scipy(matrix, x):
+    host = x.get()
+    return (lambda: matrix @ host), lambda: None
+
+
+PEERS = {"cupy": by_cupy, "torch": by_torch} if ON_GPU else {"scipy": by_scipy}
+
+
+def milliseconds(name, make, *operands):
+    """Of a peer's call; None where it is not installed or does not have it."""
+    try:
+        return seconds(*make(*operands)) * 1e3
+    except (ImportError, MemoryError, RuntimeError, TypeError, ValueError) as error:
+        print(f"({name}: {type(error).__name__}: {error})")
+        return None
+
+
+def measured(matrix, width):
+    """{name: milliseconds} of a product with so many columns, 0 for a vector; ours first."""
+    shape = (matrix.shape[1], width) if width else matrix.shape[1:]
+    a, x = csr_array(matrix), gpuarray.to_gpu(np.random.default_rng(4).random(shape).astype(matrix.dtype))
+    wait = drv.Context.synchronize
+    times = {"pycuda": seconds(lambda: a @ x, wait) * 1e3}
+    if ON_GPU:
+        calls = by_cusparse(a, x)
+        for name in ("CSR_ALG1", "CSR_ALG2", "CSR_ALG3"):
+            times[name] = seconds(calls[name], wait) * 1e3 if name in calls else None
+    for name, make in PEERS.items():
+        times[name] = milliseconds(name, make, matrix, x)
+    return times
+
+
+def arrays(size):
+    rows, header = [], ["ms"]
+    for name, make in (
+        ("grid", poisson),
+        ("10 a row", ten),
+        ("network", network),
+        ("one long row", long_row),
+    ):
+        whole = make(size)
+        for dtype in np.float32, np.float64:
+            matrix = whole.astype(dtype)
+            for width in 0, 8, 32, 128:
+                times = measured(matrix, width)
+                best = min((time for each, time in times.items() if each != "pycuda" and time), default=None)
+                header = ["ms", *times, "x best peer"]
+                what = f"{name}, {matrix.nnz} {np.dtype(dtype).name}, " + (
+                    f"{width} columns" if width else "vector"
+                )
+                ratio = f"{best / times['pycuda']:.2f}" if best else ""
+                rows.append((what, *(f"{time:.4f}" if time else "-" for time in times.values()), ratio))
+    table(f"Sparse arrays of {size} rows times vectors and dense matrices", header, rows)
+
+
+def main():
+    wanted = sys.argv[1:] or ["operators", "arrays"]
+    if "operators" in wanted:
+        operators(1 << (22 if ON_GPU else 14))
+    if "arrays" in wanted:
+        arrays(1_000_000 if ON_GPU else 10_000)
 
 
 if __name__ == "__main__":

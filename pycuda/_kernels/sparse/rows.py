@@ -17,6 +17,7 @@ LONGEST = 512  # elements of a row that a tile of a product with a vector has wh
 
 _MAX_LANES = 32
 _MAX_EACH = 4
+_AHEAD = 4  # elements that a thread loads at a time, half as many of large ones in several columns
 _TILES = 8192  # of a product with a matrix, to be had before tiles grow
 _SIZES = 64, 512  # steps of the least and the largest of these tiles
 _MAX_BLOCKS = 65535  # of the grid's second axis
@@ -49,8 +50,8 @@ multiply(const Bound<Index> *bounds, long long tiles, const Index *starts, const
          const Index *order, const T *values, const T *x, long long pitch, T *y, long long y_pitch,
          T *carries, long long carry_pitch, int width)
 {{
-    multiply_matrix<{lanes}, {each}, {ordered}>(bounds, tiles, starts, columns, order, values, x, pitch, y,
-                                                y_pitch, carries, carry_pitch, width);
+    multiply_matrix<{lanes}, {each}, {ahead}, {ordered}>(bounds, tiles, starts, columns, order, values, x,
+                                                         pitch, y, y_pitch, carries, carry_pitch, width);
 }}
 """
 _CARRIES = """extern "C" __global__ void __launch_bounds__(CARRY_THREADS)
@@ -130,7 +131,8 @@ def _multiply_vector(dtype: np.dtype, index: np.dtype, ordered: bool):
 
 @context_dependent_memoize
 def _multiply_matrix(dtype: np.dtype, index: np.dtype, ordered: bool, lanes: int, each: int):
-    text = _MATRIX.format(lanes=lanes, each=each, ordered="true" if ordered else "false")
+    ahead = _AHEAD // 2 if each * dtype.itemsize > 32 else _AHEAD
+    text = _MATRIX.format(lanes=lanes, each=each, ahead=ahead, ordered="true" if ordered else "false")
     return compiled(_types(dtype, index) + text).get_function("multiply").prepare("PqPPPPPqPqPqi")
 
 

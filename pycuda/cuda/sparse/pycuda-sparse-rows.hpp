@@ -80,6 +80,15 @@ template <class Index> struct TileRows {
     }
 };
 
+// What is read once, by loads that do not evict x from the cache where the type has such.
+template <class T> __device__ __forceinline__ T read_once(const T *place) { return *place; }
+__device__ __forceinline__ int read_once(const int *place) { return __ldcs(place); }
+__device__ __forceinline__ long long read_once(const long long *place) { return __ldcs(place); }
+__device__ __forceinline__ float read_once(const float *place) { return __ldcs(place); }
+__device__ __forceinline__ double read_once(const double *place) { return __ldcs(place); }
+__device__ __forceinline__ float2 read_once(const float2 *place) { return __ldcs(place); }
+__device__ __forceinline__ double2 read_once(const double2 *place) { return __ldcs(place); }
+
 template <bool ORDERED, class T, class Index>
 __device__ __forceinline__ T value_of(const T *__restrict__ values, const Index *__restrict__ order,
                                       Index element)
@@ -100,8 +109,8 @@ __device__ __forceinline__ void store_products(T *products, const Index *__restr
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             const Index i = first + min(base + k * SPARSE_THREADS, count - 1);
-            column[k] = columns ? columns[i] : 0;
-            value[k] = value_of<ORDERED>(values, order, i);
+            column[k] = columns ? read_once(columns + i) : 0;
+            value[k] = ORDERED ? values[read_once(order + i)] : read_once(values + i);
         }
         if (columns) {
             T factor[AHEAD];
@@ -139,41 +148,65 @@ multiply_vector(const Bound<Index> *bounds, const Index *__restrict__ starts,
     });
 }
 
+// Adds the products of elements from `at` to `end` to the sums of a thread's columns, in order. AHEAD of them
+// are loaded at a time.
+template <int AHEAD, int EACH, bool ORDERED, class T, class Index>
+__device__ __forceinline__ void
+add_products(T (&sums)[EACH], const int (&places)[EACH], Index at, Index end,
+             const Index *__restrict__ columns, const Index *__restrict__ order,
+             const T *__restrict__ values, const T *__restrict__ x, long long pitch)
+{
+    typedef Element<T> E;
+    for (; at < end; at += AHEAD) {
+        Index column[AHEAD];
+        T value[AHEAD], factor[AHEAD][EACH];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            column[k] = at + k < end ? columns[at + k] : 0;
+            value[k] = at + k < end ? value_of<ORDERED>(values, order, at + k) : E::zero();
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+            for (int j = 0; j < EACH; j++)
+                factor[k][j] = at + k < end ? x[column[k] * pitch + places[j]] : E::zero();
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+            for (int j = 0; j < EACH; j++)
+                if (at + k < end) sums[j] = E::plus(sums[j], E::times(value[k], factor[k][j]));
+    }
+}
+
 // y = A x for matrices x and y whose rows are contiguous, `pitch` elements apart in x. A tile is taken by
 // LANES threads, each of which has EACH columns of y, LANES apart. Grid: tiles in x, columns in y.
-template <int LANES, int EACH, bool ORDERED, class T, class Index>
+template <int LANES, int EACH, int AHEAD, bool ORDERED, class T, class Index>
 __device__ __forceinline__ void
 multiply_matrix(const Bound<Index> *bounds, long long tiles, const Index *__restrict__ starts,
                 const Index *__restrict__ columns, const Index *__restrict__ order,
                 const T *__restrict__ values, const T *__restrict__ x, long long pitch, T *y,
                 long long y_pitch, T *carries, long long carry_pitch, int width)
 {
-    typedef Element<T> E;
     const long long tile = blockIdx.x * (long long)(SPARSE_THREADS / LANES) + threadIdx.x / LANES;
     const int left = blockIdx.y * (LANES * EACH) + threadIdx.x % LANES;
     if (tile >= tiles) return;
-    int place[EACH];
+    int places[EACH];
 #pragma unroll
-    for (int k = 0; k < EACH; k++) place[k] = min(left + k * LANES, width - 1);
+    for (int k = 0; k < EACH; k++) places[k] = min(left + k * LANES, width - 1);
     const Bound<Index> from = bounds[tile], to = bounds[tile + 1];
     Index at = from.element;
     for (Index row = from.row; row < to.row || at < to.element; row++) {
         const bool ends = row < to.row;
         const Index end = ends ? starts[row + 1] : to.element;
-        T sum[EACH];
+        T sums[EACH];
 #pragma unroll
-        for (int k = 0; k < EACH; k++) sum[k] = E::zero();
-#pragma unroll 4
-        for (; at < end; at++) {
-            const T value = value_of<ORDERED>(values, order, at);
-            const T *from_x = x + columns[at] * pitch;
-#pragma unroll
-            for (int k = 0; k < EACH; k++) sum[k] = E::plus(sum[k], E::times(value, from_x[place[k]]));
-        }
+        for (int k = 0; k < EACH; k++) sums[k] = Element<T>::zero();
+        add_products<AHEAD, EACH, ORDERED>(sums, places, at, end, columns, order, values, x, pitch);
+        at = end;
         T *into = ends ? y + row * y_pitch : carries + tile * carry_pitch;
 #pragma unroll
         for (int k = 0; k < EACH; k++)
-            if (left + k * LANES < width) into[left + k * LANES] = sum[k];
+            if (left + k * LANES < width) into[left + k * LANES] = sums[k];
     }
 }
 
