@@ -85,7 +85,7 @@ def entries() -> list[Entry]:
     """
     where = folder()
     found = []
-    for name in _names(where):
+    for name in _entry_names(where):
         path = os.path.join(where or "", name)
         with _passing:  # another process may have been faster
             status = os.stat(path)
@@ -93,7 +93,7 @@ def entries() -> list[Entry]:
     return sorted(found, key=lambda entry: entry.written, reverse=True)
 
 
-def _names(where):
+def _entry_names(where):
     """The names of the files that the cache has written."""
     names = []
     with _passing:
@@ -150,7 +150,7 @@ def fft_plans() -> list[FFTPlan]:
 
     return [
         FFTPlan(each.sizes, each.batch, each.source_type, each.result_type, plan.size)
-        for each, plan in fft.kept()
+        for each, plan in fft.kept_plans()
     ]
 
 

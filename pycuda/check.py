@@ -41,7 +41,7 @@ class _Report(NamedTuple):
     unfreed: int
 
 
-def _read(path: str) -> _Report:
+def _read_report(path: str) -> _Report:
     """The report that the CPU device wrote to this file."""
     with open(path, encoding="utf-8", errors="replace") as file:
         rows = [line.rstrip("\n").partition(" ")[::2] for line in file]
@@ -55,16 +55,16 @@ def _read(path: str) -> _Report:
     return _Report(said, counts["launches"], counts["unfreed"])
 
 
-def _number(count: int, one: str, more: str) -> str:
+def _count_text(count: int, one: str, more: str) -> str:
     return f"{count} {one if count == 1 else more}"
 
 
 def _summary(report: _Report) -> str:
     """The lines printed at the end."""
     counts = [
-        _number(len(report.faults), "fault", "faults"),
-        _number(report.launches, "launch", "launches"),
-        _number(report.unfreed, "byte", "bytes") + " not freed at the end",
+        _count_text(len(report.faults), "fault", "faults"),
+        _count_text(report.launches, "launch", "launches"),
+        _count_text(report.unfreed, "byte", "bytes") + " not freed at the end",
     ]
     lines = ["pycuda.check: " + ", ".join(counts)]
     lines += [f"  {fault}" for fault in report.faults[:_SHOWN]]
@@ -80,7 +80,7 @@ def _environment(checks: str, seed: int | None, report: str) -> dict[str, str]:
     return {**os.environ, **wanted, "PYCUDA_CPU_REPORT": report}
 
 
-def _run(command: list[str], environment: dict[str, str]) -> int:
+def _run_program(command: list[str], environment: dict[str, str]) -> int:
     """Run it to its end: Ctrl-C is the program's business."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -137,8 +137,8 @@ def main(arguments: list[str] | None = None) -> int:
         path = os.path.join(folder, "report")
         with open(path, "w"):
             pass
-        code = _run(command, _environment(given.checks, given.seed, path))
-        report = _read(path)
+        code = _run_program(command, _environment(given.checks, given.seed, path))
+        report = _read_report(path)
     print(_summary(report), file=sys.stderr)
     if code < 0:  # by a signal
         return 128 - code

@@ -197,7 +197,7 @@ class ElementwiseKernel:
         """A call with layouts that were not seen before."""
         reading = self._read()
         if len(args) < len(reading.arguments):
-            raise operands.missing(self.name, reading.arguments, len(args))
+            raise operands.missing_argument(self.name, reading.arguments, len(args))
         args = args[: len(reading.arguments)]
         layouts = self._describe(args)
         if range_ is not None or slice_ is not None:
@@ -367,16 +367,16 @@ class ElementwiseKernel:
         if signature is None and not how:
             return self.generate_stride_kernel_and_types(kind == "range")[1]
         more = kernels.RANGE if kind == "range" else [kernels.SIZE]
-        bytes_of_geometry = 0
+        uses, bytes_of_geometry = reading.analysis.uses, 0
         if kind == "streaming":
-            text = kernels.streaming(reading.arguments, self._text, reading.analysis.uses, signature, how)
+            text = kernels.streaming_source(reading.arguments, self._text, uses, signature, how)
         elif signature is None:
-            text = kernels.plain([*reading.arguments, *more], self._text, kind == "range", how)
+            text = kernels.plain_source([*reading.arguments, *more], self._text, kind == "range", how)
         elif kind == "apart":
-            text = kernels.strided_apart(reading.arguments, self._text, signature, reading.analysis.uses, how)
+            text = kernels.strided_apart_source(reading.arguments, self._text, signature, uses, how)
             bytes_of_geometry = layout.geometry_bytes(signature)
         else:
-            text = kernels.strided(reading.arguments, self._text, signature, kind == "range", how)
+            text = kernels.strided_source(reading.arguments, self._text, signature, kind == "range", how)
             bytes_of_geometry = layout.geometry_bytes(signature)
         module = kernels.module(text, self._keep, self._options)
         extra = f"{bytes_of_geometry}s" if bytes_of_geometry else ""

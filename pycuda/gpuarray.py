@@ -589,10 +589,10 @@ def zeros(
     stream: Stream = None,
 ) -> GPUArray:
     """zeros(shape, dtype=float64, allocator=None, order="C", *, stream=None) -> GPUArray of zeros."""
-    return _zeroed(GPUArray(shape, dtype, allocator, order=order), stream)
+    return _set_to_zeros(GPUArray(shape, dtype, allocator, order=order), stream)
 
 
-def _zeroed(result, stream):
+def _set_to_zeros(result, stream):
     """The array, set to zeros."""
     if result.nbytes:
         # Not queued where it need not be: that would keep unpooled memory until the stream is idle.
@@ -628,7 +628,7 @@ def zeros_like(
     other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
 ) -> GPUArray:
     """zeros_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of this shape, of zeros."""
-    return _zeroed(empty_like(other_ary, dtype, order, stream=stream), stream)
+    return _set_to_zeros(empty_like(other_ary, dtype, order, stream=stream), stream)
 
 
 # ---- names that programs written for PyCUDA use, though it does not document them

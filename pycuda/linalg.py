@@ -39,7 +39,7 @@ def _square(a, refusal: str) -> GPUArray:
     return a
 
 
-def _right(a, b, refusal: str) -> GPUArray:
+def _right_hand_sides(a, b, refusal: str) -> GPUArray:
     """Right-hand sides as columns."""
     b = as_array(b)
     right = b[:, None] if b.ndim == 1 else b
@@ -48,7 +48,7 @@ def _right(a, b, refusal: str) -> GPUArray:
     return right
 
 
-def _finite(check_finite: bool, *arrays) -> list:
+def _finite_flags(check_finite: bool, *arrays) -> list:
     """Whether all elements are finite, for each array, if check_finite asks for that."""
     wanted = check_finite and checks.are_wanted()
     return [apply("isfinite", each).all() for each in arrays if wanted and each.dtype.kind in "fc"]
@@ -126,17 +126,19 @@ def solve_triangular(
     [1. 2.]
     """
     a = _square(a, "expected square matrix")
-    right = _right(a, b, "shapes of a {} and b {} are incompatible")
+    right = _right_hand_sides(a, b, "shapes of a {} and b {} are incompatible")
     dtype = common_dtype(a, right)
-    checks.before("pycuda.linalg.solve_triangular")
-    finite = _finite(check_finite, a, right)
+    checks.refuse_in_capture("pycuda.linalg.solve_triangular")
+    finite = _finite_flags(check_finite, a, right)
     x = in_columns(right, dtype, np.broadcast_shapes(a.shape[:-2], right.shape[:-2]))
     _solve_triangle(a, x, lower, _TRANSPOSED[trans], unit_diagonal)
     _refuse_infinite(finite)
     if not unit_diagonal and a.size:
         zero = apply("equal", diagonal(a, 0, -2, -1), 0)
         first = apply("where", zero.any(axis=-1), zero.argmax(axis=-1) + 1, 0)
-        checks.after(first, lambda info: f"singular matrix: resolution failed at diagonal {info - 1}", x)
+        checks.raise_if_failed(
+            first, lambda info: f"singular matrix: resolution failed at diagonal {info - 1}", x
+        )
     return _solution(x, b)
 
 
@@ -194,8 +196,8 @@ def _lu(a, name: str, check_finite: bool, warn: bool) -> tuple[GPUArray, GPUArra
     if a.ndim < 2:
         raise ValueError("The input array must be at least two-dimensional.")
     dtype = common_dtype(a)
-    checks.before(name)
-    finite = _finite(check_finite, a)
+    checks.refuse_in_capture(name)
+    finite = _finite_flags(check_finite, a)
     factors, pivots, info = lu_of(a, dtype)
     _refuse_infinite(finite)
     failed = checks.first_failed(info, pivots_of(factors)) if warn and checks.are_wanted() else 0
@@ -240,11 +242,11 @@ def lu_solve(
     """
     factors, piv = lu_and_piv
     factors = _square(factors, "expected square matrix")
-    right = _right(factors, b, "Shapes of lu {} and b {} are incompatible")
+    right = _right_hand_sides(factors, b, "Shapes of lu {} and b {} are incompatible")
     dtype = common_dtype(factors, right)
     if check_finite:
-        checks.before("pycuda.linalg.lu_solve")
-    finite = _finite(check_finite, right)
+        checks.refuse_in_capture("pycuda.linalg.lu_solve")
+    finite = _finite_flags(check_finite, right)
     pivots = as_array(piv).astype(np.int64) + 1
     x = solve_by_lu(in_columns(factors, dtype), pivots, right, dtype, _TRANSPOSED[trans])
     _refuse_infinite(finite)
@@ -358,13 +360,13 @@ def cho_factor(
     """
     a = _square(a, "Input array is expected to be square but has the shape: {}.")
     dtype = common_dtype(a)
-    checks.before("pycuda.linalg.cho_factor")
-    finite = _finite(check_finite, a)
+    checks.refuse_in_capture("pycuda.linalg.cho_factor")
+    finite = _finite_flags(check_finite, a)
     factor, info = in_columns(a, dtype), checks.new_info(a.shape[:-2], a.allocator)
     lapack.potrf(factor, not lower, info)
     _refuse_infinite(finite)
     text = "{}-th leading minor of the array is not positive definite"
-    checks.after(info, text.format, factor)
+    checks.raise_if_failed(info, text.format, factor)
     return in_rows(factor), lower
 
 
@@ -397,11 +399,11 @@ def cho_solve(
     """
     c, lower = c_and_lower
     c = _square(c, "The factored matrix c is not square.")
-    right = _right(c, b, "incompatible dimensions ({} and {})")
+    right = _right_hand_sides(c, b, "incompatible dimensions ({} and {})")
     dtype = common_dtype(c, right)
     if check_finite:
-        checks.before("pycuda.linalg.cho_solve")
-    finite = _finite(check_finite, c, right)
+        checks.refuse_in_capture("pycuda.linalg.cho_solve")
+    finite = _finite_flags(check_finite, c, right)
     x = in_columns(right, dtype, np.broadcast_shapes(c.shape[:-2], right.shape[:-2]))
     # a = c c^H or c^H c: solve with c and with its conjugate transpose (2, as in lapack.trsm).
     for transposed in (0, 2) if lower else (2, 0):

@@ -259,7 +259,7 @@ class ReductionKernel:
     def _over_indices(self, *args, range_, slice_, stream, out, allocator, kernel_wrapper):
         """A call with range= or slice=."""
         if len(args) < len(self._arguments):
-            raise operands.missing(self.name, self._arguments, len(args))
+            raise operands.missing_argument(self.name, self._arguments, len(args))
         args, forms = args[: len(self._arguments)], self._describe(args)
         indices = operands.indices(self.name, range_, slice_, forms[0][0])
         for vector, (shape, _, _) in zip(self._vectors, forms, strict=True):
@@ -303,7 +303,7 @@ class ReductionKernel:
     def _along(self, args, axis, keepdims, stream, out, allocator, kernel_wrapper):
         """The call along axes."""
         if len(args) < len(self._arguments):
-            raise operands.missing(self.name, self._arguments, len(args))
+            raise operands.missing_argument(self.name, self._arguments, len(args))
         args, forms, uses = args[: len(self._arguments)], self._describe(args), self._analysis.uses
         if not self._analysis.order_free or not all(use.indexed and not use.written for use in uses.values()):
             raise ValueError(f"{self.name}: axis= needs a map_expr that uses i only as in x[i], to read")
@@ -381,7 +381,7 @@ class ReductionKernel:
     def _plan(self, args) -> _ReductionLaunch:
         """The plan for arguments of this form, remembered."""
         if len(args) < len(self._arguments):
-            raise operands.missing(self.name, self._arguments, len(args))
+            raise operands.missing_argument(self.name, self._arguments, len(args))
         forms, analysis = self._describe(args), self._analysis
         parts = [
             layout.Operand(vector.name, analysis.uses[vector.name], shape, strides, dtype.itemsize)
@@ -493,14 +493,14 @@ def _accumulator(dtype):
     return np.float32 if np.dtype(dtype) == np.float16 else None
 
 
-def _as(ctype: str, text: str, dtype_from, dtype_to) -> str:
+def _cast(ctype: str, text: str, dtype_from, dtype_to) -> str:
     """The expression in the dtype of the result."""
     if np.dtype(dtype_to).kind == "c" and np.dtype(dtype_from).kind != "c":
         return f"{ctype}(({ctype}::value_type) {text})"
     return f"(({ctype}) {text})"
 
 
-def _summed(dtype_out, product, arguments, name):
+def _sum_kernel(dtype_out, product, arguments, name):
     return ReductionKernel(
         dtype_out, "0", "a+b", product, arguments, name, _accumulator=_accumulator(dtype_out)
     )
@@ -514,23 +514,23 @@ def _sum_type(dtype_out) -> np.dtype:
 def get_sum_kernel(dtype_out, dtype_in):
     """The kernel of the sum of an array. dtype_out None: the array's dtype. Half is summed up in float."""
     dtype_out = np.dtype(dtype_in if dtype_out is None else dtype_out)
-    text = _as(dtype_to_ctype(_sum_type(dtype_out)), "in[i]", dtype_in, _sum_type(dtype_out))
-    return _summed(dtype_out, text, [VectorArg(dtype_in, "in")], "sum")
+    text = _cast(dtype_to_ctype(_sum_type(dtype_out)), "in[i]", dtype_in, _sum_type(dtype_out))
+    return _sum_kernel(dtype_out, text, [VectorArg(dtype_in, "in")], "sum")
 
 
 @context_dependent_memoize
 def get_subset_sum_kernel(dtype_out, dtype_subset, dtype_in):
     """The kernel of the sum of an array's elements at some indices: of (indices, array)."""
     dtype_out = np.dtype(dtype_in if dtype_out is None else dtype_out)
-    text = _as(dtype_to_ctype(_sum_type(dtype_out)), "in[lookup_tbl[i]]", dtype_in, _sum_type(dtype_out))
+    text = _cast(dtype_to_ctype(_sum_type(dtype_out)), "in[lookup_tbl[i]]", dtype_in, _sum_type(dtype_out))
     arguments = [VectorArg(dtype_subset, "lookup_tbl"), VectorArg(dtype_in, "in")]
-    return _summed(dtype_out, text, arguments, "subset_sum")
+    return _sum_kernel(dtype_out, text, arguments, "subset_sum")
 
 
 def _product(dtype_out, dtype_a, dtype_b, index: str) -> str:
     wide = _sum_type(dtype_out)
     ctype = dtype_to_ctype(wide)
-    a, b = _as(ctype, f"a[{index}]", dtype_a, wide), _as(ctype, f"b[{index}]", dtype_b, wide)
+    a, b = _cast(ctype, f"a[{index}]", dtype_a, wide), _cast(ctype, f"b[{index}]", dtype_b, wide)
     return f"{a}*{b}"
 
 
@@ -553,7 +553,7 @@ def get_dot_kernel(dtype_out, dtype_a=None, dtype_b=None):
     """
     dtype_out, dtype_a, dtype_b = _dot_dtypes(dtype_out, dtype_a, dtype_b)
     arguments = [VectorArg(dtype_a, "a"), VectorArg(dtype_b, "b")]
-    return _summed(dtype_out, _product(dtype_out, dtype_a, dtype_b, "i"), arguments, "dot")
+    return _sum_kernel(dtype_out, _product(dtype_out, dtype_a, dtype_b, "i"), arguments, "dot")
 
 
 @context_dependent_memoize
@@ -561,7 +561,9 @@ def get_subset_dot_kernel(dtype_out, dtype_subset, dtype_a=None, dtype_b=None):
     """The kernel of the sum of products at some indices: of (indices, a, b)."""
     dtype_out, dtype_a, dtype_b = _dot_dtypes(dtype_out, dtype_a, dtype_b)
     arguments = [VectorArg(dtype_subset, "lookup_tbl"), VectorArg(dtype_a, "a"), VectorArg(dtype_b, "b")]
-    return _summed(dtype_out, _product(dtype_out, dtype_a, dtype_b, "lookup_tbl[i]"), arguments, "subset_dot")
+    return _sum_kernel(
+        dtype_out, _product(dtype_out, dtype_a, dtype_b, "lookup_tbl[i]"), arguments, "subset_dot"
+    )
 
 
 def _is_not_zero(dtype) -> str:

@@ -130,12 +130,12 @@ def _no_leaks(request):
     yield
     request.node.funcargs.clear()  # pytest holds the values of finished fixtures there
     for clean in _wait, clear_context_caches, gc.collect:
-        if _excess(before):
+        if _count_new_objects(before):
             clean()
     end = time.monotonic() + 1  # a thread of the driver releases what graphs of other libraries used
-    while _excess(before) and time.monotonic() < end:
+    while _count_new_objects(before) and time.monotonic() < end:
         time.sleep(0.01)
-    left = _excess(before)
+    left = _count_new_objects(before)
     # Of a test that failed pytest keeps the exception there, and with it what the test had.
     if left and getattr(sys, "last_value", None) is None:
         raise AssertionError(f"leaked objects: {left}")
@@ -153,7 +153,7 @@ def _wait() -> None:
         drv.Context.pop()
 
 
-def _excess(before):
+def _count_new_objects(before):
     """The number of new objects by type. The primary context is not counted: it stays with the thread."""
     now = live_objects()
     now.pop("Context", None)

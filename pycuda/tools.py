@@ -374,7 +374,7 @@ class DeviceData:
         raise ValueError(f"a texture has at most 4 channels, not {size}")
 
 
-def _count(value: Any, what: str, minimum: int) -> int:
+def _checked_integer(value: Any, what: str, minimum: int) -> int:
     """An integer of at least `minimum`; TypeError or ValueError otherwise."""
     try:
         number = operator.index(value)
@@ -429,9 +429,9 @@ class OccupancyRecord:
     """
 
     def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0) -> None:
-        threads = _count(threads, "threads", 1)
-        shared_mem = _count(shared_mem, "shared_mem", 0)
-        registers = _count(registers, "registers", 0)
+        threads = _checked_integer(threads, "threads", 1)
+        shared_mem = _checked_integer(shared_mem, "shared_mem", 0)
+        registers = _checked_integer(registers, "registers", 0)
         if threads > devdata.max_threads:
             raise ValueError(f"{threads} threads: a block has at most {devdata.max_threads}")
         if registers > devdata.max_registers_per_thread:

@@ -23,7 +23,7 @@ parts : int
 """
 
 
-def _row(
+def _multiprocessor(
     warps: int, blocks: int, shared: int, block_shared: int, *,
     registers: int = 64, block_registers: int = 64, parts: int = 4, new: bool = False,
 ) -> Multiprocessor:  # fmt: skip
@@ -42,30 +42,30 @@ def _row(
 
 
 CAPABILITIES = {
-    (3, 0): _row(64, 16, 48, 48),
-    (3, 2): _row(64, 16, 48, 48),
-    (3, 5): _row(64, 16, 48, 48),
-    (3, 7): _row(64, 16, 112, 48, registers=128),
-    (5, 0): _row(64, 32, 64, 48),
-    (5, 2): _row(64, 32, 96, 48),
-    (5, 3): _row(64, 32, 64, 48, block_registers=32),
-    (6, 0): _row(64, 32, 64, 48, parts=2),
-    (6, 1): _row(64, 32, 96, 48),
-    (6, 2): _row(64, 32, 64, 48, block_registers=32),
-    (7, 0): _row(64, 32, 96, 96),
-    (7, 2): _row(64, 32, 96, 96),
-    (7, 5): _row(32, 16, 64, 64),
-    (8, 0): _row(64, 32, 164, 163, new=True),
-    (8, 6): _row(48, 16, 100, 99, new=True),
-    (8, 7): _row(48, 16, 164, 163, new=True),
-    (8, 9): _row(48, 24, 100, 99, new=True),
-    (9, 0): _row(64, 32, 228, 227, new=True),
-    (10, 0): _row(64, 32, 228, 227, new=True),
-    (10, 1): _row(48, 24, 228, 227, new=True),
-    (10, 3): _row(64, 32, 228, 227, new=True),
-    (11, 0): _row(48, 24, 228, 227, new=True),
-    (12, 0): _row(48, 24, 100, 99, new=True),
-    (12, 1): _row(48, 24, 100, 99, new=True),
+    (3, 0): _multiprocessor(64, 16, 48, 48),
+    (3, 2): _multiprocessor(64, 16, 48, 48),
+    (3, 5): _multiprocessor(64, 16, 48, 48),
+    (3, 7): _multiprocessor(64, 16, 112, 48, registers=128),
+    (5, 0): _multiprocessor(64, 32, 64, 48),
+    (5, 2): _multiprocessor(64, 32, 96, 48),
+    (5, 3): _multiprocessor(64, 32, 64, 48, block_registers=32),
+    (6, 0): _multiprocessor(64, 32, 64, 48, parts=2),
+    (6, 1): _multiprocessor(64, 32, 96, 48),
+    (6, 2): _multiprocessor(64, 32, 64, 48, block_registers=32),
+    (7, 0): _multiprocessor(64, 32, 96, 96),
+    (7, 2): _multiprocessor(64, 32, 96, 96),
+    (7, 5): _multiprocessor(32, 16, 64, 64),
+    (8, 0): _multiprocessor(64, 32, 164, 163, new=True),
+    (8, 6): _multiprocessor(48, 16, 100, 99, new=True),
+    (8, 7): _multiprocessor(48, 16, 164, 163, new=True),
+    (8, 9): _multiprocessor(48, 24, 100, 99, new=True),
+    (9, 0): _multiprocessor(64, 32, 228, 227, new=True),
+    (10, 0): _multiprocessor(64, 32, 228, 227, new=True),
+    (10, 1): _multiprocessor(48, 24, 228, 227, new=True),
+    (10, 3): _multiprocessor(64, 32, 228, 227, new=True),
+    (11, 0): _multiprocessor(48, 24, 228, 227, new=True),
+    (12, 0): _multiprocessor(48, 24, 100, 99, new=True),
+    (12, 1): _multiprocessor(48, 24, 100, 99, new=True),
 }
 
 

@@ -58,7 +58,7 @@ def _describe(shape, array_format, channels, flags=0, deep=False):
     return descr
 
 
-def _filled(descr, set_source, row_bytes):
+def _new_filled_array(descr, set_source, row_bytes):
     """An Array with this descriptor and the packed bytes of a source."""
     array = drv.Array(descr)
     deep = isinstance(descr, drv.ArrayDescriptor3D)
@@ -105,7 +105,7 @@ def matrix_to_array(matrix, order, allow_double_hack=False):
         descr = _describe(shape, drv.array_format.SIGNED_INT32, 2)
     else:
         descr = _describe(shape, dtype_to_array_format(matrix.dtype), 1)
-    return _filled(descr, lambda copy: copy.set_src_host(matrix), shape[-1] * matrix.itemsize)
+    return _new_filled_array(descr, lambda copy: copy.set_src_host(matrix), shape[-1] * matrix.itemsize)
 
 
 def _describe_like(shape, dtype, order, surface):
@@ -150,7 +150,7 @@ def np_to_array(nparray, order, allowSurfaceBind=False):
     _check_order(order)
     nparray = np.asarray(nparray, order=order)
     descr, row_bytes = _describe_like(nparray.shape, nparray.dtype, order, allowSurfaceBind)
-    return _filled(descr, lambda copy: copy.set_src_host(nparray), row_bytes)
+    return _new_filled_array(descr, lambda copy: copy.set_src_host(nparray), row_bytes)
 
 
 def gpuarray_to_array(gpuarray, order, allowSurfaceBind=False):
@@ -178,7 +178,7 @@ def gpuarray_to_array(gpuarray, order, allowSurfaceBind=False):
     if not (gpuarray.flags.c_contiguous if order == "C" else gpuarray.flags.f_contiguous):
         raise drv.LogicError(f"the GPUArray is not {order}-contiguous")
     descr, row_bytes = _describe_like(gpuarray.shape, gpuarray.dtype, order, allowSurfaceBind)
-    return _filled(descr, lambda copy: copy.set_src_device(gpuarray), row_bytes)
+    return _new_filled_array(descr, lambda copy: copy.set_src_device(gpuarray), row_bytes)
 
 
 def make_multichannel_2d_array(ndarray, order):
@@ -206,7 +206,9 @@ def make_multichannel_2d_array(ndarray, order):
         raise drv.LogicError(f"make_multichannel_2d_array takes an array of 3 dimensions, not {ndarray.ndim}")
     height, width, channels = ndarray.shape if order == "C" else ndarray.shape[::-1]
     descr = _describe((height, width), dtype_to_array_format(ndarray.dtype), channels)
-    return _filled(descr, lambda copy: copy.set_src_host(ndarray), width * channels * ndarray.itemsize)
+    return _new_filled_array(
+        descr, lambda copy: copy.set_src_host(ndarray), width * channels * ndarray.itemsize
+    )
 
 
 def bind_array_to_texref(ary, texref):

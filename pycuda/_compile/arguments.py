@@ -9,36 +9,36 @@ TARGETS = ("cubin", "ptx", "fatbin")
 _FILE_NAME = re.compile(r"[^\s;{}#()]+\.(?:cu|cuh|c|cc|cpp|cxx|h|hpp|ptx|cubin|fatbin)")
 
 
-def _wrong(what: str, value, may_be: str) -> TypeError:
+def _type_error(what: str, value, may_be: str) -> TypeError:
     return TypeError(f"{what} is {value!r}: it must be {may_be}")
 
 
-def _sequence(value, what: str, of: str) -> tuple:
+def _as_sequence(value, what: str, of: str) -> tuple:
     """The items of a sequence; a string is one item and not a sequence of letters."""
     if isinstance(value, list | tuple):
         return tuple(value)
     if isinstance(value, str | bytes | os.PathLike):
         return (value,)
     if isinstance(value, dict):
-        raise _wrong(what, value, f"a sequence of {of}")
+        raise _type_error(what, value, f"a sequence of {of}")
     try:
         return tuple(value)
     except TypeError:
-        raise _wrong(what, value, f"a sequence of {of}") from None
+        raise _type_error(what, value, f"a sequence of {of}") from None
 
 
 def options(value, what: str = "options") -> tuple[str, ...]:
     """A sequence of str; one str is one option."""
-    items = _sequence(value, what, "str")
+    items = _as_sequence(value, what, "str")
     for number, item in enumerate(items):
         if not isinstance(item, str):
-            raise _wrong(f"{what}[{number}]", item, "a str")
+            raise _type_error(f"{what}[{number}]", item, "a str")
     return items
 
 
 def folders(value, what: str = "include_dirs") -> tuple[str, ...]:
     """A sequence of paths; None is an empty one, one path is one folder."""
-    items = () if value is None else _sequence(value, what, "paths")
+    items = () if value is None else _as_sequence(value, what, "paths")
     return tuple(path(item, f"{what}[{number}]") for number, item in enumerate(items))
 
 
@@ -47,7 +47,7 @@ def path(value, what: str) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, bytes | os.PathLike):
-        raise _wrong(what, value, "a path")
+        raise _type_error(what, value, "a path")
     return os.fsdecode(value)
 
 
@@ -75,7 +75,7 @@ def text(value, what: str) -> str:
         or isinstance(value, type | os.PathLike)
         or hasattr(value, "dtype")
     ):
-        raise _wrong(what, value, "CUDA C in a str, or an object with a __str__ that gives it")
+        raise _type_error(what, value, "CUDA C in a str, or an object with a __str__ that gives it")
     return str(value)
 
 
@@ -101,7 +101,7 @@ def target(value) -> None:
 def name(value, what: str) -> None:
     """A str or nothing."""
     if value is not None and not isinstance(value, str):
-        raise _wrong(what, value, 'a str such as "sm_90", or None')
+        raise _type_error(what, value, 'a str such as "sm_90", or None')
 
 
 def cache_folder(value) -> None:
@@ -109,4 +109,6 @@ def cache_folder(value) -> None:
     if value is None or value is False:
         return
     if not isinstance(value, str | bytes | os.PathLike):
-        raise _wrong("cache_dir", value, "the path of a folder, None for the usual one, or False for none")
+        raise _type_error(
+            "cache_dir", value, "the path of a folder, None for the usual one, or False for none"
+        )

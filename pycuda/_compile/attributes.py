@@ -42,7 +42,7 @@ def _gap(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _bracketed(text: str, at: int) -> int:
+def _end_of_brackets(text: str, at: int) -> int:
     """The index after the brackets that open there; `at` itself where none do, or they do not close."""
     depth = 0
     for match in _BRACKET.finditer(text, at):
@@ -54,7 +54,7 @@ def _bracketed(text: str, at: int) -> int:
     return at
 
 
-def _attributes(text: str, at: int, words: frozenset[str]) -> int:
+def _end_of_attributes(text: str, at: int, words: frozenset[str]) -> int:
     """The index after the attributes that follow there."""
     end = at
     while True:
@@ -62,11 +62,11 @@ def _attributes(text: str, at: int, words: frozenset[str]) -> int:
         word = _WORD.match(text, begin)
         if word is None or word[0] not in words:
             return end
-        end = _bracketed(text, _gap(text, word.end()))
+        end = _end_of_brackets(text, _gap(text, word.end()))
         end = max(end, word.end())
 
 
-def _found(text: str, words: frozenset[str]):
+def _find_classes(text: str, words: frozenset[str]):
     """(where a class begins, where its attributes begin and end) of each that has some after its brace."""
     opened: list[int | None] = []
     head = None
@@ -80,7 +80,7 @@ def _found(text: str, words: frozenset[str]):
             head = None
         elif match["sign"] == "}" and opened:
             head, begin = opened.pop(), match.end()
-            end = _attributes(text, begin, words) if head is not None else begin
+            end = _end_of_attributes(text, begin, words) if head is not None else begin
             if end > begin:
                 yield head, begin, end
             head = None
@@ -95,7 +95,7 @@ def first_line(text: str, words: frozenset[str]) -> int | None:
     """The line of the first class with such attributes; None where there is none."""
     if not _may_have(text, words):
         return None
-    for _, begin, _ in _found(text, words):
+    for _, begin, _ in _find_classes(text, words):
         return text.count("\n", 0, begin) + 1
     return None
 
@@ -105,7 +105,7 @@ def moved(text: str, words: frozenset[str]) -> str:
     if not _may_have(text, words):
         return text
     edits = []
-    for head, begin, end in _found(text, words):
+    for head, begin, end in _find_classes(text, words):
         attribute = " ".join(re.sub(COMMENT, " ", text[begin:end], flags=re.X | re.S).split())
         edits += [(head, head, f" {attribute}"), (begin, end, "\n" * text.count("\n", begin, end))]
     parts, done = [], 0

@@ -115,7 +115,7 @@ def _key(*parts) -> str:
     )
 
 
-def _cached(where, name, make, found: includes.Includes, compiler=None) -> CompiledCode:
+def _load_or_make(where, name, make, found: includes.Includes, compiler=None) -> CompiledCode:
     """The entry of that name, else what make() gives, stored."""
     where = None if found.computed else where
     code = cache.read(where, name) if where else None
@@ -333,7 +333,7 @@ def _with_nvrtc(
             refusal.entry = entry
             raise
 
-    compiled = _cached(where, f"{key}.{kind}", make, found, compiler.version)
+    compiled = _load_or_make(where, f"{key}.{kind}", make, found, compiler.version)
     return _without_names(compiled, len(job.expressions))
 
 
@@ -387,7 +387,7 @@ def _run_nvcc(job: CompileJob, path: str, target: str) -> bytes:
     return outcome.code
 
 
-def _relaxed(found: includes.Includes) -> list[str]:
+def _constexpr_options(found: includes.Includes) -> list[str]:
     """The options with which kernels can call constexpr functions of the host's C++ library, if that is
     included."""
     return ["--expt-relaxed-constexpr"] if any(name.isidentifier() for name in found.outside) else []
@@ -413,11 +413,13 @@ def _with_nvcc(
     takes_ptx = job.device is not None and job.device.takes_ptx
     target = "ptx" if takes_ptx and job.target == "cubin" else job.target
     identity = (path, version, includes.signature(real(path)))
-    job = job._replace(options=(*job.options, *_relaxed(found), *_lines(job, job.options)))
+    job = job._replace(options=(*job.options, *_constexpr_options(found), *_lines(job, job.options)))
     flags = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
     marks = _marks(job, parsed)
     key = _key(pycuda.VERSION_TEXT, marks, job.source, job.options, identity, flags, *found.contents)
-    return _cached(where, f"{key}.{target}", lambda: _for_device(marks, _run_nvcc(job, path, target)), found)
+    return _load_or_make(
+        where, f"{key}.{target}", lambda: _for_device(marks, _run_nvcc(job, path, target)), found
+    )
 
 
 def _instead_of_nvrtc(refusal: _UseNvcc, job: CompileJob, parsed, found, where) -> CompiledCode:
@@ -459,7 +461,7 @@ def _with_textures(job: CompileJob, parsed: options.Parsed, found: includes.Incl
     return job._replace(source=source or job.source, options=(*job.options, *added))
 
 
-def _read(job: CompileJob) -> tuple[CompileJob, options.Parsed, includes.Includes]:
+def _parse_job(job: CompileJob) -> tuple[CompileJob, options.Parsed, includes.Includes]:
     """The job as it is compiled, its options and the files that it includes."""
     parsed = options.parse(job.options)
     found = _scan(job, parsed)
@@ -472,7 +474,7 @@ def _read(job: CompileJob) -> tuple[CompileJob, options.Parsed, includes.Include
 
 def run(job: CompileJob) -> CompiledCode:
     """Compile, or find it compiled. CompileError when that cannot be done."""
-    job, parsed, found = _read(job)
+    job, parsed, found = _parse_job(job)
     where = None if job.keep else cache.folder(job.cache_dir)
     why = _asked_for_nvcc(job, parsed)
     if why:

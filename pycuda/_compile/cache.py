@@ -73,7 +73,7 @@ def _own_id() -> int:
     return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
-def _stranger(status: os.stat_result) -> int | None:
+def _untrusted_owner(status: os.stat_result) -> int | None:
     """The owner, when that is neither this user nor root, who may change our memory as well."""
     return None if status.st_uid in (0, _own_id()) else status.st_uid
 
@@ -94,7 +94,7 @@ def _distrust(status: os.stat_result) -> str | None:
     """Why another user may have written this file or folder; else None. In a folder with the
     sticky bit others do not touch our files.
     """
-    owner, mode = _stranger(status), status.st_mode
+    owner, mode = _untrusted_owner(status), status.st_mode
     if owner is not None:
         return f"is owned by another user (uid {owner})"
     others = mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -101,7 +101,7 @@ def _plain_names(text: str):
 
 
 @functools.lru_cache(256)
-def _names(text: str):
+def _included_names(text: str):
     """(name, is quoted) of each include; (None, False) for one that names a macro."""
     plain = _plain_names(text)
     return _all_names(text) if plain is None else plain
@@ -162,7 +162,7 @@ class _Scan:
             self.result.outside.append(name)
 
     def scan_text(self, source: str, folder: str | None) -> None:
-        for name, quoted in _names(source):
+        for name, quoted in _included_names(source):
             if name is None:
                 self.computed = True
             else:

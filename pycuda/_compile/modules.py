@@ -253,11 +253,11 @@ class SourceModule(CudaModule):
             return super().get_function(name)
         squeezed = symbols.squeezed(name)
         if squeezed not in self._instances:
-            self._instances[squeezed] = self._instance(name)
+            self._instances[squeezed] = self._instantiate(name)
         module, in_code = self._instances[squeezed]
         return module.get_function(in_code)
 
-    def _instance(self, name: str):
+    def _instantiate(self, name: str):
         """(a module that has the kernel of this C++ name, what it is called there)."""
         assert self._request is not None
         request = self._request._replace(expressions=(name,))

@@ -37,7 +37,7 @@ def open_library(path: str) -> tuple[int, int]:
     return _opened[path]
 
 
-def _run(source: str, options, want: str, expressions, folder: str | None):
+def _run_program(source: str, options, want: str, expressions, folder: str | None):
     program = os.path.join(folder, NAME) if folder else _PROGRAM
     code, log, names = _driver._nvrtc_compile(source, program, list(options), want, expressions)
     log = (log or "").replace(program, NAME).strip("\0\n")
@@ -50,12 +50,12 @@ def compile_source(path: str, source: str, options, want: str, expressions=(), f
     """
     if _current != path:
         open_library(path)
-    code, log, names = _run(source, options, want, expressions, folder)
+    code, log, names = _run_program(source, options, want, expressions, folder)
     has_host = code is None and _HOST_FUNCTION in log
     if has_host:
         # nvcc keeps unmarked functions for the host, and takes the constexpr ones for the device too; NVRTC
         # has no host to keep them for.
-        code, log, names = _run(source, [*options, "-default-device"], want, expressions, folder)
+        code, log, names = _run_program(source, [*options, "-default-device"], want, expressions, folder)
     return code, log, has_host, names
 
 

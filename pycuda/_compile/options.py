@@ -28,7 +28,7 @@ class _OptionRow(NamedTuple):
     name: str
 
 
-def _rows(action: str, takes_value: bool, *spellings: str) -> dict[str, _OptionRow]:
+def _option_rows(action: str, takes_value: bool, *spellings: str) -> dict[str, _OptionRow]:
     """Spellings separated by blanks name one option; the first is NVRTC's."""
     return {
         each: _OptionRow(action, takes_value, group.split()[0])
@@ -38,7 +38,7 @@ def _rows(action: str, takes_value: bool, *spellings: str) -> dict[str, _OptionR
 
 
 _TABLE: dict[str, _OptionRow] = {
-    **_rows(
+    **_option_rows(
         "flag",
         False,
         "--use_fast_math -use_fast_math",
@@ -53,7 +53,7 @@ _TABLE: dict[str, _OptionRow] = {
         "--device-int128 -device-int128",
         "-default-device --device-as-default-execution-space",
     ),
-    **_rows(
+    **_option_rows(
         "value",
         True,
         "--ftz -ftz",
@@ -69,7 +69,7 @@ _TABLE: dict[str, _OptionRow] = {
         "--diag-warn -diag-warn",
         "--dopt -dopt",
     ),
-    **_rows(
+    **_option_rows(
         "drop",
         False,
         "--debug -g",
@@ -90,7 +90,7 @@ _TABLE: dict[str, _OptionRow] = {
         "--host-relocatable-link",
         "--forward-unknown-to-host-compiler",
     ),
-    **_rows(
+    **_option_rows(
         "drop",
         True,
         "--compiler-options -Xcompiler",
@@ -106,7 +106,7 @@ _TABLE: dict[str, _OptionRow] = {
         "--cudart -cudart",
         "--output-directory -odir",
     ),
-    **_rows(
+    **_option_rows(
         "nvcc",
         False,
         "-m32",
@@ -126,7 +126,7 @@ _TABLE: dict[str, _OptionRow] = {
         "--device-w -dw",
         "--dlink-time-opt -dlto",
     ),
-    **_rows(
+    **_option_rows(
         "nvcc",
         True,
         "--options-file -optf",
@@ -138,17 +138,17 @@ _TABLE: dict[str, _OptionRow] = {
         "--dependency-output -MF",
         "--generate-dependencies -M",
     ),
-    **_rows("folder", True, "--include-path -I", "--include-path -isystem --system-include"),
-    **_rows("forced", True, "--pre-include -include"),
-    **_rows("arch", True, "--gpu-architecture -arch"),
-    **_rows("code", True, "--gpu-code -code"),
-    **_rows("gencode", True, "--generate-code -gencode"),
-    **_rows("ptxas", True, "--ptxas-options -Xptxas"),
-    **_rows("registers", True, "--maxrregcount -maxrregcount"),
-    **_rows("usage", False, "--resource-usage -res-usage"),
-    **_rows("cudafe", True, "-Xcudafe"),
-    **_rows("machine", True, "--machine -m"),
-    **_rows("werror", True, "--Werror -Werror"),
+    **_option_rows("folder", True, "--include-path -I", "--include-path -isystem --system-include"),
+    **_option_rows("forced", True, "--pre-include -include"),
+    **_option_rows("arch", True, "--gpu-architecture -arch"),
+    **_option_rows("code", True, "--gpu-code -code"),
+    **_option_rows("gencode", True, "--generate-code -gencode"),
+    **_option_rows("ptxas", True, "--ptxas-options -Xptxas"),
+    **_option_rows("registers", True, "--maxrregcount -maxrregcount"),
+    **_option_rows("usage", False, "--resource-usage -res-usage"),
+    **_option_rows("cudafe", True, "-Xcudafe"),
+    **_option_rows("machine", True, "--machine -m"),
+    **_option_rows("werror", True, "--Werror -Werror"),
 }
 _JOINED = ("-I", "-D", "-U", "-L", "-l", "-O")
 _GENCODE = re.compile(r"arch=(compute_\w+),code=\[?\"?(\w+)\"?\]?$")
@@ -167,7 +167,7 @@ def _split(option: str):
     return option, None
 
 
-def _pairs(options):
+def _split_options(options):
     """(item as written, row or None, value) of each option, two-item forms taken together."""
     items = iter(options)
     for item in items:
@@ -255,7 +255,7 @@ _ACTIONS = {
 def parse(options) -> Parsed:
     """Sort a list of nvcc options."""
     parser = _Parser()
-    for item, row, value in _pairs(options):
+    for item, row, value in _split_options(options):
         action = row.action if row else None
         (_ACTIONS.get(action) or getattr(_Parser, str(action)))(parser, item, row, value)
     return Parsed(parser.nvrtc, parser.folders, parser.forced, parser.arch, parser.code, parser.needs_nvcc)
@@ -264,7 +264,7 @@ def parse(options) -> Parsed:
 def register_limit(options) -> int | None:
     """What --maxrregcount asks for, the last of them; None when none does."""
     limit = None
-    for _, row, value in _pairs(options):
+    for _, row, value in _split_options(options):
         if row is not None and row.name == "--maxrregcount" and value.isdecimal():
             limit = int(value)
     return limit

@@ -26,7 +26,7 @@ def _message(compiler: str, source: str) -> str:
     )
 
 
-def _say(stream, text: str) -> None:
+def _write_line(stream, text: str) -> None:
     with contextlib.suppress(OSError, ValueError):  # the terminal is gone
         stream.write(text)
         stream.flush()
@@ -39,7 +39,7 @@ def watched(compiler: str, source: str) -> Iterator[None]:
     if os.environ.get("PYCUDA_PROGRESS") == "0" or stream is None or not stream.isatty():
         yield
         return
-    timer = threading.Timer(AFTER, _say, (stream, _message(compiler, source)))
+    timer = threading.Timer(AFTER, _write_line, (stream, _message(compiler, source)))
     timer.daemon = True
     timer.start()
     try:

@@ -100,7 +100,7 @@ class MatrixLayout(NamedTuple):
     transposed: int
     leading: int
 
-    def turned(self) -> MatrixLayout:
+    def transpose(self) -> MatrixLayout:
         """The layout of the transposed matrix."""
         return MatrixLayout(_TRANSPOSED - self.transposed, self.leading)
 
@@ -142,7 +142,7 @@ def gemm(product: MatrixProduct, dtype, addresses, stream) -> None:
     step, other_step, result_step = (stride // dtype.itemsize for stride in strides)
     a, b, c = addresses
     if result.transposed:  # c' = b' a'
-        rows, columns, left, right = columns, rows, right.turned(), left.turned()
+        rows, columns, left, right = columns, rows, right.transpose(), left.transpose()
         a, b, step, other_step = b, a, other_step, step
     _gemm(
         handle(stream), left.transposed, right.transposed, rows, columns, inner, one,

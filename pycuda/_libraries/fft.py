@@ -128,7 +128,7 @@ def _by_stream() -> Iterator[dict[FftTransform, _FftPlan]]:
     yield from list(by_none.values())
 
 
-def kept() -> list[tuple[FftTransform, _FftPlan]]:
+def kept_plans() -> list[tuple[FftTransform, _FftPlan]]:
     """The plans of the current context, the last used first."""
     found = [each for plans in _by_stream() for each in list(plans.items())]
     return sorted(found, key=lambda each: each[1].used, reverse=True)
@@ -136,7 +136,7 @@ def kept() -> list[tuple[FftTransform, _FftPlan]]:
 
 def clear() -> int:
     """Forget the plans of the current context; returns how many there were."""
-    count = len(kept())
+    count = len(kept_plans())
     for plans in _by_stream():
         plans.clear()
     return count
@@ -144,7 +144,7 @@ def clear() -> int:
 
 def _evict() -> None:
     """Drop the plans beyond the limit."""
-    found = kept()
+    found = kept_plans()
     sizes = itertools.accumulate(plan.size for _, plan in found)
     max_size = limit()
     gone = {
@@ -190,7 +190,7 @@ def _is_memory(error: Exception) -> bool:
     return not isinstance(error, _driver.LibraryError) or error.code == _ALLOC_FAILED
 
 
-def _prepared(transform: FftTransform, stream) -> tuple[_FftPlan, Any]:
+def _acquire_plan(transform: FftTransform, stream) -> tuple[_FftPlan, Any]:
     """(plan, workspace), to be released. MemoryError when there is no room, even without other plans."""
     for attempt in range(2):
         size = None
@@ -209,7 +209,7 @@ def _prepared(transform: FftTransform, stream) -> tuple[_FftPlan, Any]:
 
 def queue(transform: FftTransform, calls: Sequence[tuple[int, int]], forward: bool, stream, arrays) -> None:
     """Queues the transform between the addresses of each call, which are in these arrays."""
-    plan, workspace = _prepared(transform, stream)
+    plan, workspace = _acquire_plan(transform, stream)
     try:
         _driver._library_uses(stream, (*arrays, workspace, plan.handle))
         for source, result in calls:

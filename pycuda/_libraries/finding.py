@@ -29,7 +29,7 @@ def problem(name: str) -> str | None:
     return None
 
 
-def need(name: str) -> None:
+def require(name: str) -> None:
     """LibraryNotFound unless the library is loaded."""
     reason = problem(name)
     if reason is not None:

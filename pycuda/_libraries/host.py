@@ -36,7 +36,7 @@ def is_possible() -> bool:
     return _driver._is_cpu_device()
 
 
-def _run(function, views, written, arguments, _used) -> None:
+def _run_in_stream(function, views, written, arguments, _used) -> None:
     """Run the function in a thread of the driver. Results that could not be computed are NaN."""
     try:
         with np.errstate(all="ignore"):
@@ -67,4 +67,4 @@ def queue(
     written = [_view(each, True) for each in outputs]
     used = (*inputs, *outputs)
     _driver._library_uses(stream, used)
-    _driver._launch_host_func(stream, _run, function, views, written, arguments, used)
+    _driver._launch_host_func(stream, _run_in_stream, function, views, written, arguments, used)

@@ -36,12 +36,12 @@ def _for_each(compute, inputs, outputs, info, reason=lambda *own: 1) -> None:
 # ---- triangles
 
 
-def _solved(a, b, upper: bool, unit: bool) -> np.ndarray:
+def _solve_triangle(a, b, upper: bool, unit: bool) -> np.ndarray:
     """x of a x = b, where only a triangle of `a` counts. With rows and columns reversed a lower triangle is
     an upper one, which elimination with pivots leaves as it is.
     """
     if not upper:
-        return _solved(a[..., ::-1, ::-1], b[..., ::-1, :], True, unit)[..., ::-1, :]
+        return _solve_triangle(a[..., ::-1, ::-1], b[..., ::-1, :], True, unit)[..., ::-1, :]
     a = np.triu(a, 1 if unit else 0)
     if unit:
         a = a + np.eye(a.shape[-1], dtype=a.dtype)
@@ -78,7 +78,7 @@ def _getrf(a, pivots, info) -> None:
         last = min(first + _PANEL, count)
         _factorize_panel(work, order, first, last)
         panel, right = work[:, first:last, first:last], work[:, first:last, last:]
-        right[...] = _solved(panel, right, upper=False, unit=True)
+        right[...] = _solve_triangle(panel, right, upper=False, unit=True)
         work[:, last:, last:] -= work[:, last:, first:last] @ right
     a[...] = work.reshape(a.shape)
     pivots[...] = order.reshape(pivots.shape)
@@ -101,12 +101,12 @@ def _getrs(lu, pivots, b, transposed) -> None:
     """Solves with the factors of getrf; transposed: 0, 1, or 2 for the conjugate transpose."""
     order = permutation(pivots, lu.shape[-1])[..., None]
     if not transposed:
-        x = _solved(lu, np.take_along_axis(b, order, -2), upper=False, unit=True)
-        b[...] = _solved(lu, x, upper=True, unit=False)
+        x = _solve_triangle(lu, np.take_along_axis(b, order, -2), upper=False, unit=True)
+        b[...] = _solve_triangle(lu, x, upper=True, unit=False)
         return
     turned = lu.swapaxes(-1, -2) if transposed == 1 else lu.swapaxes(-1, -2).conj()
-    x = _solved(turned, b, upper=False, unit=False)
-    x = _solved(turned, x, upper=True, unit=True)
+    x = _solve_triangle(turned, b, upper=False, unit=False)
+    x = _solve_triangle(turned, x, upper=True, unit=True)
     np.put_along_axis(b, order, x, -2)
 
 
@@ -132,7 +132,7 @@ def _trsm(a, b, upper, transposed, unit) -> None:
     failed = np.zeros(b.shape[:-2], np.int32)
 
     def compute(a, b):
-        b[...] = _solved(a, b, upper, unit)
+        b[...] = _solve_triangle(a, b, upper, unit)
 
     _for_each(compute, (a,), (b,), failed)
 

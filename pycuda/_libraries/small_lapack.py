@@ -15,15 +15,15 @@ _MAX_GRID = 2**31 - 1
 _NO_PIVOTS = np.intp(0)
 
 
-def takes(a) -> bool:
+def can_factor(a) -> bool:
     """Whether there are kernels for matrices of this size."""
     rows, columns = a.shape[-2:]
     return kernels.fits(rows, columns, a.itemsize) and a.size // (rows * columns) <= _MAX_GRID
 
 
-def solves(a, columns: int) -> bool:
+def can_solve(a, columns: int) -> bool:
     """Whether there are kernels for systems with that many right-hand sides, as gesv() and inverse() take."""
-    return takes(a) and kernels.fits_with_sides(a.shape[-1], columns, a.itemsize)
+    return can_factor(a) and kernels.fits_with_sides(a.shape[-1], columns, a.itemsize)
 
 
 def _launch(function, grid, block, shared: int, *arguments) -> None:

@@ -40,10 +40,10 @@ def _function(name: str):
     return _driver._LibraryFunction(name)
 
 
-def need() -> None:
+def require() -> None:
     """LibraryNotFound unless the libraries are there."""
-    finding.need("cublas")
-    finding.need("cusolver")
+    finding.require("cublas")
+    finding.require("cusolver")
 
 
 # ---- what calls share
@@ -110,11 +110,11 @@ def _stacks(count: int, a, *arrays) -> list[tuple]:
     return list(zip(_addresses(count, a, *arrays, step=max_batch), numbers, strict=True))
 
 
-def _type(array) -> int:
+def _data_type(array) -> int:
     return CUDA_DATA_TYPES[array.dtype.name]
 
 
-def _uses(stream, *arrays) -> None:
+def _note_use(stream, *arrays) -> None:
     _driver._library_uses(stream, tuple(each for each in arrays if each is not None))
 
 
@@ -136,7 +136,7 @@ def _factorize(name: str, arrays, info, arguments, asked=None, results=None) -> 
     stream, function = _driver.current_stream(), _function(name)
     handle, parts = _handle(stream), _addresses(info.size, *arrays, info)
     workspace, *others = _workspaces(name, handle, (asked or arguments)(*parts[0][:-1]))
-    _uses(stream, *arrays, info, workspace)
+    _note_use(stream, *arrays, info, workspace)
     for i, (*own, place) in enumerate(parts):
         last = () if results is None else (results[i : i + 1],)
         function(handle, _parameters(), *arguments(*own), workspace.ptr, *others, place, *last)
@@ -150,7 +150,7 @@ def _factorize_stacks(name: str, arrays, info, arguments) -> None:
     for (*places, place), number in _stacks(info.size, *arrays, info):
         own = arguments(*places)
         workspace, *others = _workspaces(name, handle, own, number)
-        _uses(stream, *arrays, info, workspace)
+        _note_use(stream, *arrays, info, workspace)
         _function(name)(handle, _parameters(), *own, workspace.ptr, *others, place, number)
 
 
@@ -167,7 +167,7 @@ def getrf(a, pivots, info) -> None:
     """As lapack.getrf: LU factorization by cusolverDnXgetrf. Its workspace query has no pivots, hence two
     lists of arguments.
     """
-    (rows, columns), kind = a.shape[-2:], _type(a)
+    (rows, columns), kind = a.shape[-2:], _data_type(a)
     _factorize(
         "cusolverDnXgetrf", (a, pivots), info,
         lambda a, pivots: (rows, columns, kind, a, rows, pivots, kind),
@@ -180,7 +180,7 @@ def trsm(a, b, upper, transposed, unit) -> None:
     stream, (rows, columns) = _driver.current_stream(), b.shape[-2:]
     function = _function(f"cublas{_LETTERS[b.dtype.char]}trsm_v2")
     handle, one = blas.handle(stream), np.ones(1, b.dtype)
-    _uses(stream, a, b)
+    _note_use(stream, a, b)
     for triangle, right in _addresses(b.size // (rows * columns), a, b):
         function(
             handle, _LEFT, int(upper), transposed, int(unit), rows, columns, one,
@@ -192,12 +192,12 @@ def trsm(a, b, upper, transposed, unit) -> None:
 
 
 def potrf(a, upper, info) -> None:
-    side, kind = a.shape[-1], _type(a)
+    side, kind = a.shape[-1], _data_type(a)
     _factorize("cusolverDnXpotrf", (a,), info, lambda a: (int(upper), side, kind, a, side, kind))
 
 
 def geqrf(a, tau) -> None:
-    (rows, columns), kind = a.shape[-2:], _type(a)
+    (rows, columns), kind = a.shape[-2:], _data_type(a)
     info = _driver.GPUArray(a.size // (rows * columns), np.int32)
     _factorize(
         "cusolverDnXgeqrf", (a, tau), info, lambda a, tau: (rows, columns, kind, a, rows, kind, tau, kind)
@@ -213,7 +213,7 @@ def orgqr(q, tau) -> None:
     parts = _addresses(q.size // (rows * columns), q, tau)
     _function(f"{name}_bufferSize")(handle, rows, columns, count, parts[0][0], rows, parts[0][1], length)
     workspace, info = _workspace(name, int(length[0]) * q.itemsize), _driver.GPUArray(1, np.int32)
-    _uses(stream, q, tau, workspace, info)
+    _note_use(stream, q, tau, workspace, info)
     for place, factors in parts:
         _function(name)(
             handle, rows, columns, count, place, rows, factors, workspace.ptr, int(length[0]), info.ptr
@@ -266,7 +266,7 @@ def _gesvdp(a, s, u, vh, info) -> bool:
     copy[...] = a
     values = s if s.dtype == np.float64 else _driver.GPUArray(s.shape, np.float64)
     left = u if u is not None and u.dtype == dtype else _columns(a.shape if u is None else u.shape, dtype)
-    is_economic, kind, real = int(left.shape[-1] < rows), _type(copy), _type(values)
+    is_economic, kind, real = int(left.shape[-1] < rows), _data_type(copy), _data_type(values)
 
     def arguments(a, s, u, v):
         return 1, is_economic, rows, columns, kind, a, rows, real, s, kind, u, rows, kind, v, columns, kind
@@ -289,7 +289,7 @@ def _gesvd(a, s, u, vh, info) -> None:
     """Singular values, and the vectors of u and vh unless they are None, of matrices with as many rows as
     columns or more.
     """
-    (rows, columns), kind, real = a.shape[-2:], _type(a), _type(s)
+    (rows, columns), kind, real = a.shape[-2:], _data_type(a), _data_type(s)
     job = ord("N" if u is None else "A" if u.shape[-1] == rows else "S")
     min_side = columns
 
@@ -315,7 +315,7 @@ def _gesvdj(a, s, u, vh, info) -> None:
         _function(f"{name}_bufferSize")(handle, *own, length, _jacobi_parameters(), number)
         size = int(length[0])
         workspace = _workspace(name, size * a.itemsize)
-        _uses(stream, a, s, left, right, info, workspace)
+        _note_use(stream, a, s, left, right, info, workspace)
         _function(name)(handle, *own, workspace.ptr, size, place, _jacobi_parameters(), number)
     if not vectors:
         return
@@ -329,7 +329,7 @@ def _gesvdj(a, s, u, vh, info) -> None:
 
 def syevd(a, w, upper, vectors, info) -> None:
     """As lapack.syevd. Stacks are one call where the library's version has that without errors."""
-    side, kind, real = a.shape[-1], _type(a), _type(w)
+    side, kind, real = a.shape[-1], _data_type(a), _data_type(w)
 
     def arguments(a, w):
         return int(vectors), int(upper), side, kind, a, side, real, w, kind
@@ -344,7 +344,7 @@ def geev(a, w, v, info) -> bool:
     """False where the library has no such function, before CUDA 12.8. v has the dtype of `a`: that of a real
     matrix has the real and the imaginary parts of a pair of eigenvectors in two columns, as LAPACK's.
     """
-    side, kind, values = a.shape[-1], _type(a), _type(w)
+    side, kind, values = a.shape[-1], _data_type(a), _data_type(w)
 
     def arguments(a, w, v):
         vectors = int(v is not None)

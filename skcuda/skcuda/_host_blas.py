@@ -131,7 +131,7 @@ def _packed_indices(n: int, uplo: str):
     return columns, rows
 
 
-def _unpacked(ap, n: int, uplo: str):
+def _unpack_triangle(ap, n: int, uplo: str):
     a = np.zeros((n, n), ap.dtype)
     a[_packed_indices(n, uplo)] = ap
     return a
@@ -211,7 +211,7 @@ def _symmetric_band_vector(hermitian):
 def _symmetric_packed_vector(hermitian):
     def spmv(memory, uplo, n, alpha, AP, x, incx, beta, y, incy):
         def dense(a):
-            return _symmetric(_unpacked(a, n, uplo), uplo, hermitian)
+            return _symmetric(_unpack_triangle(a, n, uplo), uplo, hermitian)
 
         array = memory.vector(AP, n * (n + 1) // 2)
         return _times_vector(memory, array, dense, (n, n), alpha, x, incx, beta, y, incy)
@@ -295,7 +295,7 @@ her, her2, hpr, hpr2 = _updates(True)
 # ---- triangles
 
 
-def _solved(a, b, alpha, side: str, uplo: str, trans: str, diag: str):
+def _solve_triangular(a, b, alpha, side: str, uplo: str, trans: str, diag: str):
     """x of op(a) x = alpha b, or of x op(a) = alpha b; infinite where the diagonal has zeros."""
     (trsm,) = get_blas_funcs(("trsm",), (a, b))
     numbers = {"n": 0, "t": 1, "c": 2}
@@ -307,7 +307,7 @@ def _triangular_vector(array, dense, vector, uplo, trans, diag, solve):
 
     def compute(a, x):
         if solve:
-            x[...] = _solved(dense(a), x[:, None], 1, "l", uplo, trans, diag)[:, 0]
+            x[...] = _solve_triangular(dense(a), x[:, None], 1, "l", uplo, trans, diag)[:, 0]
         else:
             x[...] = _operand(_triangle(dense(a), uplo, diag), trans) @ x
 
@@ -327,7 +327,9 @@ def _triangular(solve):
 
     def tpmv(memory, uplo, trans, diag, n, AP, x, incx):
         array, vector = memory.vector(AP, n * (n + 1) // 2), memory.vector(x, n, incx)
-        return _triangular_vector(array, lambda a: _unpacked(a, n, uplo), vector, uplo, trans, diag, solve)
+        return _triangular_vector(
+            array, lambda a: _unpack_triangle(a, n, uplo), vector, uplo, trans, diag, solve
+        )
 
     return trmv, tbmv, tpmv
 
@@ -411,7 +413,7 @@ def trmm(memory, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb, C, ldc):
 
 def trsm(memory, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb):
     def compute(a, b):
-        b[...] = _solved(a, b, alpha, side, uplo, trans, diag)
+        b[...] = _solve_triangular(a, b, alpha, side, uplo, trans, diag)
 
     size = m if side == "l" else n
     return (memory.matrix(A, size, size, lda),), (memory.matrix(B, m, n, ldb),), compute

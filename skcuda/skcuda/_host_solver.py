@@ -109,7 +109,7 @@ def _columns(job: str, full: int, reduced: int) -> int:
 
 def gesvd(memory, jobu, jobvt, m, n, a, lda, s, U, ldu, vt, ldvt, work, lwork, rwork, devInfo):
     """As the library does, it takes m >= n."""
-    memory.need(m >= n)
+    memory.require(m >= n)
     min_side = min(m, n)
     u_columns, vt_rows = _columns(jobu, m, min_side), _columns(jobvt, n, min_side)
 
@@ -164,7 +164,7 @@ def syevjBatched(memory, jobz, uplo, n, a, lda, w, work, lwork, info, params, ba
         for i in range(batchSize):
             info[i] = _eigenvalues(a[i], w[i], jobz, uplo)
 
-    memory.need(lda >= max(n, 1))
+    memory.require(lda >= max(n, 1))
     matrices = memory.array(a, (batchSize, n, n), (lda * n, 1, lda))
     values = memory.array(w, (batchSize, n), (n, 1), memory.real)
     return (), (matrices, values, _info(memory, info, batchSize)), compute

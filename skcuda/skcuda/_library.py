@@ -65,7 +65,7 @@ class Library:
 
     @functools.cached_property
     def _loaded(self) -> ctypes.CDLL:
-        finding.need(self.name)
+        finding.require(self.name)
         return ctypes.CDLL(load_nvidia_dynamic_lib(self.name).abs_path)
 
     @functools.cached_property

@@ -34,20 +34,20 @@ class Memory:
         self.dtype, self.real = np.dtype(dtype), np.dtype(real)
         self._refuse = refuse
 
-    def need(self, condition: bool) -> None:
+    def require(self, condition: bool) -> None:
         """Refuse a value unless the condition holds."""
         if not condition:
             self._refuse()
 
     def array(self, memory, shape, strides, dtype=None) -> GPUArray:
         """An array at an address; strides in elements."""
-        self.need(min(shape) >= 0)
-        self.need(0 in shape or address_of(memory) != 0)
+        self.require(min(shape) >= 0)
+        self.require(0 in shape or address_of(memory) != 0)
         return array_at(memory, shape, strides, dtype or self.dtype)
 
     def matrix(self, memory, rows: int, columns: int, leading: int, dtype=None) -> GPUArray:
         """A matrix that lies there column by column."""
-        self.need(leading >= max(rows, 1))
+        self.require(leading >= max(rows, 1))
         return self.array(memory, (rows, columns), (1, leading), dtype)
 
     def vector(self, memory, count: int, step: int = 1, dtype=None) -> GPUArray:

@@ -54,8 +54,8 @@ class MemoryInUse:
 
     def __exit__(self, *exception) -> None:
         if self._owners and self._is_number:
-            _driver._launch_host_func(self._stream, _nothing, *self._owners)
+            _driver._launch_host_func(self._stream, _keep_alive, *self._owners)
 
 
-def _nothing(*arguments) -> None:
+def _keep_alive(*arguments) -> None:
     """For its arguments, which are dropped after it."""

@@ -64,7 +64,7 @@ def _square(a) -> None:
         raise ValueError(f"the array has the shape {a.shape}, must be a square matrix")
 
 
-def _replaced(a, result, overwrite: bool):
+def _overwrite_if(a, result, overwrite: bool):
     """The result, in the memory of the argument if it is overwritten."""
     if not overwrite:
         return result
@@ -134,7 +134,7 @@ def dot_diag(d_gpu, a_gpu, trans="N", overwrite=False, handle=None):
     axis = 0 if letter("trans", trans) == "n" else 1
     if a_gpu.ndim != 2 or a_gpu.shape[axis] != d.size:
         raise ValueError(f"shapes {d_gpu.shape} and {a_gpu.shape} do not fit")
-    return _replaced(a_gpu, (d[None] if axis else d[:, None]) * a_gpu, overwrite)
+    return _overwrite_if(a_gpu, (d[None] if axis else d[:, None]) * a_gpu, overwrite)
 
 
 # ---- matrices
@@ -187,14 +187,14 @@ def eye(N, dtype=np.float32):
 def tril(a_gpu, overwrite=False, handle=None):
     """The lower triangle of a square matrix, zeros above it; in a_gpu if it is overwritten."""
     _square(a_gpu)
-    return _replaced(a_gpu, np.tril(a_gpu), overwrite)
+    return _overwrite_if(a_gpu, np.tril(a_gpu), overwrite)
 
 
 @_queued
 def triu(a_gpu, k=0, overwrite=False, handle=None):
     """The triangle of a square matrix above diagonal k, zeros below it; in a_gpu if it is overwritten."""
     _square(a_gpu)
-    return _replaced(a_gpu, np.triu(a_gpu, int(k)), overwrite)
+    return _overwrite_if(a_gpu, np.triu(a_gpu, int(k)), overwrite)
 
 
 def multiply(x_gpu, y_gpu, overwrite=False):
@@ -266,7 +266,7 @@ def inv(a_gpu, overwrite=False, ipiv_gpu=None, lib="cusolver"):
     _square(a_gpu)
     if ipiv_gpu is not None and (ipiv_gpu.dtype != np.int32 or ipiv_gpu.shape != a_gpu.shape[:1]):
         raise ValueError(f"ipiv_gpu must be a vector of {len(a_gpu)} int32")
-    return _replaced(a_gpu, _laid_out_as(np.linalg.inv(a_gpu), a_gpu), overwrite)
+    return _overwrite_if(a_gpu, _laid_out_as(np.linalg.inv(a_gpu), a_gpu), overwrite)
 
 
 @_queued
@@ -300,11 +300,11 @@ def svd(a_gpu, jobu="A", jobvt="A", lib="cusolver"):
         return np.linalg.svdvals(a_gpu)
     u, s, vh = np.linalg.svd(a_gpu, full_matrices="a" in (jobu, jobvt))
     parts = (jobu, u if jobu == "a" else u[:, : s.size]), (jobvt, vh if jobvt == "a" else vh[: s.size])
-    u, vh = (_replaced(a_gpu, _laid_out_as(part, a_gpu), job == "o") for job, part in parts)
+    u, vh = (_overwrite_if(a_gpu, _laid_out_as(part, a_gpu), job == "o") for job, part in parts)
     return (*(() if jobu == "n" else (u,)), s, *(() if jobvt == "n" else (vh,)))
 
 
-def _factor(a_gpu, uplo: str):
+def _cholesky_factor(a_gpu, uplo: str):
     """The Cholesky factor of the matrix that lies there column by column, and whether it is the lower one.
     A row-major matrix lies there as its transposed.
     """
@@ -322,14 +322,14 @@ def cho_factor(a_gpu, uplo="L", lib="cusolver") -> None:
     The triangle is that of the matrix as it lies there column by column: of a row-major matrix the other one,
     so that by default the result is that of scipy.linalg.cho_factor.
     """
-    a, factor, lower = _factor(a_gpu, uplo)
+    a, factor, lower = _cholesky_factor(a_gpu, uplo)
     a[...] = factor + (np.triu(a, 1) if lower else np.tril(a, -1))
 
 
 @_queued
 def cholesky(a_gpu, uplo="L", lib="cusolver") -> None:
     """As cho_factor; the other triangle becomes 0."""
-    a, factor, _ = _factor(a_gpu, uplo)
+    a, factor, _ = _cholesky_factor(a_gpu, uplo)
     a[...] = factor
 
 
@@ -339,7 +339,7 @@ def cho_solve(a_gpu, b_gpu, uplo="L", lib="cusolver") -> None:
 
     A row-major matrix counts as its transposed, which makes a difference for complex numbers.
     """
-    a, factor, lower = _factor(a_gpu, uplo)
+    a, factor, lower = _cholesky_factor(a_gpu, uplo)
     b_gpu[...] = pycuda.linalg.cho_solve((factor, lower), b_gpu)
     a[...] = factor + (np.triu(a, 1) if lower else np.tril(a, -1))
 

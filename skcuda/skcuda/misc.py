@@ -138,7 +138,7 @@ def zeros_like(a):
 
 def ones(shape, dtype, order="C", allocator=drv.mem_alloc):
     """An array of ones."""
-    return _full(shape, 1, dtype, order, allocator)
+    return _new_full(shape, 1, dtype, order, allocator)
 
 
 def ones_like(a):
@@ -148,7 +148,7 @@ def ones_like(a):
 
 def inf(shape, dtype, order="C", allocator=drv.mem_alloc):
     """An array of infinities."""
-    return _full(shape, np.inf, dtype, order, allocator)
+    return _new_full(shape, np.inf, dtype, order, allocator)
 
 
 def _allocator(allocator):
@@ -156,7 +156,7 @@ def _allocator(allocator):
     return None if allocator is drv.mem_alloc else allocator
 
 
-def _full(shape, value, dtype, order, allocator):
+def _new_full(shape, value, dtype, order, allocator):
     return gpuarray.empty(shape, dtype, order=order, allocator=_allocator(allocator)).fill(value)
 
 
@@ -186,7 +186,7 @@ def set_realloc(x_gpu, data) -> None:
     x_gpu.set(data)
 
 
-def _index(ind):
+def _as_index_vector(ind):
     """A vector of indices."""
     if ind.ndim != 1 or ind.dtype.kind not in "iu":
         raise ValueError(f"ind must be a vector of integers, not {ind.dtype} of the shape {ind.shape}")
@@ -195,7 +195,7 @@ def _index(ind):
 
 def get_by_index(src_gpu, ind):
     """The elements of a vector with these indices, a GPUArray or a NumPy array of them."""
-    return src_gpu[_index(ind)]
+    return src_gpu[_as_index_vector(ind)]
 
 
 def set_by_index(dest_gpu, ind, src_gpu, ind_which="dest") -> None:
@@ -203,7 +203,7 @@ def set_by_index(dest_gpu, ind, src_gpu, ind_which="dest") -> None:
     if ind_which not in ("dest", "src"):
         raise ValueError(f"ind_which is {ind_which!r}, must be 'dest' or 'src'")
     shorter = src_gpu if ind_which == "dest" else dest_gpu
-    if not len(_index(ind)):
+    if not len(_as_index_vector(ind)):
         return
     if len(ind) != len(shorter):
         raise ValueError(f"there are {len(ind)} indices for {len(shorter)} elements")
@@ -270,10 +270,10 @@ def binaryop_matvec(binary_op, x_gpu, a_gpu, axis=None, out=None, stream=None):
         result = _OPERATORS[binary_op](x_gpu, a_gpu)
         if result.shape != x_gpu.shape:
             raise ValueError(f"shapes {x_gpu.shape} and {a_gpu.shape} are not those of a matrix and a vector")
-        return _into(out, result)
+        return _copy_if_out(out, result)
 
 
-def _into(out, result):
+def _copy_if_out(out, result):
     """The result, in the caller's array if there is one."""
     if out is None:
         return result
@@ -301,12 +301,12 @@ def div_matvec(x_gpu, a_gpu, axis=None, out=None, stream=None):
 
 def sum(x_gpu, axis=None, out=None, keepdims=False):
     """The sum along an axis, or of all elements, in the dtype of the array."""
-    return _into(out, x_gpu.sum(axis=axis, dtype=x_gpu.dtype, keepdims=keepdims))
+    return _copy_if_out(out, x_gpu.sum(axis=axis, dtype=x_gpu.dtype, keepdims=keepdims))
 
 
 def mean(x_gpu, axis=None, out=None, keepdims=False):
     """The mean along an axis, or of all elements."""
-    return _into(out, x_gpu.mean(axis=axis, keepdims=keepdims))
+    return _copy_if_out(out, x_gpu.mean(axis=axis, keepdims=keepdims))
 
 
 def var(x_gpu, ddof=0, axis=None, stream=None, keepdims=False):

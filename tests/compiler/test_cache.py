@@ -145,7 +145,7 @@ def test_what_belongs_to_another_user_is_not_used(folder, compilations, monkeypa
     def stranger(status):
         return 12345 if (status.st_ino, status.st_dev) == (real.st_ino, real.st_dev) else None
 
-    monkeypatch.setattr(cache, "_stranger", stranger)
+    monkeypatch.setattr(cache, "_untrusted_owner", stranger)
     cache._warned.clear()
     with pytest.warns(UserWarning) as caught:
         assert build() == first
@@ -158,7 +158,7 @@ def test_what_belongs_to_another_user_is_not_used(folder, compilations, monkeypa
 
 def test_owners():
     def of(user):
-        return cache._stranger(os.stat_result((0o600, 1, 1, 1, user, 0, 0, 0, 0, 0)))
+        return cache._untrusted_owner(os.stat_result((0o600, 1, 1, 1, user, 0, 0, 0, 0, 0)))
 
     assert of(0) is None and of(os.geteuid()) is None and of(54321) == 54321
 

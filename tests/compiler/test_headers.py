@@ -260,7 +260,7 @@ def test_large_headers_beside_stand_ins(headers, no_nvcc):
     ],
 )
 def test_scan_reads(text, names):
-    assert list(includes._names(text)) == names
+    assert list(includes._included_names(text)) == names
 
 
 PIECES = [

@@ -12,7 +12,7 @@ SCANS = {
     "textures": lambda text: textures.annotate(text + " texture<float> x;"),
     "includes": includes._all_names,
     "signatures": lambda text: signatures.types(text + " __global__", (), "k"),
-    "expressions": parsing._visible,
+    "expressions": parsing._without_comments,
     "attributes": lambda text: attributes.moved(text + "} __align__(4);", attributes.names([text])),
 }
 

@@ -18,7 +18,7 @@ def library(monkeypatch, compiled):
     path = compiled((Path(__file__).parent / "stand_in.c").read_text())
     for module in _library, cublas, cufft, cusolver:
         monkeypatch.setattr(module, "host", SimpleNamespace(is_possible=lambda: False))
-    monkeypatch.setattr(_library.finding, "need", lambda name: None)
+    monkeypatch.setattr(_library.finding, "require", lambda name: None)
     found = SimpleNamespace(abs_path=path)
     monkeypatch.setattr(_library, "load_nvidia_dynamic_lib", lambda name: found)
     yield

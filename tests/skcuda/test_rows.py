@@ -57,7 +57,7 @@ def test_the_libraries_have_the_functions(module, monkeypatch):
         load_nvidia_dynamic_lib(name)
     except DynamicLibNotFoundError:
         pytest.skip(f"lib{name} is not installed")
-    monkeypatch.setattr(_library.finding, "need", lambda name: None)
+    monkeypatch.setattr(_library.finding, "require", lambda name: None)
     library = _library.Library(name, {}, "")
     functions = {
         each

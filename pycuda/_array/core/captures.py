@@ -37,7 +37,9 @@ def last_work(stream: Any) -> _driver.Event:
     return before or _driver.Event(_driver.event_flags.DISABLE_TIMING).record(stream)
 
 
-def _run(before: _driver.Event | None, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def _run_on_own_stream(
+    before: _driver.Event | None, work: Callable[..., Any], arguments: tuple[Any, ...]
+) -> Any:
     """The result of work(*arguments), whose calls go to a stream of its own, after the event; done when it
     returns.
     """
@@ -53,9 +55,9 @@ def in_own_stream(stream: Any, work: Callable[..., Any], *arguments: Any) -> Any
     """The result of what a function queues on the current stream, which is not the captured stream and comes
     after what was queued there before. It is done when this returns.
     """
-    return _outside_captures(_run, _before_capture(stream), work, arguments)
+    return _outside_captures(_run_on_own_stream, _before_capture(stream), work, arguments)
 
 
 def in_own_stream_after(before: _driver.Event | None, work: Callable[..., Any], *arguments: Any) -> Any:
     """As in_own_stream(), after an event that last_work() returned."""
-    return _outside_captures(_run, before, work, arguments)
+    return _outside_captures(_run_on_own_stream, before, work, arguments)

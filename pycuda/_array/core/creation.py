@@ -237,7 +237,7 @@ def identity(
     return eye(n, dtype=dtype, allocator=allocator, stream=stream)
 
 
-def _below(rows: int, columns: int, k: int, allocator, stream) -> GPUArray:
+def _lower_triangle_mask(rows: int, columns: int, k: int, allocator, stream) -> GPUArray:
     """A mask of the elements on or below the diagonal k."""
     numbers = np.dtype(np.int64)
     down = arange(rows, dtype=numbers, allocator=allocator, stream=stream)
@@ -261,7 +261,11 @@ def tri(
     result = new((rows, columns), dtype, allocator)
     if result.size:
         apply(
-            "copy", _below(rows, columns, k, allocator, stream), out=result, stream=stream, casting="unsafe"
+            "copy",
+            _lower_triangle_mask(rows, columns, k, allocator, stream),
+            out=result,
+            stream=stream,
+            casting="unsafe",
         )
     return result
 

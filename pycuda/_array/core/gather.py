@@ -168,7 +168,7 @@ def _in_words(element: str, itemsize: int, bits: int, axes):
     return kernels.WORDS[word], [*outer, (row // word, word, 0, word)]
 
 
-def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: bool, bits: int):
+def _plan_copy(dtype, index_dtype, mode: str, length: int, step: int, axes, put: bool, bits: int):
     """(function, grid, block, what it takes last) for indexed_copy(), None where nothing is moved."""
     count = math.prod(axis[0] for axis in axes)
     if count == 0:
@@ -190,7 +190,7 @@ def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: b
     return function, kernels.grid(count), _BLOCK, (plan,)
 
 
-_plans = memoized_in_context(_planned, 256)
+_plans = memoized_in_context(_plan_copy, 256)
 
 
 _MUCH = 8 << 20  # bytes, for which it pays
@@ -237,7 +237,7 @@ def axes_of_take(a, axis: int, numbers, strides):
 
 def _launch_of_take(mode: str, axis: int, a, numbers, shape, axes) -> tuple:
     bits, length, step = a._address % kernels.MAX_WORD, a.shape[axis], a.strides[axis]
-    function, grid, block, rest = _planned(a.dtype, numbers.dtype, mode, length, step, axes, False, bits)
+    function, grid, block, rest = _plan_copy(a.dtype, numbers.dtype, mode, length, step, axes, False, bits)
     return function.prepared_async_call, grid, block, (..., *rest), (shape, a.dtype)
 
 

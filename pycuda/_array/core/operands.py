@@ -24,7 +24,7 @@ def is_number(value) -> bool:
     )
 
 
-def refused(value) -> TypeError:
+def host_data_error(value) -> TypeError:
     """The exception for data in host memory, and for objects that are not arrays."""
     return TypeError(
         f"{type(value).__name__} with a GPUArray: data in host memory is never copied implicitly, copy it "
@@ -36,7 +36,7 @@ def operand(value):
     """The value, where an elementwise operation takes it."""
     if isinstance(value, _driver.GPUArray) or is_number(value):
         return value
-    raise refused(value)
+    raise host_data_error(value)
 
 
 def as_array(value) -> GPUArray:
@@ -44,7 +44,7 @@ def as_array(value) -> GPUArray:
     if isinstance(value, _driver.GPUArray):
         return value
     if not is_number(value):
-        raise refused(value)
+        raise host_data_error(value)
     return full((), value)
 
 
@@ -90,7 +90,7 @@ def as_mask(where) -> GPUArray:
     return where
 
 
-def into(result, out, casting="same_kind") -> GPUArray:
+def result_or_out(result, out, casting="same_kind") -> GPUArray:
     """The result, or `out` after it was copied there."""
     if out is None:
         return result

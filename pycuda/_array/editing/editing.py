@@ -14,7 +14,7 @@ from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.creation import arange, full
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
-from pycuda._array.core.operands import as_array, is_number, refused
+from pycuda._array.core.operands import as_array, host_data_error, is_number
 from pycuda._array.editing.repeats import tile
 from pycuda._array.indexing.mask import coordinates_of_true
 from pycuda._array.shape.joining import concatenate
@@ -142,7 +142,7 @@ def delete(arr, obj, axis=None) -> GPUArray:
 
 def _values(values, dtype) -> GPUArray:
     if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim):
-        raise refused(values)
+        raise host_data_error(values)
     return as_array(np.asarray(values, dtype)[()] if is_number(values) else values).astype(dtype, copy=False)
 
 

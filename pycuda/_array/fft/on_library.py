@@ -38,7 +38,7 @@ class Step(NamedTuple):
 Steps = list[Step | None]
 
 
-def _form(array: GPUArray) -> _Form | None:
+def _element_form(array: GPUArray) -> _Form | None:
     """The form of the array; None unless its strides are multiples of the item size."""
     if any(stride % array.itemsize for stride in array.strides):
         return None
@@ -77,7 +77,7 @@ def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> Step | None:
     return Step(transform, starts(outer, 2))
 
 
-def _calls(step: Step, source: GPUArray, result: GPUArray) -> list[tuple[int, int]]:
+def _calls_of_step(step: Step, source: GPUArray, result: GPUArray) -> list[tuple[int, int]]:
     first, other_first = _first_address(source, False), _first_address(result, False)
     size, other_size = source.itemsize, result.itemsize
     return [(first + start * size, other_first + other * other_size) for start, other in step.starts]
@@ -85,11 +85,11 @@ def _calls(step: Step, source: GPUArray, result: GPUArray) -> list[tuple[int, in
 
 def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> Step | None:
     """Queue the transform and return its step; None, and nothing is done, if cuFFT takes no such arrays."""
-    forms = _form(source), _form(result)
+    forms = _element_form(source), _element_form(result)
     step = None if None in forms else _plan(*forms, tuple(axes))
     if step is None:
         return None
-    calls = _calls(step, source, result)
+    calls = _calls_of_step(step, source, result)
     aligned = max(source.itemsize, result.itemsize)  # also of real numbers, as complex ones are
     if any(address % aligned for call in calls for address in call):
         return None
@@ -103,11 +103,11 @@ def repeat_steps(steps: list[Step], source: GPUArray, result: GPUArray, forward:
     """
     stream = _driver.current_stream()
     for step in steps:
-        fft.queue(step.transform, _calls(step, source, result), forward, stream, (source, result))
+        fft.queue(step.transform, _calls_of_step(step, source, result), forward, stream, (source, result))
         source = result
 
 
-def _packed(like: GPUArray, axes) -> GPUArray:
+def _new_packed_like(like: GPUArray, axes) -> GPUArray:
     """A new array of the same shape and dtype in which cuFFT takes these axes, all others are the batch."""
     others = [axis for axis in range(like.ndim) if axis not in axes]
     order = (*others, *axes)
@@ -120,9 +120,9 @@ def _step(source: GPUArray, result: GPUArray, axes, forward: bool) -> Step | Non
     step = _queue(source, result, axes, forward)
     if step:
         return step
-    copy = _packed(source, axes)
+    copy = _new_packed_like(source, axes)
     write_back(source, copy)
-    target = copy if source.dtype == result.dtype else _packed(result, axes)
+    target = copy if source.dtype == result.dtype else _new_packed_like(result, axes)
     if not _queue(copy, target, axes, forward):
         raise AssertionError("cuFFT takes packed arrays")
     write_back(target, result)
@@ -138,7 +138,7 @@ def _axes_per_call(source, result, axes, last) -> int:
     where a copy is needed in any case.
     """
     max_count = min(len(axes), _MAX_AXES - len(last))
-    forms = _form(source), _form(result)
+    forms = _element_form(source), _element_form(result)
     if None not in forms:
         for count in range(max_count, -1, -1):
             part = (*axes[len(axes) - count :], *last)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
-def _shifted(x, axes, part) -> GPUArray:
+def _roll_axes(x, axes, part) -> GPUArray:
     """Rolled along each axis by part(its length)."""
     if axes is None:
         axes = tuple(range(x.ndim))
@@ -26,12 +26,12 @@ def _shifted(x, axes, part) -> GPUArray:
 
 def fftshift(x, axes=None) -> GPUArray:
     """numpy.fft.fftshift"""
-    return _shifted(x, axes, lambda length: length // 2)
+    return _roll_axes(x, axes, lambda length: length // 2)
 
 
 def ifftshift(x, axes=None) -> GPUArray:
     """numpy.fft.ifftshift"""
-    return _shifted(x, axes, lambda length: -(length // 2))
+    return _roll_axes(x, axes, lambda length: -(length // 2))
 
 
 def _frequencies(first, count, n, d, dtype, device) -> GPUArray:

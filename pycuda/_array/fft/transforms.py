@@ -22,7 +22,7 @@ from pycuda._array.numpy_api.likes import fresh
 from pycuda._driver import _check_writable, _first_address
 from pycuda._kernels.plans.caches import launches
 from pycuda._libraries import host
-from pycuda._libraries.finding import need
+from pycuda._libraries.finding import require
 
 if TYPE_CHECKING:
     from pycuda._driver import _LaunchCache
@@ -35,7 +35,7 @@ def _implementation() -> type[ByNumPy] | type[ByLibrary]:
     """The class that computes transforms on this device. LibraryNotFound without cuFFT."""
     if host.is_possible():
         return ByNumPy
-    need("cufft")
+    require("cufft")
     return ByLibrary
 
 
@@ -49,7 +49,7 @@ def _real(dtype) -> np.dtype:
     return np.result_type(np.empty(0, dtype).real.dtype, 1.0)
 
 
-def _computed(dtype) -> tuple[np.dtype, np.dtype]:
+def _transform_dtypes(dtype) -> tuple[np.dtype, np.dtype]:
     """The dtypes, real and complex, in which a transform of this one is computed."""
     single = _real(dtype).itemsize < 8
     return (np.dtype("f"), np.dtype("F")) if single else (np.dtype("d"), np.dtype("D"))
@@ -66,14 +66,14 @@ def _factor(sizes: Sizes, dtype, norm, forward: bool) -> float:
     real, factor = _real(dtype), 1.0
     for _, n in sizes if norm != "backward" else []:
         factor *= float(np.reciprocal(np.sqrt(n, dtype=real) if norm == "ortho" else n, dtype=real))
-        real = _computed(dtype)[0]
+        real = _transform_dtypes(dtype)[0]
     return factor
 
 
 # ---- sizes
 
 
-def _checked(a, sizes) -> Sizes:
+def _checked_sizes(a, sizes) -> Sizes:
     """The sizes, with axes counted from 0. ValueError for a length below 1."""
     sizes = [(one_axis(axis, a.ndim), operator.index(n)) for axis, n in sizes]
     if min((n for _, n in sizes), default=1) < 1:
@@ -90,12 +90,12 @@ def _lengths(a, s, axes, to_real: bool) -> Sizes:
         elif n is None or n == -1:
             n = a.shape[axis]
         sizes.append((axis, n))
-    return _checked(a, sizes)
+    return _checked_sizes(a, sizes)
 
 
-def _one(a, n, axis, to_real: bool) -> Sizes:
+def _one_axis(a, n, axis, to_real: bool) -> Sizes:
     if n is not None:
-        return _checked(a, [(axis, n)])
+        return _checked_sizes(a, [(axis, n)])
     return _lengths(a, [None], [axis], to_real)
 
 
@@ -103,7 +103,7 @@ def _deprecated(text: str) -> None:
     warnings.warn(f"{text} (deprecated in NumPy 2.0)", DeprecationWarning, stacklevel=users_level())
 
 
-def _several(a, s, axes, to_real: bool) -> Sizes:
+def _several_axes(a, s, axes, to_real: bool) -> Sizes:
     """(axis, length) of each axis of fftn and similar ones, from their arguments s and axes."""
     if s is None:
         axes = range(a.ndim) if axes is None else list(axes)
@@ -117,7 +117,7 @@ def _several(a, s, axes, to_real: bool) -> Sizes:
     return _lengths(a, s, list(axes), to_real)
 
 
-def _runs(sizes: Sizes) -> list[Sizes]:
+def _split_at_repeated_axes(sizes: Sizes) -> list[Sizes]:
     """Cut where an axis is named again: each is one transform of several dimensions."""
     runs: list[Sizes] = [[]]
     for axis, n in sizes:
@@ -131,11 +131,11 @@ def _axes(sizes: Sizes) -> tuple[int, ...]:
     return tuple(axis for axis, _ in sizes)
 
 
-def _resized(shape, sizes: Sizes) -> tuple[int, ...]:
+def _resized_shape(shape, sizes: Sizes) -> tuple[int, ...]:
     return tuple({**dict(enumerate(shape)), **dict(sizes)}.values())
 
 
-def _halved(n: int) -> int:
+def _half_length(n: int) -> int:
     """How many of n elements of the transform of real numbers determine the rest."""
     return n // 2 + 1
 
@@ -143,31 +143,31 @@ def _halved(n: int) -> int:
 # ---- arrays of other shapes and dtypes
 
 
-def _start(a, shape) -> GPUArray:
+def _leading_part(a, shape) -> GPUArray:
     """The elements of `a` that an array of this shape has, too."""
     return a if a.shape == shape else a[tuple(slice(0, length) for length in shape)]
 
 
 def _fill(result, a) -> None:
     """Copy the elements of `a` into `result`, and fill the rest with zeros."""
-    kept = _start(a, result.shape)
+    kept = _leading_part(a, result.shape)
     if kept.shape != result.shape:
         kept = kept.copy() if overlap(kept, result) else kept
         result.fill(0)
-    write_back(kept, _start(result, kept.shape))
+    write_back(kept, _leading_part(result, kept.shape))
 
 
-def _same(a, b) -> bool:
+def _is_same_view(a, b) -> bool:
     return _first_address(a, False) == _first_address(b, False) and (a.shape, a.strides) == (
         b.shape,
         b.strides,
     )
 
 
-def _readable(a, shape, dtype, result) -> GPUArray | None:
+def _readable_view(a, shape, dtype, result) -> GPUArray | None:
     """The view of `a` that a transform into `result` reads; None if a copy is needed."""
-    kept = _start(a, shape)
-    apart = not overlap(kept, result) or _same(kept, result)
+    kept = _leading_part(a, shape)
+    apart = not overlap(kept, result) or _is_same_view(kept, result)
     return kept if kept.shape == shape and kept.dtype == dtype and apart else None
 
 
@@ -175,7 +175,7 @@ def _readable(a, shape, dtype, result) -> GPUArray | None:
 
 
 def _transform(a, result, axes, forward: bool) -> Steps:
-    source = _readable(a, result.shape, result.dtype, result)
+    source = _readable_view(a, result.shape, result.dtype, result)
     if source is None:
         _fill(result, a)
         return [None, *_implementation().transform(result, result, axes, forward)]
@@ -192,8 +192,8 @@ def _inverse(a, result, sizes) -> Steps:
 
 def _from_real(a, result, sizes) -> Steps:
     """The steps of a transform of real numbers along `sizes`, of which the last is halved."""
-    shape, dtype = _resized(a.shape, sizes), np.empty(0, result.dtype).real.dtype
-    source = _readable(a, shape, dtype, result)
+    shape, dtype = _resized_shape(a.shape, sizes), np.empty(0, result.dtype).real.dtype
+    source = _readable_view(a, shape, dtype, result)
     if source is None:
         source = fresh(a, dtype, "K", shape, None)
         _fill(source, a)
@@ -207,16 +207,22 @@ def _from_real_conjugated(a, result, sizes) -> Steps:
     return [None]
 
 
-def _half(a, sizes) -> GPUArray:
+def _new_half_spectrum(a, sizes) -> GPUArray:
     """A new array for what a transform to real numbers is made of."""
     *others, (axis, n) = sizes
-    return fresh(a, _computed(a.dtype)[1], "K", _resized(a.shape, [*others, (axis, _halved(n))]), None)
+    return fresh(
+        a,
+        _transform_dtypes(a.dtype)[1],
+        "K",
+        _resized_shape(a.shape, [*others, (axis, _half_length(n))]),
+        None,
+    )
 
 
 def _to_real(a, result, sizes) -> Steps:
     """The steps of a transform with a real result; the last of `sizes` is its axis of n // 2 + 1 elements."""
     *others, (axis, _) = sizes
-    half = _half(a, sizes)
+    half = _new_half_spectrum(a, sizes)
     if others:
         _transform(a, half, _axes(others), False)
     else:
@@ -226,7 +232,7 @@ def _to_real(a, result, sizes) -> Steps:
 
 
 def _to_real_conjugated(a, result, sizes) -> Steps:
-    half = _half(a, sizes)
+    half = _new_half_spectrum(a, sizes)
     _fill(half, a)
     apply("conjugate", half, out=half)
     _implementation().transform_to_real(half, result, sizes[0][0])
@@ -250,11 +256,11 @@ class _Kind(NamedTuple):
     def shape(self, shape, sizes: Sizes) -> tuple[int, ...]:
         """Shape of the result."""
         (axis, n), *others = sizes
-        return _resized(shape, [(axis, _halved(n)), *others] if self.from_real else sizes)
+        return _resized_shape(shape, [(axis, _half_length(n)), *others] if self.from_real else sizes)
 
     def steps(self, sizes: Sizes) -> list[tuple[_Kind, Sizes]]:
         """A transform of this kind, and complex ones before or after it where an axis is named again."""
-        runs = _runs(sizes if self.to_real else sizes[::-1])
+        runs = _split_at_repeated_axes(sizes if self.to_real else sizes[::-1])
         kinds = [FORWARD if self.forward else INVERSE] * len(runs)
         kinds[-1 if self.to_real else 0] = self
         return list(zip(kinds, runs, strict=True))
@@ -278,7 +284,7 @@ def _given_out(out) -> GPUArray | None:
     return out
 
 
-def _spread(a, out, axes, shape, dtype) -> GPUArray:
+def _broadcast_to_out(a, out, axes, shape, dtype) -> GPUArray:
     """`a` repeated along axes of `out` that are not transformed. ValueError when that does not fit; TypeError
     when `out` cannot have results of this dtype.
     """
@@ -291,7 +297,7 @@ def _spread(a, out, axes, shape, dtype) -> GPUArray:
 
 
 def _dtype(a, kind: _Kind) -> np.dtype:
-    return _computed(a.dtype)[0 if kind.to_real else 1]
+    return _transform_dtypes(a.dtype)[0 if kind.to_real else 1]
 
 
 def _plan(a, kind: _Kind, sizes: Sizes, norm, out) -> tuple[GPUArray, list[tuple[_Kind, Sizes]], float]:
@@ -302,7 +308,7 @@ def _plan(a, kind: _Kind, sizes: Sizes, norm, out) -> tuple[GPUArray, list[tuple
     for each, run in steps:
         shape = each.shape(shape, run)
     if out is not None:
-        a = _spread(a, out, _axes(sizes), shape, _dtype(a, kind))
+        a = _broadcast_to_out(a, out, _axes(sizes), shape, _dtype(a, kind))
     return a, steps, _factor(sizes if kind.to_real else sizes[::-1], a.dtype, norm, kind.forward)
 
 
@@ -314,7 +320,7 @@ def _step(a, kind: _Kind, sizes: Sizes, out=None) -> tuple[GPUArray, Steps]:
     return out, kind.run(a, out, sizes) if out.size else [None]
 
 
-def _finished(result, factor: float, dtype, out) -> GPUArray:
+def _scaled_into_out(result, factor: float, dtype, out) -> GPUArray:
     if factor != 1:
         apply("multiply", result, factor, out=result)
     if out is None:
@@ -338,7 +344,7 @@ class _PreparedTransform(NamedTuple):
     def run(self, a) -> GPUArray:
         result = _driver.GPUArray(self.shape, self.dtype, a.allocator, strides=self.strides)
         repeat_steps(self.steps, a, result, self.forward)
-        return _finished(result, self.factor, self.dtype, None)
+        return _scaled_into_out(result, self.factor, self.dtype, None)
 
 
 def _is_plain(argument) -> bool:
@@ -349,16 +355,16 @@ def _is_plain(argument) -> bool:
     return type(argument) in (int, str, NoneType)
 
 
-def _known(function, size, axes, norm) -> _LaunchCache | None:
+def _prepared_calls(function, size, axes, norm) -> _LaunchCache | None:
     """The prepared transforms of calls with these arguments, by the form of the array."""
     if _is_plain(size) and _is_plain(axes) and _is_plain(norm):
         return launches[function, 1, size, axes, norm]
     return None
 
 
-def _call(function, kind: _Kind, a, size, axes, norm, out, read=_several) -> GPUArray:
+def _call(function, kind: _Kind, a, size, axes, norm, out, read=_several_axes) -> GPUArray:
     """Compute a function of numpy.fft for an array."""
-    known = _known(function, size, axes, norm) if out is None else None
+    known = _prepared_calls(function, size, axes, norm) if out is None else None
     prepared = known.find((a,)) if known is not None else None
     if prepared is not None:
         return prepared.run(a)
@@ -378,37 +384,37 @@ def _call(function, kind: _Kind, a, size, axes, norm, out, read=_several) -> GPU
         prepared = _PreparedTransform(result.shape, result.dtype, result.strides, calls, kind.forward, factor)
         known.remember((a,), prepared)
     half = kind.to_real and len(sizes) == 1  # NumPy's result, where the operand has this precision
-    return _finished(result, factor, _real(a.dtype) if half else result.dtype, out)
+    return _scaled_into_out(result, factor, _real(a.dtype) if half else result.dtype, out)
 
 
 def fft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
     """numpy.fft.fft"""
-    return _call(np.fft.fft, FORWARD, a, n, axis, norm, out, _one)
+    return _call(np.fft.fft, FORWARD, a, n, axis, norm, out, _one_axis)
 
 
 def ifft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
     """numpy.fft.ifft"""
-    return _call(np.fft.ifft, INVERSE, a, n, axis, norm, out, _one)
+    return _call(np.fft.ifft, INVERSE, a, n, axis, norm, out, _one_axis)
 
 
 def rfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
     """numpy.fft.rfft"""
-    return _call(np.fft.rfft, FROM_REAL, a, n, axis, norm, out, _one)
+    return _call(np.fft.rfft, FROM_REAL, a, n, axis, norm, out, _one_axis)
 
 
 def irfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
     """numpy.fft.irfft"""
-    return _call(np.fft.irfft, TO_REAL, a, n, axis, norm, out, _one)
+    return _call(np.fft.irfft, TO_REAL, a, n, axis, norm, out, _one_axis)
 
 
 def hfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
     """numpy.fft.hfft"""
-    return _call(np.fft.hfft, OF_HERMITIAN, a, n, axis, norm, out, _one)
+    return _call(np.fft.hfft, OF_HERMITIAN, a, n, axis, norm, out, _one_axis)
 
 
 def ihfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
     """numpy.fft.ihfft"""
-    return _call(np.fft.ihfft, TO_HERMITIAN, a, n, axis, norm, out, _one)
+    return _call(np.fft.ihfft, TO_HERMITIAN, a, n, axis, norm, out, _one_axis)
 
 
 def fftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray:

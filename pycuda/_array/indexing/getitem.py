@@ -70,7 +70,7 @@ def _axes_taken(item) -> int:
     return item.ndim if is_mask else 1
 
 
-def _completed(items, ndim: int) -> list:
+def _fill_ellipsis(items, ndim: int) -> list:
     """The items with slices in place of the ellipsis, or after the last. One that stands for no axis stays:
     it parts arrays as slices do.
     """
@@ -85,9 +85,9 @@ def _completed(items, ndim: int) -> list:
     return [*items[:at], *(slices or items[at : at + 1]), *items[at + 1 :]]
 
 
-def _read(a, index) -> _Index:
+def _parse_index(a, index) -> _Index:
     """Parses an index with arrays: slices are applied, arrays are paired with the axes that they index."""
-    items = _completed(
+    items = _fill_ellipsis(
         [_read_item(item) for item in (index if isinstance(index, tuple) else (index,))], a.ndim
     )
     # axis: of the view; own: of the array; outside: of the result, without the axes of index arrays.
@@ -133,7 +133,7 @@ def check_mask(mask, view, axes) -> None:
             )
 
 
-def _parts(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
+def _index_positions(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
     """The arrays of an index as positions on the device, and the shape that they broadcast to."""
     view, parts, host = read.view, [], []
     grain = math.gcd(*(view.strides[axis] for axes, *_ in read.picked for axis in axes))
@@ -185,8 +185,8 @@ class IndexTarget(NamedTuple):
 
 def resolve(a, index, stream=None) -> IndexTarget:
     """The elements that an index with arrays selects, and the axes of the result."""
-    read = _read(a, index)
-    parts, shape = _parts(read, stream)
+    read = _parse_index(a, index)
+    parts, shape = _index_positions(read, stream)
     positions = combined_offsets(parts, shape, stream)
     used = {axis for axes, *_ in read.picked for axis in axes}
     view = read.view

@@ -33,7 +33,7 @@ def _cast(source, dtype, casting):
     return source
 
 
-def _safe(values, dtype):
+def _cast_without_loss(values, dtype):
     """A number as one of the dtype, or an array that loses nothing in it. TypeError."""
     if not isinstance(operand(values), _driver.GPUArray):
         return np.asarray(values, dtype)[()]
@@ -56,7 +56,7 @@ def copyto(dst, src, casting="same_kind", where=True) -> None:
         apply("where", as_mask(where), value, dst, out=dst)
 
 
-def _repeated(values, count: int, dtype) -> GPUArray:
+def _repeat_to_count(values, count: int, dtype) -> GPUArray:
     """The values repeated cyclically to `count` elements."""
     values = as_array(values).ravel().astype(dtype, copy=False)
     return values if values.size == count else values.take(arange(count, dtype=INDEX), mode="wrap")
@@ -71,15 +71,15 @@ def place(arr, mask, vals) -> None:
     (indices,) = mask.ravel().nonzero()
     if not indices.size:
         return
-    vals = as_array(_safe(vals, arr.dtype))
+    vals = as_array(_cast_without_loss(vals, arr.dtype))
     if not vals.size:
         raise ValueError("Cannot insert from an empty array!")
-    put(arr, indices, _repeated(vals, indices.size, arr.dtype), mode="clip")
+    put(arr, indices, _repeat_to_count(vals, indices.size, arr.dtype), mode="clip")
 
 
 def putmask(a, /, mask, values) -> None:
     """Write a[i] = values[i % len(values)] wherever the mask is true, both by flat indices."""
-    mask, values = as_array(mask), as_array(_safe(values, a.dtype))
+    mask, values = as_array(mask), as_array(_cast_without_loss(values, a.dtype))
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     _check_writable(a)
@@ -88,7 +88,7 @@ def putmask(a, /, mask, values) -> None:
     if values.size == 1:
         values = values.reshape((1,) * a.ndim)
     else:
-        values = _repeated(values, a.size, values.dtype).reshape(a.shape)
+        values = _repeat_to_count(values, a.size, values.dtype).reshape(a.shape)
     apply("where", mask.reshape(a.shape), values.astype(a.dtype, copy=False), a, out=a)
 
 

@@ -44,7 +44,7 @@ def _as_indices(indices) -> GPUArray | np.ndarray:
     return indices
 
 
-def _along(indices, a, axis: int, mode: str, stream) -> Positions:
+def _positions_along(indices, a, axis: int, mode: str, stream) -> Positions:
     """Indices along an axis as positions on the device."""
     length, step = a.shape[axis], a.strides[axis]
     if length == 0 and indices.size:
@@ -54,7 +54,7 @@ def _along(indices, a, axis: int, mode: str, stream) -> Positions:
     return Positions(on_device(host_indices(indices, length, mode, axis) * step, stream), "OFFSET", step=step)
 
 
-def _into(result, out, stream):
+def _copy_if_out(result, out, stream):
     if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     if out.shape != result.shape:
@@ -95,7 +95,7 @@ def take(
     (axis,) = normalized_axes(operator.index(axis), self.ndim)
     if out is None and is_remembered_take(self, indices, allocator or self.allocator):
         return take_axis(self, indices, axis, mode, stream)
-    positions = _along(indices, self, axis, mode, stream)
+    positions = _positions_along(indices, self, axis, mode, stream)
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
     if isinstance(out, _driver.GPUArray):
         _check_writable(out)
@@ -106,7 +106,7 @@ def take(
     result = out if direct else new(shape, self.dtype, allocator or self.allocator)
     axes = axes_of_take(self, axis, positions.array, result.strides)
     indexed_copy(self, positions, axes, result, False, stream)
-    return result if direct or out is None else _into(result, out, stream)
+    return result if direct or out is None else _copy_if_out(result, out, stream)
 
 
 def _values_along(a, indices, axis):
@@ -142,7 +142,7 @@ def take_along_axis(
     shape = tuple(indices.shape[axis] if each == axis else n for each, n in enumerate(others))
     if is_remembered_take(a, indices, a.allocator):
         return take_along(a, indices, axis, mode, shape, stream)
-    positions = _along(indices, a, axis, mode, stream)
+    positions = _positions_along(indices, a, axis, mode, stream)
     result = new(shape, a.dtype, a.allocator)
     axes = axes_along(a, axis, positions.array, shape, result.strides)
     indexed_copy(a, positions, axes, result, False, stream)
@@ -171,7 +171,7 @@ def put(
     if indices.size == 0 or values.size == 0:
         return
     flat = self if self.ndim == 1 else self.ravel()
-    positions = _along(indices.reshape(-1), flat, 0, read_mode(mode), stream)
+    positions = _positions_along(indices.reshape(-1), flat, 0, read_mode(mode), stream)
     values = values.reshape(-1)
     if values.size not in (1, indices.size):
         repeated = np.arange(indices.size) % values.size

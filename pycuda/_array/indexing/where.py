@@ -14,7 +14,7 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import read_mode
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
-from pycuda._array.core.operands import as_array, into, operand
+from pycuda._array.core.operands import as_array, operand, result_or_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +101,7 @@ def choose(a: Array, choices: Sequence[Operand], out: Array | None = None, mode:
         result[...] = choices[0]
         for number, each in enumerate(choices[1:], 1):
             apply("where", apply("equal", a, number), each, result, out=result)
-    return into(result, out)
+    return result_or_out(result, out)
 
 
 def piecewise(x, condlist, funclist, *args, **kw) -> GPUArray:

@@ -92,7 +92,7 @@ def from_dlpack(
         raise BufferError("device= is not the device of the current context, where GPUArrays are allocated")
     if type(x).__name__ == "PyCapsule":
         view = _from_capsule(x, stream)
-        return _copied(view, stream) if copy else view
+        return _copy_view(view, stream) if copy else view
     kind, _ = x.__dlpack_device__()
     if kind == _CPU:
         if copy is False or (copy is None and device is None):
@@ -107,10 +107,10 @@ def from_dlpack(
         return _from_capsule(_capsule(x, stream, None), stream) if view is None else view
     if not copy:
         return _from_capsule(_capsule(x, stream, copy), stream)
-    return _copied(_from_capsule(_capsule(x, stream, None), stream), stream)
+    return _copy_view(_from_capsule(_capsule(x, stream, None), stream), stream)
 
 
-def _copied(view, stream):
+def _copy_view(view, stream):
     from pycuda.gpuarray import empty_like
 
     return apply("copy", view, out=empty_like(view), stream=stream)

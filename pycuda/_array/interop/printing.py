@@ -15,14 +15,14 @@ from pycuda import _driver
 _NORESERVE = 0x4000  # Linux: untouched pages cost nothing
 
 
-def _untouched(shape, dtype) -> np.ndarray:
+def _new_host_array(shape, dtype) -> np.ndarray:
     """A host array of which no page is in memory yet."""
     size = math.prod(shape) * dtype.itemsize
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
     return np.frombuffer(memory, dtype).reshape(shape)
 
 
-def _shown(array) -> np.ndarray:
+def _printed_part(array) -> np.ndarray:
     """What NumPy needs for the text of an array."""
     options = np.get_printoptions()
     if array.size <= options["threshold"] or not array.dtype.itemsize:
@@ -33,7 +33,7 @@ def _shown(array) -> np.ndarray:
     for length in array.shape:
         whole = length <= 2 * edge
         parts.append([slice(None)] if whole else [slice(edge), slice(length - edge, None)])
-    host = _untouched(array.shape, array.dtype)
+    host = _new_host_array(array.shape, array.dtype)
     for part in itertools.product(*parts):
         if array[part].size:
             host[part] = array[part].get()
@@ -41,7 +41,7 @@ def _shown(array) -> np.ndarray:
 
 
 def text(array, show) -> str:
-    shown = _shown(array)
+    shown = _printed_part(array)
     return show(shown if shown.shape == array.shape else np.broadcast_to(shown, array.shape))
 
 
@@ -55,7 +55,7 @@ def to_repr(array) -> str:
     return text(array, repr)
 
 
-def _asked(question) -> str:
+def _answer_or_error(question) -> str:
     """The answer, or why there is none: the array may be freed, its context gone."""
     try:
         return question()
@@ -73,8 +73,8 @@ def to_html(array) -> str:
     rows = {
         "shape": str(array.shape),
         "dtype": str(array.dtype),
-        "device": _asked(lambda: _device(array)),
+        "device": _answer_or_error(lambda: _device(array)),
     }
     cells = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in rows.items())
-    values = html.escape(_asked(lambda: to_str(array)))
+    values = html.escape(_answer_or_error(lambda: to_str(array)))
     return f"<div><table>{''.join(cells)}</table><pre>{values}</pre></div>"

@@ -45,7 +45,7 @@ def contains(array, value):
 # ---- pickling and copying
 
 
-def _attributes(array):
+def _user_attributes(array):
     """The attributes that users have set on the array; None if there are none."""
     return vars(array).copy() or None
 
@@ -67,7 +67,7 @@ def _unpickled(host, cls=None):
 def reduced(array):
     """array.__reduce_ex__(). With protocol 5 the elements may travel out of band: NumPy sees to that."""
     cls = () if type(array) is _driver.GPUArray else (type(array),)
-    return _unpickled, (array.get(), *cls), _attributes(array)
+    return _unpickled, (array.get(), *cls), _user_attributes(array)
 
 
 def copied(array):

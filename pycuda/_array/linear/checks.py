@@ -56,7 +56,7 @@ def are_wanted() -> bool:
     return _wanted.get()
 
 
-def before(name: str) -> None:
+def refuse_in_capture(name: str) -> None:
     """LogicError for a function that will read info where the current stream is captured."""
     if are_wanted():
         captures.refuse(
@@ -92,7 +92,7 @@ def first_failed(info, pivots=None) -> int:
     return found[np.argmax(found != 0)]
 
 
-def after(info, text: str | Callable[[int], str], *results, pivots=None) -> None:
+def raise_if_failed(info, text: str | Callable[[int], str], *results, pivots=None) -> None:
     """LinAlgError with this text if a matrix failed; without checks its results are NaN.
 
     text: for all failures, or what makes it of the first info. pivots: as first_failed() takes them.

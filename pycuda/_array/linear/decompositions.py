@@ -37,10 +37,10 @@ def cholesky(a, /, *, upper=False) -> GPUArray:
     """numpy.linalg.cholesky"""
     a = stacked_square(np.linalg.cholesky, a, upper=upper)
     dtype = common_dtype(a)
-    checks.before("numpy.linalg.cholesky")
+    checks.refuse_in_capture("numpy.linalg.cholesky")
     factor, info = in_columns(a, dtype), checks.new_info(a.shape[:-2], a.allocator)
     lapack.potrf(factor, bool(upper), info)
-    checks.after(info, NOT_DEFINITE, factor)
+    checks.raise_if_failed(info, NOT_DEFINITE, factor)
     return in_rows((triu if upper else tril)(factor))
 
 
@@ -103,7 +103,7 @@ def _of_hermitian(a, vectors: bool):
     from pycuda._array.indexing.take_put import take_along_axis
 
     if not vectors:
-        return _decreasing(apply("absolute", eigvalsh(a)))
+        return _sort_decreasing(apply("absolute", eigvalsh(a)))
     w, v = eigh(a)
     s = apply("absolute", w)
     order = apply("negative", s).argsort(axis=-1)
@@ -113,7 +113,7 @@ def _of_hermitian(a, vectors: bool):
     return _SVD(v, take_along_axis(s, order, -1), in_rows(vh))
 
 
-def _decreasing(values) -> GPUArray:
+def _sort_decreasing(values) -> GPUArray:
     values.sort(axis=-1)
     return values[..., ::-1].copy("C")
 
@@ -124,9 +124,9 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
         return _of_hermitian(stacked_square(np.linalg.svd, a, hermitian=True), compute_uv)
     a = stacked(np.linalg.svd, a)
     dtype = common_dtype(a)
-    checks.before("numpy.linalg.svd")
+    checks.refuse_in_capture("numpy.linalg.svd")
     u, s, vh, info = unchecked_svd(a, dtype, bool(full_matrices), bool(compute_uv))
-    checks.after(info, NOT_CONVERGED, *((u, s, vh) if compute_uv else (s,)))
+    checks.raise_if_failed(info, NOT_CONVERGED, *((u, s, vh) if compute_uv else (s,)))
     return _SVD(in_rows(u), s, in_rows(vh)) if compute_uv else s
 
 

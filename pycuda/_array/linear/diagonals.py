@@ -75,7 +75,7 @@ def diagflat(v, k=0) -> GPUArray:
     return diag(v.ravel(), k)
 
 
-def _steps(a) -> int:
+def _diagonal_step(a) -> int:
     """Elements from one of the main diagonal to the next, in C order."""
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
@@ -88,7 +88,7 @@ def _steps(a) -> int:
 
 def fill_diagonal(a, val, wrap=False) -> None:
     """Set the main diagonal, in place; with `wrap` that of a tall matrix begins again below a row."""
-    step = _steps(a)
+    step = _diagonal_step(a)
     _check_writable(a)
     values = val if isinstance(val, _driver.GPUArray) else np.asarray(val, a.dtype)
     if not a.size:
@@ -111,7 +111,7 @@ def fill_diagonal(a, val, wrap=False) -> None:
 
 def diag_indices_from(arr) -> tuple[GPUArray, ...]:
     """The indices of the main diagonal of an array whose axes are of one length."""
-    _steps(arr)
+    _diagonal_step(arr)
     if len(set(arr.shape)) > 1:
         raise ValueError("All dimensions of input must be of equal length")
     return (arange(arr.shape[0], dtype=INDEX),) * arr.ndim

@@ -40,11 +40,11 @@ def _syevd(function, a, uplo, vectors: bool) -> tuple[GPUArray, GPUArray]:
         raise numpy_error(function, a, uplo)
     a = stacked_square(function, a, uplo)
     dtype = common_dtype(a)
-    checks.before(f"numpy.linalg.{function.__name__}")
+    checks.refuse_in_capture(f"numpy.linalg.{function.__name__}")
     w = new(a.shape[:-1], real_dtype(dtype), a.allocator)
     v, info = in_columns(a, dtype), checks.new_info(a.shape[:-2], a.allocator)
     lapack.syevd(v, w, uplo.upper() == "U", vectors, info)
-    checks.after(info, _NOT_CONVERGED, w, v)
+    checks.raise_if_failed(info, _NOT_CONVERGED, w, v)
     return w, v
 
 
@@ -66,7 +66,7 @@ def _geev(function, a, vectors: bool) -> tuple[GPUArray, GPUArray | None]:
     """(eigenvalues, eigenvectors in columns or None), complex."""
     a = stacked_square(function, a)
     dtype = common_dtype(a)
-    checks.before(f"numpy.linalg.{function.__name__}")
+    checks.refuse_in_capture(f"numpy.linalg.{function.__name__}")
     result = complex_dtype(dtype)
     w = new(a.shape[:-1], result, a.allocator)
     v = new_columns(a.shape, result, a.allocator) if vectors else None
@@ -76,7 +76,7 @@ def _geev(function, a, vectors: bool) -> tuple[GPUArray, GPUArray | None]:
     lapack.geev(work, w, v, info)
     apply("where", finite, info, -1, out=info)
     results = (w, v) if vectors else (w,)
-    checks.after(info, lambda info: _NOT_CONVERGED if info > 0 else _NOT_FINITE, *results)
+    checks.raise_if_failed(info, lambda info: _NOT_CONVERGED if info > 0 else _NOT_FINITE, *results)
     return w, v
 
 

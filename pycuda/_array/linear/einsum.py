@@ -33,7 +33,7 @@ class _Subscripts(NamedTuple):
     output: list
 
 
-def _spread(labels, ndim: int, ellipsis_ndim: int) -> list:
+def _expand_ellipsis(labels, ndim: int, ellipsis_ndim: int) -> list:
     """Labels with those of the axes that an ellipsis stands for. ellipsis_ndim: how many the result has."""
     if labels.count(Ellipsis) > 1:
         raise ValueError("einstein sum subscripts string contains a '...' twice")
@@ -79,7 +79,7 @@ def _from_lists(arguments):
     return operands, [list(each) for each in lists], output
 
 
-def _read(arguments) -> tuple[list[GPUArray], _Subscripts]:
+def _parse_arguments(arguments) -> tuple[list[GPUArray], _Subscripts]:
     """The operands, and the labels of their axes and of the result's, from either form of einsum's
     arguments."""
     if isinstance(arguments[0], str):
@@ -90,7 +90,7 @@ def _read(arguments) -> tuple[list[GPUArray], _Subscripts]:
         operands = [as_array(each) for each in operands]
     if not operands:
         raise ValueError("must specify the einstein sum subscripts string and at least one operand")
-    spread = [_spread(labels, each.ndim, 0) for labels, each in zip(inputs, operands, strict=True)]
+    spread = [_expand_ellipsis(labels, each.ndim, 0) for labels, each in zip(inputs, operands, strict=True)]
     for labels, each in zip(spread, operands, strict=True):
         if len(labels) != each.ndim:
             raise numpy_error(np.einsum, *arguments)
@@ -103,7 +103,7 @@ def _read(arguments) -> tuple[list[GPUArray], _Subscripts]:
         ]
     else:
         _check_output(output, spread)
-        output = _spread(output, -1, ellipsis_ndim)
+        output = _expand_ellipsis(output, -1, ellipsis_ndim)
     return operands, _Subscripts(spread, output)
 
 
@@ -148,20 +148,20 @@ def _lengths(operands, inputs) -> dict | None:
     return found
 
 
-def _total(a, axes) -> GPUArray:
+def _sum_axes(a, axes) -> GPUArray:
     """The sum over axes in the dtype of the elements."""
     if not axes:
         return a
     return a.any(axis=axes) if a.dtype.kind == "b" else a.sum(axis=axes, dtype=a.dtype)
 
 
-def _reduced(term, kept) -> _Term:
+def _sum_labels(term, kept) -> _Term:
     """The term summed over the labels that are not in `kept`."""
     gone = tuple(axis for axis, label in enumerate(term.labels) if label not in kept)
-    return _Term(_total(term.array, gone), [label for label in term.labels if label in kept])
+    return _Term(_sum_axes(term.array, gone), [label for label in term.labels if label in kept])
 
 
-def _single(array, labels, lengths) -> _Term:
+def _with_unique_labels(array, labels, lengths) -> _Term:
     """An operand with each label once, without axes that only broadcast."""
     short = [axis for axis, label in enumerate(labels) if array.shape[axis] == 1 and lengths[label] != 1]
     array = array[tuple(0 if axis in short else slice(None) for axis in range(array.ndim))]
@@ -175,28 +175,28 @@ def _single(array, labels, lengths) -> _Term:
     return _Term(array, labels)
 
 
-def _arranged(term, order) -> GPUArray:
+def _transposed_to(term, order) -> GPUArray:
     return term.array.transpose([term.labels.index(label) for label in order])
 
 
-def _pair(left, right, kept) -> _Term:
+def _contract_pair(left, right, kept) -> _Term:
     """Two terms as one, with the labels that are kept."""
-    left, right = _reduced(left, kept.union(right.labels)), _reduced(right, kept.union(left.labels))
+    left, right = _sum_labels(left, kept.union(right.labels)), _sum_labels(right, kept.union(left.labels))
     both = [label for label in left.labels if label in right.labels]
     batch, summed = ([label for label in both if (label in kept) == wanted] for wanted in (True, False))
     rows, columns = ([label for label in each.labels if label not in both] for each in (left, right))
     labels = [*batch, *rows, *columns]
-    b = _arranged(right, [*batch, *summed, *columns])
+    b = _transposed_to(right, [*batch, *summed, *columns])
     count, inside = len(batch), len(batch) + len(summed)
     many, inner, column = b.shape[:count], b.shape[count:inside], b.shape[inside:]
     row = tuple(left.array.shape[left.labels.index(label)] for label in rows)
     vectors = math.prod(row) == math.prod(column) == 1
     if not summed or (vectors and many):
         # Products of elements are all there is to it.
-        a = _arranged(left, [*batch, *summed, *rows])[(...,) + (None,) * len(columns)]
+        a = _transposed_to(left, [*batch, *summed, *rows])[(...,) + (None,) * len(columns)]
         b = b[(slice(None),) * inside + (None,) * len(rows)]
-        return _Term(_total(apply("multiply", a, b), tuple(range(count, inside))), labels)
-    a = _arranged(left, [*batch, *rows, *summed])
+        return _Term(_sum_axes(apply("multiply", a, b), tuple(range(count, inside))), labels)
+    a = _transposed_to(left, [*batch, *rows, *summed])
     if vectors:
         return _Term(matmul(a.ravel(), b.ravel()).reshape((*row, *column)), labels)
     length = math.prod(inner)
@@ -225,7 +225,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     more than two arrays is that of "greedy".
     """
     given = operands
-    operands, subscripts = _read(given)
+    operands, subscripts = _parse_arguments(given)
     result = np.dtype(dtype) if dtype is not None else np.result_type(*(each.dtype for each in operands))
     for each in operands:
         if not np.can_cast(each.dtype, result, casting):
@@ -239,32 +239,32 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     if out is not None:
         checked_out(out, shape, result, "unsafe" if casting == "unsafe" else "same_kind")
     terms = [
-        _single(each.astype(result, copy=False), labels, lengths)
+        _with_unique_labels(each.astype(result, copy=False), labels, lengths)
         for each, labels in zip(operands, subscripts.inputs, strict=True)
     ]
     for numbers in _path(operands, subscripts, optimize):
-        terms = _contracted(terms, numbers, subscripts.output)
-    array = _finished(_reduced(terms[0], set(subscripts.output)), subscripts.output, shape)
+        terms = _contract(terms, numbers, subscripts.output)
+    array = _arrange_result(_sum_labels(terms[0], set(subscripts.output)), subscripts.output, shape)
     if out is not None:
         return write_back(array, out)
     return array if order in "KA" else copy(array, order)
 
 
-def _contracted(terms, numbers, output) -> list[_Term]:
+def _contract(terms, numbers, output) -> list[_Term]:
     """The terms after the contraction of those with these numbers, whose result comes last."""
     rest = [each for number, each in enumerate(terms) if number not in numbers]
     term, *others = (terms[number] for number in sorted(numbers))
     while others:
         other = others.pop(0)
         kept = set(output).union(*(each.labels for each in (*others, *rest)))
-        term = _pair(term, other, kept)
+        term = _contract_pair(term, other, kept)
     return [*rest, term]
 
 
-def _finished(term, output, shape) -> GPUArray:
+def _arrange_result(term, output, shape) -> GPUArray:
     """The array with its axes in the order of the result, and with axes that are only broadcast."""
     labels = [label for label in output if label in term.labels]
-    array = _arranged(term, labels)
+    array = _transposed_to(term, labels)
     for axis, label in enumerate(output):
         if label not in term.labels:
             array = array[(slice(None),) * axis + (None,)]

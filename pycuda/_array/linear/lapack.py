@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 def _library():
     if host.is_possible():
         return host_lapack
-    solver.need()
+    solver.require()
     return solver
 
 
 def _factorizer(a):
     """The module that computes LU and Cholesky factorizations of such matrices, and solves with them."""
-    if not host.is_possible() and small_lapack.takes(a):
+    if not host.is_possible() and small_lapack.can_factor(a):
         return small_lapack
     return _library()
 
@@ -41,7 +41,7 @@ def needs_factors(a, columns: int) -> bool:
     """Whether systems with that many right-hand sides are solved by getrf and getrs: NumPy and the kernels
     for small matrices have gesv and inverse, which take less time.
     """
-    return not host.is_possible() and not (a.size and columns and small_lapack.solves(a, columns))
+    return not host.is_possible() and not (a.size and columns and small_lapack.can_solve(a, columns))
 
 
 def new_solutions(shape, dtype, allocator=None) -> GPUArray:

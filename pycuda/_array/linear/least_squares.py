@@ -24,7 +24,7 @@ _NOT_CONVERGED = "SVD did not converge in Linear Least Squares"
 _NOT_GIVEN = object()
 
 
-def _relative(tolerance):
+def _relative_tolerance(tolerance):
     """A tolerance for each matrix, as a factor of its singular values."""
     from pycuda.gpuarray import GPUArray
 
@@ -50,14 +50,14 @@ def lstsq(a, b, rcond=None):
     if a.ndim != 2 or right.ndim != 2 or a.shape[0] != right.shape[0]:
         raise numpy_error(np.linalg.lstsq, a, b, rcond)
     dtype = common_dtype(a, b)
-    checks.before("numpy.linalg.lstsq")
+    checks.refuse_in_capture("numpy.linalg.lstsq")
     rows, columns = a.shape
     if rcond is None:
         rcond = finfo(dtype).eps * max(rows, columns)
     elif rcond < 0:
         rcond = finfo(dtype).eps
     u, s, vh, info = unchecked_svd(a, dtype, False, True)
-    checks.after(info, _NOT_CONVERGED, u, s, vh)
+    checks.raise_if_failed(info, _NOT_CONVERGED, u, s, vh)
     large = apply("greater", s, s.max(initial=0) * float(rcond))
     rank = large.sum(dtype=np.int32)
     a, right = a.astype(dtype, copy=False), right.astype(dtype, copy=False)
@@ -82,7 +82,7 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=_NOT_GIVEN) -> GPUArray:
     if not a.size:
         return new((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype, a.allocator)
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
-    large = apply("greater", s, s.max(axis=-1, keepdims=True) * _relative(rcond))
+    large = apply("greater", s, s.max(axis=-1, keepdims=True) * _relative_tolerance(rcond))
     factor = _reciprocal(s, large)[..., None]
     return in_rows(matmul(adjoint(vh), apply("multiply", factor, adjoint(u))))
 
@@ -96,10 +96,10 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None) -> GPUArray:
         return apply("not_equal", a, 0).any().astype(np.int64)
     s = svd(a, compute_uv=False, hermitian=hermitian)
     if tol is None:
-        rtol = max(a.shape[-2:]) * finfo(s.dtype).eps if rtol is None else _relative(rtol)
+        rtol = max(a.shape[-2:]) * finfo(s.dtype).eps if rtol is None else _relative_tolerance(rtol)
         threshold = s.max(axis=-1, keepdims=True, initial=0) * rtol
     else:
-        threshold = _relative(tol)
+        threshold = _relative_tolerance(tol)
     return apply("greater", s, threshold).sum(axis=-1, dtype=np.int64)
 
 

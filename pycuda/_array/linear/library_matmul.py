@@ -44,7 +44,7 @@ class Strided(NamedTuple):
         return Strided((math.prod(self.shape[:-1]), columns), (columns * itemsize, itemsize))
 
 
-def _strided(array: GPUArray) -> Strided:
+def _strided_of(array: GPUArray) -> Strided:
     return Strided(array.shape, array.strides)
 
 
@@ -101,7 +101,7 @@ def _as_taken(matrices: GPUArray, dtype, stream) -> GPUArray:
     """The matrices, or a copy of them that the library takes."""
     if matrices.dtype != dtype:
         return matrices.astype(dtype, stream=stream)
-    return matrices if _layout(_strided(matrices), dtype.itemsize) else matrices.copy("C", stream)
+    return matrices if _layout(_strided_of(matrices), dtype.itemsize) else matrices.copy("C", stream)
 
 
 def _is_faster_by_own_kernel(a: GPUArray, b: GPUArray, c: GPUArray) -> bool:
@@ -123,7 +123,7 @@ def matmul_by_cublas(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> tuple[boo
     if not is_own_stream(stream):
         return False, None
     taken = [_as_taken(each, c.dtype, stream) for each in (a, b)]
-    calls = _plan(*map(_strided, (*taken, c)), c.itemsize)
+    calls = _plan(*map(_strided_of, (*taken, c)), c.itemsize)
     if calls is None:
         return False, None
     calls.queue(*taken, c, stream)

@@ -77,7 +77,7 @@ class _Repeated(NamedTuple):
         return c
 
 
-def _again(a, b, stream, allocator) -> GPUArray | None:
+def _repeat_known(a, b, stream, allocator) -> GPUArray | None:
     """The product of arrays of forms that were seen before; None for others."""
     known = _known_with_same_bits if is_wanted() else _known
     found = known.find((a, b))
@@ -87,7 +87,7 @@ def _again(a, b, stream, allocator) -> GPUArray | None:
     return found.run(a, b, stream, allocator) if is_own_stream(stream) else None
 
 
-def _again_into(a, b, out, stream) -> bool:
+def _repeat_known_into(a, b, out, stream) -> bool:
     """Whether the product is queued: that of arrays of forms that were seen before."""
     known = _known_into_with_same_bits if is_wanted() else _known_into
     product = known.find((a, b, out))
@@ -101,11 +101,11 @@ def _again_into(a, b, out, stream) -> bool:
     return True
 
 
-def _quick(function):
+def _with_known_launches(function):
     return array_function(function, _known)
 
 
-@_quick
+@_with_known_launches
 def matmul(
     x1: Array,
     x2: Array,
@@ -136,10 +136,10 @@ def matmul(
     """
     is_new = out is None and dtype is None
     if is_new:
-        found = _again(x1, x2, stream, allocator)
+        found = _repeat_known(x1, x2, stream, allocator)
         if found is not None:
             return found
-    elif dtype is None and _again_into(x1, x2, out, stream):
+    elif dtype is None and _repeat_known_into(x1, x2, out, stream):
         return out
     for operand in (x1, x2):
         if not isinstance(operand, _driver.GPUArray):

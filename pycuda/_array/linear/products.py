@@ -16,7 +16,7 @@ from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
-from pycuda._array.core.operands import as_array, into
+from pycuda._array.core.operands import as_array, result_or_out
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.reduction.reduce import reduce_products
 from pycuda._array.shape.views import moveaxis
@@ -45,7 +45,7 @@ def dot(a, b, out=None) -> GPUArray:
         raise numpy_error(np.dot, a, b)
     if a.ndim <= 2 and b.ndim <= 2:
         return matmul(a, b, out)
-    return into(tensordot(a, b, ((a.ndim - 1,), (max(b.ndim - 2, 0),))), out)
+    return result_or_out(tensordot(a, b, ((a.ndim - 1,), (max(b.ndim - 2, 0),))), out)
 
 
 def vdot(a, b, /) -> GPUArray:
@@ -179,11 +179,11 @@ def vecdot(x1, x2, /, out=None, *, axis=-1, keepdims=False, dtype=None) -> GPUAr
     if x1.ndim == x2.ndim == 1:
         result = sum_of_products(conjugated(x1), x2)
     else:
-        result = _summed(apply("multiply", conjugated(x1), x2))
-    return into(result[..., None] if keepdims else result, out)
+        result = _sum_last_axis(apply("multiply", conjugated(x1), x2))
+    return result_or_out(result[..., None] if keepdims else result, out)
 
 
-def _summed(products):
+def _sum_last_axis(products):
     """Along the last axis, in the dtype of the elements."""
     if products.dtype.kind == "b":
         return products.any(axis=-1)
@@ -192,12 +192,13 @@ def _summed(products):
 
 def matvec(x1, x2, /, out=None, *, dtype=None) -> GPUArray:
     """Products of matrices and vectors, which broadcast."""
-    return into(matmul(as_array(x1), as_array(x2)[..., None], dtype=dtype)[..., 0], out)
+    return result_or_out(matmul(as_array(x1), as_array(x2)[..., None], dtype=dtype)[..., 0], out)
 
 
 def vecmat(x1, x2, /, out=None, *, dtype=None) -> GPUArray:
     """Products of conjugated vectors and matrices, which broadcast."""
-    return into(matmul(conjugated(as_array(x1))[..., None, :], as_array(x2), dtype=dtype)[..., 0, :], out)
+    row = conjugated(as_array(x1))[..., None, :]
+    return result_or_out(matmul(row, as_array(x2), dtype=dtype)[..., 0, :], out)
 
 
 # ---- numpy.linalg's
@@ -272,13 +273,13 @@ def multi_dot(arrays, *, out=None) -> GPUArray:
     result = run(0, len(arrays) - 1)
     if first:
         result = result[0]
-    return into(result[..., 0] if last else result, out)
+    return result_or_out(result[..., 0] if last else result, out)
 
 
 # ---- sliding sums of products
 
 
-def _slid(a, v, mode) -> GPUArray:
+def _slide(a, v, mode) -> GPUArray:
     """Sums of products of `v`, as it is, and each run of `a`, at the ends of what is there of a run."""
     modes = {"valid": 0, "same": 1, "full": 2}
     if mode not in modes:
@@ -310,13 +311,13 @@ def convolve(a, v, mode="full") -> GPUArray:
     a, v = _two_vectors(a, v)
     if v.size > a.size:
         a, v = v, a
-    return _slid(a, v[::-1], mode)
+    return _slide(a, v[::-1], mode)
 
 
 def correlate(a, v, mode="valid") -> GPUArray:
     """The sums of products of one array and the other one conjugated, at each distance."""
     a, v = _two_vectors(a, v)
     if v.size <= a.size:
-        return _slid(a, conjugated(v), mode)
+        return _slide(a, conjugated(v), mode)
     # As NumPy: the result for the arrays in the other order, reversed.
-    return _slid(conjugated(v), a, mode)[::-1].copy()
+    return _slide(conjugated(v), a, mode)[::-1].copy()

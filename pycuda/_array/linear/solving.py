@@ -61,7 +61,7 @@ def solve_by_lu(factors, pivots, b, dtype, transposed=0) -> GPUArray:
     return x
 
 
-def _solved(a, right, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
+def _solve_systems(a, right, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
     """(solutions, info, the pivots if they are known)"""
     a = a.astype(dtype, copy=False)
     if lapack.needs_factors(a, right.shape[-1]):
@@ -83,9 +83,9 @@ def solve(a, b) -> GPUArray:
     if right.ndim < 2 or right.shape[-2] != a.shape[-1] or not fit(a.shape[:-2], right.shape[:-2]):
         raise numpy_error(np.linalg.solve, a, b)
     dtype = common_dtype(a, b)
-    checks.before("numpy.linalg.solve")
-    x, info, pivots = _solved(a, right, dtype)
-    checks.after(info, SINGULAR, x, pivots=pivots)
+    checks.refuse_in_capture("numpy.linalg.solve")
+    x, info, pivots = _solve_systems(a, right, dtype)
+    checks.raise_if_failed(info, SINGULAR, x, pivots=pivots)
     return x[..., 0] if b.ndim == 1 else in_rows(x)
 
 
@@ -110,9 +110,9 @@ def inv(a) -> GPUArray:
     """numpy.linalg.inv"""
     a = stacked_square(np.linalg.inv, a)
     dtype = common_dtype(a)
-    checks.before("numpy.linalg.inv")
+    checks.refuse_in_capture("numpy.linalg.inv")
     x, info, pivots = unchecked_inverse(a, dtype)
-    checks.after(info, SINGULAR, x, pivots=pivots)
+    checks.raise_if_failed(info, SINGULAR, x, pivots=pivots)
     return in_rows(x)
 
 

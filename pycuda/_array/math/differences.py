@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MISSING = getattr(np, "_NoValue", None)
 
 
-def _part(a, axis, start, end) -> GPUArray:
+def _slice_of_axis(a, axis, start, end) -> GPUArray:
     return a[at(axis, slice(start, end))]
 
 
@@ -59,7 +59,7 @@ def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING) -> GPUArray:
         parts.append(_as_part(append, a, axis))
     a = concatenate(parts, axis) if len(parts) > 1 else a
     for _ in range(min(n, a.shape[axis])):  # then nothing is left
-        a = _subtract(_part(a, axis, 1, None), _part(a, axis, None, -1))
+        a = _subtract(_slice_of_axis(a, axis, 1, None), _slice_of_axis(a, axis, None, -1))
     return a
 
 
@@ -113,9 +113,11 @@ def _combine(factors, parts) -> GPUArray:
     return total
 
 
-def _inside(f, axis, step) -> GPUArray:
+def _inner_slopes(f, axis, step) -> GPUArray:
     """gradient() of the inner points: central differences, of second order also for steps that differ."""
-    before, here, after = (_part(f, axis, start, end) for start, end in ((None, -2), (1, -1), (2, None)))
+    before, here, after = (
+        _slice_of_axis(f, axis, start, end) for start, end in ((None, -2), (1, -1), (2, None))
+    )
     if is_number(step) or step.ndim == 0:
         return (
             apply("divide", apply("subtract", after, before), apply("multiply", step, 2.0))
@@ -129,11 +131,14 @@ def _inside(f, axis, step) -> GPUArray:
     return _combine([each.reshape(shape) for each in factors], (before, here, after))
 
 
-def _edges(f, axis, step, order) -> tuple[GPUArray, GPUArray]:
+def _edge_slopes(f, axis, step, order) -> tuple[GPUArray, GPUArray]:
     """The slopes at the first and the last element."""
     numbers = is_number(step) or step.ndim == 0
-    first = [_part(f, axis, place, place + 1) for place in range(3)][: order + 1]
-    last = [_part(f, axis, f.shape[axis] - 1 - place, f.shape[axis] - place) for place in range(order + 1)]
+    first = [_slice_of_axis(f, axis, place, place + 1) for place in range(3)][: order + 1]
+    last = [
+        _slice_of_axis(f, axis, f.shape[axis] - 1 - place, f.shape[axis] - place)
+        for place in range(order + 1)
+    ]
     if order == 1:
         left, right = (step, step) if numbers else (step[0], step[-1])
         return (
@@ -168,8 +173,8 @@ def gradient(f, *varargs, axis=None, edge_order=1):
             )
         if f.dtype.kind == "b":
             raise TypeError("gradient is not supported for boolean arrays: convert them to numbers first")
-        first, last = _edges(f, each, step, edge_order)
-        parts = (first, _inside(f, each, step), last) if f.shape[each] > 2 else (first, last)
+        first, last = _edge_slopes(f, each, step, edge_order)
+        parts = (first, _inner_slopes(f, each, step), last) if f.shape[each] > 2 else (first, last)
         results.append(concatenate(parts, each, dtype=f.dtype))
     if len(axes) == 1 and np.ndim(axis) == 0 and (axis is not None or f.ndim == 1):
         return results[0]
@@ -189,7 +194,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1) -> GPUArray:
             width = diff(x).reshape(shape)
         else:
             width = diff(x, axis=axis)
-    both = apply("add", _part(y, axis, 1, None), _part(y, axis, None, -1))
+    both = apply("add", _slice_of_axis(y, axis, 1, None), _slice_of_axis(y, axis, None, -1))
     return apply("divide", apply("multiply", both, width), 2.0).sum(axis=axis)
 
 
@@ -213,15 +218,15 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi) -> GPUArray:
     correction = apply("where", apply("less", apply("absolute", jumps), discont), 0, correction)
     result = new(p.shape, dtype, p.allocator)
     result[...] = p
-    moved = apply("add", _part(result, axis, 1, None), correction.cumsum(axis))
-    _part(result, axis, 1, None)[...] = moved
+    moved = apply("add", _slice_of_axis(result, axis, 1, None), correction.cumsum(axis))
+    _slice_of_axis(result, axis, 1, None)[...] = moved
     return result
 
 
 # ---- sums
 
 
-def _cumulative(name):
+def _cumulative_function(name):
     """The function cumulative_sum or cumulative_prod."""
 
     def function(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
@@ -238,11 +243,11 @@ def _cumulative(name):
         result = sum_dtype(x.dtype, None if dtype is None else np.dtype(dtype))
         shape = tuple(n + 1 if each == axis else n for each, n in enumerate(x.shape))
         target = new(shape, result, x.allocator) if out is None else checked_out(out, shape, result)
-        _part(target, axis, 0, 1)[...] = 0 if name == "sum" else 1
-        scan(name, x, axis, dtype, _part(target, axis, 1, None))
+        _slice_of_axis(target, axis, 0, 1)[...] = 0 if name == "sum" else 1
+        scan(name, x, axis, dtype, _slice_of_axis(target, axis, 1, None))
         return target
 
     return function
 
 
-cumulative_sum, cumulative_prod = _cumulative("sum"), _cumulative("prod")
+cumulative_sum, cumulative_prod = _cumulative_function("sum"), _cumulative_function("prod")

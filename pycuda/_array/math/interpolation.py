@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
-def _beyond(value, fp, place: int) -> GPUArray:
+def _value_beyond_end(value, fp, place: int) -> GPUArray:
     """The value of the function beyond one end, as an array of one element."""
     if value is None:
         return fp[place]
@@ -59,7 +59,7 @@ def interp(x, xp, fp, left=None, right=None, period=None) -> GPUArray:
         x, xp, fp = _periodic(x, xp, fp, period)
         left = right = None
     x, xp, fp = as_packed(x), as_packed(xp), as_packed(fp)
-    left, right = _beyond(left, fp, 0), _beyond(right, fp, -1)
+    left, right = _value_beyond_end(left, fp, 0), _value_beyond_end(right, fp, -1)
     result = new(x.shape, fp.dtype, x.allocator)
     if result.size:
         kernels.launch(x, result, xp, fp, left, right)

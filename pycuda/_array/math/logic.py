@@ -84,7 +84,7 @@ def array_equiv(a1, a2) -> GPUArray:
 # ---- kinds of values
 
 
-def _infinite(negative: bool):
+def _infinity_test(negative: bool):
     """The function isneginf or isposinf."""
 
     def function(x, out=None):
@@ -100,7 +100,7 @@ def _infinite(negative: bool):
     return function
 
 
-isneginf, isposinf = _infinite(True), _infinite(False)
+isneginf, isposinf = _infinity_test(True), _infinity_test(False)
 
 
 def iscomplex(x) -> GPUArray:

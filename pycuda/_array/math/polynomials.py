@@ -15,7 +15,7 @@ from pycuda import _driver
 from pycuda._array.core.creation import arange, eye, full, ones
 from pycuda._array.core.elementwise import apply, users_level
 from pycuda._array.core.memory import new, on_device
-from pycuda._array.core.operands import as_array, is_number, refused
+from pycuda._array.core.operands import as_array, host_data_error, is_number
 from pycuda._array.linear import checks
 from pycuda._array.linear.eigenvalues import are_real, complex_eigvals, eigvals
 from pycuda._array.linear.least_squares import lstsq
@@ -33,7 +33,7 @@ def _coefficients(p) -> GPUArray:
         return p if p.ndim else p.reshape(1)
     if isinstance(p, list | tuple | np.ndarray) or is_number(p):
         return on_device(np.atleast_1d(p))
-    raise refused(p)
+    raise host_data_error(p)
 
 
 def _zeros(count: int, dtype) -> GPUArray:

@@ -14,7 +14,7 @@ from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import ELEMENTWISE, apply, warn_discarded
 from pycuda._array.core.memory import new, overlap
-from pycuda._array.core.operands import as_array, as_mask, checked_out, into
+from pycuda._array.core.operands import as_array, as_mask, checked_out, result_or_out
 from pycuda._array.linear import products
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.numpy_api import segments
@@ -181,7 +181,7 @@ def call_generalised(ufunc, *inputs, out=None, axes=None, casting="same_kind", d
         if "axis" in own:
             raise TypeError("cannot specify both 'axis' and 'axes'")
     result = _GENERALISED[ufunc](*inputs, dtype=dtype, **own)
-    return into(result if axes is None else back(result), out, casting)
+    return result_or_out(result if axes is None else back(result), out, casting)
 
 
 def _with_axes(ufunc, inputs, axes, keepdims):
@@ -293,7 +293,7 @@ def call_reduce(
     name = ELEMENTWISE[ufunc]
     if ufunc in (np.logical_and, np.logical_or) and initial is not None:
         result = call_reduce(ufunc, array, axis, dtype, None, keepdims, None, where)
-        return into(apply(name, result, bool(initial)), out, "unsafe")
+        return result_or_out(apply(name, result, bool(initial)), out, "unsafe")
     if ufunc in _REDUCTIONS:
         more = {"initial": initial} if initial is not None else {}
         if dtype is not None and name in ("add", "multiply"):
@@ -326,7 +326,7 @@ def call_reduce(
         result = array if initial is None else apply(name, initial, array)
     if not keepdims:
         result = result[tuple(0 if each in axes else slice(None) for each in range(array.ndim))]
-    return into(result.copy() if overlap(result, given) else result, out, "unsafe")
+    return result_or_out(result.copy() if overlap(result, given) else result, out, "unsafe")
 
 
 def _constant(a, axes, value) -> GPUArray:
@@ -362,10 +362,10 @@ def call_accumulate(ufunc, array, axis=0, dtype=None, out=None, **unknown) -> GP
         return scan(_SCANS[name], array, axis, dtype, out)
     array = _in_loop(ufunc, array, dtype, out)
     if name in _SCANS and array.dtype.kind in "iufV":
-        return into(scan(_SCANS[name], array, axis, array.dtype), out, "unsafe")
+        return result_or_out(scan(_SCANS[name], array, axis, array.dtype), out, "unsafe")
     if name not in _ASSOCIATIVE:
-        return into(_fold_in_order(name, array, axis, True), out, "unsafe")
-    return into(_running(name, array, axis), out, "unsafe")
+        return result_or_out(_fold_in_order(name, array, axis, True), out, "unsafe")
+    return result_or_out(_running(name, array, axis), out, "unsafe")
 
 
 def call_reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
@@ -377,14 +377,14 @@ def call_reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown
     host = segments.read_starts(name, indices, array.shape[axis])
     array = _in_loop(ufunc, array, dtype, out)
     if name in _ASSOCIATIVE:
-        return into(segments.fold_from(name, array, host, axis, array.dtype), out, "unsafe")
+        return result_or_out(segments.fold_from(name, array, host, axis, array.dtype), out, "unsafe")
     runs = zip(host, np.append(host[1:], array.shape[axis]), strict=False)
     parts = [
         _fold_in_order(name, array[at(axis, slice(first, max(end, first + 1)))], axis, False)
         for first, end in runs
     ]
     result = concatenate(parts, axis) if parts else array[at(axis, slice(0, 0))]
-    return into(result, out, "unsafe")
+    return result_or_out(result, out, "unsafe")
 
 
 def call_outer(ufunc, first, second, **keywords) -> GPUArray:

@@ -29,13 +29,13 @@ _COUNT = np.dtype(np.int64)
 # copied to the host.
 
 
-def _counting(dtype) -> np.dtype:
+def _sum_dtype(dtype) -> np.dtype:
     """The dtype of sums of this dtype: sums of booleans are counts."""
     return _COUNT if dtype.kind == "b" else dtype
 
 
 def _plan_sum(a):
-    return plan_reduction("sum", None, _counting(a.dtype), False, 0.0, a)
+    return plan_reduction("sum", None, _sum_dtype(a.dtype), False, 0.0, a)
 
 
 _SUMS = _plan_sum, 1
@@ -76,7 +76,7 @@ def sum(
     return reduce_by(_SUMS, (a,), stream, allocator) if result is None else result
 
 
-def _extreme(name):
+def _min_or_max(name):
     """PyCUDA's function max or min: without axes, and NaNs are ignored."""
 
     def extreme(a: Array, stream: Stream = None) -> GPUArray:
@@ -107,7 +107,7 @@ def _extreme(name):
     return takes_arrays(extreme)
 
 
-max, min = _extreme("max"), _extreme("min")
+max, min = _min_or_max("max"), _min_or_max("min")
 
 
 @takes_arrays
@@ -149,7 +149,7 @@ def dot(
     """
     if a.size != b.size:
         raise ValueError(f"shapes {a.shape} and {b.shape} not aligned")
-    result = _counting(np.result_type(a.dtype, b.dtype)) if dtype is None else np.dtype(dtype)
+    result = _sum_dtype(np.result_type(a.dtype, b.dtype)) if dtype is None else np.dtype(dtype)
     return reduce_products(a, b, result, stream, allocator)
 
 

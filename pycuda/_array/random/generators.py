@@ -31,7 +31,7 @@ def to_gpu(array: np.ndarray[Any, Any]) -> GPUArray:
     return on_device(array)
 
 
-def _packed(array: GPUArray) -> GPUArray:
+def _c_order_copy(array: GPUArray) -> GPUArray:
     """A copy in C order."""
     return apply("copy", array, out=_driver.GPUArray(array.shape, array.dtype))
 
@@ -443,7 +443,7 @@ class PseudoRandom(Generator):
         if not isinstance(seeds, _driver.GPUArray) or seeds.dtype != np.int32 or seeds.size != count:
             raise TypeError(f"seed_getter({count}) must return a GPUArray of {count} elements of int32")
         # Ours: the states are made when they are needed, and the caller may change the array before.
-        self._seeds = seeds if seed_getter is None else _packed(seeds)
+        self._seeds = seeds if seed_getter is None else _c_order_copy(seeds)
         self._states = _driver.GPUArray((kernels.STATE_WORDS, count), np.uint32)
         self._ready = 0
 
@@ -554,7 +554,7 @@ class Sobol(Generator):
             dir_vector = directions(count, self.generator_bits, self._scrambled)
         self._check("dir_vector", dir_vector, word, (count, self.generator_bits))
         first = _time(offset)
-        self._directions = _packed(dir_vector.T)  # a kernel reads the same vector of four dimensions
+        self._directions = _c_order_copy(dir_vector.T)  # a kernel reads the same vector of four dimensions
         self._indices = to_gpu(np.full(count, first, np.uint64))
         self._scramble: Any = 0
 
@@ -618,5 +618,5 @@ class ScrambledSobol(Sobol):
             scramble_vector = scramble_constants_array(count, self.generator_bits)
         else:
             self._check("scramble_vector", scramble_vector, self._directions.dtype, (count,))
-            scramble_vector = _packed(scramble_vector)
+            scramble_vector = _c_order_copy(scramble_vector)
         self._scramble = scramble_vector

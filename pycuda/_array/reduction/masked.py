@@ -12,7 +12,7 @@ from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
-from pycuda._array.core.operands import as_array, as_mask, into, real_dtype
+from pycuda._array.core.operands import as_array, as_mask, real_dtype, result_or_out
 from pycuda._array.reduction.reduce import LOOPS, folded_dtype, reduce, result_shape
 from pycuda._kernels.plans.axes import broadcasts
 
@@ -30,7 +30,7 @@ def without_nan(a, number) -> GPUArray:
     return apply("where", apply("isnan", a), number, a) if has_nan(a) else a
 
 
-def alive(a, where=True, skip_nan=True):
+def counted_elements(a, where=True, skip_nan=True):
     """Which elements count; None for all."""
     mask = apply("logical_not", apply("isnan", a)) if skip_nan and has_nan(a) else None
     if where is True or where is None:
@@ -49,12 +49,12 @@ def _mean_dtype(a, dtype) -> np.dtype:
     return np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
 
 
-def _wide(dtype) -> np.dtype:
+def _sum_dtype(dtype) -> np.dtype:
     """The dtype that a mean is computed in: float32 for float16."""
     return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
 
 
-def _count(mask, a, axis, keepdims) -> GPUArray:
+def _count_true(mask, a, axis, keepdims) -> GPUArray:
     if mask is None:
         mask = broadcast_to(as_array(True), a.shape)
     return mask.sum(axis=axis, keepdims=keepdims)
@@ -64,11 +64,11 @@ def masked_mean(a, mask, axis, dtype, keepdims) -> GPUArray:
     """The mean of the elements of a mask; NaN where there is none."""
     result = _mean_dtype(a, dtype)
     total = (a if mask is None else apply("where", mask, a, a.dtype.type(0))).sum(
-        axis=axis, dtype=_wide(result), keepdims=keepdims
+        axis=axis, dtype=_sum_dtype(result), keepdims=keepdims
     )
     # A complex number is divided in double: the quotient of its parts is the nearest one, as in NumPy.
-    real = np.float64 if result.kind == "c" else _wide(result)
-    count = _count(mask, a, axis, keepdims).astype(real)
+    real = np.float64 if result.kind == "c" else _sum_dtype(result)
+    count = _count_true(mask, a, axis, keepdims).astype(real)
     return apply("divide", total, count).astype(result, copy=False)
 
 
@@ -76,7 +76,7 @@ def masked_var(a, mask, axis, dtype, ddof, keepdims, mean=None, of_few=0) -> GPU
     """The mean square of distances from the mean, of the elements of a mask. Where there are no more than
     ddof, their sum is divided by `of_few`: 0, as in var, or NaN.
     """
-    number = _wide(_mean_dtype(a, dtype))
+    number = _sum_dtype(_mean_dtype(a, dtype))
     mean = masked_mean(a, mask, axis, number, True) if mean is None else mean
     distance = apply("subtract", a.astype(number, copy=False), mean)
     if distance.dtype.kind == "c":
@@ -86,7 +86,7 @@ def masked_var(a, mask, axis, dtype, ddof, keepdims, mean=None, of_few=0) -> GPU
     if mask is not None:
         squares = apply("where", mask, squares, squares.dtype.type(0))
     total = squares.sum(axis=axis, keepdims=keepdims)
-    freedom = apply("subtract", _count(mask, a, axis, keepdims).astype(total.dtype), ddof)
+    freedom = apply("subtract", _count_true(mask, a, axis, keepdims).astype(total.dtype), ddof)
     result = apply("divide", total, apply("where", apply("greater", freedom, 0), freedom, of_few))
     return result.astype(real_dtype(_mean_dtype(a, dtype)), copy=False)
 
@@ -97,7 +97,7 @@ _COMBINE = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"
 _NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 
-def on(stream):
+def use_stream(stream):
     """Makes a stream the current one, where there is one."""
     return contextlib.nullcontext() if stream is None else stream
 
@@ -106,7 +106,7 @@ def reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, all
     """sum, prod, max, min, any or all of the elements where a mask is true, combined with a first value."""
     if isinstance(initial, np.ndarray):
         initial = initial[()]
-    with on(stream):
+    with use_stream(stream):
         if where is not True:
             if name not in _NEUTRAL and initial is None:
                 raise ValueError(
@@ -122,23 +122,23 @@ def reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, all
             shape = result_shape(a.shape, normalized_axes(axis, a.ndim), keepdims)
             result = new(shape, a.dtype, allocator or a.allocator)
             result[...] = initial
-            return into(result, out, "unsafe")
+            return result_or_out(result, out, "unsafe")
         if dtype is None and out is not None and name in LOOPS:
             dtype = folded_dtype(LOOPS[name], a.dtype, None, out.dtype)
         result = reduce(name, a, axis, dtype, None, keepdims, None, allocator)
         if initial is not None:
             result = apply(_COMBINE[name], result, result.dtype.type(initial))
-        return into(result, out, "unsafe")
+        return result_or_out(result, out, "unsafe")
 
 
 def mean_of_some(a, axis, dtype, out, keepdims, where, stream, allocator) -> GPUArray:
     """The mean of the elements where a mask is true."""
-    with on(stream):
-        return into(masked_mean(a, alive(a, where, False), axis, dtype, keepdims), out)
+    with use_stream(stream):
+        return result_or_out(masked_mean(a, counted_elements(a, where, False), axis, dtype, keepdims), out)
 
 
 def spread_of_some(name, a, axis, dtype, out, ddof, keepdims, where, mean, stream, allocator) -> GPUArray:
     """var or std of the elements where a mask is true, or about a mean that is given."""
-    with on(stream):
-        result = masked_var(a, alive(a, where, False), axis, dtype, ddof, keepdims, mean)
-        return into(apply("sqrt", result) if name == "std" else result, out)
+    with use_stream(stream):
+        result = masked_var(a, counted_elements(a, where, False), axis, dtype, ddof, keepdims, mean)
+        return result_or_out(apply("sqrt", result) if name == "std" else result, out)

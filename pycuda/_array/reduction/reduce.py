@@ -208,14 +208,14 @@ def plan_reduction(
         _reduced_axes(a.shape, a.strides, axes, name in _NUMBERED),
         parameter,
     )
-    return _finish(name, types, plan, final, result, out is None)
+    return _prepare(name, types, plan, final, result, out is None)
 
 
 def _address(a) -> int:
     return a._address & 15 if a.size else 0
 
 
-def _finish(name, types, plan, shape, dtype, new=True) -> tuple[_PreparedReduction, tuple | None]:
+def _prepare(name, types, plan, shape, dtype, new=True) -> tuple[_PreparedReduction, tuple | None]:
     """new: the result is made for each call."""
     functions = reduction.kernels(name, types, plan.variant)
     scratch = plan.partials * reduction.acc_size(name, types)
@@ -328,7 +328,7 @@ def _types_of_products(a, b, result) -> reduction.Types:
 def _plan_products(result, a, b) -> tuple[_PreparedReduction, tuple | None]:
     axes = [Axis(*axis) for axis in zip(a.shape, a.strides, b.strides, strict=True)]
     plan = reduction.plan(_address(a), a.itemsize, [], axes, 0.0, (_address(b), b.itemsize))
-    return _finish("dot", _types_of_products(a, b, result), plan, (), result)
+    return _prepare("dot", _types_of_products(a, b, result), plan, (), result)
 
 
 def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
@@ -345,7 +345,7 @@ def _plan_matrix_times_vector(matrix, vector, c) -> tuple[_PreparedReduction, tu
     inner = Axis(matrix.shape[-1], matrix.strides[-1], vector.strides[0])
     second = _address(vector), vector.itemsize
     plan = reduction.plan(_address(matrix), matrix.itemsize, kept, [inner], 0.0, second)
-    return _finish("dot", _types_of_products(matrix, vector, c.dtype), plan, c.shape, c.dtype, new=False)
+    return _prepare("dot", _types_of_products(matrix, vector, c.dtype), plan, c.shape, c.dtype, new=False)
 
 
 class MatrixTimesVector(NamedTuple):

@@ -180,7 +180,7 @@ def argmin(
     return _index_of_extreme("argmin", self, axis, out, keepdims, stream, allocator)
 
 
-def _count(a, axis) -> int:
+def _elements_per_result(a, axis) -> int:
     """How many elements each result is made of."""
     count = 1
     for each in normalized_axes(axis, a.ndim, scalars=False):
@@ -206,12 +206,12 @@ def mean(
         from pycuda._array.reduction.masked import mean_of_some
 
         return mean_of_some(self, axis, dtype, out, keepdims, where, stream, allocator)
-    if _count(self, axis) == 0:
+    if _elements_per_result(self, axis) == 0:
         warnings.warn("mean of an empty slice", RuntimeWarning, stacklevel=2)
     return reduce("mean", self, axis, dtype, out, keepdims, stream, allocator)
 
 
-def _spread(
+def _var_or_std(
     name, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator
 ) -> GPUArray:
     """The mean of squared distances from the mean (var), or its square root (std)."""
@@ -223,14 +223,14 @@ def _spread(
         from pycuda._array.reduction.masked import spread_of_some
 
         return spread_of_some(name, a, axis, dtype, out, ddof, keepdims, where, mean, stream, allocator)
-    if _count(a, axis) <= ddof:
+    if _elements_per_result(a, axis) <= ddof:
         warnings.warn("degrees of freedom <= 0 for a slice", RuntimeWarning, stacklevel=3)
     if dtype is not None and not is_plain(a.dtype, np.dtype(dtype)):
         result = _spread_in(name, a, axis, np.dtype(dtype), ddof, keepdims, stream, allocator)
         if out is None:
             return result
         check_out_shape(name, a, axis, out, keepdims)
-        return _into(name, result, out, stream)
+        return _cast_into_out(name, result, out, stream)
     return reduce(name, a, axis, dtype, out, keepdims, stream, allocator, float(ddof))
 
 
@@ -252,7 +252,9 @@ def var(
 ) -> GPUArray:
     """The mean square of the distances from the mean, as numpy.var; divided by the number of elements less
     ddof."""
-    return _spread("var", self, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator)
+    return _var_or_std(
+        "var", self, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator
+    )
 
 
 @takes_arrays
@@ -272,7 +274,9 @@ def std(
     allocator: Allocator = None,
 ) -> GPUArray:
     """The square root of var()."""
-    return _spread("std", self, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator)
+    return _var_or_std(
+        "std", self, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator
+    )
 
 
 def is_plain(given, wanted) -> bool:
@@ -293,7 +297,7 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
             "copy", quotient, out=new(quotient.shape, dtype, allocator), stream=stream, casting="unsafe"
         )
 
-    count = _count(a, axis)
+    count = _elements_per_result(a, axis)
     mean = divided(reduce("sum", a, axis, dtype, None, True, stream, allocator), count)
     apart = apply("subtract", a, mean, stream=stream, allocator=allocator)
     if a.dtype.kind == "c" and apart.dtype.kind == "c":
@@ -313,7 +317,7 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
     return apply("copy", root, out=result, stream=stream, casting="unsafe")
 
 
-def _into(name, result, out, stream) -> GPUArray:
+def _cast_into_out(name, result, out, stream) -> GPUArray:
     """The result converted into `out`. TypeError where NumPy does not cast so."""
     if name == "std" and out.dtype.kind in "biu":
         raise TypeError(

@@ -31,7 +31,7 @@ def _check_arrays(arrays) -> None:
             raise TypeError(f"only GPUArrays can be concatenated, not {type(array).__name__}")
 
 
-def _remembered(stacked: bool, arrays, axis, out, dtype, stream, allocator):
+def _find_launch(stacked: bool, arrays, axis, out, dtype, stream, allocator):
     """(key of the launch for these arrays, the result where it was seen before). The key is None where there
     can be no such launch."""
     from pycuda._kernels.builtin import rearrange
@@ -55,7 +55,7 @@ def _is_one_launch(arrays) -> bool:
     )
 
 
-def _target(arrays, shape, dtype, out, allocator):
+def _join_target(arrays, shape, dtype, out, allocator):
     """The array that operands are joined into: `out`, or a new one of the common dtype."""
     if out is None:
         dtype = np.result_type(*(array.dtype for array in arrays)) if dtype is None else np.dtype(dtype)
@@ -100,7 +100,7 @@ def concatenate(
         When there is no array, or shapes do not fit.
     """
     arrays = tuple(arrays)
-    key, result = _remembered(False, arrays, axis, out, dtype, stream, allocator)
+    key, result = _find_launch(False, arrays, axis, out, dtype, stream, allocator)
     if result is not None:
         return result
     _check_arrays(arrays)
@@ -121,7 +121,7 @@ def concatenate(
     shape = (*rest[:axis], sum(array.shape[axis] for array in arrays), *rest[axis:])
     if out is not None and dtype is None and out.shape != shape:
         raise numpy_error(np.concatenate, arrays, axis, out=out)
-    result = _target(arrays, shape, dtype, out, allocator)
+    result = _join_target(arrays, shape, dtype, out, allocator)
     start, before = 0, (slice(None),) * axis
     for array in arrays:
         end = start + array.shape[axis]
@@ -143,7 +143,7 @@ def stack(
 ) -> GPUArray:
     """Arrays of one shape along a new axis, as numpy.stack. ValueError when shapes differ."""
     arrays = tuple(arrays)
-    key, result = _remembered(True, arrays, axis, out, dtype, stream, allocator)
+    key, result = _find_launch(True, arrays, axis, out, dtype, stream, allocator)
     if result is not None:
         return result
     _check_arrays(arrays)

@@ -175,7 +175,7 @@ def _at_least(place):
     return function
 
 
-def _three(a):
+def _with_three_axes(a):
     if a.ndim > 2:
         return a
     return a[:, :, None] if a.ndim == 2 else (a[None, :, None] if a.ndim else a.reshape(1, 1, 1))
@@ -183,7 +183,7 @@ def _three(a):
 
 atleast_1d = _at_least(lambda a: a if a.ndim else a.reshape(1))
 atleast_2d = _at_least(lambda a: a if a.ndim > 1 else a.reshape(1, -1))
-atleast_3d = _at_least(_three)
+atleast_3d = _at_least(_with_three_axes)
 
 
 def rot90(m, k=1, axes=(0, 1)) -> GPUArray:
@@ -206,7 +206,7 @@ def rot90(m, k=1, axes=(0, 1)) -> GPUArray:
     return swapaxes(m, first, second)[at(second, back)]
 
 
-def _flipped(axis, min_ndim):
+def _flip_function(axis, min_ndim):
     """The function flipud or fliplr: a view of arrays with at least `min_ndim` axes, one reversed."""
 
     def function(m):
@@ -217,7 +217,7 @@ def _flipped(axis, min_ndim):
     return function
 
 
-flipud, fliplr = _flipped(0, 1), _flipped(1, 2)
+flipud, fliplr = _flip_function(0, 1), _flip_function(1, 2)
 
 
 def broadcast_arrays(*args, subok=False) -> tuple[GPUArray, ...]:

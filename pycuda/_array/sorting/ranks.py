@@ -24,7 +24,7 @@ def can_find(rows, count: int) -> bool:
     )
 
 
-def _found(keys, ranks, stream, allocator):
+def _find_group(keys, ranks, stream, allocator):
     """(elements of at most kernels.MAX_RANKS ranks in packed rows and NaN, or any number where there is none;
     what is known of each row, a struct RankState)"""
     length, itemsize = keys.shape[-1], keys.itemsize
@@ -52,7 +52,7 @@ def find_ranks(keys, ranks, stream=None, allocator=None):
     where the row has one."""
     allocator = allocator or keys.allocator
     groups = [ranks[start : start + kernels.MAX_RANKS] for start in range(0, len(ranks), kernels.MAX_RANKS)]
-    return [_found(keys, group, stream, allocator)[0] for group in groups]
+    return [_find_group(keys, group, stream, allocator)[0] for group in groups]
 
 
 def partition_rows(keys, rank: int, out, stream=None, allocator=None) -> None:
@@ -60,7 +60,7 @@ def partition_rows(keys, rank: int, out, stream=None, allocator=None) -> None:
     allocator = allocator or keys.allocator
     length = keys.shape[-1]
     rows = keys.size // length
-    found = _found(keys, [rank], stream, allocator)[1]
+    found = _find_group(keys, [rank], stream, allocator)[1]
     tiles = ceil_div(length, kernels.PARTITION_THREADS * kernels.PARTITION_ITEMS)
     scratch = Parts(allocator, 16 * tiles * rows, 4)
     states, counter = scratch.parts

@@ -44,7 +44,7 @@ def in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None) -> GPUArray:
     return isin(as_array(ar1).ravel(), ar2, assume_unique, invert, kind=kind)
 
 
-def _distinct(a, assume_unique) -> GPUArray:
+def _unique_unless_assumed(a, assume_unique) -> GPUArray:
     return a.ravel() if assume_unique else unique(a)
 
 
@@ -58,8 +58,12 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     """The elements that are in both, sorted."""
     ar1, ar2 = _one_dtype(ar1, ar2)
     if not return_indices:
-        both = sort(concatenate((_distinct(ar1, assume_unique), _distinct(ar2, assume_unique))))
-        return take_true(both[:-1], _repeated(both)) if both.size > 1 else both[:0]
+        both = sort(
+            concatenate(
+                (_unique_unless_assumed(ar1, assume_unique), _unique_unless_assumed(ar2, assume_unique))
+            )
+        )
+        return take_true(both[:-1], _equal_to_next(both)) if both.size > 1 else both[:0]
     ar1, ar2 = ar1.ravel(), ar2.ravel()
     first, second = None, None
     if not assume_unique:
@@ -68,7 +72,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     both = concatenate((ar1, ar2))
     order = argsort(both)
     ordered = both[order]
-    mask = _repeated(ordered) if both.size > 1 else full((0,), False)
+    mask = _equal_to_next(ordered) if both.size > 1 else full((0,), False)
     found = take_true(ordered[:-1], mask) if mask.size else ordered[:0]
     if mask.size:
         left = take_true(order[:-1], mask)
@@ -82,7 +86,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     )
 
 
-def _repeated(ordered) -> GPUArray:
+def _equal_to_next(ordered) -> GPUArray:
     """A mask of the elements that are equal to the next one."""
     return apply("equal", ordered[1:], ordered[:-1])
 
@@ -94,14 +98,16 @@ def union1d(ar1, ar2) -> GPUArray:
 
 def setdiff1d(ar1, ar2, assume_unique=False) -> GPUArray:
     """The elements of the first that are not in the second."""
-    ar1 = _distinct(as_array(ar1), assume_unique)
+    ar1 = _unique_unless_assumed(as_array(ar1), assume_unique)
     return ar1[isin(ar1, as_array(ar2), invert=True)]
 
 
 def setxor1d(ar1, ar2, assume_unique=False) -> GPUArray:
     """The elements that are in one of both only, sorted."""
     ar1, ar2 = _one_dtype(ar1, ar2)
-    both = concatenate((_distinct(ar1, assume_unique), _distinct(ar2, assume_unique)))
+    both = concatenate(
+        (_unique_unless_assumed(ar1, assume_unique), _unique_unless_assumed(ar2, assume_unique))
+    )
     if not both.size:
         return both
     both = sort(both)

@@ -375,7 +375,7 @@ def sort_by_key(
 # ---- places in a sorted array
 
 
-def _as(a, dtype, stream) -> GPUArray:
+def _packed_as(a, dtype, stream) -> GPUArray:
     """Packed, of this dtype."""
     if a.dtype != dtype:
         a = a.astype(dtype, order="C", stream=stream)
@@ -395,7 +395,7 @@ def _read_sorter(sorter, size: int, stream):
     if size == 0:
         return None
     if isinstance(sorter, _driver.GPUArray):
-        sorter = _as(sorter, INDEX, stream)
+        sorter = _packed_as(sorter, INDEX, stream)
         if captures.is_captured(stream):  # a wrong index cannot be reported: it is clipped
             return sorter.clip(0, size - 1, stream=stream)
         minimum, maximum = (int(each(stream=stream).get(stream=stream)) for each in (sorter.min, sorter.max))
@@ -452,7 +452,7 @@ def searchsorted(
     if not a.size:
         result.fill(0, stream)
     elif result.size:
-        table, values = _as(a, dtype, stream), _as(values, dtype, stream)
+        table, values = _packed_as(a, dtype, stream), _packed_as(values, dtype, stream)
         search.find_places(order, side == "right", table, sorter, values, result, stream)
     return result
 

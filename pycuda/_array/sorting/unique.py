@@ -98,7 +98,7 @@ def unique(
     if return_index:
         found.append(firsts)
     if return_inverse:
-        found.append(_inverse(marked, places, stream, allocator).reshape(ar.shape))
+        found.append(_inverse_indices(marked, places, stream, allocator).reshape(ar.shape))
     if return_counts:
         found.append(_lengths(starts, flat.size, stream, allocator))
     return tuple(found)
@@ -114,7 +114,7 @@ def _lengths(starts, end, stream, allocator) -> GPUArray:
     return apply("subtract", starts[1:], starts[:-1], stream=stream, allocator=allocator)
 
 
-def _inverse(marked, places, stream, allocator) -> GPUArray:
+def _inverse_indices(marked, places, stream, allocator) -> GPUArray:
     result = new(places.shape, INDEX, allocator)
     marked.write(select.write_numbers(), places.size, places, result, stream=stream)
     return result
@@ -152,7 +152,7 @@ def _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream,
     if return_index:
         found.append(take(places, starts[:-1], stream=stream, mode="clip", allocator=allocator))
     if return_inverse:
-        found.append(_inverse(marked, places, stream, allocator))
+        found.append(_inverse_indices(marked, places, stream, allocator))
     if return_counts:
         found.append(_lengths(starts, count, stream, allocator))
     return tuple(found)

@@ -19,7 +19,7 @@ from pycuda._array.core import captures
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
 from pycuda._array.core.operands import as_array
-from pycuda._array.reduction.masked import on
+from pycuda._array.reduction.masked import use_stream
 from pycuda._array.sorting.sorting import searchsorted
 from pycuda._kernels.plans.caches import memoized_in_context
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
-def _number(a):
+def _scalar_of(a):
     return a.get()[()]
 
 
 def _ptp(a):
-    minimum, maximum = _number(a.min()), _number(a.max())
+    minimum, maximum = _scalar_of(a.min()), _scalar_of(a.max())
     return int(maximum) - int(minimum) if a.dtype.kind in "iu" else maximum - minimum
 
 
@@ -49,7 +49,7 @@ def _rice(a):
 
 
 def _scott(a):
-    return (24.0 * math.pi**0.5 / a.size) ** (1.0 / 3.0) * _number(a.std())
+    return (24.0 * math.pi**0.5 / a.size) ** (1.0 / 3.0) * _scalar_of(a.std())
 
 
 def _doane(a):
@@ -58,10 +58,10 @@ def _doane(a):
         return 0.0
     spread = np.sqrt(6.0 * (a.size - 2) / ((a.size + 1.0) * (a.size + 3)))
     sigma = a.std()
-    if not _number(sigma) > 0:
+    if not _scalar_of(sigma) > 0:
         return 0.0
     scaled = apply("divide", apply("subtract", a, a.mean()), sigma)
-    skewness = _number(apply("multiply", apply("square", scaled), scaled).mean())
+    skewness = _scalar_of(apply("multiply", apply("square", scaled), scaled).mean())
     return _ptp(a) / (1.0 + np.log2(a.size) + np.log2(1.0 + abs(skewness) / spread))
 
 
@@ -94,7 +94,7 @@ def count_bins(name: str, a, limits, stream) -> int:
     if name not in _WIDTHS:
         raise ValueError(f"{name!r} is not a valid estimator for `bins`")
     first, last = outer_edges(a, limits, stream)
-    with on(stream):
+    with use_stream(stream):
         if limits is not None:
             a = a[apply("logical_and", apply("greater_equal", a, first), apply("less_equal", a, last))]
         if not a.size:

@@ -13,7 +13,7 @@ from pycuda import _driver
 from pycuda._array.core.axes import INDEX, normalized_axes
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
-from pycuda._array.core.operands import as_array, into
+from pycuda._array.core.operands import as_array, result_or_out
 from pycuda._array.core.packed import as_packed
 from pycuda._array.indexing.take_put import take_along_axis
 from pycuda._array.shape.joining import concatenate
@@ -57,7 +57,7 @@ def _sorted_rows(a, axis) -> _Rows:
     return found._replace(rows=sort(rows, -1))
 
 
-def _at(rows, places) -> GPUArray:
+def _elements_at(rows, places) -> GPUArray:
     """The elements at these places of each row; a view where they are neighbors."""
     if places.size and (places.size == 1 or (np.diff(places) == 1).all()):
         return rows[..., int(places[0]) : int(places[-1]) + 1]
@@ -69,12 +69,12 @@ def _elements(rows, *places) -> list[GPUArray]:
     the element that sorting would bring to the end, or one that is NaN just where that is."""
     if not ranks.can_find(rows, sum(each.size for each in places)):
         rows = sort(rows, -1)
-        return [*(_at(rows, each) for each in places), rows[..., -1:]]
+        return [*(_elements_at(rows, each) for each in places), rows[..., -1:]]
     numbers, where = np.unique(np.concatenate(places), return_inverse=True)
     groups = ranks.find_ranks(as_packed(rows), numbers.tolist())
     found = concatenate([each[..., :-1] for each in groups], -1) if len(groups) > 1 else groups[0]
     parts = np.split(where.ravel(), np.cumsum([each.size for each in places])[:-1])
-    return [*(_at(found, each) for each in parts), groups[0][..., -1:]]
+    return [*(_elements_at(found, each) for each in parts), groups[0][..., -1:]]
 
 
 def _with_nan(result, last) -> GPUArray:
@@ -108,7 +108,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPU
     else:
         middle, last = _elements(rows, np.arange((length - 1) // 2, length // 2 + 1))
         result = _with_nan(middle.mean(axis=-1, keepdims=True), last)
-    return into(result.reshape(found.kept_dims if keepdims and a.ndim else found.kept), out)
+    return result_or_out(result.reshape(found.kept_dims if keepdims and a.ndim else found.kept), out)
 
 
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPUArray:
@@ -121,13 +121,13 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> 
     counts = found.counts().astype(INDEX)
     first = apply("maximum", apply("floor_divide", apply("subtract", counts, 1), 2), 0)
     result = _middle(found.rows, first, apply("floor_divide", counts, 2))
-    return into(result.reshape(found.kept_dims if keepdims is True and a.ndim else found.kept), out)
+    return result_or_out(result.reshape(found.kept_dims if keepdims is True and a.ndim else found.kept), out)
 
 
 # ---- quantiles: where in a row of n they are, for q on the host or on the device
 
 
-def _between(alpha, beta):
+def _plotting_position(alpha, beta):
     return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
@@ -138,7 +138,7 @@ def _nearest_step(index, exact):
     return np.maximum(place.astype(INDEX), 0)
 
 
-def _same(gamma, index):
+def _unchanged_gamma(gamma, index):
     return gamma
 
 
@@ -159,12 +159,12 @@ _METHODS = {
             n * q - 1 - 0.5, lambda gamma, index: (gamma == 0) & (np.floor(index) % 2 == 1)
         )
     ),
-    "interpolated_inverted_cdf": _Method(_between(0, 1), _same),
-    "hazen": _Method(_between(0.5, 0.5), _same),
-    "weibull": _Method(_between(0, 0), _same),
-    "linear": _Method(lambda n, q: (n - 1) * q, _same),
-    "median_unbiased": _Method(_between(1 / 3.0, 1 / 3.0), _same),
-    "normal_unbiased": _Method(_between(3 / 8.0, 3 / 8.0), _same),
+    "interpolated_inverted_cdf": _Method(_plotting_position(0, 1), _unchanged_gamma),
+    "hazen": _Method(_plotting_position(0.5, 0.5), _unchanged_gamma),
+    "weibull": _Method(_plotting_position(0, 0), _unchanged_gamma),
+    "linear": _Method(lambda n, q: (n - 1) * q, _unchanged_gamma),
+    "median_unbiased": _Method(_plotting_position(1 / 3.0, 1 / 3.0), _unchanged_gamma),
+    "normal_unbiased": _Method(_plotting_position(3 / 8.0, 3 / 8.0), _unchanged_gamma),
     "lower": _Method(lambda n, q: np.floor((n - 1) * q).astype(INDEX)),
     "higher": _Method(lambda n, q: np.ceil((n - 1) * q).astype(INDEX)),
     "midpoint": _Method(
@@ -183,7 +183,7 @@ class _Places(NamedTuple):
     fraction: object  # None: the first one
 
 
-def _places(method: str, n, q, last) -> _Places:
+def _quantile_places(method: str, n, q, last) -> _Places:
     """last: the number of the last element, of each row or of all."""
     if method not in _METHODS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {_METHODS.keys()}")
@@ -229,7 +229,7 @@ def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> 
         raise TypeError("a must be an array of real numbers")
     q, weak = _read_q(q, percent)
     if weights is not None:
-        return _weighted(a, q, axis, out, method, keepdims, weights, skip_nan)
+        return _weighted_quantile(a, q, axis, out, method, keepdims, weights, skip_nan)
     rows, found = _as_rows(a, axis)
     if skip_nan and not a.size:
         return nanmean(a, axis, None, out, keepdims)
@@ -239,24 +239,24 @@ def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> 
     if skip_nan and a.dtype.kind in "fV":
         rows = sort(rows, -1)
         counts = found._replace(rows=rows).counts().astype(q.dtype, copy=False)
-        places = _places(method, counts, on_device(q.ravel()), np.maximum(counts - 1, 0))
-        before, after = (_picked(rows, each) for each in places[:2])
+        places = _quantile_places(method, counts, on_device(q.ravel()), np.maximum(counts - 1, 0))
+        before, after = (_take_from_rows(rows, each) for each in places[:2])
         fraction = places.fraction
         if weak and fraction is not None:
             fraction = fraction.astype(rows.dtype)
     else:
-        places = _places(method, length, q.ravel(), length - 1)
+        places = _quantile_places(method, length, q.ravel(), length - 1)
         *ends, last = _elements(rows, *(each for each in places[:2] if each is not None))
         before, after = ends[0], ends[-1]
-        fraction = _there(places.fraction, weak)
+        fraction = _is_exact(places.fraction, weak)
         if not skip_nan:
             before = _with_nan(before, last)
     result = before if fraction is None else _lerp(before, after, fraction)
     shape = q.shape + (found.kept_dims if keepdims and a.ndim else found.kept)
-    return into(moveaxis(result, -1, 0).reshape(shape), out)
+    return result_or_out(moveaxis(result, -1, 0).reshape(shape), out)
 
 
-def _weighted(a, q, axis, out, method, keepdims, weights, skip_nan) -> GPUArray:
+def _weighted_quantile(a, q, axis, out, method, keepdims, weights, skip_nan) -> GPUArray:
     """The first elements at which the running sum of the weights reaches q times their total. Waits for the
     stream, to check the totals."""
     if method != "inverted_cdf":
@@ -286,14 +286,14 @@ def _weighted(a, q, axis, out, method, keepdims, weights, skip_nan) -> GPUArray:
     result = concatenate(results, -1) if results else rows[..., :0]
     result = result if skip_nan else _with_nan(result, rows[..., -1:])
     shape = q.shape + (found.kept_dims if keepdims and a.ndim else found.kept)
-    return into(moveaxis(result, -1, 0).reshape(shape), out)
+    return result_or_out(moveaxis(result, -1, 0).reshape(shape), out)
 
 
-def _picked(rows, numbers):
+def _take_from_rows(rows, numbers):
     return None if numbers is None else take_along_axis(rows, numbers.astype(INDEX, copy=False), -1)
 
 
-def _there(fraction, weak):
+def _is_exact(fraction, weak):
     """A number for all, or for each of several q on the device."""
     if fraction is None or fraction.size != 1:
         return None if fraction is None else on_device(fraction)

@@ -13,9 +13,9 @@ from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
-from pycuda._array.core.operands import as_array, into, real_dtype
+from pycuda._array.core.operands import as_array, real_dtype, result_or_out
 from pycuda._array.linear.matmul import matmul
-from pycuda._array.reduction.masked import alive, has_nan, masked_mean, masked_var, without_nan
+from pycuda._array.reduction.masked import counted_elements, has_nan, masked_mean, masked_var, without_nan
 from pycuda._array.reduction.reduce import reduce
 from pycuda._array.reduction.reductions import is_plain
 from pycuda._array.shape.joining import concatenate
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
-def _given(value):
+def _none_if_no_value(value):
     """The argument; None for the value that NumPy passes if none was given."""
     return None if value is getattr(np, "_NoValue", None) else value
 
@@ -36,14 +36,24 @@ def _given(value):
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True) -> GPUArray:
     """The sum of the elements that are not NaN."""
     return without_nan(a, 0).sum(
-        axis=axis, dtype=dtype, out=out, keepdims=keepdims is True, initial=_given(initial), where=where
+        axis=axis,
+        dtype=dtype,
+        out=out,
+        keepdims=keepdims is True,
+        initial=_none_if_no_value(initial),
+        where=where,
     )
 
 
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True) -> GPUArray:
     """The product of the elements that are not NaN."""
     return without_nan(a, 1).prod(
-        axis=axis, dtype=dtype, out=out, keepdims=keepdims is True, initial=_given(initial), where=where
+        axis=axis,
+        dtype=dtype,
+        out=out,
+        keepdims=keepdims is True,
+        initial=_none_if_no_value(initial),
+        where=where,
     )
 
 
@@ -51,7 +61,7 @@ def _nan_extreme(name, ufunc):
     """The function nanmax or nanmin."""
 
     def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
-        initial, keepdims = _given(initial), keepdims is True
+        initial, keepdims = _none_if_no_value(initial), keepdims is True
         if initial is None and where is not True and where is not None:
             raise ValueError(
                 f"reduction operation '{ufunc}' does not have an identity, so to use a where mask one has to "
@@ -61,7 +71,7 @@ def _nan_extreme(name, ufunc):
             initial = a.dtype.type(initial)
         if a.dtype.kind == "c":
             beyond = -math.inf if name == "max" else math.inf
-            mask = alive(a, where)
+            mask = counted_elements(a, where)
             result = getattr(apply("where", mask, a, beyond), name)(axis=axis, keepdims=keepdims)
             if initial is None:
                 some = mask.any(axis=axis, keepdims=keepdims)
@@ -69,12 +79,12 @@ def _nan_extreme(name, ufunc):
         elif initial is not None and not a.size:
             return getattr(a, name)(axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
         else:
-            mask = alive(a, where, False)
+            mask = counted_elements(a, where, False)
             kept = a if mask is None else apply("where", mask, a, initial)
             result = reduce(f"nan{name}", kept, axis, None, None, keepdims)
         if initial is not None:
             result = apply(ufunc, result, initial)
-        return into(result, out)
+        return result_or_out(result, out)
 
     return function
 
@@ -86,7 +96,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -
     """The mean of the elements that are not NaN; NaN where there is none."""
     if axis is not None:
         axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
-    return into(masked_mean(a, alive(a, where), axis, dtype, keepdims is True), out)
+    return result_or_out(masked_mean(a, counted_elements(a, where), axis, dtype, keepdims is True), out)
 
 
 def _nan_spread(name):
@@ -95,17 +105,17 @@ def _nan_spread(name):
     def function(
         a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
     ):
-        ddof = ddof if _given(correction) is None else correction
-        keepdims, mean = keepdims is True, _given(mean)
+        ddof = ddof if _none_if_no_value(correction) is None else correction
+        keepdims, mean = keepdims is True, _none_if_no_value(mean)
         if axis is not None:
             axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
         plain = dtype is None or is_plain(a.dtype, np.dtype(dtype))
         if plain and where is True and mean is None:
             kind = f"nan{name}" if has_nan(a) else name
-            return into(reduce(kind, a, axis, dtype, None, keepdims, parameter=float(ddof)), out)
+            return result_or_out(reduce(kind, a, axis, dtype, None, keepdims, parameter=float(ddof)), out)
         of_few = math.nan if has_nan(a) else 0  # of dtypes without NaN it is var
-        result = masked_var(a, alive(a, where), axis, dtype, ddof, keepdims, mean, of_few)
-        return into(apply("sqrt", result) if name == "std" else result, out)
+        result = masked_var(a, counted_elements(a, where), axis, dtype, ddof, keepdims, mean, of_few)
+        return result_or_out(apply("sqrt", result) if name == "std" else result, out)
 
     return function
 

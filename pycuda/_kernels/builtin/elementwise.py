@@ -33,11 +33,11 @@ class Loop(NamedTuple):
     scalars: tuple[bool, ...]
 
 
-def _stored(dtype: np.dtype) -> str:
+def _stored_type(dtype: np.dtype) -> str:
     return elements.raw(dtype) if elements.kind(dtype) == "V" else elements.stored(dtype)
 
 
-def _computed(dtype: np.dtype) -> str:
+def _computed_type(dtype: np.dtype) -> str:
     return elements.raw(dtype) if elements.kind(dtype) == "V" else elements.computed(dtype)
 
 
@@ -98,7 +98,7 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: Any = "s
     for (operand, scalar), loop in zip(operands, inputs, strict=True):
         storage.append(loop if scalar else operand)
     for each in (*storage, *compute):
-        _stored(each)
+        _stored_type(each)
     _check_moved(name, storage)
     given, taken = tuple(storage[: len(results)]), tuple(storage[len(results) :])
     if name == "copy" and storage[0] == storage[1] and _is_copied_as_integer(storage[0]):
@@ -125,22 +125,22 @@ def _types(loop: Loop) -> str:
     type, and S1, as which its dtype is stored."""
     outputs = loop.function.outputs
     lines = ["using namespace pycuda;"]
-    lines += [f"typedef {_stored(dtype)} T{k};" for k, dtype in enumerate(loop.storage)]
+    lines += [f"typedef {_stored_type(dtype)} T{k};" for k, dtype in enumerate(loop.storage)]
     for k, dtype in enumerate(loop.compute):
         name = f"X{k}" if k < outputs else f"L{k - outputs + 1}"
-        lines.append(f"typedef {_computed(dtype)} {name};")
-    lines.append(f"typedef {_stored(loop.compute[outputs])} S1;")
-    lines.append(f"typedef {elements.real(_computed(loop.compute[outputs]))} R1;")
+        lines.append(f"typedef {_computed_type(dtype)} {name};")
+    lines.append(f"typedef {_stored_type(loop.compute[outputs])} S1;")
+    lines.append(f"typedef {elements.real(_computed_type(loop.compute[outputs]))} R1;")
     lines.append("#define TRUE(v) pycuda::convert<bool>(v)")
     return "\n".join(lines) + "\n"
 
 
-def _rounded(loop: Loop, k: int, value: str) -> str:
+def _round_operand(loop: Loop, k: int, value: str) -> str:
     """The value of operand k in the dtype of the loop, where that is computed in a wider type, and the array
     is of another one."""
     dtype = loop.compute[k]
-    exact = dtype == loop.storage[k] or _stored(dtype) == _computed(dtype)
-    return value if exact else f"pycuda::convert<{_stored(dtype)}>({value})"
+    exact = dtype == loop.storage[k] or _stored_type(dtype) == _computed_type(dtype)
+    return value if exact else f"pycuda::convert<{_stored_type(dtype)}>({value})"
 
 
 def _step(loop: Loop, read: str, write: str) -> str:
@@ -149,12 +149,12 @@ def _step(loop: Loop, read: str, write: str) -> str:
     lines = [f"X{k} x{k};" for k in range(outputs)]
     operands = []
     for k in range(outputs, len(loop.storage)):
-        value = _rounded(loop, k, f"p.s{k}" if loop.scalars[k] else read.format(k=k))
+        value = _round_operand(loop, k, f"p.s{k}" if loop.scalars[k] else read.format(k=k))
         lines.append(f"const L{k - outputs + 1} a{k} = pycuda::convert<L{k - outputs + 1}>({value});")
         operands.append(f"a{k}")
     lines.append(f"operation({', '.join([f'x{k}' for k in range(outputs)] + operands)});")
     for k in range(outputs):
-        lines.append(write.format(k=k, value=f"pycuda::convert<T{k}>({_rounded(loop, k, f'x{k}')})"))
+        lines.append(write.format(k=k, value=f"pycuda::convert<T{k}>({_round_operand(loop, k, f'x{k}')})"))
     return " ".join(lines)
 
 
@@ -209,7 +209,7 @@ def _vectors(loop: Loop, name: str, vector: int) -> str:
 """
 
 
-def _rows(loop: Loop, name: str, axes: int, vector: int) -> str:
+def _rows_kernel(loop: Loop, name: str, axes: int, vector: int) -> str:
     """The kernel for rows of dense arrays, by accesses of `vector` elements. p.marked: operands that have one
     element for a row."""
     outputs = loop.function.outputs
@@ -268,7 +268,7 @@ def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, 
 """
 
 
-def _dense(loop: Loop, name: str, rounds: int, unroll: int) -> str:
+def _dense_kernel(loop: Loop, name: str, rounds: int, unroll: int) -> str:
     """Dense arrays, and arrays of one element."""
     body = _in_rounds(
         loop, "unsigned long long", rounds, unroll, "", "p.s{k}[p.marked >> {k} & 1 ? 0 : i[u]]",
@@ -281,7 +281,7 @@ def _dense(loop: Loop, name: str, rounds: int, unroll: int) -> str:
 """
 
 
-def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: int) -> str:
+def _strided_kernel(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: int) -> str:
     """The kernel for operands of any strides: offsets are found for each element."""
     number = "unsigned long long" if wide else "unsigned"
     body = _in_rounds(
@@ -298,7 +298,7 @@ def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: 
 """
 
 
-def _side(sizes: list[int]) -> int:
+def _tile_side(sizes: list[int]) -> int:
     """The side of a square tile, of which a copy for each operand fits into shared memory, with rows of at
     most 256 bytes."""
     side = 64
@@ -313,7 +313,7 @@ def _tiles(loop: Loop, name: str, axes: int, unroll: int) -> tuple[str, int]:
     """(source, side of a tile). p.marked: operands that are contiguous along the last axis but one."""
     outputs = loop.function.outputs
     inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
-    side = _side([loop.storage[k].itemsize for k in inputs])
+    side = _tile_side([loop.storage[k].itemsize for k in inputs])
     rounds = side * side // _LAYOUT_THREADS
     shared = "".join(
         f"    __shared__ alignas(16) unsigned char raw{k}[SIDE * (SIDE + 1) * sizeof(T{k})];\n"
@@ -359,7 +359,7 @@ def _is_long(loop: Loop) -> bool:
 
 def head(loop: Loop) -> str:
     """What the source of a kernel begins with: headers, the types of the loop, `operation`."""
-    text = elements.include(*map(_stored, (*loop.storage, *loop.compute)))
+    text = elements.include(*map(_stored_type, (*loop.storage, *loop.compute)))
     if _is_long(loop):
         text += '#include "complex/pycuda-complex-functions.hpp"\n'
     return (
@@ -385,7 +385,7 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
         return begin + _vectors(loop, name, vector), name, _LAYOUT_THREADS * vector
     if kind == "ROWS" and not long:
         vector = elements_per_access(widest)
-        return begin + _rows(loop, name, axes, vector), name, _LAYOUT_THREADS * vector
+        return begin + _rows_kernel(loop, name, axes, vector), name, _LAYOUT_THREADS * vector
     if kind == "TILES":
         text, side = _tiles(loop, name, axes, unroll)
         return begin + text, name, side
@@ -393,9 +393,9 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     rounds = 2 if by_strides and widest > 8 else 4
     unroll = min(unroll, rounds)
     if by_strides:
-        text = _strided(loop, name, axes, wide, rounds, unroll)
+        text = _strided_kernel(loop, name, axes, wide, rounds, unroll)
     else:
-        text = _dense(loop, name, rounds, unroll)
+        text = _dense_kernel(loop, name, rounds, unroll)
     return begin + text, name, _LAYOUT_THREADS * rounds
 
 

@@ -29,7 +29,7 @@ def _analytic(name: str, rule: np.ufunc, real: str, of_complex: str | None = Non
     return Function(name, rule, _kinds(f=real, c=of_complex or real), complex_functions=True)
 
 
-def _all(expression: str) -> dict[str, str]:
+def _for_all_kinds(expression: str) -> dict[str, str]:
     return dict.fromkeys("bifc", expression)
 
 
@@ -197,17 +197,17 @@ _ROWS = (
     Function("left_shift", np.left_shift, _kinds(i="pycuda::shift_left(a, b)")),
     Function("right_shift", np.right_shift, _kinds(i="pycuda::shift_right(a, b)")),
     # comparison and logic
-    Function("equal", np.equal, _all("pycuda::equal(a, b)")),
-    Function("not_equal", np.not_equal, _all("!pycuda::equal(a, b)")),
-    Function("less", np.less, _all("pycuda::less(a, b)")),
-    Function("less_equal", np.less_equal, _all("pycuda::less_equal(a, b)")),
-    Function("greater", np.greater, _all("pycuda::less(b, a)")),
-    Function("greater_equal", np.greater_equal, _all("pycuda::less_equal(b, a)")),
-    Function("logical_and", np.logical_and, _all("TRUE(a) && TRUE(b)")),
-    Function("logical_or", np.logical_or, _all("TRUE(a) || TRUE(b)")),
-    Function("logical_xor", np.logical_xor, _all("TRUE(a) != TRUE(b)")),
-    Function("logical_not", np.logical_not, _all("!TRUE(a)")),
-    Function("isnan", np.isnan, _all("pycuda::is_nan(a)")),
+    Function("equal", np.equal, _for_all_kinds("pycuda::equal(a, b)")),
+    Function("not_equal", np.not_equal, _for_all_kinds("!pycuda::equal(a, b)")),
+    Function("less", np.less, _for_all_kinds("pycuda::less(a, b)")),
+    Function("less_equal", np.less_equal, _for_all_kinds("pycuda::less_equal(a, b)")),
+    Function("greater", np.greater, _for_all_kinds("pycuda::less(b, a)")),
+    Function("greater_equal", np.greater_equal, _for_all_kinds("pycuda::less_equal(b, a)")),
+    Function("logical_and", np.logical_and, _for_all_kinds("TRUE(a) && TRUE(b)")),
+    Function("logical_or", np.logical_or, _for_all_kinds("TRUE(a) || TRUE(b)")),
+    Function("logical_xor", np.logical_xor, _for_all_kinds("TRUE(a) != TRUE(b)")),
+    Function("logical_not", np.logical_not, _for_all_kinds("!TRUE(a)")),
+    Function("isnan", np.isnan, _for_all_kinds("pycuda::is_nan(a)")),
     Function("isinf", np.isinf, _kinds(bi="false", f="isinf(a)", c="isinf(a._M_re) || isinf(a._M_im)")),
     Function(
         "isfinite",
@@ -268,8 +268,8 @@ _ROWS = (
     Function("frexp", np.frexp, _kinds(f="int e; x = frexp(a, &e); y = e"), 2),
     Function("modf", np.modf, _kinds(f="x = copysign(isinf(a) ? L1(0) : a - trunc(a), a); y = trunc(a)"), 2),
     # choices and copies
-    Function("copy", copy, {**_all("a"), "V": "a"}),
-    Function("where", where, {**_all("TRUE(a) ? b : c")}),
+    Function("copy", copy, {**_for_all_kinds("a"), "V": "a"}),
+    Function("where", where, {**_for_all_kinds("TRUE(a) ? b : c")}),
     Function("if_positive", where, _kinds(bif="a > L1(0) ? b : c")),
 )
 

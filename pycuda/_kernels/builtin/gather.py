@@ -76,7 +76,7 @@ def _walk_size(axes: int) -> int:
     return 8 * (3 + 4 * axes)
 
 
-def _flag(value: bool) -> str:
+def _c_bool(value: bool) -> str:
     return str(value).lower()
 
 
@@ -85,7 +85,7 @@ def pick(element: str, index: str, mode: str, put: bool, axes: int):
     """Function(array, indices, error, other, plan): other = array[indices] or, if put,
     array[indices] = other. element, index: types of C++; mode: RAISE, WRAP, CLIP, or OFFSET (in bytes).
     """
-    text = _PICK.format(element=element, index=index, mode=mode, put=_flag(put), axes=axes, **_SIZES)
+    text = _PICK.format(element=element, index=index, mode=mode, put=_c_bool(put), axes=axes, **_SIZES)
     function = compiled(text).get_function("pick")
     function._prepare_strided(f"PPPP{_walk_size(axes)}s")
     return function
@@ -93,7 +93,7 @@ def pick(element: str, index: str, mode: str, put: bool, axes: int):
 
 @context_dependent_memoize
 def _move_rows(index: str, mode: str, put: bool):
-    text = _MOVE_ROWS.format(threads=THREADS, index=index, mode=mode, put=_flag(put))
+    text = _MOVE_ROWS.format(threads=THREADS, index=index, mode=mode, put=_c_bool(put))
     return compiled(text).get_function("move_rows")._prepare_strided("PPPP40s")
 
 
@@ -130,7 +130,7 @@ def _gather(element: str, index: str, mode: str, items: int, rows: int):
 
 
 @context_dependent_memoize
-def _staged(element: str, index: str, mode: str, nbytes: int):
+def _staged_kernel(element: str, index: str, mode: str, nbytes: int):
     text = _STAGED.format(element=element, index=index, mode=mode, nbytes=nbytes)
     return compiled(text).get_function("gather")._prepare_strided("PPPPqq24s")
 
@@ -153,7 +153,7 @@ class Source(NamedTuple):
     itemsize: int
 
 
-def _stage(source: Source, rows: int, count: int) -> int:
+def _staging_bytes(source: Source, rows: int, count: int) -> int:
     """Bytes of shared memory for a row of the array; 0 where its elements are gathered from where they lie:
     from rows that are long, few, or of which few elements are taken."""
     nbytes = source.length * source.itemsize
@@ -167,9 +167,9 @@ def gather(element: str, index: str, source: Source, axes: list[tuple[int, ...]]
     """(Function(array, indices, error, out, ...), grid, block, what it takes last)."""
     (rows, in_array, in_indices, _), (count, *_) = [(1, 0, 0, 0), *axes][-2:]
     packed_rows = struct.pack("3q", rows, in_array, in_indices)
-    stage = _stage(source, rows, count)
+    stage = _staging_bytes(source, rows, count)
     if stage:
-        function = _staged(element, index, source.mode, stage)
+        function = _staged_kernel(element, index, source.mode, stage)
         return function, (rows, 1), (STAGED_THREADS, 1, 1), (count, source.length, packed_rows)
     at_once = _ROWS if rows > 1 and in_indices == 0 else 1
     items = ITEMS_PER_THREAD if source.itemsize <= 8 else 1
@@ -181,7 +181,7 @@ def gather(element: str, index: str, source: Source, axes: list[tuple[int, ...]]
 @context_dependent_memoize
 def offsets(index: str, mode: str, add: bool, axes: int):
     """Function(offsets, indices, error, plan): bytes from indices."""
-    text = _OFFSETS.format(threads=THREADS, index=index, mode=mode, add=_flag(add), axes=axes)
+    text = _OFFSETS.format(threads=THREADS, index=index, mode=mode, add=_c_bool(add), axes=axes)
     function = compiled(text).get_function("offsets")
     function._prepare_strided(f"PPP{_walk_size(axes)}s")
     return function

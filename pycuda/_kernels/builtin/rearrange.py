@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(REARRANGE_THREADS) rearrange({param
 """
 
 
-def _compiled(parameters: str, body: str, arguments: str):
+def _compile_kernel(parameters: str, body: str, arguments: str):
     text = _KERNEL.format(parameters=parameters, body=body)
     return compiled(text).get_function("rearrange")._prepare_strided(arguments)
 
@@ -45,7 +45,7 @@ def _launch(function, units: int, after: tuple, shape, dtype) -> tuple:
 
 @context_dependent_memoize
 def _triangle(element: str, vector: int, lower: bool, axes: int):
-    return _compiled(
+    return _compile_kernel(
         f"const char *in, {element} *out, Triangle<{axes}> plan",
         f"triangle<{element}, {vector}, {str(lower).lower()}>(in, out, plan)",
         f"PP{24 + 24 * axes}s",
@@ -72,7 +72,7 @@ def plan_triangle(diagonal: int, lower: bool, m) -> tuple:
 
 @context_dependent_memoize
 def _pad_with(element: str, itemsize: int, number: str, axes: int):
-    return _compiled(
+    return _compile_kernel(
         f"const char *in, {element} *out, index_t count, PaddedAxes<{axes}> axes, "
         f"PadValues<{element}, {axes}> values",
         f"pad_with<{element}, {number}>(in, out, count, axes, values)",
@@ -82,7 +82,7 @@ def _pad_with(element: str, itemsize: int, number: str, axes: int):
 
 @context_dependent_memoize
 def _pad_repeating(element: str, number: str, axes: int):
-    return _compiled(
+    return _compile_kernel(
         f"const char *in, {element} *out, index_t count, PaddedAxes<{axes}> axes, int mode",
         f"pad_repeating<{element}, {number}>(in, out, count, axes, mode)",
         f"PPq{48 * axes}si",
@@ -121,7 +121,7 @@ def plan_pad(widths: tuple, mode: str, values: bytes, a) -> tuple:
 @context_dependent_memoize
 def _join(element: str, count: int):
     names = [f"p{k}" for k in range(count)]
-    return _compiled(
+    return _compile_kernel(
         ", ".join(f"const {element} *{name}" for name in names) + f", {element} *out, Join<{count}> plan",
         f"const {element} *const from[] = {{{', '.join(names)}}};\n    join(from, out, plan)",
         "P" * (count + 1) + f"{8 * (3 + count)}s",

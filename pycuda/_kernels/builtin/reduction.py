@@ -254,7 +254,7 @@ def kernels(name: str, types: Types, variant: ReductionVariant) -> ReductionKern
 # ---- plans
 
 
-def _aligned(address: int, axes: list[Axis], vector: int, itemsize: int) -> bool:
+def _is_aligned(address: int, axes: list[Axis], vector: int, itemsize: int) -> bool:
     """Whether `vector` elements along the last axis can be loaded as one, at each index along the others."""
     unit = min(vector * itemsize, _WIDEST_ACCESS)
     *outer, last = axes
@@ -319,12 +319,12 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> R
     results, count = _product(kept), _product(reduced)
     vector = elements_per_access(itemsize)
     lanes, tile, splits = _cut_rows(results, count, itemsize)
-    aligned = _aligned(address, [*kept, *reduced], vector, itemsize) and (
+    aligned = _is_aligned(address, [*kept, *reduced], vector, itemsize) and (
         len(reduced) == 1 or reduced[-1].length % vector == 0
     )
     if second:
         swapped = [Axis(axis.length, axis.other, axis.stride) for axis in reduced]
-        aligned = aligned and _aligned(second[0], swapped, vector, second[1])
+        aligned = aligned and _is_aligned(second[0], swapped, vector, second[1])
     capacities = axis_capacity(len(kept)), axis_capacity(len(reduced))
     variant = ReductionVariant(True, vector, aligned, splits > 1, *capacities)
     axes = packed_axes(kept, capacities[0])
@@ -346,7 +346,7 @@ def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Reduct
     inner = kept[-1].length
     vector = min(4, elements_per_access(itemsize), power_at_most(inner))
     lanes, tile, splits = _cut_columns(inner, results // inner, count, vector)
-    aligned = _aligned(address, [*reduced, *kept], vector, itemsize)
+    aligned = _is_aligned(address, [*reduced, *kept], vector, itemsize)
     groups = ceil_div(inner, lanes * vector)
     capacities = axis_capacity(len(kept)), axis_capacity(len(reduced))
     variant = ReductionVariant(False, vector, aligned, splits > 1, *capacities)

@@ -27,7 +27,7 @@ search(const Keys::Raw *keys, const index_t *sorter, index_t length, const Keys:
 _PLACE, _FOUND = "place", "(found && !Keys::is_nan(value)) != (invert != 0)"
 
 
-def _resident(keys: Order) -> int:
+def _resident_blocks(keys: Order) -> int:
     """Blocks of a multiprocessor: registers for them."""
     return 3 if keys.itemsize <= 4 else 2
 
@@ -41,7 +41,7 @@ def _kernel(keys: Order, right: bool, aligned: bool, out: str, result: str):
         aligned=str(aligned).lower(),
         out=out,
         result=result,
-        resident=_resident(keys),
+        resident=_resident_blocks(keys),
     )
     return compile(text, "search", "PPqPP16si")
 
@@ -49,7 +49,7 @@ def _kernel(keys: Order, right: bool, aligned: bool, out: str, result: str):
 def _launch(function, keys: Order, table, sorter, values, out, invert: bool, stream) -> None:
     """Queues a search: upper levels of the table's binary search are in shared memory, if that pays."""
     length, count = table.size, values.size
-    resident = _resident(keys) * _driver.Context.get_device().multiprocessor_count
+    resident = _resident_blocks(keys) * _driver.Context.get_device().multiprocessor_count
     blocks = min(ceil_div(count, THREADS * SEARCHED), resident)
     whole = length.bit_length()
     # A tree with more nodes than values to be found is not worth it.

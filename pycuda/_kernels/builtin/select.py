@@ -31,7 +31,7 @@ def _build(parameters: str, body: str, arguments: str, include: str = "", typede
     return function._prepare_strided(arguments)
 
 
-def _mark(parameters: str, test: str, arguments: str, include: str = "", typedefs: str = ""):
+def _mark_kernel(parameters: str, test: str, arguments: str, include: str = "", typedefs: str = ""):
     body = f"mark_chosen(words, counts, count, [&](index_t i) -> bool {{ return {test}; }})"
     return _build(f"{_MARK}, {parameters}", body, f"PPq{arguments}", include, typedefs)
 
@@ -44,13 +44,13 @@ def mark_true(element: str, axes: int):
     """..., array, axes: the elements of a stored type that are not 0."""
     test = f"is_true(value(*(const {element} *)(in + place<{axes}>(axes, i).offset)))"
     include = elements.include(element)
-    return _mark(f"const char *in, Axes<{axes}> axes", test, f"P{24 * axes}s", include)
+    return _mark_kernel(f"const char *in, Axes<{axes}> axes", test, f"P{24 * axes}s", include)
 
 
 _CHANGES = "i == 0 || !same(Keys::bits(keys[i - 1]), Keys::bits(keys[i]))"
 
 
-def _sameness(keys: Order, equal_nan: bool) -> str:
+def _equality_test(keys: Order, equal_nan: bool) -> str:
     same = "a == b || (Keys::is_nan(a) && Keys::is_nan(b))" if equal_nan else "a == b && !Keys::is_nan(a)"
     return f"""typedef {keys.c_type} Keys;
 __device__ __forceinline__ bool same(const Keys::Bits &a, const Keys::Bits &b) {{ return {same}; }}"""
@@ -59,7 +59,7 @@ __device__ __forceinline__ bool same(const Keys::Bits &a, const Keys::Bits &b) {
 @context_dependent_memoize
 def mark_changes(keys: Order, equal_nan: bool):
     """..., sorted keys: those that the one before does not equal."""
-    return _mark("const Keys::Raw *keys", _CHANGES, "P", typedefs=_sameness(keys, equal_nan))
+    return _mark_kernel("const Keys::Raw *keys", _CHANGES, "P", typedefs=_equality_test(keys, equal_nan))
 
 
 _CHANGES_KERNEL = """#include "select/pycuda-changes.hpp"
@@ -88,7 +88,7 @@ def keep_changes(keys: Order, equal_nan: bool):
     """Function(sorted keys, count, tiles, out, total, the parts of a scan_state): those that the one before
     does not equal, in one pass."""
     text = _CHANGES_KERNEL.format(
-        typedefs=_sameness(keys, equal_nan), rows=changes_rows(keys.itemsize), resident=CHANGES_RESIDENT
+        typedefs=_equality_test(keys, equal_nan), rows=changes_rows(keys.itemsize), resident=CHANGES_RESIDENT
     )
     return compiled(text).get_function("keep")._prepare_strided("PqIPPPPPPI")
 

@@ -102,7 +102,7 @@ def row_shape(keys: Order, alone: bool) -> RowShape:
 
 
 @context_dependent_memoize
-def _rows(keys: Order, cells: str, items: int):
+def _row_kernels(keys: Order, cells: str, items: int):
     return compile(_ROWS.format(order=keys.c_type, cells=cells, items=items), "sort_rows", "PPP16s")
 
 
@@ -112,7 +112,7 @@ def sort_rows(keys: Order, shape: RowShape, source, out, places, rows: int, leng
     items = shape.items if 1 << bits >= shape.items else _TINY_ROW_ITEMS
     bits = max(bits, items.bit_length() - 1)
     grid = ceil_div(rows, (ROW_THREADS * items) >> bits), 1
-    _rows(keys, shape.cells, items).prepared_async_call(
+    _row_kernels(keys, shape.cells, items).prepared_async_call(
         grid, (ROW_THREADS, 1, 1), stream, source, out, places, struct.pack("qII", rows, length, bits)
     )
 

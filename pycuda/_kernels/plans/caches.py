@@ -149,7 +149,7 @@ def clear_context_caches() -> None:
 
 
 @_forget_with_contexts
-def _forget(serial: int) -> None:
+def _forget_context(serial: int) -> None:
     for cache in list(_caches):
         cache.forget(serial)
     _clear_launches()

@@ -63,7 +63,7 @@ def _contiguous(shape, strides, itemsize) -> tuple[bool, bool]:
     )
 
 
-def _form(operand: Operand) -> tuple[bool, bool]:
+def _operand_form(operand: Operand) -> tuple[bool, bool]:
     return _contiguous(operand.shape, operand.strides, operand.itemsize)
 
 
@@ -72,7 +72,7 @@ def is_broadcast(operand: Operand, shape) -> bool:
     return operand.use.indexed and not operand.use.written and broadcasts(operand.shape, shape)
 
 
-def _spread(operand: Operand, first: Operand, guarded: bool):
+def _broadcast_or_none(operand: Operand, first: Operand, guarded: bool):
     """Strides for an operand with fewer elements than the first: broadcast ones, or None where a condition of
     the user's may keep to what is there. ValueError where neither can be.
     """
@@ -155,11 +155,11 @@ def arrange(operands, *, order_free=False, guarded=False, plain_only=False) -> W
     when it would have to be contiguous.
     """
     first, size = operands[0], operands[0].size
-    forms = [_form(operand) for operand in operands]
+    forms = [_operand_form(operand) for operand in operands]
     spread = {}
     for position, operand in enumerate(operands):
         if operand.size < size:
-            strides = _spread(operand, first, guarded)
+            strides = _broadcast_or_none(operand, first, guarded)
             if strides is not None:
                 spread[position] = strides
     if not spread and (all(c for c, _ in forms) or all(f for _, f in forms)):

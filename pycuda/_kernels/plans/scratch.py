@@ -29,7 +29,7 @@ _BYTE = np.dtype(np.uint8)
 _areas, _states = ContextCache(), ContextCache()
 
 
-def _new(nbytes: int, cleared: int, stream, captured: bool) -> GPUArray:
+def _new_zeroed(nbytes: int, cleared: int, stream, captured: bool) -> GPUArray:
     """Bytes, the first of which are 0."""
     memory = (
         _driver.GPUArray(nbytes, _BYTE)
@@ -48,7 +48,7 @@ class Area(NamedTuple):
 
 
 def _new_area(nbytes: int, stream, captured: bool) -> Area:
-    memory = _new(_WORDS + nbytes, _WORDS, stream, captured)
+    memory = _new_zeroed(_WORDS + nbytes, _WORDS, stream, captured)
     return Area(memory[:_WORDS], memory[_WORDS:])
 
 
@@ -97,14 +97,14 @@ class States:
 
     def __init__(self, stream, counts: int, entries: int, value_bytes: int, captured: bool):
         ends = tuple(itertools.accumulate((_WORDS, 8 * counts, 8 * entries, value_bytes)))
-        memory = _new(ends[-1], ends[2], stream, captured)
+        memory = _new_zeroed(ends[-1], ends[2], stream, captured)
         self._sizes = counts, entries, value_bytes
         self.parts = tuple(
             memory[start:end] if end > start else 0 for start, end in zip((0, *ends), ends, strict=False)
         )
         self._launches = itertools.count(1)
 
-    def holds(self, *sizes: int) -> bool:
+    def has_room_for(self, *sizes: int) -> bool:
         """Whether all of these fit: counts, entries, bytes of values."""
         return all(own >= wanted for own, wanted in zip(self._sizes, sizes, strict=True))
 
@@ -126,7 +126,7 @@ def states(stream, partials: Partials, itemsize: int) -> tuple:
         found = States(stream, partials.counts, entries, value_bytes, captured)
         return *found.parts, found.launch()
     found = known.get(key)
-    if found is not None and found.holds(partials.counts, entries, value_bytes):
+    if found is not None and found.has_room_for(partials.counts, entries, value_bytes):
         number = found.launch()
         if number:
             return *found.parts, number

@@ -40,14 +40,14 @@ class Sharing(NamedTuple):
     copies: tuple[tuple[int, int | None], ...]
 
 
-def _flat(array):
+def _flat_view(array):
     """The elements as they lie, of a contiguous array."""
     return (array if array.flags.c_contiguous else array.T).reshape(-1)
 
 
 def copy(array, count: int | None, stream):
     """A copy of the array, or of its first elements."""
-    return (array if count is None else _flat(array)[:count]).copy(stream=stream)
+    return (array if count is None else _flat_view(array)[:count]).copy(stream=stream)
 
 
 def check_written(vector: Vector) -> None:
@@ -59,12 +59,12 @@ def check_written(vector: Vector) -> None:
         )
 
 
-def _part(vector: Vector, indices: range):
+def _accessed_part(vector: Vector, indices: range):
     """An array of what is touched; None for nothing."""
     low, high = vector.limits(indices)
     if high <= low:
         return None
-    return vector.array if high - low == vector.array.size else _flat(vector.array)[low:high]
+    return vector.array if high - low == vector.array.size else _flat_view(vector.array)[low:high]
 
 
 def _are_one(a: Vector, b: Vector) -> bool:
@@ -104,7 +104,7 @@ def find_shared_memory(vectors: list[Vector], indices: range, conditional: bool)
     """What the vectors of a call for these indices, at least one, have in common. conditional: the text has
     conditions. ValueError for two that are written and share memory.
     """
-    parts = [_part(vector, indices) for vector in vectors]
+    parts = [_accessed_part(vector, indices) for vector in vectors]
     same, copies, apart = list(range(len(vectors))), set(), True
     for k, b in enumerate(vectors):
         for j, a in enumerate(vectors[:k]):
@@ -118,10 +118,10 @@ def find_shared_memory(vectors: list[Vector], indices: range, conditional: bool)
                 copies |= set() if one else _to_copy(vectors, j, k, conditional)
     return Sharing(
         tuple(same) if apart else None,
-        tuple((k, _count(vectors[k], indices)) for k in sorted(copies)),
+        tuple((k, _accessed_count(vectors[k], indices)) for k in sorted(copies)),
     )
 
 
-def _count(vector: Vector, indices: range) -> int | None:
+def _accessed_count(vector: Vector, indices: range) -> int | None:
     _, high = vector.limits(indices)
     return high if high < vector.array.size else None

@@ -6,7 +6,7 @@ from __future__ import annotations
 _THREAD = "const int thread = blockIdx.x * blockDim.x + threadIdx.x;"
 
 
-def _filling(call: str, parameters: str = "") -> str:
+def _fill_kernel(call: str, parameters: str = "") -> str:
     """A kernel in which each state generates every n-th element."""
     return f"""
 __global__ void %(name)s(%(state_type)s *s, %(out_type)s *d, {parameters}const int n)
@@ -28,7 +28,7 @@ __global__ void {name}(%(state_type)s *s, const int n, {parameters})
 """
 
 
-def _skipping(kind: str, integer: str = "unsigned long long") -> str:
+def _skip_kernels(kind: str, integer: str = "unsigned long long") -> str:
     """Kernels that skip as many for all states, and for each its own number."""
     name, function = f"skip_ahead{kind}", f"skipahead{kind}"
     one = _for_each(name, f"const {integer} skip", f"{function}(skip, s + thread)")
@@ -39,21 +39,21 @@ def _as_c(text: str) -> str:
     return f'\nextern "C" {{\n{text}\n}}\n'
 
 
-def _preparing(call: str, parameters: str = "") -> str:
+def _prepare_kernel(call: str, parameters: str = "") -> str:
     parameters = f"%(vector_type)s *v, {parameters}const unsigned int o"
     return _as_c(_for_each("prepare", parameters, f"curand_init({call}, o, s + thread)"))
 
 
-gen_template = _filling("curand%(suffix)s(s + thread)")
-gen_log_template = _filling(
+gen_template = _fill_kernel("curand%(suffix)s(s + thread)")
+gen_log_template = _fill_kernel(
     "curand_log%(suffix)s(s + thread, mean, stddev)", "%(in_type)s mean, %(in_type)s stddev, "
 )
-gen_poisson_template = _filling("curand_poisson%(suffix)s(s + thread, lambda)", "double lambda, ")
+gen_poisson_template = _fill_kernel("curand_poisson%(suffix)s(s + thread, lambda)", "double lambda, ")
 random_source = "\n#include <curand_kernel.h>\n" + _as_c("%(generators)s")
-random_skip_ahead32_source = _as_c(_skipping("", "unsigned int"))
-random_skip_ahead64_source = _as_c(_skipping(""))
-xorwow_random_source = mrg32k3a_random_source = _preparing("v[thread], thread")
-xorwow_skip_ahead_sequence_source = _as_c(_skipping("_sequence"))
-mrg32k3a_skip_ahead_sequence_source = _as_c(_skipping("_sequence") + _skipping("_subsequence"))
-sobol_random_source = _preparing("v[thread]")
-scrambledsobol_random_source = _preparing("v[thread], scramble[thread]", "%(scramble_type)s *scramble, ")
+random_skip_ahead32_source = _as_c(_skip_kernels("", "unsigned int"))
+random_skip_ahead64_source = _as_c(_skip_kernels(""))
+xorwow_random_source = mrg32k3a_random_source = _prepare_kernel("v[thread], thread")
+xorwow_skip_ahead_sequence_source = _as_c(_skip_kernels("_sequence"))
+mrg32k3a_skip_ahead_sequence_source = _as_c(_skip_kernels("_sequence") + _skip_kernels("_subsequence"))
+sobol_random_source = _prepare_kernel("v[thread]")
+scrambledsobol_random_source = _prepare_kernel("v[thread], scramble[thread]", "%(scramble_type)s *scramble, ")

@@ -24,7 +24,7 @@ def _xorwow_step(v: np.ndarray) -> np.ndarray:
     return np.column_stack([v[:, 1:], last])
 
 
-def _unit() -> np.ndarray:
+def _identity_matrix() -> np.ndarray:
     """The matrix of no step."""
     return np.packbits(np.eye(160, dtype=np.uint8), axis=1, bitorder="little").view("<u4").astype(np.uint32)
 
@@ -47,7 +47,7 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _xorwow_power(exponent: int) -> np.ndarray:
     """The matrix of 2**exponent steps."""
     if exponent == 0:
-        return _xorwow_step(_unit())
+        return _xorwow_step(_identity_matrix())
     half = _xorwow_power(exponent - 1)
     return _product(half, half)
 
@@ -70,7 +70,7 @@ def _xorwow_powers(first: int, count: int) -> np.ndarray:
 
 def _xorwow_jump(first: int, times: int) -> np.ndarray:
     """The matrix of 2**first * times steps of the generator, in the form that kernels read."""
-    matrix = _unit()
+    matrix = _identity_matrix()
     for exponent in range(first):
         _xorwow_power(exponent)
     for k in range(times.bit_length()):

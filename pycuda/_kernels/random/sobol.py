@@ -92,7 +92,7 @@ def _polynomials():
 
 
 @functools.cache
-def _known() -> np.ndarray:
+def _table_vectors() -> np.ndarray:
     """The vectors of the dimensions in the table, of 64 bits."""
     rows = [[1] * 64]
     for degree, between, numbers in _polynomials():
@@ -134,7 +134,7 @@ def _from_library() -> np.ndarray:
 def vectors(count: int) -> np.ndarray:
     """The 64-bit vectors of `count` dimensions. Those of 32 bits are the upper halves of the first 32."""
     if count <= DIMENSIONS:
-        return _known()[:count]
+        return _table_vectors()[:count]
     found = _from_library()
     return found[np.arange(count) % LIMIT]
 
@@ -179,7 +179,7 @@ def _parity(x: np.ndarray) -> np.ndarray:
     return x & np.uint64(1)
 
 
-def _scrambled(plain: np.ndarray, first: int) -> np.ndarray:
+def _scramble(plain: np.ndarray, first: int) -> np.ndarray:
     """Each vector times its dimension's random lower triangular matrix with ones on the diagonal, the highest
     bit being the first: what keeps a sequence's uniformity (Matousek 1998)."""
     random = _random(first, len(plain))
@@ -195,7 +195,7 @@ def _scrambled(plain: np.ndarray, first: int) -> np.ndarray:
 def scrambled_vectors(count: int) -> np.ndarray:
     """The direction vectors of vectors(), scrambled."""
     plain = vectors(min(count, LIMIT))
-    parts = [_scrambled(plain[first : first + 1024], first) for first in range(0, len(plain), 1024)]
+    parts = [_scramble(plain[first : first + 1024], first) for first in range(0, len(plain), 1024)]
     scrambled = np.concatenate(parts) if parts else plain
     return scrambled if count <= LIMIT else scrambled[np.arange(count) % LIMIT]
 

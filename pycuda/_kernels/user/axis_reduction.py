@@ -65,8 +65,8 @@ def divide(operands, axes, split=True) -> Division:
     kept_axes = [axis for axis in range(len(shape)) if axis not in axes]
     results = math.prod(shape[axis] for axis in kept_axes)
     length = math.prod(shape[axis] for axis in axes)
-    kept, kept_steps = _merged(shape, strides, kept_axes)
-    reduced, reduced_steps = _merged(shape, strides, sorted(axes))
+    kept, kept_steps = _merge_axes(shape, strides, kept_axes)
+    reduced, reduced_steps = _merge_axes(shape, strides, sorted(axes))
     fast = min(map(abs, reduced_steps[0])) <= min(map(abs, kept_steps[0])) or results == 1
     rows = fast and length > 64
     if rows:
@@ -88,7 +88,7 @@ def divide(operands, axes, split=True) -> Division:
     return Division(signature, results, length, parts, grid, struct.pack(f"{len(numbers)}q", *numbers))
 
 
-def _merged(shape, strides, axes):
+def _merge_axes(shape, strides, axes):
     """Lengths and every operand's steps of some axes, the fewest that do."""
     return layout.merge([shape[axis] for axis in axes], [[each[axis] for axis in axes] for each in strides])
 

@@ -51,21 +51,21 @@ class ElementwiseText(NamedTuple):
     loop_prep: str = ""
     after_loop: str = ""
 
-    def _own(self, what: str, text: str) -> str:
+    def _with_own_lines(self, what: str, text: str) -> str:
         """A text with its own line numbers; what follows is ours again."""
         return f"{parsing.line(f'{what} of {self.name}')}{text}\n;{parsing.line(f'kernel {self.name}')}"
 
     def body(self) -> str:
         """The operation, with its own line numbers."""
-        return self._own("operation", self.operation)
+        return self._with_own_lines("operation", self.operation)
 
     def prepare(self) -> str:
         """The part of the source before the loop."""
-        return self._own("loop_prep", self.loop_prep) if self.loop_prep else ""
+        return self._with_own_lines("loop_prep", self.loop_prep) if self.loop_prep else ""
 
     def finish(self) -> str:
         """The part of the source after the loop."""
-        return self._own("after_loop", self.after_loop) if self.after_loop else ""
+        return self._with_own_lines("after_loop", self.after_loop) if self.after_loop else ""
 
 
 _PYCUDAS_NAMES = """
@@ -116,7 +116,7 @@ def _declarator(argument, constant) -> str:
     return f"{'const ' if argument.name in constant else ''}{argument.declarator()}"
 
 
-def plain(arguments, text: ElementwiseText, use_range=False, constant=()) -> str:
+def plain_source(arguments, text: ElementwiseText, use_range=False, constant=()) -> str:
     """PyCUDA's kernel. arguments include n, or start, stop and step. constant: the names of vectors that are
     declared const."""
     declarations = [_declarator(argument, constant) for argument in arguments]
@@ -157,7 +157,7 @@ def layout_of(vectors, signature, pointers=None) -> tuple[str, str]:
     return f"struct __align__(16) pycuda_layout {{ {' '.join(members)} }};\n", "\n" + "".join(names)
 
 
-def strided(arguments, text: ElementwiseText, signature, use_range=False, constant=()) -> str:
+def strided_source(arguments, text: ElementwiseText, signature, use_range=False, constant=()) -> str:
     """The kernel of a Walk's signature. arguments are the user's alone. constant: as `plain` takes it."""
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     through = {
@@ -245,7 +245,9 @@ class _Streamed(NamedTuple):
     tail: str = ""  # inside the loop over the rest
 
 
-def _streamed(name: str, ctype: str, first: str, use: parsing.Use, tiling: StreamTiling) -> _Streamed:
+def _stream_declarations(
+    name: str, ctype: str, first: str, use: parsing.Use, tiling: StreamTiling
+) -> _Streamed:
     """Declarations for a vector whose array is that of the vector `first`. `use` is how all vectors of that
     array are used together.
     """
@@ -270,7 +272,7 @@ def _streamed(name: str, ctype: str, first: str, use: parsing.Use, tiling: Strea
     )
 
 
-def _together(uses) -> parsing.Use:
+def _merge_uses(uses) -> parsing.Use:
     """How one array is used that is passed for several vectors."""
     indexed, subscripted, written, assigned, _, stored = map(list, zip(*uses, strict=True))
     return parsing.Use(
@@ -284,17 +286,17 @@ def _together(uses) -> parsing.Use:
     )
 
 
-def streaming(arguments, text: ElementwiseText, uses, same, tiling: StreamTiling) -> str:
+def streaming_source(arguments, text: ElementwiseText, uses, same, tiling: StreamTiling) -> str:
     """The kernel for arrays that do not overlap, except that same[k] is the first vector that is the same
     array as vector k.
     """
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     parts = [
-        _streamed(
+        _stream_declarations(
             vector.name,
             dtype_to_ctype(vector.dtype),
             vectors[same[k]].name,
-            _together([uses[v.name] for v, first in zip(vectors, same, strict=True) if first == same[k]]),
+            _merge_uses([uses[v.name] for v, first in zip(vectors, same, strict=True) if first == same[k]]),
             tiling,
         )
         for k, vector in enumerate(vectors)
@@ -313,7 +315,7 @@ def streaming(arguments, text: ElementwiseText, uses, same, tiling: StreamTiling
     return _kernel(text, arguments, declarations, body, "#include <base/pycuda-streaming.hpp>\n")
 
 
-def strided_apart(arguments, text: ElementwiseText, signature, uses, same) -> str:
+def strided_apart_source(arguments, text: ElementwiseText, signature, uses, same) -> str:
     """The strided kernel for arrays that do not overlap, except as in streaming(): elements of several rounds
     are read at once.
     """
@@ -372,7 +374,7 @@ def get_elwise_module(
         With the user's own lines.
     """
     text = ElementwiseText(operation, name, preamble, loop_prep, after_loop)
-    return module(plain(parsing.read_arguments(arguments), text), keep, options)
+    return module(plain_source(parsing.read_arguments(arguments), text), keep, options)
 
 
 def get_elwise_range_module(
@@ -389,7 +391,7 @@ def get_elwise_range_module(
     the last of the arguments, of type ``long``.
     """
     text = ElementwiseText(operation, name, preamble, loop_prep, after_loop)
-    return module(plain(parsing.read_arguments(arguments), text, use_range=True), keep, options)
+    return module(plain_source(parsing.read_arguments(arguments), text, use_range=True), keep, options)
 
 
 def module(source: str, keep, options):

@@ -68,7 +68,7 @@ def address(value) -> int:
     return value._address if value.size else 0
 
 
-def missing(kernel: str, arguments, given: int) -> TypeError:
+def missing_argument(kernel: str, arguments, given: int) -> TypeError:
     """The error for a call with too few arguments."""
     names = ", ".join(repr(argument.name) for argument in arguments[given:])
     return TypeError(
@@ -76,7 +76,7 @@ def missing(kernel: str, arguments, given: int) -> TypeError:
     )
 
 
-def _stepped(given: range) -> range:
+def _multipliable_range(given: range) -> range:
     """The range with a step that threads may multiply by their numbers without overflow of 64 bits."""
     if len(given[:2]) < 2:
         return range(given.start, given.start + len(given[:2]))
@@ -96,7 +96,7 @@ def indices(name: str, range_, slice_, shape) -> range:
         size = 1
         for length in shape:
             size *= length
-        return _stepped(range(*given.indices(size)))
+        return _multipliable_range(range(*given.indices(size)))
     if given.start is None or given.stop is None:
         raise TypeError(f"{name}: range= needs a start and a stop; slice= fills them in")
-    return _stepped(range(given.start, given.stop, 1 if given.step is None else given.step))
+    return _multipliable_range(range(given.start, given.stop, 1 if given.step is None else given.step))

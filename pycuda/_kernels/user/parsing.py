@@ -55,22 +55,22 @@ def fits(declared: np.dtype, actual: np.dtype) -> bool:
     """Whether elements of the actual dtype are what a kernel reads that declared the other one: the same
     numbers in the same places. float2 and complex64 are; int32 and uint32 are not.
     """
-    return declared == actual or _numbers(declared) == _numbers(actual)
+    return declared == actual or _number_codes(declared) == _number_codes(actual)
 
 
-def _numbers(dtype: np.dtype) -> list:
+def _number_codes(dtype: np.dtype) -> list:
     """(offset, code) of each number in an element, and its size."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         count = int(np.prod(shape))
-        return [(k * base.itemsize + at, code) for k in range(count) for at, code in _numbers(base)[:-1]] + [
-            (dtype.itemsize, "")
-        ]
+        return [
+            (k * base.itemsize + at, code) for k in range(count) for at, code in _number_codes(base)[:-1]
+        ] + [(dtype.itemsize, "")]
     if dtype.fields:
         found = [
             (field[1] + at, code)
             for field in (dtype.fields[name] for name in dtype.names)
-            for at, code in _numbers(field[0])[:-1]
+            for at, code in _number_codes(field[0])[:-1]
         ]
         return sorted(found) + [(dtype.itemsize, "")]
     size = dtype.itemsize
@@ -140,12 +140,12 @@ def _mismatch(what: str, text: str) -> str:
             opened.append(at)
         elif sign in ")]}":
             if not opened or visible[opened[-1]] != _PAIRS[sign]:
-                return _shown(what, text, at, "closes nothing")
+                return _fault_message(what, text, at, "closes nothing")
             opened.pop()
-    return _shown(what, text, opened[-1], "is not closed") if opened else ""
+    return _fault_message(what, text, opened[-1], "is not closed") if opened else ""
 
 
-def _shown(what: str, text: str, at: int, fault: str) -> str:
+def _fault_message(what: str, text: str, at: int, fault: str) -> str:
     start = text.rfind("\n", 0, at) + 1
     number, shown = text.count("\n", 0, at) + 1, text[start:].split("\n", 1)[0]
     pointer = re.sub(r"[^\t]", " ", text[start:at])
@@ -209,7 +209,7 @@ class Analysis(NamedTuple):
     conditional: bool
 
 
-def _visible(text: str) -> str:
+def _without_comments(text: str) -> str:
     """The text without comments and literals."""
     return _HIDDEN.sub(" ", text)
 
@@ -233,7 +233,7 @@ def _by_reference(preamble: str) -> set[str]:
     }
 
 
-def _closing(text: str, start: int) -> int:
+def _closing_bracket(text: str, start: int) -> int:
     """The index after the bracket that closes the one at start."""
     depth = 0
     for at in range(start, len(text)):
@@ -258,12 +258,12 @@ def _statement(text: str, at: int) -> int:
     """The index after the statement that begins at `at`."""
     control = _CONTROL.match(text, at)
     if control:
-        inner = _closing(text, control.start(1)) if control[1] else control.end()
+        inner = _closing_bracket(text, control.start(1)) if control[1] else control.end()
         return _statement(text, inner + len(text[inner:]) - len(text[inner:].lstrip()))
     if text.startswith("{", at):
-        return _closing(text, at)
+        return _closing_bracket(text, at)
     while at < len(text) and text[at] != ";":
-        at = _closing(text, at) if text[at] in "([{" else at + 1
+        at = _closing_bracket(text, at) if text[at] in "([{" else at + 1
     return at + 1
 
 
@@ -289,7 +289,7 @@ def _look_at(name: str, text: str, assigned: _Assignment, changing: set[str]) ->
         opening = re.match(r"\s*\[", text[end:])
         if opening is None:
             return _ANYHOW
-        close = _closing(text, end + opening.end() - 1)
+        close = _closing_bracket(text, end + opening.end() - 1)
         indexed = indexed and text[end + opening.end() : close - 1].strip() == "i"
         plain = before.replace("&&", "  ").rstrip()
         if plain.endswith("&"):
@@ -316,8 +316,8 @@ def analyse(vectors, texts, preamble="") -> Analysis:
     """Look at the texts in which the vectors of these names are used, the first of which is run for each
     index. preamble stands before the kernel.
     """
-    preamble = _visible(preamble)
-    operation, *others = map(_visible, texts)
+    preamble = _without_comments(preamble)
+    operation, *others = map(_without_comments, texts)
     # Where a macro is used is not known: before everything, and what it assigns is not certain.
     macros = _macros(preamble)
     whole = ";\n".join([*macros, operation, *others])

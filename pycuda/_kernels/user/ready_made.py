@@ -53,7 +53,7 @@ def _is_complex(dtype) -> bool:
     return np.dtype(dtype).kind == "c"
 
 
-def _converted(text: str, dtype_from, dtype_to) -> str:
+def _cast(text: str, dtype_from, dtype_to) -> str:
     """The expression of one dtype as another. Of a complex number the real part."""
     if _is_complex(dtype_from) and not _is_complex(dtype_to):
         return f"({dtype_to_ctype(dtype_to)}) pycuda::real({text})"
@@ -68,7 +68,7 @@ def _converted(text: str, dtype_from, dtype_to) -> str:
 @context_dependent_memoize
 def get_copy_kernel(dtype_dest, dtype_src):
     """The prepared kernel of (dest, src): converts; a complex number becomes its real part."""
-    operation = f"dest[i] = {_converted('src[i]', dtype_src, dtype_dest)}"
+    operation = f"dest[i] = {_cast('src[i]', dtype_src, dtype_dest)}"
     return get_elwise_kernel(_vectors(dest=dtype_dest, src=dtype_src), operation, "copy")
 
 
@@ -107,11 +107,11 @@ def get_unary_func_kernel(func_name, in_dtype, out_dtype=None):
     """The prepared kernel of (in, out): a CUDA function of each element."""
     out_dtype = in_dtype if out_dtype is None else out_dtype
     return get_elwise_kernel(
-        _vectors(y=in_dtype, z=out_dtype), f"z[i] = {func_name}(y[i])", f"{_plain(func_name)}_kernel"
+        _vectors(y=in_dtype, z=out_dtype), f"z[i] = {func_name}(y[i])", f"{_name_part(func_name)}_kernel"
     )
 
 
-def _plain(name: str) -> str:
+def _name_part(name: str) -> str:
     """A function's name as part of a kernel's."""
     return "".join(sign if sign.isalnum() else "_" for sign in name)
 
@@ -131,8 +131,8 @@ def get_axpbyz_kernel(dtype_x, dtype_y, dtype_z, x_is_scalar=False, y_is_scalar=
     """The prepared kernel of (a, x, b, y, z): z = a*x + b*y, a and b being of z's dtype. x_is_scalar and
     y_is_scalar: that array has one element.
     """
-    x = _converted("x[0]" if x_is_scalar else "x[i]", dtype_x, dtype_z)
-    y = _converted("y[0]" if y_is_scalar else "y[i]", dtype_y, dtype_z)
+    x = _cast("x[0]" if x_is_scalar else "x[i]", dtype_x, dtype_z)
+    y = _cast("y[0]" if y_is_scalar else "y[i]", dtype_y, dtype_z)
     arguments = [
         ScalarArg(dtype_z, "a"), VectorArg(dtype_x, "x"), ScalarArg(dtype_z, "b"), VectorArg(dtype_y, "y"),
         VectorArg(dtype_z, "z"),
@@ -149,7 +149,7 @@ def get_axpbz_kernel(dtype_x, dtype_z):
         ScalarArg(dtype_z, "b"),
         VectorArg(dtype_z, "z"),
     ]
-    return get_elwise_kernel(arguments, f"z[i] = a*({_converted('x[i]', dtype_x, dtype_z)}) + b", "axpb")
+    return get_elwise_kernel(arguments, f"z[i] = a*({_cast('x[i]', dtype_x, dtype_z)}) + b", "axpb")
 
 
 @context_dependent_memoize
@@ -180,14 +180,14 @@ def get_linear_combination_kernel(summand_descriptors, dtype_z):
             arguments.append(ScalarArg(scalar_dtype, f"a{k}"))
             scalar = f"a{k}"
         arguments.append(VectorArg(vector_dtype, f"x{k}"))
-        terms.append(
-            f"({_converted(scalar, scalar_dtype, dtype_z)})*({_converted(f'x{k}[i]', vector_dtype, dtype_z)})"
-        )
+        terms.append(f"({_cast(scalar, scalar_dtype, dtype_z)})*({_cast(f'x{k}[i]', vector_dtype, dtype_z)})")
     arguments += [VectorArg(dtype_z, "z"), SIZE]
-    return _textured(arguments, "z[i] = " + " + ".join(terms), "linear_combination", "".join(preamble), names)
+    return _texture_kernel(
+        arguments, "z[i] = " + " + ".join(terms), "linear_combination", "".join(preamble), names
+    )
 
 
-def _textured(arguments, operation, name, preamble, texture_names):
+def _texture_kernel(arguments, operation, name, preamble, texture_names):
     """(prepared function, texture references)"""
     module = get_elwise_module(arguments, operation, name, preamble=preamble)
     textures = [module.get_texref(texture) for texture in texture_names]
@@ -199,7 +199,7 @@ def _textured(arguments, operation, name, preamble, texture_names):
 # ---- two operands
 
 
-def _two(dtype_x, dtype_y, dtype_z, y_is_value=False):
+def _binary_arguments(dtype_x, dtype_y, dtype_z, y_is_value=False):
     y = ScalarArg(dtype_y, "y") if y_is_value else VectorArg(dtype_y, "y")
     return [VectorArg(dtype_x, "x"), y, VectorArg(dtype_z, "z")]
 
@@ -211,15 +211,19 @@ def get_binary_op_kernel(dtype_x, dtype_y, dtype_z, operator, x_is_scalar=False,
     """
     x, y = "x[0]" if x_is_scalar else "x[i]", "y[0]" if y_is_scalar else "y[i]"
     if _is_complex(dtype_z):
-        x, y = f"({_converted(x, dtype_x, dtype_z)})", f"({_converted(y, dtype_y, dtype_z)})"
-    return get_elwise_kernel(_two(dtype_x, dtype_y, dtype_z), f"z[i] = {x} {operator} {y}", "binary_op")
+        x, y = f"({_cast(x, dtype_x, dtype_z)})", f"({_cast(y, dtype_y, dtype_z)})"
+    return get_elwise_kernel(
+        _binary_arguments(dtype_x, dtype_y, dtype_z), f"z[i] = {x} {operator} {y}", "binary_op"
+    )
 
 
 @context_dependent_memoize
 def get_binary_func_kernel(func, dtype_x, dtype_y, dtype_z):
     """The prepared kernel of (x, y, z): a CUDA function of elements of both."""
     return get_elwise_kernel(
-        _two(dtype_x, dtype_y, dtype_z), f"z[i] = {func}(x[i], y[i])", f"{_plain(func)}_kernel"
+        _binary_arguments(dtype_x, dtype_y, dtype_z),
+        f"z[i] = {func}(x[i], y[i])",
+        f"{_name_part(func)}_kernel",
     )
 
 
@@ -227,7 +231,9 @@ def get_binary_func_kernel(func, dtype_x, dtype_y, dtype_z):
 def get_binary_func_scalar_kernel(func, dtype_x, dtype_y, dtype_z):
     """The prepared kernel of (x, number, z): a CUDA function of each element and the number."""
     return get_elwise_kernel(
-        _two(dtype_x, dtype_y, dtype_z, True), f"z[i] = {func}(x[i], y)", f"{_plain(func)}_kernel"
+        _binary_arguments(dtype_x, dtype_y, dtype_z, True),
+        f"z[i] = {func}(x[i], y)",
+        f"{_name_part(func)}_kernel",
     )
 
 
@@ -242,16 +248,20 @@ def get_binary_minmax_kernel(func, dtype_x, dtype_y, dtype_z, use_scalar):
         function = f"f{func}f" if common.itemsize < 8 else f"f{func}"
         text = f"{function}(x[i], {y})"
     else:
-        a, b = _converted("x[i]", dtype_x, common), _converted(y, dtype_y, common)
+        a, b = _cast("x[i]", dtype_x, common), _cast(y, dtype_y, common)
         text = f"({a}) {'>' if func == 'max' else '<'} ({b}) ? ({a}) : ({b})"
-    return get_elwise_kernel(_two(dtype_x, dtype_y, dtype_z, use_scalar), f"z[i] = {text}", f"binary_{func}")
+    return get_elwise_kernel(
+        _binary_arguments(dtype_x, dtype_y, dtype_z, use_scalar), f"z[i] = {text}", f"binary_{func}"
+    )
 
 
 @context_dependent_memoize
 def get_rdivide_elwise_kernel(dtype_x, dtype_z):
     """The prepared kernel of (x, number, z): the number over each element, in z's dtype."""
-    x = _converted("x[i]", dtype_x, dtype_z)
-    return get_elwise_kernel(_two(dtype_x, dtype_z, dtype_z, True), f"z[i] = y / ({x})", "divide_r")
+    x = _cast("x[i]", dtype_x, dtype_z)
+    return get_elwise_kernel(
+        _binary_arguments(dtype_x, dtype_z, dtype_z, True), f"z[i] = y / ({x})", "divide_r"
+    )
 
 
 @context_dependent_memoize
@@ -259,7 +269,7 @@ def get_scalar_op_kernel(dtype_x, dtype_a, dtype_y, operator):
     """The prepared kernel of (x, a, y): a C operator between each element and a number."""
     x, a = "x[i]", "a"
     if _is_complex(dtype_y):
-        x, a = f"({_converted(x, dtype_x, dtype_y)})", f"({_converted(a, dtype_a, dtype_y)})"
+        x, a = f"({_cast(x, dtype_x, dtype_y)})", f"({_cast(a, dtype_a, dtype_y)})"
     arguments = [VectorArg(dtype_x, "x"), ScalarArg(dtype_a, "a"), VectorArg(dtype_y, "y")]
     return get_elwise_kernel(arguments, f"y[i] = {x} {operator} {a}", "scalarop_kernel")
 
@@ -268,10 +278,10 @@ def _power(base: str, exponent: str, dtype_x, dtype_y, dtype_z) -> str:
     """base ** exponent, computed in single precision when nothing is wider."""
     if any(map(_is_complex, (dtype_x, dtype_y))):
         wide = np.result_type(dtype_x, dtype_y)
-        return f"pycuda::pow({_converted(base, dtype_x, wide)}, {_converted(exponent, dtype_y, wide)})"
+        return f"pycuda::pow({_cast(base, dtype_x, wide)}, {_cast(exponent, dtype_y, wide)})"
     single = all(np.can_cast(dtype, np.float32) for dtype in (dtype_x, dtype_y))
     wide = np.float32 if single else np.float64
-    return f"pow({_converted(base, dtype_x, wide)}, {_converted(exponent, dtype_y, wide)})"
+    return f"pow({_cast(base, dtype_x, wide)}, {_cast(exponent, dtype_y, wide)})"
 
 
 @context_dependent_memoize
@@ -308,7 +318,7 @@ def get_pow_kernel(dtype):
 def get_arange_kernel(dtype):
     """The prepared kernel of (z, start, step)."""
     arguments = [VectorArg(dtype, "z"), ScalarArg(dtype, "start"), ScalarArg(dtype, "step")]
-    return get_elwise_kernel(arguments, f"z[i] = start + {_converted('i', np.uintp, dtype)}*step", "arange")
+    return get_elwise_kernel(arguments, f"z[i] = start + {_cast('i', np.uintp, dtype)}*step", "arange")
 
 
 @context_dependent_memoize
@@ -346,16 +356,16 @@ def get_ldexp_kernel():
 @context_dependent_memoize
 def get_if_positive_kernel(crit_dtype, dtype):
     """The prepared kernel of (crit, then, else, result): then where crit is above 0."""
-    return _choice("if_positive", f"crit[i] > ({dtype_to_ctype(crit_dtype)}) 0", crit_dtype, dtype)
+    return _select_kernel("if_positive", f"crit[i] > ({dtype_to_ctype(crit_dtype)}) 0", crit_dtype, dtype)
 
 
 @context_dependent_memoize
 def get_where_kernel(crit_dtype, dtype):
     """The prepared kernel of (crit, then, else, result): then where crit is not 0."""
-    return _choice("where", f"crit[i] != ({dtype_to_ctype(crit_dtype)}) 0", crit_dtype, dtype)
+    return _select_kernel("where", f"crit[i] != ({dtype_to_ctype(crit_dtype)}) 0", crit_dtype, dtype)
 
 
-def _choice(name, condition, crit_dtype, dtype):
+def _select_kernel(name, condition, crit_dtype, dtype):
     arguments = _vectors(crit=crit_dtype, then_=dtype, else_=dtype, result=dtype)
     return get_elwise_kernel(arguments, f"result[i] = {condition} ? then_[i] : else_[i]", name)
 
@@ -393,7 +403,7 @@ def get_take_kernel(dtype, idx_dtype, vec_count=1):
     preamble, names = _sources(dtype, vec_count)
     lines = [f"{dtype_to_ctype(idx_dtype)} src_idx = idx[i];"]
     lines += [f"dest{k}[i] = fp_tex1Dfetch({name}, src_idx);" for k, name in enumerate(names)]
-    return _textured(arguments, "\n".join(lines), "take", preamble, names)
+    return _texture_kernel(arguments, "\n".join(lines), "take", preamble, names)
 
 
 @context_dependent_memoize
@@ -414,4 +424,4 @@ def get_take_put_kernel(dtype, idx_dtype, with_offsets, vec_count=1):
     for k, name in enumerate(names):
         at = f"src_idx+offset{k}" if with_offsets else "src_idx"
         lines.append(f"dest{k}[dest_idx] = fp_tex1Dfetch({name}, {at});")
-    return _textured(arguments, "\n".join(lines), "take_put", preamble, names)
+    return _texture_kernel(arguments, "\n".join(lines), "take_put", preamble, names)

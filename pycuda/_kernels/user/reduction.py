@@ -58,7 +58,7 @@ def expression(what: str, text: str, name: str) -> str:
     return f"({parsing.line(f'{what} of {name}')}{text}{parsing.line(f'kernel {name}')})"
 
 
-def _parts(arguments, uses, tiling: ReductionTiling):
+def _full_step_parts(arguments, uses, tiling: ReductionTiling):
     """Declarations of parameters for plain pointers, and what the loops over full steps and over the rest
     say: {"load": ..., "lane": ..., "outside": ..., "tail": ..., "fits": ...}.
     """
@@ -116,13 +116,13 @@ static_assert(sizeof(pycuda_result_type) == {text.dtype_out.itemsize}, "the resu
 """
 
 
-def whole(arguments, text: ReductionText, uses, tiling: ReductionTiling, signature=None) -> str:
+def whole_source(arguments, text: ReductionText, uses, tiling: ReductionTiling, signature=None) -> str:
     """The kernel of one launch. Its parameters: the arguments, n, pycuda_tile, pycuda_out, pycuda_counter,
     pycuda_parts and, with a signature, pycuda_at.
     """
     structure = ""
     if signature is None:
-        declared, said = _parts(arguments, uses, tiling)
+        declared, said = _full_step_parts(arguments, uses, tiling)
     else:
         declared, said, structure = _strided_parts(arguments, signature)
     declared += [
@@ -198,7 +198,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(d
 
 def build_whole(arguments, text: ReductionText, uses, tiling: ReductionTiling, signature, keep, options):
     """The prepared function of `whole`."""
-    compiled = module(whole(arguments, text, uses, tiling, signature), keep, options)
+    compiled = module(whole_source(arguments, text, uses, tiling, signature), keep, options)
     extra = "LLPPP" + (f"{layout.geometry_bytes(signature)}s" if signature is not None else "")
     return prepared(compiled, text.name, arguments, extra)
 

@@ -66,7 +66,7 @@ def tiling(value_size: int, item_size: int) -> ScanTiling:
     )
 
 
-def _expression(what: str, text: str, name: str) -> str:
+def _user_expression(what: str, text: str, name: str) -> str:
     return f"({parsing.line(f'{what} of {name}')}{text}{parsing.line(f'kernel {name}')})"
 
 
@@ -89,13 +89,13 @@ def source(text: ScanText, tiling: ScanTiling, segmented: bool) -> str:
     segmented, of (flags, their stride).
     """
     combined = f"""[&](scan_type a, scan_type b) -> scan_type {{
-    return {_expression("scan_expr", text.scan_expr, text.name)};
+    return {_user_expression("scan_expr", text.scan_expr, text.name)};
   }}"""
     neutral = (
         ""
         if not text.exclusive
         else f"""
-  const scan_type pycuda_neutral = {_expression("neutral", text.neutral, text.name)};"""
+  const scan_type pycuda_neutral = {_user_expression("neutral", text.neutral, text.name)};"""
     )
     if segmented:
         item, more = "pycuda_item", ", const unsigned char *pycuda_flags, long long pycuda_flag_step"

@@ -29,7 +29,7 @@ if on_cpu:
     finding.problem = lambda name: None
     transforms.host.is_possible = lambda: False
 else:
-    finding.need("cufft")
+    finding.require("cufft")
 calls, copies, execute, copy = [], [], fft._execute, on_library.write_back
 
 def execute_after_the_rest(handle, *arguments):

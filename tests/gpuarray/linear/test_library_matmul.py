@@ -29,7 +29,7 @@ if _driver._is_cpu_device():
     finding.problem = blas.problem = lambda name: None
     host.is_possible = lambda: False
 else:
-    finding.need("cublas")
+    finding.require("cublas")
 library_matmul._is_faster_by_own_kernel = lambda a, b, c: False
 made, gemm = [], blas.gemm
 
@@ -195,7 +195,7 @@ else:
 def test_a_library_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr(finding, "problem", lambda name: "not found")
     with pytest.raises(finding.LibraryNotFound, match=r"libcublas cannot be used \(not found\): pip install"):
-        finding.need("cublas")
+        finding.require("cublas")
 
 
 def test_products_do_without_the_library(monkeypatch):

@@ -26,7 +26,7 @@ def factored(a):
     factors, min_side = columns(a), min(a.shape[-2:])
     pivots, info = zeros(*a.shape[:-2], min_side, dtype=np.int64), zeros(*a.shape[:-2])
     pivots.fill(-1), info.fill(-1)
-    assert small_lapack.takes(factors)
+    assert small_lapack.can_factor(factors)
     small_lapack.getrf(factors, pivots, info)
     return factors, pivots, info
 
@@ -92,7 +92,7 @@ def test_systems_of_any_strides(side, right, dtype):
             small_lapack.gesv(stack, x, info)
             assert not info.get().any()
             near(x, np.linalg.solve(want, b[:, : want.shape[1]]), bound)
-            if small_lapack.solves(stack, side):
+            if small_lapack.can_solve(stack, side):
                 x = columns(np.full_like(want, 7))
                 small_lapack.inverse(stack, x, info)
                 near(x, np.linalg.inv(want), bound)
@@ -143,9 +143,9 @@ def test_pivots_as_lapack_has_them():
 
 
 def test_what_is_too_large():
-    assert not small_lapack.takes(gpuarray.empty((96, 96), np.float32))
-    assert small_lapack.takes(gpuarray.empty((95, 95), np.float32))
-    assert not small_lapack.takes(gpuarray.empty((48, 48), np.complex128))
+    assert not small_lapack.can_factor(gpuarray.empty((96, 96), np.float32))
+    assert small_lapack.can_factor(gpuarray.empty((95, 95), np.float32))
+    assert not small_lapack.can_factor(gpuarray.empty((48, 48), np.complex128))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
