@@ -27,7 +27,7 @@ if _driver._is_cpu_device():
     _driver._library_open("cusparse", lambda name: {library!r})
     finding.problem = library.problem = lambda name: None
 else:
-    finding.need("cusparse")
+    finding.require("cusparse")
 rules = tuple(choice.Rule(name, range(1, 2)) for name in library.VECTOR_ALGORITHMS)
 rules += tuple(choice.Rule(name, range(2, 1000)) for name in library.MATRIX_ALGORITHMS)
 choice._RULES = dict.fromkeys("fdFD", rules)
