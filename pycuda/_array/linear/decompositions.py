@@ -38,10 +38,11 @@ def cholesky(a, /, *, upper=False) -> GPUArray:
     a = stacked_square(np.linalg.cholesky, a, upper=upper)
     dtype = common_dtype(a)
     checks.refuse_in_capture("numpy.linalg.cholesky")
-    factor, info = in_columns(a, dtype), checks.new_info(a.shape[:-2], a.allocator)
+    factor = a.astype(dtype, order="C") if lapack.is_by_numpy() else in_columns(a, dtype)
+    info = checks.new_info(a.shape[:-2], a.allocator)
     lapack.potrf(factor, bool(upper), info)
     checks.raise_if_failed(info, NOT_DEFINITE, factor)
-    return in_rows((triu if upper else tril)(factor))
+    return factor if lapack.is_by_numpy() else in_rows((triu if upper else tril)(factor))
 
 
 # ---- QR

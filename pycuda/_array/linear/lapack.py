@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
+def is_by_numpy() -> bool:
+    """Whether NumPy computes: of matrices of any layout, and with zeros in the other triangle of a factor."""
+    return host.is_possible()
+
+
 def _library():
     if host.is_possible():
         return host_lapack
