@@ -29,6 +29,18 @@ def _result_dtype(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32) if found == np.float16 else reading.read_dtype(found)
 
 
+def _refusal(x: Any) -> Exception:
+    """The exception for an operand of a product that is no dense array on the device."""
+    if is_number(x):
+        return ValueError("Scalar operands are not allowed, use '*' instead")
+    if isinstance(x, SparseArray):
+        return TypeError("products of two sparse arrays are not supported: make one dense by todense()")
+    return TypeError(
+        f"{type(x).__name__} with a sparse array: data in host memory is never copied implicitly, copy it "
+        "with pycuda.gpuarray.to_gpu()"
+    )
+
+
 class SparseArray:
     """What csr_array, csc_array and coo_array have in common. It is not made itself.
 
@@ -238,21 +250,11 @@ class SparseArray:
 
     def _operand(self, x: Any, axis: int, what: str) -> GPUArray:
         """A dense operand, whose `axis` meets the matrix."""
-        if is_number(x):
-            raise ValueError("Scalar operands are not allowed, use '*' instead")
-        if isinstance(x, SparseArray):
-            raise TypeError("products of two sparse arrays are not supported: make one dense by todense()")
         if not isinstance(x, GPUArray):
-            raise TypeError(
-                f"{type(x).__name__} with a sparse array: data in host memory is never copied implicitly, "
-                "copy it with pycuda.gpuarray.to_gpu()"
-            )
-        length = self.shape[1 if what == "after" else 0]
+            raise _refusal(x)
         if x.ndim not in (1, 2):
-            raise ValueError(
-                f"matmul: an operand has the shape {x.shape}: sparse arrays take one axis or two"
-            )
-        if x.shape[axis] != length:
+            raise ValueError(f"matmul: sparse arrays take operands of one axis or two, not {x.shape}")
+        if x.shape[axis] != self.shape[1 if what == "after" else 0]:
             raise ValueError(
                 f"matmul: dimension mismatch: an operand of shape {x.shape} {what} a sparse array of shape "
                 f"{self.shape}"
@@ -260,6 +262,8 @@ class SparseArray:
         return x
 
     def _product(self, rows: Compressed, x: GPUArray) -> GPUArray:
+        if x.dtype == self.dtype:
+            return rows.times_vector(self.data, x) if x.ndim == 1 else rows.times_matrix(self.data, x)
         dtype = _result_dtype(self.dtype, x.dtype)
         values, x = (each if each.dtype == dtype else each.astype(dtype) for each in (self.data, x))
         return rows.times_vector(values, x) if x.ndim == 1 else rows.times_matrix(values, x)

@@ -238,7 +238,6 @@ class Placed:
         """The transposed matrix."""
         if self._turned is None:
             self._turned = Placed(self.columns, self.rows, self.shape[::-1])
-            self._turned._turned = self
         return self._turned
 
     def _compress(self, is_sorted: bool) -> Compressed:

@@ -12,7 +12,7 @@ from pycuda._array.core.decorators import takes_arrays
 from pycuda._kernels.sparse import rows as kernels
 from pycuda.gpuarray import GPUArray
 from pycuda.sparse._compressed import Compressed, Placed
-from pycuda.sparse._operands import packed
+from pycuda.sparse._operands import is_aligned, packed
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -21,9 +21,14 @@ _MOST = np.iinfo(np.int32).max
 
 
 @takes_arrays
+def _viewed(given: Any) -> tuple[Any]:
+    return (given,)
+
+
 def on_device_or_host(given: Any) -> GPUArray | np.ndarray[Any, Any]:
-    """An array of any library: a GPUArray, or one of NumPy."""
-    return given if isinstance(given, GPUArray) else np.asarray(given)
+    """An array of any library: a GPUArray of its memory, or one of NumPy."""
+    found = given if isinstance(given, GPUArray | np.ndarray) else _viewed(given)[0]
+    return found if isinstance(found, GPUArray) else np.asarray(found)
 
 
 def read_dtype(dtype: DTypeLike) -> np.dtype[Any]:
@@ -64,12 +69,17 @@ def read_values(given: Any, dtype: DTypeLike | None, copy: bool) -> GPUArray:
         return gpuarray.to_gpu(values.astype(found))
     if values.dtype != found:
         return values.astype(found)
-    return packed(values) if copy or not values.flags.c_contiguous else values
+    return _contiguous(values, copy)
+
+
+def _contiguous(array: GPUArray, copy: bool) -> GPUArray:
+    """The array as kernels take it, or a copy."""
+    return array if not copy and array.flags.c_contiguous and is_aligned(array) else packed(array)
 
 
 def _is_wide(indices: GPUArray | np.ndarray[Any, Any]) -> bool:
     """Whether they are kept in 64 bits: as they are on the device, or have to be."""
-    if isinstance(indices, GPUArray):
+    if isinstance(indices, GPUArray) or indices.dtype == np.int32:
         return bool(indices.itemsize == 8)
     return bool(indices.size and (indices.max() > _MOST or indices.min() < -_MOST))
 
@@ -92,7 +102,7 @@ def _indices(array: GPUArray | np.ndarray[Any, Any], dtype: np.dtype[Any], copy:
         return gpuarray.to_gpu(array.astype(dtype))
     if array.dtype != dtype:
         return array.astype(dtype)
-    return packed(array) if copy or not array.flags.c_contiguous else array
+    return _contiguous(array, copy)
 
 
 def _length(indices: GPUArray) -> int:

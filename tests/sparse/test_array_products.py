@@ -137,6 +137,11 @@ def test_complex_numbers_at_an_odd_place():
     raw[1:].set(x.view(np.float32))
     odd = gpuarray.GPUArray((25,), np.complex64, base=raw, gpudata=raw.ptr + 4)
     check((csr_array(mat) @ odd).get(), mat, x)
+    values = gpuarray.zeros(2 * mat.nnz + 1, np.float32)
+    values[1:].set(mat.data.view(np.float32))
+    data = gpuarray.GPUArray((mat.nnz,), np.complex64, base=values, gpudata=values.ptr + 4)
+    made = csr_array((data, mat.indices, mat.indptr), shape=mat.shape)
+    check((made @ gpuarray.to_gpu(x)).get(), mat, x)
     check((csr_array(mat) @ odd.reshape(25, 1)).get()[:, 0], mat, x)
 
 
@@ -286,6 +291,25 @@ def test_what_is_refused():
         made * x
     with pytest.raises(TypeError):
         made + made
+
+
+class Foreign:
+    """An array of another library."""
+
+    def __init__(self, array):
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+        self._array = array
+
+
+def test_arrays_of_other_libraries():
+    mat = typed(poisson(5), np.float64)
+    parts = [Foreign(gpuarray.to_gpu(each)) for each in (mat.data, mat.indices, mat.indptr)]
+    made, x = csr_array(tuple(parts), shape=mat.shape), vector(25, np.float64)
+    assert made.data.ptr == parts[0]._array.ptr
+    check((made @ Foreign(gpuarray.to_gpu(x))).get(), mat, x)
+    check((Foreign(gpuarray.to_gpu(x)) @ made).get(), mat.T, x)
+    dense = csr_array(Foreign(gpuarray.to_gpu(mat.toarray())))
+    assert (dense.get() != mat).nnz == 0
 
 
 def test_operators_take_sparse_arrays():

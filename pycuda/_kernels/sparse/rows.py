@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +93,7 @@ class Tiling(NamedTuple):
         return max(ceil_div(steps, self.size), 1)
 
 
+@functools.cache
 def vector_tiling(dtype: np.dtype) -> Tiling:
     """For products with a vector."""
     return Tiling(spmv.window(dtype.itemsize), LONGEST)
