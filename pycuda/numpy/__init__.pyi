@@ -112,6 +112,7 @@ from pycuda.gpuarray import GPUArray as ndarray
 from pycuda.gpuarray import GPUArray as _GPUArray
 from pycuda.numpy import fft as fft
 from pycuda.numpy import linalg as linalg
+from pycuda.numpy import random as random
 
 __array_api_version__: str
 
@@ -153,9 +154,9 @@ __all__ = [
     "packbits", "pad", "partition", "percentile", "permute_dims", "pi", "piecewise", "place", "poly",
     "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "positive", "pow",
     "power", "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile",
-    "rad2deg", "radians", "ravel", "ravel_multi_index", "real", "real_if_close", "reciprocal", "remainder",
-    "repeat", "require", "reshape", "resize", "result_type", "right_shift", "rint", "roll", "rollaxis",
-    "roots", "rot90", "round", "s_", "save", "savetxt", "savez", "savez_compressed", "sctypeDict",
+    "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real", "real_if_close", "reciprocal",
+    "remainder", "repeat", "require", "reshape", "resize", "result_type", "right_shift", "rint", "roll",
+    "rollaxis", "roots", "rot90", "round", "s_", "save", "savetxt", "savez", "savez_compressed", "sctypeDict",
     "searchsorted", "select", "set_printoptions", "setdiff1d", "seterr", "setxor1d", "shape", "shares_memory",
     "short", "sign", "signbit", "signedinteger", "sin", "sinc", "single", "sinh", "size", "sort",
     "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum",

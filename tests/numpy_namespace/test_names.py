@@ -23,14 +23,14 @@ NOT_HERE = {
     "a Python loop over single elements": "frompyfunc ndenumerate nditer nested_iters vectorize flatiter",
     "classes and modules of host arrays": """
         asarray_chkfinite asmatrix bmat broadcast c_ core ctypeslib dtypes emath f2py lib ma mask_indices
-        matrix memmap mgrid ogrid poly1d polynomial r_ random testing typing""",
+        matrix memmap mgrid ogrid poly1d polynomial r_ testing typing""",
     "read from files that hold host arrays": "fromregex load",
     "about NumPy itself": """
         __version__ get_include getbufsize geterrcall info setbufsize seterrcall show_config show_runtime
         test""",
     "names of before NumPy 2": "in1d row_stack trapz",
 }
-OWN = {"asnumpy", "fft", "linalg", "ufunc", "ndarray", "from_dlpack", "__array_namespace_info__"}
+OWN = {"asnumpy", "fft", "linalg", "random", "ufunc", "ndarray", "from_dlpack", "__array_namespace_info__"}
 KNOWN = {(2, 2), (2, 3), (2, 4)}
 
 

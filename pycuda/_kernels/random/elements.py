@@ -1,0 +1,59 @@
+"""The kernels of pycuda.numpy.random: one for each distribution of numpy.random.Generator and dtype; the
+device code is in pycuda/cuda/random/pycuda-random-elements.hpp.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._kernels.plans.caches import context_dependent_memoize
+from pycuda._kernels.plans.modules import compiled
+
+THREADS, MAX_BLOCKS = 256, 4096
+
+_FLOATS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", np.dtype(np.int64): "long long"}
+_INTEGERS = {
+    np.dtype(np.bool_): "bool",
+    np.dtype(np.int8): "signed char",
+    np.dtype(np.int16): "short",
+    np.dtype(np.int32): "int",
+    np.dtype(np.int64): "long long",
+    np.dtype(np.uint8): "unsigned char",
+    np.dtype(np.uint16): "unsigned short",
+    np.dtype(np.uint32): "unsigned int",
+    np.dtype(np.uint64): "unsigned long long",
+}
+_FILL = """#include "random/pycuda-random-elements.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__({threads})
+fill({type} *out, index_t count, u32 key0, u32 key1, u32 call, const u32 *launch, const {parameter} *as,
+     {parameter} a, const {parameter} *bs, {parameter} b)
+{{
+    {function}(out, count, key0, key1, call, launch, as, a, bs, b);
+}}
+"""
+
+
+def grid(count: int) -> tuple[int, int]:
+    """Of a launch for so many elements."""
+    return min(-(-count // THREADS), MAX_BLOCKS), 1
+
+
+@context_dependent_memoize
+def distribution(name: str, dtype):
+    """Function(out, count, key0, key1, call, launch, as, a, bs, b): a and b are the parameters."""
+    text = _FILL.format(
+        threads=THREADS, type=_FLOATS[dtype], parameter="double", function=f"fill_elements<elements::{name}>"
+    )
+    function = compiled(text).get_function("fill")
+    function.prepare("PqIIIPPdPd")
+    return function
+
+
+@context_dependent_memoize
+def integers(dtype):
+    """Function(out, count, key0, key1, call, launch, lows, low, ranges, range)."""
+    text = _FILL.format(threads=THREADS, type=_INTEGERS[dtype], parameter="u64", function="fill_integers")
+    function = compiled(text).get_function("fill")
+    function.prepare("PqIIIPPQPQ")
+    return function

@@ -1,0 +1,210 @@
+// The distributions of numpy.random.Generator. Each element of an array has a Philox sequence of its own,
+// counted by blocks, so that it may draw as often as it needs and depends on the seed (the key), the number
+// of the call and its place alone.
+#ifndef PYCUDA_RANDOM_ELEMENTS_HPP
+#define PYCUDA_RANDOM_ELEMENTS_HPP
+
+#include "random/pycuda-random-philox.hpp"
+
+namespace pycuda {
+
+struct element_words {
+    u32 key0, key1, call, number; // of the next block
+    u64 place, kept;
+    bool has_kept;
+
+    __device__ __forceinline__ element_words(u32 key0, u32 key1, u32 call, u64 place)
+        : key0(key0), key1(key1), call(call), number(0), place(place), has_kept(false)
+    {
+    }
+
+    // 64 bits: half a block.
+    __device__ __forceinline__ u64 bits()
+    {
+        has_kept = !has_kept;
+        if (!has_kept) return kept;
+        uint4 x = philox(make_uint4((u32)place, (u32)(place >> 32), call, number++), key0, key1);
+        kept = x.z | (u64)x.w << 32;
+        return x.x | (u64)x.y << 32;
+    }
+
+    // [0, 1) and (0, 1)
+    __device__ __forceinline__ double uniform() { return (double)(bits() >> 11) * 0x1p-53; }
+    __device__ __forceinline__ double unit() { return fma((double)(bits() >> 11), 0x1p-53, 0x1p-54); }
+
+    __device__ __forceinline__ double normal()
+    {
+        double pair[2], angle = 2 * uniform();
+        box_muller(unit(), angle, pair);
+        return pair[1];
+    }
+
+    __device__ __forceinline__ double exponential() { return -log(unit()); }
+
+    // The logarithm of a number of the gamma distribution with scale 1 (Marsaglia, Tsang 2000); for shapes
+    // below 1 of one with the shape plus 1, times a power.
+    __device__ __forceinline__ double log_gamma_number(double shape)
+    {
+        double more = 0;
+        if (shape < 1) {
+            more = log(unit()) / shape;
+            shape += 1;
+        }
+        double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+        for (;;) {
+            double x = normal(), v = 1 + c * x, u = unit();
+            if (v <= 0) continue;
+            v = v * v * v;
+            if (log(u) < 0.5 * x * x + d - d * v + d * log(v)) return log(d * v) + more;
+        }
+    }
+};
+
+// ---- distributions: from() has the two parameters
+
+namespace elements {
+
+struct Uniform {
+    static __device__ __forceinline__ double from(element_words &r, double low, double range)
+    {
+        return low + range * r.uniform();
+    }
+};
+
+struct UniformFloat {
+    static __device__ __forceinline__ double from(element_words &r, double, double)
+    {
+        return (double)(r.bits() >> 40) * 0x1p-24;
+    }
+};
+
+struct Normal {
+    static __device__ __forceinline__ double from(element_words &r, double loc, double scale)
+    {
+        return loc + scale * r.normal();
+    }
+};
+
+struct Exponential {
+    static __device__ __forceinline__ double from(element_words &r, double scale, double)
+    {
+        return scale * r.exponential();
+    }
+};
+
+struct Gamma {
+    static __device__ __forceinline__ double from(element_words &r, double shape, double scale)
+    {
+        if (!(shape > 0)) return shape == 0 ? 0 : nan("");
+        return scale * exp(r.log_gamma_number(shape));
+    }
+};
+
+struct Beta {
+    static __device__ __forceinline__ double from(element_words &r, double a, double b)
+    {
+        if (!(a > 0 && b > 0)) return nan("");
+        double x = r.log_gamma_number(a), y = r.log_gamma_number(b);
+        return 1 / (1 + exp(y - x));
+    }
+};
+
+struct Poisson {
+    static __device__ __forceinline__ double from(element_words &r, double mean, double)
+    {
+        return poisson(r.unit(), mean);
+    }
+};
+
+// ---- binomial numbers of p <= 1/2
+
+// By the sum of the probabilities; the mean is small.
+__device__ __forceinline__ double binomial_small(element_words &r, double n, double p)
+{
+    double odds = p / (1 - p), first = exp(n * log1p(-p)), bound = fmin(n, 110.0);
+    for (;;) {
+        double u = r.uniform(), each = first, k = 0;
+        while (u > each && k <= bound) {
+            u -= each;
+            k += 1;
+            each *= (n - k + 1) / k * odds;
+        }
+        if (k <= bound) return k;
+    }
+}
+
+// By transformed rejection (Hormann 1993); the mean is 10 or more.
+__device__ __forceinline__ double binomial_large(element_words &r, double n, double p)
+{
+    double root = sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * root, a = -0.0873 + 0.0248 * b + 0.01 * p;
+    double center = n * p + 0.5, enough = 0.92 - 4.2 / b, alpha = (2.83 + 5.1 / b) * root;
+    double mode = floor((n + 1) * p), log_odds = log(p / (1 - p));
+    double top = lgamma(mode + 1) + lgamma(n - mode + 1);
+    for (;;) {
+        double v = r.unit(), u = r.unit() - 0.5, side = 0.5 - fabs(u);
+        double k = floor((2 * a / side + b) * u + center);
+        if (side >= 0.07 && v <= enough) return k;
+        if (k < 0 || k > n) continue;
+        v = log(v * alpha / (a / (side * side) + b));
+        if (v <= top - lgamma(k + 1) - lgamma(n - k + 1) + (k - mode) * log_odds) return k;
+    }
+}
+
+struct Binomial {
+    static __device__ __forceinline__ double from(element_words &r, double n, double p)
+    {
+        if (!(p > 0) || n <= 0) return 0;
+        if (p >= 1) return n;
+        double less = p > 0.5 ? 1 - p : p;
+        double k = n * less < 10 ? binomial_small(r, n, less) : binomial_large(r, n, less);
+        return p > 0.5 ? n - k : k;
+    }
+};
+
+}
+
+// ---- launches
+
+// A graph counts its launches: each has a key of its own.
+__device__ __forceinline__ void next_key(const u32 *launch, u32 call, u32 &key0, u32 &key1)
+{
+    if (!launch || !*launch) return;
+    uint4 key = philox(make_uint4(*launch, 0, call, ~0u), key0, key1);
+    key0 = key.x;
+    key1 = key.y;
+}
+
+// Parameters are numbers, or where there is an address one for each element.
+template <class D, class T>
+__device__ __forceinline__ void fill_elements(T *out, index_t count, u32 key0, u32 key1, u32 call,
+                                              const u32 *launch, const double *as, double a, const double *bs,
+                                              double b)
+{
+    next_key(launch, call, key0, key1);
+    index_t step = (index_t)gridDim.x * blockDim.x;
+    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        element_words words(key0, key1, call, (u64)i);
+        out[i] = (T)D::from(words, as ? as[i] : a, bs ? bs[i] : b);
+    }
+}
+
+// low ... low + range - 1, without bias (Lemire 2019); a range of 0 is 2^64.
+template <class T>
+__device__ __forceinline__ void fill_integers(T *out, index_t count, u32 key0, u32 key1, u32 call,
+                                              const u32 *launch, const u64 *lows, u64 low, const u64 *ranges,
+                                              u64 range)
+{
+    next_key(launch, call, key0, key1);
+    index_t step = (index_t)gridDim.x * blockDim.x;
+    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        element_words words(key0, key1, call, (u64)i);
+        u64 n = ranges ? ranges[i] : range, x = words.bits(), first = lows ? lows[i] : low;
+        if (n && x * n < n)
+            for (u64 least = (0 - n) % n; x * n < least;) x = words.bits();
+        out[i] = (T)(first + (n ? __umul64hi(x, n) : x));
+    }
+}
+
+}
+
+#endif

@@ -1,0 +1,324 @@
+"""Random arrays by NumPy's names: numbers by the seed, distributions, parameters, orders. Seeds are fixed, so
+that each test always passes or always fails; limits are passed in all but one of some ten thousand cases.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+import pycuda.numpy as xp
+from pycuda import gpuarray
+from pycuda.numpy.random import Generator, SeedSequence, default_rng
+
+SIZE = 20_000
+
+
+@pytest.fixture
+def rng(primary_context):
+    return default_rng(2718)
+
+
+def philox(counter, key):
+    """The ten rounds of Salmon, Moraes, Dror and Shaw, of four and two words."""
+    c, k = list(counter), list(key)
+    for _ in range(10):
+        x, z = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+        c = [(z >> 32) ^ c[1] ^ k[0], z & 0xFFFFFFFF, (x >> 32) ^ c[3] ^ k[1], x & 0xFFFFFFFF]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c
+
+
+def bits(seed, call, place):
+    """The first 64 bits of an element."""
+    words = philox((place, 0, call, 0), map(int, SeedSequence(seed).generate_state(2)))
+    return words[0] | words[1] << 32
+
+
+# ---- by the seed
+
+
+def test_numbers_are_philoxs_of_seed_call_and_place(primary_context):
+    rng = default_rng(99)
+    for call in range(3):
+        got = rng.random(1000).get()
+        for place in (0, 1, 255, 256, 999):
+            assert got[place] == (bits(99, call, place) >> 11) * 2.0**-53
+    assert rng.random(10, np.float32).get()[3] == np.float32((bits(99, 3, 3) >> 40) * 2.0**-24)
+    assert rng.integers(0, 1 << 64, 4, np.uint64).get()[2] == bits(99, 4, 2)
+    assert rng.integers(-10, 90, 4).get()[1] == -10 + (bits(99, 5, 1) * 100 >> 64)
+
+
+def test_seeds(primary_context):
+    want = default_rng(3).normal(size=5).get()
+    for seed in (3, [3], np.array([3]), SeedSequence(3), np.int64(3)):
+        assert (default_rng(seed).normal(size=5).get() == want).all()
+    assert not (default_rng(4).normal(size=5).get() == want).any()
+    assert not (default_rng().normal(size=5).get() == default_rng().normal(size=5).get()).any()
+    rng = default_rng(3)
+    assert default_rng(rng) is rng and isinstance(rng, Generator) and rng.seed_sequence.entropy == 3
+    children = rng.spawn(2) + [rng]
+    assert len({float(each.random()) for each in children}) == 3
+    for wrong in (-1, "seed", 1.5):
+        with pytest.raises((ValueError, TypeError)):
+            default_rng(wrong)
+    with pytest.raises(TypeError, match="default_rng"):
+        Generator(3)
+
+
+def test_the_shape_changes_no_number(rng):
+    twin = default_rng(2718)
+    assert (rng.gamma(0.5, size=(300, 7)).get().ravel() == twin.gamma(0.5, size=2100).get()).all()
+    stream = drv.Stream()
+    with stream:
+        other = rng.poisson(3, 100)
+    assert (other.get() == twin.poisson(3, 100).get()).all()
+
+
+def test_launches_of_a_graph_differ(rng):
+    stream, out = drv.Stream(), xp.zeros(64)
+    rng.random(out=out)  # compiles
+    drv.Context.synchronize()
+    with stream.capture() as graph:
+        rng.random(out=out)
+    launch, seen = graph.instantiate(), []
+    for _ in range(3):
+        launch.launch(stream)
+        stream.synchronize()
+        seen.append(out.get())
+    assert all(each.min() >= 0 and each.max() < 1 for each in seen)
+    assert len({tuple(each) for each in seen}) == 3
+
+
+# ---- distributions
+
+
+def distance(values, distribution):
+    """Kolmogorov's, times the square root of the number of values: above 2.2 for one in 10,000."""
+    values = np.sort(values)
+    below = np.array([distribution(each) for each in values])
+    steps = np.arange(values.size + 1) / values.size
+    return max(abs(below - steps[1:]).max(), abs(below - steps[:-1]).max()) * math.sqrt(values.size)
+
+
+def normal_below(x):
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+CONTINUOUS = {
+    "random": (lambda rng: rng.random(SIZE), lambda x: x),
+    "random float32": (lambda rng: rng.random(SIZE, np.float32), lambda x: x),
+    "uniform": (lambda rng: rng.uniform(-1, 3, SIZE), lambda x: (x + 1) / 4),
+    "standard_normal": (lambda rng: rng.standard_normal(SIZE), normal_below),
+    "standard_normal float32": (lambda rng: rng.standard_normal(SIZE, np.float32), normal_below),
+    "normal": (lambda rng: rng.normal(5, 2, SIZE), lambda x: normal_below((x - 5) / 2)),
+    "lognormal": (lambda rng: rng.lognormal(1, 0.5, SIZE), lambda x: normal_below((math.log(x) - 1) / 0.5)),
+    "standard_exponential": (lambda rng: rng.standard_exponential(SIZE), lambda x: 1 - math.exp(-x)),
+    "exponential": (lambda rng: rng.exponential(3, SIZE), lambda x: 1 - math.exp(-x / 3)),
+    "gamma 1": (lambda rng: rng.gamma(1, 2, SIZE), lambda x: 1 - math.exp(-x / 2)),
+    "gamma 2": (lambda rng: rng.standard_gamma(2, SIZE), lambda x: 1 - math.exp(-x) * (1 + x)),
+    "gamma 1/2": (lambda rng: rng.gamma(0.5, 1, SIZE), lambda x: math.erf(math.sqrt(x))),
+    "chisquare": (lambda rng: rng.chisquare(4, SIZE), lambda x: 1 - math.exp(-x / 2) * (1 + x / 2)),
+    "beta 1 3": (lambda rng: rng.beta(1, 3, SIZE), lambda x: 1 - (1 - x) ** 3),
+    "beta 1/2 1/2": (lambda rng: rng.beta(0.5, 0.5, SIZE), lambda x: 2 / math.pi * math.asin(math.sqrt(x))),
+    "beta 0.1 1": (lambda rng: rng.beta(0.1, 1, SIZE), lambda x: x**0.1),
+}
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous_distributions(rng, name):
+    draw, distribution = CONTINUOUS[name]
+    values = draw(rng)
+    assert values.dtype == ("float32" if "float32" in name else "float64")
+    assert distance(values.get().astype(float), distribution) < 2.2
+
+
+def binomial(n, p):
+    return (
+        lambda k: 0
+        if k > n
+        else math.exp(
+            math.lgamma(n + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(n - k + 1)
+            + k * math.log(p)
+            + (n - k) * math.log1p(-p)
+        )
+    )
+
+
+DISCRETE = {
+    "integers": (lambda rng: rng.integers(-3, 4, SIZE), lambda k: 1 / 7 if -3 <= k < 4 else 0),
+    "integers int8": (lambda rng: rng.integers(5, size=SIZE, dtype=np.int8), lambda k: 0.2 if k < 5 else 0),
+    "integers endpoint": (lambda rng: rng.integers(1, 6, SIZE, endpoint=True), lambda k: 1 / 6),
+    "integers bool": (lambda rng: rng.integers(0, 2, SIZE, bool), lambda k: 0.5),
+    "binomial small": (lambda rng: rng.binomial(20, 0.15, SIZE), binomial(20, 0.15)),
+    "binomial large": (lambda rng: rng.binomial(100, 0.4, SIZE), binomial(100, 0.4)),
+    "binomial turned": (lambda rng: rng.binomial(60, 0.8, SIZE), binomial(60, 0.8)),
+    "poisson": (lambda rng: rng.poisson(3, SIZE), lambda k: math.exp(-3) * 3**k / math.factorial(k)),
+    "poisson large": (
+        lambda rng: rng.poisson(100, SIZE), lambda k: math.exp(k * math.log(100) - 100 - math.lgamma(k + 1))
+    ),
+    "choice": (
+        lambda rng: rng.choice(4, SIZE, p=[0.1, 0.2, 0.3, 0.4]), lambda k: (k + 1) / 10 if k < 4 else 0
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_discrete_distributions(rng, name):
+    """Pearson's sum over the values that are expected more than 20 times, the rest as one."""
+    draw, probability = DISCRETE[name]
+    values, counts = np.unique(draw(rng).get().astype(int), return_counts=True)
+    every = range(values.min() - 2, values.max() + 3) if "integers" not in name else values
+    expected = {int(k): SIZE * probability(int(k)) for k in every if k >= 0 or "integers" in name}
+    often = {k for k, number in expected.items() if number > 20}
+    found = dict(zip(values.tolist(), counts.tolist(), strict=True))
+    total = sum((found.get(k, 0) - expected[k]) ** 2 / expected[k] for k in often)
+    rest = SIZE - sum(expected[k] for k in often)
+    if rest > 1:
+        total += (SIZE - sum(found.get(k, 0) for k in often) - rest) ** 2 / rest
+    freedom = len(often) - (rest <= 1)
+    assert total < freedom + 4 * math.sqrt(2 * freedom) + 8
+    assert all(expected.get(k, 0) > 0 for k in found)
+
+
+def test_large_binomial_numbers(rng):
+    n, p = 10**12, 0.3
+    values = rng.binomial(n, p, SIZE).get()
+    assert abs((values - n * p).mean()) < 4 * math.sqrt(n * p * (1 - p) / SIZE)
+    assert abs(values.std() / math.sqrt(n * p * (1 - p)) - 1) < 4 / math.sqrt(2 * SIZE)
+
+
+@pytest.mark.parametrize("method", ["svd", "eigh", "cholesky"])
+def test_normal_vectors(rng, factorizations, method):
+    mean, cov = [1.0, -2, 0], [[2, 0.5, 0], [0.5, 1, -0.3], [0, -0.3, 0.5]]
+    values = rng.multivariate_normal(mean, cov, (100, 200), method=method)
+    assert values.shape == (100, 200, 3)
+    found = values.get().reshape(-1, 3)
+    assert abs(found.mean(0) - mean).max() < 0.05 and abs(np.cov(found.T) - cov).max() < 0.1
+    assert rng.multivariate_normal(mean, cov).shape == (3,)
+
+
+def test_covariances_are_checked(rng, factorizations):
+    bad = [[1.0, 2], [2, 1]]
+    with pytest.warns(RuntimeWarning, match="positive-semidefinite"):
+        rng.multivariate_normal([0, 0], bad)
+    with pytest.raises(ValueError, match="positive-semidefinite"):
+        rng.multivariate_normal([0, 0], bad, check_valid="raise", method="eigh")
+    assert rng.multivariate_normal([0, 0], bad, check_valid="ignore").shape == (2,)
+    with pytest.raises(ValueError, match="same length"):
+        rng.multivariate_normal([0, 0, 0], bad)
+
+
+# ---- parameters
+
+
+def test_parameters_broadcast(rng):
+    assert rng.normal([0.0, 100], [[1.0], [2], [3]]).shape == (3, 2)
+    assert rng.normal(xp.asarray([0.0, 100]), 1, (5, 2)).get().mean(0).round(-2).tolist() == [0, 100]
+    assert rng.integers([0, 10, 20], [1, 11, 21]).get().tolist() == [0, 10, 20]
+    assert rng.integers(xp.asarray([-5, 5]), 6, (4, 2)).get().min(0).tolist() >= [-5, 5]
+    assert rng.binomial([0, 5], [0.5, 1.0]).get().tolist() == [0, 5]
+    assert rng.uniform([0, 5], [0, 5]).get().tolist() == [0, 5]
+    for draw in (
+        rng.random,
+        rng.normal,
+        lambda: rng.gamma(2),
+        lambda: rng.poisson(),
+        lambda: rng.integers(3),
+    ):
+        assert isinstance(draw(), gpuarray.GPUArray) and draw().shape == ()
+    assert rng.random((2, 0, 3)).shape == (2, 0, 3) and rng.random(4).shape == (4,)
+    with pytest.raises(ValueError, match="broadcast"):
+        rng.normal([0, 1], size=3)
+
+
+def test_impossible_parameters(rng):
+    for call, text in [
+        (lambda: rng.normal(0, -1), "scale < 0"), (lambda: rng.exponential([1, -1]), "scale < 0"),
+        (lambda: rng.gamma(-1), "shape < 0"), (lambda: rng.beta(0, 1), "a <= 0"),
+        (lambda: rng.binomial(-1, 0.5), "n < 0"), (lambda: rng.binomial(1, 1.5), "p < 0, p > 1 or p is NaN"),
+        (lambda: rng.poisson(-1), "lam < 0"), (lambda: rng.integers(5, 5), "low >= high"),
+        (lambda: rng.integers(0, 300, 3, np.uint8), "high is out of bounds"),
+        (lambda: rng.integers(-1, 3, 3, np.uint8), "low is out of bounds"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=text):
+            call()
+    for call in (
+        lambda: rng.random(3, np.int32), lambda: rng.integers(0, 3, 3, float),
+        lambda: rng.standard_normal(dtype=np.float16), lambda: rng.shuffle(np.arange(3)),
+    ):  # fmt: skip
+        with pytest.raises(TypeError):
+            call()
+    there = rng.gamma(xp.asarray([-1.0, 0.0, 1.0])).get()
+    assert math.isnan(there[0]) and there[1] == 0 and there[2] > 0
+
+
+def test_out(rng):
+    twin = default_rng(2718)
+    out = xp.zeros((3, 4))[:, ::2]
+    assert rng.random(out=out) is out
+    assert (out.get().ravel() == twin.random(6).get()).all()
+    with pytest.raises(ValueError):
+        rng.random(4, out=out)
+    with pytest.raises(TypeError):
+        rng.standard_normal(out=xp.zeros(3, dtype=np.float32))
+
+
+def test_extremes_of_integers(rng):
+    assert rng.integers(-(2**63), 2**63, 1000).get().min() < -(2**61)
+    assert rng.integers(0, 2**64, 1000, np.uint64).get().max() > 2**63
+    assert rng.integers(-128, 127, 1000, np.int8, endpoint=True).get().min() < -100
+    assert len(rng.bytes(5)) == 5
+
+
+# ---- orders
+
+
+def test_permutations(rng):
+    assert sorted(rng.permutation(50).get().tolist()) == list(range(50))
+    rows = np.arange(12).reshape(6, 2)
+    got = rng.permutation(rows).get()
+    assert sorted(got.tolist()) == rows.tolist() and got.tolist() != rows.tolist()
+    assert sorted(rng.permutation(rows, 1).get().T.tolist()) == rows.T.tolist()
+    each = rng.permuted(np.tile(np.arange(20), (3, 1)), axis=1).get()
+    assert (np.sort(each, 1) == np.arange(20)).all() and len({tuple(row) for row in each}) == 3
+    assert sorted(rng.permuted(rows).get().ravel().tolist()) == list(range(12))
+    x = xp.asarray(rows)
+    assert rng.shuffle(x) is None
+    assert sorted(x.get().tolist()) == rows.tolist()
+    counts = np.zeros((3, 3))
+    for _ in range(60):
+        counts[np.arange(3), rng.permutation(3).get()] += 1
+    assert counts.min() >= 5
+
+
+def test_choices(rng):
+    assert {*rng.choice(3, 100).get().tolist()} == {0, 1, 2}
+    assert {*rng.choice([10, 20], (3, 40)).get().ravel().tolist()} == {10, 20}
+    assert sorted(rng.choice(6, 6, replace=False).get().tolist()) == list(range(6))
+    some = rng.choice(np.arange(10, 20), 4, replace=False).get()
+    assert len({*some.tolist()}) == 4 and some.min() >= 10
+    assert sorted(rng.choice(3, 2, replace=False, p=[0.5, 0, 0.5]).get().tolist()) == [0, 2]
+    assert rng.choice(np.arange(12).reshape(3, 4), 2, axis=1).shape == (3, 2)
+    assert rng.choice(5).shape == () and rng.choice(5, 0).shape == (0,)
+    for call, text in [
+        (lambda: rng.choice(3, 4, replace=False), "larger sample"), (lambda: rng.choice(0, 1), "empty"),
+        (lambda: rng.choice(2, 1, p=[0.5, 0.6]), "sum to 1"),
+        (lambda: rng.choice(2, 1, p=[1.0]), "same size"),
+        (lambda: rng.choice(2, 1, p=[1.5, -0.5]), "negative"),
+        (lambda: rng.choice(2, 2, False, [1, 0]), "Fewer non-zero"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=text):
+            call()
+
+
+def test_weighted_choices_without_replacement(rng):
+    """The first one is as likely as p says, the second one as of those that are left."""
+    p = [0.6, 0.3, 0.1]
+    pairs = [tuple(rng.choice(3, 2, replace=False, p=p).get().tolist()) for _ in range(300)]
+    for (first, second), number in {pair: pairs.count(pair) for pair in {*pairs}}.items():
+        chance = p[first] * p[second] / (1 - p[first])
+        assert abs(number - 300 * chance) < 4.5 * math.sqrt(300 * chance)
