@@ -4,7 +4,7 @@ of it for products is kept, so its arrays must not be changed."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from pycuda._kernels.sparse.structure import Facts
 from pycuda._libraries.sparse import Rows
 from pycuda.gpuarray import GPUArray
 from pycuda.sparse import _library, _operands
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
 
 _CARRIED = 1 << 28  # bytes of carries that a product has at a time
 
@@ -80,14 +77,6 @@ class Compressed:
             self._facts = at_once(_read, structure.look_in_rows, self.starts, self.columns, self.shape[1])
         return self._facts
 
-    def with_index_dtype(self, dtype: DTypeLike) -> Compressed:
-        """The same with indices of another dtype."""
-        if self.index_dtype == np.dtype(dtype):
-            return self
-        starts, columns = self.starts.astype(dtype), self.columns.astype(dtype)
-        order = None if self.order is None else self.order.astype(dtype)
-        return Compressed(starts, columns, self.shape, order, self._facts)
-
     def row_numbers(self) -> GPUArray:
         """The row of each element."""
         numbers = gpuarray.empty(self.nnz, self.index_dtype)
@@ -120,7 +109,7 @@ class Compressed:
 
     def _cut(self, tiling: kernels.Tiling) -> kernels.Tiles:
         rows = self.shape[0]
-        count = tiling.count(rows + self.nnz)
+        count = tiling.tiles(rows, self.nnz)
         bounds = gpuarray.empty((count + 1, 2), self.index_dtype)
         kernels.find_bounds(tiling, count, self.starts, rows, bounds, None)
         return kernels.Tiles(tiling, count, bounds, self.starts)
@@ -139,17 +128,21 @@ class Compressed:
     def _with(self, values: GPUArray) -> Rows:
         return Rows(self.shape, self.starts, self.columns, values)
 
-    def _has_carries(self, tiles: kernels.Tiles) -> bool:
-        return tiles.count > 1 and (self._facts is None or self._facts.longest > tiles.tiling.longest)
+    def _carry_count(self, tiles: kernels.Tiles) -> int:
+        """How many partial sums of rows a product may have; 0 if no row is cut."""
+        tiling = tiles.tiling
+        if tiles.count == 1 or (self._facts is not None and self._facts.longest <= tiling.longest):
+            return 0
+        return tiling.carries(self.shape[0], self.nnz)
 
     def _by_vector(self, columns: GPUArray | int, values: GPUArray, x: int, step: int, y: GPUArray) -> None:
         if not y.size:
             return
         tiles = self.tiles(kernels.vector_tiling(y.dtype))
-        has_carries = self._has_carries(tiles)
-        carries = gpuarray.empty(tiles.count, y.dtype) if has_carries else 0
+        count = self._carry_count(tiles)
+        carries = gpuarray.empty(count, y.dtype) if count else 0
         kernels.multiply_vector(tiles, self._stored(values, columns), x, step, y, carries, None)
-        if has_carries:
+        if count:
             kernels.add_carries(tiles, y, carries, None)
 
     def times_vector(self, values: GPUArray, x: GPUArray) -> GPUArray:
@@ -180,21 +173,23 @@ class Compressed:
         by_library = self.order is None and x.strides[0] >= width * x.itemsize
         if by_library and _library.multiply_matrix(self._with(values), x, y):
             return y
-        tiles = self.tiles(kernels.matrix_tiling(rows + self.nnz))
-        most = kernels.most_columns(tiles, y.itemsize, _CARRIED)
+        tiles = self.tiles(kernels.matrix_tiling())
+        count = self._carry_count(tiles)
+        most = kernels.most_columns(max(count, 1), y.itemsize, _CARRIED)
         for first in range(0, width, most):
             part = slice(first, min(first + most, width))
-            self._by_matrix(tiles, values, x[:, part], y[:, part])
+            self._by_matrix(tiles, count, values, x[:, part], y[:, part])
         return y
 
-    def _by_matrix(self, tiles: kernels.Tiles, values: GPUArray, x: GPUArray, y: GPUArray) -> None:
-        has_carries = self._has_carries(tiles)
-        carries = gpuarray.empty((tiles.count, y.shape[1]), y.dtype) if has_carries else 0
+    def _by_matrix(
+        self, tiles: kernels.Tiles, count: int, values: GPUArray, x: GPUArray, y: GPUArray
+    ) -> None:
+        carries = gpuarray.empty((count, y.shape[1]), y.dtype) if count else 0
         kernels.multiply_matrix(
             tiles, self._stored(values, self.columns),
             _operands.first_of(x), _operands.step_of(x), y, carries, None,
         )  # fmt: skip
-        if has_carries:
+        if count:
             kernels.add_carries(tiles, y, carries, None)
 
 

@@ -17,7 +17,7 @@ from pycuda.sparse._operands import is_aligned, packed
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-_MOST = np.iinfo(np.int32).max
+_MOST = np.iinfo(np.int32).max - 1024  # of indices of 32 bits: kernels count a little further
 
 
 @takes_arrays

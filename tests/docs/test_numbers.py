@@ -45,8 +45,9 @@ NUMBERS = [
     ("sparse", "rows of more than # elements are summed in parts", [column_sorted._LONGEST]),
     ("sparse", "blocks that take # steps each", [spmv.window(4)]),
     ("sparse", "steps each (# where elements have 8 bytes)", [spmv.window(8)]),
-    ("sparse", "neighboring columns, which take # to # steps", list(rows._SIZES)),
-    ("sparse", "Rows of more than # elements, or of more than such a tile", [rows.LONGEST]),
+    ("sparse", "neighboring columns, which take # steps", [rows._STEPS]),
+    ("sparse", "Rows of more than # elements, where a matrix is multiplied of more than #",
+     [rows.LONGEST, rows._PIECE]),
     (
         "order",
         "Rows of up to # elements (# of 8 bytes with indices, # of 16) are sorted in registers",

@@ -58,7 +58,7 @@ def test_widths(width):
 def test_a_slice_of_the_columns_at_a_time(monkeypatch):
     monkeypatch.setattr("pycuda.sparse._compressed._CARRIED", 1)
     mat, many = typed(power_law(300, 2000), np.float32), matrix(2000, 100, np.float32)
-    assert kernels.most_columns(csr_array(mat)._lines.tiles(kernels.matrix_tiling(99)), 4, 1) == 32
+    assert kernels.most_columns(9, 4, 1) == 32
     check((csr_array(mat) @ gpuarray.to_gpu(many)).get(), mat, many)
 
 
@@ -173,7 +173,7 @@ def test_tiles_have_every_element_once():
     rng.shuffle(lengths)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     made = csr_array((np.ones(starts[-1]), np.zeros(starts[-1], int), starts), shape=(len(lengths), 1))
-    for size, longest in ((64, 64), (1024, 512), (300, 7)):
+    for size, longest in ((64, 64), (64, 256), (1024, 512), (300, 7)):
         tiling = kernels.Tiling(size, longest)
         bounds = made._lines.tiles(tiling).bounds.get().astype(np.int64)
         assert (bounds[0] == 0).all() and (bounds[-1] == [len(lengths), starts[-1]]).all()
@@ -183,6 +183,8 @@ def test_tiles_have_every_element_once():
         assert (starts[inner[:, 0]] <= inner[:, 1]).all() and (inner[:, 1] <= starts[inner[:, 0] + 1]).all()
         cut = inner[:, 1] > starts[inner[:, 0]]
         assert (lengths[inner[cut, 0]] > longest).all()
+        if longest >= size:  # pieces
+            assert ((inner[cut, 1] - starts[inner[cut, 0]]) % longest == 0).all()
 
 
 def test_the_same_bits_each_time_and_in_each_format():
@@ -197,15 +199,21 @@ def test_the_same_bits_each_time_and_in_each_format():
     assert len({(each @ many).get().tobytes() for each in (made, made, made.tocsc())}) == 1
 
 
-def test_short_rows_are_summed_in_order():
-    mat = typed(of_lengths([32] * 40 + [7] * 100, 500), np.float32)
+@pytest.mark.parametrize("lengths, lanes", [([32] * 5 + [3] * 150, 1), ([24] * 30, 8), ([500], 32)])
+def test_the_same_bits_in_the_order_of_the_kernel(lengths, lanes):
+    """Each lane of a row sums every `lanes`-th product, then they are added in pairs."""
+    mat = typed(of_lengths(lengths, 500), np.float32)
     x = vector(500, np.float32)
     products = (mat.data * x[mat.indices]).astype(np.float32)
-    expected = [
-        np.add.accumulate(products[begin:end])[-1]
-        for begin, end in zip(mat.indptr[:-1], mat.indptr[1:], strict=True)
-    ]
-    assert (csr_array(mat) @ gpuarray.to_gpu(x)).get().tolist() == [float(each) for each in expected]
+    expected = []
+    for begin, end in zip(mat.indptr[:-1], mat.indptr[1:], strict=True):
+        parts = [products[begin:end][lane::lanes] for lane in range(lanes)]
+        sums = [np.add.accumulate(np.append(np.float32(0), part))[-1] for part in parts]
+        while len(sums) > 1:
+            half = len(sums) // 2
+            sums = [sums[k] + sums[k + half] for k in range(half)]
+        expected.append(float(sums[0]))
+    assert (csr_array(mat) @ gpuarray.to_gpu(x)).get().tolist() == expected
 
 
 def test_indices_of_64_bits():

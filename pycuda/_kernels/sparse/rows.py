@@ -19,8 +19,7 @@ LONGEST = 512  # elements of a row that a tile of a product with a vector has wh
 _MAX_LANES = 32
 _MAX_EACH = 4
 _AHEAD = 4  # elements that a thread loads at a time, half as many of large ones in several columns
-_TILES = 8192  # of a product with a matrix, to be had before tiles grow
-_SIZES = 64, 512  # steps of the least and the largest of these tiles
+_STEPS, _PIECE = 64, 256  # of a tile of a product with a matrix; elements of a piece of a long row there
 _MAX_BLOCKS = 65535  # of the grid's second axis
 
 _SOURCE = """#include "sparse/pycuda-sparse-rows.hpp"
@@ -35,7 +34,8 @@ extern "C" __global__ void __launch_bounds__(SPARSE_THREADS)
 find_bounds(const Index *starts, long long rows, long long tiles, long long size, long long longest,
             Bound<Index> *bounds)
 {{
-    find_bound(starts, rows, tiles, size, longest, bounds);
+    const Cuts cuts = {{tiles, size, longest}};
+    find_bound(starts, rows, cuts, bounds);
 }}
 """
 _VECTOR = """extern "C" __global__ void __launch_bounds__(SPARSE_THREADS)
@@ -47,19 +47,21 @@ multiply(const Bound<Index> *bounds, const Index *starts, const Index *columns, 
 }}
 """
 _MATRIX = """extern "C" __global__ void __launch_bounds__(SPARSE_THREADS)
-multiply(const Bound<Index> *bounds, long long tiles, const Index *starts, const Index *columns,
-         const Index *order, const T *values, const T *x, long long pitch, T *y, long long y_pitch,
-         T *carries, long long carry_pitch, int width)
+multiply(const Bound<Index> *bounds, long long tiles, long long size, long long longest, const Index *starts,
+         const Index *columns, const Index *order, const T *values, const T *x, long long pitch, T *y,
+         long long y_pitch, T *carries, long long carry_pitch, int width)
 {{
-    multiply_matrix<{lanes}, {each}, {ahead}, {ordered}>(bounds, tiles, starts, columns, order, values, x,
+    const Cuts cuts = {{tiles, size, longest}};
+    multiply_matrix<{lanes}, {each}, {ahead}, {ordered}>(bounds, cuts, starts, columns, order, values, x,
                                                          pitch, y, y_pitch, carries, carry_pitch, width);
 }}
 """
 _CARRIES = """extern "C" __global__ void __launch_bounds__(CARRY_THREADS)
-add(const Bound<Index> *bounds, long long tiles, long long size, const Index *starts, const T *carries,
-    long long carry_pitch, T *y, long long y_pitch, int width)
+add(const Bound<Index> *bounds, long long tiles, long long size, long long longest, const Index *starts,
+    const T *carries, long long carry_pitch, T *y, long long y_pitch, int width)
 {{
-    add_carries<{lanes}>(bounds, tiles, size, starts, carries, carry_pitch, y, y_pitch, width);
+    const Cuts cuts = {{tiles, size, longest}};
+    add_carries<{lanes}>(bounds, cuts, starts, carries, carry_pitch, y, y_pitch, width);
 }}
 """
 
@@ -82,15 +84,21 @@ def _types(dtype: np.dtype, index: np.dtype) -> str:
 
 
 class Tiling(NamedTuple):
-    """How a matrix is cut: the steps of a tile, the elements of a row that is not cut, and of how many
-    columns tiles may be at a time."""
+    """How a matrix is cut: the steps of a tile, and the elements of a row that is not cut. Where these are no
+    fewer, longer rows are cut into pieces of so many."""
 
     size: int
     longest: int
 
-    def count(self, steps: int) -> int:
-        """The tiles of a matrix with so many rows and elements in all."""
-        return max(ceil_div(steps, self.size), 1)
+    def tiles(self, rows: int, elements: int) -> int:
+        """How many tiles a matrix has."""
+        return max(ceil_div(rows + elements, self.size), 1)
+
+    def carries(self, rows: int, elements: int) -> int:
+        """How many partial sums of rows there may be."""
+        if self.longest < self.size:
+            return self.tiles(rows, elements)
+        return max(ceil_div(elements, self.longest), 1)
 
 
 @functools.cache
@@ -99,11 +107,10 @@ def vector_tiling(dtype: np.dtype) -> Tiling:
     return Tiling(spmv.window(dtype.itemsize), LONGEST)
 
 
-def matrix_tiling(steps: int) -> Tiling:
-    """For products with a matrix: smaller tiles where there would be few. It depends on the matrix alone."""
-    least, largest = _SIZES
-    size = min(max(power_at_least(steps // _TILES), least), largest)
-    return Tiling(size, size)
+def matrix_tiling() -> Tiling:
+    """For products with a matrix. Tiles are small: rows that are multiplied at the same time are near each
+    other then, and read the same rows of a matrix in the cache."""
+    return Tiling(_STEPS, _PIECE)
 
 
 @context_dependent_memoize
@@ -135,13 +142,13 @@ def _multiply_vector(dtype: np.dtype, index: np.dtype, ordered: bool):
 def _multiply_matrix(dtype: np.dtype, index: np.dtype, ordered: bool, lanes: int, each: int):
     ahead = _AHEAD // 2 if each * dtype.itemsize > 32 else _AHEAD
     text = _MATRIX.format(lanes=lanes, each=each, ahead=ahead, ordered="true" if ordered else "false")
-    return compiled(_types(dtype, index) + text).get_function("multiply").prepare("PqPPPPPqPqPqi")
+    return compiled(_types(dtype, index) + text).get_function("multiply").prepare("PqqqPPPPPqPqPqi")
 
 
 @context_dependent_memoize
 def _add_carries(dtype: np.dtype, index: np.dtype, lanes: int):
     text = _types(dtype, index) + _CARRIES.format(lanes=lanes)
-    return compiled(text).get_function("add").prepare("PqqPPqPqi")
+    return compiled(text).get_function("add").prepare("PqqqPPqPqi")
 
 
 class Tiles(NamedTuple):
@@ -177,20 +184,21 @@ def lanes_of(width: int) -> tuple[int, int]:
     return lanes, min(power_at_least(ceil_div(width, lanes)), _MAX_EACH)
 
 
-def most_columns(tiles: Tiles, itemsize: int, nbytes: int) -> int:
-    """How many columns of a product are made at a time, with carries of so many bytes at most."""
-    return max(_MAX_LANES, min(nbytes // (tiles.count * itemsize), _MAX_BLOCKS * _MAX_LANES))
+def most_columns(carries: int, itemsize: int, nbytes: int) -> int:
+    """How many columns of a product are made at a time, so that that many carries of each have so many bytes
+    at most."""
+    return max(_MAX_LANES, min(nbytes // (carries * itemsize), _MAX_BLOCKS * _MAX_LANES))
 
 
 def multiply_matrix(tiles: Tiles, stored: Stored, x, pitch: int, y, carries, stream) -> None:
     """y = A x, but for the carries. y: rows of contiguous elements; x: an address; pitch: elements from
     one row to the next."""
-    width, ordered = y.shape[1], not isinstance(stored.order, int)
+    width, y_pitch, ordered = y.shape[1], y.strides[0] // y.itemsize, not isinstance(stored.order, int)
     lanes, each = lanes_of(width)
     grid = ceil_div(tiles.count, spmv.THREADS // lanes), ceil_div(width, lanes * each)
     _multiply_matrix(y.dtype, tiles.starts.dtype, ordered, lanes, each).prepared_async_call(
         grid, (spmv.THREADS, 1, 1), stream,
-        tiles.bounds, tiles.count, tiles.starts, *stored, x, pitch, y, y.strides[0] // y.itemsize,
+        tiles.bounds, tiles.count, *tiles.tiling, tiles.starts, *stored, x, pitch, y, y_pitch,
         carries, width, width,
     )  # fmt: skip
 
@@ -201,5 +209,5 @@ def add_carries(tiles: Tiles, y, carries, stream) -> None:
     lanes = 1 if width == 1 else lanes_of(width)[0]
     _add_carries(y.dtype, tiles.starts.dtype, lanes).prepared_async_call(
         (ceil_div(tiles.count, CARRY_THREADS), ceil_div(width, lanes)), (CARRY_THREADS, 1, 1), stream,
-        tiles.bounds, tiles.count, tiles.tiling.size, tiles.starts, carries, width, y, pitch, width,
+        tiles.bounds, tiles.count, *tiles.tiling, tiles.starts, carries, width, y, pitch, width,
     )  # fmt: skip

@@ -2,10 +2,11 @@
 //
 // Work is counted in steps, one for each element and one for the end of each row, and cut into tiles of the
 // same number of steps, so that neither long rows nor many empty ones hold anything up. A tile that would
-// begin within a row of up to `longest` elements begins with that row. A longer row is cut: a tile that ends
-// within it leaves the sum of its part, a carry, and add_carries() adds those to what the last tile stored.
-// Where tiles begin depends on the matrix alone, so the order of sums is fixed: the same bits on every run
-// and device.
+// begin within a row of up to `longest` elements begins with that row. A longer row is cut: between tiles or,
+// if tiles are small, into pieces of `longest` elements, so that some tiles have none. A tile that ends
+// within a row leaves the sum of its part, a carry, and add_carries() adds those to what the last tile
+// stored. Where tiles begin depends on the matrix alone, so the order of sums is fixed: the same bits on
+// every run and device.
 //
 // An element's value may be elsewhere: with `order`, element i has values[order[i]].
 #ifndef PYCUDA_SPARSE_ROWS_HPP
@@ -29,16 +30,21 @@ __device__ __forceinline__ bool is_within_row(const Bound<Index> &bound, const I
     return bound.element > starts[bound.row];
 }
 
+// How many tiles there are, of how many steps; and the elements of a row that is not cut. Longer ones are cut
+// between tiles, or into pieces of so many elements if that is not less than the size of a tile.
+struct Cuts {
+    long long tiles, size, longest;
+};
+
 // bounds[0] to bounds[tiles]: the last one is the end. Grid: a thread for each.
 template <class Index>
-__device__ __forceinline__ void find_bound(const Index *__restrict__ starts, long long rows, long long tiles,
-                                           long long size, long long longest, Bound<Index> *bounds)
+__device__ __forceinline__ void find_bound(const Index *__restrict__ starts, long long rows, const Cuts &cuts,
+                                           Bound<Index> *bounds)
 {
     const long long number = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (number > tiles) return;
-    const long long step = number * size;
-    long long low = 0, high = rows;
-    if (number == tiles) low = rows;
+    if (number > cuts.tiles) return;
+    const long long step = number * cuts.size;
+    long long low = number == cuts.tiles ? rows : 0, high = rows;
     while (low < high) {
         const long long middle = (low + high) / 2;
         if (starts[middle + 1] + middle < step)
@@ -49,7 +55,13 @@ __device__ __forceinline__ void find_bound(const Index *__restrict__ starts, lon
     Bound<Index> found;
     found.row = (Index)low;
     found.element = low < rows ? (Index)(step - low) : starts[rows];
-    if (low < rows && starts[low + 1] - starts[low] <= longest) found.element = starts[low];
+    if (low < rows) {
+        const Index start = starts[low], before = found.element - start;
+        if (starts[low + 1] - start <= cuts.longest)
+            found.element = start;
+        else if (cuts.longest >= cuts.size)
+            found.element -= before % (Index)cuts.longest;
+    }
     bounds[number] = found;
 }
 
@@ -125,8 +137,31 @@ __device__ __forceinline__ void store_products(T *products, const Index *__restr
     }
 }
 
-// y = A x; without `columns`, the sums of rows. Tiles have SIZE steps at most, and a row of LONGEST elements
-// more. Grid: a block a tile.
+// The sums of a tile's rows, each by as many lanes as there are for it, but `most_lanes`; those of more than
+// 32 elements for each of these lanes by a warp.
+template <class T, class Rows, class Put>
+__device__ __forceinline__ void sum_tile(const T *products, Rows rows, int most_lanes, Put put)
+{
+    typedef Element<T> E;
+    int shift = 0;
+    while (1 << shift < most_lanes && rows.count << (shift + 1) <= SPARSE_THREADS) shift++;
+    const int lanes = 1 << shift, lane = threadIdx.x & (lanes - 1), most = 32 << shift;
+    bool some_longer = false;
+    for (int base = 0; base < rows.count; base += SPARSE_THREADS >> shift) {
+        const int row = base + (threadIdx.x >> shift);
+        const bool is_short = rows.go_to(row) <= most;
+        T sum = E::zero();
+        if (is_short)
+            for (int i = rows.begin + lane; i < rows.end; i += lanes) sum = E::plus(sum, products[bank(i)]);
+        for (int apart = lanes / 2; apart; apart /= 2) sum = E::plus(sum, E::from_lane(sum, apart));
+        if (is_short && lane == 0 && row < rows.count) put(row, sum);
+        some_longer |= !is_short;
+    }
+    if (__syncthreads_or(some_longer)) sum_longer_rows<SPARSE_THREADS>(products, rows, most, put);
+}
+
+// y = A x; without `columns`, the sums of rows, of up to 32 elements one after another. Tiles have SIZE steps
+// at most, and a row of LONGEST elements more. Grid: a block a tile.
 template <int SIZE, int LONGEST, bool ORDERED, class T, class Index>
 __device__ __forceinline__ void
 multiply_vector(const Bound<Index> *bounds, const Index *__restrict__ starts,
@@ -140,7 +175,7 @@ multiply_vector(const Bound<Index> *bounds, const Index *__restrict__ starts,
     store_products<SIZE / SPARSE_THREADS, ORDERED>(products, columns, order, values, x, stride,
                                                    rows.from.element, count);
     __syncthreads();
-    sum_rows<SPARSE_THREADS>(products, rows, [&](int row, T sum) {
+    sum_tile(products, rows, columns ? 32 : 1, [&](int row, T sum) {
         if (row < rows.ending)
             y[rows.from.row + row] = sum;
         else
@@ -179,17 +214,18 @@ add_products(T (&sums)[EACH], const int (&places)[EACH], Index at, Index end,
 }
 
 // y = A x for matrices x and y whose rows are contiguous, `pitch` elements apart in x. A tile is taken by
-// LANES threads, each of which has EACH columns of y, LANES apart. Grid: tiles in x, columns in y.
+// LANES threads, each of which has EACH columns of y, LANES apart. Long rows are cut into pieces, that is
+// longest >= size. Grid: tiles in x, columns in y.
 template <int LANES, int EACH, int AHEAD, bool ORDERED, class T, class Index>
 __device__ __forceinline__ void
-multiply_matrix(const Bound<Index> *bounds, long long tiles, const Index *__restrict__ starts,
+multiply_matrix(const Bound<Index> *bounds, const Cuts &cuts, const Index *__restrict__ starts,
                 const Index *__restrict__ columns, const Index *__restrict__ order,
                 const T *__restrict__ values, const T *__restrict__ x, long long pitch, T *y,
                 long long y_pitch, T *carries, long long carry_pitch, int width)
 {
     const long long tile = blockIdx.x * (long long)(SPARSE_THREADS / LANES) + threadIdx.x / LANES;
     const int left = blockIdx.y * (LANES * EACH) + threadIdx.x % LANES;
-    if (tile >= tiles) return;
+    if (tile >= cuts.tiles) return;
     int places[EACH];
 #pragma unroll
     for (int k = 0; k < EACH; k++) places[k] = min(left + k * LANES, width - 1);
@@ -203,29 +239,34 @@ multiply_matrix(const Bound<Index> *bounds, long long tiles, const Index *__rest
         for (int k = 0; k < EACH; k++) sums[k] = Element<T>::zero();
         add_products<AHEAD, EACH, ORDERED>(sums, places, at, end, columns, order, values, x, pitch);
         at = end;
-        T *into = ends ? y + row * y_pitch : carries + tile * carry_pitch;
+        T *into = ends ? y + row * y_pitch : carries + (end - 1) / cuts.longest * carry_pitch;
 #pragma unroll
         for (int k = 0; k < EACH; k++)
             if (left + k * LANES < width) into[left + k * LANES] = sums[k];
     }
 }
 
-// The carries of a long row: `count` ones, from that of tile `first`.
+// The carries of a long row: `count` ones, from number `first` on. Those of tiles are numbered by the tiles,
+// those of pieces by where in the matrix these end, in lengths of a piece.
 template <class Index> struct Carries {
     long long first, count;
     Index row;
 
     // Those of the row in which tile `number` begins, if it is the first such tile; else none.
-    __device__ __forceinline__ Carries(const Bound<Index> *bounds, long long tiles, long long size,
-                                       const Index *starts, long long number)
+    __device__ __forceinline__ Carries(const Bound<Index> *bounds, const Cuts &cuts, const Index *starts,
+                                       long long number)
         : first(number - 1), count(0), row(0)
     {
-        if (number < 1 || number >= tiles) return;
+        if (number < 1 || number >= cuts.tiles) return;
         const Bound<Index> bound = bounds[number], before = bounds[number - 1];
         if (!is_within_row(bound, starts)) return;
         if (before.row == bound.row && is_within_row(before, starts)) return;
         row = bound.row;
-        count = (starts[row + 1] + (long long)row) / size - first;
+        const long long start = starts[row], last = (starts[row + 1] + (long long)row) / cuts.size;
+        count = last - first;
+        if (cuts.longest < cuts.size) return;
+        first = (start + cuts.longest - 1) / cuts.longest;
+        count = (last * cuts.size - row - start) / cuts.longest;
     }
 };
 
@@ -252,7 +293,7 @@ template <int LANES, class T> __device__ __forceinline__ T sum_of_strands(T sum)
 // Adds carries to rows that several tiles have parts of. A warp adds those of a row of up to 32, the block
 // those of one with more, of which a warp can meet one only. Grid: a thread a tile in x, LANES columns in y.
 template <int LANES, class T, class Index>
-__device__ __forceinline__ void add_carries(const Bound<Index> *bounds, long long tiles, long long size,
+__device__ __forceinline__ void add_carries(const Bound<Index> *bounds, const Cuts &cuts,
                                             const Index *__restrict__ starts, const T *__restrict__ carries,
                                             long long carry_pitch, T *y, long long y_pitch, int width)
 {
@@ -263,23 +304,24 @@ __device__ __forceinline__ void add_carries(const Bound<Index> *bounds, long lon
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, strand = lane / LANES;
     const int column = blockIdx.y * LANES + threadIdx.x % LANES, place = min(column, width - 1);
     const long long first = blockIdx.x * (long long)CARRY_THREADS + warp * 32;
-    const Carries<Index> own(bounds, tiles, size, starts, first + lane);
+    const Carries<Index> own(bounds, cuts, starts, first + lane);
     const unsigned many = __ballot_sync(0xffffffffu, own.count > 32);
     if (lane == 0) longer[warp] = many ? first + __ffs(many) - 1 : 0;
     for (unsigned few = __ballot_sync(0xffffffffu, own.count > 0 && own.count <= 32); few; few &= few - 1) {
-        const Carries<Index> of_row(bounds, tiles, size, starts, first + __ffs(few) - 1);
-        const T sum = sum_of_strands<LANES>(sum_of_carries(carries + of_row.first * carry_pitch + place,
-                                                           carry_pitch, of_row.count, strand, 32 / LANES));
+        const Carries<Index> of_row(bounds, cuts, starts, first + __ffs(few) - 1);
+        const T *from = carries + of_row.first * carry_pitch + place;
+        const T part = sum_of_carries(from, carry_pitch, of_row.count, strand, 32 / LANES);
+        const T sum = sum_of_strands<LANES>(part);
         T *into = y + of_row.row * y_pitch + column;
         if (strand == 0 && column < width) *into = E::plus(sum, *into);
     }
     __syncthreads();
     for (int k = 0; k < WARPS; k++) {
         if (!longer[k]) continue;
-        const Carries<Index> of_row(bounds, tiles, size, starts, longer[k]);
-        const T part = sum_of_strands<LANES>(sum_of_carries(carries + of_row.first * carry_pitch + place,
-                                                            carry_pitch, of_row.count, threadIdx.x / LANES,
-                                                            CARRY_THREADS / LANES));
+        const Carries<Index> of_row(bounds, cuts, starts, longer[k]);
+        const T *from = carries + of_row.first * carry_pitch + place;
+        const T part = sum_of_strands<LANES>(sum_of_carries(from, carry_pitch, of_row.count,
+                                                            threadIdx.x / LANES, CARRY_THREADS / LANES));
         if (strand == 0) sums[warp][lane % LANES] = part;
         __syncthreads();
         if (threadIdx.x < LANES && column < width) {

@@ -52,14 +52,29 @@ template <class Offset> struct WholeRows {
     }
 };
 
-// A row of up to 32 elements is summed by a lane, a longer one by a warp: neighboring long rows go to
-// different warps, so that a few of them keep all warps busy.
+// The rows of more than `most` elements, by a warp each: neighboring ones go to different warps, so that a
+// few of them keep all warps busy.
+template <int THREADS, class T, class Rows, class Put>
+__device__ __forceinline__ void sum_longer_rows(const T *products, Rows rows, int most, Put put)
+{
+    enum { WARPS = THREADS / 32 };
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int base = warp; base < rows.count; base += THREADS) {
+        unsigned longer = __ballot_sync(0xffffffffu, rows.go_to(base + lane * WARPS) > most);
+        for (; longer; longer &= longer - 1) {
+            const int from = __ffs(longer) - 1;
+            const T sum = sum_of_warp(products, __shfl_sync(0xffffffffu, rows.begin, from),
+                                      __shfl_sync(0xffffffffu, rows.end, from), lane);
+            if (lane == 0) put(base + from * WARPS, sum);
+        }
+    }
+}
+
+// A row of up to 32 elements is summed by a lane, a longer one by a warp.
 template <int THREADS, class T, class Rows, class Put>
 __device__ __forceinline__ void sum_rows(const T *products, Rows rows, Put put)
 {
     typedef Element<T> E;
-    enum { WARPS = THREADS / 32 };
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     bool some_longer = false;
     for (int row = threadIdx.x; row < rows.count; row += THREADS) {
         if (rows.go_to(row) > 32) {
@@ -70,16 +85,7 @@ __device__ __forceinline__ void sum_rows(const T *products, Rows rows, Put put)
         for (int i = rows.begin; i < rows.end; i++) sum = E::plus(sum, products[bank(i)]);
         put(row, sum);
     }
-    if (!__syncthreads_or(some_longer)) return;
-    for (int base = warp; base < rows.count; base += THREADS) {
-        unsigned longer = __ballot_sync(0xffffffffu, rows.go_to(base + lane * WARPS) > 32);
-        for (; longer; longer &= longer - 1) {
-            const int from = __ffs(longer) - 1;
-            const T sum = sum_of_warp(products, __shfl_sync(0xffffffffu, rows.begin, from),
-                                      __shfl_sync(0xffffffffu, rows.end, from), lane);
-            if (lane == 0) put(base + from * WARPS, sum);
-        }
-    }
+    if (__syncthreads_or(some_longer)) sum_longer_rows<THREADS>(products, rows, 32, put);
 }
 
 // SORTED_AHEAD elements of a tile, THREADS apart. ALL: none is beyond the last one, `count`.
