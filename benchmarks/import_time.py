@@ -44,10 +44,10 @@ def seconds(python, module):
 
 def main():
     # The first import of all may write bytecode, and reads files from the disk.
-    there = {name: what for name, what in candidates().items() if seconds(*what) is not None}
-    times = {name: [] for name in there}
+    available = {name: what for name, what in candidates().items() if seconds(*what) is not None}
+    times = {name: [] for name in available}
     for _ in range(ROUNDS):
-        for name, what in there.items():
+        for name, what in available.items():
             if sum(times[name]) < MAX_SECONDS:
                 times[name].append(seconds(*what))
     rows = []

@@ -107,8 +107,11 @@ def place(table):
 def sections(results):
     found = {name: table for name, table in tables(results).items() if table["title"] != "Bandwidth"}
     for name, table in sorted(found.items(), key=lambda item: place(item[1])):
-        said = [table.get("on"), *(text for start, text in NOTES.items() if table["title"].startswith(start))]
-        notes = "".join(f"{text}\n\n" for text in said if text)
+        notes = [
+            table.get("on"),
+            *(text for start, text in NOTES.items() if table["title"].startswith(start)),
+        ]
+        notes = "".join(f"{text}\n\n" for text in notes if text)
         drawn = picture(name, f"The table below as dots,\n{points(table)[0]} for each row and library")
         drawn += "\n" if drawn else ""
         if table["title"].startswith("Products") and (measured := curves(results, "products")):
@@ -125,8 +128,8 @@ def main():
         sys.exit("run `make bench` first")
     draw(results, SHOWN)
     machine = json.loads((results / "machine.json").read_text())
-    said = ", ".join(f"{name} {value}" for name, value in machine.items()) + "."
-    head = HEAD.format(machine="\n".join(textwrap.wrap(said, 105)))
+    summary = ", ".join(f"{name} {value}" for name, value in machine.items()) + "."
+    head = HEAD.format(machine="\n".join(textwrap.wrap(summary, 105)))
     (PAGES / "figures.md").write_text(head + bandwidth(results) + "".join(sections(results)))
 
 

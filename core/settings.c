@@ -94,8 +94,8 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
 static bool compare_name(const char *name, size_t size, const char *known, size_t *min, const char **nearest)
 {
     size_t known_size = strlen(known), longer = size > known_size ? size : known_size;
-    size_t apart = known_size > MAX_NAME ? longer : distance(name, size, known, known_size);
-    if (apart < *min && longer > PREFIX && 5 * apart <= 2 * (longer - PREFIX)) *min = apart, *nearest = known;
+    size_t edits = known_size > MAX_NAME ? longer : distance(name, size, known, known_size);
+    if (edits < *min && longer > PREFIX && 5 * edits <= 2 * (longer - PREFIX)) *min = edits, *nearest = known;
     return size == known_size && strncmp(name, known, size) == 0;
 }
 

@@ -51,8 +51,8 @@ def _read_report(path: str) -> _Report:
             counts[what] += int(value)
     sites = dict(value.split(" ", 1) for what, value in rows if what == "site")
     faults = [value.split(" ", 1) for what, value in rows if what == "fault"]
-    said = [f"{text} (launched by {sites[launch]})" if launch in sites else text for launch, text in faults]
-    return _Report(said, counts["launches"], counts["unfreed"])
+    texts = [f"{text} (launched by {sites[launch]})" if launch in sites else text for launch, text in faults]
+    return _Report(texts, counts["launches"], counts["unfreed"])
 
 
 def _count_text(count: int, one: str, more: str) -> str:

@@ -291,8 +291,8 @@ class ElementwiseKernel:
         analysis, vectors = self._reading.analysis, self._reading.vectors
         if same is None or walk.size < kernels.STREAMING_FROM or analysis.own_loop or analysis.stateful:
             return None
-        tiling = kernels.stream_tiling(vectors, analysis.uses) if walk.plain else kernels.APART
-        variant = ("streaming", same, tiling) if walk.plain else ("apart", walk.signature, same)
+        tiling = kernels.stream_tiling(vectors, analysis.uses) if walk.plain else kernels.DISJOINT
+        variant = ("streaming", same, tiling) if walk.plain else ("disjoint", walk.signature, same)
         try:
             launch = self._function(variant)
         except drv.CompileError:
@@ -372,8 +372,8 @@ class ElementwiseKernel:
             text = kernels.streaming_source(reading.arguments, self._text, uses, signature, how)
         elif signature is None:
             text = kernels.plain_source([*reading.arguments, *more], self._text, kind == "range", how)
-        elif kind == "apart":
-            text = kernels.strided_apart_source(reading.arguments, self._text, signature, uses, how)
+        elif kind == "disjoint":
+            text = kernels.strided_disjoint_source(reading.arguments, self._text, signature, uses, how)
             bytes_of_geometry = layout.geometry_bytes(signature)
         else:
             text = kernels.strided_source(reading.arguments, self._text, signature, kind == "range", how)

@@ -58,12 +58,12 @@ def check(job):
     with tempfile.TemporaryDirectory() as scratch:
         compilation = [*compiler, *flags, "-c", file, "-o", os.path.join(scratch, "it.o")]
         done = subprocess.run(compilation, cwd=folder, capture_output=True, text=True)
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     if "tests" not in file.relative_to(ROOT).parts:
         analysis = [tidy, "--quiet", *BUDGET, file, "--", *flags, *WARNINGS]
         done = subprocess.run(analysis, cwd=folder, capture_output=True, text=True)
-        said += (done.stdout + done.stderr) * bool(done.returncode)
-    return said
+        output += (done.stdout + done.stderr) * bool(done.returncode)
+    return output
 
 
 def main():
@@ -72,9 +72,9 @@ def main():
     jobs = [(file, *how, tidy) for file, how in found]
     complaints = 0
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
-        for said in pool.map(check, jobs):
-            print(said, end="", flush=True)
-            complaints += bool(said)
+        for output in pool.map(check, jobs):
+            print(output, end="", flush=True)
+            complaints += bool(output)
     print(f"{len(jobs)} C files, {complaints} with complaints")
     return bool(complaints)
 

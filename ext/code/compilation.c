@@ -116,9 +116,9 @@ static int wait_for(ModuleState *state, Compilation *self)
 
 int compilation_run(ModuleState *state, Compilation *self)
 {
-    bool apart = wait_is_interruptible(state);
-    if (apart) free_finished(state, 0);
-    if (apart && start_thread(self)) return wait_for(state, self);
+    bool in_thread = wait_is_interruptible(state);
+    if (in_thread) free_finished(state, 0);
+    if (in_thread && start_thread(self)) return wait_for(state, self);
     self->job.abandoned = NULL;
     WITHOUT_GIL(self->compiled = nvrtc_compile(self->table, &self->job, &self->product));
     return 0;

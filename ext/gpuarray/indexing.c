@@ -15,55 +15,55 @@ typedef struct Indexing {
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS]; /* of those axes */
 } Indexing;
 
-static int add_axis(Indexing *view_of, Py_ssize_t length, Py_ssize_t stride)
+static int add_axis(Indexing *view, Py_ssize_t length, Py_ssize_t stride)
 {
-    if (view_of->ndim == STRIDES_MAX_DIMS) {
+    if (view->ndim == STRIDES_MAX_DIMS) {
         PyErr_SetString(PyExc_IndexError, "too many axes");
         return -1;
     }
-    view_of->shape[view_of->ndim] = length;
-    view_of->strides[view_of->ndim++] = stride;
+    view->shape[view->ndim] = length;
+    view->strides[view->ndim++] = stride;
     return 0;
 }
 
-static int take_slice(Indexing *view_of, PyObject *slice)
+static int take_slice(Indexing *view, PyObject *slice)
 {
-    Py_ssize_t start, stop, step, stride = view_of->array->strides[view_of->axis];
+    Py_ssize_t start, stop, step, stride = view->array->strides[view->axis];
     if (PySlice_Unpack(slice, &start, &stop, &step) < 0) return -1;
-    Py_ssize_t length = PySlice_AdjustIndices(view_of->array->shape[view_of->axis++], &start, &stop, step);
-    if (length > 0) view_of->offset += start * stride;
-    return add_axis(view_of, length, length > 1 ? stride * step : stride);
+    Py_ssize_t length = PySlice_AdjustIndices(view->array->shape[view->axis++], &start, &stop, step);
+    if (length > 0) view->offset += start * stride;
+    return add_axis(view, length, length > 1 ? stride * step : stride);
 }
 
-static int take_integer(Indexing *view_of, PyObject *index)
+static int take_integer(Indexing *view, PyObject *index)
 {
-    Py_ssize_t length = view_of->array->shape[view_of->axis], i = PyNumber_AsSsize_t(index, PyExc_IndexError);
+    Py_ssize_t length = view->array->shape[view->axis], i = PyNumber_AsSsize_t(index, PyExc_IndexError);
     if (i == -1 && PyErr_Occurred()) return -1;
     if (i < -length || i >= length) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d with size %zd", i,
-                     view_of->axis, length);
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d with size %zd", i, view->axis,
+                     length);
         return -1;
     }
-    view_of->offset += (i < 0 ? i + length : i) * view_of->array->strides[view_of->axis++];
+    view->offset += (i < 0 ? i + length : i) * view->array->strides[view->axis++];
     return 0;
 }
 
 /* The next axes of the array as they are, up to this one. */
-static int take_axes(Indexing *view_of, int end)
+static int take_axes(Indexing *view, int end)
 {
-    const GPUArrayObject *array = view_of->array;
-    for (; view_of->axis < end; view_of->axis++)
-        if (add_axis(view_of, array->shape[view_of->axis], array->strides[view_of->axis]) < 0) return -1;
+    const GPUArrayObject *array = view->array;
+    for (; view->axis < end; view->axis++)
+        if (add_axis(view, array->shape[view->axis], array->strides[view->axis]) < 0) return -1;
     return 0;
 }
 
 /* all: how many axes an ellipsis stands for. */
-static int take_one(Indexing *view_of, PyObject *item, int all)
+static int take_one(Indexing *view, PyObject *item, int all)
 {
-    if (item == Py_None) return add_axis(view_of, 1, 0);
-    if (item == Py_Ellipsis) return take_axes(view_of, view_of->axis + all);
-    if (PySlice_Check(item)) return take_slice(view_of, item);
-    return take_integer(view_of, item);
+    if (item == Py_None) return add_axis(view, 1, 0);
+    if (item == Py_Ellipsis) return take_axes(view, view->axis + all);
+    if (PySlice_Check(item)) return take_slice(view, item);
+    return take_integer(view, item);
 }
 
 /* How many axes these items take. */
@@ -76,10 +76,10 @@ static int axes_of(PyObject *const *items, Py_ssize_t count)
 
 static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ssize_t count)
 {
-    Indexing view_of;
+    Indexing view;
     bool dots = false;
-    view_of.array = array;
-    view_of.offset = view_of.axis = view_of.ndim = 0;
+    view.array = array;
+    view.offset = view.axis = view.ndim = 0;
     int wanted = axes_of(items, count);
     if (wanted > array->ndim)
         return PyErr_Format(PyExc_IndexError,
@@ -90,11 +90,11 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ss
         if (item == Py_Ellipsis && dots)
             return PyErr_Format(PyExc_IndexError, "an index can only have a single ellipsis ('...')");
         dots = dots || item == Py_Ellipsis;
-        if (take_one(&view_of, item, array->ndim - wanted) < 0) return NULL;
+        if (take_one(&view, item, array->ndim - wanted) < 0) return NULL;
     }
-    if (take_axes(&view_of, array->ndim) < 0) return NULL;
-    return gpuarray_new_view(array, (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype), view_of.ndim,
-                             view_of.shape, view_of.strides, array->pointer + (CUdeviceptr)view_of.offset);
+    if (take_axes(&view, array->ndim) < 0) return NULL;
+    return gpuarray_new_view(array, (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype), view.ndim,
+                             view.shape, view.strides, array->pointer + (CUdeviceptr)view.offset);
 }
 
 /* NumPy's are integers, too, before NumPy 2.3. */

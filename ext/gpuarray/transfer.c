@@ -315,16 +315,16 @@ int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mo
     if (to->size == 0 || to->itemsize == 0) return 0;
     if (gpuarray_check_writable(to) < 0 || transfer_use(to, mode) < 0 || transfer_use(from, mode) < 0)
         return -1;
-    bool apart = !shared_memory_is_possible(to, from);
+    bool disjoint = !shared_memory_is_possible(to, from);
     if (!copy_plan_make(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
         return -1;
     }
     bool pieces = plan.calls > 1 || plan.height > 1;
-    if (!apart || (pieces && (plan.calls > FEW_PITCHED || plan.width < WIDE))) {
+    if (!disjoint || (pieces && (plan.calls > FEW_PITCHED || plan.width < WIDE))) {
         int copied = strided_copy(to, from, mode);
         if (copied) return copied > 0 ? 0 : -1;
-        if (!apart || plan.calls > 4 * FEW_CALLS) return by_host(to, from, mode);
+        if (!disjoint || plan.calls > 4 * FEW_CALLS) return by_host(to, from, mode);
     }
     Kept kept;
     if (keep_both(to, (PyObject *)from, mode, &kept) < 0) return -1;

@@ -253,9 +253,9 @@ def _dialect(job: CompileJob, parsed: options.Parsed, compiler) -> list[str]:
 
 def _lines(job: CompileJob, given) -> list[str]:
     """Line information, by which the CPU device names lines of the source; on a GPU only on request."""
-    there = {"--generate-line-info", "-lineinfo", "--device-debug", "-G"}.intersection(given)
+    debug_options = {"--generate-line-info", "-lineinfo", "--device-debug", "-G"}.intersection(given)
     wanted = job.device is not None and job.device.takes_ptx and job.target != "ptx"
-    return ["-lineinfo"] if wanted and not there else []
+    return ["-lineinfo"] if wanted and not debug_options else []
 
 
 def _with_attributes(job: CompileJob, parsed: options.Parsed, found: includes.Includes) -> CompileJob:

@@ -160,8 +160,8 @@ def _open_all(newest_major: int | None):
         except OSError as error:
             if not is_of_system(error):
                 raise
-            said = str(error)  # mostly begins with the path
-            problem = problem or (said if said.startswith(path) else f"{path}: {said}")
+            message = str(error)  # mostly begins with the path
+            problem = problem or (message if message.startswith(path) else f"{path}: {message}")
             continue
         if newest_major is None or version[0] <= newest_major:
             return version, path, None

@@ -10,23 +10,23 @@ from ._streams import queued_on
 from .misc import init, shutdown  # noqa: F401  scikit-cuda has them here, too
 
 
-def _trapezoid(N: int) -> np.ndarray:
+def _trapezoid_weights(N: int) -> np.ndarray:
     weights = np.ones(N)
     weights[[0, -1]] = 0.5
     return weights
 
 
-def _simpson(N: int, even: str) -> np.ndarray:
-    """Of the composite rule; of an even number of samples, the first or last interval is a trapezoid."""
+def _simpson_weights(N: int, even: str) -> np.ndarray:
+    """Those of the composite rule; of an even number, the first or last interval is a trapezoid."""
     if even not in ("avg", "first", "last"):
         raise ValueError(f"even is {even!r}, must be 'avg', 'first' or 'last'")
     if N < 3:
-        return _trapezoid(N)
+        return _trapezoid_weights(N)
     if N % 2:
         weights = np.full(N, 2 / 3)
         weights[1::2], weights[[0, -1]] = 4 / 3, 1 / 3
         return weights
-    first = np.append(_simpson(N - 1, even), 0)
+    first = np.append(_simpson_weights(N - 1, even), 0)
     first[-2:] += 0.5
     return {"first": first, "last": first[::-1], "avg": (first + first[::-1]) / 2}[even]
 
@@ -42,17 +42,17 @@ def _integral(x_gpu, weights, scale, handle):
 
 def gen_trapz_mult(N, dtype):
     """The weights of N samples for the trapezoidal rule."""
-    return gpuarray.to_gpu(_trapezoid(N).astype(dtype))
+    return gpuarray.to_gpu(_trapezoid_weights(N).astype(dtype))
 
 
 def trapz(x_gpu, dx=1.0, handle=None):
     """The integral of a vector of samples, `dx` apart, by the trapezoidal rule, as a number."""
-    return _integral(x_gpu, _trapezoid(len(x_gpu)), dx, handle)
+    return _integral(x_gpu, _trapezoid_weights(len(x_gpu)), dx, handle)
 
 
 def gen_simps_mult(N, dtype, even="avg"):
     """The weights of N samples for the composite Simpson's rule; `even` as in simps."""
-    return gpuarray.to_gpu(_simpson(N, even).astype(dtype))
+    return gpuarray.to_gpu(_simpson_weights(N, even).astype(dtype))
 
 
 def simps(x_gpu, dx=1.0, even="avg", handle=None):
@@ -66,14 +66,14 @@ def simps(x_gpu, dx=1.0, even="avg", handle=None):
         Of an even number of samples: the rule is used for the first or the last N - 2 intervals, and the
         other one is a trapezoid; or the mean of both.
     """
-    return _integral(x_gpu, _simpson(len(x_gpu), even), dx, handle)
+    return _integral(x_gpu, _simpson_weights(len(x_gpu), even), dx, handle)
 
 
 def gen_trapz2d_mult(mat_shape, dtype):
     """The weights of a matrix of samples for the trapezoidal rule."""
-    return gpuarray.to_gpu(np.outer(*map(_trapezoid, mat_shape)).astype(dtype))
+    return gpuarray.to_gpu(np.outer(*map(_trapezoid_weights, mat_shape)).astype(dtype))
 
 
 def trapz2d(x_gpu, dx=1.0, dy=1.0, handle=None):
     """The integral of a matrix of samples, `dx` and `dy` apart, by the trapezoidal rule, as a number."""
-    return _integral(x_gpu, np.outer(*map(_trapezoid, x_gpu.shape)), dx * dy, handle)
+    return _integral(x_gpu, np.outer(*map(_trapezoid_weights, x_gpu.shape)), dx * dy, handle)

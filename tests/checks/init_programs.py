@@ -141,47 +141,47 @@ def nothing_written(module):
 
 
 def last_unwritten(module):
-    there = drv.mem_alloc(BYTES)
-    drv.memcpy_htod(there, ONES[:-1])
-    return there
+    memory = drv.mem_alloc(BYTES)
+    drv.memcpy_htod(memory, ONES[:-1])
+    return memory
 
 
 def one_byte_unwritten(module):
-    there = drv.mem_alloc(BYTES)
-    drv.memcpy_htod(there, ONES.view(np.uint8)[:-1])
-    return there
+    memory = drv.mem_alloc(BYTES)
+    drv.memcpy_htod(memory, ONES.view(np.uint8)[:-1])
+    return memory
 
 
 def filled(module):
-    there = drv.mem_alloc(BYTES)
-    drv.memset_d16_async(there, 7, BYTES // 2, drv.Stream())
+    memory = drv.mem_alloc(BYTES)
+    drv.memset_d16_async(memory, 7, BYTES // 2, drv.Stream())
     drv.Context.synchronize()
-    return there
+    return memory
 
 
 def filled_rows(module):
     """64 rows of 100 bytes, 512 apart."""
-    there = drv.mem_alloc(512 * COUNT)
-    drv.memset_d2d8(there, 512, 7, 100, COUNT)
-    return there
+    memory = drv.mem_alloc(512 * COUNT)
+    drv.memset_d2d8(memory, 512, 7, 100, COUNT)
+    return memory
 
 
 def copied(module):
-    there, here = drv.mem_alloc(BYTES), drv.to_device(ONES)
-    drv.memcpy_dtod(there, here, BYTES)
-    return there
+    memory, here = drv.mem_alloc(BYTES), drv.to_device(ONES)
+    drv.memcpy_dtod(memory, here, BYTES)
+    return memory
 
 
 def copied_unwritten(module):
-    there, here = drv.mem_alloc(BYTES), last_unwritten(module)
-    drv.memcpy_dtod(there, here, BYTES)
-    return there
+    memory, here = drv.mem_alloc(BYTES), last_unwritten(module)
+    drv.memcpy_dtod(memory, here, BYTES)
+    return memory
 
 
 def kernel_wrote(module):
-    there = drv.mem_alloc(BYTES)
-    launch(module.get_function("copy_ints"), there, drv.to_device(ONES))
-    return there
+    memory = drv.mem_alloc(BYTES)
+    launch(module.get_function("copy_ints"), memory, drv.to_device(ONES))
+    return memory
 
 
 def freed_and_new(module):
@@ -190,12 +190,12 @@ def freed_and_new(module):
     seen = {int(first)}
     first.free()
     for _ in range(20000):
-        there = drv.mem_alloc(BYTES)
-        if int(there) in seen:
-            return there
-        drv.memcpy_htod(there, ONES)
-        seen.add(int(there))
-        there.free()
+        memory = drv.mem_alloc(BYTES)
+        if int(memory) in seen:
+            return memory
+        drv.memcpy_htod(memory, ONES)
+        seen.add(int(memory))
+        memory.free()
     raise AssertionError("no address came again")
 
 

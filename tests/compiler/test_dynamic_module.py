@@ -155,23 +155,23 @@ def test_a_cubin_on_the_cpu_device_is_refused_by_name():
 
 
 def test_message_handler():
-    said = []
+    calls = []
     module = DynamicModule(
-        message_handler=lambda *words: said.append(words), log_verbose=True, no_extern_c=True
+        message_handler=lambda *words: calls.append(words), log_verbose=True, no_extern_c=True
     )
     add_sources(module, FIRST, SECOND).link()
-    ((ok, info, error),) = said
+    ((ok, info, error),) = calls
     assert ok is True and isinstance(info, str) and isinstance(error, str)
 
 
 def test_what_is_missing_is_told():
-    said = []
-    module = DynamicModule(message_handler=lambda *words: said.append(words), no_extern_c=True)
+    calls = []
+    module = DynamicModule(message_handler=lambda *words: calls.append(words), no_extern_c=True)
     add_sources(module, FIRST)
     with pytest.raises(drv.Error, match="there") as caught:
         module.link()
     assert caught.value.routine in ("cuLinkComplete", "cuLinkAddData")
-    assert len(said) == 1 and said[0][0] is False and "there" in said[0][2]
+    assert len(calls) == 1 and calls[0][0] is False and "there" in calls[0][2]
 
 
 def test_what_is_there_twice_is_told():

@@ -73,7 +73,7 @@ def test_no_second_copy_of_a_variable():
 
 
 @pytest.mark.parametrize(
-    "name, said",
+    "name, message",
     [
         ("scael", r"kernel 'scael'; the module's kernels are: .*plain"),
         ("over", r'mangled name _Z4overP[if]: declare it extern "C".*name_expressions=\["over"\].*plain'),
@@ -82,9 +82,9 @@ def test_no_second_copy_of_a_variable():
         ("over(int*)", r"(?s)no kernel 'over\(int\*\)'"),
     ],
 )
-def test_a_kernel_that_is_not_there(name, said):
+def test_a_kernel_that_is_not_there(name, message):
     module = SourceModule(SOURCE, no_extern_c=True)
-    with pytest.raises(drv.LogicError, match=said):
+    with pytest.raises(drv.LogicError, match=message):
         module.get_function(name)
 
 

@@ -295,10 +295,10 @@ WRONG_ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said"), WRONG_ARGUMENTS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("arguments", "message"), WRONG_ARGUMENTS, ids=lambda value: str(value))
 @pytest.mark.parametrize("call", [SourceModule, compile_source, compiler.DynamicSourceModule])
-def test_argument_of_the_wrong_type(call, arguments, said):
-    with pytest.raises(TypeError, match=said + ".*it must be"):
+def test_argument_of_the_wrong_type(call, arguments, message):
+    with pytest.raises(TypeError, match=message + ".*it must be"):
         call(**{"source": DOUBLE, **arguments})
 
 

@@ -47,7 +47,7 @@ def test_dieharder(bits, name):
     number, samples = TESTS[name]
     command = ["dieharder", "-g", "201", "-f", bits, "-d", str(number), *samples]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    said = done.stdout + done.stderr
-    assert "rewound" not in said, said
-    chances = [float(p) for p in re.findall(r"\|\s*([\d.]+)\|\s*(?:PASSED|WEAK|FAILED)", said)]
-    assert chances and all(0.0005 < p < 0.99999 for p in chances), said
+    output = done.stdout + done.stderr
+    assert "rewound" not in output, output
+    chances = [float(p) for p in re.findall(r"\|\s*([\d.]+)\|\s*(?:PASSED|WEAK|FAILED)", output)]
+    assert chances and all(0.0005 < p < 0.99999 for p in chances), output

@@ -74,13 +74,13 @@ def compare_errors(got, want):
         raise Difference(f"{type(got).__name__}: {got}, NumPy: {type(want).__name__}: {want}")
 
 
-def compare_sharing(got, want, there, host, what="result"):
+def compare_sharing(got, want, on_device, host, what="result"):
     """Ours shares memory with the same bases as NumPy's; one without axes may, where NumPy has a number."""
     if isinstance(got, tuple | list):
         for i, (one, other) in enumerate(zip(got, want, strict=True)):
-            compare_sharing(one, other, there, host, f"{what}[{i}]")
+            compare_sharing(one, other, on_device, host, f"{what}[{i}]")
     elif isinstance(got, gpuarray.GPUArray) and got.size and isinstance(want, np.ndarray):
-        for name, base in there.items():
+        for name, base in on_device.items():
             shared = [bool(np.may_share_memory(*pair)) for pair in ((got, base), (want, host[name]))]
             if shared[0] != shared[1]:
                 raise Difference(f"{what} and {name}: {'' if shared[0] else 'no '}shared memory")

@@ -43,19 +43,19 @@ def test_a_program_runs_by_itself(run_python):
     ([1.0], [1.0 + 1e-9], 8), ([1, 2], [1, 2, 3], 0),
 ])  # fmt: skip
 def test_what_is_different(got, want, ulp):
-    there = gpuarray.to_gpu(np.array(got))
-    compare(there, np.array(got), ulp)
+    on_device = gpuarray.to_gpu(np.array(got))
+    compare(on_device, np.array(got), ulp)
     with pytest.raises(Difference):
-        compare(there, np.array(want), ulp)
+        compare(on_device, np.array(want), ulp)
 
 
 @pytest.mark.usefixtures("primary_context")
 def test_what_cancels_out_is_near_to_its_operands():
-    there = gpuarray.to_gpu(np.array(0.0))
-    compare(there, np.array(8.0), 32, scale=2.0**62)
+    on_device = gpuarray.to_gpu(np.array(0.0))
+    compare(on_device, np.array(8.0), 32, scale=2.0**62)
     for scale in (0.0, 2.0**40):
         with pytest.raises(Difference):
-            compare(there, np.array(8.0), 32, scale=scale)
+            compare(on_device, np.array(8.0), 32, scale=scale)
     case = Case(3029127)
     assert case.scale("np.average(c)") == 2.0**63 and case.scale("np.floor_divide(a, b)") == 0
 
@@ -80,13 +80,13 @@ def test_a_program_has_more_arrays_than_letters_of_one_case():
 @pytest.mark.usefixtures("primary_context")
 def test_memory_and_errors_that_are_different():
     host = np.arange(4)
-    there = gpuarray.to_gpu(host)
-    compare_sharing(there[1:], host[1:], {"a": there}, {"a": host})
-    for pair in (there.copy(), host[1:]), (there[1:], host.copy()):
+    on_device = gpuarray.to_gpu(host)
+    compare_sharing(on_device[1:], host[1:], {"a": on_device}, {"a": host})
+    for pair in (on_device.copy(), host[1:]), (on_device[1:], host.copy()):
         with pytest.raises(Difference):
-            compare_sharing(*pair, {"a": there}, {"a": host})
+            compare_sharing(*pair, {"a": on_device}, {"a": host})
     compare_errors(np.exceptions.AxisError(3, 1), np.exceptions.AxisError(3, 1))
-    for pair in (TypeError(), ValueError()), (there, ValueError()), (ValueError(), host):
+    for pair in (TypeError(), ValueError()), (on_device, ValueError()), (ValueError(), host):
         with pytest.raises(Difference):
             compare_errors(*pair)
 

@@ -50,10 +50,10 @@ def test_links_between_pages_lead_somewhere():
 
 def test_the_gil_is_needed_as_the_page_says():
     """With a free-threaded CPython the import shows whether it enables the GIL."""
-    said = "pycuda needs the GIL" in read("docs/install.md")
-    assert said == ("{Py_mod_gil, Py_MOD_GIL_USED}," in read("ext/module.c"))
-    assert said != ("Py_MOD_GIL_NOT_USED" in read("ext/module.c"))
+    is_documented = "pycuda needs the GIL" in read("docs/install.md")
+    assert is_documented == ("{Py_mod_gil, Py_MOD_GIL_USED}," in read("ext/module.c"))
+    assert is_documented != ("Py_MOD_GIL_NOT_USED" in read("ext/module.c"))
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         program = "import sys, pycuda.driver; print(sys._is_gil_enabled())"
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)
-        assert done.stdout == f"{said}\n", done.stderr
+        assert done.stdout == f"{is_documented}\n", done.stderr

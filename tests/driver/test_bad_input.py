@@ -331,7 +331,7 @@ def test_a_kernel_that_reads_far_out_of_bounds(run_python):
 def test_out_of_bounds_is_told_whole_on_the_cpu_device(run_python):
     """The index is out of bounds by one: a GPU does not notice, the CPU device names everything."""
     done = run_python(OUT_OF_BOUNDS % "1", env={"PYCUDA_DEVICE": "cpu", "PYCUDA_DRIVER": None}, check=True)
-    said = done.stdout
+    output = done.stdout
     for word in ("reader", "block (0,0,0)", "thread (31,0,0)", "0x", "128"):
-        assert word in said, said
-    assert said.strip().endswith("goes on") and done.stderr == ""
+        assert word in output, output
+    assert output.strip().endswith("goes on") and done.stderr == ""

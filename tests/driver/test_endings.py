@@ -87,8 +87,10 @@ def test_exit_in_the_middle(ends, start, code=3):
 
 @every_start
 def test_exception_in_the_middle(ends, start):
-    code, said, error = ends(start, "def work():\n    mine = Things()\n    raise KeyError('mine')\nwork()\n")
-    assert code == 1 and said == ""
+    code, output, error = ends(
+        start, "def work():\n    mine = Things()\n    raise KeyError('mine')\nwork()\n"
+    )
+    assert code == 1 and output == ""
     only_error(error, "KeyError: 'mine'")
 
 
@@ -99,8 +101,8 @@ with drv.Device(0).make_context() as inner:
     assert drv.Context.get_current() == inner
     raise KeyError("mine")
 """
-    code, said, error = ends("own", program)
-    assert code == 1 and said == ""
+    code, output, error = ends("own", program)
+    assert code == 1 and output == ""
     only_error(error, "KeyError: 'mine'")
 
 
@@ -132,13 +134,13 @@ for _ in range(3):
         print(error.routine)
 del things
 """
-    code, said, error = ends(start, program)
-    assert (code, error) == (0, "") and said.splitlines() == ["cuCtxPopCurrent"] * 3
+    code, output, error = ends(start, program)
+    assert (code, error) == (0, "") and output.splitlines() == ["cuCtxPopCurrent"] * 3
 
 
 def test_popped_too_often_and_not_caught(ends):
-    code, said, error = ends("own", "drv.Context.pop()\ndrv.Context.pop()\n")
-    assert code == 1 and said == ""
+    code, output, error = ends("own", "drv.Context.pop()\ndrv.Context.pop()\n")
+    assert code == 1 and output == ""
     only_error(error, "LogicError: cuCtxPopCurrent failed")
 
 
@@ -185,8 +187,8 @@ print(drv._live_objects()["Stream"])
 @every_start
 def test_failed_launch(ends, start):
     """Everything is lost with the context; still only the error itself is reported, and once."""
-    code, said, error = ends(start, "things.fault(np.intp(64), **ONE)\ndrv.Context.synchronize()\n")
-    assert code == 1 and said == ""
+    code, output, error = ends(start, "things.fault(np.intp(64), **ONE)\ndrv.Context.synchronize()\n")
+    assert code == 1 and output == ""
     only_error(error, "KernelError: cuCtxSynchronize failed: an illegal memory access was encountered")
 
 
@@ -236,8 +238,8 @@ def test_what_kernels_print_comes_out(ends, start):
 @every_start
 def test_failed_launch_that_nobody_waited_for(ends, start):
     """The failure is not lost: it is reported at the end, once."""
-    code, said, error = ends(start, "things.fault(np.intp(64), **ONE)\n")
-    assert (code, said) == (0, "")
+    code, output, error = ends(start, "things.fault(np.intp(64), **ONE)\n")
+    assert (code, output) == (0, "")
     assert error.count("illegal memory access") == 1 and error.count("Traceback") <= 1, error
 
 

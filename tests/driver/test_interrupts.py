@@ -88,10 +88,10 @@ class Program:
         """Exit code, the rest of stdout, and stderr."""
         killer = threading.Timer(timeout, self.process.kill)
         killer.start()
-        said, error = self.process.stdout.read(), self.process.stderr.read()
+        output, error = self.process.stdout.read(), self.process.stderr.read()
         code = self.process.wait()
         killer.cancel()
-        return code, said, error
+        return code, output, error
 
     def interrupted(self, delay=0.1):
         """Send one signal after the program's "ready"; return the seconds until it said "left"."""
@@ -218,9 +218,9 @@ def test_endless_kernels_can_be_stopped(program, kernel):
             print(error)
     """)
     assert it.interrupted() < 1
-    code, said, error = it.end()
+    code, output, error = it.end()
     assert (code, error) == (0, "")
-    assert f"kernel {kernel} was interrupted" in said
+    assert f"kernel {kernel} was interrupted" in output
 
 
 @cpu_only
@@ -289,8 +289,8 @@ def test_a_handler_that_returns_lets_the_wait_go_on(program):
     for _ in range(2):
         time.sleep(0.3)
         it.process.send_signal(signal.SIGINT)
-    code, said, error = it.end()
-    assert (code, said, error) == (0, "2 calls\n", "")
+    code, output, error = it.end()
+    assert (code, output, error) == (0, "2 calls\n", "")
 
 
 @cpu_only
@@ -403,11 +403,11 @@ ENDINGS = {
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_program_ends_with_an_endless_kernel(program, ending):
     it = program("loop(stream=stream, **SHAPE)\n" + textwrap.dedent(ENDINGS[ending]), PYCUDA_EXIT_WAIT="0.5")
-    code, said, error = it.end()
+    code, output, error = it.end()
     assert code == {"sys.exit": 3, "daemon threads": 3, "a host function": 3, "an exception": 1}.get(
         ending, 0
     )
-    assert said == ""
+    assert output == ""
     assert "KeyError: 'mine'" in error if code == 1 else "Traceback" not in error
     assert "PYCUDA_EXIT_WAIT" in error
 
@@ -437,8 +437,8 @@ def test_an_interrupt_at_the_end_of_the_program(program):
 
 @pytest.mark.parametrize("value", ["soon", "-1", "nan"])
 def test_a_wrong_exit_wait_is_named(program, value):
-    code, said, error = program("", PYCUDA_EXIT_WAIT=value).end()
-    assert (code, said) == (1, "")
+    code, output, error = program("", PYCUDA_EXIT_WAIT=value).end()
+    assert (code, output) == (1, "")
     assert f'PYCUDA_EXIT_WAIT is "{value}": it must be a number of seconds, 0 or more, or inf' in error
 
 
@@ -476,6 +476,6 @@ def test_a_compilation_can_be_left(program, then):
         """
     )
     assert it.interrupted() < 0.5
-    code, said, error = it.end()
+    code, output, error = it.end()
     assert (code, error) == (5 if "exit" in then else 0, "")
-    assert said == ("True\n" if "take" in then else "")
+    assert output == ("True\n" if "take" in then else "")

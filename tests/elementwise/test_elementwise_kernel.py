@@ -269,7 +269,7 @@ def test_long_arrays_of_any_layout():
     wide = gpuarray.to_gpu(np.repeat(x, 2, axis=1))
     kernel(wide[:, ::2], wide[:, 1::2], wide[:, ::2])
     assert (wide.get()[:, ::2] == 3 * x).all() and (wide.get()[:, 1::2] == x).all()
-    assert any(variant[0] == "apart" for _, variant in kernel._functions)
+    assert any(variant[0] == "disjoint" for _, variant in kernel._functions)
 
 
 def test_neighbors_through_strides():

@@ -132,7 +132,7 @@ def test_a_launch_failure_is_one_exception(run_python):
 
 def test_a_program_goes_on_after_a_launch_failure(program):
     """The host's part of it does; on a GPU, the process gets no other context."""
-    said = program(
+    output = program(
         FAILS
         + """
 try:
@@ -143,7 +143,7 @@ gc.collect()
 print("and on", np.arange(3).sum())
 """
     )
-    assert re.fullmatch(r"launched\ncaught \w+ \d+\nand on 3\n", said)
+    assert re.fullmatch(r"launched\ncaught \w+ \d+\nand on 3\n", output)
 
 
 # ---- Memory that is short
@@ -335,5 +335,5 @@ def test_the_cache_is_not_among_temporary_files(run_python, tmp_path):
 
 @pytest.mark.cpu("asks for the CPU device by name")
 def test_without_a_gpu(program):
-    said = program("print(drv.Device(0).name(), drv.mem_get_info()[0] > 0)", env={"PYCUDA_DEVICE": "cpu"})
-    assert said.startswith("CPU device") and said.endswith("True\n")
+    output = program("print(drv.Device(0).name(), drv.mem_get_info()[0] > 0)", env={"PYCUDA_DEVICE": "cpu"})
+    assert output.startswith("CPU device") and output.endswith("True\n")

@@ -302,14 +302,14 @@ def run_all(item):
     if not all(report.passed for report in reports):
         return reports
     tally["tests"] += 1
-    only, said = item.config.option.fault_call, []
+    only, lines = item.config.option.fault_call, []
     for code in map(int, item.config.option.fault_codes.split(",")):
         for n in range(1, first.calls + 1):
             if only == n or (only is None and chosen(n, first.calls)):
-                said += [
+                lines += [
                     report for report in run_once(item, Attempt(n, code), Sibling(item)) if not report.passed
                 ]
-    return said
+    return lines
 
 
 @pytest.hookimpl(tryfirst=True)

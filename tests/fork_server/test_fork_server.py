@@ -30,11 +30,11 @@ def test_the_same(run_python, fork_server, tmp_path, end):
     new, forked = (run_python(SAYS + ENDS[end], fresh=fresh) for fresh in (True, False))
     folder = str(fork_server.current)
 
-    def said(done):
+    def output(done):
         return [text.replace(folder, str(tmp_path)) for text in (done.stdout, done.stderr)], done.returncode
 
     assert folder in forked.stdout + forked.stderr
-    assert said(forked) == said(new)
+    assert output(forked) == output(new)
 
 
 def test_one_that_does_not_end(run_python):

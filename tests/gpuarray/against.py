@@ -30,7 +30,7 @@ def compare(got, want, rtol=0.0, atol=0.0):
         assert type(got) is type(want) and got == want
 
 
-def check_memory(got, want, there, host):
+def check_memory(got, want, on_device, host):
     """What is no view in NumPy shares no memory with an operand. Those without axes may be views, where NumPy
     has numbers.
 
@@ -38,9 +38,9 @@ def check_memory(got, want, there, host):
     """
     if isinstance(got, tuple | list):
         for one, other in zip(got, want, strict=True):
-            check_memory(one, other, there, host)
+            check_memory(one, other, on_device, host)
     elif isinstance(got, gpuarray.GPUArray) and got.ndim:
-        for name, operand in there.items():
+        for name, operand in on_device.items():
             views = isinstance(want, np.ndarray) and np.may_share_memory(want, host[name])
             assert views or not np.may_share_memory(got, operand), f"memory of {name} in the result"
 
@@ -82,7 +82,7 @@ def same(call, *arrays, rtol=0.0, atol=0.0):
         for each in arrays
     ]
     want = outcome(call, [np.asarray(host) for host, _ in pairs])
-    got = outcome(call, [there for _, there in pairs])
+    got = outcome(call, [on_device for _, on_device in pairs])
     if isinstance(want, Exception):
         assert isinstance(got, Exception), f"{got!r} in place of {want!r}"
         kinds = (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError)

@@ -268,8 +268,8 @@ def test_bounds_within_a_block(kernels, minimum, maximum):
     a = np.arange(256, dtype=np.int32)
     out = np.full_like(a, -9)
     kernels("bounded")(drv.InOut(out), drv.In(a), np.int32(minimum), np.uint64(maximum), block=(256, 1, 1))
-    there = [minimum <= i and i % 2**64 <= maximum for i in range(-100, 156)]
-    np.testing.assert_array_equal(out, np.where(there, a * 5 + 2, -9))
+    in_bounds = [minimum <= i and i % 2**64 <= maximum for i in range(-100, 156)]
+    np.testing.assert_array_equal(out, np.where(in_bounds, a * 5 + 2, -9))
 
 
 @pytest.mark.parametrize("which", [0, 1, 31, 32, 255, 256, 300, 511, 1000])

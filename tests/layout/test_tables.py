@@ -57,8 +57,8 @@ def test_rows_of_libraries_agree_with_their_headers():
     folders = [str(path) for path in HEADERS if path.is_dir()]
     folders += [str(path) for site in map(Path, sys.path) for path in site.glob("nvidia/*/include")]
     headers = "cublas_v2.h", "cufftXt.h", "cusolverDn.h", "cusparse.h"
-    there = [any((Path(folder) / header).is_file() for folder in folders) for header in headers]
-    if not all(there) or shutil.which("gcc") is None:
+    installed = [any((Path(folder) / header).is_file() for folder in folders) for header in headers]
+    if not all(installed) or shutil.which("gcc") is None:
         pytest.skip("no headers of NVIDIA's libraries, or no gcc here")
     command = ["gcc", "-std=gnu11", "-fsyntax-only", f"-I{ROOT}", *(f"-I{folder}" for folder in folders)]
     done = subprocess.run([*command, HERE / "check_libraries.c"], capture_output=True, text=True)

@@ -28,8 +28,8 @@ def same(got, want):
 )  # fmt: skip
 def test_operands_of_each_kind(first, second):
     same(xp.add(first, second), np.add(first, second))
-    there = [xp.asarray(each) if isinstance(each, np.ndarray) else each for each in (first, second)]
-    same(xp.add(*there), np.add(first, second))
+    on_device = [xp.asarray(each) if isinstance(each, np.ndarray) else each for each in (first, second)]
+    same(xp.add(*on_device), np.add(first, second))
     same(xp.less(first, second), np.less(first, second))
 
 

@@ -420,8 +420,8 @@ class Vote(Node):
             to(f"vote.sync.{self.how} %q, %p, {members}; selp.b32 %v{self.to}, 0x1234, %v{self.to}, %q;")
 
     def run(self, machine, mask):
-        said = self.condition.get(machine)
-        yes, members = bits(mask & said), bits(mask)
+        holds = self.condition.get(machine)
+        yes, members = bits(mask & holds), bits(mask)
         if self.how == "ballot.b32":
             machine.set(self.to, mask, yes)
             return mask

@@ -237,7 +237,7 @@ def test_refused_copies():
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ("cudaMemcpyAsync(out, (char *)16, size, cudaMemcpyDeviceToDevice, 0);", "read of 100 bytes at 0x10"),
         ("cudaMemsetAsync(out + 8, 1, size, 0);", "write of 100 bytes.*past the end of the device memory"),
@@ -245,7 +245,7 @@ def test_refused_copies():
     ids=["copy", "fill"],
 )
 @pytest.mark.cpu("a GPU reports neither")
-def test_invalid_addresses(run_python, call, said):
+def test_invalid_addresses(run_python, call, message):
     done = run_python(
         f"""
         import numpy as np
@@ -262,7 +262,7 @@ def test_invalid_addresses(run_python, call, said):
             print(error)
         """
     )
-    assert re.search(f"called by kernel invalid: invalid {said}", done.stdout), done.stdout + done.stderr
+    assert re.search(f"called by kernel invalid: invalid {message}", done.stdout), done.stdout + done.stderr
 
 
 # ---- Questions

@@ -111,9 +111,9 @@ def box_of(array, corner, box, steps=None, fill=0):
 def with_box(array, values, corner, box, steps=None, combine=lambda old, new: new):
     """What a store leaves."""
     along, within = places(array.shape, corner, box, steps or [1] * array.ndim)
-    there = np.ix_(*(i[ok] for i, ok in zip(along, within, strict=True)))
+    in_bounds = np.ix_(*(i[ok] for i, ok in zip(along, within, strict=True)))
     out = array.copy()
-    out[there] = combine(out[there], values[np.ix_(*within)])
+    out[in_bounds] = combine(out[in_bounds], values[np.ix_(*within)])
     return out
 
 

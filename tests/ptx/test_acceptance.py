@@ -51,14 +51,14 @@ def verdicts(judge_of, made):
 def differences(ours, theirs, more=()):
     """Lines that say which compiler alone accepts what."""
     for statement, refused in ours.items():
-        said = theirs[statement]
-        if said and said.startswith(judges.CRASH):
+        complaint = theirs[statement]
+        if complaint and complaint.startswith(judges.CRASH):
             continue
-        if not refused and said and not known.is_known(statement, said, [*known.GENEROUS, *more]):
-            yield f"ptxas alone refuses  {statement}   {said}"
+        if not refused and complaint and not known.is_known(statement, complaint, [*known.GENEROUS, *more]):
+            yield f"ptxas alone refuses  {statement}   {complaint}"
         if (
             refused
-            and not said
+            and not complaint
             and SUPPORT not in refused
             and not known.is_known(statement, refused, [*known.STRICT, *more])
         ):
@@ -117,10 +117,10 @@ def test_no_row_hides_behind_a_known_difference(ptxas):
 def compare_texts(path, texts):
     theirs, ours, found = judges.Ptxas(path, TARGETS[0]), judges.Device(), []
     for text in texts:
-        said, refused = theirs.complaints(text), ours.load(text)
-        crashed = said and said[0][2].startswith(judges.CRASH)
-        if not crashed and bool(said) != bool(refused) and SUPPORT not in (refused or ""):
-            found.append(f"{text[-300:]}\nptxas: {said[:1]}\ndevice: {refused}")
+        complaint, refused = theirs.complaints(text), ours.load(text)
+        crashed = complaint and complaint[0][2].startswith(judges.CRASH)
+        if not crashed and bool(complaint) != bool(refused) and SUPPORT not in (refused or ""):
+            found.append(f"{text[-300:]}\nptxas: {complaint[:1]}\ndevice: {refused}")
     assert not found, f"{len(found)} of {len(texts)}:\n" + "\n\n".join(found[:20])
 
 

@@ -40,8 +40,8 @@ def run(run_python):
     """What the lanes have in r, or the error: in a process of its own, as a fault ends a GPU's context."""
 
     def run_body(body):
-        said = run_python(PROGRAM.format(text=HEAD % body), check=True).stdout
-        return json.loads(said) if said.startswith("[") else said
+        output = run_python(PROGRAM.format(text=HEAD % body), check=True).stdout
+        return json.loads(output) if output.startswith("[") else output
 
     return run_body
 

@@ -345,8 +345,8 @@ def check_messages():
     for text, message in REFUSED.items():
         assert message in answer(text), (text, answer(text))
     for (target, version, form, head), message in OLDER.items():
-        said = answer(statement(*form, head=head), target, version)
-        assert message in said, (target, version, form, head, said)
+        complaint = answer(statement(*form, head=head), target, version)
+        assert message in complaint, (target, version, form, head, complaint)
     for metadata in ("f1", "r1"):
         assert not answer(statement(*HALVES, metadata=metadata))
 

@@ -49,10 +49,10 @@ def transforms(w):
     a = matrices(w, w.dice.choice("fdFD"))[0]
     with in_stream(w.stream()):
         x = gpuarray.to_gpu(a)
-        there = np.fft.fft(x, w.dice.choice([None, 5, 12]), w.dice.randrange(2))
+        transform = np.fft.fft(x, w.dice.choice([None, 5, 12]), w.dice.randrange(2))
         near(np.fft.ifft2(np.fft.fft2(x)).get(), a, "a transform and its inverse")
         del x
-        w.put("transform", there)
+        w.put("transform", transform)
 
 
 def systems(w):

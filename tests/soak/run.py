@@ -48,10 +48,10 @@ def native_stacks(process):
         return ""
     command = ["gdb", "-p", str(process.pid), "-batch", "-ex", "thread apply all backtrace 16"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+        output = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
     except subprocess.TimeoutExpired:
         return ""
-    return "\n".join(line[:160] for line in said.splitlines() if line.startswith(("Thread", "#")))
+    return "\n".join(line[:160] for line in output.splitlines() if line.startswith(("Thread", "#")))
 
 
 def run_seed(seed, timeout):

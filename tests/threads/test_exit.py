@@ -52,11 +52,11 @@ ENDINGS = {
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_threads_that_never_end(run_python, ending):
-    last, code, said = ENDINGS[ending]
+    last, code, message = ENDINGS[ending]
     for _ in range(3):
         done = run_python(FOREVER + last)
         assert (done.returncode, done.stdout) == (code, ""), done.stderr
-        assert done.stderr.strip().endswith(said) and bool(done.stderr) == bool(said), done.stderr
+        assert done.stderr.strip().endswith(message) and bool(done.stderr) == bool(message), done.stderr
 
 
 INSIDE = """

@@ -13,12 +13,12 @@
 #include "api/stream/queue.h"
 
 /* An allocation of another process, mapped for a context. It is mapped once and counted, unless it is
- * `apart`. */
+ * `per_call`. */
 typedef struct Import {
     struct Import *next;
     const Context *context;
     Pool *pool;              /* a reference, if the memory is from a pool; else NULL */
-    bool apart;              /* mapped again by each call, unmapped by cuMemFree */
+    bool per_call;              /* mapped again by each call, unmapped by cuMemFree */
     int process;
     uint64_t inode, id;      /* of the handle */
     unsigned count;
@@ -60,7 +60,7 @@ static Import *find_locked(const Context *context, const IpcHandle *handle)
 {
     Import *import = imports;
     while (import
-           && (import->apart || import->context != context || import->process != handle->process
+           && (import->per_call || import->context != context || import->process != handle->process
                || import->inode != handle->inode || import->id != handle->id))
         import = import->next;
     return import;
@@ -81,7 +81,7 @@ static bool map_pages(Import *import, const IpcHandle *handle, const SharedFile 
 
 /* Maps an allocation, which is added to the list. NULL when it cannot be mapped. */
 static Import *import_locked(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool,
-                             bool apart)
+                             bool per_call)
 {
     MemoryRequest request = {
         .size = handle->size,
@@ -95,7 +95,7 @@ static Import *import_locked(Context *context, const IpcHandle *handle, const Sh
     *import = (Import){.next = imports,
                        .context = context,
                        .pool = pool,
-                       .apart = apart,
+                       .per_call = per_call,
                        .process = handle->process,
                        .inode = handle->inode,
                        .id = handle->id};
@@ -113,13 +113,13 @@ static Import *import_locked(Context *context, const IpcHandle *handle, const Sh
     return import;
 }
 
-CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool, bool apart,
+CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool, bool per_call,
                  CUdeviceptr *out)
 {
     if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     pthread_mutex_lock(&imports_lock);
-    Import *import = apart ? NULL : find_locked(context, handle);
-    if (!import) import = import_locked(context, handle, file, pool, apart);
+    Import *import = per_call ? NULL : find_locked(context, handle);
+    if (!import) import = import_locked(context, handle, file, pool, per_call);
     if (import) {
         import->count++;
         *out = import->address;
@@ -163,7 +163,7 @@ static bool release_import(const Context *context, CUdeviceptr address, Import *
     *last = NULL;
     pthread_mutex_lock(&imports_lock);
     Import **link = &imports;
-    while (*link && ((*link)->address != address || (*link)->apart || (*link)->context != context))
+    while (*link && ((*link)->address != address || (*link)->per_call || (*link)->context != context))
         link = &(*link)->next;
     bool found = *link != NULL;
     if (found && --(*link)->count == 0) {
@@ -190,7 +190,7 @@ bool ipc_release(CUdeviceptr address)
 {
     pthread_mutex_lock(&imports_lock);
     Import **link = &imports;
-    while (*link && ((*link)->address != address || !(*link)->apart)) link = &(*link)->next;
+    while (*link && ((*link)->address != address || !(*link)->per_call)) link = &(*link)->next;
     Import *import = *link;
     if (import) *link = import->next;
     pthread_mutex_unlock(&imports_lock);

@@ -6,11 +6,11 @@
 #include "api/context/context.h"
 
 /* Maps memory of another process, which is in that file, for the context; with a pool it belongs to the pool.
- * `apart`: at a new address, until ipc_release; otherwise all calls for one allocation get the same
+ * `per_call`: at a new address, until ipc_release; otherwise all calls for one allocation get the same
  * address. */
-CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool, bool apart,
+CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool, bool per_call,
                  CUdeviceptr *out);
-/* Ends a mapping that was made apart; false when there is none at that address. */
+/* Ends a mapping that was made per_call; false when there is none at that address. */
 bool ipc_release(CUdeviceptr address);
 
 #endif

@@ -55,62 +55,63 @@ bool bulk_combines(unsigned op)
 
 /* --- copies -------------------------------------------------------------------------------------------- */
 
-static bool copy_or_reduce(const Bulk *x)
+static bool copy_or_reduce(const Bulk *bulk)
 {
-    const Reach source = {.address = x->source,
-                          .bytes = x->bytes,
+    const Reach source = {.address = bulk->source,
+                          .bytes = bulk->bytes,
                           .unit = BULK_UNIT,
-                          .shared = x->insn->mods & BULK_FROM_SHARED};
-    const Reach target = {.address = x->target,
-                          .bytes = x->bytes,
+                          .shared = bulk->insn->mods & BULK_FROM_SHARED};
+    const Reach target = {.address = bulk->target,
+                          .bytes = bulk->bytes,
                           .unit = BULK_UNIT,
-                          .shared = x->insn->mods & BULK_TO_SHARED,
+                          .shared = bulk->insn->mods & BULK_TO_SHARED,
                           .write = true};
-    bool combines = x->insn->op == OP_cp_bulk_reduce;
-    const uint8_t *from = range_reach(x->warp, x->insn, x->lane, &source);
-    uint8_t *to = from ? range_reach(x->warp, x->insn, x->lane, &target) : NULL;
+    bool combines = bulk->insn->op == OP_cp_bulk_reduce;
+    const uint8_t *from = range_reach(bulk->warp, bulk->insn, bulk->lane, &source);
+    uint8_t *to = from ? range_reach(bulk->warp, bulk->insn, bulk->lane, &target) : NULL;
     if (!to) return false;
-    if (x->warp->block->checker
-        && (!check_reach(x->warp, x->insn, x->lane, from, x->bytes, ACCESS_READ)
-            || !check_reach(x->warp, x->insn, x->lane, to, x->bytes,
+    if (bulk->warp->block->checker
+        && (!check_reach(bulk->warp, bulk->insn, bulk->lane, from, bulk->bytes, ACCESS_READ)
+            || !check_reach(bulk->warp, bulk->insn, bulk->lane, to, bulk->bytes,
                             combines ? ACCESS_ATOMIC : ACCESS_WRITE)))
         return false;
-    bulk_combine(combines ? (unsigned)x->insn->imm : OP_cp_bulk, to, from, x->bytes);
+    bulk_combine(combines ? (unsigned)bulk->insn->imm : OP_cp_bulk, to, from, bulk->bytes);
     return true;
 }
 
 /* Writes to one place, and the bytes arrive there. */
-static bool deliver_at(const Bulk *x)
+static bool deliver_at(const Bulk *bulk)
 {
-    if (x->bytes && !x->move(x)) return false;
-    return x->insn->e == REF_ABSENT || mbarrier_receive(x->warp, x->insn, x->lane, x->barrier, x->bytes);
+    if (bulk->bytes && !bulk->move(bulk)) return false;
+    return bulk->insn->e == REF_ABSENT
+           || mbarrier_receive(bulk->warp, bulk->insn, bulk->lane, bulk->barrier, bulk->bytes);
 }
 
 /* Writes to the same place in the shared memory of each block of a mask. */
-static bool deliver_to_blocks(const Bulk *x, uint32_t ranks)
+static bool deliver_to_blocks(const Bulk *bulk, uint32_t ranks)
 {
-    const Cluster *cluster = x->warp->block->cluster;
+    const Cluster *cluster = bulk->warp->block->cluster;
     uint64_t target, barrier;
     for (; ranks; ranks &= ranks - 1) {
-        Bulk one = *x;
+        Bulk one = *bulk;
         uint32_t rank = (uint32_t)__builtin_ctz(ranks);
         if (rank >= cluster->size) {
-            exec_fault(x->warp, x->insn, x->lane, CUDA_ERROR_LAUNCH_FAILED,
+            exec_fault(bulk->warp, bulk->insn, bulk->lane, CUDA_ERROR_LAUNCH_FAILED,
                        "a copy to block %u of a cluster of %u", rank, cluster->size);
             return false;
         }
-        if (cluster_block_of(x->warp->block, x->target, &target))
+        if (cluster_block_of(bulk->warp->block, bulk->target, &target))
             one.target = cluster_address(cluster->blocks[rank], target);
-        if (cluster_block_of(x->warp->block, x->barrier, &barrier))
+        if (cluster_block_of(bulk->warp->block, bulk->barrier, &barrier))
             one.barrier = cluster_address(cluster->blocks[rank], barrier);
         if (!deliver_at(&one)) return false;
     }
     return true;
 }
 
-bool bulk_deliver(const Bulk *x, uint32_t ranks)
+bool bulk_deliver(const Bulk *bulk, uint32_t ranks)
 {
-    return x->insn->mods & BULK_TO_BLOCKS ? deliver_to_blocks(x, ranks & 0xffff) : deliver_at(x);
+    return bulk->insn->mods & BULK_TO_BLOCKS ? deliver_to_blocks(bulk, ranks & 0xffff) : deliver_at(bulk);
 }
 
 static bool copy_lane(Warp *warp, const Insn *insn, int lane)

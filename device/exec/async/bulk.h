@@ -18,7 +18,7 @@ typedef struct Bulk {
 } Bulk;
 
 /* `ranks`: with BULK_TO_BLOCKS the blocks of the cluster; false after a fault. */
-bool bulk_deliver(const Bulk *x, uint32_t ranks);
+bool bulk_deliver(const Bulk *bulk, uint32_t ranks);
 /* Combines elements with what is there, by that atomic operation; OP_cp_bulk: copies them. */
 void bulk_combine(unsigned op, uint8_t *to, const uint8_t *from, uint32_t bytes);
 /* Whether bytes may be combined by that atomic operation. */

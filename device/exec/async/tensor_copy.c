@@ -109,56 +109,57 @@ static void fill_row(const TensorCopy *t, uint8_t *row)
 }
 
 /* The host address of a row's elements that are in the tensor; NULL after a fault. */
-static uint8_t *reach_row(const Bulk *x, uint64_t address)
+static uint8_t *reach_row(const Bulk *bulk, uint64_t address)
 {
-    const TensorCopy *t = x->tensor;
+    const TensorCopy *t = bulk->tensor;
     const Reach reach = {.address = address + (uint64_t)((int64_t)t->corner[0] + t->first) * t->element,
                          .bytes = (uint64_t)(t->end - t->first) * t->element,
                          .unit = t->element,
                          .write = t->store};
     AccessKind kind = !t->store ? ACCESS_READ : t->op == OP_cp_bulk ? ACCESS_WRITE : ACCESS_ATOMIC;
-    uint8_t *place = range_reach(x->warp, x->insn, x->lane, &reach);
-    bool seen = place && x->warp->block->checker;
-    return seen && !check_reach(x->warp, x->insn, x->lane, place, reach.bytes, kind) ? NULL : place;
+    uint8_t *place = range_reach(bulk->warp, bulk->insn, bulk->lane, &reach);
+    bool seen = place && bulk->warp->block->checker;
+    return seen && !check_reach(bulk->warp, bulk->insn, bulk->lane, place, reach.bytes, kind) ? NULL : place;
 }
 
-static bool move_row(const Bulk *x, uint8_t *box, uint32_t number)
+static bool move_row(const Bulk *bulk, uint8_t *box, uint32_t number)
 {
-    const TensorCopy *t = x->tensor;
+    const TensorCopy *t = bulk->tensor;
     uint8_t row[MAX_ROW];
     uint64_t address;
     bool some = find_row(t, number, &address);
-    uint8_t *place = some ? reach_row(x, address) : NULL;
+    uint8_t *place = some ? reach_row(bulk, address) : NULL;
     if (some && !place) return false;
     uint32_t first = t->first * t->element, bytes = (t->end - t->first) * t->element;
     if (t->store) {
-        pass_row(t, box, x->target, number, row);
+        pass_row(t, box, bulk->target, number, row);
         if (some) bulk_combine(t->op, place, row + first, bytes);
         return true;
     }
     if (!some || bytes < t->row) fill_row(t, row);
     if (some) memcpy(row + first, place, bytes);
-    pass_row(t, box, x->target, number, row);
+    pass_row(t, box, bulk->target, number, row);
     return true;
 }
 
 /* The last bytes of a box may be swizzled with what follows it. */
-static bool move_box(const Bulk *x)
+static bool move_box(const Bulk *bulk)
 {
-    const TensorCopy *t = x->tensor;
+    const TensorCopy *t = bulk->tensor;
     uint64_t span = tensor_swizzle_bytes(t->map.swizzle), unit = span ? span : 1;
-    const Reach reach = {.address = x->target,
-                         .bytes = (x->bytes + unit - 1) / unit * unit,
+    const Reach reach = {.address = bulk->target,
+                         .bytes = (bulk->bytes + unit - 1) / unit * unit,
                          .unit = SHARED_ALIGN,
                          .shared = true,
                          .write = !t->store};
-    uint8_t *box = range_reach(x->warp, x->insn, x->lane, &reach);
+    uint8_t *box = range_reach(bulk->warp, bulk->insn, bulk->lane, &reach);
     if (!box) return false;
-    if (x->warp->block->checker
-        && !check_reach(x->warp, x->insn, x->lane, box, x->bytes, t->store ? ACCESS_READ : ACCESS_WRITE))
+    if (bulk->warp->block->checker
+        && !check_reach(bulk->warp, bulk->insn, bulk->lane, box, bulk->bytes,
+                        t->store ? ACCESS_READ : ACCESS_WRITE))
         return false;
     for (uint32_t number = 0; number < t->rows; number++)
-        if (!move_row(x, box, number)) return false;
+        if (!move_row(bulk, box, number)) return false;
     return true;
 }
 

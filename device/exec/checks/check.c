@@ -15,7 +15,7 @@ typedef struct OperationAccess {
     uint8_t kind; /* AccessKind */
     bool shared; /* by an offset in shared memory */
     bool blind; /* an atomic operation that does not read the old value */
-    bool apart; /* the caller does acquire and release */
+    bool caller_orders; /* the caller does acquire and release */
 } OperationAccess;
 
 static const OperationAccess forms[OP_COUNT] = {
@@ -50,30 +50,31 @@ typedef struct CheckedAccess {
     GlobalCursor *cursor;
 } CheckedAccess;
 
-static int first_lane(const CheckedAccess *x) { return __builtin_ctz(x->lanes); }
+static int first_lane(const CheckedAccess *access) { return __builtin_ctz(access->lanes); }
 
-static bool read_unwritten(const CheckedAccess *x, bool shared, uint64_t first)
+static bool read_unwritten(const CheckedAccess *access, bool shared, uint64_t first)
 {
-    check_report_unwritten(x->warp, x->insn, first_lane(x), shared, x->bytes, first);
+    check_report_unwritten(access->warp, access->insn, first_lane(access), shared, access->bytes, first);
     return false;
 }
 
 /* Whether the old value is read: by loads, and by atomic operations other than exchanges and stores. */
-static bool reads_old_value(const CheckedAccess *x)
+static bool reads_old_value(const CheckedAccess *access)
 {
-    bool blind = x->form->blind || x->form->kind == ACCESS_WRITE;
-    return x->kind == ACCESS_READ || (x->kind == ACCESS_ATOMIC && !blind);
+    bool blind = access->form->blind || access->form->kind == ACCESS_WRITE;
+    return access->kind == ACCESS_READ || (access->kind == ACCESS_ATOMIC && !blind);
 }
 
 /* The bytes that a lane of a store puts there. */
-static void take_value(const CheckedAccess *x, uint8_t *value)
+static void take_value(const CheckedAccess *access, uint8_t *value)
 {
-    uint32_t count = x->insn->mods & MEM_COUNT ? x->insn->mods & MEM_COUNT : 1;
-    const Ref *refs =
-        x->insn->mods & MEM_COUNT ? &x->warp->current->function->refs[x->insn->more] : &x->insn->b;
-    uint32_t size = x->form->bytes, row = x->form->row, lane = (uint32_t)first_lane(x);
+    uint32_t count = access->insn->mods & MEM_COUNT ? access->insn->mods & MEM_COUNT : 1;
+    const Ref *refs = access->insn->mods & MEM_COUNT
+                          ? &access->warp->current->function->refs[access->insn->more]
+                          : &access->insn->b;
+    uint32_t size = access->form->bytes, row = access->form->row, lane = (uint32_t)first_lane(access);
     for (uint32_t e = 0; e < count; e++, value += size) {
-        const uint8_t *rows = ref_rows(x->warp, refs[e]);
+        const uint8_t *rows = ref_rows(access->warp, refs[e]);
         if (row == 16) {
             memcpy(value, rows + 8 * lane, 8);
             memcpy(value + 8, rows + 8 * (WARP_LANES + lane), 8);
@@ -84,53 +85,53 @@ static void take_value(const CheckedAccess *x, uint8_t *value)
 }
 
 /* An atomic operation releases the thread's clock, and acquires unless its result is not wanted. */
-static void pass_clocks(const CheckedAccess *x, Race *race, uint32_t offset)
+static void pass_clocks(const CheckedAccess *access, Race *race, uint32_t offset)
 {
-    bool atomic = x->form->kind == ACCESS_ATOMIC;
-    for (uint32_t rest = x->lanes; rest; rest &= rest - 1) {
+    bool atomic = access->form->kind == ACCESS_ATOMIC;
+    for (uint32_t rest = access->lanes; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
-        if (x->form->kind == ACCESS_READ || (atomic && x->insn->d != REF_ABSENT))
-            race_acquire(race, x->warp, l, offset);
-        if (x->form->kind != ACCESS_READ) race_release(race, x->warp, l, offset);
+        if (access->form->kind == ACCESS_READ || (atomic && access->insn->d != REF_ABSENT))
+            race_acquire(race, access->warp, l, offset);
+        if (access->form->kind != ACCESS_READ) race_release(race, access->warp, l, offset);
     }
 }
 
-static bool race_free(const CheckedAccess *x, Race *race, uint32_t offset, const uint8_t *value)
+static bool race_free(const CheckedAccess *checked, Race *race, uint32_t offset, const uint8_t *value)
 {
-    const RaceAccess access = {.warp = x->warp,
-                               .insn = x->insn,
-                               .lanes = x->lanes,
+    const RaceAccess access = {.warp = checked->warp,
+                               .insn = checked->insn,
+                               .lanes = checked->lanes,
                                .offset = offset,
-                               .bytes = x->bytes,
-                               .kind = x->kind,
+                               .bytes = checked->bytes,
+                               .kind = checked->kind,
                                .value = value};
-    const Copies *copies = x->warp->block->checker->copies;
+    const Copies *copies = checked->warp->block->checker->copies;
     if (copies && !copies_access(copies, &access)) return false;
     if (!race_access(race, &access)) return false;
-    if (x->kind == ACCESS_ATOMIC && !x->form->apart) pass_clocks(x, race, offset);
+    if (checked->kind == ACCESS_ATOMIC && !checked->form->caller_orders) pass_clocks(checked, race, offset);
     return true;
 }
 
 /* A store is carried out at once, so that the next lane sees what is there; the operation itself does it
  * again. */
-static bool access_shared(const CheckedAccess *x, uint32_t offset)
+static bool access_shared(const CheckedAccess *access, uint32_t offset)
 {
-    const Block *block = x->warp->block;
+    const Block *block = access->warp->block;
     const Checker *checker = block->checker;
     uint8_t value[MAX_VALUE];
     uint64_t first;
     if (checker->checks & CHECK_INIT_SHARED) {
-        if (reads_old_value(x) && unwritten_find(&checker->unwritten, offset, x->bytes, &first))
-            return read_unwritten(x, true, first);
-        if (x->kind != ACCESS_READ) unwritten_clear(&checker->unwritten, offset, x->bytes);
+        if (reads_old_value(access) && unwritten_find(&checker->unwritten, offset, access->bytes, &first))
+            return read_unwritten(access, true, first);
+        if (access->kind != ACCESS_READ) unwritten_clear(&checker->unwritten, offset, access->bytes);
     }
     if (!(checker->checks & CHECK_RACE)) return true;
     /* What is reserved is not the program's; barriers there order what is. */
-    if (offset >= block->grid->shared_used && x->kind != ACCESS_ATOMIC) return true;
-    bool is_write = x->form->kind == ACCESS_WRITE;
-    if (is_write) take_value(x, value);
-    if (!race_free(x, checker->race, offset, is_write ? value : NULL)) return false;
-    if (is_write) memcpy(block->shared + offset, value, x->bytes);
+    if (offset >= block->grid->shared_used && access->kind != ACCESS_ATOMIC) return true;
+    bool is_write = access->form->kind == ACCESS_WRITE;
+    if (is_write) take_value(access, value);
+    if (!race_free(access, checker->race, offset, is_write ? value : NULL)) return false;
+    if (is_write) memcpy(block->shared + offset, value, access->bytes);
     return true;
 }
 
@@ -144,59 +145,62 @@ static bool is_strong(const OperationAccess *form, const Insn *insn)
     return form->kind == ACCESS_ATOMIC || (insn->mods & (MEM_STRONG | MEM_COHERENT)) != 0;
 }
 
-static GlobalKind global_kind(const CheckedAccess *x)
+static GlobalKind global_kind(const CheckedAccess *access)
 {
-    const Checker *checker = x->warp->block->checker;
-    bool strong = x->form->apart ? x->kind == ACCESS_ATOMIC : is_strong(x->form, x->insn);
-    if (x->kind == ACCESS_READ || x->form->kind == ACCESS_READ)
+    const Checker *checker = access->warp->block->checker;
+    bool strong =
+        access->form->caller_orders ? access->kind == ACCESS_ATOMIC : is_strong(access->form, access->insn);
+    if (access->kind == ACCESS_READ || access->form->kind == ACCESS_READ)
         return strong ? GLOBAL_STRONG_READ : GLOBAL_READ;
     if (strong) return GLOBAL_STRONG;
-    return checker->fenced[x->warp->index] & x->lanes ? GLOBAL_FLAG : GLOBAL_WRITE;
+    return checker->fenced[access->warp->index] & access->lanes ? GLOBAL_FLAG : GLOBAL_WRITE;
 }
 
 /* The operation itself reports inaccessible addresses; local memory is the thread's own. */
-static bool is_global(const CheckedAccess *x, bool write)
+static bool is_global(const CheckedAccess *access, bool write)
 {
-    const Warp *warp = x->warp;
+    const Warp *warp = access->warp;
     const RangeEntry local = {(uintptr_t)warp->local, warp->local ? warp->local_stride * WARP_LANES : 0};
-    const RangeEntry *hit = &(write ? warp->worker->stores : warp->worker->loads)[range_slot(x->insn)];
-    if (range_has(&local, x->address, x->bytes)) return false;
-    return range_has(hit, x->address, x->bytes) || range_find(x->warp, x->insn, x->address, x->bytes, write);
+    const RangeEntry *hit = &(write ? warp->worker->stores : warp->worker->loads)[range_slot(access->insn)];
+    if (range_has(&local, access->address, access->bytes)) return false;
+    return range_has(hit, access->address, access->bytes)
+           || range_find(access->warp, access->insn, access->address, access->bytes, write);
 }
 
-static bool race_free_globally(const CheckedAccess *x)
+static bool race_free_globally(const CheckedAccess *checked)
 {
-    Checker *checker = x->warp->block->checker;
+    Checker *checker = checked->warp->block->checker;
     uint8_t value[MAX_VALUE];
-    bool is_write = x->form->kind == ACCESS_WRITE;
-    GlobalAccess access = {.warp = x->warp,
-                           .insn = x->insn,
-                           .lane = first_lane(x),
-                           .address = x->address,
-                           .bytes = x->bytes,
-                           .kind = global_kind(x)};
+    bool is_write = checked->form->kind == ACCESS_WRITE;
+    GlobalAccess access = {.warp = checked->warp,
+                           .insn = checked->insn,
+                           .lane = first_lane(checked),
+                           .address = checked->address,
+                           .bytes = checked->bytes,
+                           .kind = global_kind(checked)};
     bool write = access.kind != GLOBAL_READ && access.kind != GLOBAL_STRONG_READ;
-    if (!is_global(x, write)) return true;
-    if (is_write) take_value(x, value);
+    if (!is_global(checked, write)) return true;
+    if (is_write) take_value(checked, value);
     if (is_write) access.value = value;
-    if (x->form->kind == ACCESS_ATOMIC && !x->form->apart && x->insn->mods & MEM_RELEASE)
-        global_race_fence(x->warp);
-    if (write) checker->fenced[x->warp->index] &= ~x->lanes;
-    return global_race_access(x->cursor, &access);
+    if (checked->form->kind == ACCESS_ATOMIC && !checked->form->caller_orders
+        && checked->insn->mods & MEM_RELEASE)
+        global_race_fence(checked->warp);
+    if (write) checker->fenced[checked->warp->index] &= ~checked->lanes;
+    return global_race_access(checked->cursor, &access);
 }
 
-static bool access_global(const CheckedAccess *x)
+static bool access_global(const CheckedAccess *access)
 {
-    const Block *block = x->warp->block;
+    const Block *block = access->warp->block;
     const Checker *checker = block->checker;
     struct MemoryMap *memory = block->grid->launch->memory;
     uint64_t first;
     if (checker->checks & CHECK_INIT && memory) {
-        if (reads_old_value(x) && memory_map_unwritten(memory, x->address, x->bytes, &first))
-            return read_unwritten(x, false, first);
-        if (x->kind != ACCESS_READ) memory_map_written(memory, x->address, x->bytes);
+        if (reads_old_value(access) && memory_map_unwritten(memory, access->address, access->bytes, &first))
+            return read_unwritten(access, false, first);
+        if (access->kind != ACCESS_READ) memory_map_written(memory, access->address, access->bytes);
     }
-    return !block->grid->global_race || race_free_globally(x);
+    return !block->grid->global_race || race_free_globally(access);
 }
 
 /* Two blocks of a cluster may synchronize by an access that is strong, of either one's memory; then what was
@@ -208,41 +212,41 @@ static void forget_order(const Block *block, const Block *other)
 }
 
 /* Shared memory of another block of the cluster. Races with its threads are not looked for. */
-static bool access_other(const CheckedAccess *x, const Block *other, uint64_t offset)
+static bool access_other(const CheckedAccess *access, const Block *other, uint64_t offset)
 {
     const Checker *checker = other->checker;
     uint64_t first;
-    if (x->kind == ACCESS_ATOMIC) forget_order(x->warp->block, other);
+    if (access->kind == ACCESS_ATOMIC) forget_order(access->warp->block, other);
     if (!checker || !(checker->checks & CHECK_INIT_SHARED)) return true;
-    if (reads_old_value(x) && unwritten_find(&checker->unwritten, offset, x->bytes, &first))
-        return read_unwritten(x, true, first);
-    if (x->kind != ACCESS_READ) unwritten_clear(&checker->unwritten, offset, x->bytes);
+    if (reads_old_value(access) && unwritten_find(&checker->unwritten, offset, access->bytes, &first))
+        return read_unwritten(access, true, first);
+    if (access->kind != ACCESS_READ) unwritten_clear(&checker->unwritten, offset, access->bytes);
     return true;
 }
 
 /* The other block of the cluster that all of the access lies in; NULL: none. */
-static const Block *other_block(const CheckedAccess *x, uint64_t *offset)
+static const Block *other_block(const CheckedAccess *access, uint64_t *offset)
 {
-    const Block *block = x->warp->block, *other;
-    if (x->is_offset)
-        other = x->address >> CLUSTER_SHIFT ? cluster_block_of(block, x->address, offset) : NULL;
+    const Block *block = access->warp->block, *other;
+    if (access->is_offset)
+        other = access->address >> CLUSTER_SHIFT ? cluster_block_of(block, access->address, offset) : NULL;
     else
-        other = block->cluster->size > 1 ? cluster_holder(block, x->address) : NULL;
-    if (other && !x->is_offset) *offset = x->address - (uintptr_t)other->shared;
-    return other && *offset + x->bytes <= other->shared_size ? other : NULL;
+        other = block->cluster->size > 1 ? cluster_holder(block, access->address) : NULL;
+    if (other && !access->is_offset) *offset = access->address - (uintptr_t)other->shared;
+    return other && *offset + access->bytes <= other->shared_size ? other : NULL;
 }
 
 /* The operation itself reports inaccessible and misaligned addresses. */
-static bool check_access(const CheckedAccess *x)
+static bool check_access(const CheckedAccess *access)
 {
-    const Block *block = x->warp->block, *other;
-    uint64_t offset = x->is_offset ? x->address : x->address - (uintptr_t)block->shared, place;
-    if (x->address & (x->form->bytes - 1u)) return true;
-    if (offset < block->shared_size && offset + x->bytes <= block->shared_size)
-        return access_shared(x, (uint32_t)offset);
-    if ((other = other_block(x, &place)))
-        return other == block ? access_shared(x, (uint32_t)place) : access_other(x, other, place);
-    return x->is_offset || access_global(x);
+    const Block *block = access->warp->block, *other;
+    uint64_t offset = access->is_offset ? access->address : access->address - (uintptr_t)block->shared, place;
+    if (access->address & (access->form->bytes - 1u)) return true;
+    if (offset < block->shared_size && offset + access->bytes <= block->shared_size)
+        return access_shared(access, (uint32_t)offset);
+    if ((other = other_block(access, &place)))
+        return other == block ? access_shared(access, (uint32_t)place) : access_other(access, other, place);
+    return access->is_offset || access_global(access);
 }
 
 static uint64_t address_of(const Warp *w, const Insn *i, int l)
@@ -253,7 +257,7 @@ static uint64_t address_of(const Warp *w, const Insn *i, int l)
 }
 
 /* The lanes of rest that are at one place with the first of them, as far as they are neighbors or a half
- * apart. */
+ * caller_orders. */
 static uint32_t lanes_at_one_place(const uint64_t *address, uint32_t rest)
 {
     int first = __builtin_ctz(rest);
@@ -303,7 +307,7 @@ static bool access_lanes(Warp *w, const Insn *i)
  * was recorded. */
 bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, AccessKind kind)
 {
-    const OperationAccess form = {.bytes = 1, .kind = ACCESS_ATOMIC, .apart = true};
+    const OperationAccess form = {.bytes = 1, .kind = ACCESS_ATOMIC, .caller_orders = true};
     GlobalCursor cursor = {0};
     const CheckedAccess x = {.warp = warp,
                              .insn = insn,

@@ -9,7 +9,7 @@
 
 enum { STEPS_TO_END = 4 };
 
-static bool is_aligned(const Insn *insn) { return !(insn->mods & BAR_APART); }
+static bool is_aligned(const Insn *insn) { return !(insn->mods & BAR_UNALIGNED); }
 
 static bool waits(const Group *g) { return g->state == GROUP_BARRIER; }
 

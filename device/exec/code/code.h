@@ -140,7 +140,7 @@ enum { BRA_OVER = 1 };
 enum { FENCE_BLOCK = 1 };
 
 /* Insn.mods of the block's barriers: lanes may come to it one by one (barrier without .aligned). */
-enum { BAR_APART = 1 };
+enum { BAR_UNALIGNED = 1 };
 
 /* What a module's kernels are checked for, besides memory errors (check.h). */
 enum {

@@ -276,15 +276,15 @@ static double rounded(double x, unsigned type)
 }
 
 /* Copies the first two (pair 0) or the last two (pair 1) of every four columns of a and rows of b. */
-static void select_columns(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned pair, Matrix *x,
-                           Matrix *y)
+static void select_columns(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned pair,
+                           Matrix *matrix, Matrix *y)
 {
     unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns, selected = depth / 2;
     for (unsigned k = 0; k < selected; k++) {
         unsigned from = k / 2 * 4 + 2 * pair + k % 2;
         for (unsigned i = 0; i < m; i++) {
-            x->value[i * selected + k] = a->value[i * depth + from];
-            x->exponent[i * selected + k] = a->exponent[i * depth + from];
+            matrix->value[i * selected + k] = a->value[i * depth + from];
+            matrix->exponent[i * selected + k] = a->exponent[i * depth + from];
         }
         memcpy(y->value + k * n, b->value + from * n, n * sizeof(double));
         memcpy(y->exponent + k * n, b->exponent + from * n, n * sizeof(int32_t));

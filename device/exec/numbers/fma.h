@@ -48,10 +48,10 @@ LANE_FN RoundingCheck rounding_check_new(void)
     return (RoundingCheck){_mm_setzero_si128(), _mm_set1_epi32(-1)};
 }
 
-LANE_FN bool may_be_rounded_twice(const RoundingCheck *x)
+LANE_FN bool may_be_rounded_twice(const RoundingCheck *check)
 {
-    const __m128i ties = _mm_cmpeq_epi32(x->tie, _mm_set1_epi32(INT32_MIN));
-    const __m128i tinies = _mm_cmpeq_epi32(_mm_srli_epi32(x->tiny, 25), _mm_setzero_si128());
+    const __m128i ties = _mm_cmpeq_epi32(check->tie, _mm_set1_epi32(INT32_MIN));
+    const __m128i tinies = _mm_cmpeq_epi32(_mm_srli_epi32(check->tiny, 25), _mm_setzero_si128());
     const __m128i either = _mm_or_si128(ties, tinies);
     return __builtin_expect(!_mm_testz_si128(either, either), 0);
 }
@@ -67,15 +67,15 @@ LANE_FN __m128d widened(const void *p)
     return r;
 }
 
-LANE_FN void note_ties(RoundingCheck *x, __m128d low, __m128d high)
+LANE_FN void note_ties(RoundingCheck *check, __m128d low, __m128d high)
 {
     const __m128 last = _mm_shuffle_ps(_mm_castpd_ps(low), _mm_castpd_ps(high), _MM_SHUFFLE(2, 0, 2, 0));
-    x->tie = _mm_min_epi32(x->tie, _mm_slli_epi32(_mm_castps_si128(last), 3));
+    check->tie = _mm_min_epi32(check->tie, _mm_slli_epi32(_mm_castps_si128(last), 3));
 }
-LANE_FN void note_tiny(RoundingCheck *x, __m128 r)
+LANE_FN void note_tiny(RoundingCheck *check, __m128 r)
 {
     const __m128i bits = _mm_castps_si128(r), size = _mm_add_epi32(bits, bits);
-    x->tiny = _mm_min_epu32(x->tiny, _mm_add_epi32(size, _mm_set1_epi32(-1)));
+    check->tiny = _mm_min_epu32(check->tiny, _mm_add_epi32(size, _mm_set1_epi32(-1)));
 }
 
 /* Four sums, rounded to r. `check` notes whether a sum may be between two floats, or (checks_tiny) may be
@@ -164,41 +164,42 @@ typedef struct FmaParts {
     _Alignas(64) s64 plain[WARP_LANES];
 } FmaParts;
 
-static __attribute__((noinline, unused)) void fma_part(FmaParts *x, const f64 *a, const f64 *b, const f64 *c)
+static __attribute__((noinline, unused)) void fma_part(FmaParts *parts, const f64 *a, const f64 *b,
+                                                       const f64 *c)
 {
     LANES_LOOP
     {
-        x->low[l] = fma_low(a[l], b[l], c[l], &x->high[l]);
-        x->plain[l] = fma_is_plain(a[l], b[l], c[l]) ? -1 : 0;
+        parts->low[l] = fma_low(a[l], b[l], c[l], &parts->high[l]);
+        parts->plain[l] = fma_is_plain(a[l], b[l], c[l]) ? -1 : 0;
     }
 }
 
 /* The results, in high. A sum of zero has the sign that a sum of two has. */
-static __attribute__((noinline, unused)) void fma_join(FmaParts *x, const f64 *a, const f64 *b, const f64 *c,
-                                                       const int32_t *lanes)
+static __attribute__((noinline, unused)) void fma_join(FmaParts *parts, const f64 *a, const f64 *b,
+                                                       const f64 *c, const int32_t *lanes)
 {
     s64 plain = -1;
     LANES_LOOP
     {
-        const f64 sum = x->high[l] + x->low[l];
-        x->high[l] = sum == 0 ? a[l] * b[l] + c[l] : sum;
-        plain &= x->plain[l] | ~(s64)lanes[l];
+        const f64 sum = parts->high[l] + parts->low[l];
+        parts->high[l] = sum == 0 ? a[l] * b[l] + c[l] : sum;
+        plain &= parts->plain[l] | ~(s64)lanes[l];
     }
     for (int l = 0; !plain && l < WARP_LANES; l++) {
-        if (lanes[l] && !x->plain[l]) x->high[l] = __builtin_fma(a[l], b[l], c[l]);
+        if (lanes[l] && !parts->plain[l]) parts->high[l] = __builtin_fma(a[l], b[l], c[l]);
     }
 }
 
 /* A row rounded in the mode that is set. The parts are calculated to nearest; no arithmetic moves across the
  * calls. */
-static __attribute__((noinline, unused)) void fma_row_f64(FmaParts *x, const f64 *a, const f64 *b,
+static __attribute__((noinline, unused)) void fma_row_f64(FmaParts *parts, const f64 *a, const f64 *b,
                                                           const f64 *c, const int32_t *lanes)
 {
     const int mode = fegetround();
     if (mode != FE_TONEAREST) fesetround(FE_TONEAREST);
-    fma_part(x, a, b, c);
+    fma_part(parts, a, b, c);
     if (mode != FE_TONEAREST) fesetround(mode);
-    fma_join(x, a, b, c, lanes);
+    fma_join(parts, a, b, c, lanes);
 }
 
 #endif

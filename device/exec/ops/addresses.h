@@ -123,20 +123,21 @@ typedef struct Access {
 } Access;
 
 /* The host address of bytes of generic memory, or NULL: not all there, or misaligned for one lane's size. */
-LANE_FN uint8_t *at_generic(const Access *x, uint64_t address, uint64_t bytes)
+LANE_FN uint8_t *at_generic(const Access *access, uint64_t address, uint64_t bytes)
 {
-    const Worker *worker = x->w->worker;
-    const RangeEntry *entry = &(x->write ? worker->stores : worker->loads)[range_slot(x->i)];
-    address += (uint64_t)x->i->imm;
-    if (address & (x->size - 1)) return NULL;
-    if (!range_has(entry, address, bytes) && !range_find(x->w, x->i, address, bytes, x->write)) return NULL;
+    const Worker *worker = access->w->worker;
+    const RangeEntry *entry = &(access->write ? worker->stores : worker->loads)[range_slot(access->i)];
+    address += (uint64_t)access->i->imm;
+    if (address & (access->size - 1)) return NULL;
+    if (!range_has(entry, address, bytes) && !range_find(access->w, access->i, address, bytes, access->write))
+        return NULL;
     return (uint8_t *)(uintptr_t)address;
 }
 
 /* The same for shared memory. */
-LANE_FN uint8_t *at_shared(const Access *x, uint64_t address, uint64_t bytes)
+LANE_FN uint8_t *at_shared(const Access *access, uint64_t address, uint64_t bytes)
 {
-    return block_shared_at(x->w->block, memory_offset(x->i, address), bytes, x->size);
+    return block_shared_at(access->w->block, memory_offset(access->i, address), bytes, access->size);
 }
 
 /* One span of addresses that is valid, and what turns an address of it into a host address. */
@@ -145,28 +146,28 @@ typedef struct Span {
 } Span;
 
 /* The range of an address: most often the one that this instruction hit last. */
-LANE_FN Span span_generic(const Access *x, uint64_t address)
+LANE_FN Span span_generic(const Access *access, uint64_t address)
 {
-    const Worker *worker = x->w->worker;
-    const RangeEntry *entry = &(x->write ? worker->stores : worker->loads)[range_slot(x->i)];
+    const Worker *worker = access->w->worker;
+    const RangeEntry *entry = &(access->write ? worker->stores : worker->loads)[range_slot(access->i)];
     if (__builtin_expect(address - entry->base >= entry->size, 0))
-        range_find(x->w, x->i, address, x->size, x->write);
+        range_find(access->w, access->i, address, access->size, access->write);
     return (Span){entry->base, entry->size, 0};
 }
 
-LANE_FN Span span_shared(const Access *x, uint64_t address)
+LANE_FN Span span_shared(const Access *access, uint64_t address)
 {
-    const Block *block = x->w->block;
+    const Block *block = access->w->block;
     (void)address;
     return (Span){0, block->shared_size, (uintptr_t)block->shared};
 }
 
 /* True when both halves are aligned and in the span. Offsets beyond 2^63 are negative, as is what lies past
  * the end. */
-LANE_FN bool span_has_halves(const Access *x, const Span *span, const Halves *h)
+LANE_FN bool span_has_halves(const Access *access, const Span *span, const Halves *h)
 {
     const uint64_t last = span->size - h->bytes, low = h->low - span->base, high = h->high - span->base;
-    const bool aligned = ((h->low | h->high) & (x->size - 1)) == 0;
+    const bool aligned = ((h->low | h->high) & (access->size - 1)) == 0;
     return aligned && (int64_t)(low | high | last | (last - low) | (last - high)) >= 0;
 }
 
@@ -252,33 +253,35 @@ LANE_FN void gather_64(const uint64_t *a, uint64_t shift, const int32_t *lanes, 
 #endif
 
 /* Local memory of lane l: an address row is absolute, without one imm counts from the running frame. */
-LANE_FN uint8_t *at_local(const Access *x, int l, uint64_t address, uint64_t bytes)
+LANE_FN uint8_t *at_local(const Access *access, int l, uint64_t address, uint64_t bytes)
 {
-    const Warp *w = x->w;
+    const Warp *w = access->w;
     uint64_t limit = w->block->grid->local_size;
-    address = memory_offset(x->i, address) + (x->i->a == REF_ABSENT ? w->current->local : 0);
-    if ((address & (x->size - 1)) || address >= limit || address + bytes > limit) return NULL;
+    address = memory_offset(access->i, address) + (access->i->a == REF_ABSENT ? w->current->local : 0);
+    if ((address & (access->size - 1)) || address >= limit || address + bytes > limit) return NULL;
     return w->local + (uint64_t)l * w->local_stride + address;
 }
 
 /* --- faults, out of the way: a lane whose access has no host address ----------------------------------- */
 
-LANE_FN const Insn *fault_generic(const Access *x, int lane, uint64_t address)
+LANE_FN const Insn *fault_generic(const Access *access, int lane, uint64_t address)
 {
-    return exec_fault_access(x->w, x->i, lane, address + (uint64_t)x->i->imm, x->size, x->write);
+    return exec_fault_access(access->w, access->i, lane, address + (uint64_t)access->i->imm, access->size,
+                             access->write);
 }
 
-LANE_FN const Insn *fault_shared(const Access *x, int lane, uint64_t address)
+LANE_FN const Insn *fault_shared(const Access *access, int lane, uint64_t address)
 {
-    return exec_fault_window(x->w, x->i, lane, "shared", memory_offset(x->i, address), x->size,
-                             x->w->block->shared_size, x->write);
+    return exec_fault_window(access->w, access->i, lane, "shared", memory_offset(access->i, address),
+                             access->size, access->w->block->shared_size, access->write);
 }
 
-LANE_FN const Insn *fault_local(const Access *x, int lane, uint64_t address)
+LANE_FN const Insn *fault_local(const Access *access, int lane, uint64_t address)
 {
-    address = memory_offset(x->i, address) + (x->i->a == REF_ABSENT ? x->w->current->local : 0);
-    return exec_fault_window(x->w, x->i, lane, "local", address, x->size, x->w->block->grid->local_size,
-                             x->write);
+    address =
+        memory_offset(access->i, address) + (access->i->a == REF_ABSENT ? access->w->current->local : 0);
+    return exec_fault_window(access->w, access->i, lane, "local", address, access->size,
+                             access->w->block->grid->local_size, access->write);
 }
 
 #endif

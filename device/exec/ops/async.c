@@ -11,41 +11,44 @@
     HANDLER(name, part) { body }
 
 /* The bytes a lane reads, the rest of its element being zeros. */
-LANE_FN uint32_t bytes_read(const Access *x, int l)
+LANE_FN uint32_t bytes_read(const Access *access, int l)
 {
-    const Insn *i = x->i;
-    if (i->e != REF_ABSENT && PRED(x->w, i->e) >> l & 1) return 0;
-    return i->c == REF_ABSENT ? x->size : ROW(const uint32_t, x->w, i->c)[l];
+    const Insn *i = access->i;
+    if (i->e != REF_ABSENT && PRED(access->w, i->e) >> l & 1) return 0;
+    return i->c == REF_ABSENT ? access->size : ROW(const uint32_t, access->w, i->c)[l];
 }
 
 /* One lane's copy; false: a fault. */
-LANE_FN bool copy_lane(const Access *x, int l)
+LANE_FN bool copy_lane(const Access *access, int l)
 {
-    const uint64_t from = ROW(const uint64_t, x->w, x->i->a)[l];
-    const uint64_t to = x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->b)[l]
-                                                : ROW(const uint64_t, x->w, x->i->b)[l];
-    const uint32_t count = bytes_read(x, l);
+    const uint64_t from = ROW(const uint64_t, access->w, access->i->a)[l];
+    const uint64_t to = access->i->mods & MEM_ADDR32 ? ROW(const uint32_t, access->w, access->i->b)[l]
+                                                : ROW(const uint64_t, access->w, access->i->b)[l];
+    const uint32_t count = bytes_read(access, l);
     uint8_t element[16] = {0};
-    if (count > x->size) {
-        exec_fault(x->w, x->i, l, CUDA_ERROR_LAUNCH_FAILED, "cp.async of %u bytes reads %u", x->size, count);
+    if (count > access->size) {
+        exec_fault(access->w, access->i, l, CUDA_ERROR_LAUNCH_FAILED, "cp.async of %u bytes reads %u",
+                   access->size, count);
         return false;
     }
     if (count) {
-        const uint8_t *p = at_generic(x, from, count);
+        const uint8_t *p = at_generic(access, from, count);
         if (!p) {
-            fault_generic(x, l, from);
+            fault_generic(access, l, from);
             return false;
         }
-        if (x->w->block->checker && !check_reach(x->w, x->i, l, p, count, ACCESS_READ)) return false;
+        if (access->w->block->checker && !check_reach(access->w, access->i, l, p, count, ACCESS_READ))
+            return false;
         memcpy(element, p, count);
     }
-    const Reach reach = {.address = to, .bytes = x->size, .unit = x->size, .shared = true, .write = true};
-    uint8_t *place = range_reach(x->w, x->i, l, &reach);
-    if (place && x->w->block->checker
-        && !(check_reach(x->w, x->i, l, place, x->size, ACCESS_WRITE)
-             && check_copy(x->w, x->i, l, place, x->size)))
+    const Reach reach = {
+        .address = to, .bytes = access->size, .unit = access->size, .shared = true, .write = true};
+    uint8_t *place = range_reach(access->w, access->i, l, &reach);
+    if (place && access->w->block->checker
+        && !(check_reach(access->w, access->i, l, place, access->size, ACCESS_WRITE)
+             && check_copy(access->w, access->i, l, place, access->size)))
         return false;
-    if (place) memcpy(place, element, x->size);
+    if (place) memcpy(place, element, access->size);
     return place != NULL;
 }
 

@@ -20,38 +20,40 @@ PAIR_ATOMIC(add_bf16)
 PAIR_ATOMIC(min_bf16)
 PAIR_ATOMIC(max_bf16)
 
-LANE_FN uint64_t atomic_address(const Access *x, int l)
+LANE_FN uint64_t atomic_address(const Access *access, int l)
 {
-    return x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->a)[l]
-                                   : ROW(const uint64_t, x->w, x->i->a)[l];
+    return access->i->mods & MEM_ADDR32 ? ROW(const uint32_t, access->w, access->i->a)[l]
+                                   : ROW(const uint64_t, access->w, access->i->a)[l];
 }
 
-LANE_FN uint8_t *atomic_place(const Access *x, int l)
+LANE_FN uint8_t *atomic_place(const Access *access, int l)
 {
-    uint64_t address = atomic_address(x, l);
-    return x->i->mods & MEM_SHARED ? at_shared(x, address, x->size) : at_generic(x, address, x->size);
+    uint64_t address = atomic_address(access, l);
+    return access->i->mods & MEM_SHARED ? at_shared(access, address, access->size)
+                                        : at_generic(access, address, access->size);
 }
 
 /* A generic address may be one of the cluster's shared memory, which the running worker has alone. */
-static bool is_shared(const Access *x, const void *p)
+static bool is_shared(const Access *access, const void *p)
 {
-    const Block *block = x->w->block;
-    return x->i->mods & MEM_SHARED || (uintptr_t)p - (uintptr_t)block->shared < block->shared_size
+    const Block *block = access->w->block;
+    return access->i->mods & MEM_SHARED || (uintptr_t)p - (uintptr_t)block->shared < block->shared_size
            || (block->cluster->size > 1 && cluster_holder(block, (uintptr_t)p));
 }
 
-static const Insn *atomic_fault(const Access *x, int l)
+static const Insn *atomic_fault(const Access *access, int l)
 {
-    uint64_t address = atomic_address(x, l);
-    return x->i->mods & MEM_SHARED ? fault_shared(x, l, address) : fault_generic(x, l, address);
+    uint64_t address = atomic_address(access, l);
+    return access->i->mods & MEM_SHARED ? fault_shared(access, l, address)
+                                        : fault_generic(access, l, address);
 }
 
 /* True when the executing lanes all address one place. */
-static bool one_place(const Access *x)
+static bool one_place(const Access *access)
 {
-    uint64_t first = atomic_address(x, __builtin_ctz(x->w->mask));
-    for (uint32_t rest = x->w->mask & (x->w->mask - 1); rest; rest &= rest - 1) {
-        if (atomic_address(x, __builtin_ctz(rest)) != first) return false;
+    uint64_t first = atomic_address(access, __builtin_ctz(access->w->mask));
+    for (uint32_t rest = access->w->mask & (access->w->mask - 1); rest; rest &= rest - 1) {
+        if (atomic_address(access, __builtin_ctz(rest)) != first) return false;
     }
     return true;
 }

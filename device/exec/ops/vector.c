@@ -13,10 +13,10 @@ typedef struct Chunk {
     _Alignas(64) uint8_t stage[WARP_LANES * MAX_CHUNK];
 } Chunk;
 
-static uint64_t address_of(const Access *x, int l)
+static uint64_t address_of(const Access *access, int l)
 {
-    return x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->a)[l]
-                                   : ROW(const uint64_t, x->w, x->i->a)[l];
+    return access->i->mods & MEM_ADDR32 ? ROW(const uint32_t, access->w, access->i->a)[l]
+                                   : ROW(const uint64_t, access->w, access->i->a)[l];
 }
 
 /* Lanes of constant size are moved without a call. */
@@ -35,15 +35,15 @@ static void move_bytes(uint8_t *to, const uint8_t *from, uint32_t size)
 typedef enum Shape { SCATTERED, UNIFORM, DENSE } Shape;
 
 /* How the addresses lie when all 32 lanes execute: all the same, or one after another. */
-static Shape shape_of(const Access *x)
+static Shape shape_of(const Access *access)
 {
-    const uint64_t *wide = ROW(const uint64_t, x->w, x->i->a);
-    const uint32_t *narrow = ROW(const uint32_t, x->w, x->i->a);
+    const uint64_t *wide = ROW(const uint64_t, access->w, access->i->a);
+    const uint32_t *narrow = ROW(const uint32_t, access->w, access->i->a);
     Halves h;
     bool found;
-    if (x->w->mask != FULL_MASK) return SCATTERED;
-    found = x->i->mods & MEM_ADDR32 ? halves_uint32_t(narrow, 0, x->size, &h)
-                                    : halves_uint64_t(wide, 0, x->size, &h);
+    if (access->w->mask != FULL_MASK) return SCATTERED;
+    found = access->i->mods & MEM_ADDR32 ? halves_uint32_t(narrow, 0, access->size, &h)
+                                    : halves_uint64_t(wide, 0, access->size, &h);
     if (!found) return SCATTERED;
     if (h.dense) return h.high == h.low + h.bytes ? DENSE : SCATTERED;
     return h.high == h.low ? UNIFORM : SCATTERED;
@@ -54,10 +54,11 @@ static Shape shape_of(const Access *x)
 #define at_local_lane(x, l, address, bytes) at_local(x, l, address, bytes)
 
 /* Whether an address is one of a whole vector. */
-static bool is_aligned(const Access *x, uint64_t address, bool local)
+static bool is_aligned(const Access *access, uint64_t address, bool local)
 {
-    address += (uint64_t)x->i->imm + (local && x->i->a == REF_ABSENT ? x->w->current->local : 0);
-    return (address & (x->size - 1)) == 0;
+    address += (uint64_t)access->i->imm
+               + (local && access->i->a == REF_ABSENT ? access->w->current->local : 0);
+    return (address & (access->size - 1)) == 0;
 }
 
 /* fetch: the bytes of all lanes, x.size apart; store: writes the stage. NULL and false after a fault. Where

@@ -64,11 +64,11 @@ static bool locate_elements(Elementwise *s, const ElementwiseStep *step)
 }
 
 /* A thread must not access the elements that another one writes. */
-static bool are_disjoint(const Elementwise *s, const ElementwiseStep *x, const ElementwiseStep *y)
+static bool are_disjoint(const Elementwise *s, const ElementwiseStep *step, const ElementwiseStep *y)
 {
-    const uint8_t *p = s->at[x->d], *q = s->at[y->d];
-    const size_t bytes = (size_t)x->bytes * s->threads;
-    return (p == q && x->write != y->write) || (p < q ? p + bytes <= q : q + bytes <= p);
+    const uint8_t *p = s->at[step->d], *q = s->at[y->d];
+    const size_t bytes = (size_t)step->bytes * s->threads;
+    return (p == q && step->write != y->write) || (p < q ? p + bytes <= q : q + bytes <= p);
 }
 
 /* Accesses are the last steps. */

@@ -58,88 +58,90 @@ const uint8_t lockstep_classes[OP_COUNT] = {
 
 /* --- rows ---------------------------------------------------------------------------------------------- */
 
-static void set_kind(Lockstep *x, Ref row, RowKind kind)
+static void set_kind(Lockstep *lockstep, Ref row, RowKind kind)
 {
     const uint32_t n = row / LOCKSTEP_UNIT;
-    if (!x->kinds[n]) x->written[x->written_count++] = (uint16_t)n;
-    x->kinds[n] = (uint8_t)kind;
+    if (!lockstep->kinds[n]) lockstep->written[lockstep->written_count++] = (uint16_t)n;
+    lockstep->kinds[n] = (uint8_t)kind;
 }
 
-static uint8_t *plane_at(const Lockstep *x, uint32_t offset)
+static uint8_t *plane_at(const Lockstep *lockstep, uint32_t offset)
 {
-    return x->planes + (size_t)x->warps * (SPARE_BYTES + offset);
+    return lockstep->planes + (size_t)lockstep->warps * (SPARE_BYTES + offset);
 }
 
-static bool read_affine(const Lockstep *x, Ref ref, unsigned bits, BlockAffine *value)
+static bool read_affine(const Lockstep *lockstep, Ref ref, unsigned bits, BlockAffine *value)
 {
     if (ref_is_register(ref)) {
-        *value = x->affine[ref / LOCKSTEP_UNIT];
-        return x->kinds[ref / LOCKSTEP_UNIT] == (bits == 64 ? ROW_AFFINE_64 : ROW_AFFINE_32);
+        *value = lockstep->affine[ref / LOCKSTEP_UNIT];
+        return lockstep->kinds[ref / LOCKSTEP_UNIT] == (bits == 64 ? ROW_AFFINE_64 : ROW_AFFINE_32);
     }
-    *value = block_affine_of(x->block, ref, bits);
+    *value = block_affine_of(lockstep->block, ref, bits);
     return ref >> REF_BASE_SHIFT != REF_WARP || ref == REF_ROW_32(REF_WARP, WARP_ROW_TID);
 }
 
 /* The elements of all threads, a uniform value's in a spare plane; NULL where the row has none. */
-static const void *read_plane(Lockstep *x, Ref ref, uint32_t size, uint32_t spare)
+static const void *read_plane(Lockstep *lockstep, Ref ref, uint32_t size, uint32_t spare)
 {
     if (ref_is_register(ref)) {
-        const uint8_t kind = x->kinds[ref / LOCKSTEP_UNIT];
-        return kind == (size == 8 ? ROW_PLANE_64 : ROW_PLANE_32) ? plane_at(x, ref) : NULL;
+        const uint8_t kind = lockstep->kinds[ref / LOCKSTEP_UNIT];
+        return kind == (size == 8 ? ROW_PLANE_64 : ROW_PLANE_32) ? plane_at(lockstep, ref) : NULL;
     }
     if (!ref_is_value(ref)) return NULL;
-    uint8_t *plane = x->planes + (size_t)x->warps * spare * WARP_LANES * 8;
-    const uint8_t *row = block_value_row(x->block, ref);
-    for (uint32_t w = 0; w < x->warps; w++)
+    uint8_t *plane = lockstep->planes + (size_t)lockstep->warps * spare * WARP_LANES * 8;
+    const uint8_t *row = block_value_row(lockstep->block, ref);
+    for (uint32_t w = 0; w < lockstep->warps; w++)
         memcpy(plane + (size_t)w * size * WARP_LANES, row, size * WARP_LANES);
     return plane;
 }
 
-static void *new_plane(Lockstep *x, Ref row, uint32_t size)
+static void *new_plane(Lockstep *lockstep, Ref row, uint32_t size)
 {
-    set_kind(x, row, size == 8 ? ROW_PLANE_64 : ROW_PLANE_32);
-    return plane_at(x, row);
+    set_kind(lockstep, row, size == 8 ? ROW_PLANE_64 : ROW_PLANE_32);
+    return plane_at(lockstep, row);
 }
 
 /* --- instructions: false where they do not fit, and nothing was done ----------------------------------- */
 
-static bool do_affine(Lockstep *x, const Insn *i)
+static bool do_affine(Lockstep *lockstep, const Insn *i)
 {
     const uint8_t *bits = affine_bits[i->op];
     BlockAffine a, b, c, d;
-    if (!read_affine(x, i->a, bits[1], &a) || !read_affine(x, i->b, bits[2], &b)
-        || !read_affine(x, i->c, bits[3], &c) || !block_affine_compute(i->op, x->threads, a, b, c, &d))
+    if (!read_affine(lockstep, i->a, bits[1], &a) || !read_affine(lockstep, i->b, bits[2], &b)
+        || !read_affine(lockstep, i->c, bits[3], &c)
+        || !block_affine_compute(i->op, lockstep->threads, a, b, c, &d))
         return false;
-    set_kind(x, i->d, bits[0] == 64 ? ROW_AFFINE_64 : ROW_AFFINE_32);
-    x->affine[i->d / LOCKSTEP_UNIT] = d;
+    set_kind(lockstep, i->d, bits[0] == 64 ? ROW_AFFINE_64 : ROW_AFFINE_32);
+    lockstep->affine[i->d / LOCKSTEP_UNIT] = d;
     return true;
 }
 
-static bool set_predicate(Lockstep *x, Ref ref, bool value)
+static bool set_predicate(Lockstep *lockstep, Ref ref, bool value)
 {
     const uint64_t bit = UINT64_C(1) << ref / 4 % PREDICATES;
     if (ref / 4 >= PREDICATES) return false;
-    x->predicates |= bit;
-    x->predicate_values = value ? x->predicate_values | bit : x->predicate_values & ~bit;
+    lockstep->predicates |= bit;
+    lockstep->predicate_values = value ? lockstep->predicate_values | bit : lockstep->predicate_values & ~bit;
     return true;
 }
 
-static bool do_compare(Lockstep *x, const Insn *i)
+static bool do_compare(Lockstep *lockstep, const Insn *i)
 {
     const uint8_t *bits = affine_bits[i->op];
     BlockAffine a, b;
     bool result;
-    return read_affine(x, i->a, bits[1], &a) && read_affine(x, i->b, bits[2], &b)
-           && block_affine_compare(i->op, x->threads, a, b, &result) && set_predicate(x, i->d, result);
+    return read_affine(lockstep, i->a, bits[1], &a) && read_affine(lockstep, i->b, bits[2], &b)
+           && block_affine_compare(i->op, lockstep->threads, a, b, &result)
+           && set_predicate(lockstep, i->d, result);
 }
 
 /* A predicate that is the same in all threads. */
-static bool read_predicate(const Lockstep *x, const Insn *i, Ref ref, bool *value)
+static bool read_predicate(const Lockstep *lockstep, const Insn *i, Ref ref, bool *value)
 {
     const uint32_t n = ref / 4;
     if (!ref_is_register(ref) || n >= PREDICATES) return false;
-    *value = (x->predicate_values >> n & 1) != ((i->mods & MODS_NEGATE) != 0);
-    return x->predicates >> n & 1;
+    *value = (lockstep->predicate_values >> n & 1) != ((i->mods & MODS_NEGATE) != 0);
+    return lockstep->predicates >> n & 1;
 }
 
 /* Whether there is a row for each element, and a loop that writes them. */
@@ -151,112 +153,114 @@ static bool can_split(const BlockAccess *load)
 }
 
 /* Of consecutive elements. */
-static bool do_load(Lockstep *x, const Insn *i)
+static bool do_load(Lockstep *lockstep, const Insn *i)
 {
     BlockAccess load;
     BlockAffine a;
-    if (!block_access(x->block->grid->function, i, &load) || load.write || !can_split(&load)
-        || !read_affine(x, i->a, 64, &a))
+    if (!block_access(lockstep->block->grid->function, i, &load) || load.write || !can_split(&load)
+        || !read_affine(lockstep, i->a, 64, &a))
         return false;
     const uint64_t address = (uint64_t)a.base + (uint64_t)i->imm, bytes = (uint64_t)load.element * load.count;
     if (a.stride != (int64_t)bytes || address % bytes
-        || !range_has_block(x->block, x->worker, i, address, bytes * x->threads, false))
+        || !range_has_block(lockstep->block, lockstep->worker, i, address, bytes * lockstep->threads, false))
         return false;
     const void *from = (const void *)(uintptr_t)address;
     void *to[4] = {NULL};
-    for (uint32_t k = 0; k < load.count; k++) to[k] = new_plane(x, load.rows[k], load.element);
+    for (uint32_t k = 0; k < load.count; k++) to[k] = new_plane(lockstep, load.rows[k], load.element);
     if (load.count == 1)
-        memcpy(to[0], from, bytes * x->threads);
+        memcpy(to[0], from, bytes * lockstep->threads);
     else
-        (load.element == 8 ? x->wide->split_64 : x->wide->split_32)(to, load.count, from, x->warps);
+        (load.element == 8 ? lockstep->wide->split_64 : lockstep->wide->split_32)(to, load.count, from,
+                                                                                  lockstep->warps);
     return true;
 }
 
-static bool do_elements(Lockstep *x, const Insn *i)
+static bool do_elements(Lockstep *lockstep, const Insn *i)
 {
     const WideForm *form = &wide_forms[i->op];
     const Ref refs[] = {i->a, i->b, i->c};
     const void *sources[3] = {NULL};
     for (uint32_t k = 0; k < 3; k++) {
-        sources[k] = k < form->sources ? read_plane(x, refs[k], form->size, k) : sources[0];
+        sources[k] = k < form->sources ? read_plane(lockstep, refs[k], form->size, k) : sources[0];
         if (!sources[k]) return false;
     }
     if (i->mods) return false;
-    x->wide->ops[form->op](new_plane(x, i->d, form->size), sources[0], sources[1], sources[2], x->threads);
+    lockstep->wide->ops[form->op](new_plane(lockstep, i->d, form->size), sources[0], sources[1], sources[2],
+                                  lockstep->threads);
     return true;
 }
 
-static bool copy_plane(Lockstep *x, Ref to, Ref from, uint32_t size)
+static bool copy_plane(Lockstep *lockstep, Ref to, Ref from, uint32_t size)
 {
-    const void *source = read_plane(x, from, size, 0);
+    const void *source = read_plane(lockstep, from, size, 0);
     if (!source) return false;
-    memmove(new_plane(x, to, size), source, (size_t)size * x->threads);
+    memmove(new_plane(lockstep, to, size), source, (size_t)size * lockstep->threads);
     return true;
 }
 
-static bool do_choose(Lockstep *x, const Insn *i)
+static bool do_choose(Lockstep *lockstep, const Insn *i)
 {
     bool first;
-    return read_predicate(x, i, i->c, &first)
-           && copy_plane(x, i->d, first ? i->a : i->b, i->op == OP_selp_b64 ? 8 : 4);
+    return read_predicate(lockstep, i, i->c, &first)
+           && copy_plane(lockstep, i->d, first ? i->a : i->b, i->op == OP_selp_b64 ? 8 : 4);
 }
 
 /* Exchanges the values of all lanes with those at a constant distance, in all warps. */
-static bool do_exchange(Lockstep *x, const Insn *i)
+static bool do_exchange(Lockstep *lockstep, const Insn *i)
 {
-    const Ref member = x->refs[i->more];
+    const Ref member = lockstep->refs[i->more];
     const Ref constants[] = {i->b, i->c, member};
     uint32_t values[3];
     for (int k = 0; k < 3; k++) {
         if (constants[k] >> REF_BASE_SHIFT != REF_CONST) return false;
-        values[k] = *(const uint32_t *)(const void *)block_value_row(x->block, constants[k]);
+        values[k] = *(const uint32_t *)(const void *)block_value_row(lockstep->block, constants[k]);
     }
-    const void *source = read_plane(x, i->a, 4, 0);
+    const void *source = read_plane(lockstep, i->a, 4, 0);
     if (!source || values[1] != WHOLE_WARP || values[2] != FULL_MASK) return false;
-    if (i->e != REF_ABSENT && !set_predicate(x, i->e, true)) return false;
-    x->wide->exchange(new_plane(x, i->d, 4), source, values[0] & 31, x->warps);
+    if (i->e != REF_ABSENT && !set_predicate(lockstep, i->e, true)) return false;
+    lockstep->wide->exchange(new_plane(lockstep, i->d, 4), source, values[0] & 31, lockstep->warps);
     return true;
 }
 
 /* --- control ------------------------------------------------------------------------------------------- */
 
 /* The target of a jump; NULL: the block is to stop, or its threads diverge. */
-static const Insn *jump(const Lockstep *x, const Insn *i)
+static const Insn *jump(const Lockstep *lockstep, const Insn *i)
 {
-    return i->target > i || !grid_stops(x->block->grid, x->worker) ? i->target : NULL;
+    return i->target > i || !grid_stops(lockstep->block->grid, lockstep->worker) ? i->target : NULL;
 }
 
-static const Insn *take_branch(const Lockstep *x, const Insn *i)
+static const Insn *take_branch(const Lockstep *lockstep, const Insn *i)
 {
     bool taken;
-    if (!read_predicate(x, i, i->a, &taken)) return NULL;
-    return taken ? jump(x, i) : i + 1;
+    if (!read_predicate(lockstep, i, i->a, &taken)) return NULL;
+    return taken ? jump(lockstep, i) : i + 1;
 }
 
 /* Whether the instruction fits, and was done. */
-static bool compute_insn(Lockstep *x, const Insn *i)
+static bool compute_insn(Lockstep *lockstep, const Insn *i)
 {
-    if (lockstep_classes[i->op] == LOCKSTEP_ACCESS) return do_load(x, i);
+    if (lockstep_classes[i->op] == LOCKSTEP_ACCESS) return do_load(lockstep, i);
     if (!ref_is_register(i->d)) return false;
     switch (lockstep_classes[i->op]) {
-    case LOCKSTEP_AFFINE: return do_affine(x, i);
-    case LOCKSTEP_COMPARE: return do_compare(x, i);
-    case LOCKSTEP_ELEMENTS: return do_elements(x, i);
-    case LOCKSTEP_MOVE: return copy_plane(x, i->d, i->a, i->op == OP_mov_b64 ? 8 : 4);
-    case LOCKSTEP_CHOOSE: return do_choose(x, i);
-    case LOCKSTEP_EXCHANGE: return do_exchange(x, i);
+    case LOCKSTEP_AFFINE: return do_affine(lockstep, i);
+    case LOCKSTEP_COMPARE: return do_compare(lockstep, i);
+    case LOCKSTEP_ELEMENTS: return do_elements(lockstep, i);
+    case LOCKSTEP_MOVE: return copy_plane(lockstep, i->d, i->a, i->op == OP_mov_b64 ? 8 : 4);
+    case LOCKSTEP_CHOOSE: return do_choose(lockstep, i);
+    case LOCKSTEP_EXCHANGE: return do_exchange(lockstep, i);
     default: return false;
     }
 }
 
-static const Insn *run_step(Lockstep *x, const Insn *i)
+static const Insn *run_step(Lockstep *lockstep, const Insn *i)
 {
     switch (lockstep_classes[i->op]) {
     case LOCKSTEP_NONE: return NULL;
     case LOCKSTEP_SKIP: return i + 1;
-    case LOCKSTEP_JUMP: return jump(x, i);
-    case LOCKSTEP_BRANCH: return take_branch(x, i);
-    default: return compute_insn(x, i) ? i + 1 : NULL;
+    case LOCKSTEP_JUMP: return jump(lockstep, i);
+    case LOCKSTEP_BRANCH: return take_branch(lockstep, i);
+    default: return compute_insn(lockstep, i) ? i + 1 : NULL;
     }
 }
 
@@ -272,47 +276,49 @@ static void write_affine(uint8_t *row, BlockAffine value, bool wide, uint32_t wa
                                .valid = 1};
 }
 
-static void write_row(const Lockstep *x, uint8_t *frame, uint32_t n, uint32_t warp)
+static void write_row(const Lockstep *lockstep, uint8_t *frame, uint32_t n, uint32_t warp)
 {
     const uint32_t offset = n * LOCKSTEP_UNIT;
-    const bool wide = x->kinds[n] == ROW_AFFINE_64 || x->kinds[n] == ROW_PLANE_64;
+    const bool wide = lockstep->kinds[n] == ROW_AFFINE_64 || lockstep->kinds[n] == ROW_PLANE_64;
     const size_t bytes = (wide ? 8 : 4) * WARP_LANES;
-    if (x->kinds[n] <= ROW_AFFINE_64)
-        write_affine(frame + offset, x->affine[n], wide, warp);
+    if (lockstep->kinds[n] <= ROW_AFFINE_64)
+        write_affine(frame + offset, lockstep->affine[n], wide, warp);
     else
-        memcpy(frame + offset, plane_at(x, offset) + bytes * warp, bytes);
+        memcpy(frame + offset, plane_at(lockstep, offset) + bytes * warp, bytes);
 }
 
 /* The written rows that may still be read from i on. */
-static uint32_t live_rows(const Lockstep *x, const Insn *i, uint16_t *rows)
+static uint32_t live_rows(const Lockstep *lockstep, const Insn *i, uint16_t *rows)
 {
-    const CodeFunction *function = x->block->grid->function;
+    const CodeFunction *function = lockstep->block->grid->function;
     uint32_t count = 0;
-    for (uint32_t k = 0; k < x->written_count; k++)
-        if (function->lockstep->needed_before[x->written[k]] > i - function->insns)
-            rows[count++] = x->written[k];
+    for (uint32_t k = 0; k < lockstep->written_count; k++)
+        if (function->lockstep->needed_before[lockstep->written[k]] > i - function->insns)
+            rows[count++] = lockstep->written[k];
     return count;
 }
 
 /* Lets a warp continue at i with these rows; false if out of memory: it starts from the beginning. */
-static bool resume_warp(const Lockstep *x, Warp *warp, const Insn *i, const uint16_t *rows, uint32_t count)
+static bool resume_warp(const Lockstep *lockstep, Warp *warp, const Insn *i, const uint16_t *rows,
+                        uint32_t count)
 {
-    if (!warp_begin(warp, x->worker)) return false;
+    if (!warp_begin(warp, lockstep->worker)) return false;
     warp->current->pc = i;
     uint8_t *frame = warp->registers;
-    for (uint32_t k = 0; k < count; k++) write_row(x, frame, rows[k], warp->index);
-    for (uint64_t rest = x->predicates; rest; rest &= rest - 1) {
+    for (uint32_t k = 0; k < count; k++) write_row(lockstep, frame, rows[k], warp->index);
+    for (uint64_t rest = lockstep->predicates; rest; rest &= rest - 1) {
         const int n = __builtin_ctzll(rest);
-        ((uint32_t *)(void *)frame)[n] = x->predicate_values >> n & 1 ? FULL_MASK : 0;
+        ((uint32_t *)(void *)frame)[n] = lockstep->predicate_values >> n & 1 ? FULL_MASK : 0;
     }
     return true;
 }
 
-static void reset_pointers(Lockstep *x)
+static void reset_pointers(Lockstep *lockstep)
 {
-    for (uint32_t k = 0; k < x->written_count; k++) x->kinds[x->written[k]] = ROW_UNKNOWN;
-    x->written_count = 0;
-    x->predicates = 0;
+    for (uint32_t k = 0; k < lockstep->written_count; k++)
+        lockstep->kinds[lockstep->written[k]] = ROW_UNKNOWN;
+    lockstep->written_count = 0;
+    lockstep->predicates = 0;
 }
 
 /* The worker's state, with planes for the block; NULL if out of memory. */

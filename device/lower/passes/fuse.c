@@ -22,10 +22,10 @@ static void count_uses(void *closure, Ref *ref, bool read, bool written)
     x->writes[ref_number(*ref)] += written;
 }
 
-static bool used_once(const Fusion *x, Ref ref)
+static bool used_once(const Fusion *fusion, Ref ref)
 {
     uint32_t r = ref_number(ref);
-    return ref_is_register(ref) && x->reads[r] == 1 && x->writes[r] == 1;
+    return ref_is_register(ref) && fusion->reads[r] == 1 && fusion->writes[r] == 1;
 }
 
 static bool is_shared_load(const LowerInsn *i)
@@ -35,21 +35,21 @@ static bool is_shared_load(const LowerInsn *i)
 }
 
 /* Whether three instructions are two loads and an fma that multiplies their values. */
-static bool is_product(const Fusion *x, const LowerInsn *i)
+static bool is_product(const Fusion *fusion, const LowerInsn *i)
 {
     const LowerInsn *fma = i + 2;
     if (!is_shared_load(i) || !is_shared_load(i + 1) || fma->op != OP_fma_f32 || fma->guard != REF_ABSENT)
         return false;
     bool of_these = (fma->a == i->d && fma->b == i[1].d) || (fma->a == i[1].d && fma->b == i->d);
-    return of_these && used_once(x, i->d) && used_once(x, i[1].d);
+    return of_these && used_once(fusion, i->d) && used_once(fusion, i[1].d);
 }
 
 /* Instruction i goes on with the sum of the product before it. */
-static bool goes_on(const Fusion *x, const LowerInsn *i)
+static bool goes_on(const Fusion *fusion, const LowerInsn *i)
 {
     const LowerInsn *before = i - 1, *fma = i + 2;
     return i->a == i[-3].a && i[1].a == i[-2].a && fma->c == before->d
-           && (used_once(x, before->d) || before->d == fma->d);
+           && (used_once(fusion, before->d) || before->d == fma->d);
 }
 
 static void widen_bounds(int16_t *min, int16_t *max, int64_t offset)
@@ -59,11 +59,11 @@ static void widen_bounds(int16_t *min, int16_t *max, int64_t offset)
 }
 
 /* The sum of products that starts at i: how many, at most limit instructions. */
-static uint32_t dot_length(const Fusion *x, const LowerInsn *i, uint32_t limit, FusedDot *offsets)
+static uint32_t dot_length(const Fusion *fusion, const LowerInsn *i, uint32_t limit, FusedDot *offsets)
 {
     uint32_t count = 0;
     *offsets = (FusedDot){(int16_t)i->imm, (int16_t)i->imm, (int16_t)i[1].imm, (int16_t)i[1].imm};
-    while (limit >= 3 && count < RUN_LIMIT && is_product(x, i) && (!count || goes_on(x, i))) {
+    while (limit >= 3 && count < RUN_LIMIT && is_product(fusion, i) && (!count || goes_on(fusion, i))) {
         widen_bounds(&offsets->first_min, &offsets->first_max, i->imm);
         widen_bounds(&offsets->second_min, &offsets->second_max, i[1].imm);
         i += 3;
@@ -73,23 +73,24 @@ static uint32_t dot_length(const Fusion *x, const LowerInsn *i, uint32_t limit, 
     return count;
 }
 
-static void fuse_dot(Fusion *x, const LowerInsn *i, uint32_t count, FusedDot offsets)
+static void fuse_dot(Fusion *fusion, const LowerInsn *i, uint32_t count, FusedDot offsets)
 {
-    LowerInsn *fused = lower_new_insn(x->f, OP_fused_dot_shared_f32, i->line);
+    LowerInsn *fused = lower_new_insn(fusion->f, OP_fused_dot_shared_f32, i->line);
     fused->mods = (uint16_t)count;
     fused->imm = fused_dot_pack(offsets);
 }
 
 /* Copies what starts at i, fused where that can be; the number of instructions copied. */
-static uint32_t fuse_at(Fusion *x, const LowerInsn *i, uint32_t left)
+static uint32_t fuse_at(Fusion *fusion, const LowerInsn *i, uint32_t left)
 {
     FusedDot offsets = {0};
-    uint32_t products = left >= 3 && is_shared_load(i) ? dot_length(x, i, left, &offsets) : 0, copied = 1;
+    uint32_t products = left >= 3 && is_shared_load(i) ? dot_length(fusion, i, left, &offsets) : 0,
+             copied = 1;
     if (products) {
-        fuse_dot(x, i, products, offsets);
+        fuse_dot(fusion, i, products, offsets);
         copied = 3 * products;
     }
-    for (uint32_t n = 0; n < copied; n++) *lower_add_insn(x->f) = i[n];
+    for (uint32_t n = 0; n < copied; n++) *lower_add_insn(fusion->f) = i[n];
     return copied;
 }
 

@@ -89,8 +89,8 @@ static void note_barrier(Select *s, const PtxOperand *o)
 /* Lanes come one by one to a barrier without .aligned; bar is aligned by its name. */
 static uint16_t barrier_mods(const Select *s)
 {
-    bool apart = s->insn->form->opcode == PTX_OP_barrier && !ptx_has(s->insn->form, PTX_MOD_aligned);
-    return apart ? BAR_APART : 0;
+    bool unaligned = s->insn->form->opcode == PTX_OP_barrier && !ptx_has(s->insn->form, PTX_MOD_aligned);
+    return unaligned ? BAR_UNALIGNED : 0;
 }
 
 /* bar.red: destination first, its predicate last. */

@@ -300,16 +300,18 @@ static bool is_release(const PtxForm *form)
 }
 
 /* One element at its offset: a vector is atomic element by element. */
-static void emit_atomic(Select *s, const Atomic *x, const PtxOperand *d, const PtxOperand *b, int64_t offset)
+static void emit_atomic(Select *s, const Atomic *atomic, const PtxOperand *d, const PtxOperand *b,
+                        int64_t offset)
 {
-    Ref result = x->returns ? select_optional_dest(s, d, class_of(x->type)) : REF_ABSENT;
-    Ref value = select_source(s, b, x->type);
-    Ref swap = x->swaps ? select_source(s, operand_at(s, x->returns + 2u), x->type) : REF_ABSENT;
-    LowerInsn *insn = select_emit(s, x->op);
-    insn->a = x->address.row;
-    insn->imm = x->address.offset + offset;
-    insn->mods =
-        (uint16_t)(address_mods(&x->address) | (x->address.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
+    Ref result = atomic->returns ? select_optional_dest(s, d, class_of(atomic->type)) : REF_ABSENT;
+    Ref value = select_source(s, b, atomic->type);
+    Ref swap =
+        atomic->swaps ? select_source(s, operand_at(s, atomic->returns + 2u), atomic->type) : REF_ABSENT;
+    LowerInsn *insn = select_emit(s, atomic->op);
+    insn->a = atomic->address.row;
+    insn->imm = atomic->address.offset + offset;
+    insn->mods = (uint16_t)(address_mods(&atomic->address)
+                            | (atomic->address.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
     if (looks_for_races(s) && is_release(s->insn->form)) insn->mods |= MEM_RELEASE;
     insn->d = result;
     insn->b = value;

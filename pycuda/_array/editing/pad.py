@@ -109,13 +109,13 @@ def _mirror_odd(a, axis, before, after, twice):
     apply("copy", a, out=part(before, before + length))
     period = length - 2 + twice
     while before or after:
-        there = (total - before - after - 2 + twice) // period * period
-        count = min(there, before)
+        available = (total - before - after - 2 + twice) // period * period
+        count = min(available, before)
         if count:
             first = before + 2 - twice
             turn(part(before - count, before), part(first, first + count), part(before, before + 1))
             before -= count
-        count, end = min(there, after), total - after
+        count, end = min(available, after), total - after
         if count:
             last = end - 2 + twice
             turn(part(end, end + count), part(last - count, last), part(end - 1, end))

@@ -167,8 +167,8 @@ def _is_same_view(a, b) -> bool:
 def _readable_view(a, shape, dtype, result) -> GPUArray | None:
     """The view of `a` that a transform into `result` reads; None if a copy is needed."""
     kept = _leading_part(a, shape)
-    apart = not overlap(kept, result) or _is_same_view(kept, result)
-    return kept if kept.shape == shape and kept.dtype == dtype and apart else None
+    is_safe = not overlap(kept, result) or _is_same_view(kept, result)
+    return kept if kept.shape == shape and kept.dtype == dtype and is_safe else None
 
 
 # ---- transforms without a factor, into arrays whose shapes say the rest

@@ -299,11 +299,13 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
 
     count = _elements_per_result(a, axis)
     mean = divided(reduce("sum", a, axis, dtype, None, True, stream, allocator), count)
-    apart = apply("subtract", a, mean, stream=stream, allocator=allocator)
-    if a.dtype.kind == "c" and apart.dtype.kind == "c":
-        squares = apply("multiply", apart, apply("conjugate", apart, stream=stream), stream=stream)._real
+    deviation = apply("subtract", a, mean, stream=stream, allocator=allocator)
+    if a.dtype.kind == "c" and deviation.dtype.kind == "c":
+        squares = apply(
+            "multiply", deviation, apply("conjugate", deviation, stream=stream), stream=stream
+        )._real
     else:
-        squares = apply("multiply", apart, apart, stream=stream)
+        squares = apply("multiply", deviation, deviation, stream=stream)
     total = reduce("sum", squares, axis, dtype, None, keepdims, stream, allocator)
     result = divided(total, builtins.max(count - ddof, 0))
     if name == "var":

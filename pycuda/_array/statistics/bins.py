@@ -228,17 +228,17 @@ def digitize(x, bins, right=False) -> GPUArray:
     x = as_array(x)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
-    there, side = isinstance(bins, _driver.GPUArray), "left" if right else "right"
-    bins = bins if there else np.asarray(bins)
-    if there and bins.ndim == 1 and x.size >= _SEARCHED_AT_ONCE:
+    is_on_device, side = isinstance(bins, _driver.GPUArray), "left" if right else "right"
+    bins = bins if is_on_device else np.asarray(bins)
+    if is_on_device and bins.ndim == 1 and x.size >= _SEARCHED_AT_ONCE:
         read = _begin_reading(bins)
         found = searchsorted(bins, x, side)  # in vain where the edges decrease
         direction = _monotonic(read())
     else:
-        direction, found = _monotonic(bins.get() if there else bins), None
+        direction, found = _monotonic(bins.get() if is_on_device else bins), None
     if direction > 0 and found is not None:
         return found
-    edges = bins if there else on_device(bins)
+    edges = bins if is_on_device else on_device(bins)
     if direction > 0:
         return searchsorted(edges, x, side)
     return apply("subtract", edges.size, searchsorted(edges[::-1].copy(), x, side))

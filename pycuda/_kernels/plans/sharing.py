@@ -105,19 +105,19 @@ def find_shared_memory(vectors: list[Vector], indices: range, conditional: bool)
     conditions. ValueError for two that are written and share memory.
     """
     parts = [_accessed_part(vector, indices) for vector in vectors]
-    same, copies, apart = list(range(len(vectors))), set(), True
+    same, copies, disjoint = list(range(len(vectors))), set(), True
     for k, b in enumerate(vectors):
         for j, a in enumerate(vectors[:k]):
             if parts[j] is None or parts[k] is None or not _share_memory(parts[j], parts[k]):
                 continue
-            one = _are_one(a, b)
-            if one and a.array.dtype == b.array.dtype:
+            is_same = _are_one(a, b)
+            if is_same and a.array.dtype == b.array.dtype:
                 same[k] = min(same[k], same[j])
             elif a.use.written or b.use.written:
-                apart = False
-                copies |= set() if one else _to_copy(vectors, j, k, conditional)
+                disjoint = False
+                copies |= set() if is_same else _to_copy(vectors, j, k, conditional)
     return Sharing(
-        tuple(same) if apart else None,
+        tuple(same) if disjoint else None,
         tuple((k, _accessed_count(vectors[k], indices)) for k in sorted(copies)),
     )
 

@@ -2,7 +2,7 @@
 
     plain      one element a thread and round, over any pointers: PyCUDA's kernel
     strided    the same loop, the arrays reached through their strides
-    streaming  16 bytes of each array a thread and round, where the arrays are long and apart
+    streaming  16 bytes of each array a thread and round, where the arrays are long and disjoint
 
 In a streaming kernel x[i] is a register. It was loaded with its neighbors if x is only read as x[i], and is
 stored with them if a statement x[i] = ... is reached for every i; else x stays a pointer.
@@ -189,7 +189,7 @@ class StreamTiling(NamedTuple):
         return THREADS * self.vector * self.rounds
 
 
-APART = StreamTiling(1, 4)  # of `strided_apart`
+DISJOINT = StreamTiling(1, 4)  # of `strided_disjoint_source`
 
 
 def _tiled_loop(
@@ -315,7 +315,7 @@ def streaming_source(arguments, text: ElementwiseText, uses, same, tiling: Strea
     return _kernel(text, arguments, declarations, body, "#include <base/pycuda-streaming.hpp>\n")
 
 
-def strided_apart_source(arguments, text: ElementwiseText, signature, uses, same) -> str:
+def strided_disjoint_source(arguments, text: ElementwiseText, signature, uses, same) -> str:
     """The strided kernel for arrays that do not overlap, except as in streaming(): elements of several rounds
     are read at once.
     """
@@ -332,7 +332,7 @@ def strided_apart_source(arguments, text: ElementwiseText, signature, uses, same
     layout, names = layout_of(vectors, signature, pointers)
     declarations = [parameters.get(argument.name) or argument.declarator() for argument in [*arguments, SIZE]]
     declarations.append("const pycuda_layout pycuda_at")
-    body = _tiled_loop(text, APART, names + plain_names)
+    body = _tiled_loop(text, DISJOINT, names + plain_names)
     return _kernel(text, arguments, declarations, body, "#include <base/pycuda-strided.hpp>\n", layout)
 
 

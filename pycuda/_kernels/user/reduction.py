@@ -62,29 +62,29 @@ def _full_step_parts(arguments, uses, tiling: ReductionTiling):
     """Declarations of parameters for plain pointers, and what the loops over full steps and over the rest
     say: {"load": ..., "lane": ..., "outside": ..., "tail": ..., "fits": ...}.
     """
-    declared, said = [], dict.fromkeys(("load", "lane", "outside", "tail", "fits"), "")
+    declarations, texts = [], dict.fromkeys(("load", "lane", "outside", "tail", "fits"), "")
     for argument in arguments:
         if not isinstance(argument, VectorArg):
-            declared.append(argument.declarator())
+            declarations.append(argument.declarator())
             continue
         use, ctype, name = uses[argument.name], dtype_to_ctype(argument.dtype), argument.name
         const = "" if use.written else "const "
         if use.written or not use.indexed:
-            declared.append(f"{const}{ctype} *{name}")
+            declarations.append(f"{const}{ctype} *{name}")
             continue
-        declared.append(f"{const}{ctype} *pycuda_{name}")
+        declarations.append(f"{const}{ctype} *pycuda_{name}")
         held = f"pycuda_lanes_{name}"
         lanes = f"pycuda::lanes<{ctype}, {tiling.vector}, {ROWS}>"
-        said["load"] += (
+        texts["load"] += (
             f"      {lanes} {held};\n      {held}.load(pycuda_{name} + pycuda_first, {32 * tiling.vector});\n"
         )
-        said["lane"] += (
+        texts["lane"] += (
             f"          const pycuda::here<{const}{ctype}> "
             f"{name}({held}(pycuda_row * {tiling.vector} + pycuda_k));\n"
         )
-        said["tail"] += f"          {const}{ctype} *const {name} = pycuda_{name};\n"
-        said["fits"] += f" && {lanes}::fit(pycuda_{name})"
-    return declared, said
+        texts["tail"] += f"          {const}{ctype} *const {name} = pycuda_{name};\n"
+        texts["fits"] += f" && {lanes}::fit(pycuda_{name})"
+    return declarations, texts
 
 
 def _strided_parts(arguments, signature):
@@ -93,12 +93,12 @@ def _strided_parts(arguments, signature):
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     structure, names = layout_of(vectors, signature)
     through = {v.name for v, group in zip(vectors, signature[2], strict=True) if group is not None}
-    declared = [
+    declarations = [
         f"{dtype_to_ctype(a.dtype)} *pycuda_{a.name}" if a.name in through else a.declarator()
         for a in arguments
     ]
-    said = {**dict.fromkeys(("load", "lane", "tail"), ""), "outside": names, "fits": " && false"}
-    return declared, said, structure
+    texts = {**dict.fromkeys(("load", "lane", "tail"), ""), "outside": names, "fits": " && false"}
+    return declarations, texts, structure
 
 
 def head(arguments, text: ReductionText) -> str:
@@ -122,15 +122,15 @@ def whole_source(arguments, text: ReductionText, uses, tiling: ReductionTiling, 
     """
     structure = ""
     if signature is None:
-        declared, said = _full_step_parts(arguments, uses, tiling)
+        declarations, texts = _full_step_parts(arguments, uses, tiling)
     else:
-        declared, said, structure = _strided_parts(arguments, signature)
-    declared += [
+        declarations, texts, structure = _strided_parts(arguments, signature)
+    declarations += [
         "const size_t n", "const size_t pycuda_tile", "pycuda_result_type *pycuda_out",
         "unsigned *pycuda_counter", "out_type *pycuda_parts",
     ]  # fmt: skip
     if signature is not None:
-        declared.append("const pycuda_layout pycuda_at")
+        declarations.append("const pycuda_layout pycuda_at")
     value = expression("map_expr", text.map_expr, text.name)
     row = 32 * tiling.vector
     fast = (
@@ -138,24 +138,24 @@ def whole_source(arguments, text: ReductionText, uses, tiling: ReductionTiling, 
         if signature is not None
         else f"""
     if (pycuda_fits && pycuda_from + {ROWS * row} <= pycuda_to) {{
-{said["load"]}#pragma unroll
+{texts["load"]}#pragma unroll
       for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) {{
 #pragma unroll
         for (int pycuda_k = 0; pycuda_k < {tiling.vector}; pycuda_k++) {{
           const size_t i = pycuda_first + pycuda_row * {row} + pycuda_k;
           (void)i;
-{said["lane"]}          const out_type pycuda_value = {value};
+{texts["lane"]}          const out_type pycuda_value = {value};
           pycuda_rows[pycuda_row] = pycuda_reduce(pycuda_rows[pycuda_row], pycuda_value);
         }}
       }}
     }} else"""
     )
     return f"""{head(arguments, text)}{structure}
-extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(declared)})
+extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(declarations)})
 {{
   const unsigned seq_count = pycuda_tile / {THREADS};
   (void)seq_count;
-{said["outside"]}
+{texts["outside"]}
   const auto pycuda_reduce = [&](out_type a, out_type b) -> out_type {{
     return {expression("reduce_expr", text.reduce_expr, text.name)};
   }};
@@ -164,7 +164,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(d
   size_t pycuda_from = blockIdx.x * pycuda_tile + threadIdx.x / 32 * (pycuda_tile / {THREADS // 32});
   const size_t pycuda_to = min(pycuda_from + pycuda_tile / {THREADS // 32}, n);
   out_type pycuda_sum = pycuda_neutral;
-  const bool pycuda_fits = true{said["fits"]};
+  const bool pycuda_fits = true{texts["fits"]};
   (void)pycuda_fits;
   for (; pycuda_from < pycuda_to; pycuda_from += {ROWS * row}) {{
     const size_t pycuda_first = pycuda_from + pycuda_lane * {tiling.vector};
@@ -183,7 +183,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(d
           const bool pycuda_is_one = pycuda_place < pycuda_to;
           const size_t i = pycuda_is_one ? pycuda_place : pycuda_to - 1;
           (void)i;
-{said["tail"]}          const out_type pycuda_value = {value};
+{texts["tail"]}          const out_type pycuda_value = {value};
           const out_type pycuda_next = pycuda_reduce(pycuda_rows[pycuda_row], pycuda_value);
           pycuda_rows[pycuda_row] = pycuda::choose(pycuda_is_one, pycuda_next, pycuda_rows[pycuda_row]);
         }}
@@ -211,14 +211,14 @@ def stage_source(
 ) -> str:
     """PyCUDA's kernel: each block leaves one value of seq_count * block_size elements."""
     arguments = parsing.read_arguments(arguments)
-    declared = [f"{out_type} *out", *(argument.declarator() for argument in arguments)]
-    declared += [_SEQ_COUNT.declarator(), _SIZE.declarator()]
+    declarations = [f"{out_type} *out", *(argument.declarator() for argument in arguments)]
+    declarations += [_SEQ_COUNT.declarator(), _SIZE.declarator()]
     return f"""{parsing.headers(arguments)}#include <base/pycuda-exchange.hpp>
 #define BLOCK_SIZE {block_size}
 {parsing.line(f"preamble of {name}")}{preamble}
 {parsing.line(f"kernel {name}")}
 typedef {out_type} out_type;
-extern "C" __global__ void __launch_bounds__({block_size}) {name}({", ".join(declared)})
+extern "C" __global__ void __launch_bounds__({block_size}) {name}({", ".join(declarations)})
 {{
   const auto pycuda_reduce = [&](out_type a, out_type b) -> out_type {{
     return {expression("reduce_expr", reduce_expr, name)};

@@ -320,7 +320,7 @@ __device__ __forceinline__ void sum_bins(const K *keys, const double *weights, i
         double sum = 0;
         if (ends[warp + 1] - ends[warp] <= OF_A_WARP)
             for (index_t i = ends[warp] + lane; i < ends[warp + 1]; i += 32) sum += weights[i];
-        for (int apart = 16; apart; apart /= 2) sum += __shfl_down_sync(0xffffffffu, sum, apart);
+        for (int offset = 16; offset; offset /= 2) sum += __shfl_down_sync(0xffffffffu, sum, offset);
         if (lane == 0 && first + warp < bins) sums[first + warp] = sum;
         for (int bin = 0; bin < WARPS; bin++) {
             const index_t begin = ends[bin], end = ends[bin + 1];
@@ -329,8 +329,8 @@ __device__ __forceinline__ void sum_bins(const K *keys, const double *weights, i
             for (index_t i = begin + threadIdx.x; i < end; i += COUNT_THREADS) sum += weights[i];
             parts[threadIdx.x] = sum;
             __syncthreads();
-            for (int apart = COUNT_THREADS / 2; apart; apart /= 2) {
-                if (threadIdx.x < apart) parts[threadIdx.x] += parts[threadIdx.x + apart];
+            for (int offset = COUNT_THREADS / 2; offset; offset /= 2) {
+                if (threadIdx.x < offset) parts[threadIdx.x] += parts[threadIdx.x + offset];
                 __syncthreads();
             }
             if (threadIdx.x == 0 && first + bin < bins) sums[first + bin] = parts[0];

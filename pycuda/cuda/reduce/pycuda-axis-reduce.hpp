@@ -160,9 +160,9 @@ template <class Op> __device__ __forceinline__ typename Op::Acc across(typename 
     __shared__ alignas(16) char raw[THREADS / 32 * sizeof(Acc)];
     Acc *warps = reinterpret_cast<Acc *>(raw);
 #pragma unroll
-    for (int apart = 16; apart; apart /= 2) {
-        Acc other = from_lane_xor(acc, apart);
-        if (apart < lanes) acc = Op::combine(acc, other);
+    for (int offset = 16; offset; offset /= 2) {
+        Acc other = from_lane_xor(acc, offset);
+        if (offset < lanes) acc = Op::combine(acc, other);
     }
     if (lanes <= 32) return acc;
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = acc;
@@ -212,12 +212,12 @@ __device__ __forceinline__ void down(typename Op::Acc (&acc)[V], int lanes)
 #pragma unroll
     for (int k = 0; k < V; k++) mine[k * THREADS] = acc[k];
 #pragma unroll 1
-    for (int apart = THREADS / 2; apart >= lanes; apart /= 2) {
+    for (int offset = THREADS / 2; offset >= lanes; offset /= 2) {
         __syncthreads();
-        if (threadIdx.x < apart)
+        if (threadIdx.x < offset)
 #pragma unroll
             for (int k = 0; k < V; k++)
-                mine[k * THREADS] = acc[k] = Op::combine(acc[k], mine[k * THREADS + apart]);
+                mine[k * THREADS] = acc[k] = Op::combine(acc[k], mine[k * THREADS + offset]);
     }
 }
 

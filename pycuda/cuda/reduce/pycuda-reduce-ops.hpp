@@ -200,8 +200,8 @@ template <class A, class R>
 __device__ __forceinline__ Moments<A, R> merged(const Moments<A, R> &a, const Moments<A, R> &b)
 {
     const R count = a.count + b.count, share = b.count / ::fmax(count, R(1));
-    const A apart = b.mean - a.mean;
-    return {a.mean + apart * share, a.squares + b.squares + weighted_square(apart, a.count * share), count};
+    const A delta = b.mean - a.mean;
+    return {a.mean + delta * share, a.squares + b.squares + weighted_square(delta, a.count * share), count};
 }
 
 // Without elements 0 / 0, whatever the correction.

@@ -85,9 +85,9 @@ template <class Op> struct Chunks {
             for (int v = 1; v < V; v++) part[c][v] = Op::combine(part[c][v - 1], part[c][v]);
             Acc sum = part[c][V - 1];
 #pragma unroll
-            for (int apart = 1; apart < 32; apart *= 2) {
-                const Acc lower = from_lane_below(sum, apart);
-                if (lane >= apart) sum = Op::combine(lower, sum);
+            for (int offset = 1; offset < 32; offset *= 2) {
+                const Acc lower = from_lane_below(sum, offset);
+                if (lane >= offset) sum = Op::combine(lower, sum);
             }
             const Acc left = from_lane_below(sum, 1);
             const Acc before = lane ? Op::combine(carry, left) : carry;
@@ -300,20 +300,20 @@ __device__ __forceinline__ typename Op::Acc scan_column_before(const scan_state 
     }
     if (number + 1 < tiles) box::post(state, at, own);
     parcel<Acc> found(own);
-    index_t apart = 1;
+    index_t distance = 1;
     bool there = false;
     for (;;) {
         while (!there) {
-            there = box::look(state, at - (size_t)apart * 64 + 1, found);
+            there = box::look(state, at - (size_t)distance * 64 + 1, found);
             parcel<Acc> skipped;
-            if (there || !box::look(state, at - (size_t)apart * 64, skipped)) break;
-            apart++;
+            if (there || !box::look(state, at - (size_t)distance * 64, skipped)) break;
+            distance++;
         }
         if (__all_sync(0xffffffffu, there)) break;
         scan_pause();
     }
     Acc sum = found.value();
-    for (index_t k = apart - 1; k > 0; k--) {
+    for (index_t k = distance - 1; k > 0; k--) {
         box::look(state, at - (size_t)k * 64, found);
         sum = Op::combine(sum, found.value());
     }

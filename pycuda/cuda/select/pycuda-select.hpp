@@ -17,9 +17,9 @@ __device__ __forceinline__ unsigned sum_before(unsigned own, unsigned &all)
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     unsigned sum = own;
 #pragma unroll
-    for (int apart = 1; apart < 32; apart *= 2) {
-        const unsigned below = __shfl_up_sync(0xffffffffu, sum, apart);
-        if (lane >= apart) sum += below;
+    for (int offset = 1; offset < 32; offset *= 2) {
+        const unsigned below = __shfl_up_sync(0xffffffffu, sum, offset);
+        if (lane >= offset) sum += below;
     }
     if (lane == 31) warps[warp] = sum;
     __syncthreads();

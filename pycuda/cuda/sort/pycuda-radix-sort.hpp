@@ -82,9 +82,9 @@ template <class T> __device__ __forceinline__ T sum_of_lanes(T value)
 {
     const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int apart = 1; apart < 32; apart *= 2) {
-        const T below = __shfl_up_sync(0xffffffffu, value, apart);
-        if (lane >= apart) value += below;
+    for (int offset = 1; offset < 32; offset *= 2) {
+        const T below = __shfl_up_sync(0xffffffffu, value, offset);
+        if (lane >= offset) value += below;
     }
     return value;
 }

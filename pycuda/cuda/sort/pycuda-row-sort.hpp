@@ -195,8 +195,8 @@ __device__ __forceinline__ void sort_cells(Cell (&cells)[ITEMS], int threads, Ce
     for (int size = 2; size <= threads; size *= 2) {
         exchange<true>(cells, size - 1, threadIdx.x & (size / 2), memory);
 #pragma unroll 1
-        for (int apart = size / 4; apart; apart /= 2)
-            exchange<false>(cells, apart, threadIdx.x & apart, memory);
+        for (int offset = size / 4; offset; offset /= 2)
+            exchange<false>(cells, offset, threadIdx.x & offset, memory);
         Merge<ITEMS, ITEMS / 2>::run(cells);
     }
 }

@@ -50,9 +50,9 @@ template <class Bits> struct FirstSlots {
     __device__ __forceinline__ void sort(unsigned in_use)
     {
         for (unsigned size = 2; size < 2 * in_use; size *= 2)
-            for (unsigned apart = size / 2; apart; apart /= 2) {
-                const unsigned low = 2 * threadIdx.x - (threadIdx.x & (apart - 1));
-                const unsigned high = apart == size / 2 ? low ^ (size - 1) : low + apart;
+            for (unsigned offset = size / 2; offset; offset /= 2) {
+                const unsigned low = 2 * threadIdx.x - (threadIdx.x & (offset - 1));
+                const unsigned high = offset == size / 2 ? low ^ (size - 1) : low + offset;
                 const Pair<Bits> first = get(low), second = get(high);
                 if (before(second, first)) {
                     put(low, second);

@@ -131,22 +131,22 @@ def test_modules_are_unloaded(code):
 
 
 def test_error_log_and_message_handler():
-    said = []
+    calls = []
     header = b".version 7.0\n.target sm_75\n.address_size 64\n"
     bad = header + b".visible .entry f()\n{\n    bogus.u32 %r1, 2;\n    ret;\n}\n"
     with pytest.raises(drv.LogicError) as error:
-        drv.module_from_buffer(bad, message_handler=lambda *args: said.append(args))
+        drv.module_from_buffer(bad, message_handler=lambda *args: calls.append(args))
     assert LINE_6.search(str(error.value)) and "cuModuleLoadDataEx failed: " in str(error.value)
-    ((ok, info, log),) = said
+    ((ok, info, log),) = calls
     assert ok is False and isinstance(info, str) and LINE_6.search(log)
 
 
 def test_message_handler_on_success(ptx):
-    said = []
+    calls = []
     module = drv.module_from_buffer(
-        ptx, [(drv.jit_option.MAX_REGISTERS, 32)], lambda *args: said.append(args)
+        ptx, [(drv.jit_option.MAX_REGISTERS, 32)], lambda *args: calls.append(args)
     )
-    assert len(said) == 1 and said[0][0] is True
+    assert len(calls) == 1 and calls[0][0] is True
     assert run_scale(module) == [10, 20, 30, 40]
 
 

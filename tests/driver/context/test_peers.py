@@ -88,17 +88,17 @@ def one_device(run_python):
 @pytest.fixture
 def two_devices(run_python):
     def run(program):
-        said = output_of(run_python, TWO + program)
-        if said == "one device\n":
+        output = output_of(run_python, TWO + program)
+        if output == "one device\n":
             pytest.skip("needs two GPUs")
-        return said
+        return output
 
     return run
 
 
 @pytest.mark.parametrize("arguments", ["ours, theirs", "theirs, ours"], ids=["reads", "writes"])
 def test_memory_of_another_device_is_out_of_reach(two_devices, arguments):
-    said = two_devices(
+    output = two_devices(
         f"""
 assert first.get_device().can_access_peer(drv.Device(1))
 expect_fault({arguments})
@@ -108,14 +108,14 @@ if on_cpu_device():  # on a GPU both contexts are lost
         second.synchronize()
 """
     )
-    assert "no error" not in said and "failed: " in said
-    if "kernel add" in said:
-        assert "it belongs to another device, to which peer access is not enabled" in said
+    assert "no error" not in output and "failed: " in output
+    if "kernel add" in output:
+        assert "it belongs to another device, to which peer access is not enabled" in output
 
 
 @pytest.mark.parametrize("given", ["elsewhere", "np.uint64(int(elsewhere))"], ids=["object", "address"])
 def test_memory_of_another_context_of_the_device_is_within_reach(one_device, given):
-    said = one_device(
+    output = one_device(
         f"""
 other = drv.Device(0).make_context()
 elsewhere = drv.to_device(3 * start)
@@ -134,12 +134,12 @@ except drv.LogicError as problem:
     print(problem)
 """
     )
-    assert said == "True\nargument 1 of kernel 'add': the memory was freed with its context\n"
+    assert output == "True\nargument 1 of kernel 'add': the memory was freed with its context\n"
 
 
 def test_peer_access_to_the_own_device(one_device):
     """Neither the context itself nor another one of its device is a peer."""
-    said = one_device(
+    output = one_device(
         """
 other = drv.Device(0).make_context()
 other.pop()
@@ -149,12 +149,12 @@ assert name_of(lambda: first.disable_peer_access(first)) == "CUDA_ERROR_PEER_ACC
 print("done")
 """
     )
-    assert said == "done\n"
+    assert output == "done\n"
 
 
 def test_enable_and_disable(two_devices):
     """Access is of one direction; enabling twice, disabling twice and disabling what never was are errors."""
-    said = two_devices(
+    output = two_devices(
         """
 if not drv.Device(0).can_access_peer(drv.Device(1)):
     print("one device")
@@ -175,11 +175,11 @@ if on_cpu_device():  # on a GPU both contexts are lost
     assert (drv.from_device(ours, N, np.int32) == start + 1).all()
 """
     )
-    assert "no error" not in said and "failed: " in said
+    assert "no error" not in output and "failed: " in output
 
 
 def test_disabled_again(two_devices):
-    said = two_devices(
+    output = two_devices(
         """
 if not drv.Device(0).can_access_peer(drv.Device(1)):
     print("one device")
@@ -191,11 +191,11 @@ first.disable_peer_access(second)
 expect_fault(ours, theirs)
 """
     )
-    assert "no error" not in said and "failed: " in said
+    assert "no error" not in output and "failed: " in output
 
 
 def test_host_and_managed_memory_is_for_all(two_devices):
-    said = two_devices(
+    output = two_devices(
         """
 with second:
     flags = drv.host_alloc_flags
@@ -208,12 +208,12 @@ for array in (host, managed):
     print((drv.from_device(ours, N, np.int32) == start + 1).all())
 """
     )
-    assert said == "True\nTrue\n"
+    assert output == "True\nTrue\n"
 
 
 def test_copies_need_no_peer_access(two_devices):
     """memcpy_peer, its asynchronous form, memcpy_dtod and Memcpy3DPeer, both ways, from either context."""
-    said = two_devices(
+    output = two_devices(
         """
 stream = drv.Stream()
 drv.memcpy_peer(ours, theirs, start.nbytes, first, second)
@@ -247,4 +247,4 @@ except (ValueError, drv.LogicError) as problem:
     print("fine")
 """
     )
-    assert said == "fine\n"
+    assert output == "fine\n"

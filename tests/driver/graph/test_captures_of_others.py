@@ -37,9 +37,9 @@ def context():
 
 @pytest.fixture
 def reports(monkeypatch):
-    said = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda report: said.append(str(report.exc_value)))
-    return said
+    events = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: events.append(str(report.exc_value)))
+    return events
 
 
 class Ours:

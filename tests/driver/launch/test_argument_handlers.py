@@ -96,27 +96,27 @@ def test_arrays_in_fortran_order(module):
 
 
 def test_order_of_calls(module, data):
-    said = []
+    events = []
 
     class Watching(drv.InOut):
         def get_device_alloc(self):
-            said.append("alloc " + self.name)
+            events.append("alloc " + self.name)
             return super().get_device_alloc()
 
         def pre_call(self, stream):
-            said.append(f"pre {self.name} {stream}")
+            events.append(f"pre {self.name} {stream}")
             super().pre_call(stream)
 
         def post_call(self, stream):
-            said.append(f"post {self.name} {stream}")
+            events.append(f"post {self.name} {stream}")
             super().post_call(stream)
 
     handlers = [Watching(data.copy()) for _ in range(3)]
     for handler, name in zip(handlers, "xyz", strict=True):
         handler.name = name
     module.get_function("add")(*handlers, **BLOCK)
-    order = [line for line in said if not line.startswith("alloc")]
-    assert said[:3] == ["alloc x", "alloc y", "alloc z"]
+    order = [line for line in events if not line.startswith("alloc")]
+    assert events[:3] == ["alloc x", "alloc y", "alloc z"]
     assert order == [f"{when} {name} None" for when in ("pre", "post") for name in "xyz"]
     assert handlers[0].array.tolist() == (data * 2).tolist()
 

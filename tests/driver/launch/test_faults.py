@@ -1,4 +1,4 @@
-"""What is said of a kernel's fault: where it was, what launched it, and in every call after it."""
+"""What is error_text of a kernel's fault: where it was, what launched it, and in every call after it."""
 
 import re
 import textwrap
@@ -100,18 +100,18 @@ class TestPlaces:
     """The lines of the kernel and of its launch, with no option and no setting."""
 
     @staticmethod
-    def said(run_python, source):
+    def error_text(run_python, source):
         done = run_python(PRELUDE + source, check=True)
         return done.stdout.strip()
 
     def test_both_lines(self, run_python):
         launch = "astray(array, block=(32, 1, 1))"
-        said = self.said(run_python, f"{launch}\nreport(drv.Context.synchronize)\n")
+        error_text = self.error_text(run_python, f"{launch}\nreport(drv.Context.synchronize)\n")
         line = (PRELUDE + launch).strip("\n").count("\n") + 2
-        assert "kernel astray, block (0,0,0), thread (30,0,0), kernel.cu:4 (PTX line" in said
-        assert "just past the end of the device memory" in said and "of 120 bytes" in said
-        assert re.search(rf"\(launched by \S*program\.py, line {line}\)$", said), (line, said)
-        assert "CPU device]" not in said
+        assert "kernel astray, block (0,0,0), thread (30,0,0), kernel.cu:4 (PTX line" in error_text
+        assert "just past the end of the device memory" in error_text and "of 120 bytes" in error_text
+        assert re.search(rf"\(launched by \S*program\.py, line {line}\)$", error_text), (line, error_text)
+        assert "CPU device]" not in error_text
 
     @pytest.mark.parametrize(
         "launch",
@@ -124,9 +124,9 @@ class TestPlaces:
         ],
     )
     def test_every_way_to_launch(self, run_python, launch):
-        said = self.said(run_python, f"{launch}\nreport(drv.Context.synchronize)\n")
+        error_text = self.error_text(run_python, f"{launch}\nreport(drv.Context.synchronize)\n")
         line = (PRELUDE + launch).strip("\n").count("\n") + 2
-        assert re.search(rf"\(launched by \S*program\.py, line {line}\)$", said), (line, said)
+        assert re.search(rf"\(launched by \S*program\.py, line {line}\)$", error_text), (line, error_text)
 
     def test_launches_by_others_in_between(self, run_python):
         """Nor do they name the kernel that they were to launch."""
@@ -146,10 +146,10 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 report(drv.Context.synchronize)
 """
-        said = self.said(run_python, source)
+        error_text = self.error_text(run_python, source)
         lines = textwrap.dedent(PRELUDE + source).split("\n")
         line = next(k for k, text in enumerate(lines, 1) if "# this line" in text)
-        assert f"line {line})" in said and "innocent" not in said
+        assert f"line {line})" in error_text and "innocent" not in error_text
 
 
 def test_an_assertion_in_its_own_words(run_python):

@@ -187,7 +187,7 @@ def test_half(module):
 
 @pytest.mark.driver(12040, "kernels report their parameters")
 @pytest.mark.parametrize(
-    ("types", "said"),
+    ("types", "message"),
     [
         ("Pid", "argument 2 .*'fill'.* 8 bytes.*'d'.* 4"),
         ("iif", "argument 0 .*'fill'.* 4 bytes.* 8"),
@@ -198,12 +198,12 @@ def test_half(module):
         ([np.intp, np.bool_, np.float32], "argument 1 .* 1 "),
     ],
 )
-def test_types_that_do_not_fit_the_kernel(fill, types, said):
-    refuses_types(fill, types, said)
+def test_types_that_do_not_fit_the_kernel(fill, types, message):
+    refuses_types(fill, types, message)
 
 
 @pytest.mark.parametrize(
-    ("types", "said"),
+    ("types", "message"),
     [
         ([np.intp, np.int32, float], "argument 2 .*8 bytes"),
         ([np.intp, int, np.float32], "argument 1 .*8 bytes"),
@@ -217,8 +217,8 @@ def test_types_that_do_not_fit_the_kernel(fill, types, said):
         (5, "iterable"),
     ],
 )
-def test_types_that_are_none_of_a_kernel(fill, types, said):
-    refuses_types(fill, types, said)
+def test_types_that_are_none_of_a_kernel(fill, types, message):
+    refuses_types(fill, types, message)
 
 
 @pytest.mark.parametrize("address", [None, object, int, object(), drv.DeviceAllocation])
@@ -229,14 +229,14 @@ def test_what_is_no_number_type_is_an_address(fill, address):
     assert (array.get() == 4).all()
 
 
-def refuses_types(fill, types, said):
-    with pytest.raises(TypeError, match=said):
+def refuses_types(fill, types, message):
+    with pytest.raises(TypeError, match=message):
         fill.prepare(types)
     assert not hasattr(fill, "arg_format")
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ((0, 1.5, 1.0), "argument 1 .*'fill'.*integer, not float"),
         ((0, 2**31, 1.0), "argument 1 .*2147483648.*'i'"),
@@ -251,8 +251,8 @@ def refuses_types(fill, types, said):
         ((object(), 1, 2), "#0 .*object"),
     ],
 )
-def test_values_that_do_not_fit(fill, values, said):
-    with pytest.raises(TypeError, match=said):
+def test_values_that_do_not_fit(fill, values, message):
+    with pytest.raises(TypeError, match=message):
         fill.prepare("Pif").prepared_call(GRID, BLOCK, *values)
 
 

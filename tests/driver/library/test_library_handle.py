@@ -87,9 +87,8 @@ def test_kinds(run_python, compiled, tmp_path, kind, library, functions):
     notes = tmp_path / "notes"
     run_python(program, env={"NOTES": str(notes)}, check=True)
     made, used, gone = f"{create} 0", f"{set_stream} 7", f"{destroy} 7"
-    said = [line for line in notes.read_text().splitlines() if not line.startswith("work")]
-    uses = 2
-    assert said == [made, *[used] * uses, gone, made, gone]
+    calls = [line for line in notes.read_text().splitlines() if not line.startswith("work")]
+    assert calls == [made, used, used, gone, made, gone]
     sizes = [line for line in notes.read_text().splitlines() if line.startswith("work")]
     assert sizes == [f"{each} {1024 if kind == 'cublas' else 1}" for each in workspace]
 

@@ -180,17 +180,17 @@ def test_peer():
     drv.init()
     first = drv.to_device(np.arange(10))
     here = drv.Context.get_current()
-    there = drv.Device(drv.Device.count() - 1).make_context()
+    peer = drv.Device(drv.Device.count() - 1).make_context()
     second, stream = drv.mem_alloc(80), drv.Stream()
-    drv.memcpy_peer(second, first, 80, there, here)
+    drv.memcpy_peer(second, first, 80, peer, here)
     assert fetch(second, 10, np.int64).tolist() == list(range(10))
     drv.memset_d8(second, 0, 80)
-    drv.memcpy_peer_async(second, first, 40, dest_context=there, src_context=here, stream=stream)
+    drv.memcpy_peer_async(second, first, 40, dest_context=peer, src_context=here, stream=stream)
     stream.synchronize()
     assert fetch(second, 10, np.int64).tolist() == [0, 1, 2, 3, 4, 0, 0, 0, 0, 0]
     with pytest.raises(TypeError, match="dest_context must be a Context or None"):
         drv.memcpy_peer(second, first, 80, 1)
-    there.detach()
+    peer.detach()
 
 
 def test_peer_of_the_current_context():

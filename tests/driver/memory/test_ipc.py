@@ -89,7 +89,7 @@ def two_processes(run_python, tmp_path):
 
 def test_memory(two_processes):
     """Small allocations with neighbors, a large one, and every way to use them."""
-    said = two_processes(
+    output = two_processes(
         """
 start = np.arange(N, dtype=np.int32)
 before, memory, behind = (drv.to_device(start) for _ in range(3))
@@ -132,12 +132,12 @@ except drv.LogicError as problem:
     send("seen")
 """,
     )
-    assert said == ["fine"]
+    assert output == ["fine"]
 
 
 def test_opened_twice(two_processes):
     """The second time is the same memory, there until it was closed as often."""
-    said = two_processes(
+    output = two_processes(
         """
 memory = drv.to_device(np.zeros(N, np.int32))
 child.send(drv.mem_get_ipc_handle(memory))
@@ -159,12 +159,12 @@ drv.Context.synchronize()
 send("done")
 """,
     )
-    assert said == ["{6}"]
+    assert output == ["{6}"]
 
 
 def test_event_of_the_other_process(two_processes):
     """Both wait, each for what the other has only asked for."""
-    said = two_processes(
+    output = two_processes(
         """
 stream, event = drv.Stream(), drv.Event(BOTH)
 memory = drv.to_device(np.zeros(N, np.int32))
@@ -193,11 +193,11 @@ event.synchronize()
 assert event.query() and set(read(memory).tolist()) == {16}
 """,
     )
-    assert said == ["fine"]
+    assert output == ["fine"]
 
 
 def test_synchronize_waits_for_the_other_process(two_processes):
-    said = two_processes(
+    output = two_processes(
         """
 stream, event = drv.Stream(), drv.Event(BOTH)
 memory = drv.to_device(np.zeros(N, np.int32))
@@ -220,14 +220,14 @@ event.synchronize()
 send(*set(read(memory).tolist()))
 """,
     )
-    assert said == ["fine"]
+    assert output == ["fine"]
 
 
 def test_a_handle_outlives_no_process(two_processes):
     """What a process that has ended gave away is an error, not another allocation. NVIDIA's driver keeps
     events of such a process.
     """
-    said = two_processes(
+    output = two_processes(
         """
 said = child.hear().split()
 child.end()
@@ -242,15 +242,15 @@ memory, event = drv.mem_alloc(100), drv.Event(BOTH)
 send(bytes(drv.mem_get_ipc_handle(memory)).hex(), bytes(event.ipc_handle()).hex())
 """,
     )
-    assert said[0] == "cuIpcOpenMemHandle"
+    assert output[0] == "cuIpcOpenMemHandle"
     if on_cpu_device():
-        assert said == ["cuIpcOpenMemHandle", "cuIpcOpenEventHandle"]
+        assert output == ["cuIpcOpenMemHandle", "cuIpcOpenEventHandle"]
 
 
 @pytest.mark.cpu("what a GPU's driver makes of this is its own affair")
 def test_waiting_for_a_process_that_was_killed(two_processes):
     """Its record never comes; the CPU device notices."""
-    said = two_processes(
+    output = two_processes(
         """
 event = drv.Event.from_ipc_handle(bytes.fromhex(child.hear()))
 assert not event.query()
@@ -268,7 +268,7 @@ send(bytes(event.ipc_handle()).hex())
 hear()
 """,
     )
-    assert said == ["fine"]
+    assert output == ["fine"]
 
 
 # ---- What has no handle

@@ -25,11 +25,14 @@ print(tools.default_memory_pool().managed_bytes)
 
 
 @pytest.mark.parametrize(
-    "value, said", [("0", "1000 0 0 1000 0 0 1000"), ("1", "1023 1 1023 1023 1 1023 1023"), ("", None)]
+    "value, message", [("0", "1000 0 0 1000 0 0 1000"), ("1", "1023 1 1023 1023 1 1023 1023"), ("", None)]
 )
-def test_what_pools_do(run_python, value, said):
+def test_what_pools_do(run_python, value, message):
     done = run_python(POOLS, env={"PYCUDA_POOL": value})
-    assert (done.returncode, done.stdout.strip()) == (0, said or "1023 1 1023 1023 1 1023 1023"), done.stderr
+    assert (done.returncode, done.stdout.strip()) == (
+        0,
+        message or "1023 1 1023 1023 1 1023 1023",
+    ), done.stderr
 
 
 def test_another_value(run_python):

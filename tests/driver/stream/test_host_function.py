@@ -170,19 +170,19 @@ def test_an_exception_is_reported(run_python):
 
 def test_driver_calls_are_refused_there(stream):
     """pycuda refuses them, since drivers take some of them."""
-    said = []
+    errors = []
 
     def work():
         try:
             drv.mem_get_info()
         except drv.Error as problem:
-            said.append(problem.name)
+            errors.append(problem.name)
         else:
-            said.append("done")
+            errors.append("done")
 
     stream.launch_host_func(work)
     stream.synchronize()
-    assert said == ["CUDA_ERROR_NOT_PERMITTED"]
+    assert errors == ["CUDA_ERROR_NOT_PERMITTED"]
 
 
 def test_what_is_queued_at_exit_runs(run_python):

@@ -109,10 +109,10 @@ def stream():
 @pytest.fixture
 def reports(monkeypatch):
     """What was said where nothing can be raised: to stay empty."""
-    said = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda report: said.append(report.exc_value))
-    yield said
-    assert not said
+    errors = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: errors.append(report.exc_value))
+    yield errors
+    assert not errors
 
 
 def live():
@@ -340,7 +340,7 @@ def test_the_collector_stays_on_when_functions_overlap(stream):
 )
 def test_driver_calls_are_refused_with_the_reason(reports, call):
     """They are refused on every driver: NVIDIA's takes some of them and says nothing."""
-    stream, said = drv.Stream(), []
+    stream, errors = drv.Stream(), []
     pool = pools.DeviceMemoryPool()
     pool.allocate(1 << 10).free()
     function = drv.module_from_buffer(PTX).get_function("nothing")
@@ -357,15 +357,15 @@ def test_driver_calls_are_refused_with_the_reason(reports, call):
         try:
             call()
         except drv.Error as problem:
-            said.append(problem)
+            errors.append(problem)
 
     stream.launch_host_func(work)
     stream.synchronize()
     OBJECTS.clear()
-    assert [problem.name for problem in said] == ["CUDA_ERROR_NOT_PERMITTED"]
-    assert "host function" in str(said[0]) and live() == before
+    assert [problem.name for problem in errors] == ["CUDA_ERROR_NOT_PERMITTED"]
+    assert "host function" in str(errors[0]) and live() == before
     del function, pool, stream
-    said.clear()
+    errors.clear()
 
 
 OBJECTS = {}

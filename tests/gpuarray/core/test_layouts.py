@@ -109,9 +109,9 @@ class Placed:
         end = first + int(np.prod(shape)) * dtype.itemsize
         self.around = np.zeros(end + 32, np.uint8)
         self.around[first:end] = rng.integers(-4, 5, shape).astype(dtype).reshape(-1).view(np.uint8)
-        self.there = gpuarray.to_gpu(self.around)
+        self.block = gpuarray.to_gpu(self.around)
         self.host = self.around[first:end].view(dtype).reshape(shape)
-        self.array = self.there[first:end].view(dtype).reshape(shape)
+        self.array = self.block[first:end].view(dtype).reshape(shape)
 
 
 def _laid_out(arrays, index, axes):
@@ -139,17 +139,17 @@ def test_layouts(primary_context, name):
         rng = np.random.default_rng([case, *name.encode()])
         dtype, k = dtypes[case % len(dtypes)], int(rng.integers(4))
         first, (host, array), (other, second) = _drawn(rng, dtype)
-        said = f"case {case}: {dtype}, shape {host.shape}, strides {host.strides}, at {array.ptr % 16}"
+        description = f"case {case}: {dtype}, shape {host.shape}, strides {host.strides}, at {array.ptr % 16}"
         want, got = on_host(host, other, k), on_device(array, second, k)
         found = got.get() if isinstance(got, gpuarray.GPUArray) else got
-        np.testing.assert_allclose(found, want, rtol=1e-5, err_msg=said)
+        np.testing.assert_allclose(found, want, rtol=1e-5, err_msg=description)
         if name == "copy":
-            assert got.flags.c_contiguous == want.flags.c_contiguous, said
-            assert got.flags.f_contiguous == want.flags.f_contiguous, said
+            assert got.flags.c_contiguous == want.flags.c_contiguous, description
+            assert got.flags.f_contiguous == want.flags.f_contiguous, description
         if name in ("ravel", "reshape"):
-            assert got.flags.c_contiguous, said
+            assert got.flags.c_contiguous, description
         if name != "fill_uniform":
-            np.testing.assert_array_equal(first.there.get(), first.around, err_msg=said)
+            np.testing.assert_array_equal(first.block.get(), first.around, err_msg=description)
 
 
 # ---- what an address must be

@@ -17,10 +17,10 @@ def test_triangles(dtype, shape, k, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     host = rng.integers(0, 2 if dtype.kind == "b" else 256, count, dtype=np.uint8).view(dtype).reshape(shape)
-    host, there = data.draw(layouts(host))
+    host, on_device = data.draw(layouts(host))
     for keep in (np.tril, np.triu):
         for diagonal in (k, -k):
-            got, want = keep(there, diagonal), keep(host, diagonal)
+            got, want = keep(on_device, diagonal), keep(host, diagonal)
             assert got.shape == want.shape and got.dtype == want.dtype
             assert got.get().tobytes() == want.tobytes()
 

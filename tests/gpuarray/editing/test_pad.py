@@ -66,7 +66,7 @@ def test_elements_of_any_size_and_corners(dtype, shape, mode, data):
     host = rng.integers(0, 256, count, dtype=np.uint8).view(dtype).reshape(shape)
     if dtype.kind in "fc":
         host = np.nan_to_num(host)
-    host, there = data.draw(layouts(host))
+    host, on_device = data.draw(layouts(host))
     max_width = 40 if host.size < 1000 else 3
     widths = data.draw(
         st.lists(st.tuples(*[st.integers(0, max_width)] * 2), min_size=host.ndim, max_size=host.ndim)
@@ -76,7 +76,7 @@ def test_elements_of_any_size_and_corners(dtype, shape, mode, data):
         options["constant_values"] = rng.integers(0, 100, (host.ndim, 2)).tolist()
     if not host.ndim:
         widths, options = 0, {}
-    same(lambda a: np.pad(a, widths, mode, **options), (host, there))
+    same(lambda a: np.pad(a, widths, mode, **options), (host, on_device))
 
 
 @pytest.mark.parametrize("mode", INDEXED)

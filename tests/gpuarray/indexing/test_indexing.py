@@ -94,14 +94,14 @@ def test_set_from_arrays(index, of_device):
     host = np.arange(30, dtype=np.float32).reshape(5, 6)
     array = gpuarray.to_gpu(host)
     values = -np.arange(host[index].size).reshape(host[index].shape)
-    index_there = on_device(index if isinstance(index, tuple) else (index,)) if of_device else index
+    index_on_device = on_device(index if isinstance(index, tuple) else (index,)) if of_device else index
     for value in (values, values.astype("f"), values[..., :1]):
         host[index] = value
-        array[index_there] = gpuarray.to_gpu(value) if of_device else value
+        array[index_on_device] = gpuarray.to_gpu(value) if of_device else value
         np.testing.assert_array_equal(array.get(), host)
     if values.size > 1:
         with pytest.raises(ValueError):
-            array[index_there] = np.zeros(values.size + 1, "f")
+            array[index_on_device] = np.zeros(values.size + 1, "f")
 
 
 def test_overlapping_assignment():
@@ -335,20 +335,20 @@ def test_take_along_axis_put_and_compress():
 
 def test_several_arrays_at_once():
     first, second = np.arange(10, dtype=np.float32), np.arange(10, 20).astype(np.float32)
-    arrays_there = [gpuarray.to_gpu(first), gpuarray.to_gpu(second)]
+    arrays_on_device = [gpuarray.to_gpu(first), gpuarray.to_gpu(second)]
     source, target = (gpuarray.to_gpu(np.array(each, np.int32)) for each in ([1, 5, 7], [2, 0, 1]))
-    for got, host in zip(gpuarray.multi_take(arrays_there, source), (first, second), strict=True):
+    for got, host in zip(gpuarray.multi_take(arrays_on_device, source), (first, second), strict=True):
         np.testing.assert_array_equal(got.get(), host[[1, 5, 7]])
-    moved = gpuarray.multi_take_put(arrays_there, target, source, (3,), src_offsets=[0, 2])
+    moved = gpuarray.multi_take_put(arrays_on_device, target, source, (3,), src_offsets=[0, 2])
     np.testing.assert_array_equal(moved[0].get(), first[[5, 7, 1]])
     np.testing.assert_array_equal(moved[1].get(), second[[7, 9, 3]])
-    put = gpuarray.multi_put([each[:3] for each in arrays_there], target, (3,))
+    put = gpuarray.multi_put([each[:3] for each in arrays_on_device], target, (3,))
     np.testing.assert_array_equal(put[1].get(), [11, 12, 10])
     assert gpuarray.multi_take([], source) == gpuarray.multi_put([], target) == []
     with pytest.raises(ValueError):
-        gpuarray.multi_take_put(arrays_there, target, source[:2], (3,))
+        gpuarray.multi_take_put(arrays_on_device, target, source[:2], (3,))
     with pytest.raises(TypeError):
-        gpuarray.multi_take(arrays_there, source, [gpuarray.zeros(3, int), gpuarray.zeros(3, int)])
+        gpuarray.multi_take(arrays_on_device, source, [gpuarray.zeros(3, int), gpuarray.zeros(3, int)])
 
 
 def test_a_stream():

@@ -39,10 +39,10 @@ def test_masks_on_the_device(dtype):
     host = np.zeros((3, 3000), dtype)
     host.view(np.uint8)[:] = np.random.default_rng(1).integers(0, 99, host.nbytes // 3)
     mask = np.random.default_rng(2).random(host.shape) < 0.3
-    array, there = gpuarray.to_gpu(host), gpuarray.to_gpu(mask)
+    array, on_device = gpuarray.to_gpu(host), gpuarray.to_gpu(mask)
     for index in (slice(None), (slice(None), slice(1, None)), (slice(None), slice(None, None, -2))):
-        assert array[index][there[index]].get().tobytes() == host[index][mask[index]].tobytes()
-    assert array[0].compress(there[0]).get().tobytes() == host[0][mask[0]].tobytes()
+        assert array[index][on_device[index]].get().tobytes() == host[index][mask[index]].tobytes()
+    assert array[0].compress(on_device[0]).get().tobytes() == host[0][mask[0]].tobytes()
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
@@ -51,11 +51,11 @@ def test_compress(axis):
     array = gpuarray.to_gpu(host)
     for condition in ([True, False, True], [0, 1]):
         want = np.compress(condition, host, axis)
-        there = gpuarray.to_gpu(np.array(condition))
+        on_device = gpuarray.to_gpu(np.array(condition))
         compare(gpuarray.compress(condition, array, axis), want)
-        compare(np.compress(there, array, axis), want)
+        compare(np.compress(on_device, array, axis), want)
         out = gpuarray.zeros(want.shape, want.dtype)
-        assert array.compress(there, axis, out) is out
+        assert array.compress(on_device, axis, out) is out
         compare(out, want)
     with pytest.raises(ValueError, match="must be a 1-d array"):
         gpuarray.compress([[1]], array)

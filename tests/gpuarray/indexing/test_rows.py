@@ -26,8 +26,8 @@ def drawn(data, rng, dtype, rows, columns):
         flat = numbers(rng, count, dtype)
     if data.draw(st.booleans()):
         return data.draw(layouts(flat[start:].reshape(rows, columns)))
-    there = gpuarray.to_gpu(flat)[start:]
-    return flat[start:].reshape(rows, columns), there.reshape(rows, columns)
+    on_device = gpuarray.to_gpu(flat)[start:]
+    return flat[start:].reshape(rows, columns), on_device.reshape(rows, columns)
 
 
 def drawn_indices(data, rng, length, shape, wrong=False):
@@ -56,84 +56,86 @@ EVERY = (SEEDS, st.sampled_from(DTYPES), ROWS, COLUMNS, st.data())
 @given(*EVERY)
 def test_rows(seed, dtype, rows, columns, data):
     rng = np.random.default_rng(seed)
-    host, there = drawn(data, rng, dtype, rows, columns)
-    index, index_there = drawn_indices(data, rng, len(host), data.draw(st.sampled_from([(0,), (7,), (3, 5)])))
-    check(there[index_there], host[index])
-    check(there.take(index_there, 0, mode="wrap"), host.take(index, 0))
-    check(there[index], host[index])  # indices of the host
+    host, on_device = drawn(data, rng, dtype, rows, columns)
+    index, index_on_device = drawn_indices(
+        data, rng, len(host), data.draw(st.sampled_from([(0,), (7,), (3, 5)]))
+    )
+    check(on_device[index_on_device], host[index])
+    check(on_device.take(index_on_device, 0, mode="wrap"), host.take(index, 0))
+    check(on_device[index], host[index])  # indices of the host
     mask = rng.random(len(host)) < 0.5
-    check(there[gpuarray.to_gpu(mask)], host[mask])
+    check(on_device[gpuarray.to_gpu(mask)], host[mask])
 
 
 @few
 @given(*EVERY)
 def test_columns(seed, dtype, rows, columns, data):
     rng = np.random.default_rng(seed)
-    host, there = drawn(data, rng, dtype, rows, columns)
+    host, on_device = drawn(data, rng, dtype, rows, columns)
     shape = data.draw(st.sampled_from([(0,), (7,), (3, 5), (512,), (1500,)]))
-    index, index_there = drawn_indices(data, rng, host.shape[1], shape)
-    check(there[:, index_there], host[:, index])
-    check(there[index_there[:5] * 0, index_there[:5]], host[index[:5] * 0, index[:5]])
+    index, index_on_device = drawn_indices(data, rng, host.shape[1], shape)
+    check(on_device[:, index_on_device], host[:, index])
+    check(on_device[index_on_device[:5] * 0, index_on_device[:5]], host[index[:5] * 0, index[:5]])
 
 
 @few
 @given(*EVERY)
 def test_take_along_axis(seed, dtype, rows, columns, data):
     rng = np.random.default_rng(seed)
-    host, there = drawn(data, rng, dtype, rows, columns)
+    host, on_device = drawn(data, rng, dtype, rows, columns)
     axis, count = data.draw(st.sampled_from([0, 1, -1])), data.draw(st.sampled_from([0, 1, 6, 700]))
     shape = list(host.shape)
     shape[axis] = count
     index = rng.integers(-host.shape[axis], host.shape[axis], shape)
-    there_index = gpuarray.to_gpu(index)
-    check(gpuarray.take_along_axis(there, there_index, axis), np.take_along_axis(host, index, axis))
+    index_on_device = gpuarray.to_gpu(index)
+    check(gpuarray.take_along_axis(on_device, index_on_device, axis), np.take_along_axis(host, index, axis))
 
 
 @few
 @given(*EVERY)
 def test_rows_are_assigned(seed, dtype, rows, columns, data):
     rng = np.random.default_rng(seed)
-    host, there = drawn(data, rng, dtype, rows, columns)
+    host, on_device = drawn(data, rng, dtype, rows, columns)
     host = host.copy()
     chosen = rng.permutation(len(host))[: data.draw(st.integers(0, len(host)))]  # none twice
-    values, values_there = drawn(data, rng, dtype, max(len(chosen), 1), host.shape[1])
+    values, values_on_device = drawn(data, rng, dtype, max(len(chosen), 1), host.shape[1])
     if values.shape != (len(chosen), host.shape[1]):
-        values, values_there = values[:1, :1], values_there[:1, :1]
+        values, values_on_device = values[:1, :1], values_on_device[:1, :1]
     for index in (gpuarray.to_gpu(chosen - len(host)), chosen):
-        there[index] = values_there
+        on_device[index] = values_on_device
         host[chosen] = values
-        check(there, host)
+        check(on_device, host)
 
 
 @few
 @given(*EVERY)
 def test_an_index_out_of_bounds_raises_and_assigns_nothing(seed, dtype, rows, columns, data):
     rng = np.random.default_rng(seed)
-    host, there = drawn(data, rng, dtype, rows, columns)
+    host, on_device = drawn(data, rng, dtype, rows, columns)
     axis = data.draw(st.sampled_from([0, 1]))
     shape = data.draw(st.sampled_from([(1,), (3, 2), (600,)]))
     index, wrong = drawn_indices(data, rng, host.shape[axis], shape, wrong=True)
     with pytest.raises(IndexError):
-        there[(slice(None),) * axis + (wrong,)]
+        on_device[(slice(None),) * axis + (wrong,)]
     with pytest.raises(IndexError):
-        there.take(wrong, axis)
-    before = there.get()
+        on_device.take(wrong, axis)
+    before = on_device.get()
     with pytest.raises(IndexError):
-        there[(slice(None),) * axis + (wrong,)] = there[:1, :1]
-    check(there, before)
+        on_device[(slice(None),) * axis + (wrong,)] = on_device[:1, :1]
+    check(on_device, before)
     # The word that kernels report to is clear again.
     right = gpuarray.to_gpu(np.arange(host.shape[axis]))
-    check(there.take(right, axis), host)
+    check(on_device.take(right, axis), host)
 
 
 def test_few_indices_of_much_data_are_waited_for_alone():
     """The host waits until they are checked, not until the elements are moved."""
     stream = drv.Stream()
     host = np.arange(64 * 4096, dtype=np.float32).reshape(64, 4096)
-    there, index = gpuarray.to_gpu(host), gpuarray.to_gpu(np.arange(63, -1, -1))
+    on_device, index = gpuarray.to_gpu(host), gpuarray.to_gpu(np.arange(63, -1, -1))
     with stream:
-        found = there[index]
-        there.fill(0)  # in the stream's order: after the elements were moved
+        found = on_device[index]
+        on_device.fill(0)  # in the stream's order: after the elements were moved
     check(found, host[::-1])
 
 
@@ -151,15 +153,15 @@ def test_many_elements_of_many_rows(seed, dtype, columns, alike, data):
     rows, start = kernels._MANY_ROWS, data.draw(st.integers(0, 3))
     nbytes = (rows * columns + start) * np.dtype(dtype).itemsize
     flat = rng.integers(0, 256, nbytes, dtype=np.uint8).view(dtype)
-    host, there = (each[start:].reshape(rows, columns) for each in (flat, gpuarray.to_gpu(flat)))
+    host, on_device = (each[start:].reshape(rows, columns) for each in (flat, gpuarray.to_gpu(flat)))
     count = data.draw(st.sampled_from([512, 700, 2500]))
     index = rng.integers(-columns, columns, (1 if alike else rows, count))
-    there_index = gpuarray.to_gpu(index)
+    index_on_device = gpuarray.to_gpu(index)
     if alike:
-        check(there[:, there_index[0]], host[:, index[0]])
-        check(there.take(there_index[0] + 5, 1, mode="clip"), host.take(index[0] + 5, 1, mode="clip"))
+        check(on_device[:, index_on_device[0]], host[:, index[0]])
+        check(on_device.take(index_on_device[0] + 5, 1, mode="clip"), host.take(index[0] + 5, 1, mode="clip"))
     else:
-        check(gpuarray.take_along_axis(there, there_index, 1), np.take_along_axis(host, index, 1))
+        check(gpuarray.take_along_axis(on_device, index_on_device, 1), np.take_along_axis(host, index, 1))
     index[-1, -1] = columns
     with pytest.raises(IndexError):
-        gpuarray.take_along_axis(there, gpuarray.to_gpu(index), 1)
+        gpuarray.take_along_axis(on_device, gpuarray.to_gpu(index), 1)

@@ -150,9 +150,9 @@ def outcome(call, arrays):
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_what_is_lost(name):
     host = [array.copy() for array in HOST]
-    there = [gpuarray.to_gpu(array) for array in HOST]
-    assert outcome(CONVERSIONS[name], there) == outcome(CONVERSIONS[name], host)
-    for got, want in zip(there, host, strict=True):
+    on_device = [gpuarray.to_gpu(array) for array in HOST]
+    assert outcome(CONVERSIONS[name], on_device) == outcome(CONVERSIONS[name], host)
+    for got, want in zip(on_device, host, strict=True):
         np.testing.assert_array_equal(got.get(), want)
 
 

@@ -29,13 +29,13 @@ def in_this_thread():
 
 
 def same(call, host=HOST, chunks=(5, 4), rtol=2e-5):
-    there = call(da.from_array(gpuarray.to_gpu(host), chunks=chunks))
+    on_device = call(da.from_array(gpuarray.to_gpu(host), chunks=chunks))
     here = call(da.from_array(host, chunks=chunks))
-    if isinstance(there, tuple | list):
-        there, here = (dask.compute(*each) for each in (there, here))
+    if isinstance(on_device, tuple | list):
+        on_device, here = (dask.compute(*each) for each in (on_device, here))
     else:
-        there, here = (there.compute(),), (here.compute(),)
-    for got, want in zip(there, here, strict=True):
+        on_device, here = (on_device.compute(),), (here.compute(),)
+    for got, want in zip(on_device, here, strict=True):
         assert isinstance(got, gpuarray.GPUArray), type(got)
         want = np.asarray(want)
         assert (got.shape, got.dtype) == (want.shape, want.dtype)
@@ -162,15 +162,15 @@ def test_functions(name):
 
 def test_a_gpuarray_beside_a_dask_array():
     host = np.arange(6, dtype=np.float32)
-    there = gpuarray.to_gpu(host)
-    lazy = da.from_array(there, chunks=4)
-    for result in (there + lazy, lazy + there, np.add(there, lazy), np.add(lazy, there)):
+    on_device = gpuarray.to_gpu(host)
+    lazy = da.from_array(on_device, chunks=4)
+    for result in (on_device + lazy, lazy + on_device, np.add(on_device, lazy), np.add(lazy, on_device)):
         assert isinstance(result, da.Array)
         assert (result.compute().get() == 2 * host).all()
-    joined = np.concatenate([there, lazy])
+    joined = np.concatenate([on_device, lazy])
     assert isinstance(joined, da.Array)
     assert (joined.compute().get() == np.concatenate([host, host])).all()
-    assert ((lazy > there).compute().get() == (host > host)).all()
+    assert ((lazy > on_device).compute().get() == (host > host)).all()
 
 
 def test_names_do_not_come_from_copies(monkeypatch):

@@ -218,30 +218,30 @@ def test_read_only_arrays(host, ours):
 
 def test_a_capsule_that_nobody_takes(ours):
     array = ours[1:]
-    there = weakref.ref(array)
+    reference = weakref.ref(array)
     capsules = [array.__dlpack__(), array.__dlpack__(max_version=(1, 0))]
     del array
-    assert there() is not None
+    assert reference() is not None
     del capsules
-    assert there() is None
+    assert reference() is None
 
 
 @pytest.mark.parametrize("version", [None, (1, 0)])
 def test_a_tensor_keeps_its_array(ours, version):
     array = ours[1:]
-    there = weakref.ref(array)
+    reference = weakref.ref(array)
     managed = take(array.__dlpack__(max_version=version))
     del array
     gc.collect()
-    assert there() is not None
+    assert reference() is not None
     managed.deleter(ctypes.pointer(managed))
-    assert there() is None
+    assert reference() is None
 
 
 def test_tensors_are_given_back_by_any_thread(host):
     """ctypes releases the GIL around the deleter."""
     arrays = [gpuarray.to_gpu(host) for _ in range(40)]
-    there = [weakref.ref(array) for array in arrays]
+    reference = [weakref.ref(array) for array in arrays]
     tensors = [
         take(array.__dlpack__(max_version=(1, 0) if i % 2 else None)) for i, array in enumerate(arrays)
     ]
@@ -256,7 +256,7 @@ def test_tensors_are_given_back_by_any_thread(host):
         thread.start()
     for thread in threads:
         thread.join()
-    assert not any(each() for each in there)
+    assert not any(each() for each in reference)
 
 
 def test_a_tensor_outlives_its_context(host):

@@ -70,17 +70,17 @@ def test_borrowing_many_axes(table):
 
 def test_export_and_import(table, host, ours):
     array, out, again = ours[1:], ctypes.POINTER(Versioned)(), ctypes.c_void_p()
-    there = weakref.ref(array)
+    reference = weakref.ref(array)
     assert table.export(array, out) == 0 and tuple(out.contents.version) == (1, 3)
     del array
-    assert there() is not None
+    assert reference() is not None
     assert table.take(out, again) == 0
     result = ctypes.cast(again, ctypes.py_object).value
     ctypes.pythonapi.Py_DecRef(ctypes.py_object(result))
     assert type(result) is gpuarray.GPUArray and (result.get() == host[1:]).all()
     del result
     drv.Context.synchronize()
-    assert there() is None
+    assert reference() is None
 
 
 def test_what_cannot_be_exported(table):
@@ -229,14 +229,14 @@ def make_table(changes):
 def test_operands_are_borrowed(host, ours):
     tensors = make_table({})
     theirs = tensors(ours.copy())
-    there = weakref.ref(theirs)
+    reference = weakref.ref(theirs)
     assert ((ours + theirs).get() == 2 * host).all() and ((theirs * ours).get() == host**2).all()
     assert gpuarray.sum(theirs).get() == host.sum()
     assert tensors.calls_of == ["borrow", "stream"] * 3 and theirs.deleted == 0
     ours[...] = tensors(gpuarray.to_gpu(host[::-1].copy())[::-1])
     assert (ours.get() == host).all()
     del theirs
-    assert there() is None, "its stream is ours: nothing is kept"
+    assert reference() is None, "its stream is ours: nothing is kept"
 
 
 def test_tensors_that_only_can_be_exported(host, ours):
@@ -269,12 +269,12 @@ def test_streams_of_tables(host, ours):
     stream = drv.Stream()
     tensors = make_table({"stream": stream.handle})
     theirs = tensors(ours.copy())
-    there = weakref.ref(theirs)
+    reference = weakref.ref(theirs)
     assert ((ours + theirs).get() == 2 * host).all()
     gpuarray.maximum(theirs, 1, stream=stream)
     del theirs
     drv.Context.synchronize()
-    assert there() is None
+    assert reference() is None
 
 
 def test_errors_of_tables(ours):

@@ -336,24 +336,24 @@ def test_the_owner_is_kept_until_the_work_is_done(late):
     """Its memory would go back to a pool of its own, for work on its own stream."""
     theirs, gate = late
     theirs = Foreign(theirs.array)
-    there, out = weakref.ref(theirs), gpuarray.empty(16, np.int32)
+    reference, out = weakref.ref(theirs), gpuarray.empty(16, np.int32)
     gpuarray.maximum(theirs, 3, out=out, stream=gate.stream)
     del theirs
-    assert not gate.stream.is_done() and there() is not None
+    assert not gate.stream.is_done() and reference() is not None
     gate.open()
-    assert there() is None and set(out.get().tolist()) == {7}
+    assert reference() is None and set(out.get().tolist()) == {7}
 
 
 @pytest.mark.parametrize("size", [1 << 21, 16])
 def test_an_owner_whose_work_is_done_goes_with_its_view(size):
     """No later call has to find out: a large one, or the last on its stream."""
     stream, array = drv.Stream(NON_BLOCKING), gpuarray.zeros(size, np.int8)
-    there, view = weakref.ref(array), gpuarray.from_dlpack(array, stream=stream)
+    reference, view = weakref.ref(array), gpuarray.from_dlpack(array, stream=stream)
     copy = view.copy()
     drv.Context.synchronize()
     del array, view
     del stream
-    assert there() is None and copy.size == size
+    assert reference() is None and copy.size == size
 
 
 class OfVersion2(Foreign):
@@ -419,35 +419,35 @@ def test_large_owners_do_not_pile_up():
 
 def test_on_the_owners_own_stream_nothing_is_kept():
     theirs = Foreign(gpuarray.zeros(4, np.float32), stream=1)
-    there = weakref.ref(theirs)
+    reference = weakref.ref(theirs)
     view = gpuarray.transpose(theirs)
     assert view.base.base is theirs
     del theirs, view
-    assert there() is None
+    assert reference() is None
 
 
 def test_owners_in_cycles_are_collected():
     theirs = Foreign(gpuarray.zeros(4, np.float32))
     theirs.view = gpuarray.transpose(theirs)
-    there = weakref.ref(theirs)
+    reference = weakref.ref(theirs)
     del theirs
     gc.collect()
     drv.Context.synchronize()
     gc.collect()
     drv.Context.synchronize()
-    assert there() is None
+    assert reference() is None
 
 
 def test_views_of_a_context_that_is_gone():
     context = drv.Device(0).make_context()
     memory = gpuarray.zeros(4, np.float32)
     theirs = Foreign(memory)
-    there, view = weakref.ref(theirs), gpuarray.transpose(theirs)
+    reference, view = weakref.ref(theirs), gpuarray.transpose(theirs)
     del theirs, memory
     context.pop()
     context.detach()
     del view
-    assert there() is None
+    assert reference() is None
 
 
 def test_the_interface_says_a_stream():

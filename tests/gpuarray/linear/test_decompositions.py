@@ -29,10 +29,10 @@ def check_unitary(a):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_cholesky(dtype, layout):
     for shape in SHAPES:
-        there, a = laid(definite(*shape, dtype=dtype), layout)
+        on_device, a = laid(definite(*shape, dtype=dtype), layout)
         for upper in (False, True):
             want = np.linalg.cholesky(a, upper=upper)
-            check_close(np.linalg.cholesky(there, upper=upper), want, bound(a) * condition(a))
+            check_close(np.linalg.cholesky(on_device, upper=upper), want, bound(a) * condition(a))
 
 
 def test_cholesky_reads_one_triangle():
@@ -44,12 +44,12 @@ def test_cholesky_reads_one_triangle():
 
 def test_not_positive_definite():
     stack = np.stack([np.eye(3), -np.eye(3)])
-    there = gpuarray.to_gpu(stack)
-    for each in (there, there[1]):
+    on_device = gpuarray.to_gpu(stack)
+    for each in (on_device, on_device[1]):
         with pytest.raises(np.linalg.LinAlgError, match="^Matrix is not positive definite$"):
             np.linalg.cholesky(each)
     with without_checks():
-        got = np.linalg.cholesky(there).get()
+        got = np.linalg.cholesky(on_device).get()
     assert (got[0] == np.eye(3)).all() and np.isnan(np.diagonal(got[1])).all()
 
 
@@ -58,9 +58,9 @@ def test_not_positive_definite():
 def test_qr(dtype, layout):
     """Q and R are not unique: what they have to be, and of the same shapes and dtypes as NumPy's."""
     for shape in WIDE_OR_TALL:
-        there, a = laid(draw(*shape, dtype=dtype), layout)
+        on_device, a = laid(draw(*shape, dtype=dtype), layout)
         for mode in ("reduced", "complete"):
-            q, r = got = np.linalg.qr(there, mode)
+            q, r = got = np.linalg.qr(on_device, mode)
             want = np.linalg.qr(a, mode)
             assert type(got) is type(want)
             for one, other in zip(got, want, strict=True):
@@ -68,22 +68,22 @@ def test_qr(dtype, layout):
             q, r = q.get(), r.get()
             assert (r == np.triu(r)).all() and np.allclose(q @ r, a, atol=bound(a) * np.abs(a).max())
             check_unitary(q)
-        assert np.allclose(np.linalg.qr(there, "r").get(), r[..., : min(a.shape[-2:]), :])
-        h, tau = np.linalg.qr(there, "raw")
+        assert np.allclose(np.linalg.qr(on_device, "r").get(), r[..., : min(a.shape[-2:]), :])
+        h, tau = np.linalg.qr(on_device, "raw")
         assert (h.shape, tau.shape) == tuple(each.shape for each in np.linalg.qr(a, "raw"))
-        assert np.allclose(np.triu(h.get().swapaxes(-1, -2)), np.linalg.qr(there, "complete")[1].get())
+        assert np.allclose(np.triu(h.get().swapaxes(-1, -2)), np.linalg.qr(on_device, "complete")[1].get())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_svd(dtype, layout):
     for shape in WIDE_OR_TALL:
-        there, a = laid(draw(*shape, dtype=dtype), layout)
+        on_device, a = laid(draw(*shape, dtype=dtype), layout)
         values = np.linalg.svd(a, compute_uv=False)
-        check_close(np.linalg.svdvals(there), values, bound(a))
-        check_close(np.linalg.svd(there, compute_uv=False), values, bound(a))
+        check_close(np.linalg.svdvals(on_device), values, bound(a))
+        check_close(np.linalg.svd(on_device, compute_uv=False), values, bound(a))
         for full in (False, True):
-            u, s, vh = got = np.linalg.svd(there, full)
+            u, s, vh = got = np.linalg.svd(on_device, full)
             want = np.linalg.svd(a, full)
             assert type(got) is type(want)
             for one, other in zip(got, want, strict=True):
@@ -101,23 +101,23 @@ def test_svd(dtype, layout):
 def test_svd_of_hermitian_matrices(dtype):
     a = draw(2, 5, 5, dtype=dtype)
     a = a + adjoint(a)
-    there = gpuarray.to_gpu(a)
-    u, s, vh = np.linalg.svd(there, hermitian=True)
+    on_device = gpuarray.to_gpu(a)
+    u, s, vh = np.linalg.svd(on_device, hermitian=True)
     want = np.linalg.svd(a, hermitian=True)
     check_close(s, want.S, bound(a))
     assert (u.dtype, vh.dtype) == (want.U.dtype, want.Vh.dtype)
     assert np.allclose((u.get() * s.get()[..., None, :]) @ vh.get(), a, atol=bound(a) * np.abs(a).max())
-    check_close(np.linalg.svd(there, compute_uv=False, hermitian=True), want.S, bound(a))
+    check_close(np.linalg.svd(on_device, compute_uv=False, hermitian=True), want.S, bound(a))
 
 
 @pytest.mark.parametrize("shape", EMPTY)
 def test_empty(shape):
     a = np.zeros(shape, np.float32)
-    there = gpuarray.to_gpu(a)
+    on_device = gpuarray.to_gpu(a)
     for function in (np.linalg.qr, np.linalg.svd, lambda a: np.linalg.svd(a, False),
                      lambda a: np.linalg.qr(a, "complete"), lambda a: np.linalg.qr(a, "raw"),
                      lambda a: (np.linalg.svdvals(a), np.linalg.qr(a, "r"))):  # fmt: skip
-        for got, want in zip(function(there), function(a), strict=True):
+        for got, want in zip(function(on_device), function(a), strict=True):
             check_close(got, want, 0)
 
 

@@ -25,13 +25,13 @@ def check_types(got, want):
 def test_hermitian(dtype, layout):
     """Only a triangle is read."""
     for shape in SHAPES:
-        there, a = laid(draw(*shape, dtype=dtype), layout)
+        on_device, a = laid(draw(*shape, dtype=dtype), layout)
         for uplo in ("L", "U", "l"):
             want = np.linalg.eigh(a, uplo)
-            got = np.linalg.eigh(there, uplo)
+            got = np.linalg.eigh(on_device, uplo)
             check_types(got, want)
             check_close(got.eigenvalues, want.eigenvalues, bound(a))
-            check_close(np.linalg.eigvalsh(there, uplo), want.eigenvalues, bound(a))
+            check_close(np.linalg.eigvalsh(on_device, uplo), want.eigenvalues, bound(a))
             half = np.tril(a, -1) if uplo in "lL" else np.triu(a, 1)
             whole = half + half.conj().swapaxes(-1, -2) + np.eye(a.shape[-1]) * a.real
             w, v = (each.get() for each in got)
@@ -43,13 +43,13 @@ def test_hermitian(dtype, layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_general(dtype, layout):
     for shape in SHAPES:
-        there, a = laid(draw(*shape, dtype=dtype), layout)
-        got, want = np.linalg.eig(there), np.linalg.eig(a)
+        on_device, a = laid(draw(*shape, dtype=dtype), layout)
+        got, want = np.linalg.eig(on_device), np.linalg.eig(a)
         check_types(got, want)
         w, v = (each.get() for each in got)
         assert np.allclose(a @ v, v * w[..., None, :], atol=bound(a) * np.abs(w).max())
         assert np.allclose(np.linalg.norm(v, axis=-2), 1, atol=bound(a))
-        values = np.linalg.eigvals(there).get()
+        values = np.linalg.eigvals(on_device).get()
         assert values.dtype == want.eigenvalues.dtype
         distance = np.abs(values[..., :, None] - want.eigenvalues[..., None, :]).min(axis=-1).max()
         assert distance < 50 * bound(a) * np.abs(w).max()

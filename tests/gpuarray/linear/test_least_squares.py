@@ -25,19 +25,19 @@ def deficient(*shape, dtype="d"):
 def test_lstsq(dtype, layout):
     for shape in SHAPES[:4]:
         for columns in ((), (1,), (3,), (0,)):
-            there, a = laid(draw(*shape, dtype=dtype), layout)
+            on_device, a = laid(draw(*shape, dtype=dtype), layout)
             right, b = laid(draw(shape[0], *columns, dtype=dtype, seed=2), layout)
-            for got, want in zip(np.linalg.lstsq(there, right), np.linalg.lstsq(a, b), strict=True):
+            for got, want in zip(np.linalg.lstsq(on_device, right), np.linalg.lstsq(a, b), strict=True):
                 check_close(got, want, bound(a), (shape, columns))
 
 
 def test_lstsq_of_deficient_matrices():
     for a in (deficient(6, 4), np.zeros((4, 3)), np.zeros((0, 3)), np.zeros((3, 0))):
         b = draw(len(a), 2)
-        there, right = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+        on_device, right = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
         for rcond in (None, 0.1, -1):
             for got, want in zip(
-                np.linalg.lstsq(there, right, rcond), np.linalg.lstsq(a, b, rcond), strict=True
+                np.linalg.lstsq(on_device, right, rcond), np.linalg.lstsq(a, b, rcond), strict=True
             ):
                 assert (got.shape, got.dtype) == (want.shape, want.dtype)
                 assert rcond == -1 or np.allclose(got.get(), want)
@@ -50,25 +50,25 @@ def test_lstsq_of_deficient_matrices():
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_pinv_rank_cond(dtype, layout):
     for shape in SHAPES:
-        there, a = laid(draw(*shape, dtype=dtype), layout)
-        check_close(np.linalg.pinv(there), np.linalg.pinv(a), bound(a))
-        check_close(np.linalg.pinv(there, rtol=None), np.linalg.pinv(a, rtol=None), bound(a))
-        check_close(np.linalg.matrix_rank(there), np.linalg.matrix_rank(a), 0)
+        on_device, a = laid(draw(*shape, dtype=dtype), layout)
+        check_close(np.linalg.pinv(on_device), np.linalg.pinv(a), bound(a))
+        check_close(np.linalg.pinv(on_device, rtol=None), np.linalg.pinv(a, rtol=None), bound(a))
+        check_close(np.linalg.matrix_rank(on_device), np.linalg.matrix_rank(a), 0)
         for order in (None, 2, -2, 1, -1, np.inf, -np.inf, "fro"):
             if order in (None, 2, -2) or shape[-1] == shape[-2]:
-                check_close(np.linalg.cond(there, order), np.linalg.cond(a, order), bound(a))
+                check_close(np.linalg.cond(on_device, order), np.linalg.cond(a, order), bound(a))
 
 
 def test_tolerances():
     a = np.stack([np.diag([1, 0.1, 0.01]), np.diag([2, 2, 1e-3])])
-    there, each = gpuarray.to_gpu(a), np.array([0.05, 0.5])
+    on_device, each = gpuarray.to_gpu(a), np.array([0.05, 0.5])
     there_each = gpuarray.to_gpu(each)
     for tolerance, other in ((0.05, 0.05), (there_each, each)):
         for name in ("rcond", "rtol"):
-            got, want = np.linalg.pinv(there, **{name: tolerance}), np.linalg.pinv(a, **{name: other})
+            got, want = np.linalg.pinv(on_device, **{name: tolerance}), np.linalg.pinv(a, **{name: other})
             check_close(got, want, 1e-12)
         for name in ("tol", "rtol"):
-            got = np.linalg.matrix_rank(there, **{name: tolerance})
+            got = np.linalg.matrix_rank(on_device, **{name: tolerance})
             check_close(got, np.linalg.matrix_rank(a, **{name: other}), 0)
 
 
@@ -78,8 +78,8 @@ def test_hermitian(dtype):
     a = a + a.conj().T
     got = np.linalg.pinv(gpuarray.to_gpu(a), 1e-4, hermitian=True)
     check_close(got, np.linalg.pinv(a, 1e-4, hermitian=True), 1e3 * epsilon(dtype))
-    there = gpuarray.to_gpu(np.diag([1, 0, -3]).astype(dtype))
-    assert np.linalg.matrix_rank(there, hermitian=True).get() == 2
+    on_device = gpuarray.to_gpu(np.diag([1, 0, -3]).astype(dtype))
+    assert np.linalg.matrix_rank(on_device, hermitian=True).get() == 2
 
 
 def test_ranks_of_vectors_and_nothing():
@@ -113,11 +113,11 @@ def test_powers(power):
 def test_norms_of_singular_values(order, keepdims):
     for dtype in "fdFD":
         a = draw(3, 4, 5, dtype=dtype)
-        there = gpuarray.to_gpu(a)
+        on_device = gpuarray.to_gpu(a)
         for axis in ((0, 1), (2, 0), (-1, -2)):
-            got, want = (np.linalg.norm(each, order, axis, keepdims) for each in (there, a))
+            got, want = (np.linalg.norm(each, order, axis, keepdims) for each in (on_device, a))
             check_close(got, want, 1e2 * epsilon(dtype))
-        got, want = (np.linalg.matrix_norm(each, ord=order, keepdims=keepdims) for each in (there, a))
+        got, want = (np.linalg.matrix_norm(each, ord=order, keepdims=keepdims) for each in (on_device, a))
         check_close(got, want, 1e2 * epsilon(dtype))
     empty = np.zeros((2, 0, 3))
     if order != -2:

@@ -24,13 +24,13 @@ def both(function, *arrays, **options):
 def test_triangles(dtype, layout):
     for shape in SHAPES:
         triangle = (draw(*shape, dtype=dtype) / 9 + 2 * np.eye(shape[-1])).astype(dtype)
-        there, a = laid(triangle, layout)
+        on_device, a = laid(triangle, layout)
         right, b = laid(draw(*shape[:-1], 3, dtype=dtype), layout)
         for lower in (False, True):
             for trans in (0, "T", 2):
                 for unit in (False, True):
                     options = {"lower": lower, "trans": trans, "unit_diagonal": unit}
-                    got = linalg.solve_triangular(there, right, **options)
+                    got = linalg.solve_triangular(on_device, right, **options)
                     want = scipy.linalg.solve_triangular(a, b, **options)
                     check_close(got, want, 1e4 * epsilon(dtype), options)
 
@@ -39,15 +39,15 @@ def test_triangles(dtype, layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_lu(dtype, layout):
     for shape in [*SHAPES[1:], (7, 4), (4, 7), (40, 70), (2, 5, 3)]:
-        there, a = laid(draw(*shape, dtype=dtype), layout)
+        on_device, a = laid(draw(*shape, dtype=dtype), layout)
         near = 100 * max(shape) * epsilon(dtype)
         for options in ({}, {"permute_l": True}):
-            for got, want in zip(linalg.lu(there, **options), scipy.linalg.lu(a, **options), strict=True):
+            for got, want in zip(linalg.lu(on_device, **options), scipy.linalg.lu(a, **options), strict=True):
                 check_close(got, want, near)
-        rows, lower, _ = linalg.lu(there, p_indices=True)
+        rows, lower, _ = linalg.lu(on_device, p_indices=True)
         want = scipy.linalg.lu(a, p_indices=True)
         assert (rows.get() == want[0]).all() and lower.shape == want[1].shape
-        (factors, pivots), want = linalg.lu_factor(there), scipy.linalg.lu_factor(a)
+        (factors, pivots), want = linalg.lu_factor(on_device), scipy.linalg.lu_factor(a)
         check_close(factors, want[0], near)
         check_close(pivots, want[1], 0)
         if a.shape[-1] == a.shape[-2]:
@@ -143,16 +143,16 @@ def test_texts_of_errors(call):
 
 def test_captures():
     a, b = definite(3, 3), draw(3)
-    there, right, out = gpuarray.to_gpu(a), gpuarray.to_gpu(b), gpuarray.zeros(3, float)
+    on_device, right, out = gpuarray.to_gpu(a), gpuarray.to_gpu(b), gpuarray.zeros(3, float)
     stream = drv.Stream()
     with stream, stream.capture() as graph:
         for function in (linalg.cho_factor, linalg.lu_factor, linalg.lu):
             with pytest.raises(drv.LogicError, match=rf"linalg\.{function.__name__} cannot be captured"):
-                function(there)
+                function(on_device)
         with linalg.without_checks():
-            out[...] = linalg.cho_solve(linalg.cho_factor(there), right)
-            out += linalg.lu_solve(linalg.lu_factor(there), right)
-            factors = linalg.lu(there)
+            out[...] = linalg.cho_solve(linalg.cho_factor(on_device), right)
+            out += linalg.lu_solve(linalg.lu_factor(on_device), right)
+            factors = linalg.lu(on_device)
     graph.instantiate().launch(stream)
     stream.synchronize()
     assert np.allclose(out.get(), 2 * np.linalg.solve(a, b))
@@ -169,8 +169,8 @@ def test_row_orders():
         for order, row in zip(want, pivots, strict=True):
             for k, other in enumerate(row):
                 order[[k, other - 1]] = order[[other - 1, k]]
-        there = gpuarray.to_gpu(pivots)
-        assert (lapack.row_order(there, rows).get() == want).all()
-        assert (lapack.row_order(there, rows, inverse=True).get() == np.argsort(want)).all()
+        on_device = gpuarray.to_gpu(pivots)
+        assert (lapack.row_order(on_device, rows).get() == want).all()
+        assert (lapack.row_order(on_device, rows, inverse=True).get() == np.argsort(want)).all()
     wrong = gpuarray.to_gpu(np.array([-5, 10**12, 0]))
     assert sorted(lapack.row_order(wrong, 3).get()) == [0, 1, 2]

@@ -43,12 +43,12 @@ def test_matmul_of_vectors_and_of_nothing(shapes):
 
 def test_matmul_of_any_strides():
     a, b = np.random.default_rng(1).integers(0, 9, (2, 40, 50)).astype(float)
-    there, other = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
-    compare(gpuarray.matmul(there.T, other[::-1]), a.T @ b[::-1])
-    compare(gpuarray.matmul(there[:, ::2], other[:25]), a[:, ::2] @ b[:25])
-    assert gpuarray.matmul(there[:, :40], there[:, :40], out=there[:, :40]).shape == (40, 40)
-    np.testing.assert_array_equal(there[:, :40].get(), a[:, :40] @ a[:, :40])
-    for x, y in ((there, other), (there[0, 0], other)):
+    on_device, other = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+    compare(gpuarray.matmul(on_device.T, other[::-1]), a.T @ b[::-1])
+    compare(gpuarray.matmul(on_device[:, ::2], other[:25]), a[:, ::2] @ b[:25])
+    assert gpuarray.matmul(on_device[:, :40], on_device[:, :40], out=on_device[:, :40]).shape == (40, 40)
+    np.testing.assert_array_equal(on_device[:, :40].get(), a[:, :40] @ a[:, :40])
+    for x, y in ((on_device, other), (on_device[0, 0], other)):
         with pytest.raises(ValueError):
             gpuarray.matmul(x, y)
     drv.Context.synchronize()
@@ -57,11 +57,11 @@ def test_matmul_of_any_strides():
 def test_matmul_of_other_dtypes():
     """Operands of two dtypes, and results of one that is asked for."""
     a, b = np.arange(12, dtype=np.int16).reshape(3, 4), np.arange(8, dtype=np.float32).reshape(4, 2)
-    there, other = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
-    compare(gpuarray.matmul(there, other), a @ b)
-    compare(gpuarray.matmul(there, other, dtype=np.complex128), (a @ b).astype(np.complex128))
+    on_device, other = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+    compare(gpuarray.matmul(on_device, other), a @ b)
+    compare(gpuarray.matmul(on_device, other, dtype=np.complex128), (a @ b).astype(np.complex128))
     out = gpuarray.zeros((3, 2), np.float64)
-    gpuarray.matmul(there, other, out=out)
+    gpuarray.matmul(on_device, other, out=out)
     compare(out, (a @ b).astype(np.float64))
 
 

@@ -153,23 +153,23 @@ def test_functions_of_numpy(monkeypatch, dtype):
     """Without a library."""
     monkeypatch.setattr(host, "is_possible", lambda: False)
     a, b = draw(5, 9, 9, dtype=dtype), draw(9, 2, dtype=dtype)
-    there, bound = gpuarray.to_gpu(a), 100 * epsilon(dtype) * condition(a)
-    check_close(np.linalg.solve(there, gpuarray.to_gpu(b)), np.linalg.solve(a, b), bound)
-    check_close(np.linalg.inv(there), np.linalg.inv(a), bound)
-    check_close(np.linalg.det(there), np.linalg.det(a), bound)
+    on_device, bound = gpuarray.to_gpu(a), 100 * epsilon(dtype) * condition(a)
+    check_close(np.linalg.solve(on_device, gpuarray.to_gpu(b)), np.linalg.solve(a, b), bound)
+    check_close(np.linalg.inv(on_device), np.linalg.inv(a), bound)
+    check_close(np.linalg.det(on_device), np.linalg.det(a), bound)
     positive = definite(5, 9, 9, dtype=dtype)
     for upper in (False, True):
         want = np.linalg.cholesky(positive, upper=upper)
         check_close(np.linalg.cholesky(gpuarray.to_gpu(positive), upper=upper), want, bound)
     x = linalg.cho_solve(linalg.cho_factor(gpuarray.to_gpu(positive)), gpuarray.to_gpu(b))
     check_close(x, np.linalg.solve(positive, b), 1e4 * epsilon(dtype))
-    x = linalg.solve_triangular(there, gpuarray.to_gpu(b), lower=True)
+    x = linalg.solve_triangular(on_device, gpuarray.to_gpu(b), lower=True)
     want = np.stack([scipy.linalg.solve_triangular(each, b, lower=True) for each in a])
     check_close(x, want, bound * 1e3)
     large = draw(2, 40, 40, dtype=dtype)  # factors first
     near_large = 1e3 * epsilon(dtype) * condition(large)
     check_close(np.linalg.inv(gpuarray.to_gpu(large)), np.linalg.inv(large), near_large)
-    singular = there.copy()
+    singular = on_device.copy()
     singular[3, :, 2] = 0
     with pytest.raises(np.linalg.LinAlgError, match="^Singular matrix$"):
         np.linalg.inv(singular)

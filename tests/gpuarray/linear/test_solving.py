@@ -22,23 +22,25 @@ def bound(a):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_values(dtype, layout):
     for shape in SHAPES:
-        there, a = laid(draw(*shape, dtype=dtype), layout)
-        check_close(np.linalg.inv(there), np.linalg.inv(a), bound(a), shape)
+        on_device, a = laid(draw(*shape, dtype=dtype), layout)
+        check_close(np.linalg.inv(on_device), np.linalg.inv(a), bound(a), shape)
         sign, logarithm = np.linalg.slogdet(a)
-        found = np.linalg.slogdet(there)
+        found = np.linalg.slogdet(on_device)
         assert type(found).__name__ == "SlogdetResult"
         check_close(found.sign, sign, bound(a))
         assert found.logabsdet.dtype == logarithm.dtype
         assert np.abs(found.logabsdet.get() - logarithm).max() < bound(a)
         with np.errstate(over="ignore"):
             want = np.linalg.det(a)
-        assert np.allclose(np.linalg.det(there).get(), want, bound(a))
+        assert np.allclose(np.linalg.det(on_device).get(), want, bound(a))
         for columns in ((4,), (1,), (0,)):
             right, b = laid(
                 draw(*a.shape[:-1], *columns, dtype=dtype, seed=2), layout if shape > (3,) else "rows"
             )
             if b.ndim == a.ndim or columns == (4,):
-                check_close(np.linalg.solve(there, right), np.linalg.solve(a, b), bound(a), (shape, columns))
+                check_close(
+                    np.linalg.solve(on_device, right), np.linalg.solve(a, b), bound(a), (shape, columns)
+                )
 
 
 @pytest.mark.parametrize("shapes", [
@@ -55,10 +57,10 @@ def test_batches_broadcast(shapes):
 def test_dtypes_are_promoted(first, second):
     a = np.array([[1, 1], [0, 1]]).astype(first)
     b = np.array([[1, 2], [3, 5]]).astype(second)
-    there, right = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
-    check_close(np.linalg.solve(there, right), np.linalg.solve(a, b), 1e-6)
+    on_device, right = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+    check_close(np.linalg.solve(on_device, right), np.linalg.solve(a, b), 1e-6)
     for function in (np.linalg.inv, np.linalg.det):
-        check_close(function(there), function(a), 1e-6)
+        check_close(function(on_device), function(a), 1e-6)
 
 
 @pytest.mark.parametrize("shape", EMPTY)
@@ -71,14 +73,14 @@ def test_empty(shape):
 def test_singular_matrices():
     stack = np.stack([SINGULAR, np.eye(3), np.ones((3, 3))])
     for a in (SINGULAR, stack):
-        there = gpuarray.to_gpu(a)
+        on_device = gpuarray.to_gpu(a)
         for function in (np.linalg.inv, lambda a: np.linalg.solve(a, a)):
             with pytest.raises(np.linalg.LinAlgError, match="^Singular matrix$"):
-                function(there)
+                function(on_device)
         for function in (np.linalg.det, lambda a: np.linalg.slogdet(a)[0], lambda a: np.linalg.slogdet(a)[1]):
-            assert (function(there).get() == function(a)).all()
+            assert (function(on_device).get() == function(a)).all()
     with without_checks():
-        for got in (np.linalg.inv(there), np.linalg.solve(there, there)):
+        for got in (np.linalg.inv(on_device), np.linalg.solve(on_device, on_device)):
             assert np.isnan(got.get()).all(axis=(1, 2)).tolist() == [True, False, True]
             assert (got.get()[1] == np.eye(3)).all()
         assert np.isnan(np.linalg.inv(gpuarray.to_gpu(SINGULAR)).get()).all()
@@ -93,13 +95,13 @@ def test_not_a_number_goes_on():
 
 def test_captures():
     a = draw(3, 3)
-    there, out = gpuarray.to_gpu(a), gpuarray.zeros((3, 3), float)
+    on_device, out = gpuarray.to_gpu(a), gpuarray.zeros((3, 3), float)
     stream = drv.Stream()
     with stream, stream.capture() as graph:
         with pytest.raises(drv.LogicError, match=r"numpy.linalg.inv cannot be captured.*without_checks"):
-            np.linalg.inv(there)
+            np.linalg.inv(on_device)
         with without_checks():
-            out[...] = np.linalg.inv(there)
+            out[...] = np.linalg.inv(on_device)
     graph.instantiate().launch(stream)
     stream.synchronize()
     check_close(out, np.linalg.inv(a), bound(a))

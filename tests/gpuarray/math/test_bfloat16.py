@@ -62,12 +62,12 @@ def test_casts():
     numbers = rng.normal(size=500) * 10.0 ** rng.integers(-44, 38, 500)
     host = np.concatenate([numbers, ties, [0, -0.0, np.inf, 3.4e38]])
     for dtype in (np.float64, np.float32, np.float16, np.complex64):
-        there = host.astype(dtype)
-        check(gpuarray.to_gpu(there).astype(BFLOAT16).get(), there.astype(BFLOAT16), [there])
+        converted = host.astype(dtype)
+        check(gpuarray.to_gpu(converted).astype(BFLOAT16).get(), converted.astype(BFLOAT16), [converted])
     whole = rng.integers(-200, 200, 100)
     for dtype in (np.int8, np.int64, np.bool_):
-        there = whole.astype(dtype)
-        check(gpuarray.to_gpu(there).astype(BFLOAT16).get(), there.astype(BFLOAT16), [there])
+        converted = whole.astype(dtype)
+        check(gpuarray.to_gpu(converted).astype(BFLOAT16).get(), converted.astype(BFLOAT16), [converted])
     small = SPECIAL[np.isfinite(SPECIAL) & (abs(SPECIAL) < 1000)]
     for dtype in (np.float64, np.float16, np.complex128, np.int16, np.bool_):
         check(gpuarray.to_gpu(small).astype(dtype).get(), small.astype(dtype))

@@ -228,16 +228,16 @@ def test_in_place_operators_keep_the_array(name):
     dtype = np.int32 if name in ("iand", "ior", "ixor", "ilshift", "irshift") else np.float64
     function = getattr(operator, name)
     host, other = (np.arange(9).astype(dtype).reshape(3, 3) % k + 1 for k in (4, 3))
-    array, there = gpuarray.to_gpu(host), gpuarray.to_gpu(other)
+    array, on_device = gpuarray.to_gpu(host), gpuarray.to_gpu(other)
     for left, right in ((np.s_[:], np.s_[:]), (np.s_[:, ::-1], np.s_[::-1]), (np.s_[:], np.s_[:])):
         view, alias, expected = array[left], array[left], host[left]
-        assert function(view, there[right]) is view
+        assert function(view, on_device[right]) is view
         function(expected, other[right])
         check(alias, expected)
     check(array, host)
-    function(there, there)  # what it reads is what it writes to
+    function(on_device, on_device)  # what it reads is what it writes to
     function(other, other.copy())
-    check(there, other)
+    check(on_device, other)
 
 
 def test_in_place_product_of_matrices():
@@ -365,11 +365,11 @@ def test_operands_that_lie_across_each_other(shape, dtype):
     for order in itertools.permutations(range(len(shape))):
         turned, view = host.transpose(order), array.transpose(order)
         other = (rng.standard_normal(turned.shape) * 50).astype(dtype)
-        there = gpuarray.to_gpu(other)
-        assert ((view == there).get() == (turned == other)).all()
-        assert ((view[..., ::-1] != there).get() == (turned[..., ::-1] != other)).all()
-        there[...] = view
-        np.testing.assert_array_equal(there.get(), turned)
+        on_device = gpuarray.to_gpu(other)
+        assert ((view == on_device).get() == (turned == other)).all()
+        assert ((view[..., ::-1] != on_device).get() == (turned[..., ::-1] != other)).all()
+        on_device[...] = view
+        np.testing.assert_array_equal(on_device.get(), turned)
 
 
 def packed(view):

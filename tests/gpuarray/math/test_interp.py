@@ -58,10 +58,10 @@ def test_values(seed, count, kind, dtype, is_complex, shape, data):
             if dtype == "i4"
             else x.astype(dtype)
         )
-    x, there = data.draw(layouts(x))
+    x, on_device = data.draw(layouts(x))
     with np.errstate(all="ignore"):
         want = np.asarray(np.interp(x, xp, fp))
-    check_bits(np.interp(there, gpuarray.to_gpu(xp), gpuarray.to_gpu(fp)), want)
+    check_bits(np.interp(on_device, gpuarray.to_gpu(xp), gpuarray.to_gpu(fp)), want)
 
 
 @pytest.mark.parametrize("count", [5, 4000])
@@ -74,8 +74,8 @@ def test_many_positions_in_few_and_in_many_points(count):
 def test_points_of_any_strides():
     rng = np.random.default_rng(2)
     xp, fp, x = np.sort(rng.random(40)), rng.random(40), rng.random(50)
-    there = [gpuarray.to_gpu(each) for each in (x, xp[::-1].copy(), fp)]
-    check_bits(np.interp(there[0], there[1][::-2], there[2][::2]), np.interp(x, xp[::2], fp[::2]))
+    on_device = [gpuarray.to_gpu(each) for each in (x, xp[::-1].copy(), fp)]
+    check_bits(np.interp(on_device[0], on_device[1][::-2], on_device[2][::2]), np.interp(x, xp[::2], fp[::2]))
 
 
 def test_points_that_do_not_increase_stay_in_bounds():

@@ -84,12 +84,12 @@ def test_fits(dtype, columns):
 
 def captured(call, *arrays):
     """The result of the call in a graph, for other contents of the arrays than at its capture."""
-    there, stream = [gpuarray.to_gpu(np.ones_like(each)) for each in arrays], drv.Stream()
+    on_device, stream = [gpuarray.to_gpu(np.ones_like(each)) for each in arrays], drv.Stream()
     with without_checks():
         out = gpuarray.zeros_like(call(*map(gpuarray.to_gpu, arrays)))
         with stream, stream.capture() as graph:
-            out[...] = call(*there)
-    for one, each in zip(there, arrays, strict=True):
+            out[...] = call(*on_device)
+    for one, each in zip(on_device, arrays, strict=True):
         one.set(each)
     graph.instantiate().launch(stream)
     stream.synchronize()
@@ -142,7 +142,7 @@ def test_refusals():
     for arguments in ((x, y, -1), (y, y, 1), (x[:0], y[:0], 1), (x, y[:3], 1), (x, y, 1, None, False, y)):
         with pytest.raises((TypeError, ValueError)) as theirs:
             np.polyfit(*arguments)
-        there = [gpuarray.to_gpu(each) if isinstance(each, np.ndarray) else each for each in arguments]
+        on_device = [gpuarray.to_gpu(each) if isinstance(each, np.ndarray) else each for each in arguments]
         with pytest.raises(theirs.type) as ours:
-            np.polyfit(*there)
+            np.polyfit(*on_device)
         assert str(ours.value) == str(theirs.value)

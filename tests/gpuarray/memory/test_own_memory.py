@@ -42,8 +42,8 @@ m.swapaxes(0, 0)
 
 
 def check(call):
-    there = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
-    check_memory(call(**there), call(**HOST), there, HOST)
+    on_device = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
+    check_memory(call(**on_device), call(**HOST), on_device, HOST)
 
 
 @pytest.mark.filterwarnings("ignore:.*fix:DeprecationWarning")  # from NumPy 2.5 on

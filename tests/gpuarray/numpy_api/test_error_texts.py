@@ -427,8 +427,8 @@ def kind(problem):
 @pytest.mark.filterwarnings("ignore")
 def test_refused_call(call):
     host = {name: array.copy() for name, array in HOST.items()}
-    there = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
-    want, got = run(call, host), run(call, there)
+    on_device = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
+    want, got = run(call, host), run(call, on_device)
     assert isinstance(want, Exception) and isinstance(got, Exception)
     if isinstance(got, LibraryNotFound):
         pytest.skip(str(got))

@@ -194,8 +194,8 @@ m.T.astype(np.float32, order="C", copy=False).flags["C_CONTIGUOUS"]
 @pytest.mark.filterwarnings("ignore")
 def test_call(call):
     host = {name: array.copy() for name, array in HOST.items()}
-    there = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
-    want, got = run(call, host), run(call, there)
+    on_device = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
+    want, got = run(call, host), run(call, on_device)
     if isinstance(want, Exception):
         kinds = (IndexError, ValueError, TypeError, ZeroDivisionError, OverflowError)
         kind = next(kind for kind in kinds if isinstance(want, kind))
@@ -204,7 +204,7 @@ def test_call(call):
         raise got
     else:
         compare(got, want, 2e-6, 1e-6)
-    for name, array in there.items():
+    for name, array in on_device.items():
         compare(array, host[name], 2e-6, 1e-6)
 
 
@@ -230,12 +230,12 @@ def test_a_mask_of_more_elements_than_the_array_is_refused():
 
 
 def test_the_values_that_once_were_not_numbers():
-    there = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
+    on_device = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
     padded = np.pad(gpuarray.to_gpu(np.array([1.0, 2, 3, 4, np.nan])), 2, "reflect", reflect_type="odd").get()
     assert np.isfinite(padded).sum() == 6
     ends = np.convolve(gpuarray.to_gpu(np.array([1.0, 2, 3, 4])), gpuarray.to_gpu(np.array([np.nan, 1, 2])))
     assert ends.get()[-2:].tolist() == [10, 8]
-    assert np.subtract.reduce(there["f"]).get() == -5
+    assert np.subtract.reduce(on_device["f"]).get() == -5
 
 
 def test_the_mean_of_equal_complex_numbers_is_that_number():

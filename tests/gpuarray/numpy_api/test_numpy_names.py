@@ -633,10 +633,10 @@ def evaluate(call, arrays, module=np):
 
 def check(call):
     host = {name: array.copy() for name, array in HOST.items()}
-    there = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
-    got, want = evaluate(call, there), evaluate(call, host)
+    on_device = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
+    got, want = evaluate(call, on_device), evaluate(call, host)
     compare(got, want, 2e-6, 1e-6)
-    check_memory(got, want, there, host)
+    check_memory(got, want, on_device, host)
 
 
 def find(name):

@@ -345,10 +345,14 @@ def test_like():
 def test_like_with_another_shape(order):
     for host in (np.zeros((2, 3, 4)), np.zeros((2, 3, 4)).transpose(2, 0, 1), np.zeros((2, 3, 4), order="F")):
         for shape in (None, (5, 6), (5, 6, 7), 4):
-            there = np.ones_like(gpuarray.to_gpu(host), "f4", order, shape=shape)
+            on_device = np.ones_like(gpuarray.to_gpu(host), "f4", order, shape=shape)
             here = np.ones_like(host, "f4", order, shape=shape)
-            assert (there.shape, there.dtype, there.strides) == (here.shape, here.dtype, here.strides)
-            assert (there.get() == 1).all()
+            assert (on_device.shape, on_device.dtype, on_device.strides) == (
+                here.shape,
+                here.dtype,
+                here.strides,
+            )
+            assert (on_device.get() == 1).all()
     same(lambda a: np.full_like(a, 7, shape=(2, 2)), np.zeros(3, "i4"))
     same(lambda a: np.zeros_like(a, subok=False), np.zeros(3, "i4"))
 

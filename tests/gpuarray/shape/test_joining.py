@@ -38,9 +38,9 @@ def test_stack(array, axis):
 
 
 def test_vstack_and_hstack(array):
-    rows, there = [HOST[0, 0], HOST[1, 1]], [array[0, 0], array[1, 1]]
-    compare(gpuarray.vstack(there), np.vstack(rows))
-    compare(gpuarray.hstack(there), np.hstack(rows))
+    rows, on_device = [HOST[0, 0], HOST[1, 1]], [array[0, 0], array[1, 1]]
+    compare(gpuarray.vstack(on_device), np.vstack(rows))
+    compare(gpuarray.hstack(on_device), np.hstack(rows))
     compare(gpuarray.hstack([array, array]), np.hstack([HOST, HOST]))
 
 

@@ -455,10 +455,12 @@ def test_searchsorted(dtype, wanted, side, sorter, data):
     host = special(rng, data.draw(st.sampled_from([0, 1, 7, 300])), dtype)
     order = np.argsort(host, kind="stable") if sorter else None
     host = host if sorter else np.sort(host)
-    values, there = data.draw(
+    values, on_device = data.draw(
         layouts(numbers(rng, data.draw(st.sampled_from([(), (5,), (3, 4), (0,)])), wanted))
     )
-    got = gpuarray.to_gpu(host).searchsorted(there, side, None if order is None else gpuarray.to_gpu(order))
+    got = gpuarray.to_gpu(host).searchsorted(
+        on_device, side, None if order is None else gpuarray.to_gpu(order)
+    )
     same(got, np.asarray(np.searchsorted(host, values, side, order)))
 
 
@@ -470,12 +472,12 @@ def test_places_in_tables_of_every_length(length, dtype, side):
     rng = np.random.default_rng(length)
     host, values = np.sort(special(rng, length, dtype)), special(rng, 20_001, dtype)
     values[:4] = host[[0, -1, length // 2, -2]]
-    table, there = gpuarray.to_gpu(host), gpuarray.to_gpu(values)
-    same(table.searchsorted(there, side), np.searchsorted(host, values, side))
-    same(table.searchsorted(there[1:90], side), np.searchsorted(host, values[1:90], side))
+    table, on_device = gpuarray.to_gpu(host), gpuarray.to_gpu(values)
+    same(table.searchsorted(on_device, side), np.searchsorted(host, values, side))
+    same(table.searchsorted(on_device[1:90], side), np.searchsorted(host, values[1:90], side))
     if side == "left":
         for invert in (False, True):
-            same(np.isin(there, table, invert=invert), np.isin(values, host, invert=invert))
+            same(np.isin(on_device, table, invert=invert), np.isin(values, host, invert=invert))
 
 
 def test_a_sorter_out_of_range():

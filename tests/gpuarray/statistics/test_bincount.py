@@ -41,10 +41,10 @@ def test_bincount_of_many_bins(maximum):
 def test_sums_of_weights_have_the_same_bits_at_every_run():
     rng = np.random.default_rng(3)
     host, weights = rng.integers(0, 7, 20_000).astype("i"), rng.normal(size=20_000)
-    array, there = gpuarray.to_gpu(host), gpuarray.to_gpu(weights)
-    first = np.bincount(array, there).get()
+    array, on_device = gpuarray.to_gpu(host), gpuarray.to_gpu(weights)
+    first = np.bincount(array, on_device).get()
     np.testing.assert_allclose(first, np.bincount(host, weights), rtol=0, atol=1e-11)
-    assert all((np.bincount(array, there).get() == first).all() for _ in range(3))
+    assert all((np.bincount(array, on_device).get() == first).all() for _ in range(3))
     for count, threads in (20_000, 256), (3000, 32):
         # As the page on order says: sums of every 256th or 32nd weight, added by halves.
         mine = weights[:count][host[:count] == 2]
@@ -53,7 +53,7 @@ def test_sums_of_weights_have_the_same_bits_at_every_run():
             parts[: len(row)] += row
         while len(parts) > 1:
             parts = parts[: len(parts) // 2] + parts[len(parts) // 2 :]
-        assert np.bincount(array[:count], there[:count]).get()[2] == parts[0]
+        assert np.bincount(array[:count], on_device[:count]).get()[2] == parts[0]
 
 
 @pytest.mark.parametrize(

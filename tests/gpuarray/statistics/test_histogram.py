@@ -126,11 +126,11 @@ def test_histogram_of_weights(dtype):
     host, weights = rng.normal(size=(50, 60)).astype("f"), rng.integers(0, 9, (50, 60)).astype(dtype)
     if dtype == "F":
         weights.imag = rng.integers(0, 9, (50, 60))
-    array, there = gpuarray.to_gpu(host), gpuarray.to_gpu(weights)
+    array, on_device = gpuarray.to_gpu(host), gpuarray.to_gpu(weights)
     for bins in (20, [-1, 0, 1]) if dtype != "?" else (20,):  # NumPy adds no booleans up between edges
-        got, want = np.histogram(array, bins, weights=there), np.histogram(host, bins, weights=weights)
+        got, want = np.histogram(array, bins, weights=on_device), np.histogram(host, bins, weights=weights)
         compare(got, want)
-    compare(np.histogram(array[:0], 5, weights=there[:0]), np.histogram(host[:0], 5, weights=weights[:0]))
+    compare(np.histogram(array[:0], 5, weights=on_device[:0]), np.histogram(host[:0], 5, weights=weights[:0]))
 
 
 def test_histogram_of_edges_on_the_device():

@@ -25,26 +25,26 @@ NEAR = {"rtol": 2e-5, "atol": 2e-5}
 
 def with_nan(pair, chance=0.3):
     """The same arrays with NaN here and there."""
-    host, there = pair
+    host, on_device = pair
     if host.dtype.kind not in "fc":
         return pair
     host = np.array(host)
     host[np.random.default_rng(host.size).random(host.shape) < chance] = np.nan
-    there = there.copy()
-    there[...] = host
-    return host, there
+    on_device = on_device.copy()
+    on_device[...] = host
+    return host, on_device
 
 
 def for_products(pair, name):
     """Powers of two, mostly 1, where products are asked for: they are exact in any order, and in range."""
-    host, there = pair
+    host, on_device = pair
     if "prod" not in name or host.dtype.kind not in "fc":
         return pair
     exponents = np.random.default_rng(host.size).choice([-1, 1, 0], host.shape, p=[0.05, 0.05, 0.9])
     host = np.copysign(np.ldexp(np.ones(host.shape, host.dtype), exponents), host)
-    there = there.copy()
-    there[...] = host
-    return host, there
+    on_device = on_device.copy()
+    on_device[...] = host
+    return host, on_device
 
 
 NAN = "nansum nanprod nanmean nanvar nanstd nanmax nanmin nanmedian".split()

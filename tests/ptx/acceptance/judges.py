@@ -51,18 +51,18 @@ class Ptxas:
                 text=True,
                 timeout=100,
             )
-        said = done.stderr + done.stdout
-        found = [(int(line), kind, message) for line, kind, message in PLACE.findall(said)]
+        output = done.stderr + done.stdout
+        found = [(int(line), kind, message) for line, kind, message in PLACE.findall(output)]
         if done.returncode < 0 or (done.returncode and not found):
-            found = [(0, "fatal", f"{CRASH} {done.returncode}: {said.strip()[-200:]}")]
+            found = [(0, "fatal", f"{CRASH} {done.returncode}: {output.strip()[-200:]}")]
         return found
 
     def text(self, statements):
         return self.preamble + "\n".join(statements) + ENDING
 
     def alone(self, statement, parse_only=True):
-        said = self.complaints(self.text([statement]), parse_only)
-        return said[0][2] if said else None
+        output = self.complaints(self.text([statement]), parse_only)
+        return output[0][2] if output else None
 
     def judge(self, statements, parse_only=True):
         """{statement: None or what is wrong with it}"""
