@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from numpy.typing import DTypeLike
+    from typing_extensions import Self
 
     from pycuda._array.core.types import Array
 
@@ -85,7 +86,7 @@ class SparseArray:
         """The elements in order of columns, with the values of `data`."""
         raise NotImplementedError
 
-    def _with_values(self, values: GPUArray) -> Any:
+    def _with_values(self, values: GPUArray) -> Self:
         """The array with other values in the same places."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
@@ -183,11 +184,11 @@ class SparseArray:
         """A copy on the host: SciPy's array of the same format."""
         return self._to_scipy(scipy_sparse())
 
-    def copy(self) -> Any:
+    def copy(self) -> Self:
         """A copy on the device."""
-        return self.asformat(None, copy=True)
+        raise NotImplementedError
 
-    def astype(self, dtype: DTypeLike, casting: Any = "unsafe", copy: bool = True) -> Any:
+    def astype(self, dtype: DTypeLike, casting: Any = "unsafe", copy: bool = True) -> Self:
         """With elements of another dtype.
 
         Parameters
@@ -228,7 +229,7 @@ class SparseArray:
         """The transposed array, of the same memory."""
         return self._turned()
 
-    def conj(self) -> Any:
+    def conj(self) -> Self:
         """With conjugate complex elements."""
         return self._with_values(self.data.conj()) if self.dtype.kind == "c" else self
 
@@ -287,20 +288,20 @@ class SparseArray:
 
     # ---- arithmetic with numbers
 
-    def __mul__(self, number: Any) -> Any:
+    def __mul__(self, number: complex | np.generic) -> Self:
         """A * number."""
         return self._scaled(self.data * number) if is_number(number) else NotImplemented
 
     __rmul__ = __mul__
 
-    def __truediv__(self, number: Any) -> Any:
+    def __truediv__(self, number: complex | np.generic) -> Self:
         """A / number."""
         return self._scaled(self.data / number) if is_number(number) else NotImplemented
 
-    def _scaled(self, values: GPUArray) -> Any:
+    def _scaled(self, values: GPUArray) -> Self:
         return self._with_values(values.astype(_result_dtype(values.dtype, values.dtype), copy=False))
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Self:
         """-A"""
         return self._with_values(-self.data)
 
@@ -372,7 +373,7 @@ class _CompressedArray(SparseArray):
         return shape if shape is None or self._by_rows else shape[::-1]
 
     @classmethod
-    def _of(cls, lines: Compressed, values: GPUArray) -> Any:
+    def _of(cls, lines: Compressed, values: GPUArray) -> Self:
         made = object.__new__(cls)
         made._lines, made.data = lines, values
         return made
@@ -416,7 +417,8 @@ class _CompressedArray(SparseArray):
         another."""
         self._lines, self.data = without_duplicates(self._lines, self.data)
 
-    def _copied(self) -> Any:
+    def copy(self) -> Self:
+        """A copy on the device."""
         lines = self._lines
         copied = Compressed(lines.starts.copy(), lines.columns.copy(), lines.shape, None, lines._facts)
         return self._of(copied, self.data.copy())
@@ -516,7 +518,7 @@ class csr_array(_CompressedArray):
         ----------
         copy : bool, optional
         """
-        return self._copied() if copy else self
+        return self.copy() if copy else self
 
     def tocsc(self, copy: bool = False) -> csc_array:
         """In compressed columns.
@@ -590,7 +592,7 @@ class csc_array(_CompressedArray):
         ----------
         copy : bool, optional
         """
-        return self._copied() if copy else self
+        return self.copy() if copy else self
 
 
 class coo_array(SparseArray):
@@ -717,8 +719,8 @@ class coo_array(SparseArray):
         copy : bool, optional
             Whether memory is never shared.
         """
-        made: csr_array = csr_array._of(*without_duplicates(self._rows(), self.data))
-        return made._copied() if copy else made
+        made = csr_array._of(*without_duplicates(self._rows(), self.data))
+        return made.copy() if copy else made
 
     def tocsc(self, copy: bool = False) -> csc_array:
         """In compressed columns; elements in one place are summed.
@@ -728,8 +730,8 @@ class coo_array(SparseArray):
         copy : bool, optional
             Whether memory is never shared.
         """
-        made: csc_array = csc_array._of(*without_duplicates(self._columns(), self.data))
-        return made._copied() if copy else made
+        made = csc_array._of(*without_duplicates(self._columns(), self.data))
+        return made.copy() if copy else made
 
     def tocoo(self, copy: bool = False) -> coo_array:
         """Itself, or a copy.
@@ -738,8 +740,10 @@ class coo_array(SparseArray):
         ----------
         copy : bool, optional
         """
-        if not copy:
-            return self
+        return self.copy() if copy else self
+
+    def copy(self) -> coo_array:
+        """A copy on the device."""
         placed = Placed(self.row.copy(), self.col.copy(), self.shape, self._placed._facts)
         return self._of(placed, self.data.copy())
 

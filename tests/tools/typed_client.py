@@ -14,6 +14,7 @@ from pycuda import characterize, curandom, debug, tools
 from pycuda.compyte.array import ArrayFlags, as_strided, c_contiguous_strides, get_common_dtype
 from pycuda.compyte.dtypes import DTypeRegistry, parse_c_arg_backend
 from pycuda.driver import GPUArray
+from pycuda.sparse import csc_array, csr_array
 from pycuda.sparse.cg import CGStateContainer, solve_pkt_with_cg
 from pycuda.sparse.coordinate import CoordinateSpMV
 from pycuda.sparse.inner import AsyncInnerProduct
@@ -101,6 +102,17 @@ def random_numbers(dtype: npt.DTypeLike, stream: drv.Stream) -> None:
     curandom.Sobol32RandomNumberGenerator(vectors, 7).gen_uniform(5, np.float32)
     curandom.ScrambledSobol64RandomNumberGenerator().gen_normal(5, float)
     assert_type(curandom.get_curand_version(), tuple[int, int, int])
+
+
+def sparse_arrays(b: GPUArray) -> None:
+    a = csr_array(scipy.sparse.eye_array(3), dtype=np.float32)
+    assert_type(a @ b, GPUArray)
+    assert_type(b @ a, GPUArray)
+    assert_type(2 * a.astype("f8"), csr_array)
+    assert_type(a.tocsc(), csc_array)
+    assert_type(a.tocoo().tocsr().copy(), csr_array)
+    assert_type(a.toarray(), GPUArray)
+    assert_type(csc_array((b, (b, b)), shape=(3, 3)).shape, tuple[int, int])
 
 
 def sparse_matrices(b: GPUArray) -> None:
