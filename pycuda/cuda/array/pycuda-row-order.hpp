@@ -9,8 +9,7 @@ namespace pycuda
 
 enum { ROW_ORDER_THREADS = 256 };
 
-// Row k and row pivots[k], counted from 1, are interchanged, one k after the other. Pivots that no row has
-// count as the nearest that one has.
+// For k = 0, 1, ... rows k and pivots[k] - 1 are interchanged. Pivots outside of the matrix are clamped.
 __device__ __forceinline__ void interchange(int *order, int rows, const index_t *pivots, int count)
 {
     __shared__ int others[ROW_ORDER_THREADS];

@@ -60,9 +60,10 @@ VALUES = (
     PROGRAM
     + """
 adjoint = lambda a: a.conj().swapaxes(-1, -2)
+solver._SMALLEST_OF_GESVDP = 5
 for dtype in "fdFD":
     for shape in [(5, 5), (2, 3, 3), (2, 2, 3, 3), (7, 3), (2, 2, 4), (3, 2, 6, 3), (2, 33, 2), (2, 2, 33),
-                  (65, 64), (2, 64, 66)]:
+                  (2, 5, 7)]:
         there, a = laid(draw(*shape, dtype=dtype), "reversed")
         bound = 100 * max(shape) * epsilon(dtype) * condition(a)
         near(np.linalg.pinv(there), np.linalg.pinv(a), bound)
