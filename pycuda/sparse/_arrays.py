@@ -59,7 +59,20 @@ class SparseArray:
     ndim = 2
     format = ""
     __array_ufunc__ = None  # NumPy's scalars and arrays leave operators to this class
-    data: GPUArray
+    __array_priority__ = 1000.0  # and those of CuPy
+    _data: GPUArray
+
+    @property
+    def data(self) -> GPUArray:
+        """The values of the elements, in the order of the format. They may be changed."""
+        return self._data
+
+    @data.setter
+    def data(self, values: Array) -> None:
+        found = reading.read_values(values, None, False)
+        if found.size != self._data.size:
+            raise ValueError(f"{found.size} values for {self._data.size} stored elements")
+        self._data = found
 
     # ---- what each format has
 
@@ -90,7 +103,7 @@ class SparseArray:
         """The array with other values in the same places."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
-        made.data = values
+        made._data = values
         return made
 
     def _coordinates(self) -> tuple[GPUArray, GPUArray, GPUArray]:
@@ -341,7 +354,7 @@ class _CompressedArray(SparseArray):
         copy: bool = False, *, check: bool = True,
     ) -> None:  # fmt: skip
         shape = None if shape is None else reading.read_shape(shape)
-        self._lines, self.data = self._read(arg1, shape, dtype, copy, check)
+        self._lines, self._data = self._read(arg1, shape, dtype, copy, check)
         if shape is not None and self.shape != shape:
             raise ValueError(f"inconsistent shapes: {self.shape} and {shape}")
 
@@ -375,7 +388,7 @@ class _CompressedArray(SparseArray):
     @classmethod
     def _of(cls, lines: Compressed, values: GPUArray) -> Self:
         made = object.__new__(cls)
-        made._lines, made.data = lines, values
+        made._lines, made._data = lines, values
         return made
 
     @property
@@ -409,13 +422,13 @@ class _CompressedArray(SparseArray):
         """Sort the elements of each row or column by their indices."""
         found = self._lines.in_order()
         if found.order is not None:
-            self.data = self.data[found.order]
+            self._data = self.data[found.order]
             self._lines = Compressed(found.starts, found.columns, found.shape, None, found.facts())
 
     def sum_duplicates(self) -> None:
         """Sort the elements of each row or column, and sum those in one place, as they come one after
         another."""
-        self._lines, self.data = without_duplicates(self._lines, self.data)
+        self._lines, self._data = without_duplicates(self._lines, self.data)
 
     def copy(self) -> Self:
         """A copy on the device."""
@@ -471,11 +484,6 @@ class csr_array(_CompressedArray):
     check : bool, optional
         Whether indices out of range are looked for, which the host waits for. Without it nothing may be out
         of range.
-
-    Attributes
-    ----------
-    data : GPUArray
-        The values of the elements, row by row. They may be changed.
 
     Raises
     ------
@@ -539,11 +547,6 @@ class csc_array(_CompressedArray):
     arg1, shape, dtype, copy, check
         As csr_array takes them; (data, indices, indptr) are those of columns.
 
-    Attributes
-    ----------
-    data : GPUArray
-        The values of the elements, column by column. They may be changed.
-
     Raises
     ------
     ValueError
@@ -603,11 +606,6 @@ class coo_array(SparseArray):
     arg1, shape, dtype, copy, check
         As csr_array takes them, but for (data, indices, indptr). Duplicates stay.
 
-    Attributes
-    ----------
-    data : GPUArray
-        The values of the elements. They may be changed.
-
     Raises
     ------
     ValueError
@@ -640,7 +638,7 @@ class coo_array(SparseArray):
         copy: bool = False, *, check: bool = True,
     ) -> None:  # fmt: skip
         shape = None if shape is None else reading.read_shape(shape)
-        self._placed, self.data = self._read(arg1, shape, dtype, copy, check)
+        self._placed, self._data = self._read(arg1, shape, dtype, copy, check)
         if shape is not None and self.shape != shape:
             raise ValueError(f"inconsistent shapes: {self.shape} and {shape}")
 
@@ -664,7 +662,7 @@ class coo_array(SparseArray):
     @classmethod
     def _of(cls, placed: Placed, values: GPUArray) -> coo_array:
         made = object.__new__(cls)
-        made._placed, made.data = placed, values
+        made._placed, made._data = placed, values
         return made
 
     @property
@@ -697,7 +695,7 @@ class coo_array(SparseArray):
         another."""
         if not self.has_canonical_format:
             made = self.tocsr().tocoo()
-            self._placed, self.data = made._placed, made.data
+            self._placed, self._data = made._placed, made.data
 
     def _rows(self) -> Compressed:
         return self._placed.by_rows()

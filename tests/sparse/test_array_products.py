@@ -243,6 +243,13 @@ def test_values_may_change():
     made.data *= 2
     for each, old in zip((made, made.T, made.tocoo()), before, strict=True):
         assert ((each @ x).get() == 2 * old).all()
+    made.data = gpuarray.to_gpu(mat.data * 4)
+    assert ((made @ x).get() == 4 * before[0]).all()
+    made.data = mat.data.astype(np.float32)
+    assert made.dtype == np.float32
+    for wrong in mat.data[1:], mat.data[None], mat.data.astype(np.float16):
+        with pytest.raises(ValueError):
+            made.data = wrong
 
 
 def test_streams():
