@@ -150,7 +150,7 @@ def driver_release():
 PEERS = ("numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "cuda-core", "numba-cuda", "scipy")
 
 
-def machine():
+def write_machine():
     """Keeps in results/ what was measured where, and with what."""
     import datetime
     import importlib.metadata
@@ -174,8 +174,8 @@ def machine():
             found[name.partition("-cuda1")[0]] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    if there := upstream_version():
-        found["PyCUDA"] = there
+    if version := upstream_version():
+        found["PyCUDA"] = version
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "machine.json").write_text(json.dumps(found, indent=1))
 
@@ -190,7 +190,7 @@ def processor():
 
 
 def table(title, header, rows, on=None):
-    """Prints a table and keeps it as JSON in results/. on: where, if that is not the device of machine()."""
+    """Prints a table and keeps it as JSON in results/. on: where, if not on the device of machine.json."""
     text = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[i]) for row in text) for i in range(len(header))]
     print(f"\n{title}")

@@ -69,7 +69,7 @@ double raw_allocate_async(AllocateAsync allocate, FreeAsync release, Plain synch
     return error ? -error : spent;
 }
 
-/* The same without a pool. */
+/* As raw_allocate_async(), without a pool. */
 double raw_allocate(Allocate allocate, Free release, size_t size, int burst)
 {
     uint64_t pointer;
@@ -172,7 +172,7 @@ double raw_graph_set(ExecSetParams set, void *exec, void *node, const void *para
     return error ? -error : spent;
 }
 
-/* The same by changing the graph and updating the executable one from it. */
+/* As raw_graph_set(), by changing the graph and updating the executable one from it. */
 double raw_graph_update(NodeSetParams set, ExecUpdate update, void *exec, void *graph, void *node,
                         const void *params, int burst)
 {

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from common import HERE, RESULTS, machine
+from common import HERE, RESULTS, write_machine
 
 ON_CPU = ("arrays", "interpreter", "cpu_device")  # of the CPU device, wherever they run
 
@@ -23,7 +23,7 @@ def main():
     if not sys.argv[1:]:
         for path in RESULTS.glob("*.json"):  # of other sizes or machines
             path.unlink()
-    machine()
+    write_machine()
     names = sys.argv[1:] or [
         "import_time", "compile_time", "start", "launch", "array_calls", "graphs", "pool", "order",
         "operations", "shapes", "random_numbers", "sparse", "linear_algebra", "products", "bandwidth",

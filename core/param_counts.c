@@ -25,7 +25,7 @@ typedef struct Image {
     size_t size;
 } Image;
 
-static bool reads(Image image, uint64_t offset, void *to, size_t size)
+static bool read_bytes(Image image, uint64_t offset, void *to, size_t size)
 {
     if (offset > image.size || size > image.size - offset) return false;
     memcpy(to, image.bytes + offset, size);
@@ -53,7 +53,7 @@ static int count_params(Image image, const Elf64_Shdr *section)
     uint64_t at = 0;
     while (at < section->sh_size) {
         unsigned char head[4];
-        if (!reads(image, section->sh_offset + at, head, sizeof head)) return -1;
+        if (!read_bytes(image, section->sh_offset + at, head, sizeof head)) return -1;
         params += head[1] == INFO_PARAM || head[1] == INFO_PARAM_WIDE;
         at += sizeof head + (head[0] == INFO_SIZED ? head[2] + 256u * head[3] : 0);
     }
@@ -67,12 +67,14 @@ static void read_cubin(ParamCounts *counts, Image image)
     Elf64_Ehdr header;
     Elf64_Shdr names, section;
     size_t length;
-    if (!reads(image, 0, &header, sizeof header) || header.e_shentsize != sizeof section
+    if (!read_bytes(image, 0, &header, sizeof header) || header.e_shentsize != sizeof section
         || header.e_shoff > image.size
-        || !reads(image, header.e_shoff + (uint64_t)header.e_shstrndx * sizeof names, &names, sizeof names))
+        || !read_bytes(image, header.e_shoff + (uint64_t)header.e_shstrndx * sizeof names, &names,
+                       sizeof names))
         return;
     for (unsigned i = 0; i < header.e_shnum; i++) {
-        if (!reads(image, header.e_shoff + (uint64_t)i * sizeof section, &section, sizeof section)) return;
+        if (!read_bytes(image, header.e_shoff + (uint64_t)i * sizeof section, &section, sizeof section))
+            return;
         const char *name = section_name(image, &names, section.sh_name, &length);
         if (!name || length <= prefix_length || memcmp(name, prefix, prefix_length) != 0) continue;
         int params = count_params(image, &section);

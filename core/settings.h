@@ -8,7 +8,7 @@
 /* Whether all are valid; if not, the message names the first invalid one, its value and what is valid. */
 bool settings_are_valid(char *problem, size_t size);
 
-/* The same for one. */
+/* As settings_are_valid(), for one. */
 bool setting_is_valid(const char *variable, char *problem, size_t size);
 
 /* Finds environment variables whose names begin like pycuda's but are neither its own nor among `others`

@@ -32,7 +32,7 @@ void loop_start(LoopPlan *plan, LoopOperand *operands, int ndim, const ptrdiff_t
 /* One more operand, whose shape broadcasts to the loop's. address: of its element 0. */
 void loop_add(LoopPlan *plan, int number, uint64_t address, const StridedForm *form);
 
-/* The same for one whose elements follow each other, in a loop of one axis. */
+/* As loop_add(), for one whose elements follow each other, in a loop of one axis. */
 static inline void loop_add_dense(LoopPlan *plan, int number, uint64_t address, ptrdiff_t itemsize)
 {
     LoopOperand *own = &plan->operands[plan->count++];

@@ -99,7 +99,7 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *error_n
     return result;
 }
 
-/* Those of streams, and their variants for per-thread default streams. */
+/* Legacy capture functions of streams, and their variants for per-thread default streams. */
 #define OF_STREAMS(suffix) \
     CUresult cuStreamBeginCapture##suffix(CUstream stream) \
     { \

@@ -332,7 +332,7 @@ static inline PtxSymbol *ptx_find_range(const PtxName *prefix, uint32_t number)
     while (range && number >= range->count) range = range->outer;
     return range;
 }
-/* The same as ptx_find_register for a register of a range in sight that is not one of vectors. */
+/* As ptx_find_register(), for a register of a range in sight that is not one of vectors. */
 uint32_t ptx_find_numbered(PtxParser *p, const PtxName *prefix, uint32_t number);
 void ptx_add_fixup(PtxParser *p, PtxName *name, PtxOperand *operand, PtxLabel **label, uint32_t line,
                    uint32_t column);
@@ -348,7 +348,7 @@ typedef struct PtxConstant {
     uint64_t mask;
 } PtxConstant;
 PtxConstant ptx_constant(PtxParser *p);
-/* The same, but a number: an address is an error. */
+/* As ptx_constant(), but a number: an address is an error. */
 PtxConstant ptx_constant_number(PtxParser *p);
 int64_t ptx_constant_integer(PtxParser *p);
 /* A float's bits as those of another float type, an integer's unchanged. */

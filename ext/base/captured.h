@@ -65,7 +65,8 @@ CUresult captured_wait_for_context(ModuleState *state, const char **routine);
  * reported. */
 void captured_relax_any(ModuleState *state, CaptureMode *mode);
 void captured_restore_any(ModuleState *state, CaptureMode *mode);
-/* The same when captures are known, for Python code that makes objects which graphs keep. */
+/* As captured_relax_any() and captured_restore_any(), when captures are known, for Python code that makes
+ * objects which graphs keep. */
 void captured_relax(ModuleState *state, CaptureMode *mode);
 void captured_restore(ModuleState *state, CaptureMode *mode);
 

@@ -42,8 +42,8 @@ bool errors_is_fault(CUresult result);
  * that meets it and can raise. */
 void report_driver(ModuleState *state, CUresult result, const char *routine);
 
-/* The same for what only the end of the program waited for, a kernel's fault included unless it was shown
- * before; and for one that is still kept. */
+/* As report_driver(), for what only the end of the program waited for, a kernel's fault included unless it
+ * was shown before; and for one that is still kept. */
 void report_driver_at_exit(ModuleState *state, CUresult result, const char *routine);
 void report_kept_fault(ModuleState *state);
 

@@ -60,7 +60,7 @@ static inline bool queue_is_free(LaunchQueues *queues, CUstream stream, long cal
 #endif
 }
 
-/* The same, and nothing is counted when it says no. */
+/* As queue_is_free(), and nothing is counted when it says no. */
 static inline bool queue_take(LaunchQueues *queues, CUstream stream, long calls)
 {
 #ifdef Py_GIL_DISABLED
@@ -82,8 +82,8 @@ static inline bool queue_has(const LaunchQueues *queues, CUstream stream, long c
 #endif
 }
 
-/* The same when queue_is_free said no, with a look at the device where it is time for one. True: the calls
- * are counted. False, perhaps with an exception: to be followed by queue_count. */
+/* As queue_take(), where queue_is_free() said no, with a look at the device where it is time for one. True:
+ * the calls are counted. False, perhaps with an exception: to be followed by queue_count. */
 bool queue_find_capacity(struct ModuleState *state, CUstream stream, long calls);
 
 /* Counts calls that are made without the GIL. -1 with an exception when a signal has ended the look. */

@@ -52,7 +52,7 @@ bool wait_again(ModuleState *state, CUresult *result);
 /* Called after the last of them: notes which work is known to be done. */
 void wait_end(ModuleState *state, const WaitPlace *place, CUresult result);
 
-/* The same around a release, which cannot raise: the exception of a handler comes out of the next
+/* As wait_end(), around a release, which cannot raise: the exception of a handler comes out of the next
  * instruction of the program. Only where what is waited for can be ended: else the release waits for it. */
 void wait_begin_release(ModuleState *state);
 bool wait_again_release(ModuleState *state, CUresult *result);

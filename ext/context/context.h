@@ -61,7 +61,8 @@ ContextObject *context_current(ModuleState *state);
 ContextObject *context_hold(ContextObject *context);
 void context_drop(ContextObject *context);
 
-/* The same for an object that is not a resource: a primary context that is detached does not wait for it. */
+/* As context_drop(), for an object that is not a resource: a primary context that is detached does not wait
+ * for it. */
 ContextObject *context_keep(ContextObject *context);
 void context_unkeep(ContextObject *context);
 
@@ -121,7 +122,7 @@ ContextObject *context_first(ModuleState *state, bool (*is_wanted)(const Context
 /* Whether objects of one context may be used in the other: they are the same, or both share the memory,
  * modules and streams of one primary context, as green contexts do. */
 bool contexts_share_memory(const ContextObject *a, const ContextObject *b);
-/* The same for a handle; false for contexts that other code made. */
+/* As contexts_share_memory(), for a handle; false for contexts that other code made. */
 bool context_shares_memory_with(const ContextObject *context, CUcontext handle);
 
 /* The repr of an object with a handle in this context: "<pycuda.driver.Stream of device 0 at 0x...>", with
@@ -139,7 +140,8 @@ int context_detach(ContextObject *context);
 /* During set-up: what has to be done when a context ends. -1 with an exception when there are too many. */
 int context_on_end(ModuleState *state, ContextEndFn function);
 
-/* The same for what has to be done just before the driver destroys it, with context_enter_last. */
+/* As context_on_end(), for what has to be done just before the driver destroys it, with
+ * context_enter_last. */
 int context_on_last(ModuleState *state, ContextLastFn function);
 /* context_enter_scope for such a function. */
 bool context_enter_last(ContextObject *context, ContextScope *scope);
@@ -148,12 +150,13 @@ bool context_enter_last(ContextObject *context, ContextScope *scope);
 PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags);
 PyObject *context_retain_primary(ModuleState *state, CUdevice device);
 
-/* The same for a context that is made of it and not for a user; the caller holds it (context_hold). */
+/* As context_retain_primary(), for a context that is made of it and not for a user; the caller holds it
+ * (context_hold). */
 ContextObject *context_hold_primary(ModuleState *state, CUdevice device);
 
 /* Initializes the driver: notice, cuInit. -1 with an exception. */
 int context_init_driver(ModuleState *state, unsigned flags);
-/* The same, unless the driver is initialized. */
+/* As context_init_driver(), unless the driver is initialized. */
 int context_init_default(ModuleState *state);
 
 /* ModuleState.make_default_context. */

@@ -11,7 +11,7 @@ struct _PyArray_Descr;
  * default are required, each may be passed by keyword, and there are `total`. */
 int convert_arguments(const char *signature, FAST_PARAMETERS, PyObject **given, int total);
 
-/* The same for tp_new, tp_init and tp_call. */
+/* As convert_arguments(), for tp_new, tp_init and tp_call. */
 int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObject **given, int total);
 
 /* An array and its length, for the two above. */

@@ -100,7 +100,7 @@ int dlpack_describe_exported(ModuleState *state, PyObject *object, CUstream cons
  * exception: a capsule that was refused keeps it, else it was deleted. */
 int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignLayout *layout);
 
-/* The same for a tensor that came without a capsule; it is not deleted on failure. */
+/* As dlpack_take(), for a tensor that came without a capsule; it is not deleted on failure. */
 int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out,
                           ForeignLayout *layout);
 

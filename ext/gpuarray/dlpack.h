@@ -12,8 +12,8 @@ extern const char gpuarray_dlpack_doc[], gpuarray_dlpack_device_doc[];
 /* The array as a tensor with a reference to it. NULL with BufferError or another exception. */
 DLPackVersioned *dlpack_export(GPUArrayObject *array);
 
-/* The same without a reference: shape and strides are written to `numbers`, two for each axis. -1 with an
- * exception. */
+/* As dlpack_export(), without a reference: shape and strides are written to `numbers`, two for each axis. -1
+ * with an exception. */
 int dlpack_fill(GPUArrayObject *array, int64_t *numbers, DLPackTensor *out);
 
 #endif

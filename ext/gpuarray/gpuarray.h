@@ -91,14 +91,14 @@ int gpuarray_flags_setup(ModuleState *state); /* -1 with an exception */
  * array itself, its imaginary part zeros. closure is not NULL for the real part. */
 PyObject *gpuarray_get_part(PyObject *self, void *closure);
 int gpuarray_set_part(PyObject *self, PyObject *value, void *closure);
-/* The same as NumPy has them: views, and zeros to read. */
+/* The parts as NumPy has them: views, and zeros to read. */
 PyObject *gpuarray_view_part(PyObject *self, void *closure);
 /* ValueError (-1) for a copy that z.real or z.imag made, or a view of one, which only this call holds: what
  * is written to it would be lost. */
 int gpuarray_check_kept(ModuleState *state, PyObject *object);
-/* The same where this value is assigned to elements of it. */
+/* As gpuarray_check_kept(), where this value is assigned to elements of it. */
 int gpuarray_check_kept_of(ModuleState *state, PyObject *object, PyObject *value);
-/* The same for the argument that is out= of a Python function. */
+/* As gpuarray_check_kept(), for the argument that is out= of a Python function. */
 int gpuarray_check_out_kept(ModuleState *state, PyObject *function, FAST_PARAMETERS);
 /* Whether an array is one of these copies or a view of one, held or not. */
 PyObject *gpuarray_is_of_part(PyObject *self, void *closure);

@@ -8,8 +8,9 @@
  * is remembered. */
 PyObject *launch_cache_call(PyObject *cache, PyObject *const *values, Py_ssize_t count);
 
-/* The same for kernel(*values), by the kernel's attribute _launches. NULL without an exception also when
- * the values are not arguments that a kernel takes: the call of the kernel itself raises then. */
+/* As launch_cache_call(), for kernel(*values), by the kernel's attribute _launches. NULL without an
+ * exception also when the values are not arguments that a kernel takes: the call of the kernel itself raises
+ * then. */
 PyObject *launch_cache_call_kernel(ModuleState *state, PyObject *kernel, PyObject *const *values,
                                    Py_ssize_t count);
 

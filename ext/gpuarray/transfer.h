@@ -18,7 +18,7 @@ struct tagPyArrayObject;
 /* Puts a stream argument into the mode. -1 with TypeError. */
 int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode);
 
-/* That of a call that is given no stream, and waits. */
+/* The mode of a call that is given no stream, and waits. */
 TransferMode transfer_mode_blocking(ModuleState *state);
 
 /* *mode: of work on the device that is queued on this stream, without a wait; for None or NULL, that of

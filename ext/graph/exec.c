@@ -62,7 +62,7 @@ static KeptObjects share_kept(GraphObject *graph)
     return kept;
 }
 
-/* Those of its objects whose memory is of a pool, found by the first launch that needs them; a new
+/* The graph's objects whose memory is of a pool, found by the first launch that needs them; a new
  * reference. */
 static PyObject *pooled_of(GraphExecObject *exec)
 {

@@ -98,7 +98,7 @@ int function_launch(FunctionObject *function, const LaunchShape *shape, const La
 void function_raise_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                            CUstream stream, CUresult result, const char *routine);
 
-/* The same with one buffer of `size` bytes. */
+/* As function_raise_launch(), with one buffer of `size` bytes. */
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                            CUstream stream, void *bytes, size_t size);
 

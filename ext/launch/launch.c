@@ -218,16 +218,17 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
     given.stream = stream_or_current(function->state, given.stream);
     if (read_shape(function, &given, &shape, &stream) < 0) return NULL;
     if (given.has_extras && launch_extras_read(&given.extras, &shape, &extras) < 0) return NULL;
-    const LaunchExtras *asked = given.has_extras ? &extras : NULL;
+    const LaunchExtras *given_extras = given.has_extras ? &extras : NULL;
     if (given.time_kernel && (timed = PyObject_IsTrue(given.time_kernel)) < 0) return NULL;
     int failed = launch_args_read(&values, function, args, count, stream);
     if (!failed) failed = launch_note(function, args, count, given.stream, stream);
     if (!failed && !timed && !values.handlers)
-        failed = launch(&values, &shape, asked, stream);
-    else if (!failed)
-        failed = (seconds = launch_full(&values, &shape, asked, stream, given.stream ? given.stream : Py_None,
-                                        timed))
-                 < 0;
+        failed = launch(&values, &shape, given_extras, stream);
+    else if (!failed) {
+        seconds =
+            launch_full(&values, &shape, given_extras, stream, given.stream ? given.stream : Py_None, timed);
+        failed = seconds < 0;
+    }
     launch_args_clear(&values);
     if (failed) return NULL;
     return timed ? PyFloat_FromDouble(seconds) : Py_NewRef(Py_None);

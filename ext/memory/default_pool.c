@@ -45,7 +45,7 @@ static void replace_pool(ContextObject *context, MemoryPool *pool)
 
 static void end_pool(ContextObject *context) { replace_pool(context, NULL); }
 
-/* That of the current context: a reference; NULL with an exception. */
+/* The default pool of the current context: a reference; NULL with an exception. */
 static MemoryPool *current_pool(ModuleState *state)
 {
     ContextObject *context = context_current(state);

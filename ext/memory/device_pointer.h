@@ -8,8 +8,8 @@
  * __index__ or __cuda_array_interface__, host arrays in managed memory. LogicError when it was freed. */
 int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out);
 
-/* The same for a copy or fill of `size` bytes that starts there: ValueError when the allocation is known to
- * be smaller. */
+/* As convert_pointer(), for a copy or fill of `size` bytes that starts there: ValueError when the allocation
+ * is known to be smaller. */
 int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out);
 /* And for one that is queued on a stream: of other libraries' arrays it comes after their owners' work. The
  * two above wait for that. */

@@ -102,7 +102,8 @@ PoolBlock *memory_pool_raise_beyond_limit(MemoryPool *pool, size_t size);
 /* Gives an active block back; cannot fail, reports. */
 void memory_pool_return(MemoryPool *pool, PoolBlock *block);
 
-/* The same when its order is not known anymore: the driver gets it and waits for all work. */
+/* As memory_pool_return(), when its order is not known anymore: the driver gets it and waits for all
+ * work. */
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block);
 
 #endif

@@ -30,7 +30,7 @@ bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstrea
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                         CUstream handle);
 
-/* The same for one allocation of any kind. */
+/* As pooled_note_objects(), for one allocation of any kind. */
 int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle);
 
 /* Whether the object's memory is a pool's, freed after the work that is noted: it need not be kept alive

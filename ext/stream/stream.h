@@ -57,8 +57,8 @@ PyObject *stream_get_green_context(PyObject *self, void *closure);
 /* Stream.launch_host_func (host_function.c). */
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-/* The same for a graph, which calls it at each launch: what the driver is to call, with what, and the object
- * that keeps it (a new reference; NULL with an exception). */
+/* As stream_launch_host_func(), for a graph, which calls it at each launch: what the driver is to call, with
+ * what, and the object that keeps it (a new reference; NULL with an exception). */
 PyObject *host_function_for_graph(ModuleState *state, PyObject *function, PyObject *const *args,
                                   Py_ssize_t count, CUhostFn *call, void **data);
 

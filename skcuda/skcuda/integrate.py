@@ -17,7 +17,7 @@ def _trapezoid_weights(N: int) -> np.ndarray:
 
 
 def _simpson_weights(N: int, even: str) -> np.ndarray:
-    """Those of the composite rule; of an even number, the first or last interval is a trapezoid."""
+    """Weights of the composite rule; of an even number, the first or last interval is a trapezoid."""
     if even not in ("avg", "first", "last"):
         raise ValueError(f"even is {even!r}, must be 'avg', 'first' or 'last'")
     if N < 3:

@@ -184,7 +184,7 @@ static inline CUresult texture_make_object(TextureRun *run, const TextureCase *c
     return result;
 }
 
-/* The same by calls of the driver's interface for references. */
+/* As texture_make_object(), by calls of the driver's interface for references. */
 static inline CUresult texture_bind_reference(TextureRun *run, const TextureCase *c)
 {
     CUDA_ARRAY_DESCRIPTOR rows = {c->size[0], c->size[1], c->format, c->channels};

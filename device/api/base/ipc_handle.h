@@ -22,7 +22,7 @@ typedef struct IpcHandle {
 void ipc_name(IpcHandle *handle, IpcKind kind, int descriptor, uint64_t inode);
 /* The file of a handle that another process made; the log says what is wrong. */
 CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file);
-/* The same, of any kind and process. */
+/* As ipc_open(), of any kind and process. */
 CUresult ipc_reach(const IpcHandle *handle, SharedFile *file);
 bool ipc_is(const IpcHandle *handle, IpcKind kind);
 

@@ -11,7 +11,7 @@ bool decompress_lz4(const uint8_t *packed, size_t packed_size, uint8_t *out, siz
 
 typedef enum ZstdResult { ZSTD_DONE, ZSTD_DAMAGED, ZSTD_NO_LIBRARY } ZstdResult;
 
-/* The same of Zstandard frames, by the system's libzstd.so.1. */
+/* As decompress_lz4(), of Zstandard frames, by the system's libzstd.so.1. */
 ZstdResult decompress_zstd(const uint8_t *packed, size_t packed_size, uint8_t *out, size_t size);
 
 #endif

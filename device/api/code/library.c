@@ -160,7 +160,7 @@ CUresult cuLibraryUnload(CUlibrary handle)
     return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Those of contexts that are gone are not needed. */
+/* Forgets the modules of contexts that are gone. */
 static void drop_dead_locked(Library *library)
 {
     size_t left = 0;

@@ -44,7 +44,7 @@ struct CUctx_st {
 
 /* The current context of the thread, live and without a fault; or the error to answer. */
 CUresult context_enter(Context **out);
-/* The same, but a faulted context passes: for what must work then (freeing, querying). */
+/* As context_enter(), but a faulted context passes: for what must work then (freeing, querying). */
 CUresult context_enter_any(Context **out);
 /* Takes it off the top of the thread's stack, if it is there: it ends. */
 void context_leave_top(const Context *context);
@@ -53,7 +53,7 @@ Context *context_on_top(void);
 /* The context of a handle, with a reference. NULL stands for the current one. CUDA_ERROR_INVALID_CONTEXT or
  * CUDA_ERROR_CONTEXT_IS_DESTROYED. */
 CUresult context_resolve(CUcontext handle, Context **out);
-/* The same of a handle only, and without the step from a derived context to its base. */
+/* As context_resolve(), of a handle only, and without the step from a derived context to its base. */
 CUresult context_named(CUcontext handle, Context **out);
 /* Records the fault that ends it, of the launch with that ticket (0: of none); the first one stays. The text
  * goes to the log. */

@@ -50,7 +50,7 @@ CONTEXT_FACT(cuCtxGetDevice_v2, (CUdevice * out, CUcontext handle), out, context
 CONTEXT_FACT(cuCtxGetApiVersion, (CUcontext handle, unsigned int *out), out, context->version)
 #undef CONTEXT_FACT
 
-/* That of a green context is its own. */
+/* A green context has an id of its own. */
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
     Context *context;

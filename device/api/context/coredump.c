@@ -105,7 +105,7 @@ CoredumpSettings *coredump_inherit(void)
     return copy;
 }
 
-/* Those of the context; NULL if out of memory. */
+/* The settings of the context; NULL if out of memory. */
 static CoredumpSettings *of_locked(Context *context)
 {
     if (!context->coredump) context->coredump = calloc(1, sizeof *context->coredump);

@@ -18,7 +18,7 @@ enum { DEDICATED = 1 };
 
 static void external_memory_release(Object *object) { PUT(((ExternalMemory *)object)->physical); }
 
-/* Those of Windows, and dma-bufs; NvSci's are unknown to a driver without it. */
+/* Handle types of Windows and dma-bufs are not supported; NvSci's are unknown to a driver without it. */
 static CUresult check_type(int type)
 {
     switch (type) {

@@ -11,8 +11,8 @@ CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdevic
 CUresult memory_allocate_inside(Context *context, const MemoryRequest *request, CUdeviceptr *out);
 /* Frees what memory_allocate or a pool gave; false when no such live range starts there. */
 bool memory_release(CUdeviceptr address);
-/* The same for memory that an object has in its context. It was freed with the context when that is
- * destroyed, and the address may belong to another allocation by now. */
+/* As memory_release(), for memory that an object has in its context. It was freed with the context when that
+ * is destroyed, and the address may belong to another allocation by now. */
 void memory_release_of(const Object *object, CUdeviceptr address);
 /* Waits for the context that owns the range, if it still exists: its kernels may be using the memory.
  * `current`: a context that the caller knows to exist. */

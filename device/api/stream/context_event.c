@@ -5,8 +5,8 @@
 #include "api/stream/event.h"
 #include "api/stream/green.h"
 
-/* Those of the context, or of the green one in it with its barrier and the default stream, which all share.
- * With references; NULL if out of memory. */
+/* The streams of the context, or of the green one in it with its barrier and the default stream, which all
+ * share. With references; NULL if out of memory. */
 static Stream **streams_of(Context *base, const GreenContext *green, size_t *count)
 {
     size_t capacity = 0, found = 0, kept = 0;

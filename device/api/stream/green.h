@@ -17,9 +17,9 @@ typedef struct CUgreenCtx_st {
     Stream *barrier;           /* a reference; its new streams wait for what this one waits for */
 } GreenContext;
 
-/* That of the thread's current context, with a reference; NULL: it is none. */
+/* The green context of the thread's current context, with a reference; NULL: it is none. */
 GreenContext *green_current(void);
-/* The handle of that in which work of the stream runs; NULL: in none. */
+/* The handle of the green context in which work of the stream runs; NULL: in none. */
 CUgreenCtx green_of_stream(const Stream *stream);
 /* What cuStreamGetCtx returns: the derived context if the stream belongs to a green one. */
 CUcontext green_context_handle(const Stream *stream);

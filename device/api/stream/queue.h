@@ -117,7 +117,7 @@ bool queue_wait_turn(Stream *stream, bool barriers);
 bool queue_idle(Stream *stream, bool barriers);
 /* A number of the work that the context has been given so far; and the last one of which all is done. */
 uint64_t queue_given(void);
-/* That of the task that the calling thread has submitted last; 0: none since it was requested. */
+/* The number of the task that the calling thread has submitted last; 0: none since it was requested. */
 cuuint64_t queue_take_given(void);
 uint64_t queue_done(const Context *context);
 /* Waits until one more task would not have to wait for the queue to shrink: before queue_submit, which does

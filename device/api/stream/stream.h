@@ -18,7 +18,7 @@ CUresult stream_enter_at_once(Stream **out);
 CUresult stream_enter_to_wait(CUstream handle, Stream **out);
 /* To query or set the stream's own state, captured or not. */
 CUresult stream_enter_itself(CUstream handle, Stream **out);
-/* The same, but with a faulted context as well. */
+/* As stream_enter_itself(), but with a faulted context as well. */
 CUresult stream_enter_any(CUstream handle, Stream **out);
 /* Whether the stream's context has failed: the fault is reported again. */
 CUresult stream_error(const Stream *stream);

@@ -14,10 +14,10 @@ static uint32_t *word_of(const Collective *all, uint32_t l, Ref ref)
 
 static uint32_t read_b32(const Collective *all, uint32_t l, Ref ref) { return word_of(all, l, ref)[l]; }
 
-static uint64_t read_value(const Collective *all, uint32_t l, bool wide)
+static uint64_t read_value(const Collective *all, uint32_t l, bool is_64)
 {
     Ref a = all->insn[l]->a;
-    return wide ? ((const uint64_t *)(const void *)collective_rows(all, l, a))[l] : read_b32(all, l, a);
+    return is_64 ? ((const uint64_t *)(const void *)collective_rows(all, l, a))[l] : read_b32(all, l, a);
 }
 
 static bool read_pred(const Collective *all, uint32_t l, Ref ref)
@@ -71,11 +71,11 @@ static void vote(const Collective *all, unsigned op)
     }
 }
 
-static void match(const Collective *all, bool wide, bool every)
+static void match(const Collective *all, bool is_64, bool match_all)
 {
     uint64_t value[WARP_LANES];
     uint32_t same[WARP_LANES];
-    EACH_LANE(l, all->lanes) value[l] = read_value(all, l, wide);
+    EACH_LANE(l, all->lanes) value[l] = read_value(all, l, is_64);
     EACH_LANE(l, all->lanes)
     {
         same[l] = 0;
@@ -84,8 +84,8 @@ static void match(const Collective *all, bool wide, bool every)
     EACH_LANE(l, all->lanes)
     {
         bool alike = same[l] == all->lanes;
-        write_b32(all, l, all->insn[l]->d, every && !alike ? 0 : same[l]);
-        if (every) write_pred(all, l, all->insn[l]->e, alike);
+        write_b32(all, l, all->insn[l]->d, match_all && !alike ? 0 : same[l]);
+        if (match_all) write_pred(all, l, all->insn[l]->e, alike);
     }
 }
 

@@ -107,7 +107,7 @@ static inline MatrixPlace fragment_place(const Fragment *f, unsigned lane, unsig
     return (MatrixPlace){along + r % tiles * 4 * packed, group + 8 * (r / tiles)};
 }
 
-/* The same in two parts, to be added: of a register, and of a lane and an element. */
+/* As fragment_place(), in two parts, to be added: of a register, and of a lane and an element. */
 static inline MatrixPlace fragment_register(const Fragment *f, unsigned reg)
 {
     return fragment_place(f, 0, reg, 0);

@@ -20,7 +20,8 @@ static inline bool matrix_is_real(unsigned type) { return type <= MATRIX_F64; }
 /* c becomes a * b + c. Elements of a and b that are not finite may be overwritten. Sizes and types are those
  * of p->a, p->b and p->d; a has as many columns as b has rows. */
 void matrix_multiply_values(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c);
-/* The same for a sparse a, which has half as many columns as b has rows, and metadata. */
+/* As matrix_multiply_values(), for a sparse a, which has half as many columns as b has rows, and
+ * metadata. */
 void matrix_multiply_sparse(const Collective *all, const MatrixProduct *p, const Matrix *a, const Matrix *b,
                             Matrix *c);
 

@@ -66,7 +66,8 @@ typedef struct MemoryRequest {
 
 /* Reserves the address space. NULL when the system gives none. */
 MemoryMap *memory_map_create(void);
-/* The same where address space is scarce: `min` bytes of it will do, if that is less than usual. */
+/* As memory_map_create(), where address space is scarce: `min` bytes of it will do, if that is less than
+ * usual. */
 MemoryMap *memory_map_create_min(uint64_t min);
 /* Unmaps everything; the map and its memory must not be used afterwards. */
 void memory_map_destroy(MemoryMap *map);

@@ -134,7 +134,7 @@ LANE_FN uint8_t *at_generic(const Access *access, uint64_t address, uint64_t byt
     return (uint8_t *)(uintptr_t)address;
 }
 
-/* The same for shared memory. */
+/* As at_generic(), for shared memory. */
 LANE_FN uint8_t *at_shared(const Access *access, uint64_t address, uint64_t bytes)
 {
     return block_shared_at(access->w->block, memory_offset(access->i, address), bytes, access->size);

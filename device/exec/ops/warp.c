@@ -23,13 +23,13 @@ LANE_FN bool all_here(const Warp *w, Ref member_ref)
 
 /* On to the next instruction, together with the groups that have done this one and wait there. Forms
  * without a member mask divide no group, and may be guarded. */
-LANE_FN const Insn *go_on(Warp *w, const Insn *i, Ref member_ref)
+LANE_FN const Insn *advance(Warp *w, const Insn *i, Ref member_ref)
 {
     return member_ref == REF_ABSENT || (uintptr_t)(i + 1) < w->next_pc ? i + 1 : group_rejoin(w, i + 1);
 }
 
 /* The general form reports the synchronization to the checker. */
-BOTH(bar_warp_sync, return all_here(w, i->a) && !w->block->checker ? go_on(w, i, i->a)
+BOTH(bar_warp_sync, return all_here(w, i->a) && !w->block->checker ? advance(w, i, i->a)
                                                                     : collective_enter(w, i, i->a);)
 
 /* --- shfl ---------------------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ LANE_FN const Insn *shuffle(Warp *w, const Insn *i, unsigned op)
     if (member != REF_ABSENT && !all_here(w, member)) return collective_enter(w, i, member);
     if (!w->full) shuffle_lanes(w, i, op, w->mask);
     else if (op != OP_shfl_bfly || !butterfly(w, i)) shuffle_lanes(w, i, op, FULL_MASK);
-    return go_on(w, i, member);
+    return advance(w, i, member);
 }
 
 BOTH(shfl_up, return shuffle(w, i, OP_shfl_up);)
@@ -87,7 +87,7 @@ BOTH(shfl_idx, return shuffle(w, i, OP_shfl_idx);)
         if (i->b != REF_ABSENT && !all_here(w, i->b)) return collective_enter(w, i, i->b); \
         votes = pred_lanes(w, i->a, i->mods) & w->mask; \
         pred_store(w, i->d, vote_value(OP_vote_##name, votes, w->mask) ? FULL_MASK : 0); \
-        return go_on(w, i, i->b); \
+        return advance(w, i, i->b); \
     } \
     BOTH(vote_##name, return vote_##name(w, i);)
 VOTE(all)
@@ -100,7 +100,7 @@ LANE_FN const Insn *ballot(Warp *w, const Insn *i)
     if (i->b != REF_ABSENT && !all_here(w, i->b)) return collective_enter(w, i, i->b);
     votes = pred_lanes(w, i->a, i->mods) & w->mask;
     LANES_LOOP d[l] = w->lanes[l] ? votes : d[l];
-    return go_on(w, i, i->b);
+    return advance(w, i, i->b);
 }
 
 BOTH(vote_ballot, return ballot(w, i);)
@@ -111,7 +111,7 @@ static const Insn *run_collective(Warp *w, const Insn *i)
 {
     if (i->b != REF_ABSENT && !all_here(w, i->b)) return collective_enter(w, i, i->b);
     collective_now(w, i);
-    return go_on(w, i, i->b);
+    return advance(w, i, i->b);
 }
 
 BOTH(match_any_b32, return run_collective(w, i);)

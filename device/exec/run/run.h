@@ -41,7 +41,7 @@ Worker *worker_acquire(WorkerPool *pool);
 void worker_release(WorkerPool *pool, Worker *worker);
 /* Lets the pool's threads join in, once the grid has run for long enough to be worth it. */
 void grid_call_help_if_long(Grid *grid);
-/* The same, at once. */
+/* As grid_call_help_if_long(), at once. */
 void grid_call_help(Grid *grid);
 /* Lets that many of the pool's threads join in the job: puts it into the list and wakes them. */
 void worker_pool_call(WorkerPool *pool, PoolJob *job, uint64_t threads);

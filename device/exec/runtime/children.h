@@ -70,7 +70,7 @@ typedef enum ChildOrder {
 /* The address of a buffer for the call's parameters; 0 and *error when the launch cannot be. Errors are those
  * of CUDA's runtime. */
 uint64_t children_open(Children *children, const GridLaunch *parent, const ChildCall *call, int *error);
-/* The same of so many bytes, where the kernel is not known before the launch. */
+/* As children_open(), of so many bytes, where the kernel is not known before the launch. */
 uint64_t children_reserve(Children *children, const GridLaunch *parent, uint64_t align, uint64_t size,
                           int *error);
 /* Launches what was opened with that buffer, or the call with the buffer that was reserved. */

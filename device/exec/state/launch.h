@@ -113,9 +113,9 @@ typedef enum GridStop {
  * grids on one pool at a time. */
 int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault);
 
-/* The same in pieces, each by any thread. What they are given must live until the end. grid_start gives NULL
- * after a fault. grid_go_on returns true at the end, when the run is gone and *fault filled; false when the
- * thread was asked to leave, which only one that may leave heeds. */
+/* As grid_run(), in pieces, each by any thread. What they are given must live until the end. grid_start
+ * gives NULL after a fault. grid_go_on returns true at the end, when the run is gone and *fault filled;
+ * false when the thread was asked to leave, which only one that may leave heeds. */
 typedef struct GridRun GridRun;
 GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault);
 bool grid_go_on(GridRun *run, bool may_leave);

@@ -7,7 +7,7 @@
 
 /* True when the lane may access size bytes at address; remembers the range for this instruction. */
 bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write);
-/* The same in memory that is not the launch's own. */
+/* As range_find(), in memory that is not the launch's own. */
 bool range_find_map(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, RangeEntry *out);
 /* Why the launch may not touch that range, in words; NULL when it may. */
 const char *range_refusal(const GridLaunch *launch, const MemoryRange *range, bool write);

@@ -137,7 +137,7 @@ static inline void warp_rest(Warp *warp, uint32_t fuel)
     warp->spinning = true;
 }
 
-/* The same of a loop that reads memory another thread may write. */
+/* As warp_rest(), of a loop that reads memory another thread may write. */
 static inline void warp_may_spin(Warp *warp, uint32_t fuel)
 {
     warp_rest(warp, fuel);

@@ -145,7 +145,7 @@ uint64_t texture_level_bytes(uint64_t slice, uint64_t layers);
 
 /* A number as 256ths, the rest cut off; what is not a number counts as 0. */
 int32_t texture_fixed_detail(float detail);
-/* The same for a sampler's bias, which is from -16 to 16. */
+/* As texture_fixed_detail(), for a sampler's bias, which is from -16 to 16. */
 int32_t texture_fixed_bias(float bias);
 /* The level of detail that is read when an instruction asks for this one: in 256ths, within the levels. */
 int32_t texture_detail(const Texture *texture, float detail);

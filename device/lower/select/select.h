@@ -62,7 +62,8 @@ LowerInsn *select_temp(Select *s, uint16_t op, RegisterClass class);
 Ref select_compute(Select *s, uint16_t op, RegisterClass class, Ref a, Ref b, Ref c);
 /* d = a of the same class. */
 void select_copy(Select *s, Ref d, Ref a);
-/* The same for a value computed just now and used nowhere else: computes it into d where that can be. */
+/* As select_copy(), for a value computed just now and used nowhere else: computes it into d where that can
+ * be. */
 void select_deliver(Select *s, Ref d, Ref value);
 /* For instructions that cannot be guarded themselves: where the guard is false, a branch goes from
  * select_guarded_begin() to select_guarded_end(). */
@@ -88,7 +89,7 @@ Ref select_predicate(Select *s, const PtxOperand *operand);
 const CodeFunction *select_function(Select *s, const PtxOperand *operand);
 /* The register written; a new one for a sink. */
 Ref select_dest(Select *s, const PtxOperand *operand, RegisterClass class);
-/* The same, but absent for a sink or no operand. */
+/* As select_dest(), but absent for a sink or no operand. */
 Ref select_optional_dest(Select *s, const PtxOperand *operand, RegisterClass class);
 /* An entry of a table of operations, in which 0 (guard, which no table has) stands for none: OP_COUNT. */
 _Static_assert(OP_guard == 0, "no table has a guard");

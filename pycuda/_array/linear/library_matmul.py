@@ -39,7 +39,7 @@ class Strided(NamedTuple):
         )
 
     def as_one_matrix(self, itemsize: int) -> Strided:
-        """That of a contiguous array with all axes but the last joined to one."""
+        """The strides of a contiguous array with all axes but the last joined to one."""
         columns = self.shape[-1]
         return Strided((math.prod(self.shape[:-1]), columns), (columns * itemsize, itemsize))
 

@@ -33,7 +33,7 @@ PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned long long i
     }
 }
 
-// The same where the number of elements and all strides have 31 bits.
+// As find_offsets(), where the number of elements and all strides have 31 bits.
 template <int N, int D>
 PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned i, long long (&offsets)[N])
 {

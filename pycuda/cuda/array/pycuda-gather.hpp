@@ -233,8 +233,8 @@ template <class T> __device__ __forceinline__ void stage_row(T *to, const char *
     __syncthreads();
 }
 
-// The same for rows of contiguous elements, from each of which many are taken: a block has one in shared
-// memory, where elements at random places are found much faster.
+// As stage_row(), for rows of contiguous elements, from each of which many are taken: a block has one in
+// shared memory, where elements at random places are found much faster.
 template <class T, class I, Mode MODE, int BYTES>
 __device__ __forceinline__ void gather_staged(const char *array, const char *indices, int *error, T *out,
                                               index_t count, index_t length, const Rows &rows)

@@ -190,7 +190,7 @@ template <int N, class T> __device__ __forceinline__ void load_packed(T *to, con
         reinterpret_cast<Words *>(to)[i] = reinterpret_cast<const Words *>(from)[i];
 }
 
-// The other way, from memory of their own.
+// Stores elements from memory of their own.
 template <int N, class T> __device__ __forceinline__ void store_packed(char *to, const T *from)
 {
     typedef typename Chunk<(N * sizeof(T) > 16 ? 16 : N * sizeof(T))>::type Words;

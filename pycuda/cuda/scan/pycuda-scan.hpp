@@ -281,7 +281,7 @@ __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned row
     if (threadIdx.x == 0 && ticket == all + gridDim.x - 1) *state.counter = 0;
 }
 
-// The same where each row has one block, without an exchange. Only slot 0 is used.
+// As scan_tiles(), where each row has one block, without an exchange. Only slot 0 is used.
 template <int THREADS, class Item, class Work, class Combine>
 __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, Work &work, Combine combine)
 {
