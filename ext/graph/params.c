@@ -30,11 +30,13 @@ static bool is_host_memory(ModuleState *state, PyObject *value)
     return PyObject_CheckBuffer(value) && !PyObject_TypeCheck(value, state->DeviceAllocation_type);
 }
 
+/* Afterwards `end` holds a buffer where is_host is set. */
 static int read_end(ModuleState *state, PyObject *value, const char *what, bool writable, GraphCopyEnd *end)
 {
-    end->is_host = is_host_memory(state, value);
-    if (!end->is_host) return 0;
-    return writable ? buffers_write(value, what, &end->host) : buffers_read(value, what, &end->host);
+    if (!is_host_memory(state, value)) return 0;
+    int failed = writable ? buffers_write(value, what, &end->host) : buffers_read(value, what, &end->host);
+    end->is_host = failed == 0;
+    return failed;
 }
 
 static int read_size(PyObject *given, const GraphCopyEnd *dest, const GraphCopyEnd *src, size_t *size)
@@ -78,13 +80,9 @@ void graph_copy_clear(GraphCopy *copy)
 int graph_read_copy(ModuleState *state, PyObject *const *given, GraphCopy *out)
 {
     *out = (GraphCopy){.objects = {given[0], given[1]}};
-    if (read_end(state, given[0], "dest", true, &out->dest) < 0) {
-        out->dest.is_host = false;
-        return -1;
-    }
-    if (read_end(state, given[1], "src", false, &out->src) < 0) {
-        out->src.is_host = false;
-    } else if (fill_shape(state, given, &out->dest, &out->src, &out->shape) == 0) {
+    if (read_end(state, given[0], "dest", true, &out->dest) == 0
+        && read_end(state, given[1], "src", false, &out->src) == 0
+        && fill_shape(state, given, &out->dest, &out->src, &out->shape) == 0) {
         if (out->dest.is_host) out->objects[0] = out->dest.host.owner;
         if (out->src.is_host) out->objects[1] = out->src.host.owner;
         return 0;

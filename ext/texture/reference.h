@@ -65,7 +65,7 @@ typedef struct Reference {
     PyObject *written; /* owned: the object whose handle the variable has */
     CUstream stream; /* where that was written */
     bool pending; /* the write may be under way: only that stream comes after it */
-    bool busy, elsewhere; /* launches that use it may be under way there, in other streams */
+    bool busy, busy_elsewhere; /* launches that use it may be under way there, in other streams */
 } Reference;
 
 /* The references of a module that were requested, and the lock of their variables. The thread that has it

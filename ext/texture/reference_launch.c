@@ -120,7 +120,7 @@ static void unlock_references(References *references)
 static void note_idle(References *references)
 {
     for (Reference *reference = references->first; reference; reference = reference->next)
-        reference->pending = reference->busy = reference->elsewhere = false;
+        reference->pending = reference->busy = reference->busy_elsewhere = false;
 }
 
 /* Waits without the lock, so that threads that the context's work waits for can launch. After a few such
@@ -208,7 +208,7 @@ static int write_variable(CodeModuleObject *module, Reference *reference, PyObje
     reference->written = object;
     reference->stream = stream;
     reference->pending = reference->busy = true;
-    reference->elsewhere = false;
+    reference->busy_elsewhere = false;
     Py_XDECREF(previous);
     return 0;
 }
@@ -217,14 +217,15 @@ static int write_variable(CodeModuleObject *module, Reference *reference, PyObje
 static int update_variable(CodeModuleObject *module, Reference *reference, PyObject *object, CUstream stream,
                            int *waits)
 {
-    bool same = is_same_stream(reference, stream), write = object != reference->written;
-    bool wait = write ? reference->elsewhere || (reference->busy && !same) : reference->pending && !same;
-    if (wait) return wait_for_context(module, reference, waits) < 0 ? -1 : 1;
-    if (write) return write_variable(module, reference, object, stream);
-    if (same)
+    bool same_stream = is_same_stream(reference, stream), changed = object != reference->written;
+    bool must_wait = changed ? reference->busy_elsewhere || (reference->busy && !same_stream)
+                             : reference->pending && !same_stream;
+    if (must_wait) return wait_for_context(module, reference, waits) < 0 ? -1 : 1;
+    if (changed) return write_variable(module, reference, object, stream);
+    if (same_stream)
         reference->busy = true;
     else
-        reference->elsewhere = true;
+        reference->busy_elsewhere = true;
     return 0;
 }
 
@@ -235,7 +236,8 @@ static bool is_settled_by(ModuleState *state, const Reference *reference, const 
     if (binding->object != reference->written || (binding->source && !binding->object)) return false;
     if (!reference->written) return true;
     if (binding_is_stale(state, binding)) return false;
-    return is_same_stream(reference, stream) ? reference->busy : reference->elsewhere && !reference->pending;
+    return is_same_stream(reference, stream) ? reference->busy
+                                             : reference->busy_elsewhere && !reference->pending;
 }
 
 static bool is_settled(ModuleState *state, Reference *reference, CUstream stream)

@@ -1,6 +1,6 @@
 /* Managed memory: advice, prefetches and discards.
  *
- * Host and devices share the memory, so nothing of it moves. What was said about each part of a range is
+ * Host and devices share the memory, so nothing of it moves. The advice for each part of a range is
  * remembered, because programs ask for it; a discard makes memory unwritten, for PYCUDA_CPU_CHECK=initcheck.
  */
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define PAGE UINT64_C(4096)
 
-/* Bytes [start, end) about which the same was said. Locations of type NONE are not set. */
+/* Bytes [start, end) with the same advice. Locations of type NONE are not set. */
 typedef struct Part {
     uint64_t start, end;
     bool read_mostly, host_accesses;
@@ -20,89 +20,90 @@ typedef struct Part {
     CUmemLocation preferred, prefetched;
 } Part;
 
-/* A range that something was said about: its parts, in order and without gaps. */
-typedef struct Story {
-    struct Story *next;
+/* A range that advice was given for: its parts, in order and without gaps. */
+typedef struct RangeRecord {
+    struct RangeRecord *next;
     uint64_t base, id;
     size_t count;
     Part *parts;
-} Story;
+} RangeRecord;
 
 typedef struct Span {
     uint64_t start, end;
 } Span;
 
-static pthread_mutex_t stories_lock = PTHREAD_MUTEX_INITIALIZER;
-static Story *stories;
+static pthread_mutex_t records_lock = PTHREAD_MUTEX_INITIALIZER;
+static RangeRecord *records;
 static const CUmemLocation nowhere = {CU_MEM_LOCATION_TYPE_NONE, CU_DEVICE_INVALID};
 
 /* ---- Parts ---- */
 
-static bool is_gone(const Story *story)
+static bool is_gone(const RangeRecord *record)
 {
     MemoryRange range;
-    return !memory_map_find_host(driver_memory(), story->base, 1, &range) || range.id != story->id;
+    return !memory_map_find_host(driver_memory(), record->base, 1, &range) || range.id != record->id;
 }
 
 static void sweep_locked(void)
 {
-    for (Story **link = &stories; *link;) {
-        Story *story = *link;
-        if (!is_gone(story)) {
-            link = &story->next;
+    for (RangeRecord **link = &records; *link;) {
+        RangeRecord *record = *link;
+        if (!is_gone(record)) {
+            link = &record->next;
             continue;
         }
-        *link = story->next;
-        free(story->parts);
-        free(story);
+        *link = record->next;
+        free(record->parts);
+        free(record);
     }
 }
 
 void managed_sweep(void)
 {
-    pthread_mutex_lock(&stories_lock);
+    pthread_mutex_lock(&records_lock);
     sweep_locked();
-    pthread_mutex_unlock(&stories_lock);
+    pthread_mutex_unlock(&records_lock);
 }
 
-static Story *find_locked(const MemoryRange *range)
+static RangeRecord *find_locked(const MemoryRange *range)
 {
-    Story *story = stories;
-    while (story && story->id != range->id) story = story->next;
-    return story;
+    RangeRecord *record = records;
+    while (record && record->id != range->id) record = record->next;
+    return record;
 }
 
-static Story *story_of_locked(const MemoryRange *range)
+static RangeRecord *record_of_locked(const MemoryRange *range)
 {
-    Story *story = find_locked(range);
-    if (story) return story;
+    RangeRecord *record = find_locked(range);
+    if (record) return record;
     sweep_locked();
-    story = calloc(1, sizeof *story);
+    record = calloc(1, sizeof *record);
     Part *parts = calloc(1, sizeof *parts);
-    if (!story || !parts) {
-        free(story);
+    if (!record || !parts) {
+        free(record);
         free(parts);
         return NULL;
     }
     *parts = (Part){.start = range->base, .end = range->base + range->size};
     parts->preferred = parts->prefetched = nowhere;
-    *story = (Story){.next = stories, .base = range->base, .id = range->id, .count = 1, .parts = parts};
-    stories = story;
-    return story;
+    *record =
+        (RangeRecord){.next = records, .base = range->base, .id = range->id, .count = 1, .parts = parts};
+    records = record;
+    return record;
 }
 
 /* Makes a part start at that place; false if out of memory. */
-static bool split_locked(Story *story, uint64_t place)
+static bool split_locked(RangeRecord *record, uint64_t place)
 {
     size_t at = 0;
-    while (at < story->count && story->parts[at].end <= place) at++;
-    if (at == story->count || story->parts[at].start == place) return true;
-    Part *parts = realloc(story->parts, (story->count + 1) * sizeof *parts);
+    while (at < record->count && record->parts[at].end <= place) at++;
+    if (at == record->count || record->parts[at].start == place) return true;
+    Part *parts = realloc(record->parts, (record->count + 1) * sizeof *parts);
     if (!parts) return false;
-    story->parts = parts;
-    memmove(parts + at + 1, parts + at, (story->count - at) * sizeof *parts);
+    record->parts = parts;
+    memmove(parts + at + 1, parts + at, (record->count - at) * sizeof *parts);
     parts[at].end = parts[at + 1].start = place;
-    story->count++;
+    record->count++;
     return true;
 }
 
@@ -118,12 +119,12 @@ static CUresult advise_range(const MemoryRange *range, uint64_t address, uint64_
     uint64_t end = (address + size + PAGE - 1) & ~(PAGE - 1), last = range->base + range->size;
     Span span = {address & ~(PAGE - 1), end < last ? end : last};
     if (span.start < range->base) span.start = range->base;
-    pthread_mutex_lock(&stories_lock);
-    Story *story = story_of_locked(range);
-    bool ok = story && split_locked(story, span.start) && split_locked(story, span.end);
-    for (size_t i = 0; ok && i < story->count; i++)
-        if (is_inside(&story->parts[i], span)) change(&story->parts[i], what);
-    pthread_mutex_unlock(&stories_lock);
+    pthread_mutex_lock(&records_lock);
+    RangeRecord *record = record_of_locked(range);
+    bool ok = record && split_locked(record, span.start) && split_locked(record, span.end);
+    for (size_t i = 0; ok && i < record->count; i++)
+        if (is_inside(&record->parts[i], span)) change(&record->parts[i], what);
+    pthread_mutex_unlock(&records_lock);
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -341,11 +342,11 @@ static bool is_same(CUmemLocation a, CUmemLocation b) { return a.type == b.type 
 static Part sum_up(const MemoryRange *range, Span span)
 {
     Part sum = {.preferred = nowhere, .prefetched = nowhere};
-    pthread_mutex_lock(&stories_lock);
-    const Story *story = find_locked(range);
+    pthread_mutex_lock(&records_lock);
+    const RangeRecord *record = find_locked(range);
     bool first = true;
-    for (size_t i = 0; story && i < story->count; i++) {
-        const Part *part = &story->parts[i];
+    for (size_t i = 0; record && i < record->count; i++) {
+        const Part *part = &record->parts[i];
         if (!is_inside(part, span)) continue;
         if (first) sum = *part;
         first = false;
@@ -355,7 +356,7 @@ static Part sum_up(const MemoryRange *range, Span span)
         if (!is_same(sum.preferred, part->preferred)) sum.preferred = nowhere;
         if (!is_same(sum.prefetched, part->prefetched)) sum.prefetched = nowhere;
     }
-    pthread_mutex_unlock(&stories_lock);
+    pthread_mutex_unlock(&records_lock);
     return sum;
 }
 

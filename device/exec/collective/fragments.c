@@ -10,38 +10,40 @@ enum { TILE = 8, TILE_ROW_BYTES = 16 };
 
 /* --- memory -------------------------------------------------------------------------------------------- */
 
-static uint64_t address_of(const Collective *all, unsigned lane)
+static uint64_t address_of(const Collective *collective, unsigned lane)
 {
-    const Insn *insn = all->insn[lane];
-    const uint8_t *row = collective_rows(all, lane, insn->a);
+    const Insn *insn = collective->insn[lane];
+    const uint8_t *row = collective_rows(collective, lane, insn->a);
     return insn->mods & MEM_ADDR32 ? ((const uint32_t *)(const void *)row)[lane]
                                    : ((const uint64_t *)(const void *)row)[lane];
 }
 
 /* The host's address of bytes, aligned for `unit`; NULL and, unless it only asks, a fault where there are
  * none. */
-static uint8_t *place_of(const Collective *all, unsigned lane, uint64_t address, uint64_t bytes,
+static uint8_t *place_of(const Collective *collective, unsigned lane, uint64_t address, uint64_t bytes,
                          uint32_t unit, bool write, bool ask)
 {
-    const Insn *insn = all->insn[lane];
+    const Insn *insn = collective->insn[lane];
     const Reach reach = {
         .address = address, .bytes = bytes, .unit = unit, .shared = insn->mods & MEM_SHARED, .write = write};
-    return ask ? range_look(all->warp, insn, &reach) : range_reach(all->warp, insn, (int)lane, &reach);
+    return ask ? range_look(collective->warp, insn, &reach)
+               : range_reach(collective->warp, insn, (int)lane, &reach);
 }
 
 /* The bytes at a place, once a check has found no fault; else NULL. */
-static uint8_t *checked_bytes(const Collective *all, unsigned lane, uint8_t *place, uint32_t bytes,
+static uint8_t *checked_bytes(const Collective *collective, unsigned lane, uint8_t *place, uint32_t bytes,
                               bool write)
 {
-    if (!place || !all->warp->block->checker) return place;
+    if (!place || !collective->warp->block->checker) return place;
     AccessKind kind = write ? ACCESS_WRITE : ACCESS_READ;
-    return check_reach(all->warp, all->insn[lane], (int)lane, place, bytes, kind) ? place : NULL;
+    return check_reach(collective->warp, collective->insn[lane], (int)lane, place, bytes, kind) ? place
+                                                                                                : NULL;
 }
 
-static uint32_t *register_of(const Collective *all, unsigned lane, unsigned r)
+static uint32_t *register_of(const Collective *collective, unsigned lane, unsigned r)
 {
-    Ref ref = matrix_refs(all, lane)[r];
-    return ref == REF_ABSENT ? NULL : (uint32_t *)(void *)collective_rows(all, lane, ref) + lane;
+    Ref ref = matrix_refs(collective, lane)[r];
+    return ref == REF_ABSENT ? NULL : (uint32_t *)(void *)collective_rows(collective, lane, ref) + lane;
 }
 
 /* --- tiles of 8 x 8 halves ----------------------------------------------------------------------------- */
@@ -66,59 +68,60 @@ static void set_tile_word(Tile *t, unsigned lane, bool transposed, uint32_t word
 }
 
 /* Lanes 8 t to 8 t + 7 have the addresses of the rows of tile t. */
-static uint8_t *tile_row(const Collective *all, unsigned tile, unsigned row, bool write)
+static uint8_t *tile_row(const Collective *collective, unsigned tile, unsigned row, bool write)
 {
     unsigned lane = tile * TILE + row;
-    uint8_t *place = place_of(all, lane, memory_offset(all->insn[lane], address_of(all, lane)),
-                              TILE_ROW_BYTES, TILE_ROW_BYTES, write, false);
-    return checked_bytes(all, lane, place, TILE_ROW_BYTES, write);
+    uint8_t *place =
+        place_of(collective, lane, memory_offset(collective->insn[lane], address_of(collective, lane)),
+                 TILE_ROW_BYTES, TILE_ROW_BYTES, write, false);
+    return checked_bytes(collective, lane, place, TILE_ROW_BYTES, write);
 }
 
-static void load_tiles(const Collective *all)
+static void load_tiles(const Collective *collective)
 {
-    unsigned count = all->insn[0]->mods & MEM_COUNT;
-    bool transposed = all->insn[0]->mods & MATRIX_TRANSPOSED;
+    unsigned count = collective->insn[0]->mods & MEM_COUNT;
+    bool transposed = collective->insn[0]->mods & MATRIX_TRANSPOSED;
     Tile tiles[4];
     for (unsigned t = 0; t < count; t++) {
         for (unsigned row = 0; row < TILE; row++) {
-            const uint8_t *from = tile_row(all, t, row, false);
+            const uint8_t *from = tile_row(collective, t, row, false);
             if (!from) return;
             memcpy(tiles[t].at[row], from, TILE_ROW_BYTES);
         }
     }
     for (unsigned l = 0; l < WARP_LANES; l++) {
         for (unsigned t = 0; t < count; t++) {
-            uint32_t *d = register_of(all, l, t);
+            uint32_t *d = register_of(collective, l, t);
             if (d) *d = tile_word(&tiles[t], l, transposed);
         }
     }
 }
 
-static void store_tiles(const Collective *all)
+static void store_tiles(const Collective *collective)
 {
-    unsigned count = all->insn[0]->mods & MEM_COUNT;
-    bool transposed = all->insn[0]->mods & MATRIX_TRANSPOSED;
+    unsigned count = collective->insn[0]->mods & MEM_COUNT;
+    bool transposed = collective->insn[0]->mods & MATRIX_TRANSPOSED;
     for (unsigned t = 0; t < count; t++) {
         Tile tile;
         for (unsigned l = 0; l < WARP_LANES; l++)
-            set_tile_word(&tile, l, transposed, *register_of(all, l, t));
+            set_tile_word(&tile, l, transposed, *register_of(collective, l, t));
         for (unsigned row = 0; row < TILE; row++) {
-            uint8_t *to = tile_row(all, t, row, true);
+            uint8_t *to = tile_row(collective, t, row, true);
             if (!to) return;
             memcpy(to, tile.at[row], TILE_ROW_BYTES);
         }
     }
 }
 
-static void transpose_tile(const Collective *all)
+static void transpose_tile(const Collective *collective)
 {
     Tile tile;
     for (unsigned l = 0; l < WARP_LANES; l++) {
-        const uint8_t *row = collective_rows(all, l, all->insn[l]->a);
+        const uint8_t *row = collective_rows(collective, l, collective->insn[l]->a);
         set_tile_word(&tile, l, false, ((const uint32_t *)(const void *)row)[l]);
     }
     for (unsigned l = 0; l < WARP_LANES; l++) {
-        uint8_t *row = collective_rows(all, l, all->insn[l]->d);
+        uint8_t *row = collective_rows(collective, l, collective->insn[l]->d);
         ((uint32_t *)(void *)row)[l] = tile_word(&tile, l, true);
     }
 }
@@ -127,7 +130,7 @@ static void transpose_tile(const Collective *all)
 
 /* A matrix in memory, `stride` elements from one line to the next. */
 typedef struct Stored {
-    const Collective *all;
+    const Collective *collective;
     const MatrixAccess *access;
     uint64_t address, stride;
     unsigned bits; /* of an element */
@@ -135,30 +138,32 @@ typedef struct Stored {
     bool write;
 } Stored;
 
-static uint64_t stride_of(const Collective *all, unsigned lane, const MatrixAccess *access)
+static uint64_t stride_of(const Collective *collective, unsigned lane, const MatrixAccess *access)
 {
-    const Insn *insn = all->insn[lane];
+    const Insn *insn = collective->insn[lane];
     const Fragment *f = &access->fragment;
     if (insn->b == REF_ABSENT) return access->columns ? f->rows : f->columns;
-    return ((const uint32_t *)(const void *)collective_rows(all, lane, insn->b))[lane];
+    return ((const uint32_t *)(const void *)collective_rows(collective, lane, insn->b))[lane];
 }
 
-static bool find_stored(Stored *s, const Collective *all, bool write)
+static bool find_stored(Stored *s, const Collective *collective, bool write)
 {
-    const MatrixAccess *access = all->insn[0]->pointer;
+    const MatrixAccess *access = collective->insn[0]->pointer;
     const Fragment *f = &access->fragment;
     unsigned vectors = access->columns ? f->columns : f->rows,
              length = access->columns ? f->rows : f->columns;
-    *s = (Stored){.all = all, .access = access, .address = address_of(all, 0), .write = write};
-    s->stride = stride_of(all, 0, access);
+    *s = (Stored){
+        .collective = collective, .access = access, .address = address_of(collective, 0), .write = write};
+    s->stride = stride_of(collective, 0, access);
     s->bits = matrix_type_bits(f->type);
     for (unsigned l = 1; l < WARP_LANES; l++) {
-        if (address_of(all, l) == s->address && stride_of(all, l, access) == s->stride) continue;
-        exec_fault(all->warp, all->insn[l], (int)l, CUDA_ERROR_LAUNCH_FAILED,
+        if (address_of(collective, l) == s->address && stride_of(collective, l, access) == s->stride)
+            continue;
+        exec_fault(collective->warp, collective->insn[l], (int)l, CUDA_ERROR_LAUNCH_FAILED,
                    "the lanes of a warp give different addresses or strides of one matrix");
         return false;
     }
-    s->block = place_of(all, 0, s->address, ((vectors - 1) * s->stride + length) * s->bits / 8,
+    s->block = place_of(collective, 0, s->address, ((vectors - 1) * s->stride + length) * s->bits / 8,
                         s->bits < 32 ? 4 : s->bits / 8, write, true);
     return true;
 }
@@ -168,9 +173,10 @@ static uint8_t *stored_at(const Stored *s, unsigned lane, MatrixPlace at, uint32
 {
     uint64_t line = s->access->columns ? at.column : at.row, along = s->access->columns ? at.row : at.column;
     uint64_t offset = (line * s->stride + along) * s->bits / 8;
-    uint8_t *place = s->block ? s->block + offset
-                              : place_of(s->all, lane, s->address + offset, bytes, bytes, s->write, false);
-    return checked_bytes(s->all, lane, place, bytes, s->write);
+    uint8_t *place = s->block
+                         ? s->block + offset
+                         : place_of(s->collective, lane, s->address + offset, bytes, bytes, s->write, false);
+    return checked_bytes(s->collective, lane, place, bytes, s->write);
 }
 
 /* One register from or to memory, element by element; those of less than a byte lie in one word. */
@@ -186,16 +192,16 @@ static bool move_register(const Stored *s, unsigned lane, unsigned r, uint8_t *w
     return true;
 }
 
-static void move_stored(const Collective *all, bool write)
+static void move_stored(const Collective *collective, bool write)
 {
     Stored s;
-    if (!find_stored(&s, all, write)) return;
+    if (!find_stored(&s, collective, write)) return;
     const Fragment *f = &s.access->fragment;
     unsigned size = f->type == MATRIX_F64 ? 8 : 4;
     for (unsigned l = 0; l < WARP_LANES; l++) {
         for (unsigned r = 0; r < f->registers; r++) {
-            Ref ref = matrix_refs(all, l)[r];
-            uint8_t words[8] = {0}, *reg = collective_rows(all, l, ref) + l * size;
+            Ref ref = matrix_refs(collective, l)[r];
+            uint8_t words[8] = {0}, *reg = collective_rows(collective, l, ref) + l * size;
             if (write) memcpy(words, reg, size);
             if (!move_register(&s, l, r, words)) return;
             if (!write && ref != REF_ABSENT) memcpy(reg, words, size);
@@ -216,12 +222,12 @@ static size_t described_bytes(const Insn *insn)
     }
 }
 
-static bool is_one_form(const Collective *all)
+static bool is_one_form(const Collective *collective)
 {
-    const Insn *first = all->insn[0];
+    const Insn *first = collective->insn[0];
     size_t size = described_bytes(first);
     for (unsigned l = 1; l < WARP_LANES; l++) {
-        const Insn *insn = all->insn[l];
+        const Insn *insn = collective->insn[l];
         if (insn == first) continue;
         if (insn->mods != first->mods || (size && memcmp(insn->pointer, first->pointer, size) != 0))
             return false;
@@ -229,21 +235,21 @@ static bool is_one_form(const Collective *all)
     return true;
 }
 
-void matrix_execute(const Collective *all)
+void matrix_execute(const Collective *collective)
 {
-    int first = __builtin_ctz(all->lanes);
-    const Insn *insn = all->insn[first];
-    if (all->lanes != FULL_MASK || !is_one_form(all)) {
-        exec_fault(all->warp, insn, first, CUDA_ERROR_LAUNCH_FAILED,
+    int first = __builtin_ctz(collective->lanes);
+    const Insn *insn = collective->insn[first];
+    if (collective->lanes != FULL_MASK || !is_one_form(collective)) {
+        exec_fault(collective->warp, insn, first, CUDA_ERROR_LAUNCH_FAILED,
                    "%s is for all 32 threads of a warp, at one instruction", exec_op_names[insn->op]);
         return;
     }
     switch (insn->op) {
-    case OP_mma: matrix_multiply(all); break;
-    case OP_ldmatrix: load_tiles(all); break;
-    case OP_stmatrix: store_tiles(all); break;
-    case OP_movmatrix: transpose_tile(all); break;
-    default: move_stored(all, insn->op == OP_wmma_store); break;
+    case OP_mma: matrix_multiply(collective); break;
+    case OP_ldmatrix: load_tiles(collective); break;
+    case OP_stmatrix: store_tiles(collective); break;
+    case OP_movmatrix: transpose_tile(collective); break;
+    default: move_stored(collective, insn->op == OP_wmma_store); break;
     }
 }
 

@@ -119,9 +119,9 @@ static void take_bits(const Fragment *f, Matrix *m, unsigned lane, unsigned reg,
     m->integer[line * depth + along / 32] = word;
 }
 
-static uint64_t word_of(const Collective *all, const Fragment *f, unsigned lane, unsigned r)
+static uint64_t word_of(const Collective *collective, const Fragment *f, unsigned lane, unsigned r)
 {
-    const uint8_t *row = collective_rows(all, lane, matrix_refs(all, lane)[r]);
+    const uint8_t *row = collective_rows(collective, lane, matrix_refs(collective, lane)[r]);
     return f->type == MATRIX_F64 ? ((const uint64_t *)(const void *)row)[lane]
                                  : ((const uint32_t *)(const void *)row)[lane];
 }
@@ -133,13 +133,13 @@ static unsigned index_of(const Fragment *f, unsigned packed, MatrixPlace start, 
     return (start.row + at.row) * f->columns + start.column + at.column;
 }
 
-static void read_fragment(const Collective *all, const Fragment *f, unsigned first, Matrix *m)
+static void read_fragment(const Collective *collective, const Fragment *f, unsigned first, Matrix *m)
 {
     unsigned packed = fragment_packed(f), registers = fragment_needed(f);
     for (unsigned r = 0; r < registers; r++) {
         MatrixPlace start = fragment_register(f, r);
         for (unsigned l = 0; l < WARP_LANES; l++) {
-            uint64_t word = word_of(all, f, l, first + r);
+            uint64_t word = word_of(collective, f, l, first + r);
             if (f->type == MATRIX_B1) take_bits(f, m, l, r, (uint32_t)word);
             for (unsigned e = 0; f->type != MATRIX_B1 && e < packed; e++)
                 take_element(f, m, index_of(f, packed, start, l, e), e, word);
@@ -158,18 +158,18 @@ static uint64_t result_bits(const Fragment *f, const Matrix *m, unsigned index)
     }
 }
 
-static void write_fragment(const Collective *all, const Fragment *f, const Matrix *m)
+static void write_fragment(const Collective *collective, const Fragment *f, const Matrix *m)
 {
     unsigned packed = fragment_packed(f);
     for (unsigned r = 0; r < f->registers; r++) {
         MatrixPlace start = fragment_register(f, r);
         for (unsigned l = 0; l < WARP_LANES; l++) {
-            Ref ref = matrix_refs(all, l)[r];
+            Ref ref = matrix_refs(collective, l)[r];
             uint64_t word = 0;
             if (ref == REF_ABSENT) continue;
             for (unsigned e = 0; e < packed; e++)
                 word |= result_bits(f, m, index_of(f, packed, start, l, e)) << 16 * e;
-            uint8_t *row = collective_rows(all, l, ref);
+            uint8_t *row = collective_rows(collective, l, ref);
             if (f->type == MATRIX_F64)
                 ((uint64_t *)(void *)row)[l] = word;
             else
@@ -392,21 +392,21 @@ void matrix_multiply_values(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix
         multiply_integers(p, a, b, c);
 }
 
-void matrix_multiply(const Collective *all)
+void matrix_multiply(const Collective *collective)
 {
-    const MatrixProduct *p = all->insn[0]->pointer;
+    const MatrixProduct *p = collective->insn[0]->pointer;
     Matrix a = {0}, b = {0}, c = {0};
     unsigned first = p->d.registers;
     if (p->quads) {
-        matrix_multiply_quads(all, p);
+        matrix_multiply_quads(collective, p);
         return;
     }
-    read_fragment(all, &p->a, first, &a);
-    read_fragment(all, &p->b, first + p->a.registers, &b);
-    read_fragment(all, &p->c, first + p->a.registers + p->b.registers, &c);
+    read_fragment(collective, &p->a, first, &a);
+    read_fragment(collective, &p->b, first + p->a.registers, &b);
+    read_fragment(collective, &p->c, first + p->a.registers + p->b.registers, &c);
     if (p->sparse)
-        matrix_multiply_sparse(all, p, &a, &b, &c);
+        matrix_multiply_sparse(collective, p, &a, &b, &c);
     else
         matrix_multiply_values(p, &a, &b, &c);
-    write_fragment(all, &p->d, &c);
+    write_fragment(collective, &p->d, &c);
 }

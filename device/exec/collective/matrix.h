@@ -119,15 +119,15 @@ static inline MatrixPlace fragment_lane(const Fragment *f, unsigned packed, unsi
 }
 
 /* A lane's registers, in the operation's order. */
-static inline const Ref *matrix_refs(const Collective *all, unsigned lane)
+static inline const Ref *matrix_refs(const Collective *collective, unsigned lane)
 {
-    return all->function[lane]->refs + all->insn[lane]->more;
+    return collective->function[lane]->refs + collective->insn[lane]->more;
 }
 
 /* Carries out a matrix operation of a whole warp. */
-void matrix_execute(const Collective *all);
-void matrix_multiply(const Collective *all);
-void matrix_multiply_quads(const Collective *all, const MatrixProduct *p);
+void matrix_execute(const Collective *collective);
+void matrix_multiply(const Collective *collective);
+void matrix_multiply_quads(const Collective *collective, const MatrixProduct *p);
 const Insn *matrix_enter(Warp *warp, const Insn *insn);
 
 #endif

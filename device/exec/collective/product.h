@@ -22,7 +22,7 @@ static inline bool matrix_is_real(unsigned type) { return type <= MATRIX_F64; }
 void matrix_multiply_values(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c);
 /* As matrix_multiply_values(), for a sparse a, which has half as many columns as b has rows, and
  * metadata. */
-void matrix_multiply_sparse(const Collective *all, const MatrixProduct *p, const Matrix *a, const Matrix *b,
-                            Matrix *c);
+void matrix_multiply_sparse(const Collective *collective, const MatrixProduct *p, const Matrix *a,
+                            const Matrix *b, Matrix *c);
 
 #endif

@@ -18,17 +18,18 @@ static unsigned lane_of(unsigned product, unsigned member)
     return member % 4 + 4 * product + (member < 4 ? 0 : HALF_LANES);
 }
 
-static uint32_t *word_of(const Collective *all, unsigned lane, unsigned r)
+static uint32_t *word_of(const Collective *collective, unsigned lane, unsigned r)
 {
-    Ref ref = matrix_refs(all, lane)[r];
-    return ref == REF_ABSENT ? NULL : (uint32_t *)(void *)collective_rows(all, lane, ref) + lane;
+    Ref ref = matrix_refs(collective, lane)[r];
+    return ref == REF_ABSENT ? NULL : (uint32_t *)(void *)collective_rows(collective, lane, ref) + lane;
 }
 
 /* Element i of the registers from `first` on. */
-static float element_of(const Collective *all, MatrixType type, unsigned lane, unsigned first, unsigned i)
+static float element_of(const Collective *collective, MatrixType type, unsigned lane, unsigned first,
+                        unsigned i)
 {
-    if (type == MATRIX_F32) return f32_from(*word_of(all, lane, first + i));
-    return f16_to_f32(*word_of(all, lane, first + i / 2) >> 16 * (i % 2) & 0xffff);
+    if (type == MATRIX_F32) return f32_from(*word_of(collective, lane, first + i));
+    return f16_to_f32(*word_of(collective, lane, first + i / 2) >> 16 * (i % 2) & 0xffff);
 }
 
 /* The place of element i of c or d: halves lie along a row, floats in pairs of two rows. */
@@ -38,21 +39,21 @@ static MatrixPlace place_of(MatrixType type, unsigned member, unsigned i)
     return (MatrixPlace){(member & 5) + (i & 2), (i & 4) + (member & 2) + (i & 1)};
 }
 
-static void read_quads(const Collective *all, const MatrixProduct *p, unsigned product, Quads *q)
+static void read_quads(const Collective *collective, const MatrixProduct *p, unsigned product, Quads *q)
 {
     const unsigned first = p->d.registers;
     for (unsigned member = 0; member < MEMBERS; member++) {
         const unsigned lane = lane_of(product, member), within = member % 4, upper = member & 4;
         for (unsigned i = 0; i < DEPTH; i++) {
-            float x = element_of(all, MATRIX_F16, lane, first, i);
-            float y = element_of(all, MATRIX_F16, lane, first + p->a.registers, i);
+            float x = element_of(collective, MATRIX_F16, lane, first, i);
+            float y = element_of(collective, MATRIX_F16, lane, first + p->a.registers, i);
             *(p->a_columns ? &q->a[i + upper][within] : &q->a[member][i]) = x;
             *(p->b_columns ? &q->b[i][member] : &q->b[within][i + upper]) = y;
         }
         for (unsigned i = 0; i < SIZE; i++) {
             MatrixPlace at = place_of((MatrixType)p->c.type, member, i);
-            q->c[at.row][at.column] =
-                element_of(all, (MatrixType)p->c.type, lane, first + p->a.registers + p->b.registers, i);
+            q->c[at.row][at.column] = element_of(collective, (MatrixType)p->c.type, lane,
+                                                 first + p->a.registers + p->b.registers, i);
         }
     }
 }
@@ -68,14 +69,15 @@ static float sum_of(const Quads *q, unsigned row, unsigned column, bool halves)
     return sum + c;
 }
 
-static void write_quads(const Collective *all, const MatrixProduct *p, unsigned product, const Quads *q)
+static void write_quads(const Collective *collective, const MatrixProduct *p, unsigned product,
+                        const Quads *q)
 {
     const bool halves = p->d.type == MATRIX_F16;
     for (unsigned member = 0; member < MEMBERS; member++) {
         for (unsigned i = 0; i < SIZE; i++) {
             MatrixPlace at = place_of((MatrixType)p->d.type, member, i);
             float sum = sum_of(q, at.row, at.column, halves);
-            uint32_t *d = word_of(all, lane_of(product, member), halves ? i / 2 : i);
+            uint32_t *d = word_of(collective, lane_of(product, member), halves ? i / 2 : i);
             if (!d) continue;
             if (!halves)
                 *d = sum != sum ? F32_NAN : f32_bits(sum);
@@ -85,9 +87,10 @@ static void write_quads(const Collective *all, const MatrixProduct *p, unsigned 
     }
 }
 
-void matrix_multiply_quads(const Collective *all, const MatrixProduct *p)
+void matrix_multiply_quads(const Collective *collective, const MatrixProduct *p)
 {
     Quads q[PRODUCTS];
-    for (unsigned product = 0; product < PRODUCTS; product++) read_quads(all, p, product, &q[product]);
-    for (unsigned product = 0; product < PRODUCTS; product++) write_quads(all, p, product, &q[product]);
+    for (unsigned product = 0; product < PRODUCTS; product++) read_quads(collective, p, product, &q[product]);
+    for (unsigned product = 0; product < PRODUCTS; product++)
+        write_quads(collective, p, product, &q[product]);
 }

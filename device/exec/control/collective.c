@@ -16,33 +16,33 @@ static bool same_kind(const Group *g, const Group *like)
     return g->state == GROUP_SYNC && g->member_mask == like->member_mask && g->pc->op == like->pc->op;
 }
 
-static void gather_lanes(Warp *warp, const Group *like, Collective *all)
+static void gather_lanes(Warp *warp, const Group *like, Collective *collective)
 {
-    all->lanes = 0;
+    collective->lanes = 0;
     for (uint32_t k = 0; k < warp->group_count; k++) {
         const Group *g = &warp->groups[k];
         if (!same_kind(g, like)) continue;
-        all->lanes |= g->mask;
+        collective->lanes |= g->mask;
         for (uint32_t rest = g->mask; rest; rest &= rest - 1) {
             int l = __builtin_ctz(rest);
-            all->insn[l] = g->pc;
-            all->frame[l] = warp->registers + g->frame;
-            all->constants[l] = g->function->module->constants;
-            all->function[l] = g->function;
+            collective->insn[l] = g->pc;
+            collective->frame[l] = warp->registers + g->frame;
+            collective->constants[l] = g->function->module->constants;
+            collective->function[l] = g->function;
         }
     }
-    all->warp = warp;
-    all->members = like->member_mask;
+    collective->warp = warp;
+    collective->members = like->member_mask;
 }
 
 /* Carries out the operation once all members are here; true when groups were released. */
 static bool complete_if_all_here(Warp *warp, Group *like)
 {
-    Collective all;
+    Collective collective;
     Group key = *like;
-    gather_lanes(warp, like, &all);
-    if (key.member_mask & warp->live & ~all.lanes) return false;
-    collective_execute(&all);
+    gather_lanes(warp, like, &collective);
+    if (key.member_mask & warp->live & ~collective.lanes) return false;
+    collective_execute(&collective);
     for (uint32_t k = 0; k < warp->group_count; k++) {
         Group *g = &warp->groups[k];
         if (!same_kind(g, &key)) continue;
@@ -135,12 +135,12 @@ const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
 /* The lanes of a collective that has no member mask: those that execute now. */
 void collective_now(Warp *warp, const Insn *insn)
 {
-    Collective all = {.lanes = warp->mask, .members = warp->mask, .warp = warp};
+    Collective collective = {.lanes = warp->mask, .members = warp->mask, .warp = warp};
     for (int l = 0; l < WARP_LANES; l++) {
-        all.insn[l] = insn;
-        all.frame[l] = warp_base(warp, REF_FRAME);
-        all.constants[l] = warp_base(warp, REF_CONST);
-        all.function[l] = warp->current->function;
+        collective.insn[l] = insn;
+        collective.frame[l] = warp_base(warp, REF_FRAME);
+        collective.constants[l] = warp_base(warp, REF_CONST);
+        collective.function[l] = warp->current->function;
     }
-    collective_execute(&all);
+    collective_execute(&collective);
 }

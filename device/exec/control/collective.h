@@ -15,18 +15,18 @@ typedef struct Collective {
 } Collective;
 
 /* The rows of an operand as lane l sees it. */
-static inline uint8_t *collective_rows(const Collective *all, uint32_t l, Ref ref)
+static inline uint8_t *collective_rows(const Collective *collective, uint32_t l, Ref ref)
 {
     uint32_t base = ref >> REF_BASE_SHIFT;
-    uint8_t *rows = base == REF_FRAME   ? all->frame[l]
-                    : base == REF_CONST ? all->constants[l]
-                                        : warp_base(all->warp, base);
+    uint8_t *rows = base == REF_FRAME   ? collective->frame[l]
+                    : base == REF_CONST ? collective->constants[l]
+                                        : warp_base(collective->warp, base);
     return rows + (ref & REF_OFFSET_MASK);
 }
 
 const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref);
 void collective_exit(Warp *warp);
-void collective_execute(const Collective *all);
+void collective_execute(const Collective *collective);
 void collective_now(Warp *warp, const Insn *insn);
 
 /* The lane whose value a shuffle by `lanes` gives to `lane`, by the rules of the ISA: b = lane, delta or

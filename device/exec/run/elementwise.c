@@ -64,11 +64,11 @@ static bool locate_elements(Elementwise *s, const ElementwiseStep *step)
 }
 
 /* A thread must not access the elements that another one writes. */
-static bool are_disjoint(const Elementwise *s, const ElementwiseStep *step, const ElementwiseStep *y)
+static bool are_disjoint(const Elementwise *s, const ElementwiseStep *x, const ElementwiseStep *y)
 {
-    const uint8_t *p = s->at[step->d], *q = s->at[y->d];
-    const size_t bytes = (size_t)step->bytes * s->threads;
-    return (p == q && step->write != y->write) || (p < q ? p + bytes <= q : q + bytes <= p);
+    const uint8_t *p = s->at[x->d], *q = s->at[y->d];
+    const size_t bytes = (size_t)x->bytes * s->threads;
+    return (p == q && x->write != y->write) || (p < q ? p + bytes <= q : q + bytes <= p);
 }
 
 /* Accesses are the last steps. */
@@ -83,15 +83,15 @@ static bool all_disjoint(const Elementwise *s, const ElementwiseStep *first, con
 /* Makes all checks, before anything is written. */
 static bool check_all(Elementwise *s)
 {
-    const ElementwiseStep *first = s->code->steps, *end = first + s->code->step_count, *access = end;
+    const ElementwiseStep *first = s->code->steps, *end = first + s->code->step_count, *first_access = end;
     for (const ElementwiseStep *step = first; step < end; step++) {
-        const bool found = step->bytes                    ? locate_elements(s, step)
-                           : affine_bits[step->op][0] > 1 ? compute_step(s, step)
-                                                          : comparison_holds(s, step);
-        if (!found) return false;
-        if (step->bytes && access == end) access = step;
+        const bool can_run = step->bytes                    ? locate_elements(s, step)
+                             : affine_bits[step->op][0] > 1 ? compute_step(s, step)
+                                                            : comparison_holds(s, step);
+        if (!can_run) return false;
+        if (step->bytes && first_access == end) first_access = step;
     }
-    return all_disjoint(s, access, end);
+    return all_disjoint(s, first_access, end);
 }
 
 /* --- elements ------------------------------------------------------------------------------------------ */
