@@ -326,9 +326,8 @@ static const char *itemsize_problem(int ndim, int axis, bool smaller)
     if (axis < 0) return "To change to a dtype of a different size, the last axis must be contiguous";
     if (smaller)
         return "When changing to a smaller dtype, its size must be a divisor of the size of original dtype";
-    return "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
-           "last "
-           "axis of the array.";
+    return "When changing to a larger dtype, its size must be a divisor of the total size in bytes "
+           "of the last axis of the array.";
 }
 
 PyObject *gpuarray_view_as(GPUArrayObject *array, PyArray_Descr *dtype, int axis)

@@ -64,7 +64,7 @@ PyDoc_STRVAR(memcpy_atoh_doc, "memcpy_atoh(dest, ary, index)\n--\n\n"
 static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    int array = to_array ? 0 : 1, memory = to_array ? 2 : 0;
+    int array_at = to_array ? 0 : 1, memory_at = to_array ? 2 : 0;
     PyObject *given[4];
     ArrayPlace place;
     CUdeviceptr device;
@@ -75,10 +75,10 @@ static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
     if (convert_arguments(to_array ? memcpy_dtoa_doc : memcpy_atod_doc, args, arg_count, keywords,
                           GIVEN(given))
             < 0
-        || read_place(state, given[array], "ary", given[array + 1], "index", &place) < 0
+        || read_place(state, given[array_at], "ary", given[array_at + 1], "index", &place) < 0
         || convert_size(given[3], "len", &size) < 0
-        || convert_range(state, given[memory], to_array ? "src" : "dest", size, &device) < 0
-        || copy_begin(state, false, NULL, &stream, given[memory], NULL, &kept) < 0)
+        || convert_range(state, given[memory_at], to_array ? "src" : "dest", size, &device) < 0
+        || copy_begin(state, false, NULL, &stream, given[memory_at], NULL, &kept) < 0)
         return NULL;
     if (size && to_array)
         result = try_cuMemcpyDtoA(state, place.handle, place.offset, device, size);
@@ -91,7 +91,7 @@ static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
 static PyObject *copy_host(PyObject *module, bool to_array, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    int array = to_array ? 0 : 1;
+    int array_at = to_array ? 0 : 1;
     PyObject *given[3];
     ArrayPlace place;
     HostBuffer host;
@@ -99,7 +99,7 @@ static PyObject *copy_host(PyObject *module, bool to_array, FAST_PARAMETERS)
     if (convert_arguments(to_array ? memcpy_htoa_doc : memcpy_atoh_doc, args, arg_count, keywords,
                           GIVEN(given))
             < 0
-        || read_place(state, given[array], "ary", given[array + 1], "index", &place) < 0
+        || read_place(state, given[array_at], "ary", given[array_at + 1], "index", &place) < 0
         || (to_array ? buffers_read(given[2], "src", &host) : buffers_write(given[0], "dest", &host)) < 0)
         return NULL;
     if (host.size && to_array)

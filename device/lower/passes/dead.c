@@ -1,26 +1,26 @@
 /* Dead code elimination: instructions, old values of atomic operations and elements of vector loads without a
  * use.
  *
- * A value has a use when an instruction that is not dead itself may read it: what is needed at a place is
- * found backwards, over branches and round loops, and where nothing is needed of an instruction nothing of it
- * is needed before. Each lane goes its own way through the graph, so this too is a matter of one lane.
+ * A value has a use when an instruction that is not dead itself may read it: liveness is propagated
+ * backwards, over branches and round loops, and an instruction without a live result makes nothing live. Each
+ * lane goes its own way through the graph, so this too is a matter of one lane.
  */
 #include <string.h>
 
 #include "lower/ir.h"
 
-typedef struct Needs {
+typedef struct LiveSets {
     LowerFunction *f;
     const LowerInsn *insn; /* being visited */
     uint32_t *index; /* of each register its place in a set: first those that cross blocks */
     uint32_t crossing, words;
-    uint64_t *in; /* what crosses and is needed at the start of each block: rows of words */
-    uint64_t *now; /* what is needed after the instruction being visited */
+    uint64_t *live_in; /* of each block, of registers that cross blocks: rows of words */
+    uint64_t *live; /* after the instruction being visited */
     uint32_t *seen; /* block + 1 that last wrote a register */
-    uint32_t *grown, *done; /* when more was last needed at a block's start, and when it was looked at */
+    uint32_t *live_in_grown, *visited; /* times, of each block */
     uint32_t block, time;
-    bool needed;
-} Needs;
+    bool has_live_result;
+} LiveSets;
 #define LOCAL UINT32_MAX
 
 /* --- sets --------------------------------------------------------------------------------------------- */
@@ -28,13 +28,13 @@ typedef struct Needs {
 /* A register read in a block before it was written there crosses blocks. */
 static void find_crossing(void *closure, Ref *ref, bool read, bool written)
 {
-    Needs *n = closure;
+    LiveSets *n = closure;
     uint32_t r = ref_number(*ref);
     if (read && n->seen[r] != n->block + 1 && n->index[r] == LOCAL) n->index[r] = n->crossing++;
     if (written) n->seen[r] = n->block + 1;
 }
 
-static void make_sets(Needs *n)
+static void make_sets(LiveSets *n)
 {
     LowerFunction *f = n->f;
     uint32_t count = f->register_count;
@@ -50,130 +50,131 @@ static void make_sets(Needs *n)
     for (uint32_t r = 0; r < count; r++)
         if (n->index[r] == LOCAL) n->index[r] = next++;
     n->words = (n->crossing + 63) / 64;
-    n->in = ARENA_ZEROS(f->scratch, uint64_t, (size_t)n->words * f->block_count);
-    n->now = ARENA_ZEROS(f->scratch, uint64_t, (size_t)count / 64 + 1);
+    n->live_in = ARENA_ZEROS(f->scratch, uint64_t, (size_t)n->words * f->block_count);
+    n->live = ARENA_ZEROS(f->scratch, uint64_t, (size_t)count / 64 + 1);
 }
 
-static bool is_needed(const Needs *n, Ref ref)
+static bool is_live(const LiveSets *n, Ref ref)
 {
     uint32_t x = n->index[ref_number(ref)];
-    return n->now[x / 64] >> (x % 64) & 1;
+    return n->live[x / 64] >> (x % 64) & 1;
 }
 
 /* --- one instruction ---------------------------------------------------------------------------------- */
 
-static void look_at_results(void *closure, Ref *ref, bool read, bool written)
+static void find_live_result(void *closure, Ref *ref, bool read, bool written)
 {
-    Needs *n = closure;
+    LiveSets *n = closure;
     (void)read;
-    if (written && is_needed(n, *ref)) n->needed = true;
+    if (written && is_live(n, *ref)) n->has_live_result = true;
 }
 
-/* What a guard leaves out keeps its value, which is needed before if it is after. */
-static void drop_results(void *closure, Ref *ref, bool read, bool written)
+/* What a guard leaves out keeps its value, which is live before if it is after. */
+static void kill_results(void *closure, Ref *ref, bool read, bool written)
 {
-    Needs *n = closure;
+    LiveSets *n = closure;
     uint32_t x = n->index[ref_number(*ref)];
-    if (written && !read) n->now[x / 64] &= ~(UINT64_C(1) << (x % 64));
+    if (written && !read) n->live[x / 64] &= ~(UINT64_C(1) << (x % 64));
 }
 
-static void add_reads(void *closure, Ref *ref, bool read, bool written)
+static void add_uses(void *closure, Ref *ref, bool read, bool written)
 {
-    Needs *n = closure;
+    LiveSets *n = closure;
     uint32_t x = n->index[ref_number(*ref)];
     bool reads = read && (!written || (ref == &n->insn->d && n->insn->flags & FLAG_D_READ));
-    if (reads) n->now[x / 64] |= UINT64_C(1) << (x % 64);
+    if (reads) n->live[x / 64] |= UINT64_C(1) << (x % 64);
 }
 
-static bool is_dead(Needs *n, LowerInsn *i)
+static bool is_dead(LiveSets *n, LowerInsn *i)
 {
     /* What makes several blocks of one does so in ptxas before it looks for dead code. */
     if (!(i->flags & FLAG_PURE) || i->flags & FLAG_CUTS) return false;
     if (i->flags & FLAG_COPY && i->a == i->d) return true;
-    n->needed = false;
-    lower_visit(n->f, i, look_at_results, n);
-    return !n->needed;
+    n->has_live_result = false;
+    lower_visit(n->f, i, find_live_result, n);
+    return !n->has_live_result;
 }
 
-/* From what is needed after the instruction to what is needed before it; false when it is dead. */
-static bool step_back(Needs *n, LowerInsn *i)
+/* From what is live after the instruction to what is live before it; false when it is dead. */
+static bool transfer(LiveSets *n, LowerInsn *i)
 {
     if (is_dead(n, i)) return false;
     n->insn = i;
-    lower_visit(n->f, i, drop_results, n);
-    lower_visit(n->f, i, add_reads, n);
+    lower_visit(n->f, i, kill_results, n);
+    lower_visit(n->f, i, add_uses, n);
     return true;
 }
 
 /* An atomic operation whose old value has no use is a reduction. */
-static void drop_old_value(const Needs *n, LowerInsn *i)
+static void drop_old_value(const LiveSets *n, LowerInsn *i)
 {
     bool atomic = i->op >= OP_atom_add_u32 && i->op <= OP_atom_cas_b128;
-    if (atomic && ref_is_register(i->d) && !is_needed(n, i->d)) i->d = REF_ABSENT;
+    if (atomic && ref_is_register(i->d) && !is_live(n, i->d)) i->d = REF_ABSENT;
 }
 
 /* What is loaded with others and has no use need not be there. */
-static void drop_elements(const Needs *n, const LowerInsn *i)
+static void drop_elements(const LiveSets *n, const LowerInsn *i)
 {
     if (!i->more_written || strncmp(exec_op_names[i->op], "ldv_", 4) != 0 || i->mods & MEM_STRONG) return;
     for (uint32_t e = 0; e < i->more_written; e++) {
         Ref *ref = &n->f->refs[i->more + e];
-        if (ref_is_register(*ref) && !is_needed(n, *ref)) *ref = REF_ABSENT;
+        if (ref_is_register(*ref) && !is_live(n, *ref)) *ref = REF_ABSENT;
     }
 }
 
 /* --- blocks ------------------------------------------------------------------------------------------- */
 
-/* What is needed at the end of a block. Nothing of the rest is: that is needed within its block alone. */
-static void begin_at_end(Needs *n, uint32_t block)
+/* Registers that cross no blocks are not live at the end of one. */
+static void begin_with_live_out(LiveSets *n, uint32_t block)
 {
     const LowerFunction *f = n->f;
-    if (n->words) memset(n->now, 0, n->words * sizeof *n->now);
+    if (n->words) memset(n->live, 0, n->words * sizeof *n->live);
     for (uint32_t e = f->start[block]; e < f->start[block + 1]; e++)
-        for (uint32_t w = 0; w < n->words; w++) n->now[w] |= n->in[(size_t)f->next[e] * n->words + w];
+        for (uint32_t w = 0; w < n->words; w++) n->live[w] |= n->live_in[(size_t)f->next[e] * n->words + w];
 }
 
-/* True when more is needed at its start than was known. */
-static bool end_at_start(Needs *n, uint32_t block)
+/* Adds what is live at the block's start to its live-in set; true when that grew. */
+static bool merge_live_in(LiveSets *n, uint32_t block)
 {
-    uint64_t *in = n->in + (size_t)block * n->words, grew = 0;
+    uint64_t *in = n->live_in + (size_t)block * n->words, grew = 0;
     for (uint32_t w = 0; w < n->words; w++) {
-        uint64_t bits = n->crossing - w * 64 < 64 ? (UINT64_C(1) << (n->crossing - w * 64)) - 1 : UINT64_MAX;
-        grew |= n->now[w] & bits & ~in[w];
-        in[w] |= n->now[w] & bits;
+        uint32_t left = n->crossing - w * 64;
+        uint64_t live = n->live[w] & (left < 64 ? (UINT64_C(1) << left) - 1 : UINT64_MAX);
+        grew |= live & ~in[w];
+        in[w] |= live;
     }
     return grew != 0;
 }
 
-/* Whether what comes after a block needs more than when the block was last looked at. */
-static bool is_stale(const Needs *n, uint32_t block)
+/* Whether the live-in set of a successor grew after the block was last visited. */
+static bool is_stale(const LiveSets *n, uint32_t block)
 {
     const LowerFunction *f = n->f;
-    if (!n->done[block]) return true;
+    if (!n->visited[block]) return true;
     for (uint32_t e = f->start[block]; e < f->start[block + 1]; e++)
-        if (n->grown[f->next[e]] >= n->done[block]) return true;
+        if (n->live_in_grown[f->next[e]] >= n->visited[block]) return true;
     return false;
 }
 
-static void flow_block(Needs *n, uint32_t block)
+static void flow_block(LiveSets *n, uint32_t block)
 {
     const LowerBlock *b = &n->f->blocks[block];
-    n->done[block] = ++n->time;
-    begin_at_end(n, block);
-    for (uint32_t k = b->count; k-- > 0;) step_back(n, &n->f->insns[b->first + k]);
-    if (end_at_start(n, block)) n->grown[block] = n->time;
+    n->visited[block] = ++n->time;
+    begin_with_live_out(n, block);
+    for (uint32_t k = b->count; k-- > 0;) transfer(n, &n->f->insns[b->first + k]);
+    if (merge_live_in(n, block)) n->live_in_grown[block] = n->time;
 }
 
 /* Without loops one sweep visits each block once; with loops it is repeated until nothing changes. */
-static void propagate_needs(Needs *n)
+static void propagate_liveness(LiveSets *n)
 {
     const LowerFunction *f = n->f;
     bool loops = false;
     for (uint32_t b = 0; b < f->block_count; b++)
         for (uint32_t e = f->start[b]; e < f->start[b + 1]; e++) loops |= f->next[e] <= b;
     if (!loops || !n->words) return;
-    n->grown = ARENA_ZEROS(f->scratch, uint32_t, f->block_count);
-    n->done = ARENA_ZEROS(f->scratch, uint32_t, f->block_count);
+    n->live_in_grown = ARENA_ZEROS(f->scratch, uint32_t, f->block_count);
+    n->visited = ARENA_ZEROS(f->scratch, uint32_t, f->block_count);
     for (uint32_t before = UINT32_MAX; before != n->time;) {
         before = n->time;
         for (uint32_t b = f->block_count; b-- > 0;)
@@ -182,20 +183,20 @@ static void propagate_needs(Needs *n)
 }
 
 /* Marks the block's dead instructions by OP_COUNT, from its end to its start. */
-static void sweep_block(Needs *n, uint32_t block)
+static void sweep_block(LiveSets *n, uint32_t block)
 {
     const LowerBlock *b = &n->f->blocks[block];
-    begin_at_end(n, block);
+    begin_with_live_out(n, block);
     for (uint32_t k = b->count; k-- > 0;) {
         LowerInsn *i = &n->f->insns[b->first + k];
         drop_old_value(n, i);
         drop_elements(n, i);
-        if (!step_back(n, i)) i->op = OP_COUNT;
+        if (!transfer(n, i)) i->op = OP_COUNT;
     }
-    end_at_start(n, block);
+    merge_live_in(n, block);
 }
 
-static void close_ranks(LowerFunction *f)
+static void compact_insns(LowerFunction *f)
 {
     uint32_t kept = 0;
     for (uint32_t b = 0; b < f->block_count; b++) {
@@ -211,9 +212,9 @@ static void close_ranks(LowerFunction *f)
 
 void lower_dead(LowerFunction *f)
 {
-    Needs n = {.f = f};
+    LiveSets n = {.f = f};
     make_sets(&n);
-    propagate_needs(&n);
+    propagate_liveness(&n);
     for (uint32_t b = f->block_count; b-- > 0;) sweep_block(&n, b);
-    close_ranks(f);
+    compact_insns(f);
 }

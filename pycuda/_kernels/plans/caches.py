@@ -155,14 +155,17 @@ def _forget_context(serial: int) -> None:
     _clear_launches()
 
 
+_ABSENT = object()
+
+
 def memoized_in_context(make: Callable, limit: int) -> Callable:
     """make(*args), remembered for the current context; at most `limit` results, the oldest go first."""
     known = ContextCache()
 
     def recall(*args):
         key = current(), args
-        result = known.get(key, known)
-        if result is not known:
+        result = known.get(key, _ABSENT)
+        if result is not _ABSENT:
             return result
         result = make(*args)
         while len(known) >= limit:
