@@ -1,7 +1,12 @@
-"""Tests of pycuda.numpy."""
+"""Tests of pycuda.numpy share against_numpy.py, which compares calls with NumPy's."""
+
+import os
+import sys
 
 import pytest
 from devices import needs_library
+
+sys.path.insert(0, os.path.dirname(__file__))
 
 
 @pytest.fixture

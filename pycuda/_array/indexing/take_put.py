@@ -95,8 +95,10 @@ def take(
     (axis,) = normalized_axes(operator.index(axis), self.ndim)
     if out is None and is_remembered_take(self, indices, allocator or self.allocator):
         return take_axis(self, indices, axis, mode, stream)
-    positions = _positions_along(indices, self, axis, mode, stream)
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
+    if out is None and 0 in self.shape[:axis]:  # NumPy does not look at the indices
+        return new(shape, self.dtype, allocator or self.allocator)
+    positions = _positions_along(indices, self, axis, mode, stream)
     if isinstance(out, _driver.GPUArray):
         _check_writable(out)
     # Indices that are checked while elements are moved leave out as it is where one is wrong.

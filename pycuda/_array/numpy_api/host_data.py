@@ -35,9 +35,11 @@ def as_operand(value: Any, numbers: bool = False) -> Any:
 
 def _each(value: Any) -> Any:
     """as_operand() of each item of a list of arrays."""
-    if isinstance(value, list | tuple):
-        return type(value)([as_operand(each, numbers=True) for each in value])
-    return as_operand(value)
+    if not isinstance(value, list | tuple):
+        return as_operand(value)
+    if {*map(type, value)} == {_driver.GPUArray}:
+        return value
+    return type(value)([as_operand(each, numbers=True) for each in value])
 
 
 def _array(value: Any) -> Any:
@@ -185,15 +187,19 @@ def taking_host_data(ours: Callable[..., Any], parameters: ArrayParameters) -> C
     kind, count = _driver.GPUArray, len(placed)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if others is not None or any(
-            role is not None and (type(each) is not kind or role is _written)
-            for each, role in zip(args, placed, strict=False)
-        ):
-            ready = [each if role is None else role(each) for each, role in zip(args, placed, strict=False)]
-            args = (*ready, *(args[count:] if others is None else others(args[count:])))
+        for each, role in zip(args, placed, strict=False):
+            if role is not None and (type(each) is not kind or role is _written):
+                args = (*map(_ready, args, placed), *args[count:])
+                break
+        if others is not None:
+            args = (*args[:count], *others(args[count:]))
         if kwargs:
             for name in kwargs.keys() & named.keys():
                 kwargs[name] = named[name](kwargs[name])
         return ours(*args, **kwargs)
 
     return call
+
+
+def _ready(value: Any, role: Callable[[Any], Any] | None) -> Any:
+    return value if role is None else role(value)

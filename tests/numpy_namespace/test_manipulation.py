@@ -1,0 +1,95 @@
+"""Shapes, joins, indexing functions, compared with NumPy's."""
+
+import numpy as np
+import pytest
+from against_numpy import arrays, check, few
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pycuda.numpy as xp
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+axes = st.integers(-3, 2)
+
+
+@few
+@given(arrays(), axes, st.integers(-3, 3))
+def test_views_and_moves(a, axis, shift):
+    check("flip", a)
+    check("flip", a, axis=axis)
+    check("roll", a, shift)
+    check("roll", a, shift, axis=axis)
+    check("roll", a, (shift, 1), axis=(0, axis))
+    check("expand_dims", a, axis=axis)
+    check("expand_dims", a, axis=(0, axis))
+    check("squeeze", a, axis=axis)
+    check("squeeze", a[None], axis=0)
+    check("moveaxis", a, axis, 0)
+    check("permute_dims", a, tuple(range(a.ndim))[::-1])
+    check("matrix_transpose", a)
+    check("unstack", a, axis=axis)
+    check("broadcast_to", a, (2, *a.shape))
+    check("broadcast_to", a, (3, 7))
+
+
+@few
+@given(arrays(), st.sampled_from([(-1,), (2, -1), (0,), (4,), (1, -1, 1), (2, 2)]))
+def test_reshape(a, shape):
+    check("reshape", a, shape)
+    check("reshape", a, shape, copy=True)
+    there = xp.asarray(a)
+    assert np.may_share_memory(xp.reshape(there, a.shape, copy=False), there) or not a.size
+    assert not np.may_share_memory(xp.reshape(there, a.shape, copy=True), there)
+
+
+@few
+@given(arrays(), arrays(), axes)
+def test_joins(a, b, axis):
+    check("concat", (a, b), axis=axis)
+    check("concat", [a, b], axis=None)
+    check("concat", (a, a), axis=axis)
+    check("stack", [a, a], axis=axis)
+    check("stack", (a, b))
+    check("broadcast_arrays", a, b)
+    check("meshgrid", a.ravel(), b.ravel(), indexing="ij")
+
+
+@few
+@given(arrays(), st.integers(0, 3), axes)
+def test_repeats(a, times, axis):
+    check("repeat", a, times)
+    check("repeat", a, times, axis=axis)
+    check("repeat", a, np.arange(4) % 3, axis=axis)
+    check("tile", a, (times,))
+    check("tile", a, (2, 1, times))
+    check("tile", a, ())
+
+
+@few
+@given(arrays(), axes, st.lists(st.integers(-5, 4), max_size=4))
+def test_taken_elements(a, axis, indices):
+    indices = np.array(indices, int)
+    check("take", a, indices, axis=axis)
+    check("take", a.ravel(), indices)
+    check("take_along_axis", a, np.zeros((*a.shape[:-1], 2), int) - 1, axis=-1)
+    check("where", a != 0, a, 1)
+    check("where", a != 0, a, a.astype(np.float64) if a.dtype.kind != "c" else a)
+    check("where", True, a, 2)
+    check("nonzero", a)
+
+
+@few
+@given(arrays(), st.integers(-3, 3))
+def test_triangles(a, k):
+    check("tril", a, k=k)
+    check("triu", a, k=k)
+    check("linalg.diagonal", a, offset=k)
+
+
+@few
+@given(arrays(["int8", "float32"]), st.none() | st.integers(-3, 3), st.none() | st.integers(-3, 3))
+def test_clip(a, low, high):
+    check("clip", a, low, high)
+    check("clip", a, min=low, max=high)
+    check("clip", a, a, 2)
