@@ -33,13 +33,13 @@ void loop_start(LoopPlan *plan, LoopOperand *operands, int ndim, const ptrdiff_t
 
 void loop_add(LoopPlan *plan, int number, uint64_t address, const StridedForm *form)
 {
-    LoopOperand *own = &plan->operands[plan->count++];
+    LoopOperand *operand = &plan->operands[plan->count++];
     int missing = plan->ndim - form->ndim;
-    own->number = number;
-    own->address = address;
-    own->itemsize = form->itemsize;
+    operand->number = number;
+    operand->address = address;
+    operand->itemsize = form->itemsize;
     for (int i = 0; i < plan->ndim; i++)
-        own->strides[i] = i < missing || form->shape[i - missing] == 1 ? 0 : form->strides[i - missing];
+        operand->strides[i] = i < missing || form->shape[i - missing] == 1 ? 0 : form->strides[i - missing];
 }
 
 static void move_axis(LoopPlan *plan, int to, int from)

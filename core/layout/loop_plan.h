@@ -35,10 +35,10 @@ void loop_add(LoopPlan *plan, int number, uint64_t address, const StridedForm *f
 /* As loop_add(), for one whose elements follow each other, in a loop of one axis. */
 static inline void loop_add_dense(LoopPlan *plan, int number, uint64_t address, ptrdiff_t itemsize)
 {
-    LoopOperand *own = &plan->operands[plan->count++];
-    own->number = number;
-    own->address = address;
-    own->strides[0] = own->itemsize = itemsize;
+    LoopOperand *operand = &plan->operands[plan->count++];
+    operand->number = number;
+    operand->address = address;
+    operand->strides[0] = operand->itemsize = itemsize;
 }
 
 /* How the order of iteration may change. */

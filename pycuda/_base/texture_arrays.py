@@ -47,9 +47,9 @@ def _check_order(order):
         raise drv.LogicError(f"order is {order!r}: it must be C or F")
 
 
-def _describe(shape, array_format, channels, flags=0, deep=False):
+def _describe(shape, array_format, channels, flags=0):
     """The descriptor of an Array of this shape, outermost axis first."""
-    descr = drv.ArrayDescriptor3D() if deep or flags or len(shape) == 3 else drv.ArrayDescriptor()
+    descr = drv.ArrayDescriptor3D() if flags or len(shape) == 3 else drv.ArrayDescriptor()
     descr.width, descr.height = shape[-1], shape[-2]
     descr.format, descr.num_channels = array_format, channels
     if isinstance(descr, drv.ArrayDescriptor3D):
@@ -61,13 +61,13 @@ def _describe(shape, array_format, channels, flags=0, deep=False):
 def _new_filled_array(descr, set_source, row_bytes):
     """An Array with this descriptor and the packed bytes of a source."""
     array = drv.Array(descr)
-    deep = isinstance(descr, drv.ArrayDescriptor3D)
-    copy = drv.Memcpy3D() if deep else drv.Memcpy2D()
+    is_3d = isinstance(descr, drv.ArrayDescriptor3D)
+    copy = drv.Memcpy3D() if is_3d else drv.Memcpy2D()
     set_source(copy)
     copy.set_dst_array(array)
     copy.width_in_bytes = copy.src_pitch = row_bytes
     copy.height = descr.height
-    if deep:
+    if is_3d:
         copy.src_height, copy.depth = descr.height, descr.depth
     copy()
     return array

@@ -54,7 +54,7 @@ def stamp(path: str):
 
 def unchanged(watched) -> bool:
     """Whether every file of an earlier scan is as it was."""
-    return all(stamp(path) == known for path, known in watched)
+    return all(stamp(path) == old_stamp for path, old_stamp in watched)
 
 
 def find(name: str, folders) -> str | None:
@@ -116,7 +116,7 @@ def _all_names(text: str):
 
 
 @functools.lru_cache(128)
-def _content(path: str, known):
+def _content(path: str, file_stamp):
     """(bytes, text) of the file that had this stamp; None if it is none. Headers come with every kernel."""
     if not os.path.isfile(path):
         return None
@@ -136,9 +136,9 @@ class _Scan:
         """The file's text, None if it cannot be read. Either is recorded: a later change makes the scan
         outdated.
         """
-        known = stamp(path)
-        self.result.watched.append((path, known))
-        found = None if known is None else _content(path, known)
+        file_stamp = stamp(path)
+        self.result.watched.append((path, file_stamp))
+        found = None if file_stamp is None else _content(path, file_stamp)
         if found is None:
             return None
         data, text = found

@@ -52,10 +52,9 @@ static inline uint64_t ops_get(const OpsRun *run, int row, int size, int lane)
 
 static inline Insn ops_insn(enum Op op, unsigned mods, int64_t imm)
 {
-    Insn insn = {.d = ROW_D * ROW_BYTES, .a = ROW_A * ROW_BYTES, .b = ROW_B * ROW_BYTES,
-        .c = ROW_C * ROW_BYTES,
-                 .e = ROW_E * ROW_BYTES, .imm = imm, .op = (uint16_t)op, .mods = (uint16_t)mods};
-    return insn;
+    return (Insn){.d = ROW_D * ROW_BYTES, .a = ROW_A * ROW_BYTES, .b = ROW_B * ROW_BYTES,
+                  .c = ROW_C * ROW_BYTES, .e = ROW_E * ROW_BYTES, .imm = imm, .op = (uint16_t)op,
+                  .mods = (uint16_t)mods};
 }
 
 /* Runs the instruction for the lanes of mask; whether it went on to the next one. */

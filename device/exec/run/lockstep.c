@@ -313,7 +313,7 @@ static bool resume_warp(const Lockstep *lockstep, Warp *warp, const Insn *i, con
     return true;
 }
 
-static void reset_pointers(Lockstep *lockstep)
+static void forget_rows(Lockstep *lockstep)
 {
     for (uint32_t k = 0; k < lockstep->written_count; k++)
         lockstep->kinds[lockstep->written[k]] = ROW_UNKNOWN;
@@ -326,20 +326,20 @@ static Lockstep *lockstep_prepare(Block *block, Worker *worker)
 {
     const size_t size = (size_t)block->warp_count * (SPARE_BYTES + block->grid->function->frame_size);
     if (!worker->lockstep) worker->lockstep = calloc(1, sizeof *worker->lockstep);
-    Lockstep *x = worker->lockstep;
-    if (!x) return NULL;
-    if (x->size < size) {
-        free(x->planes);
-        x->planes = aligned_alloc(64, (size + 63) / 64 * 64);
-        x->size = x->planes ? size : 0;
+    Lockstep *lockstep = worker->lockstep;
+    if (!lockstep) return NULL;
+    if (lockstep->size < size) {
+        free(lockstep->planes);
+        lockstep->planes = aligned_alloc(64, (size + 63) / 64 * 64);
+        lockstep->size = lockstep->planes ? size : 0;
     }
-    x->block = block;
-    x->worker = worker;
-    x->wide = block->grid->function->module->wide;
-    x->refs = block->grid->function->refs;
-    x->threads = block->threads;
-    x->warps = block->warp_count;
-    return x->planes ? x : NULL;
+    lockstep->block = block;
+    lockstep->worker = worker;
+    lockstep->wide = block->grid->function->module->wide;
+    lockstep->refs = block->grid->function->refs;
+    lockstep->threads = block->threads;
+    lockstep->warps = block->warp_count;
+    return lockstep->planes ? lockstep : NULL;
 }
 
 void lockstep_run(Block *block, Worker *worker)
@@ -347,19 +347,19 @@ void lockstep_run(Block *block, Worker *worker)
     const Insn *start = block->grid->function->insns, *i = start, *next = start;
     const bool fits = block->warp_count >= MIN_WARPS && block->threads % WARP_LANES == 0
                       && !atomic_load_explicit(&block->grid->diverges, memory_order_relaxed);
-    Lockstep *x = fits && block_may_run_whole(block, worker) ? lockstep_prepare(block, worker) : NULL;
-    if (!x) return;
+    Lockstep *lockstep = fits && block_may_run_whole(block, worker) ? lockstep_prepare(block, worker) : NULL;
+    if (!lockstep) return;
     bool looped = false;
     while (next) {
         looped |= next < i;
         i = next;
-        next = run_step(x, i);
+        next = run_step(lockstep, i);
     }
     if (!looped) atomic_store_explicit(&block->grid->diverges, true, memory_order_relaxed);
     uint16_t rows[LOCKSTEP_ROWS];
-    const uint32_t count = live_rows(x, i, rows);
+    const uint32_t count = live_rows(lockstep, i, rows);
     for (uint32_t k = 0; i != start && k < block->warp_count; k++)
-        if (!resume_warp(x, &block->warps[k], i, rows, count)) break;
-    reset_pointers(x);
+        if (!resume_warp(lockstep, &block->warps[k], i, rows, count)) break;
+    forget_rows(lockstep);
     grid_call_help_if_long(block->grid);
 }

@@ -214,9 +214,9 @@ static void note_sum(Contraction *c, Node *node)
         if (product == NONE) continue;
         const LowerInsn *mul = &c->text[product];
         Node *source = &c->nodes[product];
-        bool a = version_of(c, mul->a) != source->versions[0],
-             b = version_of(c, mul->b) != source->versions[1];
-        node->stale[k] = (uint8_t)(a | b << 1);
+        bool a_changed = version_of(c, mul->a) != source->versions[0],
+             b_changed = version_of(c, mul->b) != source->versions[1];
+        node->stale[k] = (uint8_t)(a_changed | b_changed << 1);
         if (source->last_sum == c->insn) source->has_other_uses = true; /* both operands */
         source->last_sum = c->insn;
         source->sums++;

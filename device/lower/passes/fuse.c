@@ -17,9 +17,9 @@ typedef struct Fusion {
 
 static void count_uses(void *closure, Ref *ref, bool read, bool written)
 {
-    Fusion *x = closure;
-    x->reads[ref_number(*ref)] += read;
-    x->writes[ref_number(*ref)] += written;
+    Fusion *fusion = closure;
+    fusion->reads[ref_number(*ref)] += read;
+    fusion->writes[ref_number(*ref)] += written;
 }
 
 static bool used_once(const Fusion *fusion, Ref ref)

@@ -84,13 +84,12 @@ def mark_true(mask, stream, what="a[mask]") -> Marked:
     return mark(function, mask.size, mask, packed, what=what, stream=stream, allocator=mask.allocator)
 
 
-def coordinates_of_true(mask, stream=None, allocator=None, what="nonzero()") -> tuple[GPUArray, ...]:
+def coordinates_of_true(mask, stream=None, what="nonzero()") -> tuple[GPUArray, ...]:
     """The index along each axis of the elements that are true, in C order."""
-    allocator = allocator or mask.allocator
     if mask.size == 0:
-        return tuple(new((0,), np.int64, allocator) for _ in mask.shape)
+        return tuple(new((0,), np.int64, mask.allocator) for _ in mask.shape)
     marked = mark_true(mask, stream, what)
-    found = new((mask.ndim, marked.total), np.int64, allocator)
+    found = new((mask.ndim, marked.total), np.int64, mask.allocator)
     if marked.total:
         axes = kernels.coordinate_axes(mask.shape)
         function = kernels.write_coordinates(len(axes))
@@ -110,12 +109,12 @@ def offsets_of_true(mask, strides, stream=None) -> GPUArray:
     return found
 
 
-def take_true(a, mask, stream=None, allocator=None, what="a[mask]") -> GPUArray:
+def take_true(a, mask, stream=None, what="a[mask]") -> GPUArray:
     """The elements of a packed array where a mask of its shape is true, in C order."""
     if mask.size == 0:
-        return new((0,), a.dtype, allocator or a.allocator)
+        return new((0,), a.dtype, a.allocator)
     marked = mark_true(mask, stream, what)
-    found = new((marked.total,), a.dtype, allocator or a.allocator)
+    found = new((marked.total,), a.dtype, a.allocator)
     if marked.total:
         function = kernels.write_elements(elements.raw(a.dtype))
         marked.write(function, a, found, 0, 0, 0, marked.total, stream=stream)

@@ -47,12 +47,11 @@ def _find_group(keys, ranks, stream, allocator):
     return out, states
 
 
-def find_ranks(keys, ranks, stream=None, allocator=None):
+def find_ranks(keys, ranks):
     """The elements of these ranks in packed rows, and after each group of kernels.MAX_RANKS of them NaN,
     where the row has one."""
-    allocator = allocator or keys.allocator
     groups = [ranks[start : start + kernels.MAX_RANKS] for start in range(0, len(ranks), kernels.MAX_RANKS)]
-    return [_find_group(keys, group, stream, allocator)[0] for group in groups]
+    return [_find_group(keys, group, None, keys.allocator)[0] for group in groups]
 
 
 def partition_rows(keys, rank: int, out, stream=None, allocator=None) -> None:

@@ -22,10 +22,10 @@ def descriptor(width, height=0, form="FLOAT", channels=1):
     return descr
 
 
-def descriptor_3d(width, height, depth, form="FLOAT", channels=1, flags=0):
+def descriptor_3d(width, height, depth, flags=0):
     descr = drv.ArrayDescriptor3D()
     descr.width, descr.height, descr.depth = width, height, depth
-    descr.format, descr.num_channels, descr.flags = getattr(drv.array_format, form), channels, flags
+    descr.format, descr.num_channels, descr.flags = drv.array_format.FLOAT, 1, flags
     return descr
 
 

@@ -153,8 +153,9 @@ def address(memory, by=0):
     return ctypes.c_ulonglong(int(memory) + by)
 
 
-def shape_of(width, height, form=F32, channels=1):
-    return byref((c_size_t * 3)(width, height, channels << 32 | form))
+def shape_of(width, height, form=F32):
+    """Of one channel."""
+    return byref((c_size_t * 3)(width, height, 1 << 32 | form))
 
 
 # ---- Names ----

@@ -105,9 +105,9 @@ def read(module):
     return read
 
 
-def levels_of(sizes, dimensions, count, *, layers=1, channels=1, seed=0):
+def levels_of(sizes, dimensions, count, *, layers=1, channels=1):
     """Levels with any whole numbers in them."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     shapes = [[max(1, size >> k) for size in sizes] + [1] * (3 - len(sizes)) for k in range(count)]
     if dimensions < 3:
         shapes = [[width, height, layers] for width, height, _ in shapes]
