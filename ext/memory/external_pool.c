@@ -71,10 +71,10 @@ static int allocate_uncaptured(MemoryPool *pool, size_t size, CUdeviceptr *point
     return failed;
 }
 
-/* ---- Giving it back ---- */
+/* ---- Deallocation ---- */
 
-/* What owns the memory of this stream, when it is not back: to be released after the work there. Keeps a
- * pending exception. */
+/* The object that owns the memory until the stream's work is done, a new reference; NULL if it is free at
+ * once. Keeps a pending exception. */
 static PyObject *call_deallocate(MemoryPool *pool, CUdeviceptr pointer, size_t size, CUstream stream)
 {
     ContextScope scope;
@@ -91,7 +91,7 @@ static PyObject *call_deallocate(MemoryPool *pool, CUdeviceptr pointer, size_t s
 }
 
 /* Whether the program has left work of the stream running: it is not waited for. */
-static bool is_left(ModuleState *state, CUstream stream)
+static bool is_still_running(ModuleState *state, CUstream stream)
 {
     if (!atomic_load(&state->left_running)) return false;
     CUresult result = once_cuStreamQuery(state, stream);
@@ -105,12 +105,12 @@ static void release_owner(MemoryPool *pool, PyObject *owner, CUstream stream)
     CUresult result = CUDA_SUCCESS;
     PyObject *type, *value, *trace;
     if (owner && context_enter_scope(pool->context, &scope)) {
-        bool left = is_left(pool->state, stream);
-        if (!left) result = end_cuStreamSynchronize(pool->state, stream);
+        bool still_running = is_still_running(pool->state, stream);
+        if (!still_running) result = end_cuStreamSynchronize(pool->state, stream);
         context_leave_scope(&scope);
         report_driver(pool->state, result, "cuStreamSynchronize");
         PyErr_Fetch(&type, &value, &trace);
-        if (left && keep_alive(pool->state, pool->context, stream, owner, NULL) < 0)
+        if (still_running && keep_alive(pool->state, pool->context, stream, owner, NULL) < 0)
             PyErr_WriteUnraisable(owner);
         PyErr_Restore(type, value, trace);
     }

@@ -42,7 +42,7 @@ enum {
 #define REF_MAKE(base, offset) (((uint32_t)(base) << REF_BASE_SHIFT) | (uint32_t)(offset))
 #define REF_ABSENT REF_MAKE(REF_NONE, 0)
 static inline bool ref_is_register(Ref ref) { return ref >> REF_BASE_SHIFT == REF_FRAME; }
-/* The same value in all threads of a block, and not a register. */
+/* Whether all threads of a block see the same value there, and it is not a register. */
 static inline bool ref_is_value(Ref ref)
 {
     const uint32_t base = ref >> REF_BASE_SHIFT;

@@ -42,6 +42,7 @@ static uint64_t submit_transfer(RuntimeCall *c, uint64_t stream, Transfer *trans
     return (uint64_t)children_transfer(grid->children, grid->launch, transfer, order, queue);
 }
 
+/* (to, from, count, kind, stream) */
 uint64_t runtime_MemcpyAsync(RuntimeCall *c)
 {
     const uint64_t *v = c->values, count = v[2];
@@ -54,6 +55,7 @@ uint64_t runtime_MemcpyAsync(RuntimeCall *c)
     return is_kind(v[3]) ? submit_transfer(c, v[4], &transfer) : RUNTIME_INVALID_DIRECTION;
 }
 
+/* (to, its pitch, from, its pitch, width, height, kind, stream) */
 uint64_t runtime_Memcpy2DAsync(RuntimeCall *c)
 {
     const uint64_t *v = c->values;
@@ -94,6 +96,7 @@ uint64_t runtime_Memcpy3DAsync(RuntimeCall *c)
     return is_kind(copy.kind) ? submit_transfer(c, c->values[1], &transfer) : RUNTIME_INVALID_DIRECTION;
 }
 
+/* (pointer, value, count, stream) */
 uint64_t runtime_MemsetAsync(RuntimeCall *c)
 {
     const uint64_t *v = c->values;
@@ -107,6 +110,7 @@ uint64_t runtime_MemsetAsync(RuntimeCall *c)
     return submit_transfer(c, v[3], &transfer);
 }
 
+/* (pointer, pitch, value, width, height, stream) */
 uint64_t runtime_Memset2DAsync(RuntimeCall *c)
 {
     const uint64_t *v = c->values;
@@ -120,6 +124,7 @@ uint64_t runtime_Memset2DAsync(RuntimeCall *c)
     return submit_transfer(c, v[5], &transfer);
 }
 
+/* (cudaPitchedPtr of four words, value, cudaExtent of three, stream) */
 uint64_t runtime_Memset3DAsync(RuntimeCall *c)
 {
     const uint64_t *v = c->values;
