@@ -14,13 +14,13 @@ static PyObject *import_function(ModuleState *state, const char *module, const c
     PyObject *key = PyUnicode_FromFormat("%s.%s", module, name);
     PyObject *function = key ? PyDict_GetItemWithError(state->python_functions, key) : NULL;
     if (key && !function && !PyErr_Occurred()) {
-        PyObject *whole = PyUnicode_FromFormat("pycuda._array.%s", module);
-        PyObject *home = whole ? PyImport_Import(whole) : NULL;
-        PyObject *found = home ? PyObject_GetAttrString(home, name) : NULL;
+        PyObject *module_name = PyUnicode_FromFormat("pycuda._array.%s", module);
+        PyObject *imported = module_name ? PyImport_Import(module_name) : NULL;
+        PyObject *found = imported ? PyObject_GetAttrString(imported, name) : NULL;
         if (found && PyDict_SetItem(state->python_functions, key, found) == 0) function = found;
         Py_XDECREF(found);
-        Py_XDECREF(home);
-        Py_XDECREF(whole);
+        Py_XDECREF(imported);
+        Py_XDECREF(module_name);
     }
     Py_XDECREF(key);
     return function;

@@ -64,16 +64,16 @@ def read_starts(name, indices, length: int) -> np.ndarray:
     return host
 
 
-def fold_from(name, a, host, axis, dtype) -> GPUArray:
-    """ufunc.reduceat, of runs that begin at these places."""
-    ends = np.append(host[1:], a.shape[axis])
-    lengths = np.maximum(ends - host, 1)
+def fold_from(name, a, starts, axis, dtype) -> GPUArray:
+    """ufunc.reduceat. starts: on the host, where each run begins."""
+    ends = np.append(starts[1:], a.shape[axis])
+    lengths = np.maximum(ends - starts, 1)
     moved = a.transpose((axis, *(each for each in range(a.ndim) if each != axis)))
     values = moved.astype(dtype, order="C")
-    if not host.size:
+    if not starts.size:
         result = values[:0]
     else:
-        result = fold_runs(name, values, on_device(host), on_device(lengths), int(lengths.max()))
+        result = fold_runs(name, values, on_device(starts), on_device(lengths), int(lengths.max()))
     return result.transpose((*range(1, axis + 1), 0, *range(axis + 1, a.ndim)))
 
 

@@ -256,6 +256,18 @@ def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> 
     return result_or_out(moveaxis(result, -1, 0).reshape(shape), out)
 
 
+def _running_weights(rows, weights, skip_nan) -> GPUArray:
+    """The running sums of weights, as shares of their total. ValueError where the total is no number."""
+    weights = weights.astype(np.float64)
+    if skip_nan and rows.dtype.kind in "fV":
+        weights = apply("where", apply("isnan", rows), 0.0, weights)
+    sums = weights.cumsum(-1)
+    sums = apply("divide", sums, sums[..., -1:])
+    if bool(apply("isnan", sums[..., -1]).any()):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    return sums
+
+
 def _weighted_quantile(a, q, axis, out, method, keepdims, weights, skip_nan) -> GPUArray:
     """The first elements at which the running sum of the weights reaches q times their total. Waits for the
     stream, to check the totals."""
@@ -268,15 +280,9 @@ def _weighted_quantile(a, q, axis, out, method, keepdims, weights, skip_nan) -> 
     rows, found = _as_rows(a, axis)
     if not rows.shape[-1]:
         raise IndexError("a quantile of no elements")
-    places = rows.argsort(-1)
-    rows = take_along_axis(rows, places, -1)
-    counted = take_along_axis(_as_rows(weights, axis)[0], places, -1).astype(np.float64)
-    if skip_nan and rows.dtype.kind in "fV":
-        counted = apply("where", apply("isnan", rows), 0.0, counted)
-    sums = counted.cumsum(-1)
-    sums = apply("divide", sums, sums[..., -1:])
-    if bool(apply("isnan", sums[..., -1]).any()):
-        raise ValueError("Weights included NaN, inf or were all zero.")
+    order = rows.argsort(-1)
+    rows = take_along_axis(rows, order, -1)
+    sums = _running_weights(rows, take_along_axis(_as_rows(weights, axis)[0], order, -1), skip_nan)
     sums = sums.astype(q.dtype) if q.dtype.kind == "f" else sums
     sums = apply("where", apply("equal", sums, 0), -1, sums)  # what weighs nothing is not reached by q = 0
     results = []

@@ -28,7 +28,7 @@ def _step(number: int) -> str:
 
 
 def code() -> str:
-    """The text.
+    """The statements that compute a digest.
 
     Returns
     -------
