@@ -49,7 +49,7 @@ static inline GraphNodeObject *graph_node_cast(PyObject *object) { return (Graph
 
 static inline GraphExecObject *graph_exec_cast(PyObject *object) { return (GraphExecObject *)object; }
 
-/* What the whole keeps that the graph is part of. */
+/* What the outermost graph keeps, which a child graph is part of. */
 static inline KeptObjects *graph_kept(GraphObject *graph)
 {
     while (graph->parent) graph = graph_cast(graph->parent);

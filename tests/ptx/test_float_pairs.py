@@ -41,18 +41,15 @@ def inputs():
 
 def halves(text):
     """A statement on pairs as two on their halves."""
-    return "\n".join(
-        "; ".join(
-            " ".join(
-                [statement.split()[0].replace("f32x2", "f32")]
-                + [", ".join(name.strip() + half for name in statement.split(" ", 1)[1].split(","))]
-            )
-            for statement in text.split("; ")
-            if statement
-        )
-        + ";"
-        for half in "lh"
-    )
+    lines = []
+    for half in "lh":
+        statements = []
+        for statement in filter(None, text.split("; ")):
+            mnemonic, operands = statement.split(" ", 1)
+            names = ", ".join(name.strip() + half for name in operands.split(","))
+            statements.append(f"{mnemonic.replace('f32x2', 'f32')} {names}")
+        lines.append("; ".join(statements) + ";")
+    return "\n".join(lines)
 
 
 def check(texts):

@@ -257,7 +257,7 @@ def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> 
 
 
 def _running_weights(rows, weights, skip_nan) -> GPUArray:
-    """The running sums of weights, as shares of their total. ValueError where the total is no number."""
+    """The running sums of weights, as shares of their total. ValueError where the total is not a number."""
     weights = weights.astype(np.float64)
     if skip_nan and rows.dtype.kind in "fV":
         weights = apply("where", apply("isnan", rows), 0.0, weights)

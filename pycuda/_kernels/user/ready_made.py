@@ -231,7 +231,7 @@ def get_binary_func_kernel(func, dtype_x, dtype_y, dtype_z):
 def get_binary_func_scalar_kernel(func, dtype_x, dtype_y, dtype_z):
     """The prepared kernel of (x, number, z): a CUDA function of each element and the number."""
     return get_elwise_kernel(
-        _binary_arguments(dtype_x, dtype_y, dtype_z, True),
+        _binary_arguments(dtype_x, dtype_y, dtype_z, y_is_value=True),
         f"z[i] = {func}(x[i], y)",
         f"{_name_part(func)}_kernel",
     )
@@ -260,7 +260,7 @@ def get_rdivide_elwise_kernel(dtype_x, dtype_z):
     """The prepared kernel of (x, number, z): the number over each element, in z's dtype."""
     x = _cast("x[i]", dtype_x, dtype_z)
     return get_elwise_kernel(
-        _binary_arguments(dtype_x, dtype_z, dtype_z, True), f"z[i] = y / ({x})", "divide_r"
+        _binary_arguments(dtype_x, dtype_z, dtype_z, y_is_value=True), f"z[i] = y / ({x})", "divide_r"
     )
 
 
