@@ -1,12 +1,14 @@
 """Attributes, operators and indices of arrays, as the array API standard asks."""
 
 import operator
+import warnings
 
 import numpy as np
 import pytest
 from against_numpy import DTYPES, arrays, few, on_device, same
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.array_api import make_strategies_namespace
 
 import pycuda.numpy as xp
 
@@ -103,3 +105,19 @@ def test_masks_and_arrays_as_indices(a, seed):
     a[mask] = 0
     there[on_device(mask)] = 0
     same(there, a)
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("error")  # it warns of what a namespace lacks
+    xps = make_strategies_namespace(xp)
+
+
+@few
+@given(st.data())
+def test_hypothesis_draws_arrays_of_the_namespace(data):
+    a = data.draw(xps.arrays(xps.scalar_dtypes(), xps.array_shapes(min_dims=0, max_side=4)))
+    assert a.__array_namespace__() is xp
+    key = data.draw(xps.indices(a.shape, allow_newaxis=True))
+    same(a[key], a.get()[key])
+    axes = data.draw(xps.valid_tuple_axes(a.ndim))
+    same(xp.any(a, axis=axes), np.any(a.get(), axis=axes))

@@ -103,6 +103,7 @@ def test_signatures():
     assert str(inspect.signature(xp.add)).startswith("(x1, x2, /, out=None, *, where=True, casting=")
     assert str(inspect.signature(xp.modf)).startswith("(x, /, out=(None, None), *, where=True")
     assert "where" not in str(inspect.signature(xp.matmul))
+    assert str(inspect.signature(xp.ufunc)) == "(ufunc: 'np.ufunc') -> 'None'"
     assert list(inspect.signature(xp.linalg.solve).parameters) == ["a", "b"]
 
 

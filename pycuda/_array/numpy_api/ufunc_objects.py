@@ -62,6 +62,7 @@ class Ufunc:
         self.__module__ = "pycuda.numpy"
         self.__name__ = self.__qualname__ = ufunc.__name__
         self.__doc__ = f"numpy.{ufunc.__name__}, element by element on the device."
+        self.__signature__ = _parameters(ufunc)
         self._ufunc = ufunc
         self._row = ELEMENTWISE.get(ufunc)
         self._empty_out = None if ufunc.nout == 1 else (None,) * ufunc.nout
@@ -75,10 +76,6 @@ class Ufunc:
     @property
     def ntypes(self) -> int:
         return len(self.types)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return _parameters(self._ufunc)
 
     def __repr__(self) -> str:
         return f"<ufunc pycuda.numpy.{self.__name__}>"
