@@ -637,7 +637,7 @@ _splay_backend = splay
 
 
 def _get_common_dtype(obj1, obj2):
-    return get_common_dtype(obj1, obj2, True)
+    return get_common_dtype(obj1, obj2, allow_double=True)
 
 
 def _memcpy_discontig(dst, src, async_=False, stream=None):

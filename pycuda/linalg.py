@@ -407,6 +407,6 @@ def cho_solve(
     x = in_columns(right, dtype, np.broadcast_shapes(c.shape[:-2], right.shape[:-2]))
     # a = c c^H or c^H c: solve with c and with its conjugate transpose (2, as in lapack.trsm).
     for transposed in (0, 2) if lower else (2, 0):
-        _solve_triangle(c, x, lower, transposed, False)
+        _solve_triangle(c, x, lower, transposed, unit=False)
     _refuse_infinite(finite)
     return _solution(x, b)

@@ -64,7 +64,7 @@ def queue(
     if stream is None:
         stream = _driver.current_stream()
     views = [_view(each) for each in inputs]
-    written = [_view(each, True) for each in outputs]
+    written = [_view(each, written=True) for each in outputs]
     used = (*inputs, *outputs)
     _driver._library_uses(stream, used)
     _driver._launch_host_func(stream, _run_in_stream, function, views, written, arguments, used)

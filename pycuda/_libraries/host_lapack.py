@@ -41,7 +41,7 @@ def _solve_triangle(a, b, upper: bool, unit: bool) -> np.ndarray:
     an upper one, which elimination with pivots leaves as it is.
     """
     if not upper:
-        return _solve_triangle(a[..., ::-1, ::-1], b[..., ::-1, :], True, unit)[..., ::-1, :]
+        return _solve_triangle(a[..., ::-1, ::-1], b[..., ::-1, :], upper=True, unit=unit)[..., ::-1, :]
     a = np.triu(a, 1 if unit else 0)
     if unit:
         a = a + np.eye(a.shape[-1], dtype=a.dtype)

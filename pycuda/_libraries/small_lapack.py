@@ -80,11 +80,11 @@ def _solve_strided(a, b, info, identity: bool) -> None:
 
 
 def gesv(a, x, info) -> None:
-    _solve_strided(a, x, info, False)
+    _solve_strided(a, x, info, identity=False)
 
 
 def inverse(a, x, info) -> None:
-    _solve_strided(a, x, info, True)
+    _solve_strided(a, x, info, identity=True)
 
 
 def getrs(lu, pivots, b, transposed) -> None:

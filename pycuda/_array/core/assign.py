@@ -104,4 +104,4 @@ def _assign_raw(view, value, stream) -> None:
         for length, stride, step in zip(view.shape, view.strides, steps, strict=True)
     ]
     zero = on_device(np.zeros((), np.int64), stream)
-    indexed_copy(view, Positions(zero, "OFFSET"), axes, value, True, stream)
+    indexed_copy(view, Positions(zero, "OFFSET"), axes, value, put=True, stream=stream)

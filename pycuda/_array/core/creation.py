@@ -286,13 +286,13 @@ def _triangle(m, k: int, lower: bool, stream) -> GPUArray:
 @takes_arrays
 def tril(m: Array, k: int = 0, *, stream: Stream = None) -> GPUArray:
     """The array with zeros above the diagonal k."""
-    return _triangle(m, operator.index(k), True, stream)
+    return _triangle(m, operator.index(k), lower=True, stream=stream)
 
 
 @takes_arrays
 def triu(m: Array, k: int = 0, *, stream: Stream = None) -> GPUArray:
     """The array with zeros below the diagonal k."""
-    return _triangle(m, operator.index(k), False, stream)
+    return _triangle(m, operator.index(k), lower=False, stream=stream)
 
 
 @takes_arrays

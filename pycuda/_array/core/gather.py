@@ -237,7 +237,9 @@ def axes_of_take(a, axis: int, numbers, strides):
 
 def _launch_of_take(mode: str, axis: int, a, numbers, shape, axes) -> tuple:
     bits, length, step = a._address % kernels.MAX_WORD, a.shape[axis], a.strides[axis]
-    function, grid, block, rest = _plan_copy(a.dtype, numbers.dtype, mode, length, step, axes, False, bits)
+    function, grid, block, rest = _plan_copy(
+        a.dtype, numbers.dtype, mode, length, step, axes, put=False, bits=bits
+    )
     return function.prepared_async_call, grid, block, (..., *rest), (shape, a.dtype)
 
 

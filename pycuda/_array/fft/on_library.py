@@ -174,7 +174,7 @@ class ByLibrary:
         others = [axis for axis in _by_stride(result, others) if result.shape[axis] > 1]
         count = _axes_per_call(source, result, others, [halved])
         together, rest = others[len(others) - count :], others[: len(others) - count]
-        step = _step(source, result, [*together, halved], True)
+        step = _step(source, result, [*together, halved], forward=True)
         return [step, *ByLibrary.transform(result, result, tuple(rest), True)]
 
     @staticmethod
@@ -183,4 +183,4 @@ class ByLibrary:
         if result.shape[axis] == 1:
             write_back(source._real, result)
             return [None]
-        return [_step(source, result, [axis], False)]
+        return [_step(source, result, [axis], forward=False)]

@@ -183,11 +183,11 @@ def _transform(a, result, axes, forward: bool) -> Steps:
 
 
 def _forward(a, result, sizes) -> Steps:
-    return _transform(a, result, _axes(sizes), True)
+    return _transform(a, result, _axes(sizes), forward=True)
 
 
 def _inverse(a, result, sizes) -> Steps:
-    return _transform(a, result, _axes(sizes), False)
+    return _transform(a, result, _axes(sizes), forward=False)
 
 
 def _from_real(a, result, sizes) -> Steps:
@@ -224,7 +224,7 @@ def _to_real(a, result, sizes) -> Steps:
     *others, (axis, _) = sizes
     half = _new_half_spectrum(a, sizes)
     if others:
-        _transform(a, half, _axes(others), False)
+        _transform(a, half, _axes(others), forward=False)
     else:
         _fill(half, a)
     _implementation().transform_to_real(half, result, axis)

@@ -38,4 +38,4 @@ def setitem(a, index, value) -> None:
         _check_writable(a)
         target = resolve(a, index)
         values = values_for(value, a, target.shape, refusal=_REFUSAL)
-        indexed_copy(target.view, target.positions, target.axes(values), values, True)
+        indexed_copy(target.view, target.positions, target.axes(values), values, put=True)

@@ -107,7 +107,7 @@ def take(
     direct = fits and not overlap(out, self) and not overlap(out, positions.array)
     result = out if direct else new(shape, self.dtype, allocator or self.allocator)
     axes = axes_of_take(self, axis, positions.array, result.strides)
-    indexed_copy(self, positions, axes, result, False, stream)
+    indexed_copy(self, positions, axes, result, put=False, stream=stream)
     return result if direct or out is None else _copy_if_out(result, out, stream)
 
 
@@ -147,7 +147,7 @@ def take_along_axis(
     positions = _positions_along(indices, a, axis, mode, stream)
     result = new(shape, a.dtype, a.allocator)
     axes = axes_along(a, axis, positions.array, shape, result.strides)
-    indexed_copy(a, positions, axes, result, False, stream)
+    indexed_copy(a, positions, axes, result, put=False, stream=stream)
     return result
 
 
@@ -184,7 +184,8 @@ def put(
         )
     values = values_for(values, flat, (indices.size,), stream)
     step = 0 if values.size == 1 else values.strides[0]
-    indexed_copy(flat, positions, [(indices.size, 0, positions.array.strides[0], step)], values, True, stream)
+    axes = [(indices.size, 0, positions.array.strides[0], step)]
+    indexed_copy(flat, positions, axes, values, put=True, stream=stream)
     if not overlap(flat, self):
         apply("copy", flat.reshape(self.shape), out=self, stream=stream)
 

@@ -50,13 +50,13 @@ def _syevd(function, a, uplo, vectors: bool) -> tuple[GPUArray, GPUArray]:
 
 def eigh(a, UPLO="L"):
     """numpy.linalg.eigh"""
-    w, v = _syevd(np.linalg.eigh, a, UPLO, True)
+    w, v = _syevd(np.linalg.eigh, a, UPLO, vectors=True)
     return _Eigh(w, in_rows(v))
 
 
 def eigvalsh(a, UPLO="L") -> GPUArray:
     """numpy.linalg.eigvalsh"""
-    return _syevd(np.linalg.eigvalsh, a, UPLO, False)[0]
+    return _syevd(np.linalg.eigvalsh, a, UPLO, vectors=False)[0]
 
 
 # ---- of any matrices
@@ -98,13 +98,13 @@ def _are_real(a, w) -> bool:
 
 def eig(a):
     """numpy.linalg.eig"""
-    w, v = _geev(np.linalg.eig, a, True)
+    w, v = _geev(np.linalg.eig, a, vectors=True)
     return _Eig(apply("real", w), in_rows(apply("real", v))) if _are_real(a, w) else _Eig(w, in_rows(v))
 
 
 def complex_eigvals(a) -> GPUArray:
     """numpy.linalg.eigvals, also where all are real"""
-    return _geev(np.linalg.eigvals, a, False)[0]
+    return _geev(np.linalg.eigvals, a, vectors=False)[0]
 
 
 def eigvals(a) -> GPUArray:

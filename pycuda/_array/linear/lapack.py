@@ -98,13 +98,13 @@ def getrs(lu, pivots, b, transposed: int = 0) -> None:
     if factorizer is not solver:
         factorizer.getrs(lu, pivots, b, transposed)
     elif transposed:
-        solver.trsm(lu, b, True, transposed, False)
-        solver.trsm(lu, b, False, transposed, True)
-        _reorder_rows(b, pivots, True)
+        solver.trsm(lu, b, upper=True, transposed=transposed, unit=False)
+        solver.trsm(lu, b, upper=False, transposed=transposed, unit=True)
+        _reorder_rows(b, pivots, inverse=True)
     else:
-        _reorder_rows(b, pivots, False)
-        solver.trsm(lu, b, False, 0, True)
-        solver.trsm(lu, b, True, 0, False)
+        _reorder_rows(b, pivots, inverse=False)
+        solver.trsm(lu, b, upper=False, transposed=0, unit=True)
+        solver.trsm(lu, b, upper=True, transposed=0, unit=False)
 
 
 def potrf(a, upper: bool, info) -> None:

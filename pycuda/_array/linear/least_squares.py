@@ -56,7 +56,7 @@ def lstsq(a, b, rcond=None):
         rcond = finfo(dtype).eps * max(rows, columns)
     elif rcond < 0:
         rcond = finfo(dtype).eps
-    u, s, vh, info = unchecked_svd(a, dtype, False, True)
+    u, s, vh, info = unchecked_svd(a, dtype, full_matrices=False, vectors=True)
     checks.raise_if_failed(info, _NOT_CONVERGED, u, s, vh)
     large = apply("greater", s, s.max(initial=0) * float(rcond))
     rank = large.sum(dtype=np.int32)

@@ -146,7 +146,7 @@ def matmul(
             raise TypeError(f"matmul takes GPUArrays, not {type(operand).__name__}")
     if not x1.ndim or not x2.ndim:
         raise numpy_error(np.matmul, x1, x2)
-    a, b = _as_matrix(x1, False), _as_matrix(x2, True)
+    a, b = _as_matrix(x1, second=False), _as_matrix(x2, second=True)
     if a.shape[-1] != b.shape[-2] or not fit(a.shape[:-2], b.shape[:-2]):
         raise numpy_error(np.matmul, x1, x2)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])

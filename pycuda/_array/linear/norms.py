@@ -47,7 +47,7 @@ def _matrix(x, order, axes, keepdims) -> GPUArray:
     if order not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     summed, chosen = (row, column) if abs(order) == 1 else (column, row)
-    sums = _vector(x, 1, summed, True)
+    sums = _vector(x, 1, summed, keepdims=True)
     initial = {"initial": 0} if order > 0 else {}
     result = (sums.max if order > 0 else sums.min)(axis=chosen, keepdims=True, **initial)
     if keepdims:

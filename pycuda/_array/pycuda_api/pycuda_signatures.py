@@ -35,7 +35,7 @@ def _sum_dtype(dtype) -> np.dtype:
 
 
 def _plan_sum(a):
-    return plan_reduction("sum", None, _sum_dtype(a.dtype), False, 0.0, a)
+    return plan_reduction("sum", None, _sum_dtype(a.dtype), keepdims=False, parameter=0.0, a=a)
 
 
 _SUMS = _plan_sum, 1
@@ -71,7 +71,7 @@ def sum(
     Floats are added by pairs in an order that depends on shape and strides alone, float16 in float32.
     """
     if dtype is not None:
-        return reduce("sum", a, None, dtype, None, False, stream, allocator)
+        return reduce("sum", a, None, dtype, None, keepdims=False, stream=stream, allocator=allocator)
     result = launches[_SUMS].launch((a,), stream, allocator)
     return reduce_by(_SUMS, (a,), stream, allocator) if result is None else result
 
@@ -82,7 +82,7 @@ def _min_or_max(name):
     def extreme(a: Array, stream: Stream = None) -> GPUArray:
         if a.dtype.kind == "c":
             raise TypeError(f"{name} is not supported for complex numbers")
-        return reduce(f"nan{name}", a, None, None, None, False, stream)
+        return reduce(f"nan{name}", a, None, None, None, keepdims=False, stream=stream)
 
     extreme.__name__ = name
     extreme.__doc__ = f"""The {name}imum of the elements that are numbers.
@@ -113,13 +113,13 @@ max, min = _min_or_max("max"), _min_or_max("min")
 @takes_arrays
 def any(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray:
     """Whether an element is not 0: a 0-d bool array."""
-    return reduce("any", a, None, None, None, False, stream, allocator)
+    return reduce("any", a, None, None, None, keepdims=False, stream=stream, allocator=allocator)
 
 
 @takes_arrays
 def all(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray:
     """Whether no element is 0: a 0-d bool array."""
-    return reduce("all", a, None, None, None, False, stream, allocator)
+    return reduce("all", a, None, None, None, keepdims=False, stream=stream, allocator=allocator)
 
 
 @takes_arrays

@@ -77,7 +77,7 @@ def masked_var(a, mask, axis, dtype, ddof, keepdims, mean=None, of_few=0) -> GPU
     ddof, their sum is divided by `of_few`: 0, as in var, or NaN.
     """
     number = _sum_dtype(_mean_dtype(a, dtype))
-    mean = masked_mean(a, mask, axis, number, True) if mean is None else mean
+    mean = masked_mean(a, mask, axis, number, keepdims=True) if mean is None else mean
     distance = apply("subtract", a.astype(number, copy=False), mean)
     if distance.dtype.kind == "c":
         squares = apply("add", apply("square", distance._real), apply("square", distance._imag))
@@ -134,11 +134,13 @@ def reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, all
 def mean_of_some(a, axis, dtype, out, keepdims, where, stream, allocator) -> GPUArray:
     """The mean of the elements where a mask is true."""
     with use_stream(stream):
-        return result_or_out(masked_mean(a, counted_elements(a, where, False), axis, dtype, keepdims), out)
+        return result_or_out(
+            masked_mean(a, counted_elements(a, where, skip_nan=False), axis, dtype, keepdims), out
+        )
 
 
 def spread_of_some(name, a, axis, dtype, out, ddof, keepdims, where, mean, stream, allocator) -> GPUArray:
     """var or std of the elements where a mask is true, or about a mean that is given."""
     with use_stream(stream):
-        result = masked_var(a, counted_elements(a, where, False), axis, dtype, ddof, keepdims, mean)
+        result = masked_var(a, counted_elements(a, where, skip_nan=False), axis, dtype, ddof, keepdims, mean)
         return result_or_out(apply("sqrt", result) if name == "std" else result, out)

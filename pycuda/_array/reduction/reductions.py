@@ -298,7 +298,9 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
         )
 
     count = _elements_per_result(a, axis)
-    mean = divided(reduce("sum", a, axis, dtype, None, True, stream, allocator), count)
+    mean = divided(
+        reduce("sum", a, axis, dtype, None, keepdims=True, stream=stream, allocator=allocator), count
+    )
     deviation = apply("subtract", a, mean, stream=stream, allocator=allocator)
     if a.dtype.kind == "c" and deviation.dtype.kind == "c":
         squares = apply(

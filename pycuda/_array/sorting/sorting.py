@@ -295,7 +295,7 @@ def argpartition(
     """
     a, axis = flat_or_axis(a, axis, scalars=True)
     check_partition(kth, a.shape[axis], kind, order)
-    return ordered(a, axis, False, stream, allocator)
+    return ordered(a, axis, descending=False, stream=stream, allocator=allocator)
 
 
 # ---- by keys
@@ -362,7 +362,7 @@ def sort_by_key(
     allocator = allocator or keys.allocator
     packed = as_packed(keys, stream)
     sorted_keys = new(keys.shape, keys.dtype, allocator)
-    maximum = kernels.row_shape(kernels.order(keys.dtype), False).slots
+    maximum = kernels.row_shape(kernels.order(keys.dtype), alone=False).slots
     if keys.size > maximum and values.ndim == 1 and kernels.raw_value(values.dtype):
         sorted_values = new(values.shape, values.dtype, allocator)
         Work(packed, sorted_keys, as_packed(values, stream), sorted_values).run(stream, allocator)

@@ -79,7 +79,7 @@ def _nan_extreme(name, ufunc):
         elif initial is not None and not a.size:
             return getattr(a, name)(axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
         else:
-            mask = counted_elements(a, where, False)
+            mask = counted_elements(a, where, skip_nan=False)
             kept = a if mask is None else apply("where", mask, a, initial)
             result = reduce(f"nan{name}", kept, axis, None, None, keepdims)
         if initial is not None:

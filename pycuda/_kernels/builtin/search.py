@@ -67,7 +67,7 @@ def _is_aligned(values) -> bool:
 def find_places(keys: Order, right: bool, table, sorter, values, out, stream) -> None:
     """out[i] = how many keys of the table are before values[i], or equal to it where `right`."""
     function = _kernel(keys, right, _is_aligned(values), "index_t", _PLACE)
-    _launch(function, keys, table, 0 if sorter is None else sorter, values, out, False, stream)
+    _launch(function, keys, table, 0 if sorter is None else sorter, values, out, invert=False, stream=stream)
 
 
 def look_up(keys: Order, table, values, out, invert: bool, stream) -> None:

@@ -57,14 +57,14 @@ def area(stream, nbytes: int) -> Area:
     launched."""
     stream = _driver.current_stream() if stream is None else stream
     if _is_captured(stream):
-        return _new_area(nbytes, stream, True)
+        return _new_area(nbytes, stream, captured=True)
     areas, key = of_stream(_areas, stream)
     if areas is None:
-        return _new_area(nbytes, stream, False)  # freeing it waits for the kernel
+        return _new_area(nbytes, stream, captured=False)  # freeing it waits for the kernel
     found = areas.get(key)
     if found is None or found.memory.size < nbytes:
         size = max(_MIN_BYTES, power_at_least(_WORDS + nbytes))
-        found = areas[key] = _new_area(size - _WORDS, stream, False)
+        found = areas[key] = _new_area(size - _WORDS, stream, captured=False)
     return found
 
 

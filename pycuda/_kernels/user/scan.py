@@ -139,5 +139,5 @@ extern "C" __global__ void __launch_bounds__({tiling.threads}) {text.name}(
 
 def build(text: ScanText, tiling: ScanTiling, segmented: bool, options):
     """The prepared function of `source`."""
-    compiled = module(source(text, tiling, segmented), False, options)
+    compiled = module(source(text, tiling, segmented), keep=False, options=options)
     return compiled.get_function(text.name)._prepare_strided("PqPqLIPPPPI" + ("Pq" if segmented else ""))
