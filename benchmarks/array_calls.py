@@ -10,6 +10,7 @@ from libraries import installed
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
+import pycuda.numpy as xp
 from pycuda.compiler import SourceModule
 from pycuda.elementwise import ElementwiseKernel
 from pycuda.reduction import ReductionKernel
@@ -68,6 +69,8 @@ def ours_alone():
         "pycuda ElementwiseKernel(4 arguments)": lambda: combine(2.0, a, b, z),
         "pycuda ReductionKernel(1 argument)": lambda: squares(a),
         "pycuda gpuarray.sum(a)": lambda: gpuarray.sum(a),
+        "pycuda np.sin(a)": lambda: np.sin(a),
+        "pycuda numpy.sin(a)": lambda: xp.sin(a),
         "pycuda gpuarray.empty(1024)": lambda: gpuarray.empty(1024, np.float32),
         "pycuda gpuarray.to_gpu(a)": lambda: gpuarray.to_gpu(HOST),
         "pycuda a.get()": lambda: a.get(),

@@ -10,7 +10,16 @@ import sys
 
 from common import table, upstream_environment, upstream_version
 
-MODULES = ["numpy", "pycuda.driver", "pycuda.gpuarray", "cupy", "cuda.core", "numba.cuda", "torch"]
+MODULES = [
+    "numpy",
+    "pycuda.driver",
+    "pycuda.gpuarray",
+    "pycuda.numpy",
+    "cupy",
+    "cuda.core",
+    "numba.cuda",
+    "torch",
+]
 # An editable install of ours looks whether C is to be built again when it is asked for; that is no import.
 PROGRAM = """
 import importlib.util, time

@@ -13,6 +13,7 @@ from libraries import Cuda
 
 import pycuda.driver as drv
 from pycuda import curandom, gpuarray
+from pycuda.numpy.random import default_rng
 
 # Named as in docs/random.md.
 OURS = ["XORWOW", "MRG32k3a", "Philox4x32_10", "Sobol32", "ScrambledSobol32", "Sobol64", "ScrambledSobol64"]
@@ -26,6 +27,12 @@ def ours(n):
         generator = getattr(curandom, f"{name}RandomNumberGenerator")()
         uniform = lambda of=generator: of.fill_uniform(x)  # noqa: E731
         yield f"pycuda {name}", uniform, lambda of=generator: of.fill_normal(x)
+
+
+def ours_by_numpys_names(n):
+    rng, x = default_rng(1), gpuarray.empty(n, np.float32)
+    uniform = lambda: rng.random(dtype=np.float32, out=x)  # noqa: E731
+    yield "pycuda numpy.random", uniform, lambda: rng.standard_normal(dtype=np.float32, out=x)
 
 
 def cuda(n):
@@ -74,7 +81,8 @@ def numpy(n):
 def main():
     exponent = int(sys.argv[1]) if len(sys.argv) > 1 else 28 if ON_GPU else 20
     n, rows = 1 << exponent, []
-    for source in (ours, cuda, cupy, torch) if ON_GPU else (ours, numpy):
+    sources = (ours, ours_by_numpys_names, *((cuda, cupy, torch) if ON_GPU else (numpy,)))
+    for source in sources:
         try:
             for name, *calls in source(n):
                 times = [seconds(call, drv.Context.synchronize) if call else None for call in calls]

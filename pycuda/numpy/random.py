@@ -96,8 +96,8 @@ class Generator:
         out : GPUArray, optional
             Of that dtype, which is filled.
         """
-        name = "UniformFloat" if distributions.float_dtype(dtype) == np.float32 else "Uniform"
-        return distributions.new_numbers(self._draws, name, size, 0.0, 1.0, dtype, out)
+        dtype = distributions.float_dtype(dtype)
+        return distributions.new_numbers(self._draws, "Uniform", size, 0.0, 1.0, dtype, out)
 
     def uniform(self, low: _Parameter = 0.0, high: _Parameter = 1.0, size: _Size = None) -> GPUArray:
         """Uniform numbers in [low, high).

@@ -30,10 +30,15 @@ def philox(counter, key):
     return c
 
 
-def bits(seed, call, place):
-    """The first 64 bits of an element."""
-    words = philox((place, 0, call, 0), map(int, SeedSequence(seed).generate_state(2)))
-    return words[0] | words[1] << 32
+def words(seed, call, place):
+    """The first block of a place."""
+    return philox((place, 0, call, 0), map(int, SeedSequence(seed).generate_state(2)))
+
+
+def bits(seed, call, place, half=0):
+    """64 bits of it."""
+    block = words(seed, call, place)
+    return block[2 * half] | block[2 * half + 1] << 32
 
 
 # ---- by the seed
@@ -44,8 +49,8 @@ def test_numbers_are_philoxs_of_seed_call_and_place(primary_context):
     for call in range(3):
         got = rng.random(1000).get()
         for place in (0, 1, 255, 256, 999):
-            assert got[place] == (bits(99, call, place) >> 11) * 2.0**-53
-    assert rng.random(10, np.float32).get()[3] == np.float32((bits(99, 3, 3) >> 40) * 2.0**-24)
+            assert got[place] == (bits(99, call, place // 2, place % 2) >> 11) * 2.0**-53
+    assert rng.random(10, np.float32).get()[7] == np.float32((words(99, 3, 1)[3] >> 8) * 2.0**-24)
     assert rng.integers(0, 1 << 64, 4, np.uint64).get()[2] == bits(99, 4, 2)
     assert rng.integers(-10, 90, 4).get()[1] == -10 + (bits(99, 5, 1) * 100 >> 64)
 
@@ -115,6 +120,10 @@ CONTINUOUS = {
     "normal": (lambda rng: rng.normal(5, 2, SIZE), lambda x: normal_below((x - 5) / 2)),
     "lognormal": (lambda rng: rng.lognormal(1, 0.5, SIZE), lambda x: normal_below((math.log(x) - 1) / 0.5)),
     "standard_exponential": (lambda rng: rng.standard_exponential(SIZE), lambda x: 1 - math.exp(-x)),
+    "standard_exponential float32": (
+        lambda rng: rng.standard_exponential(SIZE, np.float32),
+        lambda x: 1 - math.exp(-x),
+    ),
     "exponential": (lambda rng: rng.exponential(3, SIZE), lambda x: 1 - math.exp(-x / 3)),
     "gamma 1": (lambda rng: rng.gamma(1, 2, SIZE), lambda x: 1 - math.exp(-x / 2)),
     "gamma 2": (lambda rng: rng.standard_gamma(2, SIZE), lambda x: 1 - math.exp(-x) * (1 + x)),

@@ -14,7 +14,7 @@ from pycuda._array.core import captures
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
-from pycuda._array.core.operands import is_number, result_or_out
+from pycuda._array.core.operands import checked_out, is_number, result_or_out
 from pycuda._array.core.packed import packed_copy
 from pycuda._array.indexing.take_put import take_along_axis
 from pycuda._array.numpy_api.likes import asarray
@@ -119,12 +119,13 @@ def new_numbers(
     if out is not None and size is None:
         size = out.shape
     shape, double = shape_of(size, a, b), np.dtype(np.float64)
-    result = new(shape, dtype)
+    direct = isinstance(out, _driver.GPUArray) and out.flags.c_contiguous
+    result = checked_out(out, shape, dtype, "no") if direct else new(shape, dtype)
     given = [
         _packed(each if isinstance(each, _driver.GPUArray) else float(each), shape, double) for each in (a, b)
     ]
     _launch(elements.distribution(name, dtype), result, draws, *given)
-    return result_or_out(result, out, "no")
+    return result if direct else result_or_out(result, out, "no")
 
 
 # ---- integers

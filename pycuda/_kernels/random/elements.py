@@ -10,6 +10,8 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 THREADS, MAX_BLOCKS = 256, 4096
+# Distributions of which a block of Philox makes several numbers.
+_OF_BLOCKS = frozenset(("Uniform", "Normal", "Exponential"))
 
 _FLOATS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", np.dtype(np.int64): "long long"}
 _INTEGERS = {
@@ -42,8 +44,9 @@ def grid(count: int) -> tuple[int, int]:
 @context_dependent_memoize
 def distribution(name: str, dtype):
     """Function(out, count, key0, key1, call, launch, as, a, bs, b): a and b are the parameters."""
+    fill = "fill_blocks" if name in _OF_BLOCKS else "fill_elements"
     text = _FILL.format(
-        threads=THREADS, type=_FLOATS[dtype], parameter="double", function=f"fill_elements<elements::{name}>"
+        threads=THREADS, type=_FLOATS[dtype], parameter="double", function=f"{fill}<elements::{name}>"
     )
     function = compiled(text).get_function("fill")
     function.prepare("PqIIIPPdPd")

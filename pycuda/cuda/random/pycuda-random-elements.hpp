@@ -1,12 +1,18 @@
-// The distributions of numpy.random.Generator. Each element of an array has a Philox sequence of its own,
-// counted by blocks, so that it may draw as often as it needs and depends on the seed (the key), the number
-// of the call and its place alone.
+// The distributions of numpy.random.Generator. Numbers depend on the seed (the key of Philox), the number of
+// the call and their place in the array alone. Where a distribution takes a known number of bits a block of
+// Philox makes two doubles or four floats; else each element has a sequence of its own, counted by blocks, so
+// that it may draw as often as it needs.
 #ifndef PYCUDA_RANDOM_ELEMENTS_HPP
 #define PYCUDA_RANDOM_ELEMENTS_HPP
 
 #include "random/pycuda-random-philox.hpp"
 
 namespace pycuda {
+
+// [0, 1) and (0, 1)
+__device__ __forceinline__ u64 joined_words(u32 low, u32 high) { return low | (u64)high << 32; }
+__device__ __forceinline__ double uniform_of(u64 bits) { return (double)(bits >> 11) * 0x1p-53; }
+__device__ __forceinline__ double unit_of(u64 bits) { return fma((double)(bits >> 11), 0x1p-53, 0x1p-54); }
 
 struct element_words {
     u32 key0, key1, call, number; // of the next block
@@ -24,13 +30,12 @@ struct element_words {
         has_kept = !has_kept;
         if (!has_kept) return kept;
         uint4 x = philox(make_uint4((u32)place, (u32)(place >> 32), call, number++), key0, key1);
-        kept = x.z | (u64)x.w << 32;
-        return x.x | (u64)x.y << 32;
+        kept = joined_words(x.z, x.w);
+        return joined_words(x.x, x.y);
     }
 
-    // [0, 1) and (0, 1)
-    __device__ __forceinline__ double uniform() { return (double)(bits() >> 11) * 0x1p-53; }
-    __device__ __forceinline__ double unit() { return fma((double)(bits() >> 11), 0x1p-53, 0x1p-54); }
+    __device__ __forceinline__ double uniform() { return uniform_of(bits()); }
+    __device__ __forceinline__ double unit() { return unit_of(bits()); }
 
     __device__ __forceinline__ double normal()
     {
@@ -38,8 +43,6 @@ struct element_words {
         box_muller(unit(), angle, pair);
         return pair[1];
     }
-
-    __device__ __forceinline__ double exponential() { return -log(unit()); }
 
     // The logarithm of a number of the gamma distribution with scale 1 (Marsaglia, Tsang 2000); for shapes
     // below 1 of one with the shape plus 1, times a power.
@@ -60,37 +63,56 @@ struct element_words {
     }
 };
 
-// ---- distributions: from() has the two parameters
-
 namespace elements {
 
-struct Uniform {
-    static __device__ __forceinline__ double from(element_words &r, double low, double range)
-    {
-        return low + range * r.uniform();
-    }
-};
+// ---- distributions that need a known number of bits: as many numbers as a block is made to, then placed by
+// the parameters
 
-struct UniformFloat {
-    static __device__ __forceinline__ double from(element_words &r, double, double)
+struct Uniform {
+    static __device__ __forceinline__ void make(const u32 (&x)[4], double (&v)[2])
     {
-        return (double)(r.bits() >> 40) * 0x1p-24;
+        for (int k = 0; k < 2; k++) v[k] = uniform_of(joined_words(x[2 * k], x[2 * k + 1]));
+    }
+    static __device__ __forceinline__ void make(const u32 (&x)[4], float (&v)[4])
+    {
+        for (int k = 0; k < 4; k++) v[k] = (float)(x[k] >> 8) * 0x1p-24f;
+    }
+    template <class T> static __device__ __forceinline__ T placed(T v, T low, T range)
+    {
+        return low + range * v;
     }
 };
 
 struct Normal {
-    static __device__ __forceinline__ double from(element_words &r, double loc, double scale)
+    static __device__ __forceinline__ void make(const u32 (&x)[4], double (&v)[2])
     {
-        return loc + scale * r.normal();
+        box_muller(unit_of(joined_words(x[0], x[1])), 2 * uniform_of(joined_words(x[2], x[3])), v);
+    }
+    static __device__ __forceinline__ void make(const u32 (&x)[4], float (&v)[4])
+    {
+        const float turn = 0x1p-32f * 6.2831855f;
+        for (int k = 0; k < 4; k += 2)
+            box_muller(unit_float(x[k]), fmaf((float)x[k + 1], turn, turn / 2), v + k);
+    }
+    template <class T> static __device__ __forceinline__ T placed(T v, T loc, T scale)
+    {
+        return loc + scale * v;
     }
 };
 
 struct Exponential {
-    static __device__ __forceinline__ double from(element_words &r, double scale, double)
+    static __device__ __forceinline__ void make(const u32 (&x)[4], double (&v)[2])
     {
-        return scale * r.exponential();
+        for (int k = 0; k < 2; k++) v[k] = -log(unit_of(joined_words(x[2 * k], x[2 * k + 1])));
     }
+    static __device__ __forceinline__ void make(const u32 (&x)[4], float (&v)[4])
+    {
+        for (int k = 0; k < 4; k++) v[k] = -log_of_unit(unit_float(x[k]));
+    }
+    template <class T> static __device__ __forceinline__ T placed(T v, T scale, T) { return scale * v; }
 };
+
+// ---- distributions that draw until they are content: from() has the two parameters
 
 struct Gamma {
     static __device__ __forceinline__ double from(element_words &r, double shape, double scale)
@@ -172,6 +194,28 @@ __device__ __forceinline__ void next_key(const u32 *launch, u32 call, u32 &key0,
     uint4 key = philox(make_uint4(*launch, 0, call, ~0u), key0, key1);
     key0 = key.x;
     key1 = key.y;
+}
+
+// Block c is that of as many elements as it makes.
+template <class D, class T>
+__device__ __forceinline__ void fill_blocks(T *out, index_t count, u32 key0, u32 key1, u32 call,
+                                            const u32 *launch, const double *as, double a, const double *bs,
+                                            double b)
+{
+    enum { EACH = 16 / sizeof(T) };
+    next_key(launch, call, key0, key1);
+    index_t step = (index_t)gridDim.x * blockDim.x;
+    for (index_t c = (index_t)blockIdx.x * blockDim.x + threadIdx.x; EACH * c < count; c += step) {
+        uint4 y = philox(make_uint4((u32)c, (u32)(c >> 32), call, 0), key0, key1);
+        u32 x[4] = {y.x, y.y, y.z, y.w};
+        T v[EACH];
+        D::make(x, v);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            index_t i = EACH * c + k;
+            if (i < count) out[i] = D::placed(v[k], (T)(as ? as[i] : a), (T)(bs ? bs[i] : b));
+        }
+    }
 }
 
 // Parameters are numbers, or where there is an address one for each element.
