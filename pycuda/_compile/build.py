@@ -285,17 +285,9 @@ def _with_attributes(job: CompileJob, parsed: options.Parsed, found: includes.In
     return job._replace(source=attributes.moved(job.source, words))
 
 
-def _with_nvrtc(
-    job: CompileJob, parsed: options.Parsed, found: includes.Includes, where: str | None, compiler
-) -> CompiledCode:
-    """The code from the cache or by NVRTC; _UseNvcc if the source needs nvcc, which the cache
-    remembers."""
-    job = _with_attributes(job, parsed, found)
+def _nvrtc_arguments(job: CompileJob, parsed: options.Parsed, compiler, toolkit: list[str]) -> list[str]:
+    """NVRTC's options but for the architecture. toolkit: the folders of its headers, if they are needed."""
     own = [absolute(folder) for folder in parsed.folders]
-    arch, kind = _product_kind(job, parsed)
-    stand_ins = _stand_ins()
-    toolkit = [] if stand_ins.keys() >= set(found.outside) else list(compiler.folders)
-    toolkit = [_CUDA_STD, *toolkit] if toolkit else []
     arguments = [f"--include-path={folder}" for folder in [*own, _STAND_INS, *toolkit]]
     arguments += [f"--pre-include={name}" for name in (_PRELUDE, *parsed.forced)] + parsed.nvrtc
     arguments += _dialect(job, parsed, compiler) + _lines(job, parsed.nvrtc)
@@ -305,6 +297,20 @@ def _with_nvrtc(
     if toolkit:
         # The CUDA C++ library defines the macros of limits.h again, with different text.
         arguments.append("--diag-suppress=47")
+    return arguments
+
+
+def _with_nvrtc(
+    job: CompileJob, parsed: options.Parsed, found: includes.Includes, where: str | None, compiler
+) -> CompiledCode:
+    """The code from the cache or by NVRTC; _UseNvcc if the source needs nvcc, which the cache
+    remembers."""
+    job = _with_attributes(job, parsed, found)
+    arch, kind = _product_kind(job, parsed)
+    stand_ins = _stand_ins()
+    toolkit = [] if stand_ins.keys() >= set(found.outside) else list(compiler.folders)
+    toolkit = [_CUDA_STD, *toolkit] if toolkit else []
+    arguments = _nvrtc_arguments(job, parsed, compiler, toolkit)
     marks = _marks(job, parsed)
     key = _key(
         pycuda.VERSION_TEXT,
