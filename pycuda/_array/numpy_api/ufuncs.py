@@ -4,7 +4,9 @@ and so on.
 
 from __future__ import annotations
 
+import functools
 import re
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +26,7 @@ from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at, copy, moveaxis
 from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import fold
-from pycuda._kernels.builtin.functions import ufunc_dtypes, weak_dtype
+from pycuda._kernels.builtin.functions import SPECIAL, ufunc_dtypes, weak_dtype
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -61,6 +63,30 @@ _GENERALISED = {
     )
     if hasattr(np, name)
 }
+
+
+@functools.cache
+def _row_of(ufunc) -> str | None:
+    """The row of the table that a ufunc of NumPy's or SciPy's is. SciPy is not imported: its
+    ufuncs are those of scipy.special where the program has imported that."""
+    if ufunc in ELEMENTWISE:
+        return ELEMENTWISE[ufunc]
+    row = SPECIAL.get(ufunc.__name__)
+    theirs = getattr(sys.modules.get("scipy.special"), ufunc.__name__, None)
+    return row.name if row is not None and theirs is ufunc else None
+
+
+@functools.cache
+def _loop_of_special(ufunc, kinds, dtype, casting) -> np.dtype:
+    """The dtype that SciPy computes in, which depends on the order of the ufunc's loops."""
+    return ufunc_dtypes(ufunc, kinds, dtype, casting)[-1]
+
+
+def _special_dtype(ufunc, inputs, dtype, casting) -> np.dtype:
+    kinds = tuple(weak_dtype(each) for each in inputs)
+    if all(isinstance(each, type) for each in kinds):
+        kinds = tuple(np.result_type(each(0)) for each in kinds)
+    return _loop_of_special(ufunc, kinds, None if dtype is None else np.dtype(dtype), casting)
 
 
 def _refuse_host(name, inputs) -> None:
@@ -115,7 +141,9 @@ def call(
     out = _single(out)
     _refuse_host_out(out)
     _refuse_host(ufunc.__name__, inputs)
-    name = ELEMENTWISE[ufunc]
+    name = _row_of(ufunc)
+    if ufunc not in ELEMENTWISE:
+        dtype = _special_dtype(ufunc, inputs, dtype, casting)
     given = {"dtype": dtype, "stream": stream, "allocator": allocator, "casting": casting}
     if casting == "unsafe":
         _warn_discarded(ufunc, inputs, out, dtype)
@@ -414,8 +442,10 @@ def run(ufunc, method, inputs, keywords):
     """NotImplemented for ufuncs that there are no kernels of."""
     if ufunc in _GENERALISED and method == "__call__":
         return call_generalised(ufunc, *inputs, **keywords)
-    if ufunc not in ELEMENTWISE:
+    if _row_of(ufunc) is None:
         return NotImplemented
+    if ufunc not in ELEMENTWISE and method not in ("__call__", "outer"):
+        raise TypeError(f"scipy.special.{ufunc.__name__}.{method} does not take GPUArrays")
     if method != "__call__":
         _refuse_host(ufunc.__name__, inputs[:1] if method in ("at", "reduceat") else inputs)
         if method != "at" and ufunc.nin != 2:

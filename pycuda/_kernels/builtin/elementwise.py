@@ -15,7 +15,7 @@ import numpy as np
 from pycuda._compile.requests import default_options
 from pycuda._driver import _LAYOUT_THREADS, _LAYOUTS, _PARAMETER_AXES, _PARAMETER_HEAD, _PARAMETER_SLOT
 from pycuda._kernels.builtin import elements
-from pycuda._kernels.builtin.functions import TABLE, Function, ufunc_dtypes
+from pycuda._kernels.builtin.functions import TABLE, FloatLoops, Function, ufunc_dtypes
 from pycuda._kernels.plans.axes import elements_per_access
 
 _SHARED = 48 << 10  # bytes that a block may have
@@ -43,6 +43,8 @@ def _computed_type(dtype: np.dtype) -> str:
 
 def _loop_dtypes(row: Function, operands: tuple, dtype, casting):
     """NumPy's choice: inputs, then outputs."""
+    if isinstance(row.rule, FloatLoops):
+        return row.rule.dtypes(operands, dtype, casting)
     if not isinstance(row.rule, np.ufunc):
         return row.rule(*operands)
     if all(isinstance(operand, type) for operand in operands):
@@ -52,7 +54,7 @@ def _loop_dtypes(row: Function, operands: tuple, dtype, casting):
 
 def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) -> None:
     if not np.can_cast(result, out, casting):
-        name = getattr(row.rule, "__name__", row.name)
+        name = getattr(row.rule, "__name__", row.name.removeprefix("special_"))
         raise TypeError(
             f"Cannot cast ufunc '{name}' output from {result!r} to {out!r} with casting rule {casting!r}"
         )
@@ -362,9 +364,10 @@ def head(loop: Loop) -> str:
     text = elements.include(*map(_stored_type, (*loop.storage, *loop.compute)))
     if _is_long(loop):
         text += '#include "complex/pycuda-complex-functions.hpp"\n'
-    return (
-        text + _operand_axes() + '#include "array/pycuda-elementwise.hpp"\n' + _types(loop) + _operation(loop)
-    )
+    text += _operand_axes() + '#include "array/pycuda-elementwise.hpp"\n'
+    if loop.function.special:
+        text += '#include "array/pycuda-special.hpp"\n'
+    return text + _types(loop) + _operation(loop)
 
 
 def options(loop: Loop) -> list[str]:

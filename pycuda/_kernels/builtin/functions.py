@@ -22,6 +22,7 @@ class Function(NamedTuple):
     body: dict[str, str]
     outputs: int = 1
     complex_functions: bool = False  # the "c" expression needs pycuda-complex-functions.hpp
+    special: bool = False  # the expression needs pycuda-special.hpp
 
 
 def _analytic(name: str, rule: np.ufunc, real: str, of_complex: str | None = None) -> Function:
@@ -64,6 +65,29 @@ def ufunc_dtypes(ufunc, operands, dtype=None, casting="same_kind", reduction=Fal
         return ufunc.resolve_dtypes(given, casting=casting, reduction=reduction)
     signature = (dtype, None, None) if reduction else (*(None,) * ufunc.nin, *(dtype,) * ufunc.nout)
     return ufunc.resolve_dtypes(given, signature=signature, casting=casting, reduction=reduction)
+
+
+class FloatLoops(NamedTuple):
+    """The dtype rule of SciPy's ufuncs that have a loop of float32 and one of float64: the first to which all
+    operands can be cast."""
+
+    name: str
+
+    def dtypes(self, operands, dtype=None, casting="same_kind") -> tuple[np.dtype, ...]:
+        """The dtypes of the loop: inputs, then the output. TypeError where SciPy has no such loop, and for
+        complex numbers."""
+        if any(each is complex or getattr(each, "kind", "") == "c" for each in (*operands, dtype)):
+            raise TypeError(f"{self.name} of complex numbers is not implemented on the device")
+        given = [each for each in operands if isinstance(each, np.dtype)] or [np.dtype(float)]
+        for loop in map(np.dtype, "fd"):
+            if dtype == loop or (dtype is None and all(np.can_cast(each, loop) for each in given)):
+                if all(np.can_cast(each, loop, casting) for each in given):
+                    return (loop,) * (len(operands) + 1)
+                break
+        kinds = ", ".join(map(str, given))
+        raise TypeError(
+            f"ufunc {self.name!r} has no loop for ({kinds}) and dtype={dtype}, casting={casting!r}"
+        )
 
 
 # ---- dtype rules of functions that are not ufuncs. They get dtypes, or int, float, complex for Python's
@@ -273,4 +297,59 @@ _ROWS = (
     Function("if_positive", where, _kinds(bif="a > L1(0) ? b : c")),
 )
 
-TABLE = {row.name: row for row in _ROWS}
+# ---- SciPy's ufuncs of real numbers, by the names of scipy.special: what CUDA's headers have under another
+# name, and what pycuda-special.hpp has.
+
+
+def _special(name: str, expression: str) -> Function:
+    return Function(f"special_{name}", FloatLoops(name), _kinds(f=expression), special=True)
+
+
+SPECIAL = {
+    name: _special(name, expression)
+    for name, expression in {
+        # error functions, the normal distribution
+        "erf": "erf(a)",
+        "erfc": "erfc(a)",
+        "erfinv": "erfinv(a)",
+        "erfcinv": "erfcinv(a)",
+        "erfcx": "erfcx(a)",
+        "ndtr": "normcdf(a)",
+        "ndtri": "normcdfinv(a)",
+        "log_ndtr": "pycuda::log_normal_cdf(a)",
+        # gamma and beta functions
+        "gamma": "tgamma(a)",
+        "gammaln": "a == -L1(INFINITY) ? a : lgamma(a)",
+        "loggamma": "a < L1(0) ? L1(NAN) : lgamma(a)",
+        "psi": "pycuda::digamma(a)",
+        "beta": "pycuda::beta(a, b)",
+        "betaln": "pycuda::log_beta(a, b)",
+        "betainc": "pycuda::incomplete_beta(a, b, c)",
+        # Bessel functions
+        "j0": "j0(a)",
+        "j1": "j1(a)",
+        "y0": "y0(a)",
+        "y1": "y1(a)",
+        "i0": "cyl_bessel_i0(a)",
+        "i1": "cyl_bessel_i1(a)",
+        "i0e": "pycuda::scaled_bessel_i<0>(a)",
+        "i1e": "pycuda::scaled_bessel_i<1>(a)",
+        # logistic functions, entropies
+        "expit": "pycuda::logistic(a)",
+        "logit": "pycuda::logit(a)",
+        "log_expit": "pycuda::log_logistic(a)",
+        "xlogy": "a == L1(0) && b == b ? L1(0) : a * log(b)",
+        "xlog1py": "a == L1(0) && b == b ? L1(0) : a * log1p(b)",
+        "entr": "pycuda::entropy(a)",
+        "rel_entr": "pycuda::relative_entropy(a, b)",
+        "kl_div": "pycuda::kl_divergence(a, b)",
+        # exponentials and roots
+        "exp2": "exp2(a)",
+        "exp10": "exp10(a)",
+        "expm1": "expm1(a)",
+        "log1p": "log1p(a)",
+        "cbrt": "cbrt(a)",
+    }.items()
+}
+
+TABLE = {row.name: row for row in (*_ROWS, *SPECIAL.values())}

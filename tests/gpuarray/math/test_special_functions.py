@@ -1,0 +1,192 @@
+"""scipy.special's ufuncs on GPUArrays, against SciPy, and their table in the documentation."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pycuda import gpuarray
+from pycuda._kernels.builtin.functions import SPECIAL
+
+special = pytest.importorskip("scipy.special")
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of SciPy, about poles
+
+PAGE = Path(__file__).parents[3] / "docs" / "special_functions.md"
+COUNT = 3000
+LINE, SMALL, POSITIVE, UNIT = (-30, 30), (-6, 6), (0, 30), (0, 1)
+# How far results may be off in units in the last place, of float and of double (where SciPy's own errors are
+# in it), and the range of the operands. "zero": units of 1 where results are smaller, since functions are
+# near their zeros as exact as elsewhere in absolute terms; "operands": units of the largest operand.
+BOUNDS = {
+    "erf": (2, 3, SMALL),
+    "erfc": (5, 40, SMALL),
+    "erfinv": (3, 8, (-1, 1)),
+    "erfcinv": (4, 10, (0, 2)),
+    "erfcx": (6, 24, (-5, 50)),
+    "ndtr": (6, 120, SMALL),
+    "ndtri": (6, 10, UNIT),
+    "log_ndtr": (1, 60, (-40, 10)),
+    "gamma": (6, 12, LINE),
+    "gammaln": (8, 10, (-8, 60), "zero"),
+    "loggamma": (8, 10, (0, 60), "zero"),
+    "psi": (1, 30, (0.01, 60), "zero"),
+    "beta": (1, 20, (0, 40)),
+    "betaln": (1, 120, (0, 40), "zero"),
+    "betainc": (1, 600, UNIT),
+    "j0": (8, 8000, LINE, "zero"),
+    "j1": (8, 8000, LINE, "zero"),
+    "y0": (8, 8000, POSITIVE, "zero"),
+    "y1": (8, 8000, POSITIVE, "zero"),
+    "i0": (8, 10, (-50, 50)),
+    "i1": (8, 20, (-50, 50)),
+    "i0e": (1, 10, (-200, 200)),
+    "i1e": (1, 16, (-200, 200)),
+    "expit": (4, 4, LINE),
+    "logit": (3, 4, UNIT),
+    "log_expit": (4, 3, LINE),
+    "xlogy": (3, 3, (0, 10)),
+    "xlog1py": (3, 3, (0, 10)),
+    "entr": (3, 4, (0, 10)),
+    "rel_entr": (4, 4, (0, 10), "operands"),
+    "kl_div": (4, 4, (0, 10), "operands"),
+    "exp2": (3, 2, SMALL),
+    "exp10": (3, 2, SMALL),
+    "expm1": (2, 3, SMALL),
+    "log1p": (2, 2, (-1, 30)),
+    "cbrt": (2, 2, LINE),
+}
+EDGES = np.array([0, 1, 2, 0.5, 1e-300, 1e3, np.nan])
+SIGNED = np.array([0, -0.0, 1, -1, -2, 2, 0.5, -0.5, 1e-300, 800, -800, np.nan])
+# SciPy has 0 where the function of -0 is -0, or the other way round.
+EITHER_ZERO = {"erfinv", "erfcinv", "i1", "i1e"}
+# SciPy has NaN: these are the limits.
+AT_INFINITY = {"j0": 0, "j1": 0, "y0": 0, "y1": 0, "i0": np.inf, "i1": np.inf}
+
+
+def drawn(name, char):
+    rng = np.random.default_rng(7)
+    low, high = BOUNDS[name][2]
+    operands = [rng.uniform(low, high, COUNT) for _ in range(getattr(special, name).nin)]
+    if name == "betainc":
+        operands[:2] = [rng.uniform(0.1, 50, COUNT) for _ in range(2)]
+    return [each.astype(char) for each in operands]
+
+
+def unit(name, want, operands):
+    """What the bound counts, for each element."""
+    size = abs(want)
+    if "zero" in BOUNDS[name]:
+        size = np.maximum(size, 1)
+    if "operands" in BOUNDS[name]:
+        size = np.maximum(size, np.max(operands, axis=0))
+    return np.spacing(size.astype(operands[0].dtype)).astype(float)
+
+
+def test_each_function_has_a_bound_and_is_in_the_page():
+    assert list(BOUNDS) == list(SPECIAL)
+    assert re.findall(r"^\| `(\w+)\(", PAGE.read_text(), re.M) == list(SPECIAL)
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("name", SPECIAL)
+def test_accuracy(name, char):
+    operands = drawn(name, char)
+    got = getattr(special, name)(*map(gpuarray.to_gpu, operands))
+    assert type(got) is gpuarray.GPUArray and got.dtype == np.dtype(char)
+    want = getattr(special, name)(*[each.astype(float) for each in operands])
+    off = abs(got.get().astype(float) - want) / unit(name, want, operands)
+    worst = off.argmax()
+    assert off[worst] <= BOUNDS[name][char == "d"], [each[worst] for each in operands]
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_edges(name):
+    function = getattr(special, name)
+    axis = SIGNED if function.nin == 1 or name.startswith("xlog") else EDGES
+    operands = [each.ravel() for each in np.meshgrid(*(axis,) * function.nin)]
+    if name in ("beta", "betaln"):  # SciPy: infinite for a pole and NaN
+        operands = [each[~np.isnan(operands[0] + operands[1])] for each in operands]
+    want, got = function(*operands), function(*map(gpuarray.to_gpu, operands)).get()
+    ordinary = np.isfinite(want)
+    np.testing.assert_array_equal(got[~ordinary], want[~ordinary])
+    bessel = name in AT_INFINITY
+    np.testing.assert_allclose(got[ordinary], want[ordinary], rtol=2e-11 if bessel else 2e-12, atol=1e-310)
+    if name not in EITHER_ZERO:
+        np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(want[got == 0]))
+
+
+@pytest.mark.parametrize("name", [name for name in SPECIAL if getattr(special, name).nin == 1])
+def test_infinities(name):
+    x = np.array([np.inf, -np.inf])
+    function = getattr(special, name)
+    want, got = function(x), function(gpuarray.to_gpu(x)).get()
+    if name in AT_INFINITY:
+        want = np.array([AT_INFINITY[name], (-1 if name.endswith("1") else 1) * AT_INFINITY[name]], float)
+        want[1] = np.nan if name in ("y0", "y1") else want[1]
+    np.testing.assert_array_equal(got, want)
+
+
+def test_psi_at_its_root():
+    x = 1.4616321449683622 + np.array([0, 1e-15, -1e-12, 1e-6, -0.25, 0.25])
+    np.testing.assert_allclose(special.psi(gpuarray.to_gpu(x)).get(), special.psi(x), rtol=1e-13, atol=1e-17)
+
+
+def test_psi_of_negative_numbers():
+    x = np.array([-0.5, -1.25, -7.75, -18.1, -100.3])
+    np.testing.assert_allclose(special.psi(gpuarray.to_gpu(x)).get(), special.psi(x), rtol=1e-12)
+    # SciPy has -8307.346395623072; the NIST's formula in 40 digits this:
+    got = special.psi(gpuarray.to_gpu(np.array([-17.999879666889225]))).get()
+    np.testing.assert_allclose(got, [-8307.346395628801], rtol=1e-15)
+
+
+def test_betainc_of_large_parameters():
+    a = np.array([1e3, 1e5, 1e6, 300.0, 1e-5])
+    b = np.array([2e3, 1e5, 5.0, 1e6, 1e-5])
+    x = np.array([0.34, 0.501, 0.999998, 3.1e-4, 0.3])
+    got = special.betainc(*map(gpuarray.to_gpu, (a, b, x))).get()
+    np.testing.assert_allclose(got, special.betainc(a, b, x), rtol=1e-11)
+    huge = special.betainc(gpuarray.to_gpu(np.array([1e300])), 1e300, 0.5).get()
+    assert np.isnan(huge).all()  # not wrong: the page says so
+
+
+@pytest.mark.parametrize("char", "?bBhHiILeF")
+def test_dtypes(char):
+    host = np.array([0, 1, 1], char)
+    array = gpuarray.to_gpu(host)
+    if char == "F":
+        with pytest.raises(TypeError, match="complex numbers is not implemented"):
+            special.erf(array)
+        return
+    for function, more in ((special.erf, ()), (special.xlogy, (2.5,)), (special.beta, (2,))):
+        want, got = function(host, *more), function(array, *more)
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got.get(), want, rtol=1e-6)
+    assert special.betainc(2, 3, array.astype("f")).dtype == special.betainc(2, 3, host.astype("f")).dtype
+
+
+def test_operands_and_keywords():
+    """Broadcasting, strides, out=, where=, dtype=, outer; what is refused."""
+    a, b = np.linspace(0.1, 3, 12).reshape(3, 4), np.linspace(0.5, 2, 4)
+    x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+    np.testing.assert_allclose(
+        special.betainc(x[:, ::-1], y, 0.25).get(), special.betainc(a[:, ::-1], b, 0.25)
+    )
+    out = gpuarray.empty((3, 4), np.float64)
+    assert special.xlogy(x, y, out=out) is out
+    np.testing.assert_allclose(out.get(), special.xlogy(a, b))
+    special.erf(x, out=out, where=x > 1)
+    np.testing.assert_allclose(out.get(), np.where(a > 1, special.erf(a), special.xlogy(a, b)))
+    single = x.astype("f")
+    np.testing.assert_allclose(special.erf(single, dtype="d").get(), special.erf(a.astype("f"), dtype="d"))
+    np.testing.assert_allclose(special.beta.outer(y, y).get(), special.beta.outer(b, b))
+    for wrong in ({"dtype": "f"}, {"out": x.astype(int)}, {"dtype": "e"}):
+        with pytest.raises(TypeError):
+            special.erf(x.astype(int) if wrong == {"dtype": "f"} else x, casting="safe", **wrong)
+    for refused in (lambda: special.kv(1, x), lambda: special.xlogy(x, b)):
+        with pytest.raises(TypeError):
+            refused()
+    with pytest.raises(TypeError, match="xlogy.reduce does not"):
+        x.__array_ufunc__(
+            special.xlogy, "reduce", x
+        )  # not by NumPy, whose reduce leaks the operand of an error
