@@ -88,7 +88,7 @@ def _time(i: SupportsIndex) -> int:
     return number
 
 
-class Generator:
+class CurandGenerator:
     """Methods that fill arrays; subclasses implement _launch()."""
 
     #: There are block_count * generators_per_block generators.
@@ -424,7 +424,7 @@ def _seeds_from(seed: Seed) -> SeedGetter:
     return lambda count: to_gpu((sequence.generate_state(count) >> np.uint32(1)).astype(np.int32))
 
 
-class PseudoRandom(Generator):
+class PseudoRandom(CurandGenerator):
     """Many generators of one kind, generator g at the beginning of sequence g."""
 
     block_count = kernels.BLOCKS
@@ -538,7 +538,7 @@ class PseudoRandom(Generator):
 # ---- quasi-random generators
 
 
-class Sobol(Generator):
+class Sobol(CurandGenerator):
     """A generator is a dimension."""
 
     block_count = 2
