@@ -9,6 +9,8 @@ from pycuda import gpuarray
 
 # One of each kind: each dtype needs kernels of its own.
 DTYPES = ["bool", "int8", "uint16", "float32", "complex64"]
+# Versions of NumPy that lack functions or parameters, or raise for empty matrices.
+OLDER = np.lib.NumpyVersion(np.__version__) < "2.3.0"
 few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -66,6 +68,8 @@ def check(name, *args, rtol=0.0, **kwargs):
         try:
             function(*map(on_device, args), **{key: on_device(each) for key, each in kwargs.items()})
         except allowed:
+            return
+        if OLDER:
             return
         raise AssertionError(f"{name} does not raise, NumPy's does: {problem!r}") from problem
     same(

@@ -96,6 +96,8 @@ def test_functions_of_two_arrays(name, dtypes, result):
 
 @pytest.mark.parametrize("name, dtypes, result", rows(UNARY))
 def test_functions_of_one_array(name, dtypes, result):
+    if name in ("ceil", "floor", "trunc") and np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        dtypes = REAL  # integers become float64 there
     for dtype in dtypes:
         assert getattr(xp, name)(none(dtype)).dtype == (result or dtype), dtype
 

@@ -191,7 +191,7 @@ class _Place:
 
 def may_share_memory(a, b, max_work=0) -> bool:
     """Whether the memory between the first and the last bytes of both has a part in common."""
-    if not all(isinstance(each, _driver.GPUArray) for each in (a, b)):
+    if not all(isinstance(each, _driver.GPUArray) and each.size for each in (a, b)):
         return False
     return np.may_share_memory(np.asarray(_Place(a)), np.asarray(_Place(b)))
 

@@ -111,7 +111,7 @@ def lookup(module: str, home: Any, name: str) -> Any:
     make = _maker(module, home, name)
     if make is not None:
         return make()
-    if name.startswith("_") or not hasattr(home, name):
+    if name.startswith("_") or name in _OLD or not hasattr(home, name):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     raise AttributeError(
         f"module {module!r} has no attribute {name!r}: it does not work on the device; call "
