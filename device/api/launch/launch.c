@@ -100,7 +100,7 @@ static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Functio
 bool launch_go_on(KernelRun *run, const GridLaunch *prepared, Function *function, Stream *stream)
 {
     if (!run->grid) run->grid = begin_launch(run, prepared, function, stream);
-    if (run->grid && !grid_go_on(run->grid, stream->lent)) return false;
+    if (run->grid && !grid_resume(run->grid, stream->lent)) return false;
     run->grid = NULL;
     free(run->bindings);
     run->bindings = NULL;

@@ -61,7 +61,7 @@ static bool start_next_locked(LaunchTree *tree, Children *own)
 
 /* The blocks of the grid that launched these are done; it ends with the last of them, and its parent perhaps
  * with it. */
-static void go_on_locked(LaunchTree *tree, Children *own)
+static void end_grids_locked(LaunchTree *tree, Children *own)
 {
     while (!start_next_locked(tree, own)) {
         if (own == tree->root) {
@@ -128,7 +128,7 @@ static void run_ready_grids(LaunchTree *tree, bool helper)
             pthread_mutex_lock(&tree->lock);
             if (fault.code && !tree->fault->code) *tree->fault = fault;
         }
-        go_on_locked(tree, &child->own);
+        end_grids_locked(tree, &child->own);
     }
     pthread_mutex_unlock(&tree->lock);
 }

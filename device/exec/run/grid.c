@@ -383,7 +383,7 @@ GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault
 
 /* Runs the grid's blocks, then the grids that it launched. False if it was left: it goes on by another call.
  * A thread that may leave does not begin with the launched grids, which cannot be left. */
-bool grid_go_on(GridRun *run, bool may_leave)
+bool grid_resume(GridRun *run, bool may_leave)
 {
     Grid *grid = &run->grid;
     if (!run->blocks_done && !run_blocks(run, GRID_CANCEL | (may_leave ? GRID_LEAVE : 0))) return false;
@@ -397,6 +397,6 @@ bool grid_go_on(GridRun *run, bool may_leave)
 int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
 {
     GridRun *run = grid_start(pool, launch, fault);
-    if (run) grid_go_on(run, false);
+    if (run) grid_resume(run, false);
     return fault->code;
 }

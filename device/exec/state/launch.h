@@ -114,11 +114,11 @@ typedef enum GridStop {
 int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault);
 
 /* As grid_run(), in pieces, each by any thread. What they are given must live until the end. grid_start
- * gives NULL after a fault. grid_go_on returns true at the end, when the run is gone and *fault filled;
+ * gives NULL after a fault. grid_resume returns true at the end, when the run is gone and *fault filled;
  * false when the thread was asked to leave, which only one that may leave heeds. */
 typedef struct GridRun GridRun;
 GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault);
-bool grid_go_on(GridRun *run, bool may_leave);
+bool grid_resume(GridRun *run, bool may_leave);
 
 /* threads: workers in all, the thread that calls grid_run counted; 0: one for each CPU. NULL without
  * memory. */

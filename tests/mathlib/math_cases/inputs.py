@@ -1,5 +1,5 @@
 """What the functions are given: special values, random bits, values near each other and near ties; it depends
-on the kind and place of an argument alone, since recorded results depend on it."""
+on the kind and place of an argument is_unary, since recorded results depend on it."""
 
 from functools import cache
 
@@ -48,7 +48,7 @@ def special_first(kind, operand):
 
 
 @cache
-def values(letter, operand, lanes, alone):
+def values(letter, operand, lanes, is_unary):
     if letter in "eE":
         return exponents(operand).astype(np.int32 if letter == "e" else np.int64)
     if letter == "n":
@@ -61,16 +61,16 @@ def values(letter, operand, lanes, alone):
         return np.arange(lanes, dtype=np.uint16)
     words = (
         special_first(kind, operand)
-        if alone and kind in inputs.FLOATS
+        if is_unary and kind in inputs.FLOATS
         else inputs.words(kind, operand, lanes)
     )
     return words.astype(WORDS[max(inputs.WIDTH[kind], 16) // 8])
 
 
 def arguments(function):
-    alone = len(function.signature) == 2
+    is_unary = len(function.signature) == 2
     lanes = lanes_of(function)
-    return [values(letter, place, lanes, alone) for place, (_, letter) in enumerate(function.arguments)]
+    return [values(letter, place, lanes, is_unary) for place, (_, letter) in enumerate(function.arguments)]
 
 
 def describe(function, lane):

@@ -13,8 +13,8 @@ RESULTS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 @cache
-def uploaded(letter, place, lanes, alone):
-    return drv.to_device(np.ascontiguousarray(inputs.values(letter, place, lanes, alone)))
+def uploaded(letter, place, lanes, is_unary):
+    return drv.to_device(np.ascontiguousarray(inputs.values(letter, place, lanes, is_unary)))
 
 
 def load(group):
@@ -23,8 +23,10 @@ def load(group):
 
 def run(function, module):
     """The results of all lanes, as bits."""
-    lanes, alone = inputs.lanes_of(function), len(function.signature) == 2
-    sources = [uploaded(letter, place, lanes, alone) for place, (_, letter) in enumerate(function.arguments)]
+    lanes, is_unary = inputs.lanes_of(function), len(function.signature) == 2
+    sources = [
+        uploaded(letter, place, lanes, is_unary) for place, (_, letter) in enumerate(function.arguments)
+    ]
     results = np.full(lanes, 0xCD, RESULTS[table.TYPES[function.result][1]])
     kernel = module.get_function(function.entry)
     kernel(*sources, drv.Out(results), block=(BLOCK, 1, 1), grid=(lanes // BLOCK, 1))
