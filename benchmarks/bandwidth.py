@@ -3,7 +3,7 @@
     python benchmarks/bandwidth.py [largest exponent of 2] [seconds]
 
 measures (on a GPU 1 K to 1 G elements within a minute, on the CPU device to 1 M), prints a table and writes
-results/bandwidth.json, which plots.py draws. Bytes are those that must be read and written.
+results/bandwidth.data.json, which plots.py draws. Bytes are those that must be read and written.
 """
 
 import gc

@@ -54,18 +54,21 @@ def full_queue(w):
 # ---- contexts
 
 
+CROWD_SECONDS = 0.4
+
+
 def crowd(w):
-    """Contexts by the hundred, or as many as a device makes in that time: some at once, each with a few
+    """Contexts by the hundred, or as many as a device makes in CROWD_SECONDS: some at once, each with a few
     objects, which go before their context, after it, or in another thread."""
     if w.world.crowds_left <= 0:
         return
     w.world.crowds_left -= 1
-    until, living = time.monotonic() + 0.4, []
+    until, living = time.monotonic() + CROWD_SECONDS, []
     for _ in range(w.dice.choice([100, 200, 300])):
         if time.monotonic() > until:
             break
         context = drv.Device(w.dice.randrange(drv.Device.count())).make_context()
-        living.append((context, [drv.to_device(w.world.values[6]), drv.Stream(), drv.Event().record()]))
+        living.append((context, [drv.to_device(w.world.values[0]), drv.Stream(), drv.Event().record()]))
         drv.Context.pop()
         if len(living) > w.dice.randrange(8):
             leave_context(w, *living.pop(w.dice.randrange(len(living))))

@@ -1,4 +1,5 @@
-// Sparse matrix in compressed rows (CSR) times a vector or a dense matrix, from the arrays as they are.
+// Sparse matrix in compressed rows (CSR) times a vector or a dense matrix, for csr_array and similar classes,
+// from their arrays as they are.
 //
 // Work is counted in steps, one for each element and one for the end of each row, and cut into tiles of the
 // same number of steps, so that neither long rows nor many empty ones hold anything up. A tile that would

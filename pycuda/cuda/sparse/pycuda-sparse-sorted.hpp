@@ -1,8 +1,8 @@
-// Sparse matrix times vector where the columns of a row are scattered: the cost is then the number of cache
-// lines of x that are requested. A tile has as many elements as fit a block's shared memory, sorted by
-// column, so that the lanes of a warp read neighboring elements of x. Products are stored in shared memory in
-// the order of rows and summed there. The order of a row's sum depends on its length alone, not on the size
-// of tiles, which depends on the device.
+// Sparse matrix times vector for PyCUDA's operators where the columns of a row are scattered: the cost is
+// then the number of cache lines of x that are requested. A tile has as many elements as fit a block's
+// shared memory, sorted by column, so that the lanes of a warp read neighboring elements of x. Products are
+// stored in shared memory in the order of rows and summed there. The order of a row's sum depends on its
+// length alone, not on the size of tiles, which depends on the device.
 //
 // A long row is cut into pieces, each of which is treated as a row and has a partial sum.
 #ifndef PYCUDA_SPARSE_SORTED_HPP

@@ -1,8 +1,10 @@
-// Sparse matrix (CSR) times vector. The host cuts the matrix once into tiles of about the same number of
-// elements and rows; a block takes one: - neighboring short rows: their products go to shared memory, then 1
-// to 32 lanes sum each row; - a piece of a long row, summed by the whole block. A row with several pieces has
-// a partial sum for each, which a second kernel adds. Where a tile begins and how many lanes take a row
-// depend on the matrix alone, so the order of sums is fixed: the same bits on every run and device.
+// Sparse matrix (CSR) times vector for PyCUDA's operators, whose matrix the host has prepared (csr_array
+// and similar classes: pycuda-sparse-rows.hpp). The host cuts the matrix once into tiles of about the same
+// number of elements and rows; a block takes one: neighboring short rows, whose products go to shared
+// memory, then 1 to 32 lanes sum each row; or a piece of a long row, summed by the whole block. A row with
+// several pieces has a partial sum for each, which a second kernel adds. Where a tile begins and how many
+// lanes take a row depend on the matrix alone, so the order of sums is fixed: the same bits on every run
+// and device.
 //
 // The product is limited by memory bandwidth, so columns are stored in as few bytes as they fit.
 #ifndef PYCUDA_SPARSE_HPP

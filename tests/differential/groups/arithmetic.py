@@ -40,181 +40,181 @@ FOLDED = (
 )
 
 
-def name_of(d, table):
+def name_of(draw, table):
     """The name of a ufunc and the kinds of its operands."""
-    kinds = d.pick(list(table))
-    return d.pick(table[kinds]), kinds
+    kinds = draw.pick(list(table))
+    return draw.pick(table[kinds]), kinds
 
 
-def tolerance(d, name, kinds):
-    d.ulp = 256 if "c" in kinds else 8
+def tolerance(draw, name, kinds):
+    draw.ulp = 256 if "c" in kinds else 8
 
 
-def operand(d, name, kinds):
+def operand(draw, name, kinds):
     """A second operand: an array, or a number."""
-    return d.like(name, kinds) if d.chance(0.7) else d.number(d.pick(kinds))
+    return draw.like(name, kinds) if draw.chance(0.7) else draw.number(draw.pick(kinds))
 
 
-def result(d, call):
+def result(draw, call):
     """NumPy's result, for out=; None where it has none."""
     try:
         with np.errstate(all="ignore"):
-            return eval(call, d.host | {"np": np, "nan": np.nan, "inf": np.inf})
+            return eval(call, draw.host | {"np": np, "nan": np.nan, "inf": np.inf})
     except Exception:
         return None
 
 
-def with_keywords(d, name, operands):
+def with_keywords(draw, name, operands):
     """A ufunc's call with out=, where=, dtype=, casting=."""
     call = f"np.{name}({operands})"
-    want = result(d, call)
+    want = result(draw, call)
     text = operands
-    if isinstance(want, np.ndarray | np.generic) and want.ndim and d.chance(0.35):
-        text += d.out(want.shape, want.dtype.str, 0.7)
-        if "out=" in text and d.chance(0.4):
-            where = f", where={d.array('b', want.shape)}"
+    if isinstance(want, np.ndarray | np.generic) and want.ndim and draw.chance(0.35):
+        text += draw.out(want.shape, want.dtype.str, 0.7)
+        if "out=" in text and draw.chance(0.4):
+            where = f", where={draw.array('b', want.shape)}"
             # Unsigned integers compared with a negative number where= says end the process in NumPy 2.4.
             text += "" if want.dtype == bool and re.search(r"(^|, )-1", text) else where
-        text += d.keywords(0.15, casting=["'unsafe'", "'same_kind'", "'no'"])
-        text += d.keywords(0.1, dtype=["'f4'", "'f8'", "'i4'", "'c8'"])
+        text += draw.keywords(0.15, casting=["'unsafe'", "'same_kind'", "'no'"])
+        text += draw.keywords(0.1, dtype=["'f4'", "'f8'", "'i4'", "'c8'"])
     return f"np.{name}({text})"
 
 
-def unary(d):
-    name, kinds = name_of(d, EXACT_UNARY)
+def unary(draw):
+    name, kinds = name_of(draw, EXACT_UNARY)
     if name in ("sqrt", "reciprocal"):
-        return f"np.{name}({d.array(kinds)})"  # NaN in out= of integers is undefined
-    a = d.array(kinds)
-    if name == "sign" and d.host[a].dtype.kind == "c":
-        d.ulp = 4  # z / hypot(z), which CUDA rounds to one of the nearest
-    return with_keywords(d, name, a)
+        return f"np.{name}({draw.array(kinds)})"  # NaN in out= of integers is undefined
+    a = draw.array(kinds)
+    if name == "sign" and draw.host[a].dtype.kind == "c":
+        draw.ulp = 4  # z / hypot(z), which CUDA rounds to one of the nearest
+    return with_keywords(draw, name, a)
 
 
-def rounded_unary(d):
-    name, kinds = name_of(d, ROUNDED_UNARY)
-    tolerance(d, name, kinds)
-    return f"np.{name}({d.array(kinds, special=0 if kinds == 'c' else 0.25)})"
+def rounded_unary(draw):
+    name, kinds = name_of(draw, ROUNDED_UNARY)
+    tolerance(draw, name, kinds)
+    return f"np.{name}({draw.array(kinds, special=0 if kinds == 'c' else 0.25)})"
 
 
-def binary(d):
-    name, kinds = name_of(d, EXACT_BINARY)
-    a = d.array(kinds)
-    pair = [a, operand(d, a, kinds)]
-    if d.chance(0.2):
+def binary(draw):
+    name, kinds = name_of(draw, EXACT_BINARY)
+    a = draw.array(kinds)
+    pair = [a, operand(draw, a, kinds)]
+    if draw.chance(0.2):
         pair.reverse()
-    return with_keywords(d, name, ", ".join(pair))
+    return with_keywords(draw, name, ", ".join(pair))
 
 
-def rounded_binary(d):
-    name, kinds = name_of(d, ROUNDED_BINARY)
-    tolerance(d, name, kinds)  # and which of two zeros is the greater is not said
-    a = d.array(kinds)
-    return f"np.{name}({a}, {operand(d, a, kinds)})"
+def rounded_binary(draw):
+    name, kinds = name_of(draw, ROUNDED_BINARY)
+    tolerance(draw, name, kinds)  # and which of two zeros is the greater is not said
+    a = draw.array(kinds)
+    return f"np.{name}({a}, {operand(draw, a, kinds)})"
 
 
-def operators(d):
-    sign = d.pick(OPERATORS)
+def operators(draw):
+    sign = draw.pick(OPERATORS)
     kinds = "biu" if sign in "& | ^ << >>".split() else "biuf" if sign in ("//", "%") else "biufc"
-    a = d.array(kinds)
-    b = operand(d, a, kinds)
+    a = draw.array(kinds)
+    b = operand(draw, a, kinds)
     if sign in ("/", "**"):
-        d.ulp = 256
-    return f"{a} {sign} {b}" if d.chance(0.8) else f"{b} {sign} {a}"
+        draw.ulp = 256
+    return f"{a} {sign} {b}" if draw.chance(0.8) else f"{b} {sign} {a}"
 
 
-def in_place(d):
-    sign = d.pick("+ - * / // % & | ^ << >> ** @")
+def in_place(draw):
+    sign = draw.pick("+ - * / // % & | ^ << >> ** @")
     kinds = "biu" if sign in "& | ^ << >>".split() else "f" if sign == "@" else "biufc"
-    a = d.array(kinds)
-    b = operand(d, a, kinds)
-    if d.host[a].dtype.kind in "biu" and sign in ("/", "//", "%", "**"):
-        b = d.pick("1 2 3 7")  # floats that integers cannot hold are undefined
+    a = draw.array(kinds)
+    b = operand(draw, a, kinds)
+    if draw.host[a].dtype.kind in "biu" and sign in ("/", "//", "%", "**"):
+        b = draw.pick("1 2 3 7")  # floats that integers cannot hold are undefined
     if sign in ("/", "**", "@"):
-        d.ulp = 256 if d.host[a].dtype.kind == "c" else 16
+        draw.ulp = 256 if draw.host[a].dtype.kind == "c" else 16
     return f"{a} {sign}= {b}"
 
 
-def methods(d):
+def methods(draw):
     """reduce, accumulate, reduceat, outer, at."""
-    name = d.pick(FOLDED)
+    name = draw.pick(FOLDED)
     kinds = "biufc" if name in "add subtract multiply divide".split() else "biuf"
     # Half is rounded at each step: what is folded in another order is far off.
     half = name in ("hypot", "logaddexp")
-    a = d.array(kinds, special=0.1, dtype=d.pick("f4 f8 i4 u1") if half else None)
-    d.ulp = (
+    a = draw.array(kinds, special=0.1, dtype=draw.pick("f4 f8 i4 u1") if half else None)
+    draw.ulp = (
         4096
-        if d.host[a].dtype == "f2"
+        if draw.host[a].dtype == "f2"
         else 0
         if name in ("maximum", "minimum", "fmax", "fmin", "copysign")
         else 64
     )
-    method = d.pick("reduce reduce accumulate reduceat outer at")
+    method = draw.pick("reduce reduce accumulate reduceat outer at")
     if name in ("multiply", "divide"):
-        a = d.array(kinds, (17,), special=0)  # longer ones overflow, or not, by the order of factors
-    if method == "at" and (name == "divide" or d.host[a].dtype.kind == "u"):
+        a = draw.array(kinds, (17,), special=0)  # longer ones overflow, or not, by the order of factors
+    if method == "at" and (name == "divide" or draw.host[a].dtype.kind == "u"):
         name = "add"  # integers would be converted from floats that they cannot hold
-    length = d.host[a].shape[-1] if d.host[a].ndim else 1
+    length = draw.host[a].shape[-1] if draw.host[a].ndim else 1
     if method == "reduce":
-        text = d.keywords(axis=lambda: d.axis(a, several=True), keepdims=["True"])
-        text += d.keywords(0.2, initial=["0", "3", "True"])
+        text = draw.keywords(axis=lambda: draw.axis(a, several=True), keepdims=["True"])
+        text += draw.keywords(0.2, initial=["0", "3", "True"])
         if name not in ("floor_divide", "remainder", "copysign"):  # no number changes nothing: a TypeError
-            text += d.keywords(0.2, where=lambda: d.like(a, "b", dtype="?"))
+            text += draw.keywords(0.2, where=lambda: draw.like(a, "b", dtype="?"))
         return f"np.{name}.reduce({a}{text})"
     if method == "accumulate":
-        return f"np.{name}.accumulate({a}{d.keywords(axis=lambda: d.axis(a, none=False))})"
+        return f"np.{name}.accumulate({a}{draw.keywords(axis=lambda: draw.axis(a, none=False))})"
     if method == "reduceat":
-        indices = [d.integer(0, max(length - 1, 0)) for _ in range(d.integer(1, 4))]
+        indices = [draw.integer(0, max(length - 1, 0)) for _ in range(draw.integer(1, 4))]
         return f"np.{name}.reduceat({a}, {indices}, axis=-1)"
     if method == "outer":
-        return f"np.{name}.outer({a}, {d.array('biuf', min_ndim=0, max_ndim=1)})"
-    indices = sorted(d.rng.sample(range(max(length, 1)), min(length, 3)))
-    if name in NOT_AT or not d.host[a].ndim:
-        return f"np.add.outer({a}, {a})" if d.host[a].size < 100 else f"np.add.reduce({a})"
-    return f"np.{name}.at({a}, (..., np.array({indices}, 'i8')), {d.pick('1 2 -3')})"
+        return f"np.{name}.outer({a}, {draw.array('biuf', min_ndim=0, max_ndim=1)})"
+    indices = sorted(draw.rng.sample(range(max(length, 1)), min(length, 3)))
+    if name in NOT_AT or not draw.host[a].ndim:
+        return f"np.add.outer({a}, {a})" if draw.host[a].size < 100 else f"np.add.reduce({a})"
+    return f"np.{name}.at({a}, (..., np.array({indices}, 'i8')), {draw.pick('1 2 -3')})"
 
 
-def casts(d):
-    a = d.array(special=0.1)
-    dtype = d.pick("? i1 i2 i4 i8 u1 u4 u8 f2 f4 f8 c8 c16")
-    if dtype[0] == "u" or (dtype[0] == "i" and d.host[a].dtype.kind in "fc"):
-        a = d.array("biu", special=0)  # what C leaves undefined
-    more = d.keywords(0.2, casting=["'no'", "'safe'", "'same_kind'"], order=["'C'", "'F'", "'A'", "'K'"])
+def casts(draw):
+    a = draw.array(special=0.1)
+    dtype = draw.pick("? i1 i2 i4 i8 u1 u4 u8 f2 f4 f8 c8 c16")
+    if dtype[0] == "u" or (dtype[0] == "i" and draw.host[a].dtype.kind in "fc"):
+        a = draw.array("biu", special=0)  # what C leaves undefined
+    more = draw.keywords(0.2, casting=["'no'", "'safe'", "'same_kind'"], order=["'C'", "'F'", "'A'", "'K'"])
     return f"{a}.astype('{dtype}'{more})"
 
 
-def methods_of_arrays(d):
-    a = d.array()
-    return d.pick(
+def methods_of_arrays(draw):
+    a = draw.array()
+    return draw.pick(
         [
             f"+{a}",
             f"-{a}",
             f"{a}.conj()",
-            f"{a}.round({d.pick('0 1')})",
+            f"{a}.round({draw.pick('0 1')})",
             f"np.real({a})",
             f"np.imag({a})",
-            f"np.fabs({d.array('f')})",
-            f"np.round({a}, {d.pick('0 1')})",
-            f"{a}.clip({d.number('i')}, {d.number('i')})",
-            f"np.clip({a}, {d.number('f')}, None)",
+            f"np.fabs({draw.array('f')})",
+            f"np.round({a}, {draw.pick('0 1')})",
+            f"{a}.clip({draw.number('i')}, {draw.number('i')})",
+            f"np.clip({a}, {draw.number('f')}, None)",
             f"np.nan_to_num({a})",
-            f"np.fix({d.array('f')})",
+            f"np.fix({draw.array('f')})",
             f"np.isreal({a})",
             f"np.iscomplex({a})",
-            f"np.isclose({a}, {d.like(a)}, equal_nan=True)",
+            f"np.isclose({a}, {draw.like(a)}, equal_nan=True)",
             f"np.allclose({a}, {a})",
-            f"np.array_equal({a}, {d.like(a)})",
-            f"np.array_equiv({a}, {d.like(a)})",
-            f"np.isposinf({d.array('iuf')})",
-            f"np.isneginf({d.array('iuf')})",
+            f"np.array_equal({a}, {draw.like(a)})",
+            f"np.array_equiv({a}, {draw.like(a)})",
+            f"np.isposinf({draw.array('iuf')})",
+            f"np.isneginf({draw.array('iuf')})",
             f"np.real_if_close({a})",
-            f"np.ldexp({d.array('f', (4,))}, {d.array('i', (4,), special=0)})",
+            f"np.ldexp({draw.array('f', (4,))}, {draw.array('i', (4,), special=0)})",
             f"np.sort_complex({a})",
             f"{a}.item()",
             f"{a}.tolist()",
             f"len({a})",
             f"bool({a})",
-            f"float({d.array('biuf')})",
-            f"({a}.fill({d.number('i')}), None)[1]",
+            f"float({draw.array('biuf')})",
+            f"({a}.fill({draw.number('i')}), None)[1]",
         ]
     )
 

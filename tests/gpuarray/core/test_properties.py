@@ -15,8 +15,10 @@ pytestmark = [
 DRAWN = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 DTYPES = [np.dtype(code) for code in "?bHiqefdFD"]
 # Few, for each combination of operation and dtypes is a kernel to compile.
-OPERATIONS = [np.add, np.multiply, np.maximum, np.less]
-NUMBERS = [2, 1.5, True, np.float32(3), np.int8(-2), np.float64(0.5)]
+ARITHMETIC = [np.add, np.multiply, np.maximum]  # results have the operands' dtype
+OPERATIONS = [*ARITHMETIC, np.less]
+PYTHON_NUMBERS = [2, 1.5, True]  # an array of the other operand's kind keeps its dtype
+NUMBERS = [*PYTHON_NUMBERS, np.float32(3), np.int8(-2), np.float64(0.5)]
 REDUCTIONS = ["sum", "max", "mean", "any", "std"]
 
 
@@ -64,13 +66,13 @@ def test_operands_and_out_of_one_array(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     host = numbers(rng, tuple(2 * length + 2 for length in shape), dtype)
     device = gpuarray.to_gpu(host)
-    (x, a), (y, b), (z, out) = (data.draw(windows(shape, host, device)) for _ in range(3))
+    (x, a), (y, b), (host_out, out) = (data.draw(windows(shape, host, device)) for _ in range(3))
     if data.draw(st.booleans()):
-        y = b = data.draw(st.sampled_from(NUMBERS[:3]))
-    operation = data.draw(st.sampled_from(OPERATIONS[:3]))
-    _, error = outcome(operation, x, y, out=z)
-    result, ours = outcome(operation, a, b, out=out)
-    assert ours == error and (error or result is out)
+        y = b = data.draw(st.sampled_from(PYTHON_NUMBERS))
+    operation = data.draw(st.sampled_from(ARITHMETIC))
+    _, numpys_error = outcome(operation, x, y, out=host_out)
+    result, error = outcome(operation, a, b, out=out)
+    assert error == numpys_error and (error or result is out)
     np.testing.assert_allclose(device.get(), host, rtol=1e-5)
 
 

@@ -43,6 +43,7 @@ class Operands:
         drv.Context.synchronize()
 
 
+# Calls by name: of the functions of pycuda.gpuarray, of the methods, of others. `o`: Operands.
 F = {
     "all": lambda o, **k: gpuarray.all(o.t, **k),
     "any": lambda o, **k: gpuarray.any(o.t, **k),
@@ -182,8 +183,10 @@ def cumath_calls():
         function = getattr(cumath, name)
         if name.startswith("_") or not takes_stream(function) or name == "apply":
             continue
-        more = {"fmod": lambda o: (o.b,), "ldexp": lambda o: (o.b,)}.get(name, lambda o: ())
-        yield f"cumath.{name}", lambda o, f=function, more=more, **k: f(o.t, *more(o), **k)
+        if name in ("fmod", "ldexp"):
+            yield f"cumath.{name}", lambda o, f=function, **k: f(o.t, o.b, **k)
+        else:
+            yield f"cumath.{name}", lambda o, f=function, **k: f(o.t, **k)
 
 
 CALLS = {

@@ -9,12 +9,14 @@ import pycuda.driver as drv
 from . import inputs, modules, table
 
 BLOCK = 128
+UNWRITTEN = 0xCD  # what a result is that the kernel does not write
 RESULTS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 @cache
-def uploaded(letter, place, lanes, is_unary):
-    return drv.to_device(np.ascontiguousarray(inputs.values(letter, place, lanes, is_unary)))
+def uploaded(type_code, position, lanes, is_unary):
+    """The values of an argument on the device."""
+    return drv.to_device(np.ascontiguousarray(inputs.values(type_code, position, lanes, is_unary)))
 
 
 def load(group):
@@ -23,11 +25,12 @@ def load(group):
 
 def run(function, module):
     """The results of all lanes, as bits."""
-    lanes, is_unary = inputs.lanes_of(function), len(function.signature) == 2
+    lanes, is_unary = inputs.lanes_of(function), len(function.arguments) == 1
     sources = [
-        uploaded(letter, place, lanes, is_unary) for place, (_, letter) in enumerate(function.arguments)
+        uploaded(type_code, position, lanes, is_unary)
+        for position, (_, type_code) in enumerate(function.arguments)
     ]
-    results = np.full(lanes, 0xCD, RESULTS[table.TYPES[function.result][1]])
+    results = np.full(lanes, UNWRITTEN, RESULTS[table.TYPES[function.result][1]])
     kernel = module.get_function(function.entry)
     kernel(*sources, drv.Out(results), block=(BLOCK, 1, 1), grid=(lanes // BLOCK, 1))
     return results
