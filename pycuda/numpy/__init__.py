@@ -39,8 +39,7 @@ def __getattr__(name: str) -> _Any:
         value = _import_module(f"{__name__}.{name}")
     else:
         value = _namespace.lookup(__name__, _numpy, name)
-    globals()[name] = value
-    return value
+    return globals().setdefault(name, value)  # of another thread, where that was first
 
 
 def __dir__() -> list[str]:

@@ -14,8 +14,7 @@ def __getattr__(name: str) -> _Any:
         value = _namespace.names(_numpy.fft, __name__)
     else:
         value = _namespace.lookup(__name__, _numpy.fft, name)
-    globals()[name] = value
-    return value
+    return globals().setdefault(name, value)  # of another thread, where that was first
 
 
 def __dir__() -> list[str]:

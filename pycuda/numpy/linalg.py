@@ -16,8 +16,7 @@ def __getattr__(name: str) -> _Any:
         value = _namespace.names(_numpy.linalg, __name__)
     else:
         value = _namespace.lookup(__name__, _numpy.linalg, name)
-    globals()[name] = value
-    return value
+    return globals().setdefault(name, value)  # of another thread, where that was first
 
 
 def __dir__() -> list[str]:

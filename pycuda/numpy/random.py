@@ -265,6 +265,157 @@ class Generator:
         )
         return distributions.new_numbers(self._draws, "Beta", size, a, b)
 
+    def laplace(self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+        """Numbers of the Laplace distribution.
+
+        Parameters
+        ----------
+        loc, scale : number or array, optional
+        size : int or sequence of int, optional
+        """
+        center, width = distributions.parameter(loc), checked_parameter("scale", scale, _is_there, "< 0")
+        shape = distributions.shape_of(size, center, width)
+        return center + width * (self.standard_exponential(shape) - self.standard_exponential(shape))
+
+    def logistic(self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+        """Numbers of the logistic distribution.
+
+        Parameters
+        ----------
+        loc, scale : number or array, optional
+        size : int or sequence of int, optional
+        """
+        center, width = distributions.parameter(loc), checked_parameter("scale", scale, _is_there, "< 0")
+        shape = distributions.shape_of(size, center, width)
+        ratio = self.standard_exponential(shape) / self.standard_exponential(shape)
+        return center + width * apply("log", ratio)
+
+    def gumbel(self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+        """Numbers of the Gumbel distribution.
+
+        Parameters
+        ----------
+        loc, scale : number or array, optional
+        size : int or sequence of int, optional
+        """
+        center, width = distributions.parameter(loc), checked_parameter("scale", scale, _is_there, "< 0")
+        numbers = self.standard_exponential(distributions.shape_of(size, center, width))
+        return center - width * apply("log", numbers)
+
+    def rayleigh(self, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+        """Numbers of the Rayleigh distribution.
+
+        Parameters
+        ----------
+        scale : number or array, optional
+        size : int or sequence of int, optional
+        """
+        width = checked_parameter("scale", scale, _is_there, "< 0")
+        numbers = self.standard_exponential(distributions.shape_of(size, width))
+        return width * apply("sqrt", 2 * numbers)
+
+    def weibull(self, a: _Parameter, size: _Size = None) -> GPUArray:
+        """Numbers of the Weibull distribution with scale 1.
+
+        Parameters
+        ----------
+        a : number or array
+        size : int or sequence of int, optional
+        """
+        exponent = checked_parameter("a", a, _is_positive, "<= 0")
+        return self.standard_exponential(distributions.shape_of(size, exponent)) ** (1 / exponent)
+
+    def pareto(self, a: _Parameter, size: _Size = None) -> GPUArray:
+        """Numbers of the Pareto II distribution, which begins at 0.
+
+        Parameters
+        ----------
+        a : number or array
+        size : int or sequence of int, optional
+        """
+        exponent = checked_parameter("a", a, _is_positive, "<= 0")
+        return apply("expm1", self.standard_exponential(distributions.shape_of(size, exponent)) / exponent)
+
+    def power(self, a: _Parameter, size: _Size = None) -> GPUArray:
+        """Numbers in [0, 1] whose density is a power, of exponent a - 1.
+
+        Parameters
+        ----------
+        a : number or array
+        size : int or sequence of int, optional
+        """
+        exponent = checked_parameter("a", a, _is_positive, "<= 0")
+        return apply("exp", self.standard_exponential(distributions.shape_of(size, exponent)) / -exponent)
+
+    def standard_cauchy(self, size: _Size = None) -> GPUArray:
+        """Numbers of the Cauchy distribution.
+
+        Parameters
+        ----------
+        size : int or sequence of int, optional
+        """
+        return self.standard_normal(size) / self.standard_normal(size)
+
+    def standard_t(self, df: _Parameter, size: _Size = None) -> GPUArray:
+        """Numbers of Student's distribution.
+
+        Parameters
+        ----------
+        df : number or array
+            Degrees of freedom.
+        size : int or sequence of int, optional
+        """
+        freedom = checked_parameter("df", df, _is_positive, "<= 0")
+        shape = distributions.shape_of(size, freedom)
+        return self.standard_normal(shape) / apply("sqrt", self.chisquare(freedom, shape) / freedom)
+
+    def geometric(self, p: _Parameter, size: _Size = None) -> GPUArray:
+        """Numbers of trials up to the first success, as int64.
+
+        Parameters
+        ----------
+        p : number or array
+            The probability of each.
+        size : int or sequence of int, optional
+        """
+        chance = checked_parameter(
+            "p", p, lambda each: (each > 0) & (each <= 1), "<= 0, p > 1 or p contains NaNs"
+        )
+        numbers = self.standard_exponential(distributions.shape_of(size, chance))
+        trials = apply("ceil", numbers / -apply("log1p", -chance))
+        return apply("maximum", trials, 1.0).astype(np.int64)
+
+    def negative_binomial(self, n: _Parameter, p: _Parameter, size: _Size = None) -> GPUArray:
+        """Numbers of failures before n successes, as int64.
+
+        Parameters
+        ----------
+        n : number or array
+        p : number or array
+            The probability of a success.
+        size : int or sequence of int, optional
+        """
+        successes = checked_parameter("n", n, _is_positive, "<= 0")
+        chance = checked_parameter(
+            "p", p, lambda each: (each > 0) & (each <= 1), "<= 0, p > 1 or p contains NaNs"
+        )
+        return self.poisson(self.gamma(successes, (1 - chance) / chance, size))
+
+    def dirichlet(self, alpha: HostOrDevice, size: _Size = None) -> GPUArray:
+        """Vectors of numbers whose sum is 1.
+
+        Parameters
+        ----------
+        alpha : array
+            A number for each element of a vector.
+        size : int or sequence of int, optional
+        """
+        weights = checked_parameter("alpha", alpha, _is_positive, "<= 0")
+        numbers = self.standard_gamma(
+            alpha, (*distributions.shape_of(() if size is None else size), weights.size)
+        )
+        return numbers / numbers.sum(axis=-1, keepdims=True)
+
     def binomial(self, n: _Parameter, p: _Parameter, size: _Size = None) -> GPUArray:
         """Numbers of successes, as int64.
 

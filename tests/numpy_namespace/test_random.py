@@ -129,6 +129,19 @@ CONTINUOUS = {
     "gamma 2": (lambda rng: rng.standard_gamma(2, SIZE), lambda x: 1 - math.exp(-x) * (1 + x)),
     "gamma 1/2": (lambda rng: rng.gamma(0.5, 1, SIZE), lambda x: math.erf(math.sqrt(x))),
     "chisquare": (lambda rng: rng.chisquare(4, SIZE), lambda x: 1 - math.exp(-x / 2) * (1 + x / 2)),
+    "laplace": (
+        lambda rng: rng.laplace(1, 2, SIZE),
+        lambda x: math.exp((x - 1) / 2) / 2 if x < 1 else 1 - math.exp((1 - x) / 2) / 2,
+    ),
+    "logistic": (lambda rng: rng.logistic(1, 2, SIZE), lambda x: 1 / (1 + math.exp((1 - x) / 2))),
+    "gumbel": (lambda rng: rng.gumbel(1, 2, SIZE), lambda x: math.exp(-math.exp((1 - x) / 2))),
+    "rayleigh": (lambda rng: rng.rayleigh(2, SIZE), lambda x: 1 - math.exp(-x * x / 8)),
+    "weibull": (lambda rng: rng.weibull(3, SIZE), lambda x: 1 - math.exp(-(x**3))),
+    "pareto": (lambda rng: rng.pareto(3, SIZE), lambda x: 1 - (1 + x) ** -3.0),
+    "power": (lambda rng: rng.power(3, SIZE), lambda x: x**3),
+    "standard_cauchy": (lambda rng: rng.standard_cauchy(SIZE), lambda x: 0.5 + math.atan(x) / math.pi),
+    "standard_t": (lambda rng: rng.standard_t(2, SIZE), lambda x: 0.5 + x / (2 * math.sqrt(2 + x * x))),
+    "dirichlet": (lambda rng: rng.dirichlet([1, 2, 1], SIZE)[:, 0], lambda x: 1 - (1 - x) ** 3),
     "beta 1 3": (lambda rng: rng.beta(1, 3, SIZE), lambda x: 1 - (1 - x) ** 3),
     "beta 1/2 1/2": (lambda rng: rng.beta(0.5, 0.5, SIZE), lambda x: 2 / math.pi * math.asin(math.sqrt(x))),
     "beta 0.1 1": (lambda rng: rng.beta(0.1, 1, SIZE), lambda x: x**0.1),
@@ -168,6 +181,10 @@ DISCRETE = {
     "poisson": (lambda rng: rng.poisson(3, SIZE), lambda k: math.exp(-3) * 3**k / math.factorial(k)),
     "poisson large": (
         lambda rng: rng.poisson(100, SIZE), lambda k: math.exp(k * math.log(100) - 100 - math.lgamma(k + 1))
+    ),
+    "geometric": (lambda rng: rng.geometric(0.3, SIZE), lambda k: 0.3 * 0.7 ** (k - 1) if k > 0 else 0),
+    "negative_binomial": (
+        lambda rng: rng.negative_binomial(2, 0.4, SIZE), lambda k: (k + 1) * 0.4**2 * 0.6**k
     ),
     "choice": (
         lambda rng: rng.choice(4, SIZE, p=[0.1, 0.2, 0.3, 0.4]), lambda k: (k + 1) / 10 if k < 4 else 0
@@ -231,6 +248,9 @@ def test_parameters_broadcast(rng):
     assert rng.integers(xp.asarray([-5, 5]), 6, (4, 2)).get().min(0).tolist() >= [-5, 5]
     assert rng.binomial([0, 5], [0.5, 1.0]).get().tolist() == [0, 5]
     assert rng.uniform([0, 5], [0, 5]).get().tolist() == [0, 5]
+    assert rng.laplace([0, 1], [[1.0], [2]]).shape == rng.weibull([[1.0, 2]], (2, 2)).shape == (2, 2)
+    assert rng.geometric([1.0, 0.5], (4, 2)).get()[:, 0].tolist() == [1, 1, 1, 1]
+    assert np.allclose(rng.dirichlet([1, 2, 3], (4, 2)).sum(axis=-1).get(), 1)
     for draw in (
         rng.random,
         rng.normal,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # What is copied where an array is wanted. NumPy's 0-d arrays are numbers.
-HOST = (list, tuple, np.ndarray)
+HOST = (list, tuple, range, np.ndarray)
 _NUMBERS = (int, float, complex, np.generic)
 
 
