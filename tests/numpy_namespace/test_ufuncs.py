@@ -44,6 +44,9 @@ def test_numbers_that_no_element_holds_are_compared():
     small = xp.asarray([1, 2], dtype=xp.int8)
     same(xp.less(small, 1000), [True, True])
     same(xp.equal([1, 2], 2**80), [False, False])
+    out = xp.zeros(2, dtype=bool)
+    assert xp.less(small, 1000, out=out) is out
+    same(out, [True, True])
     with pytest.raises(OverflowError):
         xp.add(small, 1000)
 
@@ -54,6 +57,10 @@ def test_keywords():
     assert xp.sin(a, out=out) is out and xp.cos(a, out) is out
     same(out, np.cos(HOST).astype(np.float64))
     assert xp.negative(a, out=(out,)) is out
+    with pytest.raises(ValueError, match="copies"):
+        xp.add(a, 1, out=xp.zeros(3, dtype=complex).real)
+    assert xp.add([1, 2, 3], a, out=out) is out
+    same(out, [4.0, 3.0, 5.0])
     same(xp.add(a, 1, dtype=np.float64), np.add(HOST, 1, dtype=np.float64))
     filled = xp.full(3, 9.0)
     xp.add(a, [1, 1, 1], out=filled, where=[True, False, True])

@@ -93,14 +93,20 @@ class Ufunc:
         **keywords
             `out`, `where`, `dtype`, `casting` and `order`, as in NumPy.
         """
-        if not keywords and len(operands) == self.nin and self._row is not None:
+        out, is_plain = self._empty_out, self._row is not None and len(operands) == self.nin
+        if keywords and is_plain:
+            out = keywords.get("out")
+            is_plain = (
+                len(keywords) == self.nout == 1 and type(out) is _driver.GPUArray and not out._is_of_part
+            )
+        if is_plain:
             try:
-                result = _elementwise(self._row, operands, self._empty_out)
+                result = _elementwise(self._row, operands, out)
                 if result is not NotImplemented:
                     return result
             except (TypeError, OverflowError):
                 if not any(isinstance(each, HOST) for each in operands):
-                    return apply(self._row, *operands)  # raises, or compares with a large int
+                    return apply(self._row, *operands, out=out)  # raises, or compares with a large int
         return self._run("__call__", operands, keywords, self.nin)
 
     def _run(self, method: str, operands: tuple[Any, ...], keywords: dict[str, Any], arrays: int) -> Any:
