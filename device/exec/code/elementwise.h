@@ -46,6 +46,12 @@ typedef struct ElementwiseOperand {
     Ref value;
 } ElementwiseOperand;
 
+/* Whether its elements are in a buffer of the block that runs, not in the kernel's memory. */
+static inline bool elementwise_is_buffered(const ElementwiseOperand *operand)
+{
+    return operand->kind == OPERAND_RESULT || operand->kind == OPERAND_VALUE;
+}
+
 typedef struct CodeElementwise {
     uint32_t step_count, op_count, operand_count;
     uint32_t bytes; /* of a thread in each array */

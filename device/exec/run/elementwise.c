@@ -103,12 +103,13 @@ static void fill_row(uint8_t *buffer, const uint8_t *row, uint32_t size)
     for (uint32_t k = 0; k < PIECE; k += bytes) memcpy(buffer + k, row, bytes);
 }
 
+/* Gives each buffered operand a buffer; locate_elements() has set `at` of those in memory. */
 static void set_buffers(Elementwise *s)
 {
     uint32_t used = 0;
     for (uint32_t k = 0; k < s->code->operand_count; k++) {
         const ElementwiseOperand *operand = &s->code->operands[k];
-        if (operand->kind < OPERAND_RESULT) continue;
+        if (!elementwise_is_buffered(operand)) continue;
         s->at[k] = s->buffers[used++];
         if (operand->kind == OPERAND_VALUE) fill_row(s->at[k], value_row(s, operand->value), operand->size);
     }

@@ -248,7 +248,7 @@ static bool finish_path(Path *path)
     if (!finish_ops(path) || code->step_count + path->access_count > ELEMENTWISE_STEPS) return false;
     memcpy(code->steps + code->step_count, path->accesses, path->access_count * sizeof *path->accesses);
     code->step_count += path->access_count;
-    for (uint32_t k = 0; k < code->operand_count; k++) buffers += code->operands[k].kind >= OPERAND_RESULT;
+    for (uint32_t k = 0; k < code->operand_count; k++) buffers += elementwise_is_buffered(&code->operands[k]);
     code->buffered = buffers != 0;
     return buffers <= ELEMENTWISE_BUFFERS;
 }
