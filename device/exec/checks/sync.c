@@ -58,8 +58,10 @@ static bool counts_are_valid(Warp *warp, const Insn *insn)
     return true;
 }
 
-/* Checks a warp's arrival at a barrier: its thread count, and for aligned forms that the warp's other groups
- * wait at the same instruction. False: a fault was recorded. */
+/* Checks a warp's arrival at a barrier: its thread count, and for aligned forms that the warp's other
+ * groups wait at the same instruction. Lanes that have not arrived are only noted in `missed`:
+ * check_complete() judges them when the barrier completes, check_exit() if they end first. Under a random
+ * schedule they are not noted, because they may simply be late. False: a fault was recorded. */
 bool check_arrival(Warp *warp, const Insn *insn)
 {
     Checker *checker = warp->block->checker;
