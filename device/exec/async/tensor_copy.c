@@ -41,17 +41,27 @@ static bool walks(const TensorMap *map, unsigned d)
     return map->mode == TENSOR_IM2COL ? d < map->rank : d == 1;
 }
 
-/* The coordinate of a pixel, without its offset: from the corner to the end of the box, then again and again
- * from the box's begin; `number` becomes how often it has begun. */
-static int64_t pixel_coordinate(const TensorCopy *t, unsigned d, uint32_t *number)
+/* The coordinate, without its offset, of the `index`-th pixel along a dimension. Coordinates count up and
+ * carry to the next dimension, like the digits of a number: the first pass goes from the corner to the end
+ * of the box, each later pass from the box's start to its end. *passes: how many passes were completed
+ * before. */
+static int64_t pixel_coordinate(const TensorCopy *t, unsigned d, int64_t index, uint32_t *passes)
 {
-    int64_t first = box_first(&t->map, d), last = box_last(&t->map, d), step = t->map.steps[d] + 1;
-    int64_t left = (last - t->corner[d]) / step + 1, turn = (last - first) / step + 1, n = *number;
-    *number = n < left ? 0 : (uint32_t)(1 + (n - left) / turn);
-    return n < left ? t->corner[d] + n * step : first + (n - left) % turn * step;
+    const int64_t first = box_first(&t->map, d), last = box_last(&t->map, d);
+    const int64_t stride = t->map.steps[d] + 1; /* the map has it less 1 */
+    const int64_t in_first_pass = (last - t->corner[d]) / stride + 1;
+    const int64_t in_later_passes = (last - first) / stride + 1;
+    if (index < in_first_pass) {
+        *passes = 0;
+        return t->corner[d] + index * stride;
+    }
+    index -= in_first_pass;
+    *passes = (uint32_t)(1 + index / in_later_passes);
+    return first + index % in_later_passes * stride;
 }
 
-/* A coordinate of a row, and what is left of its number for the next dimension. */
+/* A coordinate of a row. `number`, of the row among those of this and the later dimensions, becomes its
+ * number among those of the later ones. */
 static int64_t place_of(const TensorCopy *t, unsigned d, uint32_t *number)
 {
     if (t->map.mode == TENSOR_TILED) {
@@ -60,7 +70,8 @@ static int64_t place_of(const TensorCopy *t, unsigned d, uint32_t *number)
         return t->corner[d] + (int64_t)at * (t->map.steps[d] + 1);
     }
     if (d == t->map.rank) return t->corner[d] + (int64_t)*number;
-    return (walks(&t->map, d) ? pixel_coordinate(t, d, number) : t->corner[d]) + t->offset[d - 1];
+    const int64_t pixel = walks(&t->map, d) ? pixel_coordinate(t, d, *number, number) : t->corner[d];
+    return pixel + t->offset[d - 1];
 }
 
 /* The address of element 0 of a row, if the row has any in the tensor. */
