@@ -5,7 +5,7 @@
 
 static bool is_64(PtxType type) { return ptx_type_bits(type) == 64; }
 
-/* Has it a slow path, inline or called? */
+/* Whether ptxas expands it to several blocks, with or without a guard. */
 static bool is_long(const PtxForm *form)
 {
     PtxType type = form->types[0];
@@ -25,7 +25,8 @@ static bool is_long(const PtxForm *form)
     }
 }
 
-/* Does it only compute? */
+/* Whether ptxas predicates the instruction rather than branch around it: arithmetic, moves and shuffles, and
+ * loads of parameters, which become operands in constant memory. */
 static bool keeps_guard(const PtxForm *form)
 {
     switch (form->opcode) {
