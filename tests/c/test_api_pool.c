@@ -104,7 +104,7 @@ static void test_a_loop_gets_the_same_memory(void)
     CHECK(attribute(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) <= 1024 * MIB);
 }
 
-/* Work of before the free sees the old content, work of after it the new. */
+/* Work queued before the free sees the old content, work queued after it the new. */
 static void test_order(void)
 {
     unsigned *seen;
@@ -311,8 +311,8 @@ static void test_destroyed_pool(void)
     CHECK_EQUAL(free_bytes(), before);
 }
 
-/* In a context of its own: a kernel of after the free faults, although the memory is in use again by the
- * time it was asked for. */
+/* The first launch uses `a` after its free and must fault, although `b` already has the same address. In a
+ * context of its own, which the fault ends. */
 static void test_use_after_free(void)
 {
     CUcontext context;
