@@ -141,7 +141,7 @@ static SideShape side_shape(const CopySide *side, const CopyJob *job)
                            0,
                            0};
     }
-    bool mapped = memory_map_find_host(driver_memory(), side->address, 1, &range);
+    bool mapped = memory_map_find_for_call(driver_memory(), side->address, 1, &range);
     bool host = !mapped || range.kind == MEMORY_HOST_PINNED || range.kind == MEMORY_REGISTERED;
     shape.type = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
     return shape;

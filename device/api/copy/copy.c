@@ -27,9 +27,10 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     MemoryRange range;
     uint64_t bytes;
     if (!side->address || !side_extent(job, side, &bytes)) return false;
-    *pageable = !memory_map_find_host(map, side->address, 1, &range);
+    *pageable = !memory_map_find_for_call(map, side->address, 1, &range);
     if (!*pageable && range.kind == MEMORY_MAPPED)
-        return memory_map_find_host(map, side->address, bytes, &range) && (side != &job->to || range.writers);
+        return memory_map_find_for_call(map, side->address, bytes, &range)
+               && (side != &job->to || range.writers);
     if (!*pageable)
         return bytes <= range.size - (side->address - range.base) || range.kind == MEMORY_REGISTERED;
     return !side->device && !memory_map_reserves(map, side->address);

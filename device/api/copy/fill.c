@@ -55,7 +55,7 @@ bool fill_check(const FillJob *fill, uint64_t *bytes)
     if (fill->height > 1 && fill->pitch < row) return false;
     if (__builtin_mul_overflow(fill->height - 1, fill->pitch, &rows)) return false;
     if (__builtin_add_overflow(rows, row, bytes)) return false;
-    return memory_map_find_host(driver_memory(), fill->address, *bytes, &range)
+    return memory_map_find_for_call(driver_memory(), fill->address, *bytes, &range)
            && (range.kind != MEMORY_MAPPED || range.writers);
 }
 

@@ -25,7 +25,7 @@ CUresult cuMemFreeHost(void *pointer)
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     TRY(context_enter_any(&context));
     if (!pointer) return context_error(context);
-    if (!memory_map_find_host(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!memory_map_find_for_call(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
     if (range.base != address || range.kind != MEMORY_HOST_PINNED) return CUDA_ERROR_INVALID_VALUE;
     TRY(memory_wait(&range, context));
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
@@ -61,7 +61,7 @@ CUresult cuMemHostUnregister(void *pointer)
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     TRY(context_enter_any(&context));
     if (!pointer) return CUDA_ERROR_INVALID_VALUE;
-    if (!memory_map_find_host(driver_memory(), address, 1, &range) || range.kind != MEMORY_REGISTERED
+    if (!memory_map_find_for_call(driver_memory(), address, 1, &range) || range.kind != MEMORY_REGISTERED
         || range.base != address)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     TRY(memory_wait(&range, context));
@@ -72,7 +72,7 @@ CUresult cuMemHostUnregister(void *pointer)
 
 static bool find_host(const void *pointer, MemoryRange *range)
 {
-    return memory_map_find_host(driver_memory(), (uint64_t)(uintptr_t)pointer, 1, range)
+    return memory_map_find_for_call(driver_memory(), (uint64_t)(uintptr_t)pointer, 1, range)
            && (range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED);
 }
 

@@ -37,7 +37,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
     MemoryExport place;
     IpcHandle handle;
     TRY(context_enter(&context));
-    if (!out || !memory_map_find_host(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !memory_map_find_for_call(driver_memory(), address, 1, &range))
+        return CUDA_ERROR_INVALID_VALUE;
     if (range.kind != MEMORY_DEVICE || range.tag) {
         log_error("only memory of cuMemAlloc has an IPC handle, not %s", memory_kind_name(range.kind));
         return CUDA_ERROR_INVALID_VALUE;

@@ -41,7 +41,7 @@ static const CUmemLocation nowhere = {CU_MEM_LOCATION_TYPE_NONE, CU_DEVICE_INVAL
 static bool is_gone(const RangeRecord *record)
 {
     MemoryRange range;
-    return !memory_map_find_host(driver_memory(), record->base, 1, &range) || range.id != record->id;
+    return !memory_map_find_for_call(driver_memory(), record->base, 1, &range) || range.id != record->id;
 }
 
 static void sweep_locked(void)
@@ -132,7 +132,7 @@ static CUresult advise_range(const MemoryRange *range, uint64_t address, uint64_
 
 static bool find_managed(CUdeviceptr address, size_t count, MemoryRange *range)
 {
-    return count && memory_map_find_host(driver_memory(), address, count, range)
+    return count && memory_map_find_for_call(driver_memory(), address, count, range)
            && range->kind == MEMORY_MANAGED;
 }
 

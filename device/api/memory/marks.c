@@ -118,6 +118,6 @@ void marks_settle(cuuint64_t ticket)
 void marks_host_writes(CUdeviceptr address, size_t size)
 {
     MemoryRange range;
-    if (driver_check() == CUDA_SUCCESS && memory_map_find_host(driver_memory(), address, size, &range))
+    if (driver_check() == CUDA_SUCCESS && memory_map_find_for_call(driver_memory(), address, size, &range))
         memory_map_written(driver_memory(), address, size);
 }

@@ -178,7 +178,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     MemoryRange range;
     TRY(context_enter_any(&context));
     if (!address) return context_error(context);
-    if (!memory_map_find_host(driver_memory(), address, 1, &range) || range.base != address)
+    if (!memory_map_find_for_call(driver_memory(), address, 1, &range) || range.base != address)
         return CUDA_ERROR_INVALID_VALUE;
     if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && range.kind != MEMORY_IMPORTED)
         return CUDA_ERROR_INVALID_VALUE;
@@ -206,7 +206,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr ad
     if (virtual_find(address, &facts)) {
         if (!facts.mapping_size) return CUDA_ERROR_NOT_FOUND;
         range = (MemoryRange){.base = facts.mapping_base, .size = facts.mapping_size};
-    } else if (!memory_map_find_host(driver_memory(), address, 1, &range)) {
+    } else if (!memory_map_find_for_call(driver_memory(), address, 1, &range)) {
         return CUDA_ERROR_NOT_FOUND;
     }
     if (base) *base = range.base;

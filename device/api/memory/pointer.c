@@ -99,6 +99,8 @@ static bool is_reachable(Context *context, const MemoryRange *range)
     return atomic_load(&context->peers) >> range->device & 1;
 }
 
+/* Needs no context: without a current one the answer is independent of the device that asks. A current
+ * context that was destroyed is an error, as in every call. */
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
 {
     Context *context;
@@ -107,18 +109,19 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     Answer found;
     TRY(driver_check());
     bool reserved = virtual_find(address, &facts);
-    if (!data || (!reserved && !memory_map_find_host(driver_memory(), address, 1, &range)))
+    if (!data || (!reserved && !memory_map_find_for_call(driver_memory(), address, 1, &range)))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult entered = context_enter_any(&context);
-    if (entered == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    const CUresult enter_error = context_enter_any(&context);
+    if (enter_error == CUDA_ERROR_CONTEXT_IS_DESTROYED) return enter_error;
+    const bool has_context = enter_error == CUDA_SUCCESS;
     if (reserved) {
-        TRY(answer_virtual(&facts, attribute, address, entered ? -1 : context->device->ordinal, &found));
-        memcpy(data, &found.value, found.size);
-        return CUDA_SUCCESS;
+        const int device = has_context ? context->device->ordinal : -1;
+        TRY(answer_virtual(&facts, attribute, address, device, &found));
+    } else {
+        if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && has_context && !is_reachable(context, &range))
+            return CUDA_ERROR_INVALID_VALUE;
+        TRY(answer_attribute(&range, attribute, address, &found));
     }
-    if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && !entered && !is_reachable(context, &range))
-        return CUDA_ERROR_INVALID_VALUE;
-    TRY(answer_attribute(&range, attribute, address, &found));
     memcpy(data, &found.value, found.size);
     return CUDA_SUCCESS;
 }
@@ -133,7 +136,7 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
     TRY(driver_check());
     if (!count || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
     bool reserved = virtual_find(address, &facts);
-    bool mapped = !reserved && memory_map_find_host(driver_memory(), address, 1, &range);
+    bool mapped = !reserved && memory_map_find_for_call(driver_memory(), address, 1, &range);
     int device = reserved && !context_enter_any(&context) ? context->device->ordinal : -1;
     for (unsigned i = 0; i < count; i++) {
         Answer found = {0, 0};
@@ -153,6 +156,6 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
     MemoryRange range;
     TRY(driver_check());
     if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
-    return memory_map_find_host(driver_memory(), address, 1, &range) ? CUDA_SUCCESS
-                                                                     : CUDA_ERROR_INVALID_VALUE;
+    return memory_map_find_for_call(driver_memory(), address, 1, &range) ? CUDA_SUCCESS
+                                                                         : CUDA_ERROR_INVALID_VALUE;
 }

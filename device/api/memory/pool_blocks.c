@@ -429,7 +429,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream handle)
 /* The block of what calls find at that address; NULL when it has none. *range is what they find. */
 static const MemoryBlock *host_block_locked(CUdeviceptr address, MemoryRange *range)
 {
-    bool found = memory_map_find_host(driver_memory(), address, 1, range) && range->base == address;
+    bool found = memory_map_find_for_call(driver_memory(), address, 1, range) && range->base == address;
     return found ? range->block : NULL;
 }
 
@@ -597,7 +597,7 @@ CUresult pool_bind(Pool *pool, Context *context, uint64_t size, MemoryBlock **ou
         block->bound = true;
         block->context = context;
         block->observed = true;
-        memory_map_find_host(driver_memory(), block->base, 1, &range);
+        memory_map_find_for_call(driver_memory(), block->base, 1, &range);
         memory_map_end(driver_memory(), &range);
         *address = block->base;
     }

@@ -129,7 +129,8 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr address
     MemoryExport place;
     IpcHandle bytes;
     TRY(driver_check());
-    if (!out || !memory_map_find_host(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !memory_map_find_for_call(driver_memory(), address, 1, &range))
+        return CUDA_ERROR_INVALID_VALUE;
     const Pool *pool = range.block ? range.tag : NULL;
     if (!pool || !pool->share || !memory_map_export(driver_memory(), &range, &place)) {
         log_error("only memory of a pool made for it (CUmemPoolProps.handleTypes) can be exported");

@@ -64,7 +64,7 @@ static bool is_given_up(const Stream *stream)
 static bool can_access(const Operation *o, bool write)
 {
     MemoryRange range;
-    return memory_map_find_host(driver_memory(), o->address, is_wide(o) ? 8 : 4, &range)
+    return memory_map_find_for_call(driver_memory(), o->address, is_wide(o) ? 8 : 4, &range)
            && !(write && range.kind == MEMORY_MAPPED && !range.writers);
 }
 

@@ -225,7 +225,7 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t len
     PUT(stream);
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!memory_map_find_host(driver_memory(), address, length, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!memory_map_find_for_call(driver_memory(), address, length, &range)) return CUDA_ERROR_INVALID_VALUE;
     return range.kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -312,7 +312,7 @@ static CUresult make_linear(const TexRef *r, CUDA_RESOURCE_DESC *resource, Textu
     uint64_t element = array_format_size(r->format) * r->channels, bytes = resource->res.linear.sizeInBytes;
     if (bytes < element) bytes = resource->res.linear.sizeInBytes = element; /* as an H100 reads it */
     uint64_t count = element ? bytes / element : 1;
-    if (!memory_map_find_host(driver_memory(), address, 1, &range)) return texture_bind(out, resource);
+    if (!memory_map_find_for_call(driver_memory(), address, 1, &range)) return texture_bind(out, resource);
     uint64_t available = range.base + range.size - address;
     resource->res.linear.sizeInBytes = available < bytes ? available : bytes;
     TRY(texture_bind(out, resource));

@@ -31,7 +31,7 @@ static CUresult set_format(Texture *t, CUarray_format format, unsigned channels)
 static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
 {
     MemoryRange range;
-    if (!memory_map_find_host(driver_memory(), address, bytes, &range))
+    if (!memory_map_find_for_call(driver_memory(), address, bytes, &range))
         return log_texture_error(CUDA_ERROR_INVALID_VALUE, "the memory is not within one allocation");
     t->storage = address;
     t->bytes = bytes;

@@ -345,7 +345,7 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
         base = align_up(entry->slot, align);
         entry->range = range_of_request(map, base, request);
         entry->range.shared = region == &map->shared;
-        entry->host_range = entry->range;
+        entry->call_range = entry->range;
         entry->full_size = request->block ? max : 0;
         insert_locked(map, entry);
     }
@@ -382,7 +382,7 @@ bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
         entry->marked = false;
         entry->range.state = MEMORY_FREED;
         entry->range.owner = entry->range.tag = entry->range.block = NULL;
-        entry->host_range = entry->range;
+        entry->call_range = entry->range;
         atomic_fetch_add(&map->generation, 1);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -421,7 +421,7 @@ bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *req
         overlaps_region(&map->own, base, request->size) || overlaps_region(&map->shared, base, request->size);
     bool ok = !reserved && reserve_locked(map, 1) && !overlaps_locked(map, base, request->size);
     if (ok) {
-        entry->range = entry->host_range = range_of_request(map, base, request);
+        entry->range = entry->call_range = range_of_request(map, base, request);
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -446,7 +446,7 @@ static Entry *new_parts(const MemoryRange *parts, size_t count)
             free_chain(chain);
             return NULL;
         }
-        entry->range = entry->host_range = parts[i];
+        entry->range = entry->call_range = parts[i];
         entry->next = chain;
         chain = entry;
     }
@@ -586,15 +586,15 @@ Entry *memory_map_entry_locked(const MemoryMap *map, uint64_t base)
     return upto && map->bases[upto - 1] == base ? map->entries[upto - 1] : NULL;
 }
 
-bool memory_map_find_host(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out)
+bool memory_map_find_for_call(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out)
 {
     pthread_rwlock_rdlock(&map->lock);
     size_t upto = count_upto_locked(map, address);
-    const MemoryRange *host_range = upto ? &map->entries[upto - 1]->host_range : NULL;
-    bool found = host_range && host_range->state == MEMORY_LIVE
-                 && address - host_range->base < host_range->size
-                 && has_locked(map, host_range, address, size ? size : 1);
-    if (found) *out = *host_range;
+    const MemoryRange *call_range = upto ? &map->entries[upto - 1]->call_range : NULL;
+    bool found = call_range && call_range->state == MEMORY_LIVE
+                 && address - call_range->base < call_range->size
+                 && has_locked(map, call_range, address, size ? size : 1);
+    if (found) *out = *call_range;
     pthread_rwlock_unlock(&map->lock);
     return found;
 }
@@ -603,10 +603,10 @@ bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out)
 {
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = memory_map_entry_locked(map, base);
-    bool found = entry && entry->host_range.state == MEMORY_LIVE;
+    bool found = entry && entry->call_range.state == MEMORY_LIVE;
     if (found) {
-        *out = entry->host_range;
-        entry->host_range.state = MEMORY_FREED;
+        *out = entry->call_range;
+        entry->call_range.state = MEMORY_FREED;
     }
     pthread_rwlock_unlock(&map->lock);
     return found;
@@ -616,12 +616,12 @@ MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest 
 {
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = memory_map_entry_locked(map, base);
-    bool shared = entry->host_range.shared;
-    entry->host_range = range_of_request(map, base, request);
-    entry->host_range.shared = shared;
-    MemoryRange host_range = entry->host_range;
+    bool shared = entry->call_range.shared;
+    entry->call_range = range_of_request(map, base, request);
+    entry->call_range.shared = shared;
+    MemoryRange call_range = entry->call_range;
     pthread_rwlock_unlock(&map->lock);
-    return host_range;
+    return call_range;
 }
 
 void memory_map_begin(MemoryMap *map, const MemoryRange *range)

@@ -104,7 +104,7 @@ bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, Memor
  * The functions above give the second; for all other memory both are the same. */
 /* The range that contains [address, address + size) as calls see it; size 0 counts as 1, mapped memory as
  * above. */
-bool memory_map_find_host(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
+bool memory_map_find_for_call(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
 /* Calls no longer find the range that starts at base (*out). false when they did not find it. */
 bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out);
 /* Calls find a new range at base, where a pool's range was withdrawn. Returns it. */

@@ -16,7 +16,7 @@ enum {
 
 typedef struct Entry {
     MemoryRange range; /* as kernels find it */
-    MemoryRange host_range; /* as calls see it: ahead of `range` while a stream lags */
+    MemoryRange call_range; /* as calls find it: ahead of `range` while a stream lags */
     uint64_t full_size; /* a pool's range: how many bytes it may have; else 0 */
     bool marked; /* by memory_map_mark */
     struct Region *region; /* NULL for registered memory */
