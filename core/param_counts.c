@@ -20,12 +20,12 @@ static void add(ParamCounts *counts, const char *name, size_t length, int params
 
 /* ---- Cubins ---- */
 
-typedef struct Image {
+typedef struct CubinImage {
     const unsigned char *bytes;
     size_t size;
-} Image;
+} CubinImage;
 
-static bool read_bytes(Image image, uint64_t offset, void *to, size_t size)
+static bool read_bytes(CubinImage image, uint64_t offset, void *to, size_t size)
 {
     if (offset > image.size || size > image.size - offset) return false;
     memcpy(to, image.bytes + offset, size);
@@ -33,7 +33,7 @@ static bool read_bytes(Image image, uint64_t offset, void *to, size_t size)
 }
 
 /* The name of a section, inside the image; NULL if it has none that is terminated. */
-static const char *section_name(Image image, const Elf64_Shdr *names, uint32_t at, size_t *length)
+static const char *section_name(CubinImage image, const Elf64_Shdr *names, uint32_t at, size_t *length)
 {
     if (names->sh_offset > image.size || at >= image.size - names->sh_offset) return NULL;
     const char *name = (const char *)image.bytes + names->sh_offset + at;
@@ -47,7 +47,7 @@ static const char *section_name(Image image, const Elf64_Shdr *names, uint32_t a
 enum { INFO_SIZED = 4, INFO_PARAM = 0x17, INFO_PARAM_WIDE = 0x45 };
 
 /* -1 for a list that does not end at the end of the section. */
-static int count_params(Image image, const Elf64_Shdr *section)
+static int count_params(CubinImage image, const Elf64_Shdr *section)
 {
     int params = 0;
     uint64_t at = 0;
@@ -60,7 +60,7 @@ static int count_params(Image image, const Elf64_Shdr *section)
     return at == section->sh_size ? params : -1;
 }
 
-static void read_cubin(ParamCounts *counts, Image image)
+static void read_cubin(ParamCounts *counts, CubinImage image)
 {
     static const char prefix[] = ".nv.info.";
     const size_t prefix_length = sizeof prefix - 1;
@@ -84,17 +84,17 @@ static void read_cubin(ParamCounts *counts, Image image)
 
 /* ---- PTX ---- */
 
-typedef struct Text {
+typedef struct PtxText {
     const char *at, *end;
-} Text;
+} PtxText;
 
-static bool begins(const Text *text, const char *word)
+static bool begins(const PtxText *text, const char *word)
 {
     size_t length = strlen(word);
     return (size_t)(text->end - text->at) >= length && memcmp(text->at, word, length) == 0;
 }
 
-static void skip_past(Text *text, const char *word)
+static void skip_past(PtxText *text, const char *word)
 {
     while (text->at < text->end && !begins(text, word)) text->at++;
     text->at += begins(text, word) ? strlen(word) : 0;
@@ -107,7 +107,7 @@ static bool is_of_word(char c)
 }
 
 /* The next token, skipping white space, comments and strings; empty at the end. */
-static Text next_token(Text *text)
+static PtxText next_token(PtxText *text)
 {
     while (text->at < text->end) {
         if (begins(text, "//"))
@@ -121,22 +121,22 @@ static Text next_token(Text *text)
         else
             break;
     }
-    Text token = {text->at, text->at};
+    PtxText token = {text->at, text->at};
     while (text->at < text->end && is_of_word(*text->at)) text->at++;
     if (text->at == token.at && text->at < text->end) text->at++;
     token.end = text->at;
     return token;
 }
 
-static bool is(Text token, const char *word)
+static bool is(PtxText token, const char *word)
 {
     return (size_t)(token.end - token.at) == strlen(word) && begins(&token, word);
 }
 
 /* Reads what follows ".entry": the name, then parameters in parentheses, or none. */
-static void read_entry(ParamCounts *counts, Text *text)
+static void read_entry(ParamCounts *counts, PtxText *text)
 {
-    Text name = next_token(text), token = next_token(text);
+    PtxText name = next_token(text), token = next_token(text);
     int params = 0;
     if (is(token, "("))
         while (token.at < token.end && !is(token, ")")) {
@@ -147,9 +147,9 @@ static void read_entry(ParamCounts *counts, Text *text)
         add(counts, name.at, (size_t)(name.end - name.at), params);
 }
 
-static void read_ptx(ParamCounts *counts, Text text)
+static void read_ptx(ParamCounts *counts, PtxText text)
 {
-    for (Text token = next_token(&text); token.at < token.end; token = next_token(&text))
+    for (PtxText token = next_token(&text); token.at < token.end; token = next_token(&text))
         if (is(token, ".entry")) read_entry(counts, &text);
 }
 
@@ -161,9 +161,9 @@ ParamCounts param_counts_read(const void *image, size_t size)
     ParamCounts counts = {NULL};
     if (size < SELFMAG || memcmp(image, fat_magic, sizeof fat_magic) == 0) return counts;
     if (memcmp(image, ELFMAG, SELFMAG) == 0)
-        read_cubin(&counts, (Image){image, size});
+        read_cubin(&counts, (CubinImage){image, size});
     else
-        read_ptx(&counts, (Text){image, (const char *)image + strnlen(image, size)});
+        read_ptx(&counts, (PtxText){image, (const char *)image + strnlen(image, size)});
     return counts;
 }
 

@@ -16,16 +16,16 @@ typedef struct CoredumpSettings {
 } CoredumpSettings;
 
 /* A setting, by CUcoredumpSettings. */
-typedef struct Setting {
+typedef struct CoredumpSetting {
     size_t offset, size;
     bool of_context; /* contexts have it, too */
     bool turns_on;
     unsigned mask; /* a boolean kept as these bits of the flags; 0: it has a field of its own */
     bool inverted; /* the boolean is true when none of the bits is set */
-} Setting;
+} CoredumpSetting;
 
 #define FIELD(field) offsetof(CoredumpSettings, field), sizeof((CoredumpSettings *)0)->field
-static const Setting settings[] = {
+static const CoredumpSetting settings[] = {
     [1] = {FIELD(on_exception), true, true, 0, false},
     [2] = {0, sizeof(bool), true, false, SKIPS_ABORT, true},
     [3] = {0, sizeof(bool), true, false, LIGHTWEIGHT, false},
@@ -39,20 +39,20 @@ static pthread_mutex_t coredump_lock = PTHREAD_MUTEX_INITIALIZER;
 static CoredumpSettings of_process; /* under the lock, as those of contexts */
 static bool process_has_some;       /* the same */
 
-static const Setting *find_setting(unsigned id, bool of_context)
+static const CoredumpSetting *find_setting(unsigned id, bool of_context)
 {
-    const Setting *setting = id && id < sizeof settings / sizeof *settings ? &settings[id] : NULL;
+    const CoredumpSetting *setting = id && id < sizeof settings / sizeof *settings ? &settings[id] : NULL;
     return setting && (setting->of_context || !of_context) ? setting : NULL;
 }
 
 /* Whether a buffer of this size is right. Texts may be shorter than the setting; other values must have its
  * size. */
-static bool fits(const Setting *setting, size_t size)
+static bool fits(const CoredumpSetting *setting, size_t size)
 {
     return setting->size == TEXT ? size <= TEXT : size == setting->size;
 }
 
-static CUresult get_setting(CoredumpSettings *from, const Setting *setting, void *value, size_t *size)
+static CUresult get_setting(CoredumpSettings *from, const CoredumpSetting *setting, void *value, size_t *size)
 {
     if (!value) {
         *size = setting->size;
@@ -69,7 +69,7 @@ static CUresult get_setting(CoredumpSettings *from, const Setting *setting, void
     return CUDA_SUCCESS;
 }
 
-static void put_field(CoredumpSettings *to, const Setting *setting, const void *value, size_t size)
+static void put_field(CoredumpSettings *to, const CoredumpSetting *setting, const void *value, size_t size)
 {
     char *field = (char *)to + setting->offset;
     memset(field, 0, setting->size);
@@ -77,7 +77,7 @@ static void put_field(CoredumpSettings *to, const Setting *setting, const void *
     if (setting->size == TEXT) field[TEXT - 1] = '\0';
 }
 
-static CUresult set_setting(CoredumpSettings *to, const Setting *setting, void *value, size_t *size)
+static CUresult set_setting(CoredumpSettings *to, const CoredumpSetting *setting, void *value, size_t *size)
 {
     if (!value) {
         *size = setting->size;
@@ -112,12 +112,13 @@ static CoredumpSettings *of_locked(Context *context)
     return context->coredump;
 }
 
-typedef CUresult (*Access)(CoredumpSettings *settings, const Setting *setting, void *value, size_t *size);
+typedef CUresult (*Access)(CoredumpSettings *settings, const CoredumpSetting *setting, void *value,
+                           size_t *size);
 
 static CUresult access_of_context(Access access, unsigned id, void *value, size_t *size)
 {
     Context *context;
-    const Setting *setting = find_setting(id, true);
+    const CoredumpSetting *setting = find_setting(id, true);
     TRY(context_enter_any(&context));
     if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&coredump_lock);
@@ -129,7 +130,7 @@ static CUresult access_of_context(Access access, unsigned id, void *value, size_
 
 static CUresult access_of_process(Access access, unsigned id, void *value, size_t *size)
 {
-    const Setting *setting = find_setting(id, false);
+    const CoredumpSetting *setting = find_setting(id, false);
     TRY(driver_check());
     if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&coredump_lock);

@@ -4,16 +4,16 @@
 
 enum { ORDER_STREAM = 1, ORDER_DURING_CALL = 2, ORDER_ANY = 3, FLAGS_KNOWN = 1 };
 
-typedef struct Batch {
+typedef struct CopyBatch {
     const CUdeviceptr *to, *from;
     const size_t *sizes;
     size_t count;
     const CUmemcpyAttributes *attributes;
     const size_t *starts; /* the first copy of each attribute */
     size_t attribute_count;
-} Batch;
+} CopyBatch;
 
-static CopyJob job_of(const Batch *b, size_t k)
+static CopyJob job_of(const CopyBatch *b, size_t k)
 {
     return (CopyJob){{.address = b->to[k]}, {.address = b->from[k]}, b->sizes[k], 1, 1};
 }
@@ -23,7 +23,7 @@ static bool is_valid_access(int order, unsigned flags)
     return order >= ORDER_STREAM && order <= ORDER_ANY && !(flags & ~(unsigned)FLAGS_KNOWN);
 }
 
-static bool has_valid_attributes(const Batch *b)
+static bool has_valid_attributes(const CopyBatch *b)
 {
     if (!b->attributes || !b->starts || !b->attribute_count || b->attribute_count > b->count) return false;
     for (size_t a = 0; a < b->attribute_count; a++) {
@@ -35,7 +35,7 @@ static bool has_valid_attributes(const Batch *b)
 }
 
 /* *failed: the copy that cannot be, or SIZE_MAX. */
-static CUresult check_copies(const Batch *b, size_t *failed)
+static CUresult check_copies(const CopyBatch *b, size_t *failed)
 {
     *failed = SIZE_MAX;
     if (!b->to || !b->from || !b->sizes || !b->count || !has_valid_attributes(b))
@@ -49,7 +49,7 @@ static CUresult check_copies(const Batch *b, size_t *failed)
     return CUDA_SUCCESS;
 }
 
-static CUresult queue_copies(Stream *stream, const Batch *b)
+static CUresult queue_copies(Stream *stream, const CopyBatch *b)
 {
     for (size_t k = 0, a = 0; k < b->count; k++) {
         if (a + 1 < b->attribute_count && b->starts[a + 1] == k) a++;
@@ -65,7 +65,7 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, s
 {
     Stream *stream;
     size_t ignored;
-    Batch batch = {to, from, sizes, count, attributes, starts, attribute_count};
+    CopyBatch batch = {to, from, sizes, count, attributes, starts, attribute_count};
     TRY(stream_enter(handle, &stream)); /* it is not a node of a graph here */
     CUresult result =
         stream->legacy ? CUDA_ERROR_INVALID_VALUE : check_copies(&batch, failed ? failed : &ignored);

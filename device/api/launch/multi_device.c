@@ -8,12 +8,12 @@
 enum { NO_WAIT_BEFORE = 1, NO_WAIT_AFTER = 2, MAX_DEVICES = 64 };
 
 /* A launch of the list, with references. */
-typedef struct Part {
+typedef struct DeviceLaunch {
     Function *function;
     Stream *stream;
     LaunchConfig shape;
     void **pointers;
-} Part;
+} DeviceLaunch;
 
 static LaunchConfig shape_of(const CUDA_LAUNCH_PARAMS *p)
 {
@@ -26,18 +26,18 @@ static LaunchConfig shape_of(const CUDA_LAUNCH_PARAMS *p)
                           false};
 }
 
-static CUresult open_part(const CUDA_LAUNCH_PARAMS *given, Part *part)
+static CUresult open_launch(const CUDA_LAUNCH_PARAMS *given, DeviceLaunch *launch)
 {
     if ((uintptr_t)given->hStream <= (uintptr_t)CU_STREAM_PER_THREAD) return CUDA_ERROR_INVALID_HANDLE;
-    TRY(function_enter(given->function, &part->function));
-    TRY(stream_enter(given->hStream, &part->stream)); /* it is not a node of a graph */
-    part->shape = shape_of(given);
-    part->pointers = given->kernelParams;
+    TRY(function_enter(given->function, &launch->function));
+    TRY(stream_enter(given->hStream, &launch->stream)); /* it is not a node of a graph */
+    launch->shape = shape_of(given);
+    launch->pointers = given->kernelParams;
     return CUDA_SUCCESS;
 }
 
 /* Whether both launch the same kernel in the same shape, each on its own device. */
-static bool fit_together(const Part *a, const Part *b)
+static bool fit_together(const DeviceLaunch *a, const DeviceLaunch *b)
 {
     return a->stream->object.context->device != b->stream->object.context->device
            && !strcmp(a->function->code->name, b->function->code->name)
@@ -46,55 +46,56 @@ static bool fit_together(const Part *a, const Part *b)
            && a->shape.dynamic_shared == b->shape.dynamic_shared;
 }
 
-static CUresult check_parts(const Part *parts, unsigned count)
+static CUresult check_launches(const DeviceLaunch *launches, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         for (unsigned k = 0; k < i; k++)
-            if (!fit_together(&parts[i], &parts[k])) return CUDA_ERROR_INVALID_VALUE;
-        TRY(launch_check_shape(parts[i].function, &parts[i].shape));
-        TRY(launch_check_cooperative(parts[i].function, &parts[i].shape));
+            if (!fit_together(&launches[i], &launches[k])) return CUDA_ERROR_INVALID_VALUE;
+        TRY(launch_check_shape(launches[i].function, &launches[i].shape));
+        TRY(launch_check_cooperative(launches[i].function, &launches[i].shape));
     }
     return CUDA_SUCCESS;
 }
 
 /* Makes each stream wait for the work in the others. */
-static CUresult wait_for_all(const Part *parts, unsigned count)
+static CUresult wait_for_all(const DeviceLaunch *launches, unsigned count)
 {
     uint64_t last[MAX_DEVICES];
-    for (unsigned i = 0; i < count; i++) last[i] = queue_last(parts[i].stream);
+    for (unsigned i = 0; i < count; i++) last[i] = queue_last(launches[i].stream);
     for (unsigned i = 0; i < count; i++)
         for (unsigned k = 0; k < count; k++) {
             if (i == k) continue;
-            Dependency place = {parts[k].stream, last[k]};
-            object_hold(OBJECT(parts[k].stream));
-            TRY(queue_submit_wait(parts[i].stream, &place));
+            Dependency place = {launches[k].stream, last[k]};
+            object_hold(OBJECT(launches[k].stream));
+            TRY(queue_submit_wait(launches[i].stream, &place));
         }
     return CUDA_SUCCESS;
 }
 
-static CUresult launch_parts(const Part *parts, unsigned count, unsigned flags)
+static CUresult launch_all(const DeviceLaunch *launches, unsigned count, unsigned flags)
 {
-    TRY(check_parts(parts, count));
-    if (!(flags & NO_WAIT_BEFORE)) TRY(wait_for_all(parts, count));
+    TRY(check_launches(launches, count));
+    if (!(flags & NO_WAIT_BEFORE)) TRY(wait_for_all(launches, count));
     for (unsigned i = 0; i < count; i++)
-        TRY(launch_function(parts[i].function, parts[i].stream, &parts[i].shape, parts[i].pointers, NULL));
-    return flags & NO_WAIT_AFTER ? CUDA_SUCCESS : wait_for_all(parts, count);
+        TRY(launch_function(launches[i].function, launches[i].stream, &launches[i].shape,
+                            launches[i].pointers, NULL));
+    return flags & NO_WAIT_AFTER ? CUDA_SUCCESS : wait_for_all(launches, count);
 }
 
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned int count,
                                               unsigned int flags)
 {
-    Part parts[MAX_DEVICES] = {{0}};
+    DeviceLaunch launches[MAX_DEVICES] = {{0}};
     CUresult result = driver_check();
     if (result) return result;
     if (!list || !count || count > MAX_DEVICES || count > (unsigned)driver_settings()->devices
         || flags & ~(unsigned)(NO_WAIT_BEFORE | NO_WAIT_AFTER))
         return CUDA_ERROR_INVALID_VALUE;
-    for (unsigned i = 0; i < count && !result; i++) result = open_part(&list[i], &parts[i]);
-    if (!result) result = launch_parts(parts, count, flags);
+    for (unsigned i = 0; i < count && !result; i++) result = open_launch(&list[i], &launches[i]);
+    if (!result) result = launch_all(launches, count, flags);
     for (unsigned i = 0; i < count; i++) {
-        if (parts[i].function) PUT(parts[i].function);
-        if (parts[i].stream) PUT(parts[i].stream);
+        if (launches[i].function) PUT(launches[i].function);
+        if (launches[i].stream) PUT(launches[i].stream);
     }
     return result;
 }

@@ -13,24 +13,24 @@
 #define PAGE UINT64_C(4096)
 
 /* Bytes [start, end) with the same advice. Locations of type NONE are not set. */
-typedef struct Part {
+typedef struct AdvicePart {
     uint64_t start, end;
     bool read_mostly, host_accesses;
     uint64_t accessed_by;  /* bit d: device d */
     CUmemLocation preferred, prefetched;
-} Part;
+} AdvicePart;
 
 /* A range that advice was given for: its parts, in order and without gaps. */
 typedef struct RangeRecord {
     struct RangeRecord *next;
     uint64_t base, id;
     size_t count;
-    Part *parts;
+    AdvicePart *parts;
 } RangeRecord;
 
-typedef struct Span {
+typedef struct AddressSpan {
     uint64_t start, end;
-} Span;
+} AddressSpan;
 
 static pthread_mutex_t records_lock = PTHREAD_MUTEX_INITIALIZER;
 static RangeRecord *records;
@@ -78,13 +78,13 @@ static RangeRecord *record_of_locked(const MemoryRange *range)
     if (record) return record;
     sweep_locked();
     record = calloc(1, sizeof *record);
-    Part *parts = calloc(1, sizeof *parts);
+    AdvicePart *parts = calloc(1, sizeof *parts);
     if (!record || !parts) {
         free(record);
         free(parts);
         return NULL;
     }
-    *parts = (Part){.start = range->base, .end = range->base + range->size};
+    *parts = (AdvicePart){.start = range->base, .end = range->base + range->size};
     parts->preferred = parts->prefetched = nowhere;
     *record =
         (RangeRecord){.next = records, .base = range->base, .id = range->id, .count = 1, .parts = parts};
@@ -98,7 +98,7 @@ static bool split_locked(RangeRecord *record, uint64_t place)
     size_t at = 0;
     while (at < record->count && record->parts[at].end <= place) at++;
     if (at == record->count || record->parts[at].start == place) return true;
-    Part *parts = realloc(record->parts, (record->count + 1) * sizeof *parts);
+    AdvicePart *parts = realloc(record->parts, (record->count + 1) * sizeof *parts);
     if (!parts) return false;
     record->parts = parts;
     memmove(parts + at + 1, parts + at, (record->count - at) * sizeof *parts);
@@ -107,17 +107,17 @@ static bool split_locked(RangeRecord *record, uint64_t place)
     return true;
 }
 
-static bool is_inside(const Part *part, Span span)
+static bool is_inside(const AdvicePart *part, AddressSpan span)
 {
     return part->start < span.end && part->end > span.start;
 }
 
 /* Does to every part of the span what `change` says; whole pages, as on a GPU. */
 static CUresult advise_range(const MemoryRange *range, uint64_t address, uint64_t size,
-                             void (*change)(Part *part, const void *what), const void *what)
+                             void (*change)(AdvicePart *part, const void *what), const void *what)
 {
     uint64_t end = (address + size + PAGE - 1) & ~(PAGE - 1), last = range->base + range->size;
-    Span span = {address & ~(PAGE - 1), end < last ? end : last};
+    AddressSpan span = {address & ~(PAGE - 1), end < last ? end : last};
     if (span.start < range->base) span.start = range->base;
     pthread_mutex_lock(&records_lock);
     RangeRecord *record = record_of_locked(range);
@@ -166,7 +166,7 @@ typedef struct Advice {
     CUmemLocation location;
 } Advice;
 
-static void apply_advice(Part *part, const void *closure)
+static void apply_advice(AdvicePart *part, const void *closure)
 {
     const Advice *advice = closure;
     bool host = advice->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
@@ -185,7 +185,7 @@ static void apply_advice(Part *part, const void *closure)
     }
 }
 
-static void prefetch(Part *part, const void *location)
+static void prefetch(AdvicePart *part, const void *location)
 {
     part->prefetched = *(const CUmemLocation *)location;
 }
@@ -209,25 +209,25 @@ CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUd
 
 /* ---- Batches in the order of a stream ---- */
 
-typedef struct Batch {
+typedef struct RangeBatch {
     const CUdeviceptr *addresses;
     const size_t *sizes, *first;
     size_t count, location_count;
     const CUmemLocation *locations; /* NULL: no prefetch */
     bool discard;
-} Batch;
+} RangeBatch;
 
 /* The batch as a task, which only checkers of unwritten memory notice. */
-typedef struct BatchTask {
+typedef struct RangeBatchTask {
     Task task;
     bool discard, prefetch;
     size_t count;
-    Span spans[];
-} BatchTask;
+    AddressSpan spans[];
+} RangeBatchTask;
 
 static void run_batch(Task *self, Stream *stream)
 {
-    const BatchTask *task = (const BatchTask *)self;
+    const RangeBatchTask *task = (const RangeBatchTask *)self;
     (void)stream;
     for (size_t i = 0; i < task->count; i++) {
         uint64_t start = task->spans[i].start, size = task->spans[i].end - start;
@@ -238,23 +238,23 @@ static void run_batch(Task *self, Stream *stream)
 
 static void free_batch(Task *self) { free(self); }
 
-static CUresult submit_batch(Stream *stream, const Batch *batch)
+static CUresult submit_batch(Stream *stream, const RangeBatch *batch)
 {
     if (!(driver_settings()->checks & CHECK_INIT)) return CUDA_SUCCESS;
-    BatchTask *task = calloc(1, sizeof *task + batch->count * sizeof *task->spans);
+    RangeBatchTask *task = calloc(1, sizeof *task + batch->count * sizeof *task->spans);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     task->task = (Task){.run = run_batch, .release = free_batch};
     task->discard = batch->discard;
     task->prefetch = batch->locations != NULL;
     task->count = batch->count;
     for (size_t i = 0; i < batch->count; i++)
-        task->spans[i] = (Span){batch->addresses[i], batch->addresses[i] + batch->sizes[i]};
+        task->spans[i] = (AddressSpan){batch->addresses[i], batch->addresses[i] + batch->sizes[i]};
     queue_submit(stream, &task->task, NULL);
     return CUDA_SUCCESS;
 }
 
 /* Checks the locations: each is for the ranges from its index up to that of the next. */
-static CUresult check_locations(const Batch *batch)
+static CUresult check_locations(const RangeBatch *batch)
 {
     if (!batch->locations) return CUDA_SUCCESS;
     if (!batch->first || !batch->location_count || batch->location_count > batch->count || batch->first[0])
@@ -267,7 +267,7 @@ static CUresult check_locations(const Batch *batch)
     return CUDA_SUCCESS;
 }
 
-static CUresult prefetch_or_discard(Stream *stream, const Batch *batch)
+static CUresult prefetch_or_discard(Stream *stream, const RangeBatch *batch)
 {
     MemoryRange range;
     if (!batch->count || !batch->addresses || !batch->sizes) return CUDA_ERROR_INVALID_VALUE;
@@ -283,7 +283,7 @@ static CUresult prefetch_or_discard(Stream *stream, const Batch *batch)
 }
 
 /* Batches refuse the legacy stream; the call for one range (`legacy`) takes it. */
-static CUresult perform_in(CUstream handle, unsigned long long flags, bool legacy, const Batch *batch)
+static CUresult perform_in(CUstream handle, unsigned long long flags, bool legacy, const RangeBatch *batch)
 {
     Stream *stream;
     TRY(stream_enter(handle, &stream));
@@ -297,7 +297,7 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation 
                                CUstream stream)
 {
     size_t first = 0;
-    Batch batch = {&address, &count, &first, 1, 1, &location, false};
+    RangeBatch batch = {&address, &count, &first, 1, 1, &location, false};
     return perform_in(stream, flags, true, &batch);
 }
 
@@ -312,14 +312,14 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t c
 {
     TRY(driver_check());
     if (!locations) return CUDA_ERROR_INVALID_VALUE;
-    Batch batch = {addresses, sizes, first, count, location_count, locations, false};
+    RangeBatch batch = {addresses, sizes, first, count, location_count, locations, false};
     return perform_in(stream, flags, false, &batch);
 }
 
 CUresult cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count, unsigned long long flags,
                                 CUstream stream)
 {
-    Batch batch = {addresses, sizes, NULL, count, 0, NULL, true};
+    RangeBatch batch = {addresses, sizes, NULL, count, 0, NULL, true};
     return perform_in(stream, flags, false, &batch);
 }
 
@@ -330,7 +330,7 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes
 {
     TRY(driver_check());
     if (!locations) return CUDA_ERROR_INVALID_VALUE;
-    Batch batch = {addresses, sizes, first, count, location_count, locations, true};
+    RangeBatch batch = {addresses, sizes, first, count, location_count, locations, true};
     return perform_in(stream, flags, false, &batch);
 }
 
@@ -339,14 +339,14 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes
 static bool is_same(CUmemLocation a, CUmemLocation b) { return a.type == b.type && a.id == b.id; }
 
 /* What was said about the whole span; where its parts differ, nothing was. */
-static Part sum_up(const MemoryRange *range, Span span)
+static AdvicePart sum_up(const MemoryRange *range, AddressSpan span)
 {
-    Part sum = {.preferred = nowhere, .prefetched = nowhere};
+    AdvicePart sum = {.preferred = nowhere, .prefetched = nowhere};
     pthread_mutex_lock(&records_lock);
     const RangeRecord *record = find_locked(range);
     bool first = true;
     for (size_t i = 0; record && i < record->count; i++) {
-        const Part *part = &record->parts[i];
+        const AdvicePart *part = &record->parts[i];
         if (!is_inside(part, span)) continue;
         if (first) sum = *part;
         first = false;
@@ -366,7 +366,7 @@ static int device_of(CUmemLocation location)
     return host ? CU_DEVICE_CPU : location.id;
 }
 
-static void list_devices(const Part *sum, int32_t *out, size_t capacity)
+static void list_devices(const AdvicePart *sum, int32_t *out, size_t capacity)
 {
     size_t count = 0;
     for (int d = 0; d < DRIVER_MAX_DEVICES && count < capacity; d++)
@@ -375,7 +375,8 @@ static void list_devices(const Part *sum, int32_t *out, size_t capacity)
     while (count < capacity) out[count++] = CU_DEVICE_INVALID;
 }
 
-static CUresult answer_attribute(const Part *sum, CUmem_range_attribute attribute, void *data, size_t size)
+static CUresult answer_attribute(const AdvicePart *sum, CUmem_range_attribute attribute, void *data,
+                                 size_t size)
 {
     int32_t value;
     if (!data) return CUDA_ERROR_INVALID_VALUE;
@@ -405,7 +406,7 @@ CUresult cuMemRangeGetAttributes(void **data, size_t *sizes, CUmem_range_attribu
     TRY(driver_check());
     if (!data || !sizes || !attributes || !count || !find_managed(address, length, &range))
         return CUDA_ERROR_INVALID_VALUE;
-    Part sum = sum_up(&range, (Span){address, address + length});
+    AdvicePart sum = sum_up(&range, (AddressSpan){address, address + length});
     for (size_t i = 0; i < count; i++) TRY(answer_attribute(&sum, attributes[i], data[i], sizes[i]));
     return CUDA_SUCCESS;
 }

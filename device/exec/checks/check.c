@@ -105,8 +105,8 @@ static bool race_free(const CheckedAccess *checked, Race *race, uint32_t offset,
                                .bytes = checked->bytes,
                                .kind = checked->kind,
                                .value = value};
-    const Copies *copies = checked->warp->block->checker->copies;
-    if (copies && !copies_access(copies, &access)) return false;
+    const AsyncCopies *copies = checked->warp->block->checker->copies;
+    if (copies && !async_copies_access(copies, &access)) return false;
     if (!race_access(race, &access)) return false;
     if (checked->kind == ACCESS_ATOMIC && !checked->form->caller_orders) pass_clocks(checked, race, offset);
     return true;
@@ -443,8 +443,8 @@ bool checker_take(Block *block)
         checker->race = race_create(block->warp_count, block->shared_size);
         if (!checker->race) return false;
     }
-    if (checker->copies && !copies_fit(checker->copies, block->warp_count, block->shared_size)) {
-        copies_destroy(checker->copies);
+    if (checker->copies && !async_copies_fit(checker->copies, block->warp_count, block->shared_size)) {
+        async_copies_destroy(checker->copies);
         checker->copies = NULL;
     }
     if (checks & CHECK_INIT_SHARED && checker->unwritten.size != block->shared_size) {
@@ -460,7 +460,7 @@ void checker_begin(Block *block)
     memset(checker->missed, 0, sizeof checker->missed);
     memset(checker->fenced, 0, sizeof checker->fenced);
     if (checker->checks & CHECK_RACE) race_new_interval(checker->race);
-    if (checker->copies) copies_forget(checker->copies);
+    if (checker->copies) async_copies_forget(checker->copies);
     if (checker->checks & CHECK_INIT_SHARED) {
         unwritten_clear(&checker->unwritten, 0, block->shared_size);
         unwritten_set(&checker->unwritten, 0, block->grid->shared_used);
@@ -471,7 +471,7 @@ void checker_free(Checker *checker)
 {
     if (!checker) return;
     race_destroy(checker->race);
-    copies_destroy(checker->copies);
+    async_copies_destroy(checker->copies);
     unwritten_close(&checker->unwritten);
     free(checker);
 }

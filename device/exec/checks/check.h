@@ -11,13 +11,13 @@
 #include "exec/checks/race.h"
 #include "exec/memory/unwritten.h"
 
-typedef struct Copies Copies;
+typedef struct AsyncCopies AsyncCopies;
 
 /* The state of the checks for one block. */
 typedef struct Checker {
     unsigned checks; /* CHECK_* of code.h */
     Race *race; /* NULL without racecheck */
-    Copies *copies; /* NULL until the first one */
+    AsyncCopies *copies; /* NULL until the first one */
     Unwritten unwritten; /* of shared memory, by offset */
     uint32_t fenced[RACE_WARPS]; /* of each warp: lanes that have written no global memory since a fence */
     uint32_t missed[RACE_WARPS]; /* of each warp: lanes that were elsewhere while others were at a barrier */
@@ -61,13 +61,13 @@ void check_cluster_wait(const Warp *warp, uint32_t lanes);
 /* --- exec/checks/copies.c ------------------------------------------------------------------------------ */
 
 /* The copies of a block; NULL if out of memory. */
-Copies *copies_create(uint32_t warps, uint32_t shared_size);
-void copies_destroy(Copies *copies);
-bool copies_fit(const Copies *copies, uint32_t warps, uint32_t shared_size);
+AsyncCopies *async_copies_create(uint32_t warps, uint32_t shared_size);
+void async_copies_destroy(AsyncCopies *copies);
+bool async_copies_fit(const AsyncCopies *copies, uint32_t warps, uint32_t shared_size);
 /* Forgets all copies: they are complete. */
-void copies_forget(Copies *copies);
+void async_copies_forget(AsyncCopies *copies);
 /* False when an access overlaps a copy that is in flight: a fault is recorded. */
-bool copies_access(const Copies *copies, const RaceAccess *access);
+bool async_copies_access(const AsyncCopies *copies, const RaceAccess *access);
 
 /* A lane has issued a copy to shared memory; false if out of memory, with a fault. */
 bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, uint32_t bytes);

@@ -13,21 +13,21 @@
 enum { WORD = 4 };
 
 /* The newest copy to a word. */
-typedef struct Copy {
+typedef struct AsyncCopy {
     const Insn *insn;
     uint32_t thread, group;
-} Copy;
+} AsyncCopy;
 
-struct Copies {
+struct AsyncCopies {
     uint32_t words, threads;
-    Copy *to; /* by word */
+    AsyncCopy *to; /* by word */
     /* Of each thread: the group that its next copy is of; groups before `done` are over. */
     uint32_t *open, *done;
 };
 
-Copies *copies_create(uint32_t warps, uint32_t shared_size)
+AsyncCopies *async_copies_create(uint32_t warps, uint32_t shared_size)
 {
-    Copies *copies = calloc(1, sizeof *copies);
+    AsyncCopies *copies = calloc(1, sizeof *copies);
     if (!copies) return NULL;
     copies->words = shared_size / WORD + 1;
     copies->threads = warps * WARP_LANES;
@@ -35,11 +35,11 @@ Copies *copies_create(uint32_t warps, uint32_t shared_size)
     copies->open = calloc(copies->threads, sizeof *copies->open);
     copies->done = calloc(copies->threads, sizeof *copies->done);
     if (copies->to && copies->open && copies->done) return copies;
-    copies_destroy(copies);
+    async_copies_destroy(copies);
     return NULL;
 }
 
-void copies_destroy(Copies *copies)
+void async_copies_destroy(AsyncCopies *copies)
 {
     if (!copies) return;
     free(copies->to);
@@ -48,22 +48,22 @@ void copies_destroy(Copies *copies)
     free(copies);
 }
 
-bool copies_fit(const Copies *copies, uint32_t warps, uint32_t shared_size)
+bool async_copies_fit(const AsyncCopies *copies, uint32_t warps, uint32_t shared_size)
 {
     return copies->threads >= warps * WARP_LANES && copies->words > shared_size / WORD;
 }
 
-void copies_forget(Copies *copies)
+void async_copies_forget(AsyncCopies *copies)
 {
     for (uint32_t t = 0; t < copies->threads; t++) copies->done[t] = ++copies->open[t];
 }
 
 static uint32_t thread_of(const Warp *warp, int lane) { return warp->index * WARP_LANES + (uint32_t)lane; }
 
-bool copies_access(const Copies *copies, const RaceAccess *access)
+bool async_copies_access(const AsyncCopies *copies, const RaceAccess *access)
 {
     for (uint32_t w = access->offset / WORD; w <= (access->offset + access->bytes - 1) / WORD; w++) {
-        const Copy *copy = &copies->to[w];
+        const AsyncCopy *copy = &copies->to[w];
         if (!copy->insn || copy->group < copies->done[copy->thread]) continue;
         check_report_copy(access, w * WORD, copy->insn, copy->thread);
         return false;
@@ -78,23 +78,23 @@ bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, ui
     uint32_t offset = (uint32_t)((uintptr_t)to - (uintptr_t)block->shared), thread = thread_of(warp, lane);
     if (!(checker->checks & CHECK_RACE)) return true;
     if (!checker->copies) {
-        checker->copies = copies_create(block->warp_count, block->shared_size);
+        checker->copies = async_copies_create(block->warp_count, block->shared_size);
         if (!checker->copies) {
             exec_fault_plain(block->grid, CUDA_ERROR_OUT_OF_MEMORY,
                              "kernel %s: no memory for what racecheck keeps of copies",
                              block->grid->function->name);
             return false;
         }
-        copies_forget(checker->copies);
+        async_copies_forget(checker->copies);
     }
     for (uint32_t w = offset / WORD; w < (offset + bytes) / WORD; w++)
-        checker->copies->to[w] = (Copy){insn, thread, checker->copies->open[thread]};
+        checker->copies->to[w] = (AsyncCopy){insn, thread, checker->copies->open[thread]};
     return true;
 }
 
 void check_copies_end(const Warp *warp, uint32_t lanes, uint32_t kept)
 {
-    Copies *copies = check_is_on(warp->block, CHECK_RACE) ? warp->block->checker->copies : NULL;
+    AsyncCopies *copies = check_is_on(warp->block, CHECK_RACE) ? warp->block->checker->copies : NULL;
     for (uint32_t rest = copies ? lanes : 0; rest; rest &= rest - 1) {
         uint32_t thread = thread_of(warp, __builtin_ctz(rest));
         if (kept == COPIES_COMMIT || kept == COPIES_ALL) copies->open[thread]++;

@@ -9,14 +9,14 @@
 /* The size of a page, and the maximum number of pages that are kept: memory beyond is not checked. */
 enum { WORD = 4, PAGE = 1024, MAX_PAGES = 1 << 16, TABLES = 64, SLOTS_FIRST = 16, READERS = 2 };
 
-typedef struct Cell {
+typedef struct GlobalCell {
     GlobalMark write, strong, reads[READERS];
     uint32_t released; /* time; 0: nothing was released there */
-} Cell;
+} GlobalCell;
 
 typedef struct GlobalPage {
     uint64_t number; /* address / PAGE */
-    Cell cells[PAGE / WORD];
+    GlobalCell cells[PAGE / WORD];
 } Page;
 
 typedef struct GlobalTable {
@@ -140,7 +140,7 @@ static void mark_cover(GlobalMark *at, unsigned mask)
     if (!(at->mask & ~mask)) *at = (GlobalMark){0};
 }
 
-static void mark_reader(Cell *cell, GlobalMark mark)
+static void mark_reader(GlobalCell *cell, GlobalMark mark)
 {
     GlobalMark *first = &cell->reads[0];
     mark_set(!first->bytes || first->unit == mark.unit ? first : &cell->reads[1], mark);
@@ -148,13 +148,13 @@ static void mark_reader(Cell *cell, GlobalMark mark)
 
 /* --- one access to a word --------------------------------------------------------------------------- */
 
-typedef struct Look {
+typedef struct WordAccess {
     const GlobalAccess *access;
     GlobalMark mark;
     uint8_t *place; /* of the first byte that is accessed */
     const uint8_t *value; /* of it */
     uint32_t bytes;
-} Look;
+} WordAccess;
 
 static bool is_plain_write(GlobalKind kind) { return kind == GLOBAL_WRITE || kind == GLOBAL_FLAG; }
 
@@ -166,49 +166,49 @@ static const bool against[GLOBAL_KINDS][GLOBAL_KINDS] = {
     [GLOBAL_STRONG_READ] = {[GLOBAL_WRITE] = true},
     [GLOBAL_STRONG] = {[GLOBAL_WRITE] = true}};
 
-static bool is_race(const Look *look, const GlobalMark *other)
+static bool is_race(const WordAccess *word, const GlobalMark *other)
 {
-    GlobalOrder *order = grid_of(look->access)->global_race->order;
-    return other->bytes && other->mask & look->mark.mask && against[look->access->kind][other->kind]
-           && !global_order_holds(order, other->unit, other->interval, look->mark.unit);
+    GlobalOrder *order = grid_of(word->access)->global_race->order;
+    return other->bytes && other->mask & word->mark.mask && against[word->access->kind][other->kind]
+           && !global_order_holds(order, other->unit, other->interval, word->mark.unit);
 }
 
 /* The earlier access to the cell that this one races with; NULL: there is none. */
-static const GlobalMark *find_race(const Look *look, const Cell *cell)
+static const GlobalMark *find_race(const WordAccess *word, const GlobalCell *cell)
 {
-    if (is_race(look, &cell->write)) return &cell->write;
-    if (!is_plain_write(look->access->kind)) return NULL;
-    if (is_race(look, &cell->strong)) return &cell->strong;
+    if (is_race(word, &cell->write)) return &cell->write;
+    if (!is_plain_write(word->access->kind)) return NULL;
+    if (is_race(word, &cell->strong)) return &cell->strong;
     for (int r = 0; r < READERS; r++)
-        if (is_race(look, &cell->reads[r])) return &cell->reads[r];
+        if (is_race(word, &cell->reads[r])) return &cell->reads[r];
     return NULL;
 }
 
-static void record_access(const Look *look, Cell *cell)
+static void record_access(const WordAccess *word, GlobalCell *cell)
 {
-    const GlobalAccess *access = look->access;
+    const GlobalAccess *access = word->access;
     bool write = is_plain_write(access->kind);
-    if (write) mark_set(&cell->write, look->mark);
-    if (access->kind == GLOBAL_READ) mark_reader(cell, look->mark);
-    if (!write && access->kind != GLOBAL_READ) mark_set(&cell->strong, look->mark);
-    for (int r = 0; write && r < READERS; r++) mark_cover(&cell->reads[r], look->mark.mask);
-    if (write) mark_cover(&cell->strong, look->mark.mask);
+    if (write) mark_set(&cell->write, word->mark);
+    if (access->kind == GLOBAL_READ) mark_reader(cell, word->mark);
+    if (!write && access->kind != GLOBAL_READ) mark_set(&cell->strong, word->mark);
+    for (int r = 0; write && r < READERS; r++) mark_cover(&cell->reads[r], word->mark.mask);
+    if (write) mark_cover(&cell->strong, word->mark.mask);
     if (access->kind != GLOBAL_FLAG && access->kind != GLOBAL_STRONG) return;
-    uint32_t time = global_order_release(grid_of(access)->global_race->order, look->mark.unit);
+    uint32_t time = global_order_release(grid_of(access)->global_race->order, word->mark.unit);
     if (cell->released < time) cell->released = time;
 }
 
 /* False: a race, recorded. */
-static bool access_word(const Look *look, Cell *cell)
+static bool access_word(const WordAccess *word, GlobalCell *cell)
 {
-    const GlobalMark *other = find_race(look, cell);
-    bool silent = other && look->value && memcmp(look->place, look->value, look->bytes) == 0;
+    const GlobalMark *other = find_race(word, cell);
+    bool silent = other && word->value && memcmp(word->place, word->value, word->bytes) == 0;
     if (other && !silent) {
-        global_race_report(look->access, (uintptr_t)look->place, other);
+        global_race_report(word->access, (uintptr_t)word->place, other);
         return false;
     }
-    if (!silent) record_access(look, cell);
-    if (look->value && look->access->kind == GLOBAL_WRITE) memcpy(look->place, look->value, look->bytes);
+    if (!silent) record_access(word, cell);
+    if (word->value && word->access->kind == GLOBAL_WRITE) memcpy(word->place, word->value, word->bytes);
     return true;
 }
 
@@ -216,14 +216,14 @@ static bool access_word(const Look *look, Cell *cell)
  * False: a race, recorded. */
 static bool access_page(Page *page, const GlobalAccess *access, uint64_t from, uint64_t end)
 {
-    Look look = {.access = access, .mark = mark_of(access)};
+    WordAccess word = {.access = access, .mark = mark_of(access)};
     for (uint64_t next; page && from < end; from = next) {
         next = (from / WORD + 1) * WORD;
-        look.place = (uint8_t *)(uintptr_t)from;
-        look.bytes = (uint32_t)((next < end ? next : end) - from);
-        look.mark.mask = ((1u << look.bytes) - 1) << from % WORD & 15;
-        look.value = access->value ? access->value + (from - access->address) : NULL;
-        if (!access_word(&look, &page->cells[from % PAGE / WORD])) return false;
+        word.place = (uint8_t *)(uintptr_t)from;
+        word.bytes = (uint32_t)((next < end ? next : end) - from);
+        word.mark.mask = ((1u << word.bytes) - 1) << from % WORD & 15;
+        word.value = access->value ? access->value + (from - access->address) : NULL;
+        if (!access_word(&word, &page->cells[from % PAGE / WORD])) return false;
     }
     return true;
 }
@@ -283,7 +283,7 @@ void global_race_forget(GlobalRace *race, uint64_t address, uint64_t bytes)
         Table *table = table_of(race, at / PAGE);
         pthread_mutex_lock(&table->lock);
         Page *page = page_find(table, at / PAGE);
-        if (page) page->cells[at % PAGE / WORD] = (Cell){0};
+        if (page) page->cells[at % PAGE / WORD] = (GlobalCell){0};
         pthread_mutex_unlock(&table->lock);
     }
 }

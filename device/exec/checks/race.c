@@ -8,17 +8,17 @@
 enum { WORD = 4, RECORDS_FIRST = 1024 };
 
 /* The shadow cell of a word, or of a byte: a list of records of each kind. */
-typedef struct Cell {
+typedef struct SharedCell {
     uint32_t interval : 31, divided : 1; /* divided: its bytes have cells of their own */
     uint32_t lists[ACCESS_KINDS];
-} Cell;
+} SharedCell;
 #define INTERVAL_LAST ((UINT32_C(1) << 31) - 1)
 
 struct Race {
     Clocks clocks;
     uint32_t interval;
     uint32_t due;          /* warps whose time goes on before their next read or write */
-    Cell *words, *bytes;   /* bytes: NULL until the first word is divided */
+    SharedCell *words, *bytes;   /* bytes: NULL until the first word is divided */
     RaceRecord *records;   /* [0] is none */
     uint32_t count, capacity, free;
 };
@@ -158,50 +158,51 @@ static bool is_silent(const RaceAccess *access, uint32_t offset, uint32_t bytes)
            && memcmp(shared + offset, access->value + (offset - access->offset), bytes) == 0;
 }
 
-typedef struct Look {
+typedef struct CellAccess {
     const RaceAccess *access;
     uint32_t offset, bytes; /* of the cell */
     bool overlaps; /* a write of the same value that some other may not come before */
-} Look;
+} CellAccess;
 
 /* One lane against one list; false: a race, recorded. */
-static bool look_at(const Race *race, Look *look, int lane, uint32_t list, AccessKind kind)
+static bool check_lane(const Race *race, CellAccess *part, int lane, uint32_t list, AccessKind kind)
 {
     for (; list; list = race->records[list].next) {
         const RaceRecord *r = &race->records[list];
-        int other = unordered_lane(race, r, look->access, lane);
+        int other = unordered_lane(race, r, part->access, lane);
         if (other < 0) continue;
-        if (kind != ACCESS_WRITE || !is_silent(look->access, look->offset, look->bytes)) {
-            race_report(look->access, lane, look->offset, r, other, kind);
+        if (kind != ACCESS_WRITE || !is_silent(part->access, part->offset, part->bytes)) {
+            race_report(part->access, lane, part->offset, r, other, kind);
             return false;
         }
-        look->overlaps = true;
+        part->overlaps = true;
     }
     return true;
 }
 
-static bool access_cell(Race *race, Cell *cell, Look *look)
+static bool access_cell(Race *race, SharedCell *cell, CellAccess *part)
 {
     static const bool against[ACCESS_KINDS][ACCESS_KINDS] = {
         [ACCESS_READ] = {[ACCESS_WRITE] = true, [ACCESS_ATOMIC] = true},
         [ACCESS_WRITE] = {[ACCESS_READ] = true, [ACCESS_WRITE] = true, [ACCESS_ATOMIC] = true},
         [ACCESS_ATOMIC] = {[ACCESS_READ] = true, [ACCESS_WRITE] = true}};
-    const RaceAccess *access = look->access;
-    look->overlaps = false;
+    const RaceAccess *access = part->access;
+    part->overlaps = false;
     for (int kind = 0; kind < ACCESS_KINDS; kind++) {
         if (!cell->lists[kind] || !against[access->kind][kind]) continue;
         for (uint32_t rest = access->lanes; rest; rest &= rest - 1)
-            if (!look_at(race, look, __builtin_ctz(rest), cell->lists[kind], (AccessKind)kind)) return false;
+            if (!check_lane(race, part, __builtin_ctz(rest), cell->lists[kind], (AccessKind)kind))
+                return false;
     }
     for (int kind = 0; access->kind == ACCESS_WRITE && kind < ACCESS_KINDS; kind++)
-        if (kind != ACCESS_WRITE || !look->overlaps) list_drop(race, &cell->lists[kind]);
+        if (kind != ACCESS_WRITE || !part->overlaps) list_drop(race, &cell->lists[kind]);
     list_add(race, &cell->lists[access->kind], access);
     return true;
 }
 
 static bool divide_word(Race *race, uint32_t word)
 {
-    Cell *whole = &race->words[word];
+    SharedCell *whole = &race->words[word];
     if (!race->bytes) race->bytes = calloc((size_t)race->clocks.words * WORD, sizeof *race->bytes);
     if (!race->bytes) return false;
     for (uint32_t b = 0; b < WORD; b++)
@@ -214,16 +215,16 @@ static bool divide_word(Race *race, uint32_t word)
 /* Part of a word, or all of it. */
 static bool access_word(Race *race, const RaceAccess *access, uint32_t offset, uint32_t bytes)
 {
-    Cell *cell = &race->words[offset / WORD];
-    if (cell->interval != race->interval) *cell = (Cell){.interval = race->interval & INTERVAL_LAST};
+    SharedCell *cell = &race->words[offset / WORD];
+    if (cell->interval != race->interval) *cell = (SharedCell){.interval = race->interval & INTERVAL_LAST};
     if (bytes == WORD && !cell->divided)
-        return access_cell(race, cell, &(Look){.access = access, .offset = offset, .bytes = WORD});
+        return access_cell(race, cell, &(CellAccess){.access = access, .offset = offset, .bytes = WORD});
     if (!cell->divided && !divide_word(race, offset / WORD)) {
         race->clocks.failed = true;
         return true;
     }
     for (uint32_t b = offset; b < offset + bytes; b++)
-        if (!access_cell(race, &race->bytes[b], &(Look){.access = access, .offset = b, .bytes = 1}))
+        if (!access_cell(race, &race->bytes[b], &(CellAccess){.access = access, .offset = b, .bytes = 1}))
             return false;
     return true;
 }
@@ -241,9 +242,9 @@ static bool has_memory(const Race *race, const Warp *warp)
 /* The fast path: reads of a word that no thread has written in this interval. */
 static bool read_quickly(Race *race, const RaceAccess *access)
 {
-    Cell *cell = &race->words[access->offset / WORD];
+    SharedCell *cell = &race->words[access->offset / WORD];
     if (access->kind != ACCESS_READ || access->bytes != WORD) return false;
-    if (cell->interval != race->interval) *cell = (Cell){.interval = race->interval & INTERVAL_LAST};
+    if (cell->interval != race->interval) *cell = (SharedCell){.interval = race->interval & INTERVAL_LAST};
     if (cell->divided || cell->lists[ACCESS_WRITE] || cell->lists[ACCESS_ATOMIC]) return false;
     list_add(race, &cell->lists[ACCESS_READ], access);
     return true;

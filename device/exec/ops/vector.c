@@ -32,10 +32,10 @@ static void move_bytes(uint8_t *to, const uint8_t *from, uint32_t size)
     }
 }
 
-typedef enum Shape { SCATTERED, UNIFORM, DENSE } Shape;
+typedef enum VectorShape { SCATTERED, UNIFORM, DENSE } VectorShape;
 
 /* How the addresses lie when all 32 lanes execute: all the same, or one after another. */
-static Shape shape_of(const Access *access)
+static VectorShape shape_of(const Access *access)
 {
     const uint64_t *wide = ROW(const uint64_t, access->w, access->i->a);
     const uint32_t *narrow = ROW(const uint32_t, access->w, access->i->a);
@@ -88,7 +88,7 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
     static const uint8_t *fetch_##space(Chunk *c) \
     { \
         const Access *x = &c->x; \
-        const Shape lie = shape; \
+        const VectorShape lie = shape; \
         const uint64_t bytes = lie == DENSE ? (uint64_t)x->size * WARP_LANES : x->size; \
         const uint8_t *p = lie == SCATTERED ? NULL : at_##space##_lane(x, 0, address_of(x, 0), bytes); \
         if (p) { \

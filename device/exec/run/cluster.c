@@ -79,16 +79,16 @@ bool cluster_may_wait_longer(Cluster *cluster)
 }
 
 /* What became of the blocks in a round. */
-typedef struct Round {
+typedef struct ClusterRound {
     bool alive, stopped;
     bool ran; /* some block could */
     uint64_t wake_at; /* when the first of the groups that sleep wakes; 0: none does */
     Block *idle; /* one of those that could not */
-} Round;
+} ClusterRound;
 
-static Round run_round(Cluster *cluster, Worker *worker)
+static ClusterRound run_round(Cluster *cluster, Worker *worker)
 {
-    Round round = {0};
+    ClusterRound round = {0};
     for (uint32_t r = 0; r < cluster->size; r++) {
         Block *block = cluster->blocks[r];
         if (!block->live) continue;
@@ -118,7 +118,7 @@ static BlockResult run_blocks(Block *leader, Worker *worker)
     Cluster *cluster = &leader->own;
     for (;;) {
         cluster->advanced = false;
-        Round round = run_round(cluster, worker);
+        ClusterRound round = run_round(cluster, worker);
         if (round.stopped) return BLOCK_STOPPED;
         if (!round.alive) return BLOCK_DONE;
         leader->asleep = !round.ran && round.wake_at;

@@ -15,13 +15,13 @@
 enum { MAX_STRING = 1 << 20 };
 
 /* Text that grows; after a failure to grow it only counts as failed. */
-typedef struct Text {
+typedef struct PrintfText {
     char *bytes;
     size_t count, capacity;
     bool failed;
-} Text;
+} PrintfText;
 
-static bool text_reserve(Text *text, size_t more)
+static bool text_reserve(PrintfText *text, size_t more)
 {
     size_t capacity = text->capacity ? text->capacity : 256;
     char *grown;
@@ -36,14 +36,14 @@ static bool text_reserve(Text *text, size_t more)
     return true;
 }
 
-static void text_add(Text *text, const char *bytes, size_t count)
+static void text_add(PrintfText *text, const char *bytes, size_t count)
 {
     if (!text_reserve(text, count)) return;
     memcpy(text->bytes + text->count, bytes, count);
     text->count += count;
 }
 
-__attribute__((format(printf, 2, 3))) static void text_print(Text *text, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void text_print(PrintfText *text, const char *format, ...)
 {
     va_list arguments;
     int count;
@@ -84,7 +84,7 @@ static bool read_bytes(Reader *r, uint64_t address, void *out, uint32_t size)
 /* The string at address, ended by a zero; the caller frees it. NULL after a fault or if out of memory. */
 static char *read_string(Reader *r, uint64_t address)
 {
-    Text text = {0};
+    PrintfText text = {0};
     char c = 0;
     do {
         if (!read_bytes(r, address++, &c, 1)) break;
@@ -97,12 +97,12 @@ static char *read_string(Reader *r, uint64_t address)
 
 /* --- one conversion ------------------------------------------------------------------------------------ */
 
-typedef struct Conversion {
+typedef struct PrintfConversion {
     char flags[8];
     int width, precision;    /* -1: not given */
     int size;                /* h: -1, hh: -2, l: 1, ll: 2 */
     char type;
-} Conversion;
+} PrintfConversion;
 
 typedef struct Arguments {
     Reader *reader;
@@ -133,10 +133,10 @@ static const char *parse_number(const char *p, int *number, Arguments *arguments
 }
 
 /* What follows a %; returns the character after it, or NULL for what is not a conversion. */
-static const char *parse_conversion(const char *p, Conversion *c, Arguments *arguments)
+static const char *parse_conversion(const char *p, PrintfConversion *c, Arguments *arguments)
 {
     size_t flags = 0;
-    *c = (Conversion){.width = -1, .precision = -1};
+    *c = (PrintfConversion){.width = -1, .precision = -1};
     for (; *p && strchr("#0- +", *p); p++) {
         if (!strchr(c->flags, *p) && flags < sizeof c->flags - 1) c->flags[flags++] = *p;
     }
@@ -152,7 +152,7 @@ static const char *parse_conversion(const char *p, Conversion *c, Arguments *arg
 }
 
 /* The conversion as C writes it, for a value of long long, double or pointer. */
-static void write_spec(const Conversion *c, const char *modifier, char *out, size_t capacity)
+static void write_spec(const PrintfConversion *c, const char *modifier, char *out, size_t capacity)
 {
     char width[16] = "", precision[16] = "";
     if (c->width >= 0) snprintf(width, sizeof width, "%d", c->width);
@@ -160,21 +160,21 @@ static void write_spec(const Conversion *c, const char *modifier, char *out, siz
     snprintf(out, capacity, "%%%s%s%s%s%c", c->flags, width, precision, modifier, c->type);
 }
 
-static long long signed_value(const Conversion *c, Arguments *arguments)
+static long long signed_value(const PrintfConversion *c, Arguments *arguments)
 {
     if (c->size > 0) return (long long)take_argument(arguments, 8);
     int value = (int)(uint32_t)take_argument(arguments, 4);
     return c->size == -1 ? (short)value : c->size < -1 ? (signed char)value : value;
 }
 
-static unsigned long long unsigned_value(const Conversion *c, Arguments *arguments)
+static unsigned long long unsigned_value(const PrintfConversion *c, Arguments *arguments)
 {
     if (c->size > 0) return take_argument(arguments, 8);
     unsigned value = (unsigned)take_argument(arguments, 4);
     return c->size == -1 ? (unsigned short)value : c->size < -1 ? (unsigned char)value : value;
 }
 
-static void print_string(Text *text, const char *spec, Arguments *arguments)
+static void print_string(PrintfText *text, const char *spec, Arguments *arguments)
 {
     uint64_t address = take_argument(arguments, 8);
     char *string = address ? read_string(arguments->reader, address) : NULL;
@@ -187,7 +187,7 @@ static void print_string(Text *text, const char *spec, Arguments *arguments)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static void print_conversion(Text *text, const Conversion *c, Arguments *arguments)
+static void print_conversion(PrintfText *text, const PrintfConversion *c, Arguments *arguments)
 {
     char spec[64];
     double number;
@@ -227,11 +227,11 @@ static void print_conversion(Text *text, const Conversion *c, Arguments *argumen
 }
 #pragma GCC diagnostic pop
 
-static void print_lane(Text *text, const char *format, Arguments *arguments)
+static void print_lane(PrintfText *text, const char *format, Arguments *arguments)
 {
     while (*format && !arguments->reader->failed && !text->failed) {
         size_t plain = strcspn(format, "%");
-        Conversion conversion;
+        PrintfConversion conversion;
         const char *after;
         text_add(text, format, plain);
         format += plain;
@@ -252,7 +252,7 @@ static void print_lane(Text *text, const char *format, Arguments *arguments)
 
 /* --- the two functions --------------------------------------------------------------------------------- */
 
-static void hand_out(const Grid *grid, const Text *text)
+static void hand_out(const Grid *grid, const PrintfText *text)
 {
     if (!text->count || !grid->launch->print) return;
     pthread_mutex_lock(grid->print_lock);
@@ -267,7 +267,7 @@ const Insn *print_formatted(Warp *warp, const Insn *insn)
     uint32_t *result = insn->d == REF_ABSENT ? NULL : ROW(uint32_t, warp, insn->d);
     uint32_t counts[WARP_LANES] = {0};
     Reader reader = {.warp = warp, .insn = insn};
-    Text text = {0};
+    PrintfText text = {0};
     for (uint32_t rest = warp->mask; rest && !reader.failed && !text.failed; rest &= rest - 1) {
         Arguments arguments = {.reader = &reader};
         char *format;
@@ -300,7 +300,7 @@ const Insn *print_assert(Warp *warp, const Insn *insn)
     const Ref *refs = warp->current->function->refs + insn->more;
     const Block *block = warp->block;
     Reader reader = {.warp = warp, .insn = insn};
-    Text text = {0};
+    PrintfText text = {0};
     for (uint32_t rest = warp->mask; rest && !reader.failed; rest &= rest - 1) {
         int l = reader.lane = __builtin_ctz(rest);
         char *message = assert_string(&reader, refs[0]), *file = assert_string(&reader, refs[1]);

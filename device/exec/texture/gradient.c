@@ -11,9 +11,9 @@
 #include "exec/texture/cube.h"
 #include "exec/texture/texture.h"
 
-typedef struct Step {
+typedef struct PixelStep {
     double texels[3];
-} Step;
+} PixelStep;
 
 /* Ten significant bits. */
 static double few_bits(double x)
@@ -24,13 +24,13 @@ static double few_bits(double x)
 }
 
 /* False for a step to another face of a cube. */
-static bool read_step(const Texture *t, const uint32_t *at, const uint32_t change[4], Step *out)
+static bool read_step(const Texture *t, const uint32_t *at, const uint32_t change[4], PixelStep *out)
 {
     bool faces = t->shape == TEXTURE_CUBE || t->shape == TEXTURE_ACUBE, inside = true;
     unsigned count = t->shape == TEXTURE_3D ? 3 : t->shape == TEXTURE_1D || t->shape == TEXTURE_A1D ? 1 : 2;
     double on_face[2];
     if (faces) inside = cube_step(at, change, on_face);
-    *out = (Step){{0}};
+    *out = (PixelStep){{0}};
     for (unsigned k = 0; k < count; k++) {
         float along;
         memcpy(&along, &change[k], 4);
@@ -39,7 +39,7 @@ static bool read_step(const Texture *t, const uint32_t *at, const uint32_t chang
     return inside;
 }
 
-static double step_length(const Step *step)
+static double step_length(const PixelStep *step)
 {
     double x = fabs(step->texels[0]), y = fabs(step->texels[1]), z = fabs(step->texels[2]);
     double max = fmax(fmax(x, y), z), min = fmin(fmin(x, y), z);
@@ -47,9 +47,9 @@ static double step_length(const Step *step)
     return max + middle * 11 / 32 + min / 4;
 }
 
-static Step diagonal(const Step *a, const Step *b, int sign)
+static PixelStep diagonal(const PixelStep *a, const PixelStep *b, int sign)
 {
-    Step step;
+    PixelStep step;
     for (int k = 0; k < 3; k++) step.texels[k] = few_bits((a->texels[k] + sign * b->texels[k]) * 11 / 16);
     return step;
 }
@@ -69,7 +69,7 @@ float texture_gradient_detail(const Texture *t, const uint32_t coordinates[4], c
                               const uint32_t dy[4])
 {
     const uint32_t *at = coordinates + (t->shape == TEXTURE_ACUBE);
-    Step steps[4];
+    PixelStep steps[4];
     bool inside = read_step(t, at, dx, &steps[0]);
     inside = read_step(t, at, dy, &steps[1]) && inside;
     steps[2] = diagonal(&steps[0], &steps[1], 1);

@@ -6,7 +6,7 @@
  */
 #include "lower/ir.h"
 
-typedef struct Copies {
+typedef struct CopyPropagation {
     LowerFunction *f;
     uint32_t *writes;      /* definitions of each register */
     Ref *fixed;            /* the row that a register always is, or REF_ABSENT */
@@ -14,11 +14,11 @@ typedef struct Copies {
     uint32_t *stamp;
     uint32_t *version, *copied_version; /* writes seen so far in this block */
     uint32_t block_stamp;
-} Copies;
+} CopyPropagation;
 
 static void count_writes(void *closure, Ref *ref, bool read, bool written)
 {
-    Copies *c = closure;
+    CopyPropagation *c = closure;
     c->writes[ref_number(*ref)] += written;
     (void)read;
 }
@@ -30,7 +30,7 @@ static bool is_copy(const LowerInsn *i)
 
 /* Follows chains of single-definition copies to the row at their end. Text order nearly always meets a
  * source before its copies, so one round finds them. */
-static void find_fixed(Copies *c)
+static void find_fixed(CopyPropagation *c)
 {
     for (uint32_t n = 0; n < c->f->insn_count; n++) {
         const LowerInsn *i = &c->f->insns[n];
@@ -41,7 +41,7 @@ static void find_fixed(Copies *c)
 }
 
 /* What a source operand may be read from instead. */
-static Ref substitute_source(Copies *c, Ref ref)
+static Ref substitute_source(CopyPropagation *c, Ref ref)
 {
     if (!ref_is_register(ref)) return ref;
     uint32_t r = ref_number(ref);
@@ -58,14 +58,14 @@ static void rewrite_sources(void *closure, Ref *ref, bool read, bool written)
 
 static void note_write(void *closure, Ref *ref, bool read, bool written)
 {
-    Copies *c = closure;
+    CopyPropagation *c = closure;
     (void)read;
     if (!written) return;
     c->version[ref_number(*ref)]++;
     c->stamp[ref_number(*ref)] = 0;
 }
 
-static void note_copy(Copies *c, const LowerInsn *i)
+static void note_copy(CopyPropagation *c, const LowerInsn *i)
 {
     if (!is_copy(i) || !ref_is_register(i->a) || i->a == i->d) return;
     uint32_t d = ref_number(i->d), a = ref_number(i->a);
@@ -74,7 +74,7 @@ static void note_copy(Copies *c, const LowerInsn *i)
     c->stamp[d] = c->block_stamp;
 }
 
-static void propagate_copies(Copies *c)
+static void propagate_copies(CopyPropagation *c)
 {
     LowerFunction *f = c->f;
     for (uint32_t b = 0; b < f->block_count; b++) {
@@ -89,7 +89,7 @@ static void propagate_copies(Copies *c)
 
 void lower_copies(LowerFunction *f)
 {
-    Copies c = {.f = f};
+    CopyPropagation c = {.f = f};
     uint32_t count = f->register_count;
     c.writes = ARENA_ZEROS(f->scratch, uint32_t, count);
     c.stamp = ARENA_ZEROS(f->scratch, uint32_t, count);

@@ -20,7 +20,7 @@ typedef struct Visit {
     bool inside;        /* second round: orders the component that the block is head of */
 } Visit;
 
-typedef struct Search {
+typedef struct OrderSearch {
     const BlockGraph *graph;
     uint32_t *number;   /* order of discovery, NOT_SEEN or DONE */
     uint32_t discovered;
@@ -29,14 +29,14 @@ typedef struct Search {
     uint32_t visit_count, visit_capacity;
     uint32_t *order, position;
     Arena *scratch;
-} Search;
+} OrderSearch;
 
 static uint32_t successor_count(const BlockGraph *graph, uint32_t block)
 {
     return graph->start[block + 1] - graph->start[block];
 }
 
-static void search_push(Search *s, uint32_t block)
+static void search_push(OrderSearch *s, uint32_t block)
 {
     s->visits = arena_grow(s->scratch, s->visits, s->visit_count, &s->visit_capacity, sizeof(Visit));
     s->number[block] = ++s->discovered;
@@ -46,14 +46,14 @@ static void search_push(Search *s, uint32_t block)
 }
 
 /* Forgets the members of the component but its head, so that they are searched again inside it. */
-static void search_reopen(Search *s, uint32_t head)
+static void search_reopen(OrderSearch *s, uint32_t head)
 {
     uint32_t member;
     while ((member = s->stack[--s->stack_count]) != head) s->number[member] = NOT_SEEN;
 }
 
 /* True when the visit is over; called when all successors of the top were visited. */
-static bool search_finish(Search *s, Visit *v)
+static bool search_finish(OrderSearch *s, Visit *v)
 {
     if (v->inside) {
         s->order[--s->position] = v->block;
@@ -79,7 +79,7 @@ static void search_reached(Visit *v, uint32_t head)
     v->loop = true;
 }
 
-static void search_step(Search *s)
+static void search_step(OrderSearch *s)
 {
     Visit *v = &s->visits[s->visit_count - 1];
     if (v->left) {
@@ -98,7 +98,7 @@ static void search_step(Search *s)
 uint32_t lower_order(Arena *scratch, const BlockGraph *graph, uint32_t *order)
 {
     if (!graph->count) return 0;
-    Search s = {.graph = graph, .scratch = scratch, .order = order, .position = graph->count};
+    OrderSearch s = {.graph = graph, .scratch = scratch, .order = order, .position = graph->count};
     s.number = ARENA_ZEROS(scratch, uint32_t, graph->count);
     s.stack = ARENA_ARRAY(scratch, uint32_t, graph->count + 1);
     search_push(&s, 0);

@@ -7,28 +7,28 @@
  */
 #include "lower/ir.h"
 
-typedef struct Round {
+typedef struct LoopWrites {
     uint32_t *written; /* by register: the number of the block that has written it last, + 1 */
     uint32_t block;
     bool carries;
-} Round;
+} LoopWrites;
 
 /* Reads of an instruction come before its writes, so that it is looked at twice. */
 static void note_write(void *closure, Ref *ref, bool read, bool written)
 {
-    Round *round = closure;
+    LoopWrites *loop = closure;
     (void)read;
-    if (written) round->written[ref_number(*ref)] = round->block + 1;
+    if (written) loop->written[ref_number(*ref)] = loop->block + 1;
 }
 
 /* What was read before is in no block's list yet; a write makes it one that is carried. */
 static void note_read(void *closure, Ref *ref, bool read, bool written)
 {
-    Round *round = closure;
-    uint32_t *at = &round->written[ref_number(*ref)];
-    const uint32_t here = round->block + 1, early = UINT32_MAX - round->block;
+    LoopWrites *loop = closure;
+    uint32_t *at = &loop->written[ref_number(*ref)];
+    const uint32_t here = loop->block + 1, early = UINT32_MAX - loop->block;
     if (read && *at != here) *at = early;
-    if (written && *at == early) round->carries = true;
+    if (written && *at == early) loop->carries = true;
 }
 
 static bool loops_on_itself(const LowerFunction *f, uint32_t block)
@@ -51,26 +51,26 @@ static bool has_load(const LowerFunction *f, const LowerBlock *block)
     return false;
 }
 
-static bool carries_something(LowerFunction *f, Round *round)
+static bool carries_something(LowerFunction *f, LoopWrites *loop)
 {
-    const LowerBlock *block = &f->blocks[round->block];
-    round->carries = false;
+    const LowerBlock *block = &f->blocks[loop->block];
+    loop->carries = false;
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
-        lower_visit(f, &f->insns[i], note_read, round);
-        lower_visit(f, &f->insns[i], note_write, round);
+        lower_visit(f, &f->insns[i], note_read, loop);
+        lower_visit(f, &f->insns[i], note_write, loop);
     }
-    return round->carries;
+    return loop->carries;
 }
 
 void lower_spins(LowerFunction *f)
 {
-    Round round = {0};
+    LoopWrites loop = {0};
     for (uint32_t b = 0; b < f->block_count; b++) {
         const LowerBlock *block = &f->blocks[b];
         if (!loops_on_itself(f, b) || !has_load(f, block)) continue;
-        if (!round.written) round.written = ARENA_ZEROS(f->scratch, uint32_t, f->register_count);
-        round.block = b;
-        if (carries_something(f, &round)) continue;
+        if (!loop.written) loop.written = ARENA_ZEROS(f->scratch, uint32_t, f->register_count);
+        loop.block = b;
+        if (carries_something(f, &loop)) continue;
         for (uint32_t i = block->first; i < block->first + block->count; i++)
             if (is_load(f->insns[i].op)) f->insns[i].mods |= MEM_STRONG;
     }

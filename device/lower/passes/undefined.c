@@ -2,32 +2,33 @@
  * the initializers of variables, where NVIDIA's linker looks. */
 #include "lower/module.h"
 
-typedef struct Search {
+typedef struct UndefinedSearch {
     Lower *lower;
     bool *reported_functions, *reported_variables; /* by id */
-} Search;
+} UndefinedSearch;
 
-static void report_undefined(const Search *s, bool *reported, const char *name, const PtxModule *home)
+static void report_undefined(const UndefinedSearch *s, bool *reported, const char *name,
+                             const PtxModule *home)
 {
     if (*reported) return;
     *reported = true;
     ptx_link_error(s->lower->log, "Undefined reference to '%s' in '%s'", name, home->name);
 }
 
-static void look_at_function(const Search *s, const PtxFunction *f, const PtxModule *home)
+static void look_at_function(const UndefinedSearch *s, const PtxFunction *f, const PtxModule *home)
 {
     if (!s->lower->functions[f->id].code && !lower_is_provided(f->name))
         report_undefined(s, &s->reported_functions[f->id], f->name, home);
 }
 
 /* Arrays of shared memory are the launch's; variables of functions are always there. */
-static void look_at_variable(const Search *s, const PtxVariable *v, const PtxModule *home)
+static void look_at_variable(const UndefinedSearch *s, const PtxVariable *v, const PtxModule *home)
 {
     if (!v->defined && !v->function && (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST))
         report_undefined(s, &s->reported_variables[v->id], v->name, home);
 }
 
-static void look_at_operand(const Search *s, const PtxOperand *o, const PtxModule *home)
+static void look_at_operand(const UndefinedSearch *s, const PtxOperand *o, const PtxModule *home)
 {
     switch (o->kind) {
     case PTX_OPERAND_FUNCTION: look_at_function(s, o->function, home); break;
@@ -49,14 +50,14 @@ static void look_at_operand(const Search *s, const PtxOperand *o, const PtxModul
     }
 }
 
-static void look_at_body(const Search *s, const PtxFunction *f)
+static void look_at_body(const UndefinedSearch *s, const PtxFunction *f)
 {
     for (uint32_t n = 0; n < f->insn_count; n++)
         for (uint32_t k = 0; k < f->insns[n].operand_count; k++)
             look_at_operand(s, &f->insns[n].operands[k], f->home);
 }
 
-static void look_at_initializer(const Search *s, const PtxVariable *v)
+static void look_at_initializer(const UndefinedSearch *s, const PtxVariable *v)
 {
     for (uint32_t r = 0; r < v->relocation_count; r++) {
         const PtxRelocation *relocation = &v->relocations[r];
@@ -70,9 +71,9 @@ static void look_at_initializer(const Search *s, const PtxVariable *v)
 void lower_undefined(Lower *lower)
 {
     const PtxModule *tree = lower->tree;
-    Search s = {.lower = lower,
-                .reported_functions = ARENA_ZEROS(&lower->scratch, bool, tree->function_count),
-                .reported_variables = ARENA_ZEROS(&lower->scratch, bool, tree->global_count)};
+    UndefinedSearch s = {.lower = lower,
+                         .reported_functions = ARENA_ZEROS(&lower->scratch, bool, tree->function_count),
+                         .reported_variables = ARENA_ZEROS(&lower->scratch, bool, tree->global_count)};
     for (uint32_t i = 0; i < tree->function_count; i++)
         if (lower_reached(lower, i)) look_at_body(&s, tree->functions[i]);
     for (uint32_t i = 0; i < tree->global_count; i++) look_at_initializer(&s, tree->globals[i]);

@@ -95,18 +95,18 @@ static uint32_t sums_of(uint32_t kinds)
     return sums;
 }
 
-typedef struct Shape {
+typedef struct MatrixShape {
     unsigned m, n, k;
-} Shape;
+} MatrixShape;
 
-static Shape shape_of(const PtxForm *form)
+static MatrixShape shape_of(const PtxForm *form)
 {
-    Shape s = {0};
+    MatrixShape s = {0};
     sscanf(ptx_modifiers[form->group[PTX_GROUP_SHAPE]].spelling, "m%un%uk%u", &s.m, &s.n, &s.k);
     return s;
 }
 
-static Fragment fragment_of(MatrixRole role, MatrixType type, Shape s, bool wmma)
+static Fragment fragment_of(MatrixRole role, MatrixType type, MatrixShape s, bool wmma)
 {
     Fragment f = {.role = (uint8_t)role,
                   .type = (uint8_t)type,
@@ -210,7 +210,7 @@ static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
         select_unsupported(s, "a product of this type with these modifiers");
         return false;
     }
-    Shape shape = shape_of(form);
+    MatrixShape shape = shape_of(form);
     p->d = fragment_of(MATRIX_C, d, shape, wmma);
     p->a = fragment_of(MATRIX_A, a, shape, wmma);
     p->b = fragment_of(MATRIX_B, b, shape, wmma);
