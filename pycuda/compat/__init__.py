@@ -1,0 +1,1 @@
+"""Other packages' names, for programs that are written for them: pycuda.compat.cupy."""

@@ -1,0 +1,16 @@
+"""The context that a program written for CuPy expects to be there."""
+
+from __future__ import annotations
+
+import pycuda.driver as drv
+
+
+def require() -> None:
+    """Make the primary context of the default device current, where no context is."""
+    drv.init()
+    if drv.Context.get_current() is not None:
+        return
+    from pycuda import autoprimaryctx
+
+    if drv.Context.get_current() is None:  # it was imported before, or in another thread
+        autoprimaryctx.device.retain_primary_context().push()
