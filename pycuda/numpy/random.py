@@ -40,7 +40,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def _is_there(value: Any) -> Any:
+def _is_not_negative(value: Any) -> Any:
     return value >= 0
 
 
@@ -163,7 +163,7 @@ class Generator:
             Mean and standard deviation.
         size : int or sequence of int, optional
         """
-        loc, scale = distributions.parameter(loc), checked_parameter("scale", scale, _is_there, "< 0")
+        loc, scale = distributions.parameter(loc), checked_parameter("scale", scale, _is_not_negative, "< 0")
         return distributions.new_numbers(self._draws, "Normal", size, loc, scale)
 
     def lognormal(self, mean: _Parameter = 0.0, sigma: _Parameter = 1.0, size: _Size = None) -> GPUArray:
@@ -175,7 +175,10 @@ class Generator:
             Of the logarithms.
         size : int or sequence of int, optional
         """
-        mean, sigma = distributions.parameter(mean), checked_parameter("sigma", sigma, _is_there, "< 0")
+        mean, sigma = (
+            distributions.parameter(mean),
+            checked_parameter("sigma", sigma, _is_not_negative, "< 0"),
+        )
         return apply("exp", distributions.new_numbers(self._draws, "Normal", size, mean, sigma))
 
     def standard_exponential(
@@ -206,7 +209,7 @@ class Generator:
             The mean.
         size : int or sequence of int, optional
         """
-        scale = checked_parameter("scale", scale, _is_there, "< 0")
+        scale = checked_parameter("scale", scale, _is_not_negative, "< 0")
         return distributions.new_numbers(self._draws, "Exponential", size, scale)
 
     def standard_gamma(
@@ -222,7 +225,10 @@ class Generator:
             float64 or float32.
         out : GPUArray, optional
         """
-        shape, dtype = checked_parameter("shape", shape, _is_there, "< 0"), distributions.float_dtype(dtype)
+        shape, dtype = (
+            checked_parameter("shape", shape, _is_not_negative, "< 0"),
+            distributions.float_dtype(dtype),
+        )
         return distributions.new_numbers(self._draws, "Gamma", size, shape, 1.0, dtype, out)
 
     def gamma(self, shape: _Parameter, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
@@ -234,8 +240,8 @@ class Generator:
         size : int or sequence of int, optional
         """
         shape, scale = (
-            checked_parameter("shape", shape, _is_there, "< 0"),
-            checked_parameter("scale", scale, _is_there, "< 0"),
+            checked_parameter("shape", shape, _is_not_negative, "< 0"),
+            checked_parameter("scale", scale, _is_not_negative, "< 0"),
         )
         return distributions.new_numbers(self._draws, "Gamma", size, shape, scale)
 
@@ -273,7 +279,10 @@ class Generator:
         loc, scale : number or array, optional
         size : int or sequence of int, optional
         """
-        center, width = distributions.parameter(loc), checked_parameter("scale", scale, _is_there, "< 0")
+        center, width = (
+            distributions.parameter(loc),
+            checked_parameter("scale", scale, _is_not_negative, "< 0"),
+        )
         shape = distributions.shape_of(size, center, width)
         return center + width * (self.standard_exponential(shape) - self.standard_exponential(shape))
 
@@ -285,7 +294,10 @@ class Generator:
         loc, scale : number or array, optional
         size : int or sequence of int, optional
         """
-        center, width = distributions.parameter(loc), checked_parameter("scale", scale, _is_there, "< 0")
+        center, width = (
+            distributions.parameter(loc),
+            checked_parameter("scale", scale, _is_not_negative, "< 0"),
+        )
         shape = distributions.shape_of(size, center, width)
         ratio = self.standard_exponential(shape) / self.standard_exponential(shape)
         return center + width * apply("log", ratio)
@@ -298,7 +310,10 @@ class Generator:
         loc, scale : number or array, optional
         size : int or sequence of int, optional
         """
-        center, width = distributions.parameter(loc), checked_parameter("scale", scale, _is_there, "< 0")
+        center, width = (
+            distributions.parameter(loc),
+            checked_parameter("scale", scale, _is_not_negative, "< 0"),
+        )
         numbers = self.standard_exponential(distributions.shape_of(size, center, width))
         return center - width * apply("log", numbers)
 
@@ -310,7 +325,7 @@ class Generator:
         scale : number or array, optional
         size : int or sequence of int, optional
         """
-        width = checked_parameter("scale", scale, _is_there, "< 0")
+        width = checked_parameter("scale", scale, _is_not_negative, "< 0")
         numbers = self.standard_exponential(distributions.shape_of(size, width))
         return width * apply("sqrt", 2 * numbers)
 
@@ -427,7 +442,7 @@ class Generator:
             The probability of each.
         size : int or sequence of int, optional
         """
-        n = checked_parameter("n", n, _is_there, "< 0")
+        n = checked_parameter("n", n, _is_not_negative, "< 0")
         p = checked_parameter("p", p, lambda each: (each >= 0) & (each <= 1), "< 0, p > 1 or p is NaN")
         return distributions.new_numbers(self._draws, "Binomial", size, n, p, np.int64)
 

@@ -15,11 +15,11 @@ from pycuda.gpuarray import GPUArray
 if TYPE_CHECKING:
     from pycuda._driver import _Stream
 
-_MOST = np.iinfo(np.int32).max
+_MAX_INT32 = np.iinfo(np.int32).max
 
 
 def _starts(starts: np.ndarray) -> GPUArray:
-    return gpuarray.to_gpu(starts.astype(np.int32 if starts[-1] <= _MOST else np.int64))
+    return gpuarray.to_gpu(starts.astype(np.int32 if starts[-1] <= _MAX_INT32 else np.int64))
 
 
 def _address(array: GPUArray) -> GPUArray | int:
@@ -49,7 +49,7 @@ class InOrder:
     """Elements in the order of rows, columns in as few bytes as they fit."""
 
     def __init__(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray, width: int) -> None:
-        found = kernels.plan(starts, values.itemsize)
+        found = kernels.plan_row_tiles(starts, values.itemsize)
         self.tile_count, self._starts = len(found.tiles), _starts(starts)
         narrow = kernels.narrow_columns(found.tiles, columns, width)
         self._kind = narrow.kind
@@ -72,7 +72,7 @@ class ByColumn:
     """Elements in the order of columns within large tiles."""
 
     def __init__(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
-        found = sorted_kernels.plan(starts, values.itemsize)
+        found = sorted_kernels.plan_column_sorted(starts, values.itemsize)
         elements, largest = sorted_kernels.by_column(found, columns, values)
         self.tile_count, self._starts = len(found.tiles), _starts(found.starts)
         self._targets = 0 if found.targets is None else gpuarray.to_gpu(found.targets)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pycuda._driver import _Stream
 
-_MOST = np.iinfo(np.int32).max
+_MAX_INT32 = np.iinfo(np.int32).max
 
 
 def compressed_rows(mat: Any, dtype: DTypeLike) -> Any:
@@ -36,8 +36,8 @@ def compressed_rows(mat: Any, dtype: DTypeLike) -> Any:
         raise TypeError(f"mat must be a sparse matrix of SciPy, not {type(mat).__name__}")
     if mat.ndim != 2:
         raise ValueError(f"mat has the shape {mat.shape}: a matrix has two dimensions")
-    if max(mat.shape) > _MOST:
-        raise ValueError(f"mat has the shape {mat.shape}: at most {_MOST} rows and columns are possible")
+    if max(mat.shape) > _MAX_INT32:
+        raise ValueError(f"mat has the shape {mat.shape}: at most {_MAX_INT32} rows and columns are possible")
     if not np.can_cast(mat.dtype, dtype, "same_kind"):
         raise TypeError(f"cannot cast mat from {mat.dtype} to {dtype}")
     csr = sparse.csr_matrix(mat, dtype=dtype)

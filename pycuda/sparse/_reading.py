@@ -17,7 +17,7 @@ from pycuda.sparse._operands import is_aligned, packed
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-_MOST = np.iinfo(np.int32).max - 1024  # of indices of 32 bits: kernels count a little further
+_MAX_INDEX = np.iinfo(np.int32).max - 1024  # of indices of 32 bits: kernels count a little further
 
 
 @takes_arrays
@@ -81,18 +81,20 @@ def _is_wide(indices: GPUArray | np.ndarray[Any, Any]) -> bool:
     """Whether they are kept in 64 bits: as they are on the device, or have to be."""
     if isinstance(indices, GPUArray) or indices.dtype == np.int32:
         return bool(indices.itemsize == 8)
-    return bool(indices.size and (indices.max() > _MOST or indices.min() < -_MOST))
+    return bool(indices.size and (indices.max() > _MAX_INDEX or indices.min() < -_MAX_INDEX))
 
 
-def read_indices(names: Sequence[str], given: Sequence[Any], copy: bool, least: int = 0) -> list[GPUArray]:
-    """Arrays of indices in one dtype: int32 unless numbers up to `least`, or what they are, need int64."""
+def read_indices(
+    names: Sequence[str], given: Sequence[Any], copy: bool, max_index: int = 0
+) -> list[GPUArray]:
+    """Arrays of indices in one dtype: int32 unless numbers up to max_index, or their own, need int64."""
     arrays = [on_device_or_host(each) for each in given]
     for name, each in zip(names, arrays, strict=True):
         if each.ndim != 1:
             raise ValueError(f"{name} has {each.ndim} axes: indices of elements have one")
         if each.dtype.kind not in "iu" and each.size:
             raise TypeError(f"{name} must be of integers, not of {each.dtype}")
-    is_wide = least > _MOST or any(map(_is_wide, arrays))
+    is_wide = max_index > _MAX_INDEX or any(map(_is_wide, arrays))
     dtype = np.dtype(np.int64 if is_wide else np.int32)
     return [_indices(each, dtype, copy) for each in arrays]
 
@@ -119,11 +121,11 @@ def read_compressed(
     given: tuple[Any, Any, Any], shape: tuple[int, int] | None, dtype: DTypeLike | None, copy: bool,
     check: bool,
 ) -> tuple[Compressed, GPUArray]:  # fmt: skip
-    """(data, indices, indptr) of compressed rows, in a matrix of this shape or of the least that has all."""
+    """(data, indices, indptr) of compressed rows, of a matrix of this shape or the smallest one possible."""
     data, indices, indptr = given
     values = read_values(data, dtype, copy)
-    least = max(values.size, *(shape or (0,)))
-    columns, starts = read_indices(("indices", "indptr"), (indices, indptr), copy, least)
+    max_index = max(values.size, *(shape or (0,)))
+    columns, starts = read_indices(("indices", "indptr"), (indices, indptr), copy, max_index)
     if columns.size != values.size:
         raise ValueError("indices and data should have the same size")
     if not starts.size or (shape is not None and starts.size != shape[0] + 1):
@@ -157,7 +159,7 @@ def _checked(found: Compressed, values: GPUArray) -> tuple[Compressed, GPUArray]
 def read_placed(
     given: tuple[Any, Any], shape: tuple[int, int] | None, dtype: DTypeLike | None, copy: bool, check: bool
 ) -> tuple[Placed, GPUArray]:
-    """(data, (row, col)), in a matrix of this shape or of the least that has all."""
+    """(data, (row, col)), of a matrix of this shape or the smallest one possible."""
     data, places = given
     if len(places) != 2:
         raise ValueError(f"{len(places)} arrays of indices: a sparse array has two axes")
@@ -185,6 +187,6 @@ def read_dense(given: Any, dtype: DTypeLike | None) -> tuple[Placed, GPUArray]:
         dense = gpuarray.to_gpu(np.ascontiguousarray(dense))
     rows, columns = gpuarray.nonzero(dense)
     values = dense[dense != 0].astype(wanted)
-    index = np.int64 if max(*dense.shape, values.size) > _MOST else np.int32
+    index = np.int64 if max(*dense.shape, values.size) > _MAX_INDEX else np.int32
     shape = int(dense.shape[0]), int(dense.shape[1])
     return Placed(rows.astype(index), columns.astype(index), shape), values

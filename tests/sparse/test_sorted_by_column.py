@@ -47,7 +47,7 @@ def test_product(name, dtype, size, always, monkeypatch):
 
 
 def test_starts_of_64_bits(always, monkeypatch):
-    monkeypatch.setattr(_layouts, "_MOST", 5000)
+    monkeypatch.setattr(_layouts, "_MAX_INT32", 5000)
     mat = typed(power_law(300, 4000), np.float32)
     operator, x = by_column(mat, np.float32), vector(4000, np.float32)
     assert operator._matrix._layout._starts.dtype == np.int64
@@ -91,7 +91,7 @@ def test_columns_that_16_bits_do_not_tell_apart(apart, chunks, always, monkeypat
 
 def many(places):
     """A matrix with enough elements, 32 a row; some are drawn twice."""
-    rows = kernels.LEAST // 24
+    rows = kernels.MIN_ELEMENTS // 24
     columns = np.sort(places((rows, 32)), axis=1).reshape(-1)
     return sparse.csr_matrix((np.ones(len(columns), np.float32), columns, np.arange(rows + 1) * 32))
 

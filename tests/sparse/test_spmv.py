@@ -53,7 +53,7 @@ def test_duplicates_in_compressed_rows_leave_the_matrix_as_it_is():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_starts_of_64_bits(dtype, monkeypatch):
     """The kernels for more than 2^31 elements."""
-    monkeypatch.setattr("pycuda.sparse._layouts._MOST", 5000)
+    monkeypatch.setattr("pycuda.sparse._layouts._MAX_INT32", 5000)
     mat = typed(power_law(300, 4000), dtype)
     assert mat.nnz > 5000
     operator = CoordinateSpMV(mat, dtype)
@@ -66,7 +66,7 @@ def test_the_same_bits_in_the_order_of_the_kernel():
     """Sums as pycuda-sparse.hpp says, made by NumPy."""
     mat = of_lengths([32] * 30, 500)
     mat.data[:] = np.abs(mat.data) + 1
-    found = kernels.plan(mat.indptr.astype(np.int64), 4)
+    found = kernels.plan_row_tiles(mat.indptr.astype(np.int64), 4)
     assert len(found.tiles) == 1
     lanes = 1 << (int(found.tiles["packed"][0]) >> 12 & 15)
     x = vector(500, np.float32)
@@ -102,7 +102,7 @@ def test_tiles_have_every_element_once(itemsize, seed):
     ])  # fmt: skip
     rng.shuffle(lengths)
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    found = kernels.plan(starts, itemsize)
+    found = kernels.plan_row_tiles(starts, itemsize)
     rows, shifts, counts = unpacked(found.tiles)
     assert (found.tiles["first"] + counts == np.append(found.tiles["first"][1:], starts[-1])).all()
     short = rows > 0
@@ -129,7 +129,7 @@ def test_columns_of_every_width(kind, columns, dtype):
     rows = np.array([0, 0, 0, 2, 2, 700, 900])
     places = np.array([0, 1, columns - 1, columns // 2, columns - 1, 3, columns - 2])
     mat = sparse.csr_matrix((vector(7, dtype), (rows, places)), shape=(1000, columns))
-    found = kernels.narrow_columns(kernels.plan(mat.indptr, 4).tiles, mat.indices, columns)
+    found = kernels.narrow_columns(kernels.plan_row_tiles(mat.indptr, 4).tiles, mat.indices, columns)
     assert found.kind == kind
     x = vector(columns, dtype)
     check(CoordinateSpMV(mat, dtype)(gpuarray.to_gpu(x)).get(), mat, x)
@@ -138,7 +138,8 @@ def test_columns_of_every_width(kind, columns, dtype):
 def test_near_columns_far_from_the_first():
     mat = sparse.csr_matrix(sparse.diags([1.0, 2.0], [0, 30_000], shape=(200_000, 200_000)))
     assert (
-        kernels.narrow_columns(kernels.plan(mat.indptr, 8).tiles, mat.indices, 200_000).kind == "NearColumns"
+        kernels.narrow_columns(kernels.plan_row_tiles(mat.indptr, 8).tiles, mat.indices, 200_000).kind
+        == "NearColumns"
     )
     x = vector(200_000, np.float64)
     check(CoordinateSpMV(mat, np.float64)(gpuarray.to_gpu(x)).get(), mat, x)

@@ -16,21 +16,21 @@ from pycuda._kernels.sparse.spmv import LONG_ROW, c_offset, c_type, long_rows, t
 
 _CHUNK = 256  # elements that share a first column
 _LONGEST = 1024  # elements of a row that is not cut
-_PLACES = 1 << 16  # of a tile
-_APART = 1 << 16  # columns of a chunk
-_WIDEST = 1 << 23  # columns of a matrix: a tile has chunks enough for them
+_MAX_TILE_ELEMENTS = 1 << 16
+_CHUNK_COLUMNS = 1 << 16  # columns of a chunk
+_MAX_COLUMNS = 1 << 23  # columns of a matrix: a tile has chunks enough for them
 _CACHED = 256 << 10  # bytes of x that a multiprocessor's own cache may hold
 _LINE = 128  # bytes of x that one request brings
 TILE = np.dtype([("chunk", "i4"), ("chunks", "i4"), ("row", "i4"), ("rows", "i4")])
 
 # Of a matrix that fills a GPU; below this, large tiles leave multiprocessors without work.
-LEAST = 1 << 22
+MIN_ELEMENTS = 1 << 22
 _TYPICAL = 196608  # bytes of the products of a tile, of large GPUs
 _SAMPLES = 16  # tiles, evenly spaced, in which requests are counted
-_SAVED = 0.15  # requests for each element
+_MIN_SAVED = 0.15  # requests for each element
 
 
-class Shape(NamedTuple):
+class BlockShape(NamedTuple):
     """A block, how many of them a multiprocessor has, and the bytes of shared memory of each: what they
     leave is cache for x."""
 
@@ -39,7 +39,10 @@ class Shape(NamedTuple):
     shared: int
 
 
-_SHAPES = {4: Shape(1024, 1, 176 << 10), 8: Shape(512, 2, 96 << 10)}  # by the bytes of an element
+_BLOCK_SHAPES = {
+    4: BlockShape(1024, 1, 176 << 10),
+    8: BlockShape(512, 2, 96 << 10),
+}  # by the bytes of an element
 _SOURCE = """#include "sparse/pycuda-sparse-sorted.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads}, {resident})
@@ -65,9 +68,9 @@ def kernel(dtype, offset):
     return function.prepare("PPPPPPPPPi")
 
 
-def shape_of(itemsize: int) -> Shape:
+def shape_of(itemsize: int) -> BlockShape:
     """The shape for the current device, which may have less shared memory."""
-    shape = _SHAPES[itemsize]
+    shape = _BLOCK_SHAPES[itemsize]
     attribute = _driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     return shape._replace(shared=min(shape.shared, _driver.Context.get_device().get_attribute(attribute)))
 
@@ -87,18 +90,18 @@ def is_worth_it(columns, width: int, itemsize: int) -> bool:
     """Whether that saves many requests for x, which has `width` elements. It depends on the matrix alone, as
     the bits of sums do."""
     count = len(columns)
-    if count < LEAST or itemsize not in _SHAPES:
+    if count < MIN_ELEMENTS or itemsize not in _BLOCK_SHAPES:
         return False
-    if width > _WIDEST or width * itemsize <= _CACHED:
+    if width > _MAX_COLUMNS or width * itemsize <= _CACHED:
         return False
     size, saved = _TYPICAL // itemsize, 0
     for first in np.linspace(0, count - size, _SAMPLES).astype(np.int64):
         lines = columns[first : first + size] // (_LINE // itemsize)
         saved += _requests(lines) - _requests(np.sort(lines))
-    return bool(saved > _SAVED * _SAMPLES * size)
+    return bool(saved > _MIN_SAVED * _SAMPLES * size)
 
 
-class Plan(NamedTuple):
+class ColumnSortedPlan(NamedTuple):
     """How a matrix is cut: rows of up to _LONGEST elements, for each where its sum goes (None: to the row of
     its number); tiles of them; long rows, and the number of their parts."""
 
@@ -109,7 +112,7 @@ class Plan(NamedTuple):
     pieces: int
 
 
-def plan(starts, itemsize: int) -> Plan:
+def plan_column_sorted(starts, itemsize: int) -> ColumnSortedPlan:
     """The plan, on the current device, for a matrix whose rows begin at the elements `starts`, ending with
     their count."""
     starts, targets, cut_rows, pieces = _cut_rows(starts)
@@ -117,16 +120,16 @@ def plan(starts, itemsize: int) -> Plan:
     first_row = np.flatnonzero(np.diff(number, prepend=-1))
     tiles = np.zeros(len(first_row), TILE)
     tiles["row"], tiles["rows"] = first_row, np.diff(first_row, append=len(number))
-    return Plan(starts, targets, tiles, cut_rows, pieces)
+    return ColumnSortedPlan(starts, targets, tiles, cut_rows, pieces)
 
 
 def _tile_size(count: int, itemsize: int) -> int:
     """Elements after which a new tile begins with the next row: as many as fit, and so that the last blocks
     of a launch end together."""
     shape = shape_of(itemsize)
-    most = min(shape.shared // itemsize * 32 // 33, _PLACES) - _LONGEST - 1
+    max_elements = min(shape.shared // itemsize * 32 // 33, _MAX_TILE_ELEMENTS) - _LONGEST - 1
     blocks = _driver.Context.get_device().multiprocessor_count * shape.resident
-    return ceil_div(count, blocks * ceil_div(count, blocks * most))
+    return ceil_div(count, blocks * ceil_div(count, blocks * max_elements))
 
 
 def _cut_rows(starts):
@@ -151,7 +154,7 @@ class Elements(NamedTuple):
     values: np.ndarray
 
 
-def by_column(found: Plan, columns, values) -> tuple[Elements, int]:
+def by_column(found: ColumnSortedPlan, columns, values) -> tuple[Elements, int]:
     """They, and how many products a tile has at most. Writes in the tiles which chunks are theirs."""
     tiles, starts = found.tiles, found.starts
     firsts = starts[np.append(tiles["row"], len(starts) - 1)]
@@ -187,10 +190,10 @@ def _chunks(column) -> np.ndarray:
     """The starts of chunks: each has at most _CHUNK columns, whose differences fit into 16 bits."""
     whole = np.arange(0, len(column), _CHUNK)
     last = np.minimum(whole + _CHUNK, len(column)) - 1
-    if (column[last] - column[whole] < _APART).all():
+    if (column[last] - column[whole] < _CHUNK_COLUMNS).all():
         return whole
     begins, at = [], 0
     while at < len(column):
         begins.append(at)
-        at = min(at + _CHUNK, int(np.searchsorted(column, column[at] + _APART)))
+        at = min(at + _CHUNK, int(np.searchsorted(column, column[at] + _CHUNK_COLUMNS)))
     return np.array(begins, np.int64)

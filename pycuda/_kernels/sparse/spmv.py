@@ -89,7 +89,7 @@ def sum_long_rows(dtype):
     return compiled(_SUM_LONG_ROWS.format(t=c_type(dtype))).get_function("sum_long_rows").prepare("PPPi")
 
 
-class Plan(NamedTuple):
+class RowTilePlan(NamedTuple):
     """How a matrix is cut: an array of TILE, one of LONG_ROW, the number of pieces that are summed later."""
 
     tiles: np.ndarray
@@ -97,7 +97,7 @@ class Plan(NamedTuple):
     pieces: int
 
 
-def plan(starts, itemsize: int) -> Plan:
+def plan_row_tiles(starts, itemsize: int) -> RowTilePlan:
     """The tiles of a matrix whose rows begin at these elements (the last number is that of all)."""
     lengths = np.diff(starts)
     is_long = lengths > _LONG
@@ -105,10 +105,10 @@ def plan(starts, itemsize: int) -> Plan:
     pieces, long_rows = _pieces(starts, lengths, np.flatnonzero(is_long))
     tiles = np.concatenate([short, pieces])
     if not len(pieces):
-        return Plan(short, long_rows, 0)
+        return RowTilePlan(short, long_rows, 0)
     # In the order of the matrix, so that neighbors in time read neighbors of x.
     tiles = tiles[np.argsort(tiles["first"], kind="stable")]
-    return Plan(tiles, long_rows, int((long_rows["end"] - long_rows["begin"]).sum()))
+    return RowTilePlan(tiles, long_rows, int((long_rows["end"] - long_rows["begin"]).sum()))
 
 
 class Columns(NamedTuple):

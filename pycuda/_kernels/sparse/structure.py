@@ -83,8 +83,8 @@ def _fill(dtype: np.dtype, index: np.dtype):
     return module.get_function("fill").prepare("PPPqPqq"), module.get_function("fill_k").prepare("PPPqqP")
 
 
-def _grid(count: int, most: int = 2**31 - 1) -> tuple[int, int]:
-    return min(max(ceil_div(count, THREADS), 1), most), 1
+def _grid(count: int, max_blocks: int = 2**31 - 1) -> tuple[int, int]:
+    return min(max(ceil_div(count, THREADS), 1), max_blocks), 1
 
 
 def look_in_rows(starts, columns, width: int, facts, stream=None) -> None:
