@@ -1,5 +1,8 @@
 """Programs written for CuPy, with pycuda.compat.cupy for cupy: the idioms, then the notation of kernels."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -146,6 +149,38 @@ def test_raw_parameters_and_the_index():
     out = cp.zeros(24)
     write(x, out, size=12)
     np.testing.assert_array_equal(out.get()[::2], host)
+
+
+def test_elements_are_numbered_in_c_order():
+    host = np.arange(6.0).reshape(2, 3)
+    x, out = cp.asarray(host.T.copy()).T, cp.asarray(host.T.copy()).T
+    assert x.flags.f_contiguous and out.flags.f_contiguous
+    numbered = cp.ElementwiseKernel("T x, raw T w", "T y", "y = x + 10 * i + w[i % 2]")
+    assert numbered(x, cp.asarray([0.5, 0.25]), out) is out
+    np.testing.assert_array_equal(
+        out.get(), 11 * host + np.array([0.5, 0.25])[np.arange(6) % 2].reshape(2, 3)
+    )
+    first = cp.ReductionKernel("T x, raw T w", "T y", "i == 1 ? x + w[0] : 0", "a + b", "y = a", "0", "first")
+    assert float(first(x, cp.asarray([7.0])).get()) == 8
+
+
+def test_memory_of_raw_operands_waits_for_another_stream():
+    """A kernel's stream is noted for them, too: what gets their memory next is filled after the kernel."""
+    may_go, stream = threading.Event(), cp.cuda.Stream(non_blocking=True)
+    take = cp.ElementwiseKernel("raw T x", "T y", "y = x[_ind.size() - 1 - i]", "take")
+    x, y = cp.full(1000, 3.0), cp.empty(1000)
+    take(x, y)
+    cp.cuda.Stream.null.synchronize()
+    stream.launch_host_func(may_go.wait)
+    take(x, y, stream=stream)
+    del x
+    try:
+        others = [cp.full(1000, 9.0) for _ in range(4)]
+        time.sleep(0.05)
+    finally:
+        may_go.set()
+    stream.synchronize()
+    assert (y.get() == 3).all() and (others[0].get() == 9).all()
 
 
 def test_outputs_are_read_and_several():

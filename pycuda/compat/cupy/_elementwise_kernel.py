@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pycuda import elementwise, gpuarray
+from pycuda._array.core.elementwise import apply
 from pycuda.compat.cupy import _notation
 from pycuda.compat.cupy._context import require
 from pycuda.compat.cupy.cuda import driver_stream
@@ -57,6 +58,9 @@ class ElementwiseKernel:
         self.operation, self.name, self.preamble = operation, name, preamble
         self.no_return, self.return_tuple = no_return, return_tuple
         self._texts = {"loop_prep": loop_prep, "after_loop": after_loop}
+        self._uses_index = _notation.uses_index(
+            " ".join([operation, loop_prep, after_loop]), [*self.in_params, *self.out_params]
+        )
         self._options = list(options)
         self._kernels: dict[Any, tuple[Any, set[str]]] = {}
 
@@ -89,8 +93,8 @@ class ElementwiseKernel:
         for each in self.out_params[len(values) - len(self.in_params) :]:
             values.append(gpuarray.empty(shape, _notation.dtype_of(each, types)))
         values = self._prepared(values, shape)
-        self._launch(declared, values, types, shape, driver_stream(stream))
         outputs = tuple(values[len(self.in_params) :])
+        self._launch(declared, self._in_c_order(values), types, shape, driver_stream(stream), outputs)
         if self.no_return:
             return None
         return outputs if len(outputs) > 1 or self.return_tuple else outputs[0]
@@ -125,7 +129,17 @@ class ElementwiseKernel:
             prepared.append(value)
         return prepared
 
-    def _launch(self, declared, values, types, shape, stream) -> None:
+    def _in_c_order(self, values: list[Any]) -> list[Any]:
+        """CuPy numbers elements in C order, PyCUDA as they lie in memory where all arrays are in F order.
+        Where that matters outputs in another order are copies."""
+        count = len(self.in_params)
+        if not self._uses_index:
+            return values
+        return values[:count] + [
+            each if each.flags.c_contiguous else each.copy("C") for each in values[count:]
+        ]
+
+    def _launch(self, declared, values, types, shape, stream, outputs) -> None:
         if not np.prod(shape, dtype=int):
             return
         arrays = [isinstance(value, GPUArray) for value in values]
@@ -133,12 +147,21 @@ class ElementwiseKernel:
         if key not in self._kernels:
             self._kernels[key] = self._kernel(declared, arrays, types)
         kernel, sizes = self._kernels[key]
-        # Outputs first: the first array gives the number of elements, and the order of the walk.
-        order = [*range(len(self.in_params), len(declared)), *range(len(self.in_params))]
-        given = [one for k in order for one in _notation.arguments(declared[k], values[k], sizes)]
+        given = [
+            one for k in self._order(declared) for one in _notation.arguments(declared[k], values[k], sizes)
+        ]
         if all(each.raw or not is_array for each, is_array in zip(declared, arrays, strict=True)):
             given.insert(0, gpuarray.empty(shape, np.uint8))
         kernel(*given, stream=stream)
+        for output, computed in zip(outputs, values[len(self.in_params) :], strict=True):
+            if output is not computed:
+                apply("copy", computed, out=output, stream=stream)
+
+    def _order(self, declared) -> list[int]:
+        """The order of PyCUDA's arguments: the first array gives the number of elements, so outputs come
+        first, and raw ones, which have lengths of their own, last."""
+        order = [*range(len(self.in_params), len(declared)), *range(len(self.in_params))]
+        return sorted(order, key=lambda k: declared[k].raw)
 
     def _kernel(self, declared, arrays, types) -> tuple[Any, set[str]]:
         """(kernel, names of raw parameters whose sizes are arguments)"""
@@ -149,8 +172,14 @@ class ElementwiseKernel:
         for what, text in {"operation": self.operation, **self._texts}.items():
             texts[what], asked = _notation.translated(text, declared, indexed, types)
             sizes |= asked
-        order = [*range(len(self.in_params), len(declared)), *range(len(self.in_params))]
-        parts = [p for k in order for p in _notation.declaration(declared[k], types, arrays[k], sizes)]
+        parts = [
+            part
+            for k in self._order(declared)
+            for part in _notation.declaration(declared[k], types, arrays[k], sizes)
+        ]
+        if any(each.raw for each in declared):
+            # By a condition PyCUDA's kernel knows that arrays may be shorter than the loop.
+            texts["operation"] = f"if (i < n) {{ {texts['operation']}\n; }}"
         if not indexed:
             parts.insert(0, "const unsigned char *pycuda_all")  # of as many elements as size= says
         kernel = elementwise.ElementwiseKernel(

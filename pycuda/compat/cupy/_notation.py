@@ -137,27 +137,27 @@ def translated(
             if asked.search(text):
                 sizes.add(each.name)
                 text = asked.sub(f"((ptrdiff_t)pycuda_size_{each.name})", text)
-            pointer = f"(({dtype_to_ctype(dtype_of(each, types))} *)pycuda_raw_{each.name})"
-            text = re.sub(name, pointer, text)
+            text = re.sub(name, f"pycuda_{each.name}", text)
         elif each.name in indexed:
             text = re.sub(name, f"pycuda_{each.name}[i]", text)
     return text, sizes
 
 
 def declaration(each: Parameter, types: dict[str, np.dtype], is_array: bool, sizes: set[str]) -> list[str]:
-    """The C parameters that it becomes. A raw one is the address, since it has a length of its own."""
-    if each.raw:
-        size = [f"unsigned long long pycuda_size_{each.name}"] if each.name in sizes else []
-        return [f"unsigned long long pycuda_raw_{each.name}", *size]
+    """The C parameters that it becomes."""
     c_type = dtype_to_ctype(dtype_of(each, types))
-    return [f"{c_type} *pycuda_{each.name}" if is_array else f"{c_type} {each.name}"]
+    size = [f"unsigned long long pycuda_size_{each.name}"] if each.name in sizes else []
+    return [f"{c_type} *pycuda_{each.name}" if is_array else f"{c_type} {each.name}", *size]
 
 
 def arguments(each: Parameter, value: Any, sizes: set[str]) -> list[Any]:
     """The arguments that go with declaration()."""
-    if not each.raw:
-        return [value]
-    return [np.uint64(value.ptr), *([np.uint64(value.size)] if each.name in sizes else [])]
+    return [value, *([np.uint64(value.size)] if each.name in sizes else [])]
+
+
+def uses_index(text: str, declared: list[Parameter]) -> bool:
+    """Whether the result depends on the order in which elements are numbered."""
+    return any(each.raw for each in declared) or re.search(_NAME.format("i"), text) is not None
 
 
 def contiguous(each: Parameter, value: Any) -> Any:

@@ -62,6 +62,7 @@ class ReductionKernel:
         self.out_param, self.identity, self.name = outputs[0], str(identity), name
         self.map_expr, self.reduce_expr, self.preamble = map_expr, reduce_expr, preamble
         self.reduce_type = reduce_type
+        self._uses_index = _notation.uses_index(map_expr, self.in_params)
         self._options = list(options)
         name_out = re.escape(outputs[0].name)
         plain = re.fullmatch(rf"\s*{name_out}\s*=\s*a\s*;?\s*", post_map_expr)
@@ -101,11 +102,14 @@ class ReductionKernel:
         pairs = list(zip(self.in_params, args, strict=True))
         values = [_notation.contiguous(each, _notation.checked(each, value, types)) for each, value in pairs]
         values = self._broadcast(values)
+        if self._uses_index:  # in C order, as CuPy numbers elements
+            values = [
+                value.copy("C") if isinstance(value, GPUArray) and not value.flags.c_contiguous else value
+                for value in values
+            ]
         kernel, sizes = self._kernel(values, types)
         given = [
-            one
-            for each, value in zip(self.in_params, values, strict=True)
-            for one in _notation.arguments(each, value, sizes)
+            one for k in self._order() for one in _notation.arguments(self.in_params[k], values[k], sizes)
         ]
         stream = driver_stream(stream)
         result = kernel(*given, axis=axis, keepdims=keepdims, stream=stream)
@@ -129,6 +133,10 @@ class ReductionKernel:
             for value, is_walked in zip(values, walked, strict=True)
         ]
 
+    def _order(self) -> list[int]:
+        """The order of PyCUDA's arguments: raw ones, which have lengths of their own, come last."""
+        return sorted(range(len(self.in_params)), key=lambda k: self.in_params[k].raw)
+
     def _kernel(self, values, types) -> tuple[Any, set[str]]:
         """(kernel, names of raw parameters whose sizes are arguments)"""
         arrays = [isinstance(value, GPUArray) for value in values]
@@ -140,10 +148,13 @@ class ReductionKernel:
                 if is_array and not each.raw
             }
             text, sizes = _notation.translated(self.map_expr, self.in_params, indexed, types)
+            if any(each.raw for each in self.in_params):
+                # By a condition PyCUDA's kernel knows that arrays may be shorter than the loop.
+                text = f"i < n ? ({text}) : ({self.identity})"
             parts = [
                 part
-                for each, is_array in zip(self.in_params, arrays, strict=True)
-                for part in _notation.declaration(each, types, is_array, sizes)
+                for k in self._order()
+                for part in _notation.declaration(self.in_params[k], types, arrays[k], sizes)
             ]
             accumulated: Any = types.get(self.reduce_type or "", self.reduce_type)  # a letter, or a dtype
             kernel = reduction.ReductionKernel(
