@@ -65,7 +65,7 @@ _GENERALISED = {
 }
 
 
-@functools.cache
+@functools.lru_cache(256)
 def _row_of(ufunc) -> str | None:
     """The row of the table that a ufunc of NumPy's or SciPy's is. SciPy is not imported: its
     ufuncs are those of scipy.special where the program has imported that."""
@@ -76,7 +76,7 @@ def _row_of(ufunc) -> str | None:
     return row.name if row is not None and theirs is ufunc else None
 
 
-@functools.cache
+@functools.lru_cache(256)
 def _loop_of_special(ufunc, kinds, dtype, casting) -> np.dtype:
     """The dtype that SciPy computes in, which depends on the order of the ufunc's loops."""
     return ufunc_dtypes(ufunc, kinds, dtype, casting)[-1]
