@@ -330,6 +330,7 @@ SPECIAL = {
         "j1": "j1(a)",
         "y0": "y0(a)",
         "y1": "y1(a)",
+        "yn": "pycuda::bessel_y(a, b)",
         "i0": "cyl_bessel_i0(a)",
         "i1": "cyl_bessel_i1(a)",
         "i0e": "pycuda::scaled_bessel_i<0>(a)",

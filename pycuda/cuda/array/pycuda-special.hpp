@@ -82,6 +82,15 @@ template <int N> PYCUDA_INLINE double scaled_bessel_i(double x)
     return N && x < 0 ? -value : value;
 }
 
+// Y_n(x) for a whole number n, of which a fraction is dropped; for negative ones by DLMF 10.4.1.
+PYCUDA_INLINE double bessel_y(double n, double x)
+{
+    if (n != n || fabs(n) > 2147483647) return NAN;
+    const int order = (int)fabs(n);
+    const double value = yn(order, x);
+    return n < 0 && order % 2 ? -value : value;
+}
+
 // ---- gamma and beta functions
 
 // DLMF 5.11.1: ln Gamma(x) less (x - 1/2) ln x - x + ln(2 pi) / 2, for x >= 10.

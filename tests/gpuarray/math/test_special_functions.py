@@ -38,6 +38,7 @@ BOUNDS = {
     "j1": (8, 8000, LINE, "zero"),
     "y0": (8, 8000, POSITIVE, "zero"),
     "y1": (8, 8000, POSITIVE, "zero"),
+    "yn": (1, 8000, (5, 30), "zero"),
     "i0": (8, 10, (-50, 50)),
     "i1": (8, 20, (-50, 50)),
     "i0e": (1, 10, (-200, 200)),
@@ -70,6 +71,8 @@ def drawn(name, char):
     operands = [rng.uniform(low, high, COUNT) for _ in range(getattr(special, name).nin)]
     if name == "betainc":
         operands[:2] = [rng.uniform(0.1, 50, COUNT) for _ in range(2)]
+    if name == "yn":
+        operands[0] = rng.integers(-9, 10, COUNT)
     return [each.astype(char) for each in operands]
 
 
@@ -110,7 +113,7 @@ def test_edges(name):
     want, got = function(*operands), function(*map(gpuarray.to_gpu, operands)).get()
     ordinary = np.isfinite(want)
     np.testing.assert_array_equal(got[~ordinary], want[~ordinary])
-    bessel = name in AT_INFINITY
+    bessel = name in AT_INFINITY or name == "yn"
     np.testing.assert_allclose(got[ordinary], want[ordinary], rtol=2e-11 if bessel else 2e-12, atol=1e-310)
     if name not in EITHER_ZERO:
         np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(want[got == 0]))
