@@ -81,7 +81,7 @@ static void ptx_performance(PtxParser *p, PtxFunction *f)
     case PTX_DIRECTIVE_maxclusterrank:
         f->maxclusterrank = ptx_number(p, ".maxclusterrank", UINT32_MAX);
         return;
-    case PTX_DIRECTIVE_explicitcluster: f->explicit_cluster = true; return;
+    case PTX_DIRECTIVE_explicitcluster: f->explicitcluster = true; return;
     case PTX_DIRECTIVE_blocksareclusters: f->blocks_are_clusters = true; return;
     case PTX_DIRECTIVE_noreturn: f->noreturn = true; return;
     case PTX_DIRECTIVE_attribute: ptx_skip_parentheses(p); return;

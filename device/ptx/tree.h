@@ -311,7 +311,7 @@ struct PtxFunction {
     uint32_t maxntid[3], reqntid[3]; /* 0: not given; missing dimensions of a given one are 1 */
     uint32_t minnctapersm, maxnctapersm, maxnreg;
     uint32_t reqnctapercluster[3], maxclusterrank;
-    bool explicit_cluster, blocks_are_clusters;
+    bool explicitcluster, blocks_are_clusters;
     PtxInsn *insns;
     uint32_t insn_count;
     PtxRegister *registers;

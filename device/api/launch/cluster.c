@@ -47,7 +47,7 @@ CUresult launch_check_cluster(const Function *function, const LaunchConfig *shap
     uint32_t cluster[3];
     launch_find_cluster(function, shape, cluster);
     if (!cluster[0] && !cluster[1] && !cluster[2])
-        return code->explicit_cluster
+        return code->requires_cluster
                    ? log_cluster_error(code, "the kernel needs a cluster, and none is given")
                    : CUDA_SUCCESS;
     if (!blocks_of(cluster)) return log_cluster_error(code, "a dimension of the cluster is 0");

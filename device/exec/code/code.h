@@ -15,6 +15,7 @@
 #include "exec/code/ops.h"
 #include "exec/code/wide.h"
 
+typedef struct Grid Grid;
 typedef struct Warp Warp;
 typedef struct Insn Insn;
 typedef struct CodeFunction CodeFunction;
@@ -213,7 +214,7 @@ struct CodeFunction {
     uint32_t param_rows_size; /* bytes of REF_PARAM rows */
     uint32_t maxntid[3], reqntid[3]; /* 0 when not given */
     uint32_t cluster[3], max_cluster; /* blocks of a cluster: as required, at most; 0 when not given */
-    bool explicit_cluster; /* a cluster must be given, here or by the launch */
+    bool requires_cluster; /* a cluster must be given, here or by the launch */
     bool blocks_are_clusters; /* a launch counts clusters, not blocks */
     uint32_t barrier_count; /* named barriers used, at least 1 when bar is used */
     uint32_t register_estimate; /* live 32-bit rows at the peak, shown as NUM_REGS */

@@ -12,7 +12,6 @@ typedef struct ExecFault {
     char text[1024]; /* kernel, block, thread, source or PTX line, access, address, nearest allocation */
 } ExecFault;
 
-typedef struct Grid Grid;
 typedef struct GridLaunch GridLaunch;
 
 /* Records a fault of one lane; the first of a launch wins. Always returns NULL. */

@@ -17,7 +17,6 @@ enum { WARP_LANES = 32 };
 enum { FUEL_PLAIN = 16384, FUEL_ATOMIC = 64, FUEL_SPIN = 16, FUEL_SLEEP = 1 };
 
 typedef struct Block Block;
-typedef struct Grid Grid;
 typedef struct Worker Worker;
 
 typedef enum {

@@ -89,7 +89,7 @@ static CodeFunction *new_function(Lower *lower, const PtxFunction *tree)
     memcpy(code->reqntid, tree->reqntid, sizeof code->reqntid);
     memcpy(code->cluster, tree->reqnctapercluster, sizeof code->cluster);
     code->max_cluster = tree->maxclusterrank;
-    code->explicit_cluster = tree->explicit_cluster;
+    code->requires_cluster = tree->explicitcluster;
     code->blocks_are_clusters = tree->blocks_are_clusters;
     lower->code->functions[lower->code->function_count++] = code;
     return code;
