@@ -87,8 +87,8 @@ IN_CALL static PoolError wait_event(CUstream stream, const PoolEvent *event)
 bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bits)
 {
     *pool = (Pool){.source = source, .flags = flags, .bits = bits};
-    pool->marked = source->may_be_marked && memory_marks_wanted();
-    if (source != &pool_external_memory) pool->marks = driver_memory_marks();
+    pool->checked = source->may_be_checked && memory_marks_wanted();
+    if (source != &pool_external_memory) pool->cpu_marks = driver_memory_marks();
     if (source->ordered) pool_pass_through(pool);
     pool->bins = calloc(pool_bin_count(bits), sizeof(PoolBlock *));
     if (!pool->bins) return false;
@@ -100,8 +100,8 @@ bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bi
 void pool_pass_through(Pool *pool)
 {
     pool->stopped = pool->exact = true;
-    pool->marked = false;
-    pool->marks = NULL;
+    pool->checked = false;
+    pool->cpu_marks = NULL;
 }
 
 IN_CALL static void free_events(Pool *pool, bool with_driver)
@@ -211,13 +211,13 @@ bool pool_is_beyond_limit(Pool *pool, size_t size)
 
 static void mark_use_here(const Pool *pool, const PoolBlock *block)
 {
-    if (pool->marks) pool->marks->use(block->mark, block->size);
+    if (pool->cpu_marks) pool->cpu_marks->use(block->cpu_mark, block->size);
 }
 
 IN_CALL static void mark_use(const Pool *pool, const PoolBlock *block)
 {
     mark_use_here(pool, block);
-    if (pool->marked && block->size) memory_marks_use(block->heap, block->pointer, block->size);
+    if (pool->checked && block->size) memory_marks_use(block->heap, block->pointer, block->size);
 }
 
 /* Nothing is waited for on a stream under capture, nor on the legacy stream while it would wait for one:
@@ -291,7 +291,7 @@ static PoolBlock *take(Pool *pool, size_t size, CUstream stream, bool any_order)
 
 PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream)
 {
-    PoolBlock *block = pool->marked ? NULL : take(pool, size, stream, false);
+    PoolBlock *block = pool->checked ? NULL : take(pool, size, stream, false);
     if (!block) return NULL;
     block->stream = stream;
     mark_use_here(pool, block);
@@ -407,8 +407,8 @@ IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **
         free(block);
         return result;
     }
-    if (pool->marked) block->heap = memory_marks_block(pointer, block->capacity);
-    if (pool->marks) block->mark = pool->marks->make(pointer);
+    if (pool->checked) block->heap = memory_marks_block(pointer, block->capacity);
+    if (pool->cpu_marks) block->cpu_mark = pool->cpu_marks->make(pointer);
     include_block(pool, block, pointer, size);
     mark_use(pool, block);
     *out = block;
@@ -469,7 +469,7 @@ IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolError *error)
 
 bool pool_put(Pool *pool, PoolBlock *block)
 {
-    if (pool->marks) pool->marks->end(block->mark);
+    if (pool->cpu_marks) pool->cpu_marks->end(block->cpu_mark);
     lock_pool(pool);
     bool held = !pool->stopped;
     if (held) hold_locked(pool, block);
@@ -596,7 +596,7 @@ IN_CALL static CUresult release_block(Pool *pool, PoolBlock *block, bool with_dr
 {
     CUresult result = with_driver ? pool->source->release(pool, block) : CUDA_SUCCESS;
     if (with_driver && pool->driver_pool) note_pending_free(pool, block->stream);
-    if (pool->marks) pool->marks->drop(block->mark);
+    if (pool->cpu_marks) pool->cpu_marks->drop(block->cpu_mark);
     free(block);
     return result;
 }

@@ -42,8 +42,8 @@ typedef struct PoolBlock {
     size_t size;                /* bytes requested, while active */
     CUstream stream;
     PoolEvent *ready;           /* active: what its stream waited for, else NULL. held: what to wait for */
-    void *heap;                 /* what a memory checker calls it (memory_marks.h), in a marked pool */
-    void *mark; /* what the CPU device calls it (CpuMemoryMarks), where the pool has marks */
+    void *heap;                 /* what a memory checker calls it (memory_marks.h), in a checked pool */
+    void *cpu_mark; /* what the CPU device calls it (CpuMemoryMarks), where the pool has marks */
     unsigned bin;
     bool reused; /* it was reused, or is allocated in stream order */
     bool active;
@@ -65,7 +65,7 @@ typedef struct PoolSource {
     const char *release_name;
     bool ordered; /* memory is allocated and freed in stream order: the pool holds none itself */
     bool host_uses; /* the host may access it at any time: reused only after the work on it is done */
-    bool may_be_marked; /* by memory_marks.h: an allocation of the driver that only kernels use */
+    bool may_be_checked; /* by memory_marks.h: an allocation of the driver that only kernels use */
 } PoolSource;
 
 /* Whether the default stream would wait for a stream of a capture, which that would end. */
@@ -92,8 +92,8 @@ struct Pool {
     bool stopped; /* nothing is held anymore */
     bool shares_bins; /* a request takes a block of up to twice its size when its bin has none */
     bool exact; /* blocks have the requested size: they are never reused */
-    bool marked; /* reports to a memory checker which bytes of each block are in use */
-    const CpuMemoryMarks *marks; /* and to the CPU device; else NULL */
+    bool checked; /* reports to a memory checker which bytes of each block are in use */
+    const CpuMemoryMarks *cpu_marks; /* and to the CPU device; else NULL */
     size_t limit; /* of managed_bytes; 0: none */
     PoolStatistics now;
     PoolBlock *blocks; /* all of them */
@@ -106,9 +106,9 @@ struct Pool {
 /* False if out of memory. source: borrowed, must outlive the pool. flags: for the source. bits: of a size, as
  * in pool_bins.h, at most POOL_MAX_BITS.
  *
- * `marked` and `marks` are two reports of which bytes are in use: the first to a memory checker that asked
- * for it, the second to the CPU device. Pools that pass requests through make neither (pool_pass_through):
- * those of ordered sources, of which pool_external_memory is one. */
+ * `checked` and `cpu_marks` are two reports of which bytes are in use: the first to a memory checker that
+ * asked for it, the second to the CPU device. Pools that pass requests through (pool_pass_through) make
+ * neither: those of ordered sources, of which pool_external_memory is one. */
 bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bits);
 
 /* Ends the pool, which has no active blocks. With a context its blocks are released; without, after the
@@ -146,7 +146,7 @@ size_t pool_get_limit(Pool *pool);
 bool pool_is_beyond_limit(Pool *pool, size_t size);
 
 /* A held block for `size` bytes that this stream can use at once, now active on this stream. NULL when there
- * is none among the newest, and in a marked pool. */
+ * is none among the newest, and in a checked pool. */
 PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream);
 
 /* What putting work in order gave: CUDA_SUCCESS, or the error and the driver call that failed. */
@@ -181,7 +181,7 @@ IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolError *error);
 IN_CALL CUresult pool_leave_event(PoolBlock *block);
 
 /* Waits for the work on an active block, and marks it as unused for the memory checker, which reports later
- * accesses. Called before pool_put in a marked pool. */
+ * accesses. Called before pool_put in a checked pool. */
 IN_CALL CUresult pool_end_use(const PoolBlock *block);
 
 /* A stream outside of any capture, for memory that is to be used on a captured stream: after end the memory

@@ -21,7 +21,7 @@ IN_CALL static CUresult release_device(const Pool *pool, const PoolBlock *block)
 const PoolSource pool_device_memory = {.allocate = allocate_device,
                                        .release = release_device,
                                        .release_name = "cuMemFree",
-                                       .may_be_marked = true};
+                                       .may_be_checked = true};
 
 /* ---- Page-locked memory ---- */
 

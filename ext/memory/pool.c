@@ -235,7 +235,7 @@ static void end_use(MemoryPool *pool, PoolBlock *block)
 
 void memory_pool_return(MemoryPool *pool, PoolBlock *block)
 {
-    if (pool->core.marked) end_use(pool, block);
+    if (pool->core.checked) end_use(pool, block);
     if (forked_after_init() || pool_put(&pool->core, block)) return;
     drop_block(pool, block, true);
 }

@@ -594,7 +594,7 @@ static void test_memory_that_the_host_uses(void)
     end(&pool);
 }
 
-/* A marked pool says what is in use, and waits for the work on it before it says that it is no more. */
+/* A checked pool says what is in use, and waits for the work on it before it says that it is no more. */
 static void test_marks(void)
 {
     Pool pool;
@@ -602,7 +602,7 @@ static void test_marks(void)
     PoolBlock *block;
     checker_listens = true;
     start(&pool);
-    CHECK(pool.marked);
+    CHECK(pool.checked);
     CHECK_EQUAL(pool_add(&pool, 100, stream_a, &block), CUDA_SUCCESS);
     CHECK_EQUAL(bytes_in_use, 100);
     CHECK_EQUAL(heap_bytes, block->capacity);
@@ -624,10 +624,10 @@ static void test_marks(void)
     CHECK_EQUAL(synchronized, 1);
     CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
     pool_pass_through(&pool);
-    CHECK(!pool.marked);
+    CHECK(!pool.checked);
     end(&pool);
     CHECK(pool_init(&pool, &pool_managed_memory, 0, POOL_DEFAULT_BITS));
-    CHECK(!pool.marked);
+    CHECK(!pool.checked);
     end(&pool);
     checker_listens = false;
 }
