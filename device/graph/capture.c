@@ -110,30 +110,30 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph, const CUgra
     return result;
 }
 
-/* Marks all that the nodes depend on, and themselves. */
-static bool mark_before(Node *const *nodes, size_t count, uint64_t mark, const Graph *graph)
+/* Notes the search in the nodes and all that they depend on. */
+static bool visit_before(Node *const *nodes, size_t count, uint64_t search, const Graph *graph)
 {
     Node **stack = malloc((graph->count + count + 1) * sizeof *stack);
     size_t depth = 0;
     if (!stack) return false;
     for (size_t i = 0; i < count; i++)
-        if (nodes[i]->mark != mark) nodes[i]->mark = mark, stack[depth++] = nodes[i];
+        if (nodes[i]->last_search != search) nodes[i]->last_search = search, stack[depth++] = nodes[i];
     while (depth) {
         const Node *node = stack[--depth];
         for (size_t e = 0; e < node->before.count; e++) {
             Node *before = node->before.edges[e].node;
-            if (before->mark != mark) before->mark = mark, stack[depth++] = before;
+            if (before->last_search != search) before->last_search = search, stack[depth++] = before;
         }
     }
     free(stack);
     return true;
 }
 
-static bool all_marked(NodeSet *set, uint64_t mark, const Graph *graph)
+static bool all_visited(NodeSet *set, uint64_t search, const Graph *graph)
 {
     node_set_prune(set, graph);
     for (size_t i = 0; i < set->count; i++)
-        if (set->nodes[i]->mark != mark) return false;
+        if (set->nodes[i]->last_search != search) return false;
     return true;
 }
 
@@ -141,12 +141,12 @@ static bool all_marked(NodeSet *set, uint64_t mark, const Graph *graph)
 static CUresult check_joined(Capture *capture)
 {
     NodeSet *front = &member_of(capture->origin)->front;
-    uint64_t mark = graph_mark();
+    uint64_t search = graph_new_search();
     node_set_prune(front, capture->graph);
-    if (!mark_before(front->nodes, front->count, mark, capture->graph)) return CUDA_ERROR_OUT_OF_MEMORY;
-    bool joined = all_marked(&capture->gone, mark, capture->graph);
+    if (!visit_before(front->nodes, front->count, search, capture->graph)) return CUDA_ERROR_OUT_OF_MEMORY;
+    bool joined = all_visited(&capture->gone, search, capture->graph);
     for (CaptureMember *member = capture->members; member && joined; member = member->next)
-        joined = all_marked(&member->front, mark, capture->graph);
+        joined = all_visited(&member->front, search, capture->graph);
     return joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 

@@ -28,10 +28,10 @@ Graph *graph_of(CUgraph handle) { return borrow_graph(handle, OBJECT_GRAPH); }
 
 Node *node_of(CUgraphNode handle) { return borrow_graph(handle, OBJECT_GRAPH_NODE); }
 
-uint64_t graph_mark(void)
+uint64_t graph_new_search(void)
 {
-    static uint64_t marks; /* under the lock */
-    return ++marks;
+    static uint64_t searches; /* under the lock */
+    return ++searches;
 }
 
 static void release_graph(Object *object)

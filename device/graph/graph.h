@@ -35,7 +35,7 @@ struct CUgraphNode_st {
     uint64_t origin;            /* of a clone: the id of the node it was made from */
     size_t place;               /* among the graph's nodes */
     size_t position;            /* in the last order that was made of the graph */
-    uint64_t mark;              /* of the last search that came here */
+    uint64_t last_search;       /* the number of the last search that came here */
     Work work;
     EdgeList before, after;
 };
@@ -75,8 +75,8 @@ Node **graph_order(const Graph *graph, bool *cycle);
 /* What the node's edges from others are in that order, and (`outer`) where its graph is: equal in graphs of
  * the same shape. */
 uint64_t node_shape(const Node *node, uint64_t outer);
-/* A number for a search through nodes. */
-uint64_t graph_mark(void);
+/* The number of a new search through nodes, which notes it in those that it comes to. */
+uint64_t graph_new_search(void);
 
 bool edge_is_ordinary(const CUgraphEdgeData *data);
 /* Whether edges may have that data; NULL: all are ordinary ones. */

@@ -6,7 +6,7 @@
 #include "exec/checks/check.h"
 #include "exec/state/ranges.h"
 
-static const char mark[sizeof((TensorMap){0}.mark)] = "tensmap";
+static const char signature[sizeof((TensorMap){0}.signature)] = "tensmap";
 
 uint32_t tensor_type_bytes(unsigned type)
 {
@@ -38,10 +38,10 @@ unsigned tensor_offset_count(TensorMode mode, unsigned rank)
 void tensor_map_begin(TensorMap *map)
 {
     *map = (TensorMap){0};
-    memcpy(map->mark, mark, sizeof mark);
+    memcpy(map->signature, signature, sizeof signature);
 }
 
-bool tensor_map_is_one(const TensorMap *map) { return !memcmp(map->mark, mark, sizeof mark); }
+bool tensor_map_is_one(const TensorMap *map) { return !memcmp(map->signature, signature, sizeof signature); }
 
 /* --- fields ------------------------------------------------------------------------------------------- */
 

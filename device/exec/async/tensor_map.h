@@ -76,7 +76,7 @@ typedef struct TensorMap {
     uint8_t rank; /* less 1 */
     uint8_t mode, type, interleave, swizzle, fill, promotion;
     uint8_t unused[29];
-    char mark[8]; /* distinguishes a map from other bytes */
+    char signature[8]; /* distinguishes a map from other bytes */
 } TensorMap;
 _Static_assert(sizeof(TensorMap) == 128, "as large as a CUtensorMap");
 
