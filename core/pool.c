@@ -7,7 +7,7 @@
 #include "core/memory_marks.h"
 
 /* How many blocks are searched for one of the right stream. */
-enum { LOOK_AT = 32 };
+enum { MAX_BLOCKS_SEARCHED = 32 };
 
 /* ---- Events ---- */
 
@@ -275,7 +275,7 @@ static PoolBlock **find_larger_locked(Pool *pool, unsigned bin, CUstream stream,
 static PoolBlock *take(Pool *pool, size_t size, CUstream stream, bool any_order)
 {
     unsigned bin = pool_bin_number(pool->bits, size);
-    int looks = LOOK_AT;
+    int looks = MAX_BLOCKS_SEARCHED;
     lock_pool(pool);
     PoolBlock **link = find_locked(pool, bin, stream, any_order, &looks);
     if (!link) link = find_larger_locked(pool, bin, stream, any_order, &looks);

@@ -64,14 +64,14 @@ bool setting_is_valid(const char *variable, char *problem, size_t size)
 
 extern char **environ; /* POSIX declares it in no header */
 
-enum { PREFIX = 7, MAX_NAME = 48 }; /* PYCUDA_ */
+enum { PREFIX_LENGTH = 7, MAX_NAME_LENGTH = 48 }; /* PYCUDA_ */
 
 static char upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c); }
 
 /* The edit distance: how many characters are inserted, removed, replaced or swapped with the next one. */
 static size_t distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
-    size_t space[3][MAX_NAME + 1], *before = space[0], *last = space[1], *row = space[2];
+    size_t space[3][MAX_NAME_LENGTH + 1], *before = space[0], *last = space[1], *row = space[2];
     for (size_t j = 0; j <= b_size; j++) last[j] = before[j] = j;
     for (size_t i = 1; i <= a_size; i++) {
         row[0] = i;
@@ -94,8 +94,9 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
 static bool compare_name(const char *name, size_t size, const char *known, size_t *min, const char **nearest)
 {
     size_t known_size = strlen(known), longer = size > known_size ? size : known_size;
-    size_t edits = known_size > MAX_NAME ? longer : distance(name, size, known, known_size);
-    if (edits < *min && longer > PREFIX && 5 * edits <= 2 * (longer - PREFIX)) *min = edits, *nearest = known;
+    size_t edits = known_size > MAX_NAME_LENGTH ? longer : distance(name, size, known, known_size);
+    if (edits < *min && longer > PREFIX_LENGTH && 5 * edits <= 2 * (longer - PREFIX_LENGTH))
+        *min = edits, *nearest = known;
     return size == known_size && strncmp(name, known, size) == 0;
 }
 
@@ -116,8 +117,8 @@ bool settings_misspelled(const char *const *others, char *text, size_t size)
     size_t used = 0;
     for (char **entry = environ; entry && *entry; entry++) {
         size_t name_size = strcspn(*entry, "=");
-        if (strncasecmp(*entry, "PYC", 3) != 0 || name_size <= PREFIX || name_size > MAX_NAME
-            || (!others && strncasecmp(*entry + PREFIX, "CPU_", 4) == 0))
+        if (strncasecmp(*entry, "PYC", 3) != 0 || name_size <= PREFIX_LENGTH || name_size > MAX_NAME_LENGTH
+            || (!others && strncasecmp(*entry + PREFIX_LENGTH, "CPU_", 4) == 0))
             continue;
         const char *meant = name_meant(*entry, name_size, others);
         if (!meant) continue;

@@ -183,20 +183,20 @@ static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, 
 /* The limit on the size of an entry's parameters, reported in ptxas's words. */
 static void ptx_check_parameter_space(PtxParser *p, const PtxFunction *f, const PtxToken *tok)
 {
-    enum { MAX = 0x7ffc, MAX_BEFORE_8_1 = 0x1100 };
+    enum { MAX_PARAM_BYTES = 0x7ffc, MAX_PARAM_BYTES_BEFORE_8_1 = 0x1100 };
     const PtxModule *m = p->module;
     uint64_t size = 0;
     for (uint32_t i = 0; i < f->param_count; i++) {
         uint64_t align = f->params[i]->align ? f->params[i]->align : 1;
         size = (size + align - 1) / align * align + f->params[i]->size;
     }
-    if (size <= MAX_BEFORE_8_1) return;
-    unsigned max = m->version < 81 ? MAX_BEFORE_8_1 : MAX;
+    if (size <= MAX_PARAM_BYTES_BEFORE_8_1) return;
+    unsigned max = m->version < 81 ? MAX_PARAM_BYTES_BEFORE_8_1 : MAX_PARAM_BYTES;
     if (size > max)
         ptx_fail(p, tok->line, tok->column,
                  "Entry function '%s' uses too much parameter space (0x%llx bytes, 0x%x max)%s", f->name,
                  (unsigned long long)size, max,
-                 max == MAX ? "" : "; more than 4352 bytes need PTX ISA .version 8.1 or later");
+                 max == MAX_PARAM_BYTES ? "" : "; more than 4352 bytes need PTX ISA .version 8.1 or later");
     if (m->target < 70)
         ptx_fail(p, tok->line, tok->column,
                  "Feature 'Kernel parameter size larger than 4352 bytes' requires .target sm_70 or higher");

@@ -10,7 +10,7 @@
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 #define BAD(call) CHECK_EQUAL(call, CUDA_ERROR_INVALID_VALUE)
 
-enum { PAGE = 4096, PAGES = 8, SIZE = PAGE * PAGES };
+enum { PAGE_BYTES = 4096, PAGES = 8, SIZE = PAGE_BYTES * PAGES };
 
 static const char source[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -25,8 +25,8 @@ static CUfunction take;
 static int ask(CUmem_range_attribute attribute, int first, int count)
 {
     int value = 99;
-    OK(cuMemRangeGetAttribute(&value, sizeof value, attribute, memory + (unsigned)first * PAGE,
-                              (size_t)count * PAGE));
+    OK(cuMemRangeGetAttribute(&value, sizeof value, attribute, memory + (unsigned)first * PAGE_BYTES,
+                              (size_t)count * PAGE_BYTES));
     return value;
 }
 
@@ -35,7 +35,8 @@ static void test_advice(void)
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, PAGES), 0);
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 0, PAGES), CU_DEVICE_INVALID);
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, 0, PAGES), CU_MEM_LOCATION_TYPE_NONE);
-    OK(cuMemAdvise(memory + 2 * PAGE + 100, PAGE, CU_MEM_ADVISE_SET_READ_MOSTLY, 0)); /* pages 2 and 3 */
+    /* Pages 2 and 3. */
+    OK(cuMemAdvise(memory + 2 * PAGE_BYTES + 100, PAGE_BYTES, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 2, 2), 1);
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 2, 3), 0);
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 1, 2), 0);
@@ -44,7 +45,7 @@ static void test_advice(void)
     OK(cuMemAdvise(memory, SIZE, CU_MEM_ADVISE_UNSET_READ_MOSTLY, 0));
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, 1), 0);
     OK(cuMemAdvise(memory, SIZE, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, 1));
-    OK(cuMemAdvise(memory, PAGE, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
+    OK(cuMemAdvise(memory, PAGE_BYTES, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 0, 1), CU_DEVICE_CPU);
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, 0, 1), CU_MEM_LOCATION_TYPE_HOST);
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 1, 7), 1);
@@ -59,12 +60,12 @@ static void test_accessed_by(void)
 {
     int devices[3] = {7, 7, 7}, mostly = 7;
     OK(cuMemAdvise(memory, SIZE, CU_MEM_ADVISE_SET_ACCESSED_BY, 1));
-    OK(cuMemAdvise(memory, PAGE, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
+    OK(cuMemAdvise(memory, PAGE_BYTES, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
     OK(cuMemAdvise(memory, SIZE, CU_MEM_ADVISE_SET_ACCESSED_BY, CU_DEVICE_CPU));
     void *data[] = {devices, &mostly};
     size_t sizes[] = {sizeof devices, sizeof mostly};
     CUmem_range_attribute names[] = {CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY};
-    OK(cuMemRangeGetAttributes(data, sizes, names, 2, memory, PAGE));
+    OK(cuMemRangeGetAttributes(data, sizes, names, 2, memory, PAGE_BYTES));
     CHECK(devices[0] == 0 && devices[1] == 1 && devices[2] == CU_DEVICE_CPU && mostly == 0);
     OK(cuMemRangeGetAttributes(data, sizes, names, 2, memory, SIZE));
     CHECK(devices[0] == 1 && devices[1] == CU_DEVICE_CPU && devices[2] == CU_DEVICE_INVALID);
@@ -83,8 +84,9 @@ static void test_accessed_by(void)
 static void test_prefetches(void)
 {
     CUmemLocation places[] = {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, {CU_MEM_LOCATION_TYPE_HOST, 0}};
-    CUdeviceptr ranges[] = {memory, memory + 2 * PAGE, memory + 4 * PAGE};
-    size_t sizes[] = {PAGE, 2 * PAGE, PAGE}, from[] = {0, 2}, wrong[] = {0, 3}, late[] = {1, 2};
+    CUdeviceptr ranges[] = {memory, memory + 2 * PAGE_BYTES, memory + 4 * PAGE_BYTES};
+    size_t sizes[] = {PAGE_BYTES, 2 * PAGE_BYTES, PAGE_BYTES}, from[] = {0, 2}, wrong[] = {0, 3},
+           late[] = {1, 2};
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 0, 1), CU_DEVICE_INVALID);
     OK(cuMemPrefetchAsync(memory, SIZE, 0, stream));
     CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 0, PAGES), 0);

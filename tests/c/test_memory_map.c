@@ -162,9 +162,9 @@ static void test_registered(void)
  * gives its pages back there, too. */
 static void test_export(void)
 {
-    enum { LARGE = 5 << 20 };
-    uint64_t base = memory_map_alloc(map, &(MemoryRequest){.size = LARGE, .shared = true});
-    uint64_t own = memory_map_alloc(map, &(MemoryRequest){.size = LARGE});
+    enum { LARGE_BYTES = 5 << 20 };
+    uint64_t base = memory_map_alloc(map, &(MemoryRequest){.size = LARGE_BYTES, .shared = true});
+    uint64_t own = memory_map_alloc(map, &(MemoryRequest){.size = LARGE_BYTES});
     MemoryRange range;
     MemoryExport place = {-1, 0, 0};
     char byte = 0;
@@ -174,11 +174,11 @@ static void test_export(void)
     if (!range.shared) return; /* its runtime does not always leave so many addresses in one piece */
 #endif
     CHECK(range.shared && memory_map_export(map, &range, &place));
-    memset((void *)(uintptr_t)base, 'x', LARGE);
-    CHECK(pread(place.descriptor, &byte, 1, (off_t)place.offset + LARGE - 1) == 1 && byte == 'x');
+    memset((void *)(uintptr_t)base, 'x', LARGE_BYTES);
+    CHECK(pread(place.descriptor, &byte, 1, (off_t)place.offset + LARGE_BYTES - 1) == 1 && byte == 'x');
     CHECK(memory_map_reserves(map, base) && memory_map_reserves(map, own));
     CHECK(memory_map_free(map, base, NULL) && memory_map_free(map, own, NULL));
-    CHECK(pread(place.descriptor, &byte, 1, (off_t)place.offset + LARGE / 2) == 1 && byte == 0);
+    CHECK(pread(place.descriptor, &byte, 1, (off_t)place.offset + LARGE_BYTES / 2) == 1 && byte == 0);
 }
 
 static void test_owner(void)

@@ -447,10 +447,10 @@ static void test_other_stream_waits(void)
 static void test_the_own_stream_is_preferred(void)
 {
     Pool pool;
-    PoolBlock *blocks[LOOK_AT + 1];
+    PoolBlock *blocks[MAX_BLOCKS_SEARCHED + 1];
     start(&pool);
-    for (int i = 0; i <= LOOK_AT; i++) blocks[i] = get(&pool, 100, i == 1 ? stream_b : stream_a);
-    for (int i = 0; i <= LOOK_AT; i++) CHECK(pool_put(&pool, blocks[i]));
+    for (int i = 0; i <= MAX_BLOCKS_SEARCHED; i++) blocks[i] = get(&pool, 100, i == 1 ? stream_b : stream_a);
+    for (int i = 0; i <= MAX_BLOCKS_SEARCHED; i++) CHECK(pool_put(&pool, blocks[i]));
     CHECK(get(&pool, 100, stream_b) == blocks[1]);
     CHECK_EQUAL(waits, 0);
     CHECK(get(&pool, 100, stream_b) == blocks[0]);
@@ -488,11 +488,12 @@ static void test_shared_bins(void)
 static void test_shared_bins_are_not_searched_for_long(void)
 {
     Pool pool;
-    PoolBlock *blocks[2 * LOOK_AT], *last;
+    PoolBlock *blocks[2 * MAX_BLOCKS_SEARCHED], *last;
     start(&pool);
-    for (int i = 0; i < 2 * LOOK_AT; i++) blocks[i] = get(&pool, i < LOOK_AT ? 1000 : 1100, stream_a);
+    for (int i = 0; i < 2 * MAX_BLOCKS_SEARCHED; i++)
+        blocks[i] = get(&pool, i < MAX_BLOCKS_SEARCHED ? 1000 : 1100, stream_a);
     last = get(&pool, 1200, stream_b);
-    for (int i = 0; i < 2 * LOOK_AT; i++) CHECK(pool_put(&pool, blocks[i]));
+    for (int i = 0; i < 2 * MAX_BLOCKS_SEARCHED; i++) CHECK(pool_put(&pool, blocks[i]));
     CHECK(pool_put(&pool, last));
     pool.shares_bins = true;
     CHECK(!pool_take(&pool, 700, stream_b));

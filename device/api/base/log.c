@@ -11,7 +11,7 @@
 #include "api/base/api.h"
 #include "api/base/settings.h"
 
-enum { LOG_ENTRIES = 100, LOG_TEXT = 1400, LOG_CALLBACKS = 16, LEVEL_ERROR = 0, LEVEL_WARNING = 1 };
+enum { LOG_ENTRIES = 100, LOG_TEXT_BYTES = 1400, LOG_CALLBACKS = 16, LEVEL_ERROR = 0, LEVEL_WARNING = 1 };
 
 typedef struct CUlogsCallbackEntry_st {
     CUlogsCallback call;
@@ -36,7 +36,7 @@ static void keep_line(char *line)
 static void call_callbacks(unsigned level, const char *text)
 {
     LogCallback callbacks[LOG_CALLBACKS];
-    char copy[LOG_TEXT];
+    char copy[LOG_TEXT_BYTES];
     pthread_mutex_lock(&log_lock);
     memcpy(callbacks, log_callbacks, sizeof callbacks);
     pthread_mutex_unlock(&log_lock);
@@ -49,7 +49,7 @@ static void call_callbacks(unsigned level, const char *text)
 
 static void log_entry(unsigned level, const char *format, va_list list)
 {
-    char text[LOG_TEXT];
+    char text[LOG_TEXT_BYTES];
     vsnprintf(text, sizeof text, format, list);
     for (size_t length = strlen(text); length && text[length - 1] == '\n';) text[--length] = '\0';
     size_t size = strlen(text) + 16;

@@ -7,12 +7,12 @@
 #include "api/base/log.h"
 #include "api/context/context.h"
 
-enum { TEXT = 1024, SKIPS_ABORT = 1 << 4, LIGHTWEIGHT = 0x2f }; /* the last two are of the flags */
+enum { TEXT_BYTES = 1024, SKIPS_ABORT = 1 << 4, LIGHTWEIGHT = 0x2f }; /* the last two are of the flags */
 
 typedef struct CoredumpSettings {
     bool on_exception, user_trigger;
     unsigned flags;
-    char file[TEXT], pipe[TEXT];
+    char file[TEXT_BYTES], pipe[TEXT_BYTES];
 } CoredumpSettings;
 
 /* A setting, by CUcoredumpSettings. */
@@ -49,7 +49,7 @@ static const CoredumpSetting *find_setting(unsigned id, bool of_context)
  * size. */
 static bool fits(const CoredumpSetting *setting, size_t size)
 {
-    return setting->size == TEXT ? size <= TEXT : size == setting->size;
+    return setting->size == TEXT_BYTES ? size <= TEXT_BYTES : size == setting->size;
 }
 
 static CUresult get_setting(CoredumpSettings *from, const CoredumpSetting *setting, void *value, size_t *size)
@@ -59,7 +59,7 @@ static CUresult get_setting(CoredumpSettings *from, const CoredumpSetting *setti
         return CUDA_SUCCESS;
     }
     const char *field = (const char *)from + setting->offset;
-    if (!fits(setting, *size) || (setting->size == TEXT && strlen(field) >= *size))
+    if (!fits(setting, *size) || (setting->size == TEXT_BYTES && strlen(field) >= *size))
         return CUDA_ERROR_INVALID_VALUE;
     if (setting->mask)
         *(bool *)value = setting->inverted ? !(from->flags & setting->mask)
@@ -74,7 +74,7 @@ static void put_field(CoredumpSettings *to, const CoredumpSetting *setting, cons
     char *field = (char *)to + setting->offset;
     memset(field, 0, setting->size);
     memcpy(field, value, size);
-    if (setting->size == TEXT) field[TEXT - 1] = '\0';
+    if (setting->size == TEXT_BYTES) field[TEXT_BYTES - 1] = '\0';
 }
 
 static CUresult set_setting(CoredumpSettings *to, const CoredumpSetting *setting, void *value, size_t *size)

@@ -21,7 +21,7 @@ typedef struct Origin {
 #define ORIGIN_MARK UINT64_C(0x736d2d72616e6765)
 _Static_assert(sizeof(Origin) <= sizeof(((CUdevResource *)0)->_internal_padding), "the padding holds it");
 
-enum { TOGETHER = 8 };
+enum { GROUP_MULTIPROCESSORS = 8 };
 
 /* How many multiprocessors a group has at least, and what their number is a multiple of. */
 typedef struct Granularity {
@@ -35,7 +35,7 @@ static Granularity split_granularity(unsigned flags)
     if (flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING) return (Granularity){2, 2};
     if (capability < 80) return (Granularity){2, 2};
     if (capability < 90) return (Granularity){4, 2};
-    return (Granularity){TOGETHER, TOGETHER};
+    return (Granularity){GROUP_MULTIPROCESSORS, GROUP_MULTIPROCESSORS};
 }
 
 /* In processing clusters of such sizes; an H200 does not report its own, but these fit its answers. */
@@ -45,7 +45,7 @@ static unsigned count_groups_of_8(unsigned count)
     unsigned groups_of_8 = 0;
     for (size_t k = 0; count; k = (k + 1) % sizeof sizes) {
         unsigned here = count < sizes[k] ? count : sizes[k];
-        groups_of_8 += here / TOGETHER;
+        groups_of_8 += here / GROUP_MULTIPROCESSORS;
         count -= here;
     }
     return groups_of_8;
@@ -116,7 +116,7 @@ static CUresult divide_range(const SmRange *range, unsigned min_count, unsigned 
                                   "a group cannot have more multiprocessors than there are");
     if (size > range->count) size = range->count;
     unsigned max_groups = size ? range->count / size : 0;
-    if (g.unit == TOGETHER && range->groups_of_8 < max_groups) max_groups = range->groups_of_8;
+    if (g.unit == GROUP_MULTIPROCESSORS && range->groups_of_8 < max_groups) max_groups = range->groups_of_8;
     if (!max_groups)
         return log_error_of_split(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
                                   "too few are adjacent for a group");
@@ -141,12 +141,13 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *groups, unsigned *count, con
     TRY(divide_range(&origin.range, min_count, flags, &each));
     unsigned made = groups && *count < each.max_groups ? *count : each.max_groups;
     uint64_t split = atomic_fetch_add(&last_split, 1) + 1;
-    SmRange group = {origin.range.device, each.size, each.size / TOGETHER}, left = origin.range;
+    SmRange group = {origin.range.device, each.size, each.size / GROUP_MULTIPROCESSORS}, left = origin.range;
     if (made && group.groups_of_8 > left.groups_of_8 / made) group.groups_of_8 = left.groups_of_8 / made;
     for (unsigned k = 0; groups && k < made; k++) groups[k] = make_resource(group, split, 0);
     left.count -= made * group.count;
     left.groups_of_8 -= made * group.groups_of_8;
-    if (left.groups_of_8 > left.count / TOGETHER) left.groups_of_8 = left.count / TOGETHER;
+    if (left.groups_of_8 > left.count / GROUP_MULTIPROCESSORS)
+        left.groups_of_8 = left.count / GROUP_MULTIPROCESSORS;
     *count = made;
     if (remaining) *remaining = left.count ? make_resource(left, split, 0) : (CUdevResource){0};
     return CUDA_SUCCESS;

@@ -2,7 +2,7 @@
 #include "api/copy/array.h"
 #include "api/copy/copy.h"
 
-enum { ORDER_STREAM = 1, ORDER_DURING_CALL = 2, ORDER_ANY = 3, FLAGS_KNOWN = 1 };
+enum { ORDER_STREAM = 1, ORDER_DURING_CALL = 2, ORDER_ANY = 3, ALL_FLAGS = 1 };
 
 typedef struct CopyBatch {
     const CUdeviceptr *to, *from;
@@ -20,7 +20,7 @@ static CopyJob job_of(const CopyBatch *b, size_t k)
 
 static bool is_valid_access(int order, unsigned flags)
 {
-    return order >= ORDER_STREAM && order <= ORDER_ANY && !(flags & ~(unsigned)FLAGS_KNOWN);
+    return order >= ORDER_STREAM && order <= ORDER_ANY && !(flags & ~(unsigned)ALL_FLAGS);
 }
 
 static bool has_valid_attributes(const CopyBatch *b)

@@ -57,10 +57,10 @@ static int device_clock_khz(void) { return device_host_cpu()->khz; }
 /* The row of the devices' compute capability, or the last row before it. */
 const DeviceLimits *device_limits(void)
 {
-    enum { WARP = 32, KIB = 1024 };
+    enum { WARP_THREADS = 32, KIB = 1024 };
     static const DeviceLimits rows[] = {
 #define CAPABILITY(number, warps, blocks, shared, optin, unit, reserved) \
-    {number, WARP * (warps), blocks, KIB * (shared), KIB * (optin), unit, reserved},
+    {number, WARP_THREADS * (warps), blocks, KIB * (shared), KIB * (optin), unit, reserved},
 #include "api/device/device_limits.def"
     };
     const DeviceLimits *found = rows;

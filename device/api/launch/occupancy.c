@@ -5,7 +5,7 @@
 #include "api/stream/green.h"
 
 /* Each scheduler of a multiprocessor has its part of the registers, for whole warps. */
-enum { WARP = 32, MAX_REGISTERS = 255, SCHEDULERS = 4 };
+enum { WARP_THREADS = 32, MAX_REGISTERS = 255, MULTIPROCESSOR_SCHEDULERS = 4 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
@@ -17,14 +17,15 @@ int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_share
     if (threads > function_max_threads(code)) return 0;
     const DeviceLimits *limits = device_limits();
     if (dynamic_shared > (size_t)limits->shared_optin - code->shared_size) return 0;
-    int warps = (threads + WARP - 1) / WARP;
+    int warps = (threads + WARP_THREADS - 1) / WARP_THREADS;
     int registers = smaller((int)code->register_estimate, MAX_REGISTERS);
-    int warp_registers = round_up((registers ? registers : 1) * WARP, DEVICE_REGISTER_UNIT);
+    int warp_registers = round_up((registers ? registers : 1) * WARP_THREADS, DEVICE_REGISTER_UNIT);
     int wanted = (int)(code->shared_size + dynamic_shared) + limits->shared_reserved;
     int shared = round_up(wanted, limits->shared_unit);
-    int blocks = smaller(limits->blocks, limits->threads / (warps * WARP));
+    int blocks = smaller(limits->blocks, limits->threads / (warps * WARP_THREADS));
     if (shared) blocks = smaller(blocks, limits->shared / shared);
-    int resident_warps = DEVICE_REGISTERS_PER_SM / SCHEDULERS / warp_registers * SCHEDULERS;
+    int resident_warps =
+        DEVICE_REGISTERS_PER_SM / MULTIPROCESSOR_SCHEDULERS / warp_registers * MULTIPROCESSOR_SCHEDULERS;
     int by_registers = resident_warps / warps;
     return smaller(blocks, by_registers ? by_registers : 1);
 }
@@ -56,7 +57,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction handl
     int each = limits->shared / blocks / limits->shared_unit * limits->shared_unit - limits->shared_reserved
                - (int)code->shared_size;
     bool fits = blocks <= limits->blocks && threads <= function_max_threads(code)
-                && blocks * round_up(threads, WARP) <= limits->threads && each >= 0;
+                && blocks * round_up(threads, WARP_THREADS) <= limits->threads && each >= 0;
     int max = function_max_dynamic_shared(code, &function->settings);
     PUT(function);
     *bytes = fits ? (size_t)smaller(each, max) : 0;
@@ -68,7 +69,7 @@ static int best_block(const CodeFunction *code, CUoccupancyB2DSize size_of, size
                       int *blocks)
 {
     int best = 0, best_threads = 0;
-    for (int threads = round_up(limit, WARP); threads > 0; threads -= WARP) {
+    for (int threads = round_up(limit, WARP_THREADS); threads > 0; threads -= WARP_THREADS) {
         int count = smaller(threads, limit);
         size_t shared = size_of ? size_of(count) : fixed;
         int resident = occupancy_blocks(code, count, shared);

@@ -2,14 +2,14 @@
  * address. */
 #include "api/memory/memory.h"
 
-enum { HOST_FLAGS = 7, REGISTER_FLAGS = 15 };
+enum { ALL_HOST_FLAGS = 7, ALL_REGISTER_FLAGS = 15 };
 
 CUresult cuMemHostAlloc(void **out, size_t size, unsigned int flags)
 {
     Context *context;
     CUdeviceptr address;
     TRY(context_enter(&context));
-    if (!out || !size || flags > HOST_FLAGS) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !size || flags > ALL_HOST_FLAGS) return CUDA_ERROR_INVALID_VALUE;
     TRY(memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_HOST_PINNED, .flags = flags},
                         &address));
     *out = (void *)(uintptr_t)address;
@@ -37,7 +37,7 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t size, unsigned int flags)
     Context *context;
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     TRY(context_enter(&context));
-    if (!pointer || !size || flags > REGISTER_FLAGS || address + size < address)
+    if (!pointer || !size || flags > ALL_REGISTER_FLAGS || address + size < address)
         return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY) return CUDA_ERROR_NOT_SUPPORTED;
     MemoryRequest request = {

@@ -10,7 +10,7 @@
 #include "api/stream/stream.h"
 #include "exec/code/code.h"
 
-#define PAGE UINT64_C(4096)
+#define PAGE_BYTES UINT64_C(4096)
 
 /* Bytes [start, end) with the same advice. Locations of type NONE are not set. */
 typedef struct AdvicePart {
@@ -116,8 +116,8 @@ static bool is_inside(const AdvicePart *part, AddressSpan span)
 static CUresult advise_range(const MemoryRange *range, uint64_t address, uint64_t size,
                              void (*change)(AdvicePart *part, const void *what), const void *what)
 {
-    uint64_t end = (address + size + PAGE - 1) & ~(PAGE - 1), last = range->base + range->size;
-    AddressSpan span = {address & ~(PAGE - 1), end < last ? end : last};
+    uint64_t end = (address + size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1), last = range->base + range->size;
+    AddressSpan span = {address & ~(PAGE_BYTES - 1), end < last ? end : last};
     if (span.start < range->base) span.start = range->base;
     pthread_mutex_lock(&records_lock);
     RangeRecord *record = record_of_locked(range);

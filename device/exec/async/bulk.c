@@ -10,7 +10,7 @@
 #include "exec/numbers/atomic.h"
 #include "exec/state/ranges.h"
 
-enum { BULK_UNIT = 16 };
+enum { BULK_UNIT_BYTES = 16 };
 
 /* --- elements ------------------------------------------------------------------------------------------ */
 
@@ -59,11 +59,11 @@ static bool copy_or_reduce(const Bulk *bulk)
 {
     const Reach source = {.address = bulk->source,
                           .bytes = bulk->bytes,
-                          .unit = BULK_UNIT,
+                          .unit = BULK_UNIT_BYTES,
                           .shared = bulk->insn->mods & BULK_FROM_SHARED};
     const Reach target = {.address = bulk->target,
                           .bytes = bulk->bytes,
-                          .unit = BULK_UNIT,
+                          .unit = BULK_UNIT_BYTES,
                           .shared = bulk->insn->mods & BULK_TO_SHARED,
                           .write = true};
     bool combines = bulk->insn->op == OP_cp_bulk_reduce;
@@ -117,9 +117,9 @@ bool bulk_deliver(const Bulk *bulk, uint32_t ranks)
 static bool copy_lane(Warp *warp, const Insn *insn, int lane)
 {
     uint32_t bytes = ROW(const uint32_t, warp, insn->c)[lane];
-    if (bytes % BULK_UNIT) {
+    if (bytes % BULK_UNIT_BYTES) {
         exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED,
-                   "a copy of %u bytes, which is not a multiple of %d", bytes, BULK_UNIT);
+                   "a copy of %u bytes, which is not a multiple of %d", bytes, BULK_UNIT_BYTES);
         return false;
     }
     const Bulk x = {.warp = warp,

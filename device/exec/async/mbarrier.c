@@ -63,8 +63,9 @@ static uint64_t address_of(const Warp *warp, const Insn *insn, int lane)
 /* Whether a barrier can be at that address; finds the block that has it. */
 static bool find_place(Place *p, uint64_t address)
 {
-    enum { SIZE = sizeof(uint64_t) };
-    const Reach reach = {.address = address, .bytes = SIZE, .unit = SIZE, .shared = true, .write = true};
+    enum { BARRIER_BYTES = sizeof(uint64_t) };
+    const Reach reach = {
+        .address = address, .bytes = BARRIER_BYTES, .unit = BARRIER_BYTES, .shared = true, .write = true};
     if (!range_reach(p->warp, p->insn, p->lane, &reach)) return false;
     p->block = cluster_block_of(p->warp->block, address, &p->offset);
     return true;

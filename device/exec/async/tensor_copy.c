@@ -13,7 +13,7 @@
 #include "exec/numbers/half.h"
 #include "exec/state/ranges.h"
 
-enum { CHUNK = 16, SHARED_ALIGN = 128, MAX_ROW = TENSOR_MAX_BOX * 8 };
+enum { CHUNK_BYTES = 16, SHARED_ALIGN = 128, MAX_ROW_BYTES = TENSOR_MAX_BOX * 8 };
 
 typedef struct TensorCopy {
     TensorMap map;
@@ -97,13 +97,13 @@ static uint64_t swizzled_address(unsigned mode, uint64_t address)
 /* Copies a row from or to the box. `offset` is the box's address in shared memory, `box` the host's. */
 static void pass_row(const TensorCopy *t, uint8_t *box, uint64_t offset, uint32_t number, uint8_t *row)
 {
-    for (uint32_t at = 0; at < t->row; at += CHUNK) {
+    for (uint32_t at = 0; at < t->row; at += CHUNK_BYTES) {
         uint64_t plain = offset + (uint64_t)number * t->row + at;
         uint8_t *place = box + (swizzled_address(t->map.swizzle, plain) - offset);
         if (t->store)
-            memcpy(row + at, place, CHUNK);
+            memcpy(row + at, place, CHUNK_BYTES);
         else
-            memcpy(place, row + at, CHUNK);
+            memcpy(place, row + at, CHUNK_BYTES);
     }
 }
 
@@ -136,7 +136,7 @@ static uint8_t *reach_row(const Bulk *bulk, uint64_t address)
 static bool move_row(const Bulk *bulk, uint8_t *box, uint32_t number)
 {
     const TensorCopy *t = bulk->tensor;
-    uint8_t row[MAX_ROW];
+    uint8_t row[MAX_ROW_BYTES];
     uint64_t address;
     bool some = find_row(t, number, &address);
     uint8_t *place = some ? reach_row(bulk, address) : NULL;
@@ -219,7 +219,7 @@ static void clip_row(TensorCopy *t)
 /* What an H100 takes for an illegal instruction. */
 static const char *corner_problem(const TensorCopy *t, unsigned rank)
 {
-    if ((int64_t)t->corner[0] * t->element % CHUNK)
+    if ((int64_t)t->corner[0] * t->element % CHUNK_BYTES)
         return "the innermost coordinate is not a multiple of 16 bytes";
     for (unsigned d = 0; d < rank; d++)
         if (t->store && t->corner[d] < 0) return "a coordinate of a store or a reduction is negative";

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { WORD = 4 };
+enum { WORD_BYTES = 4 };
 
 /* The newest copy to a word. */
 typedef struct AsyncCopy {
@@ -29,7 +29,7 @@ AsyncCopies *async_copies_create(uint32_t warps, uint32_t shared_size)
 {
     AsyncCopies *copies = calloc(1, sizeof *copies);
     if (!copies) return NULL;
-    copies->words = shared_size / WORD + 1;
+    copies->words = shared_size / WORD_BYTES + 1;
     copies->threads = warps * WARP_LANES;
     copies->to = calloc(copies->words, sizeof *copies->to);
     copies->open = calloc(copies->threads, sizeof *copies->open);
@@ -50,7 +50,7 @@ void async_copies_destroy(AsyncCopies *copies)
 
 bool async_copies_fit(const AsyncCopies *copies, uint32_t warps, uint32_t shared_size)
 {
-    return copies->threads >= warps * WARP_LANES && copies->words > shared_size / WORD;
+    return copies->threads >= warps * WARP_LANES && copies->words > shared_size / WORD_BYTES;
 }
 
 void async_copies_forget(AsyncCopies *copies)
@@ -62,10 +62,11 @@ static uint32_t thread_of(const Warp *warp, int lane) { return warp->index * WAR
 
 bool async_copies_access(const AsyncCopies *copies, const RaceAccess *access)
 {
-    for (uint32_t w = access->offset / WORD; w <= (access->offset + access->bytes - 1) / WORD; w++) {
+    for (uint32_t w = access->offset / WORD_BYTES; w <= (access->offset + access->bytes - 1) / WORD_BYTES;
+         w++) {
         const AsyncCopy *copy = &copies->to[w];
         if (!copy->insn || copy->group < copies->done[copy->thread]) continue;
-        check_report_copy(access, w * WORD, copy->insn, copy->thread);
+        check_report_copy(access, w * WORD_BYTES, copy->insn, copy->thread);
         return false;
     }
     return true;
@@ -87,7 +88,7 @@ bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, ui
         }
         async_copies_forget(checker->copies);
     }
-    for (uint32_t w = offset / WORD; w < (offset + bytes) / WORD; w++)
+    for (uint32_t w = offset / WORD_BYTES; w < (offset + bytes) / WORD_BYTES; w++)
         checker->copies->to[w] = (AsyncCopy){insn, thread, checker->copies->open[thread]};
     return true;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The size of a page, and the maximum number of pages that are kept: memory beyond is not checked. */
-enum { WORD = 4, PAGE = 1024, MAX_PAGES = 1 << 16, TABLES = 64, SLOTS_FIRST = 16, READERS = 2 };
+enum { WORD_BYTES = 4, PAGE_BYTES = 1024, MAX_PAGES = 1 << 16, TABLES = 64, SLOTS_FIRST = 16, READERS = 2 };
 
 typedef struct GlobalCell {
     GlobalMark write, strong, reads[READERS];
@@ -15,8 +15,8 @@ typedef struct GlobalCell {
 } GlobalCell;
 
 typedef struct GlobalPage {
-    uint64_t number; /* address / PAGE */
-    GlobalCell cells[PAGE / WORD];
+    uint64_t number; /* address / PAGE_BYTES */
+    GlobalCell cells[PAGE_BYTES / WORD_BYTES];
 } Page;
 
 typedef struct GlobalTable {
@@ -218,12 +218,12 @@ static bool access_page(Page *page, const GlobalAccess *access, uint64_t from, u
 {
     WordAccess word = {.access = access, .mark = mark_of(access)};
     for (uint64_t next; page && from < end; from = next) {
-        next = (from / WORD + 1) * WORD;
+        next = (from / WORD_BYTES + 1) * WORD_BYTES;
         word.place = (uint8_t *)(uintptr_t)from;
         word.bytes = (uint32_t)((next < end ? next : end) - from);
-        word.mark.mask = ((1u << word.bytes) - 1) << from % WORD & 15;
+        word.mark.mask = ((1u << word.bytes) - 1) << from % WORD_BYTES & 15;
         word.value = access->value ? access->value + (from - access->address) : NULL;
-        if (!access_word(&word, &page->cells[from % PAGE / WORD])) return false;
+        if (!access_word(&word, &page->cells[from % PAGE_BYTES / WORD_BYTES])) return false;
     }
     return true;
 }
@@ -248,8 +248,8 @@ bool global_race_access(GlobalCursor *cursor, const GlobalAccess *access)
 {
     uint64_t end = access->address + access->bytes, next;
     for (uint64_t from = access->address; from < end; from = next) {
-        next = (from / PAGE + 1) * PAGE;
-        go_to(cursor, grid_of(access)->global_race, from / PAGE);
+        next = (from / PAGE_BYTES + 1) * PAGE_BYTES;
+        go_to(cursor, grid_of(access)->global_race, from / PAGE_BYTES);
         if (!access_page(cursor->page, access, from, next < end ? next : end)) return false;
     }
     return true;
@@ -264,10 +264,10 @@ void global_race_end_strong(GlobalRace *race) { pthread_mutex_unlock(&race->stro
 void global_race_acquire(const Warp *warp, uint64_t address)
 {
     GlobalRace *race = warp->block->grid->global_race;
-    Table *table = table_of(race, address / PAGE);
+    Table *table = table_of(race, address / PAGE_BYTES);
     pthread_mutex_lock(&table->lock);
-    const Page *page = page_find(table, address / PAGE);
-    uint32_t time = page ? page->cells[address % PAGE / WORD].released : 0;
+    const Page *page = page_find(table, address / PAGE_BYTES);
+    uint32_t time = page ? page->cells[address % PAGE_BYTES / WORD_BYTES].released : 0;
     pthread_mutex_unlock(&table->lock);
     global_order_acquire(race->order, unit_of(warp), time);
 }
@@ -279,11 +279,11 @@ void global_race_fence(const Warp *warp)
 
 void global_race_forget(GlobalRace *race, uint64_t address, uint64_t bytes)
 {
-    for (uint64_t at = address / WORD * WORD; at < address + bytes; at += WORD) {
-        Table *table = table_of(race, at / PAGE);
+    for (uint64_t at = address / WORD_BYTES * WORD_BYTES; at < address + bytes; at += WORD_BYTES) {
+        Table *table = table_of(race, at / PAGE_BYTES);
         pthread_mutex_lock(&table->lock);
-        Page *page = page_find(table, at / PAGE);
-        if (page) page->cells[at % PAGE / WORD] = (GlobalCell){0};
+        Page *page = page_find(table, at / PAGE_BYTES);
+        if (page) page->cells[at % PAGE_BYTES / WORD_BYTES] = (GlobalCell){0};
         pthread_mutex_unlock(&table->lock);
     }
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD = 4, RECORDS_FIRST = 1024 };
+enum { WORD_BYTES = 4, RECORDS_FIRST = 1024 };
 
 /* The shadow cell of a word, or of a byte: a list of records of each kind. */
 typedef struct SharedCell {
@@ -26,7 +26,7 @@ struct Race {
 Race *race_create(uint32_t warps, uint32_t shared_size)
 {
     Race *race = calloc(1, sizeof *race);
-    uint32_t words = (shared_size + WORD - 1) / WORD;
+    uint32_t words = (shared_size + WORD_BYTES - 1) / WORD_BYTES;
     if (!race) return NULL;
     race->words = calloc(words + 1, sizeof *race->words);
     race->records = malloc(RECORDS_FIRST * sizeof *race->records);
@@ -48,7 +48,7 @@ void race_destroy(Race *race)
 
 bool race_fits(const Race *race, uint32_t warps, uint32_t shared_size)
 {
-    return race && race->clocks.warps >= warps && (uint64_t)race->clocks.words * WORD >= shared_size;
+    return race && race->clocks.warps >= warps && (uint64_t)race->clocks.words * WORD_BYTES >= shared_size;
 }
 
 void race_new_interval(Race *race)
@@ -203,11 +203,11 @@ static bool access_cell(Race *race, SharedCell *cell, CellAccess *part)
 static bool divide_word(Race *race, uint32_t word)
 {
     SharedCell *whole = &race->words[word];
-    if (!race->bytes) race->bytes = calloc((size_t)race->clocks.words * WORD, sizeof *race->bytes);
+    if (!race->bytes) race->bytes = calloc((size_t)race->clocks.words * WORD_BYTES, sizeof *race->bytes);
     if (!race->bytes) return false;
-    for (uint32_t b = 0; b < WORD; b++)
+    for (uint32_t b = 0; b < WORD_BYTES; b++)
         for (int kind = 0; kind < ACCESS_KINDS; kind++)
-            race->bytes[word * WORD + b].lists[kind] = list_copy(race, whole->lists[kind]);
+            race->bytes[word * WORD_BYTES + b].lists[kind] = list_copy(race, whole->lists[kind]);
     whole->divided = true;
     return true;
 }
@@ -215,11 +215,12 @@ static bool divide_word(Race *race, uint32_t word)
 /* Part of a word, or all of it. */
 static bool access_word(Race *race, const RaceAccess *access, uint32_t offset, uint32_t bytes)
 {
-    SharedCell *cell = &race->words[offset / WORD];
+    SharedCell *cell = &race->words[offset / WORD_BYTES];
     if (cell->interval != race->interval) *cell = (SharedCell){.interval = race->interval & INTERVAL_LAST};
-    if (bytes == WORD && !cell->divided)
-        return access_cell(race, cell, &(CellAccess){.access = access, .offset = offset, .bytes = WORD});
-    if (!cell->divided && !divide_word(race, offset / WORD)) {
+    if (bytes == WORD_BYTES && !cell->divided)
+        return access_cell(race, cell,
+                           &(CellAccess){.access = access, .offset = offset, .bytes = WORD_BYTES});
+    if (!cell->divided && !divide_word(race, offset / WORD_BYTES)) {
         race->clocks.failed = true;
         return true;
     }
@@ -242,8 +243,8 @@ static bool has_memory(const Race *race, const Warp *warp)
 /* The fast path: reads of a word that no thread has written in this interval. */
 static bool read_quickly(Race *race, const RaceAccess *access)
 {
-    SharedCell *cell = &race->words[access->offset / WORD];
-    if (access->kind != ACCESS_READ || access->bytes != WORD) return false;
+    SharedCell *cell = &race->words[access->offset / WORD_BYTES];
+    if (access->kind != ACCESS_READ || access->bytes != WORD_BYTES) return false;
     if (cell->interval != race->interval) *cell = (SharedCell){.interval = race->interval & INTERVAL_LAST};
     if (cell->divided || cell->lists[ACCESS_WRITE] || cell->lists[ACCESS_ATOMIC]) return false;
     list_add(race, &cell->lists[ACCESS_READ], access);
@@ -260,7 +261,7 @@ bool race_access(Race *race, const RaceAccess *access)
     if (read_quickly(race, access)) return has_memory(race, access->warp);
     uint32_t end = access->offset + access->bytes, bytes;
     for (uint32_t at = access->offset; at < end; at += bytes) {
-        bytes = WORD - at % WORD < end - at ? WORD - at % WORD : end - at;
+        bytes = WORD_BYTES - at % WORD_BYTES < end - at ? WORD_BYTES - at % WORD_BYTES : end - at;
         if (!access_word(race, access, at, bytes)) return false;
     }
     return has_memory(race, access->warp);
@@ -270,12 +271,12 @@ bool race_access(Race *race, const RaceAccess *access)
 
 void race_acquire(Race *race, const Warp *warp, int lane, uint32_t offset)
 {
-    clocks_acquire(&race->clocks, warp, lane, offset / WORD);
+    clocks_acquire(&race->clocks, warp, lane, offset / WORD_BYTES);
 }
 
 void race_release(Race *race, const Warp *warp, int lane, uint32_t offset)
 {
-    clocks_release(&race->clocks, warp, lane, offset / WORD);
+    clocks_release(&race->clocks, warp, lane, offset / WORD_BYTES);
 }
 
 void race_tick(Race *race, const Warp *warp) { race->due |= 1u << warp->index; }

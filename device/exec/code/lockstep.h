@@ -25,7 +25,7 @@ typedef enum LockstepClass {
 } LockstepClass;
 extern const uint8_t lockstep_classes[OP_COUNT];
 
-enum { LOCKSTEP_ROWS = 256, LOCKSTEP_UNIT = 64 }; /* the largest frame, in units of that many bytes */
+enum { LOCKSTEP_ROWS = 256, LOCKSTEP_UNIT_BYTES = 64 }; /* the largest frame, in units of that many bytes */
 
 /* For each unit of the frame: 1 + the last instruction that may read its row, with loops. */
 typedef struct CodeLockstep {

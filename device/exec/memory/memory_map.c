@@ -20,18 +20,18 @@
 enum { QUARANTINE_RANGES = 4096 }; /* freed ranges that a late access is still attributed to */
 #define COMMIT_STEP (32 * MIB)
 #define HUGE_PAGE (2 * MIB)
-#define PAGE (4 * KIB)
-#define LARGE MIB                     /* what is larger starts at a huge page, as a GPU's memory does */
-#define SLAB (32 * MIB)              /* smaller slots are cut from pieces of that size */
-#define POISON_LIMIT (256 * KIB)      /* larger ranges give their pages back instead */
-#define QUARANTINE_SMALL (32 * MIB)   /* bytes of ranges that keep their pages */
+#define PAGE_BYTES (4 * KIB)
+#define LARGE_BYTES MIB /* what is larger starts at a huge page, as a GPU's memory does */
+#define SLAB (32 * MIB) /* smaller slots are cut from pieces of that size */
+#define POISON_LIMIT (256 * KIB) /* larger ranges give their pages back instead */
+#define QUARANTINE_SMALL (32 * MIB) /* bytes of ranges that keep their pages */
 #define ARENA_LARGEST (UINT64_C(1) << 40)
 #define ARENA_USUAL (4 * GIB)
 #define ARENA_SMALLEST (64 * MIB)
 #ifdef __x86_64__
-#define OS_PAGE PAGE
+#define OS_PAGE_BYTES PAGE_BYTES
 #else
-#define OS_PAGE (64 * KIB) /* the largest that Linux has on ARM, where the kernel's build decides */
+#define OS_PAGE_BYTES (64 * KIB) /* the largest that Linux has on ARM, where the kernel's build decides */
 #endif
 
 static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
@@ -56,7 +56,7 @@ static int bin_of(uint64_t need, uint64_t *slot_size)
 static uint64_t gap_after(uint64_t size)
 {
     if (size < 64 * KIB) return ALIGN;
-    return size < MIB ? PAGE : 64 * KIB;
+    return size < MIB ? PAGE_BYTES : 64 * KIB;
 }
 
 static void region_open(Region *region, void *start, uint64_t size)
@@ -209,7 +209,7 @@ static bool commit_locked(Region *region, uint64_t end)
     if (end <= region->committed) return true;
     uint64_t limit = region->start + region->size;
     uint64_t target = align_up(end, COMMIT_STEP);
-    if (target > limit) target = align_up(end, OS_PAGE);
+    if (target > limit) target = align_up(end, OS_PAGE_BYTES);
     if (target > limit) return false;
     if (mprotect((void *)(uintptr_t)region->committed, target - region->committed, PROT_READ | PROT_WRITE))
         return false;
@@ -323,7 +323,7 @@ static MemoryRange range_of_request(MemoryMap *map, uint64_t base, const MemoryR
 static uint64_t slot_for(uint64_t size, uint64_t align)
 {
     uint64_t need = size + gap_after(size);
-    if (size > LARGE && need < HUGE_PAGE) need = HUGE_PAGE;
+    if (size > LARGE_BYTES && need < HUGE_PAGE) need = HUGE_PAGE;
     return align > (need < HUGE_PAGE ? ALIGN : HUGE_PAGE) ? need + align : need;
 }
 
@@ -363,9 +363,10 @@ static void discard_contents(const MemoryRange *range)
         memset(start, MEMORY_POISON, range->size);
         return;
     }
-    uint64_t first = align_up(range->base, OS_PAGE), end = (range->base + range->size) & ~(OS_PAGE - 1);
+    uint64_t first = align_up(range->base, OS_PAGE_BYTES),
+             end = (range->base + range->size) & ~(OS_PAGE_BYTES - 1);
     madvise((void *)(uintptr_t)first, end - first, range->shared ? MADV_REMOVE : MADV_DONTNEED);
-    memset(start, MEMORY_POISON, first - range->base > PAGE ? first - range->base : PAGE);
+    memset(start, MEMORY_POISON, first - range->base > PAGE_BYTES ? first - range->base : PAGE_BYTES);
 }
 
 bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
@@ -649,7 +650,8 @@ void memory_map_end(MemoryMap *map, const MemoryRange *range)
     }
     pthread_rwlock_unlock(&map->lock);
     if (!current) return;
-    memset((void *)(uintptr_t)range->base, MEMORY_POISON, range->size < POISON_LIMIT ? range->size : PAGE);
+    memset((void *)(uintptr_t)range->base, MEMORY_POISON,
+           range->size < POISON_LIMIT ? range->size : PAGE_BYTES);
     memory_map_written(map, range->base, range->size);
 }
 

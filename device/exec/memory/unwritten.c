@@ -5,13 +5,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BYTE = 8 };
-#define PAGE UINT64_C(65536) /* or smaller ones, as the system has them */
-#define LARGE (UINT64_C(1) << 20) /* bytes of bits: the pages of more are returned to the system */
+enum { BYTE_BITS = 8 };
+#define PAGE_BYTES UINT64_C(65536) /* or smaller ones, as the system has them */
+#define LARGE_BYTES (UINT64_C(1) << 20) /* bytes of bits: the pages of more are returned to the system */
 
 bool unwritten_open(Unwritten *u, uint64_t start, uint64_t size)
 {
-    uint64_t bytes = (size + BYTE - 1) / BYTE;
+    uint64_t bytes = (size + BYTE_BITS - 1) / BYTE_BITS;
     void *bits = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     *u = (Unwritten){0};
@@ -22,7 +22,7 @@ bool unwritten_open(Unwritten *u, uint64_t start, uint64_t size)
 
 void unwritten_close(Unwritten *u)
 {
-    if (u->bits) munmap(u->bits, u->size ? (u->size + BYTE - 1) / BYTE : 1);
+    if (u->bits) munmap(u->bits, u->size ? (u->size + BYTE_BITS - 1) / BYTE_BITS : 1);
     *u = (Unwritten){0};
 }
 
@@ -52,8 +52,9 @@ static void change_bits(uint8_t *byte, uint8_t mask, bool set)
 /* Whole bytes of bits. Zeros for many are pages returned to the system. */
 static void change_bytes(uint8_t *first, uint8_t *end, bool set)
 {
-    uint64_t page = ((uintptr_t)first + PAGE - 1) & ~(PAGE - 1), last = (uintptr_t)end & ~(PAGE - 1);
-    if (set || (uint64_t)(end - first) < LARGE) {
+    uint64_t page = ((uintptr_t)first + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1),
+             last = (uintptr_t)end & ~(PAGE_BYTES - 1);
+    if (set || (uint64_t)(end - first) < LARGE_BYTES) {
         memset(first, set ? 0xff : 0, (size_t)(end - first));
         return;
     }
@@ -66,8 +67,8 @@ static void change_range(const Unwritten *u, uint64_t address, uint64_t size, bo
 {
     uint64_t first, end;
     if (!clip_to_range(u, address, size, &first, &end)) return;
-    uint8_t *low = u->bits + first / BYTE, *high = u->bits + end / BYTE;
-    uint8_t head = (uint8_t)(0xff << first % BYTE), tail = (uint8_t)((1u << end % BYTE) - 1);
+    uint8_t *low = u->bits + first / BYTE_BITS, *high = u->bits + end / BYTE_BITS;
+    uint8_t head = (uint8_t)(0xff << first % BYTE_BITS), tail = (uint8_t)((1u << end % BYTE_BITS) - 1);
     if (low == high) {
         change_bits(low, head & tail, set);
         return;
@@ -92,13 +93,13 @@ bool unwritten_find(const Unwritten *u, uint64_t address, uint64_t size, uint64_
     uint64_t at, end;
     if (!clip_to_range(u, address, size, &at, &end)) return false;
     while (at < end) {
-        uint8_t bits = __atomic_load_n(&u->bits[at / BYTE], __ATOMIC_RELAXED) >> at % BYTE;
+        uint8_t bits = __atomic_load_n(&u->bits[at / BYTE_BITS], __ATOMIC_RELAXED) >> at % BYTE_BITS;
         if (bits) {
             at += (uint64_t)__builtin_ctz(bits);
             *first = u->start + at;
             return at < end;
         }
-        at += BYTE - at % BYTE;
+        at += BYTE_BITS - at % BYTE_BITS;
     }
     return false;
 }

@@ -7,7 +7,7 @@
 #include "exec/run/whole_block.h"
 #include "exec/state/ranges.h"
 
-enum { PIECE = 2048 }; /* bytes of each array that are computed with at a time, where there are buffers */
+enum { PIECE_BYTES = 2048 }; /* of each array: computed with at a time where there are buffers */
 
 typedef struct Elementwise {
     const CodeElementwise *code;
@@ -16,7 +16,7 @@ typedef struct Elementwise {
     uint32_t threads;
     BlockAffine values[ELEMENTWISE_VALUES];
     uint8_t *at[ELEMENTWISE_OPERANDS];
-    _Alignas(64) uint8_t buffers[ELEMENTWISE_BUFFERS][PIECE];
+    _Alignas(64) uint8_t buffers[ELEMENTWISE_BUFFERS][PIECE_BYTES];
 } Elementwise;
 
 /* --- values -------------------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static bool check_all(Elementwise *s)
 static void fill_row(uint8_t *buffer, const uint8_t *row, uint32_t size)
 {
     const uint32_t bytes = size * WARP_LANES;
-    for (uint32_t k = 0; k < PIECE; k += bytes) memcpy(buffer + k, row, bytes);
+    for (uint32_t k = 0; k < PIECE_BYTES; k += bytes) memcpy(buffer + k, row, bytes);
 }
 
 /* Gives each buffered operand a buffer; locate_elements() has set `at` of those in memory. */
@@ -130,7 +130,7 @@ static void compute_piece(const Elementwise *s, const WideTable *wide, size_t by
 static void compute_elements(Elementwise *s)
 {
     const WideTable *wide = s->block->grid->function->module->wide;
-    size_t rest = (size_t)s->code->bytes * s->threads, piece = s->code->buffered ? PIECE : rest;
+    size_t rest = (size_t)s->code->bytes * s->threads, piece = s->code->buffered ? PIECE_BYTES : rest;
     if (s->code->buffered) set_buffers(s);
     for (; rest > piece; rest -= piece) {
         compute_piece(s, wide, piece);

@@ -60,7 +60,7 @@ const uint8_t lockstep_classes[OP_COUNT] = {
 
 static void set_kind(Lockstep *lockstep, Ref row, RowKind kind)
 {
-    const uint32_t n = row / LOCKSTEP_UNIT;
+    const uint32_t n = row / LOCKSTEP_UNIT_BYTES;
     if (!lockstep->kinds[n]) lockstep->written[lockstep->written_count++] = (uint16_t)n;
     lockstep->kinds[n] = (uint8_t)kind;
 }
@@ -73,8 +73,8 @@ static uint8_t *plane_at(const Lockstep *lockstep, uint32_t offset)
 static bool read_affine(const Lockstep *lockstep, Ref ref, unsigned bits, BlockAffine *value)
 {
     if (ref_is_register(ref)) {
-        *value = lockstep->affine[ref / LOCKSTEP_UNIT];
-        return lockstep->kinds[ref / LOCKSTEP_UNIT] == (bits == 64 ? ROW_AFFINE_64 : ROW_AFFINE_32);
+        *value = lockstep->affine[ref / LOCKSTEP_UNIT_BYTES];
+        return lockstep->kinds[ref / LOCKSTEP_UNIT_BYTES] == (bits == 64 ? ROW_AFFINE_64 : ROW_AFFINE_32);
     }
     *value = block_affine_of(lockstep->block, ref, bits);
     return ref >> REF_BASE_SHIFT != REF_WARP || ref == REF_ROW_32(REF_WARP, WARP_ROW_TID);
@@ -84,7 +84,7 @@ static bool read_affine(const Lockstep *lockstep, Ref ref, unsigned bits, BlockA
 static const void *read_plane(Lockstep *lockstep, Ref ref, uint32_t size, uint32_t spare)
 {
     if (ref_is_register(ref)) {
-        const uint8_t kind = lockstep->kinds[ref / LOCKSTEP_UNIT];
+        const uint8_t kind = lockstep->kinds[ref / LOCKSTEP_UNIT_BYTES];
         return kind == (size == 8 ? ROW_PLANE_64 : ROW_PLANE_32) ? plane_at(lockstep, ref) : NULL;
     }
     if (!ref_is_value(ref)) return NULL;
@@ -112,7 +112,7 @@ static bool do_affine(Lockstep *lockstep, const Insn *i)
         || !block_affine_compute(i->op, lockstep->threads, a, b, c, &d))
         return false;
     set_kind(lockstep, i->d, bits[0] == 64 ? ROW_AFFINE_64 : ROW_AFFINE_32);
-    lockstep->affine[i->d / LOCKSTEP_UNIT] = d;
+    lockstep->affine[i->d / LOCKSTEP_UNIT_BYTES] = d;
     return true;
 }
 
@@ -278,7 +278,7 @@ static void write_affine(uint8_t *row, BlockAffine value, bool wide, uint32_t wa
 
 static void write_row(const Lockstep *lockstep, uint8_t *frame, uint32_t n, uint32_t warp)
 {
-    const uint32_t offset = n * LOCKSTEP_UNIT;
+    const uint32_t offset = n * LOCKSTEP_UNIT_BYTES;
     const bool wide = lockstep->kinds[n] == ROW_AFFINE_64 || lockstep->kinds[n] == ROW_PLANE_64;
     const size_t bytes = (wide ? 8 : 4) * WARP_LANES;
     if (lockstep->kinds[n] <= ROW_AFFINE_64)

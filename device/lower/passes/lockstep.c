@@ -43,7 +43,7 @@ static bool loads_in_a_loop(const CodeFunction *code)
 static void note_read(void *closure, Ref *ref, bool read, bool written)
 {
     Reads *x = closure;
-    const uint32_t row = ref_number(*ref) / LOCKSTEP_UNIT;
+    const uint32_t row = ref_number(*ref) / LOCKSTEP_UNIT_BYTES;
     (void)written;
     if (row >= LOCKSTEP_ROWS)
         x->fits = false;
@@ -82,7 +82,7 @@ static bool extend_over_loops(const CodeFunction *code, CodeLockstep *lockstep)
 
 void lower_lockstep(Lower *lower, LowerFunction *f, CodeFunction *code)
 {
-    if (code->frame_size > LOCKSTEP_ROWS * LOCKSTEP_UNIT || !loads_in_a_loop(code)) return;
+    if (code->frame_size > LOCKSTEP_ROWS * LOCKSTEP_UNIT_BYTES || !loads_in_a_loop(code)) return;
     CodeLockstep *lockstep = ARENA_ZEROS(lower->keep, CodeLockstep, 1);
     if (!find_reads(f, code, lockstep)) return;
     while (extend_over_loops(code, lockstep)) {}
