@@ -307,37 +307,37 @@ CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchConf
 {
     Work work;
     if (function->code->uses_texture_references) return capture_refuse(stream);
-    return add_made(stream, work_kernel(&work, function, shape, pointers, extra), &work);
+    return add_made(stream, work_make_kernel(&work, function, shape, pointers, extra), &work);
 }
 
 CUresult capture_add_copy(Stream *stream, const CopyJob *job)
 {
     Work work;
-    return add_made(stream, work_copy_job(&work, job, stream->object.context), &work);
+    return add_made(stream, work_make_copy_from_job(&work, job, stream->object.context), &work);
 }
 
 CUresult capture_add_fill(Stream *stream, const FillJob *job)
 {
     Work work;
-    return add_made(stream, work_fill(&work, job, stream->object.context), &work);
+    return add_made(stream, work_make_fill(&work, job, stream->object.context), &work);
 }
 
 CUresult capture_add_values(Stream *stream, const CUstreamBatchMemOpParams *operations, unsigned count)
 {
     Work work;
-    return add_made(stream, work_values(&work, operations, count, stream->object.context), &work);
+    return add_made(stream, work_make_values(&work, operations, count, stream->object.context), &work);
 }
 
 CUresult capture_add_semaphores(Stream *stream, const SemaphoresNodeParams *params, bool wait)
 {
     Work work;
-    return add_made(stream, work_semaphores(&work, params, wait, stream->object.context), &work);
+    return add_made(stream, work_make_semaphores(&work, params, wait, stream->object.context), &work);
 }
 
 CUresult capture_add_host(Stream *stream, CUhostFn function, void *data)
 {
     Work work;
-    return add_made(stream, work_host(&work, function, data), &work);
+    return add_made(stream, work_make_host(&work, function, data), &work);
 }
 
 CUresult capture_add_alloc(Stream *stream, Pool *pool, size_t size, CUdeviceptr *out)
@@ -380,7 +380,8 @@ static CUresult record_event(Stream *stream, Event *event)
 CUresult capture_record(Stream *stream, Event *event, bool external)
 {
     Work work;
-    if (external) return add_made(stream, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
+    if (external)
+        return add_made(stream, work_make_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
     return WITH_GRAPHS(record_event(stream, event));
 }
 
@@ -412,7 +413,8 @@ static CUresult wait_event(Stream *stream, Event *event)
 CUresult capture_wait(Stream *stream, Event *event, bool external)
 {
     Work work;
-    if (external) return add_made(stream, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
+    if (external)
+        return add_made(stream, work_make_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
     return WITH_GRAPHS(wait_event(stream, event));
 }
 

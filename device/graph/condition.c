@@ -110,7 +110,7 @@ static Condition *take_condition(const Graph *graph, CUgraphConditionalHandle wa
     return condition_hold(condition);
 }
 
-CUresult condition_work(Work *work, CUgraph handle, CUDA_CONDITIONAL_NODE_PARAMS *params)
+CUresult condition_make_work(Work *work, CUgraph handle, CUDA_CONDITIONAL_NODE_PARAMS *params)
 {
     if (!params->ctx) return CUDA_ERROR_INVALID_CONTEXT;
     if (!valid_size(params)) return CUDA_ERROR_INVALID_VALUE;

@@ -16,7 +16,7 @@ struct Condition {
 };
 
 /* The work of a conditional node; its bodies go to params->phGraph_out. */
-CUresult condition_work(Work *work, CUgraph graph, CUDA_CONDITIONAL_NODE_PARAMS *params);
+CUresult condition_make_work(Work *work, CUgraph graph, CUDA_CONDITIONAL_NODE_PARAMS *params);
 
 Condition *condition_hold(Condition *condition);
 void condition_put(Condition *condition);

@@ -33,7 +33,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphN
     Work work;
     TRY(driver_check());
     if (!params) return CUDA_ERROR_INVALID_VALUE;
-    return add(out, graph, before, NULL, count, work_kernel_params(&work, params), &work);
+    return add(out, graph, before, NULL, count, work_make_kernel_from_params(&work, params), &work);
 }
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
@@ -42,7 +42,7 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode
     Work work;
     TRY(driver_check());
     if (!shape) return CUDA_ERROR_INVALID_VALUE;
-    return add(out, graph, before, NULL, count, work_copy_shape(&work, shape, context), &work);
+    return add(out, graph, before, NULL, count, work_make_copy_from_shape(&work, shape, context), &work);
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
@@ -51,7 +51,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph, const CUgraphNode
     Work work;
     TRY(driver_check());
     if (!params) return CUDA_ERROR_INVALID_VALUE;
-    return add(out, graph, before, NULL, count, work_fill_params(&work, params, context), &work);
+    return add(out, graph, before, NULL, count, work_make_fill_from_params(&work, params, context), &work);
 }
 
 CUresult cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
@@ -60,7 +60,7 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph graph, const CUgraph
     Work work;
     TRY(driver_check());
     if (!params) return CUDA_ERROR_INVALID_VALUE;
-    return add(out, graph, before, NULL, count, work_values_params(&work, params), &work);
+    return add(out, graph, before, NULL, count, work_make_values_from_params(&work, params), &work);
 }
 
 #define ADD_SEMAPHORES(kind, wait) \
@@ -69,7 +69,8 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph graph, const CUgraph
                                                       const SemaphoresNodeParams *params) \
     { \
         Work work; \
-        return add(out, graph, before, NULL, count, work_semaphores_params(&work, params, wait), &work); \
+        return add(out, graph, before, NULL, count, work_make_semaphores_from_params(&work, params, wait), \
+                   &work); \
     }
 ADD_SEMAPHORES(Signal, false)
 ADD_SEMAPHORES(Wait, true)
@@ -81,7 +82,7 @@ CUresult cuGraphAddHostNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *
     Work work;
     TRY(driver_check());
     if (!params) return CUDA_ERROR_INVALID_VALUE;
-    return add(out, graph, before, NULL, count, work_host(&work, params->fn, params->userData), &work);
+    return add(out, graph, before, NULL, count, work_make_host(&work, params->fn, params->userData), &work);
 }
 
 CUresult cuGraphAddEmptyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count)
@@ -96,8 +97,8 @@ CUresult cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph graph, const CUgrap
 {
     Work work;
     TRY(driver_check());
-    return add(out, graph, before, NULL, count, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event),
-               &work);
+    return add(out, graph, before, NULL, count,
+               work_make_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
 }
 
 CUresult cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
@@ -105,7 +106,7 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph graph, const CUgraphN
 {
     Work work;
     TRY(driver_check());
-    return add(out, graph, before, NULL, count, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event),
+    return add(out, graph, before, NULL, count, work_make_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event),
                &work);
 }
 
@@ -188,8 +189,10 @@ CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *b
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return add_alloc(out, graph, before, data, count, &params->alloc);
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         return cuGraphAddMemFreeNode(out, graph, before, count, params->free.dptr);
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: made = condition_work(&work, graph, &params->conditional); break;
-    default: made = work_read(&work, params);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        made = condition_make_work(&work, graph, &params->conditional);
+        break;
+    default: made = work_make_from_params(&work, params);
     }
     return add(out, graph, before, data, count, made, &work);
 }
@@ -331,28 +334,31 @@ CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_
 {
     Work work;
     TRY(driver_check());
-    return params ? set_work(node, work_kernel_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+    return params ? set_work(node, work_make_kernel_from_params(&work, params), &work)
+                  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *shape)
 {
     Work work;
     TRY(driver_check());
-    return shape ? set_work(node, work_copy_shape(&work, shape, NULL), &work) : CUDA_ERROR_INVALID_VALUE;
+    return shape ? set_work(node, work_make_copy_from_shape(&work, shape, NULL), &work)
+                 : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *params)
 {
     Work work;
     TRY(driver_check());
-    return params ? set_work(node, work_fill_params(&work, params, NULL), &work) : CUDA_ERROR_INVALID_VALUE;
+    return params ? set_work(node, work_make_fill_from_params(&work, params, NULL), &work)
+                  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params)
 {
     Work work;
     TRY(driver_check());
-    return params ? set_work(node, work_host(&work, params->fn, params->userData), &work)
+    return params ? set_work(node, work_make_host(&work, params->fn, params->userData), &work)
                   : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -360,38 +366,39 @@ CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_O
 {
     Work work;
     TRY(driver_check());
-    return params ? set_work(node, work_values_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+    return params ? set_work(node, work_make_values_from_params(&work, params), &work)
+                  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExternalSemaphoresSignalNodeSetParams(CUgraphNode node, const SemaphoresNodeParams *params)
 {
     Work work;
-    return set_work(node, work_semaphores_params(&work, params, false), &work);
+    return set_work(node, work_make_semaphores_from_params(&work, params, false), &work);
 }
 
 CUresult cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode node, const SemaphoresNodeParams *params)
 {
     Work work;
-    return set_work(node, work_semaphores_params(&work, params, true), &work);
+    return set_work(node, work_make_semaphores_from_params(&work, params, true), &work);
 }
 
 CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event)
 {
     Work work;
     TRY(driver_check());
-    return set_work(node, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
+    return set_work(node, work_make_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
 }
 
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event)
 {
     Work work;
     TRY(driver_check());
-    return set_work(node, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
+    return set_work(node, work_make_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 {
     Work work;
     TRY(driver_check());
-    return params ? set_work(node, work_read(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+    return params ? set_work(node, work_make_from_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
 }

@@ -140,7 +140,7 @@ static CUresult add_bodies(const Node *node, Step *step, Node **error_node, CUgr
     return CUDA_SUCCESS;
 }
 
-CUresult program_bodies(const Node *node, Step *step)
+CUresult program_make_bodies(const Node *node, Step *step)
 {
     Node *error_node = NULL;
     CUgraphInstantiateResult why;

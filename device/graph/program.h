@@ -60,7 +60,7 @@ size_t program_find(const Program *program, uint64_t node);
 Step *step_new(const Step *like, Work *work);
 void step_put(Step *step);
 /* The bodies of a new step of that conditional node; step_put gives them up. */
-CUresult program_bodies(const Node *node, Step *step);
+CUresult program_make_bodies(const Node *node, Step *step);
 /* Puts it in the place of another. */
 void program_set(Program *program, size_t index, Step *step);
 /* Memory that it allocates is its own; false when another executable graph has it. Under the graphs' lock. */

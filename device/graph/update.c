@@ -110,7 +110,8 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 {
     Work work;
     TRY(driver_check());
-    return params ? set(exec, node, work_kernel_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+    return params ? set(exec, node, work_make_kernel_from_params(&work, params), &work)
+                  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *shape,
@@ -118,7 +119,8 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, cons
 {
     Work work;
     TRY(driver_check());
-    return shape ? set(exec, node, work_copy_shape(&work, shape, context), &work) : CUDA_ERROR_INVALID_VALUE;
+    return shape ? set(exec, node, work_make_copy_from_shape(&work, shape, context), &work)
+                 : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
@@ -126,7 +128,7 @@ CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
 {
     Work work;
     TRY(driver_check());
-    return params ? set(exec, node, work_fill_params(&work, params, context), &work)
+    return params ? set(exec, node, work_make_fill_from_params(&work, params, context), &work)
                   : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -134,7 +136,7 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const 
 {
     Work work;
     TRY(driver_check());
-    return params ? set(exec, node, work_host(&work, params->fn, params->userData), &work)
+    return params ? set(exec, node, work_make_host(&work, params->fn, params->userData), &work)
                   : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -143,35 +145,36 @@ CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
 {
     Work work;
     TRY(driver_check());
-    return params ? set(exec, node, work_values_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+    return params ? set(exec, node, work_make_values_from_params(&work, params), &work)
+                  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecExternalSemaphoresSignalNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                           const SemaphoresNodeParams *params)
 {
     Work work;
-    return set(exec, node, work_semaphores_params(&work, params, false), &work);
+    return set(exec, node, work_make_semaphores_from_params(&work, params, false), &work);
 }
 
 CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                         const SemaphoresNodeParams *params)
 {
     Work work;
-    return set(exec, node, work_semaphores_params(&work, params, true), &work);
+    return set(exec, node, work_make_semaphores_from_params(&work, params, true), &work);
 }
 
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
 {
     Work work;
     TRY(driver_check());
-    return set(exec, node, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
+    return set(exec, node, work_make_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
 }
 
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
 {
     Work work;
     TRY(driver_check());
-    return set(exec, node, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
+    return set(exec, node, work_make_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
 }
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
@@ -181,7 +184,7 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
     if (!params) return CUDA_ERROR_INVALID_VALUE;
     if (params->type == CU_GRAPH_NODE_TYPE_GRAPH)
         return cuGraphExecChildGraphNodeSetParams(exec, node, params->graph.graph);
-    return set(exec, node, work_read(&work, params), &work);
+    return set(exec, node, work_make_from_params(&work, params), &work);
 }
 
 /* ---- A graph ---- */
@@ -273,7 +276,8 @@ static CUresult replace_step(Exec *exec, size_t index, const Node *node)
     TRY(work_copy(&work, &node->work));
     Step *step = step_new(exec->program->steps[index], &work);
     if (!step) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? program_bodies(node, step) : CUDA_SUCCESS;
+    CUresult result =
+        work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? program_make_bodies(node, step) : CUDA_SUCCESS;
     if (!result) return put_step(exec, index, step);
     step_put(step);
     return result;

@@ -39,7 +39,8 @@ static bool make_params(KernelWork *kernel, const CodeFunction *code)
     return true;
 }
 
-CUresult work_kernel(Work *work, Function *function, const LaunchConfig *shape, void **pointers, void **extra)
+CUresult work_make_kernel(Work *work, Function *function, const LaunchConfig *shape, void **pointers,
+                          void **extra)
 {
     if (function->code->uses_texture_references) {
         log_error("%s reads texture references: it cannot be in a graph", function->code->name);
@@ -58,7 +59,7 @@ CUresult work_kernel(Work *work, Function *function, const LaunchConfig *shape, 
     return result;
 }
 
-CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params)
+CUresult work_make_kernel_from_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params)
 {
     Function *function;
     TRY(function_enter(params->func ? params->func : (CUfunction)(void *)params->kern, &function));
@@ -71,7 +72,7 @@ CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params)
         {0},
         false,
     };
-    CUresult result = work_kernel(work, function, &shape, params->kernelParams, params->extra);
+    CUresult result = work_make_kernel(work, function, &shape, params->kernelParams, params->extra);
     PUT(function);
     return result;
 }
@@ -158,7 +159,7 @@ static SideShape side_shape(const CopySide *side, const CopyJob *job)
         if (described.type == CU_MEMORYTYPE_DEVICE) (shape)->end##Device = (side)->address; \
     } while (0)
 
-CUresult work_copy_job(Work *work, const CopyJob *job, Context *context)
+CUresult work_make_copy_from_job(Work *work, const CopyJob *job, Context *context)
 {
     work_begin(work, CU_GRAPH_NODE_TYPE_MEMCPY, context);
     CopyWork *copy = &work->copy;
@@ -182,7 +183,7 @@ CUresult work_enter(CUcontext handle, Context **out)
     return CUDA_SUCCESS;
 }
 
-CUresult work_copy_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext handle)
+CUresult work_make_copy_from_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext handle)
 {
     Context *context;
     TRY(work_enter(handle, &context));
@@ -196,7 +197,7 @@ CUresult work_copy_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext handl
 
 /* ---- The others ---- */
 
-CUresult work_fill(Work *work, const FillJob *job, Context *context)
+CUresult work_make_fill(Work *work, const FillJob *job, Context *context)
 {
     uint64_t bytes;
     bool element = job->element == 1 || job->element == 2 || job->element == 4;
@@ -218,12 +219,12 @@ static CUresult fill_from(Work *work, const CUDA_MEMSET_NODE_PARAMS_v2 *params)
                    .height = params->height,
                    .element = params->elementSize,
                    .value = params->value};
-    CUresult result = work_fill(work, &job, context);
+    CUresult result = work_make_fill(work, &job, context);
     context_put(context);
     return result;
 }
 
-CUresult work_fill_params(Work *work, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
+CUresult work_make_fill_from_params(Work *work, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
 {
     CUDA_MEMSET_NODE_PARAMS_v2 with_context = {
         params->dst,   params->pitch,  params->value, params->elementSize,
@@ -232,7 +233,7 @@ CUresult work_fill_params(Work *work, const CUDA_MEMSET_NODE_PARAMS *params, CUc
     return fill_from(work, &with_context);
 }
 
-CUresult work_host(Work *work, CUhostFn function, void *data)
+CUresult work_make_host(Work *work, CUhostFn function, void *data)
 {
     if (!function) return CUDA_ERROR_INVALID_VALUE;
     *work = (Work){.type = CU_GRAPH_NODE_TYPE_HOST, .host = {function, data}};
@@ -248,7 +249,8 @@ static CUresult copy_values(ValuesWork *to, const CUstreamBatchMemOpParams *oper
     return CUDA_SUCCESS;
 }
 
-CUresult work_values(Work *work, const CUstreamBatchMemOpParams *operations, unsigned count, Context *context)
+CUresult work_make_values(Work *work, const CUstreamBatchMemOpParams *operations, unsigned count,
+                          Context *context)
 {
     work_begin(work, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, context);
     CUresult result = copy_values(&work->values, operations, count);
@@ -256,13 +258,13 @@ CUresult work_values(Work *work, const CUstreamBatchMemOpParams *operations, uns
     return result;
 }
 
-CUresult work_values_params(Work *work, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+CUresult work_make_values_from_params(Work *work, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
 {
     Context *context;
     if (!params->ctx) return CUDA_ERROR_INVALID_VALUE;
     TRY(stream_values_check(params->paramArray, params->count, params->flags));
     TRY(work_enter(params->ctx, &context));
-    CUresult result = work_values(work, params->paramArray, params->count, context);
+    CUresult result = work_make_values(work, params->paramArray, params->count, context);
     context_put(context);
     return result;
 }
@@ -289,7 +291,7 @@ static CUresult copy_semaphores(SemaphoresWork *to, const SemaphoresWork *from)
     return CUDA_SUCCESS;
 }
 
-CUresult work_semaphores(Work *work, const SemaphoresNodeParams *params, bool wait, Context *context)
+CUresult work_make_semaphores(Work *work, const SemaphoresNodeParams *params, bool wait, Context *context)
 {
     ExternalSemaphore **semaphores;
     TRY(external_semaphores_enter(params, &semaphores));
@@ -301,14 +303,14 @@ CUresult work_semaphores(Work *work, const SemaphoresNodeParams *params, bool wa
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult work_semaphores_params(Work *work, const SemaphoresNodeParams *params, bool wait)
+CUresult work_make_semaphores_from_params(Work *work, const SemaphoresNodeParams *params, bool wait)
 {
     Context *context;
     TRY(context_enter(&context));
-    return params ? work_semaphores(work, params, wait, context) : CUDA_ERROR_INVALID_VALUE;
+    return params ? work_make_semaphores(work, params, wait, context) : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult work_event(Work *work, CUgraphNodeType type, CUevent handle)
+CUresult work_make_event(Work *work, CUgraphNodeType type, CUevent handle)
 {
     Event *event;
     TRY(event_enter(handle, &event));
@@ -317,28 +319,30 @@ CUresult work_event(Work *work, CUgraphNodeType type, CUevent handle)
     return CUDA_SUCCESS;
 }
 
-CUresult work_read(Work *work, const CUgraphNodeParams *params)
+CUresult work_make_from_params(Work *work, const CUgraphNodeParams *params)
 {
     for (size_t i = 0; i < 3; i++)
         if (params->reserved0[i]) return CUDA_ERROR_INVALID_VALUE;
     if (params->reserved2) return CUDA_ERROR_INVALID_VALUE;
     switch (params->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return work_kernel_params(work, &params->kernel);
+    case CU_GRAPH_NODE_TYPE_KERNEL: return work_make_kernel_from_params(work, &params->kernel);
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         if (params->memcpy.flags || params->memcpy.reserved) return CUDA_ERROR_INVALID_VALUE;
-        return work_copy_shape(work, &params->memcpy.copyParams, params->memcpy.copyCtx);
+        return work_make_copy_from_shape(work, &params->memcpy.copyParams, params->memcpy.copyCtx);
     case CU_GRAPH_NODE_TYPE_MEMSET: return fill_from(work, &params->memset);
-    case CU_GRAPH_NODE_TYPE_HOST: return work_host(work, params->host.fn, params->host.userData);
+    case CU_GRAPH_NODE_TYPE_HOST: return work_make_host(work, params->host.fn, params->host.userData);
     case CU_GRAPH_NODE_TYPE_EMPTY: *work = (Work){.type = CU_GRAPH_NODE_TYPE_EMPTY}; return CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return work_event(work, params->type, params->eventWait.event);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return work_event(work, params->type, params->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return work_make_event(work, params->type, params->eventWait.event);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        return work_make_event(work, params->type, params->eventRecord.event);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-        return work_semaphores_params(work, (const SemaphoresNodeParams *)(const void *)params->reserved1,
-                                      params->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT);
+        return work_make_semaphores_from_params(work,
+                                                (const SemaphoresNodeParams *)(const void *)params->reserved1,
+                                                params->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-        return work_values_params(work,
-                                  (const CUDA_BATCH_MEM_OP_NODE_PARAMS *)(const void *)params->reserved1);
+        return work_make_values_from_params(
+            work, (const CUDA_BATCH_MEM_OP_NODE_PARAMS *)(const void *)params->reserved1);
     default: return CUDA_ERROR_INVALID_VALUE;
     }
 }

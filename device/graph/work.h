@@ -83,27 +83,27 @@ CUresult work_enter(CUcontext handle, Context **out);
 void work_begin(Work *work, CUgraphNodeType type, Context *context);
 /* Makes the work, checked as the call of that name would; it holds what it names. On success the caller owns
  * *work: pass it on or call work_free. Parameters come by `pointers` or by `extra`; the other is NULL. */
-CUresult work_kernel(Work *work, Function *function, const LaunchConfig *shape, void **pointers,
-                     void **extra);
-CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params);
+CUresult work_make_kernel(Work *work, Function *function, const LaunchConfig *shape, void **pointers,
+                          void **extra);
+CUresult work_make_kernel_from_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params);
 /* What parameters do not say stays as it was: cooperative or not, clusters, the part of the device. */
 CUresult work_keep_shape(Work *work, const Work *before);
-CUresult work_copy_job(Work *work, const CopyJob *job, Context *context);
-CUresult work_copy_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext context);
-CUresult work_fill(Work *work, const FillJob *job, Context *context);
-CUresult work_fill_params(Work *work, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context);
-CUresult work_values(Work *work, const CUstreamBatchMemOpParams *operations, unsigned count,
-                     Context *context);
-CUresult work_values_params(Work *work, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
-CUresult work_semaphores(Work *work, const SemaphoresNodeParams *params, bool wait, Context *context);
+CUresult work_make_copy_from_job(Work *work, const CopyJob *job, Context *context);
+CUresult work_make_copy_from_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext context);
+CUresult work_make_fill(Work *work, const FillJob *job, Context *context);
+CUresult work_make_fill_from_params(Work *work, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context);
+CUresult work_make_values(Work *work, const CUstreamBatchMemOpParams *operations, unsigned count,
+                          Context *context);
+CUresult work_make_values_from_params(Work *work, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
+CUresult work_make_semaphores(Work *work, const SemaphoresNodeParams *params, bool wait, Context *context);
 /* The context is the current one. */
-CUresult work_semaphores_params(Work *work, const SemaphoresNodeParams *params, bool wait);
-CUresult work_host(Work *work, CUhostFn function, void *data);
-CUresult work_event(Work *work, CUgraphNodeType type, CUevent event);
-/* Any, from the parameters of cuGraphAddNode; not those that make graphs or memory. */
-CUresult work_read(Work *work, const CUgraphNodeParams *params);
+CUresult work_make_semaphores_from_params(Work *work, const SemaphoresNodeParams *params, bool wait);
+CUresult work_make_host(Work *work, CUhostFn function, void *data);
+CUresult work_make_event(Work *work, CUgraphNodeType type, CUevent event);
+/* Work of any kind but those that make graphs or memory, from the parameters of cuGraphAddNode. */
+CUresult work_make_from_params(Work *work, const CUgraphNodeParams *params);
 
-/* A second one that does the same. Bodies are not taken along: they cannot be. */
+/* Work that does the same, without the bodies of conditional work. */
 CUresult work_copy(Work *to, const Work *from);
 void work_free(Work *work);
 

@@ -58,7 +58,7 @@ static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult array_shape(Context *context, const CUDA_ARRAY3D_DESCRIPTOR *shape, Array **out)
+CUresult array_new(Context *context, const CUDA_ARRAY3D_DESCRIPTOR *shape, Array **out)
 {
     TRY(check_shape(shape));
     Array *array = object_new(OBJECT_ARRAY, sizeof *array, context, array_release);
@@ -79,7 +79,7 @@ CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape)
     CUdeviceptr storage = 0;
     TRY(context_enter(&context));
     if (!out || !shape) return CUDA_ERROR_INVALID_VALUE;
-    TRY(array_shape(context, shape, &array));
+    TRY(array_new(context, shape, &array));
     MemoryRequest request = {.size = array_bytes(array), .kind = MEMORY_ARRAY};
     CUresult result = memory_allocate(context, &request, &storage);
     array->storage = storage;

@@ -21,7 +21,7 @@ struct CUarray_st {
 /* Bytes of an element with one channel, 0 for a format that is not supported. */
 size_t array_format_size(CUarray_format format);
 /* A new array without storage and not published yet; the shape is checked. */
-CUresult array_shape(Context *context, const CUDA_ARRAY3D_DESCRIPTOR *shape, Array **out);
+CUresult array_new(Context *context, const CUDA_ARRAY3D_DESCRIPTOR *shape, Array **out);
 static inline size_t array_bytes(const Array *array) { return array->row * array->rows * array->layers; }
 /* The side of a copy of `bytes` bytes at that offset of the storage; false when it does not fit. */
 bool array_at(const Array *array, size_t offset, size_t bytes, CopySide *side);

@@ -36,7 +36,7 @@ static CUresult make_levels(MipmappedArray *mipmap, const CUDA_ARRAY3D_DESCRIPTO
     CUDA_ARRAY3D_DESCRIPTOR shape = *first;
     for (unsigned k = 0; k < mipmap->levels; k++) {
         Array *array;
-        TRY(array_shape(mipmap->object.context, &shape, &array));
+        TRY(array_new(mipmap->object.context, &shape, &array));
         array->whole = (MipmappedArray *)object_hold(OBJECT(mipmap));
         array->storage = mipmap->bytes; /* where it starts, as yet */
         mipmap->level[k] = array;
