@@ -297,9 +297,9 @@ static CUresult add_node(Stream *stream, Work *work)
 static CUresult capture_add(Stream *stream, Work *work) { return WITH_GRAPHS(add_node(stream, work)); }
 
 /* A command that could not be captured for what it asks for leaves the capture as it is. */
-static CUresult add_made(Stream *stream, CUresult made, Work *work)
+static CUresult add_if_made(Stream *stream, CUresult make_error, Work *work)
 {
-    return made ? made : capture_add(stream, work);
+    return make_error ? make_error : capture_add(stream, work);
 }
 
 CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchConfig *shape, void **pointers,
@@ -307,37 +307,37 @@ CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchConf
 {
     Work work;
     if (function->code->uses_texture_references) return capture_refuse(stream);
-    return add_made(stream, work_make_kernel(&work, function, shape, pointers, extra), &work);
+    return add_if_made(stream, work_make_kernel(&work, function, shape, pointers, extra), &work);
 }
 
 CUresult capture_add_copy(Stream *stream, const CopyJob *job)
 {
     Work work;
-    return add_made(stream, work_make_copy_from_job(&work, job, stream->object.context), &work);
+    return add_if_made(stream, work_make_copy_from_job(&work, job, stream->object.context), &work);
 }
 
 CUresult capture_add_fill(Stream *stream, const FillJob *job)
 {
     Work work;
-    return add_made(stream, work_make_fill(&work, job, stream->object.context), &work);
+    return add_if_made(stream, work_make_fill(&work, job, stream->object.context), &work);
 }
 
 CUresult capture_add_values(Stream *stream, const CUstreamBatchMemOpParams *operations, unsigned count)
 {
     Work work;
-    return add_made(stream, work_make_values(&work, operations, count, stream->object.context), &work);
+    return add_if_made(stream, work_make_values(&work, operations, count, stream->object.context), &work);
 }
 
 CUresult capture_add_semaphores(Stream *stream, const SemaphoresNodeParams *params, bool wait)
 {
     Work work;
-    return add_made(stream, work_make_semaphores(&work, params, wait, stream->object.context), &work);
+    return add_if_made(stream, work_make_semaphores(&work, params, wait, stream->object.context), &work);
 }
 
 CUresult capture_add_host(Stream *stream, CUhostFn function, void *data)
 {
     Work work;
-    return add_made(stream, work_make_host(&work, function, data), &work);
+    return add_if_made(stream, work_make_host(&work, function, data), &work);
 }
 
 CUresult capture_add_alloc(Stream *stream, Pool *pool, size_t size, CUdeviceptr *out)
@@ -381,7 +381,7 @@ CUresult capture_record(Stream *stream, Event *event, bool external)
 {
     Work work;
     if (external)
-        return add_made(stream, work_make_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
+        return add_if_made(stream, work_make_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
     return WITH_GRAPHS(record_event(stream, event));
 }
 
@@ -414,7 +414,7 @@ CUresult capture_wait(Stream *stream, Event *event, bool external)
 {
     Work work;
     if (external)
-        return add_made(stream, work_make_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
+        return add_if_made(stream, work_make_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
     return WITH_GRAPHS(wait_event(stream, event));
 }
 

@@ -22,9 +22,9 @@ static CUresult add_locked(CUgraphNode *out, CUgraph handle, const CUgraphNode *
 
 /* Takes the work over when it was made without an error. */
 static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *data,
-                    size_t count, CUresult made, Work *work)
+                    size_t count, CUresult make_error, Work *work)
 {
-    return made ? made : WITH_GRAPHS(add_locked(out, graph, before, data, count, work));
+    return make_error ? make_error : WITH_GRAPHS(add_locked(out, graph, before, data, count, work));
 }
 
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
@@ -132,8 +132,8 @@ static CUresult add_child(CUgraphNode *out, CUgraph graph, const CUgraphNode *be
                           const CUgraphEdgeData *data, size_t count, CUgraph child, bool move)
 {
     Work work;
-    CUresult made = WITH_GRAPHS(child_locked(graph, child, move, &work));
-    return add(out, graph, before, data, count, made, &work);
+    CUresult make_error = WITH_GRAPHS(child_locked(graph, child, move, &work));
+    return add(out, graph, before, data, count, make_error, &work);
 }
 
 CUresult cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
@@ -179,7 +179,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *b
                            const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
 {
     Work work;
-    CUresult made;
+    CUresult make_error;
     TRY(driver_check());
     if (!params) return CUDA_ERROR_INVALID_VALUE;
     switch (params->type) {
@@ -190,11 +190,11 @@ CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *b
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         return cuGraphAddMemFreeNode(out, graph, before, count, params->free.dptr);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-        made = condition_make_work(&work, graph, &params->conditional);
+        make_error = condition_make_work(&work, graph, &params->conditional);
         break;
-    default: made = work_make_from_params(&work, params);
+    default: make_error = work_make_from_params(&work, params);
     }
-    return add(out, graph, before, data, count, made, &work);
+    return add(out, graph, before, data, count, make_error, &work);
 }
 
 /* ---- Asking ---- */
@@ -322,9 +322,9 @@ static CUresult set_locked(CUgraphNode handle, Work *work)
     return CUDA_SUCCESS;
 }
 
-static CUresult set_work(CUgraphNode node, CUresult made, Work *work)
+static CUresult set_work(CUgraphNode node, CUresult make_error, Work *work)
 {
-    if (made) return made;
+    if (make_error) return make_error;
     CUresult result = WITH_GRAPHS(set_locked(node, work));
     work_free(work);
     return result;

@@ -100,9 +100,9 @@ static CUresult set_locked(CUgraphExec exec_handle, CUgraphNode node_handle, Wor
     return result;
 }
 
-static CUresult set(CUgraphExec exec, CUgraphNode node, CUresult made, Work *work)
+static CUresult set(CUgraphExec exec, CUgraphNode node, CUresult make_error, Work *work)
 {
-    return made ? made : WITH_GRAPHS(set_locked(exec, node, work));
+    return make_error ? make_error : WITH_GRAPHS(set_locked(exec, node, work));
 }
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,

@@ -124,9 +124,9 @@ static void *use_handle(void *data)
         expect(is_fair(cuCtxGetApiVersion(context, &version)));
         expect(is_fair(cuCtxSynchronize_v2(context)));
         if (cuCtxPushCurrent_v2(context)) continue;
-        CUresult made = cuMemAlloc_v2(&memory, 4000);
-        expect(is_fair(made));
-        if (!made) expect(is_fair(cuMemsetD8Async(memory, 1, 4000, NULL)) || !cuCtxGetDevice(&device));
+        CUresult alloc_error = cuMemAlloc_v2(&memory, 4000);
+        expect(is_fair(alloc_error));
+        if (!alloc_error) expect(is_fair(cuMemsetD8Async(memory, 1, 4000, NULL)) || !cuCtxGetDevice(&device));
         expect(is_fair(cuStreamSynchronize(CU_STREAM_PER_THREAD)));
         cuEventCreate(&event, 0);
         expect(is_fair(cuStreamCreate(&stream, 0)));

@@ -132,7 +132,8 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *shape, CUarray handle)
 
 /* ---- What no array here has: planes, memory that is mapped later ---- */
 
-static CUresult has_none(const void *out, CUarray handle)
+/* The error of a call for what no array has: CUDA_ERROR_INVALID_VALUE, if its other arguments are right. */
+static CUresult refuse_valid_array(const void *out, CUarray handle)
 {
     Context *context;
     TRY(context_enter(&context));
@@ -145,13 +146,13 @@ static CUresult has_none(const void *out, CUarray handle)
 CUresult cuArrayGetPlane(CUarray *out, CUarray array, unsigned int plane)
 {
     (void)plane;
-    return has_none(out, array);
+    return refuse_valid_array(out, array);
 }
 
 CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray array, CUdevice device)
 {
     (void)device;
-    return has_none(out, array);
+    return refuse_valid_array(out, array);
 }
 
 CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray handle)
@@ -161,5 +162,5 @@ CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray h
     bool sparse = array && array->tiles;
     if (sparse) *out = array->tiles->properties;
     if (array) PUT(array);
-    return sparse ? CUDA_SUCCESS : has_none(out, handle);
+    return sparse ? CUDA_SUCCESS : refuse_valid_array(out, handle);
 }
