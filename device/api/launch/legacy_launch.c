@@ -1,5 +1,5 @@
-/* The launch interface of before cuLaunchKernel: a function keeps the shape, the size of shared memory and
- * the parameters that its next launches have. */
+/* The launch interface that preceded cuLaunchKernel: a function keeps the shape, the size of shared memory
+ * and the parameters that its next launches have. */
 #include <stdlib.h>
 #include <string.h>
 
