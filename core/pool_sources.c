@@ -1,4 +1,4 @@
-/* Where the memory of pools comes from: one PoolSource a kind of memory. See pool.h. */
+/* Where the memory of pools comes from: one PoolSource for each kind of memory. See pool.h. */
 #include <stdint.h>
 
 #include "core/pool.h"

@@ -73,7 +73,7 @@ bool edges_valid(const CUgraphEdgeData *data, size_t count)
     return true;
 }
 
-/* An edge that is taken out is named with its data; without, it is one that has none. */
+/* Whether an edge to be removed is this one: its data must be equal to those given, ordinary without any. */
 static bool same_data(const Edge *edge, const CUgraphEdgeData *data)
 {
     return data ? !memcmp(&edge->data, data, sizeof *data) : edge_is_ordinary(&edge->data);

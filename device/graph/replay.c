@@ -55,7 +55,7 @@ static void reset_conditions(const Program *program)
     }
 }
 
-/* The body to be done now, or NULL. A while node is come to again after its body. */
+/* The body to be done now, or NULL. A while node is visited again after its body. */
 static const Program *choose_body(const Step *step, bool *again)
 {
     const ConditionalWork *conditional = &step->work.conditional;

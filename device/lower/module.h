@@ -83,7 +83,7 @@ static inline bool lower_owns(const Lower *lower, const PtxVariable *v)
 #define NO_ADDRESS UINT64_MAX
 /* The function that aliases resolve to. */
 const PtxFunction *lower_aliased(const PtxFunction *function);
-/* True when some entry can come to it. */
+/* True when some entry reaches it. */
 bool lower_reached(const Lower *lower, uint32_t function);
 /* Whether the device has a function of that name of its own. */
 bool lower_is_provided(const char *name);

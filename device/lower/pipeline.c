@@ -21,7 +21,7 @@ static void describe_module(Lower *lower)
     lower->alu_patterns = ARENA_ZEROS(&lower->scratch, const AluPattern *, tree->form_count);
 }
 
-/* The linker drops what no kernel can come to. */
+/* The linker drops what no kernel reaches. */
 static bool is_wanted(const Lower *lower, uint32_t id)
 {
     const PtxFunction *f = lower->tree->functions[id];

@@ -90,7 +90,7 @@ static const char *earlier_home(const Symbol *one, const Symbol *other)
     return (one->order < other->order ? one : other)->home->name;
 }
 
-/* What a parameter is besides its size: a structure, a float or neither. */
+/* The kind of a parameter: a structure, a float or neither. */
 static int kind_of(const PtxVariable *v)
 {
     if (v->dim_count || v->vector > 1) return 1;

@@ -37,7 +37,7 @@ static void close_paths(const Case *c, const bool *in, bool reach[MAX][MAX])
                 if (reach[a][k] && reach[k][b]) reach[a][b] = true;
 }
 
-/* Is order[first, last) a weak topological order of the blocks in it? */
+/* Whether order[first, last) is a weak topological order of the blocks in it. */
 static bool is_weak_order(const Case *c, const uint32_t *order, uint32_t first, uint32_t last)
 {
     bool in[MAX] = {false}, reach[MAX][MAX];

@@ -4,9 +4,9 @@
 
 #include "ptx/ptx.h"
 
-/* Whether the module declares what runtime_library_parse gives. */
+/* Whether the module declares functions that runtime_library_parse() defines. */
 bool runtime_library_wanted(const PtxModule *tree);
-/* That part of the library as a module to be joined; NULL if out of memory. */
+/* The part of the library that modules declare, as a module to be joined; NULL if out of memory. */
 PtxModule *runtime_library_parse(Chunks *chunks, PtxLog *log);
 /* Whether the bytes of a file are NVIDIA's libcudadevrt.a. */
 bool runtime_library_is(const void *data, size_t size);

@@ -15,7 +15,7 @@ struct CUctx_st {
     struct CUgreenCtx_st *green; /* of a derived one: a handle, which may be of none anymore */
     SmRange range; /* of a derived one: its part of the device */
     _Atomic bool live;
-    _Atomic bool closed; /* nothing of it is left: it may be opened again, or forgotten */
+    _Atomic bool closed; /* its resources are released: it may be opened again, or forgotten */
     _Atomic unsigned kept_open; /* calls that work on its memory themselves */
     _Atomic bool canceled; /* its work was interrupted: none is begun */
     _Atomic int error; /* the fault that ended it: every call answers with it from then on */

@@ -13,9 +13,9 @@ struct CUarray_st {
     uint64_t storage;      /* address */
     size_t element_size;   /* bytes, all channels */
     size_t row, rows, layers;
-    Sparse *tiles;         /* of a sparse array that is no level: its own */
+    Sparse *tiles;         /* owned; of a sparse array that is not a level */
     const SparseTiles *sparse; /* the tiles that it lies in, of `tiles` or of `whole`; NULL: not sparse */
-    CUmipmappedArray whole; /* a reference: that which it is a level of, and whose storage it has; or NULL */
+    CUmipmappedArray whole; /* a reference: the array of levels whose storage this level has; or NULL */
 };
 
 /* Bytes of an element with one channel, 0 for a format that is not supported. */

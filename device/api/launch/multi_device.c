@@ -1,5 +1,5 @@
 /* One cooperative kernel on several devices at a time (cuLaunchCooperativeKernelMultiDevice). Barriers across
- * devices are none of this: kernels that have them are not loaded. */
+ * devices are not supported: kernels that have them are not loaded. */
 #include <string.h>
 
 #include "api/launch/launch.h"

@@ -10,7 +10,7 @@
 #include "api/stream/capture.h"
 #include "api/stream/stream.h"
 
-enum { FLUSH_BEFORE = 1 << 30 }; /* of a wait: remote writes, which there are none of */
+enum { FLUSH_BEFORE = 1 << 30 }; /* of a wait: flushes remote writes; here there are none */
 enum { MAX_OPERATIONS = 255, POLLS = 1000, NAP_NANOSECONDS = 20000 };
 
 typedef CUstreamBatchMemOpParams Operation;

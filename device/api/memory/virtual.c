@@ -56,8 +56,7 @@ static Mapping *mapping_at_locked(const Reservation *r, uint64_t address)
     return mapping;
 }
 
-/* The first of the mappings that fill [address, address + size), none of them further; NULL when they do not.
- */
+/* The first of the mappings that fill exactly [address, address + size); NULL if none do. */
 static Mapping *whole_mappings_locked(const Reservation *r, uint64_t address, uint64_t size)
 {
     Mapping *first = mapping_at_locked(r, address), *last = first;
@@ -320,7 +319,8 @@ static bool is_empty_locked(uint64_t address, uint64_t size)
     return r && (!mapping || mapping->base >= address + size);
 }
 
-/* What was queued in the context before may use the memory. Where nothing is mapped nothing is to be done. */
+/* Waits for work that was queued in the context, which may use the memory. Succeeds where nothing is
+ * mapped. */
 CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
     Context *context;

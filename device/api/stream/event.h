@@ -31,7 +31,7 @@ void event_place(Event *event, RecordTicket ticket, Stream *stream, uint64_t num
 void event_reach(Event *event, RecordTicket ticket);
 /* Its record is what the stream has now, which is not captured. */
 CUresult event_record_in(Stream *stream, Event *event);
-/* What follows in the stream waits for the event's last record, be it by another process. */
+/* Later work of the stream waits for the event's last record, even one by another process. */
 CUresult event_wait_in(Stream *stream, Event *event);
 
 #endif

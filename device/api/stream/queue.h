@@ -47,7 +47,7 @@ struct Task {
     unsigned dependency_count;
 };
 
-/* What a stream waited for by an event, as names that are never reused. */
+/* The record of an event that a stream waited for, by names that are never reused. */
 typedef struct Waited {
     unsigned long long life, stream;
     uint64_t number;

@@ -52,7 +52,7 @@ typedef struct Tensor {
     CUtensorMapFloatOOBfill fill;
 } Tensor;
 
-/* What the manual allows, and this device has not. */
+/* Refuses what the manual allows and this device does not have. */
 static CUresult check_kinds(const Tensor *t, bool image)
 {
     unsigned type = type_of(t->type), min = image || t->interleave ? TENSOR_MIN_IMAGE_RANK : 1;

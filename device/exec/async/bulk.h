@@ -1,4 +1,4 @@
-/* What copies of many bytes by one lane have in common (bulk.c), be they of bytes or of tensors
+/* What copies of many bytes by one lane have in common (bulk.c), of bytes and of tensors
  * (tensor_copy.c): they go to one place or to the same place of several blocks, and arrive at a barrier. */
 #ifndef DEVICE_EXEC_ASYNC_BULK_H
 #define DEVICE_EXEC_ASYNC_BULK_H

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* From the lowest bit: threads of a phase, threads to come, bytes to come, a mark, the phase's parity. */
+/* From the lowest bit: threads of a phase, threads to come, bytes to come, a validity bit, the phase's
+ * parity. */
 enum { COUNT_BITS = 20, TX_BITS = 22, PENDING_SHIFT = COUNT_BITS, TX_SHIFT = 2 * COUNT_BITS };
 #define COUNT_MASK ((UINT64_C(1) << COUNT_BITS) - 1)
 #define TX_MASK ((UINT64_C(1) << TX_BITS) - 1)

@@ -126,7 +126,7 @@ static bool access_shared(const CheckedAccess *access, uint32_t offset)
         if (access->kind != ACCESS_READ) unwritten_clear(&checker->unwritten, offset, access->bytes);
     }
     if (!(checker->checks & CHECK_RACE)) return true;
-    /* What is reserved is not the program's; barriers there order what is. */
+    /* Reserved shared memory is not the program's: only its barriers count, because they order accesses. */
     if (offset >= block->grid->shared_used && access->kind != ACCESS_ATOMIC) return true;
     bool is_write = access->form->kind == ACCESS_WRITE;
     if (is_write) take_value(access, value);

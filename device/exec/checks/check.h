@@ -2,7 +2,7 @@
  * initcheck (reads of uninitialized memory), synccheck (divergent barriers).
  *
  * They cost nothing where they are off: check_bind wraps the handlers of the instructions that are checked.
- * Where threads synchronize, and in what is slow anyway, a block is asked whether it has a checker.
+ * Where threads synchronize, and on slow paths, a block is asked whether it has a checker.
  */
 #ifndef DEVICE_EXEC_CHECKS_CHECK_H
 #define DEVICE_EXEC_CHECKS_CHECK_H

@@ -54,7 +54,7 @@ void global_race_destroy(GlobalRace *race);
 /* The part of the shadow memory that a warp's instruction is at, locked. Begins as zeros. */
 typedef struct GlobalCursor {
     struct GlobalTable *table;
-    struct GlobalPage *page; /* NULL: there is none, and none is to be had */
+    struct GlobalPage *page; /* NULL: there is none, and none can be allocated */
     uint64_t number;
 } GlobalCursor;
 

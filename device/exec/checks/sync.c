@@ -13,7 +13,7 @@ static bool is_aligned(const Insn *insn) { return !(insn->mods & BAR_UNALIGNED);
 
 static bool waits(const Group *g) { return g->state == GROUP_BARRIER; }
 
-/* Whether a group only has to end. */
+/* Whether a group has returned early: nothing but a few jumps is left before its end. */
 static bool has_returned(const Group *g)
 {
     const Insn *insn = g->pc;
@@ -29,7 +29,8 @@ static bool has_returned(const Group *g)
     return false;
 }
 
-/* A count of whole warps, the same for all that come. Without one it is all threads of the block. */
+/* Whether the barrier's thread count is a number of whole warps, and the same as that of the threads that
+ * wait there. An instruction without a count means all threads of the block. */
 static bool count_is_valid(Warp *warp, const Insn *insn, int l)
 {
     const Block *block = warp->block;

@@ -2,7 +2,7 @@
  * them, writes the results and ends, while the addresses rise evenly from thread to thread.
  *
  * A block on this path is run as a whole: indices and addresses once, as base and stride, then the elements
- * of all its threads by loops over memory. lower/passes/elementwise.c finds the path, one a kernel;
+ * of all its threads by loops over memory. lower/passes/elementwise.c finds the path, one for each kernel;
  * exec/run/elementwise.c takes it where all threads of a block do and all accesses are valid, which is
  * checked before anything is written. Other blocks, and those with a fault, are run instruction by
  * instruction.

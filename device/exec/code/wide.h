@@ -24,7 +24,7 @@ extern const WideForm wide_forms[OP_COUNT];
 /* Destination and sources may be the same memory; of absent sources the first one stands in. */
 typedef void (*WideFn)(void *d, const void *a, const void *b, const void *c, size_t count);
 
-/* Vectors of 2 or 4 elements, one a thread, to the rows of each element. */
+/* Splits vectors of 2 or 4 elements, one vector for each thread, into a row for each element. */
 typedef void WideSplitFn(void *const rows[4], unsigned count, const void *from, unsigned warps);
 /* Each lane's 32 bits from the lane at a distance in its warp. */
 typedef void WideExchangeFn(void *d, const void *a, unsigned distance, unsigned warps);

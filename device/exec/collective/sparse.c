@@ -1,9 +1,9 @@
-/* Sparse products: half of each row of a is zero and left out. A row is a dense product of its own: of what
- * it has, with the rows of b that its metadata choose.
+/* Sparse products: half of each row of a is zero and left out. Each row is a dense product of
+ * its own: its stored elements with the rows of b that its metadata choose.
  *
- * Four bits of metadata are two numbers: which two are there of four units of the row, 16 bits each, or 8
- * where elements have 8 bits or 4. So of four halves two are there, of two tf32 one, of eight numbers of 4
- * bits two pairs.
+ * Four bits of metadata are two numbers: which two of four units of the row are stored. A unit has 16 bits,
+ * or 8 where elements have 8 bits or 4. So two of four halves are stored, one of two tf32, two pairs of eight
+ * 4-bit numbers.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Collectives of a warp: shfl, vote, match, redux, elect and bar.warp.sync, in their general form.
  *
  * A lane that comes to a .sync collective waits until every lane of its member mask that has not exited
- * waits at an instruction of the same kind with the same mask, be it at another pc. The last arrival
+ * waits at an instruction of the same kind with the same mask, even at another pc. The last arrival
  * carries the operation out for all, lane by lane, each with the operands of its own instruction and frame.
  * Handlers in exec/ops/warp.c take the common case, all members here already, for the operations worth it.
  */

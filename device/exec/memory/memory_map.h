@@ -80,10 +80,10 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request);
 bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed);
 /* Enters the program's own memory. false when it overlaps a live range or memory is short. */
 bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *request);
-/* Reserved addresses, none of them the map's own: from now on they are divided into these parts, which follow
- * each other, and nothing else. Without a moment in which neither the previous parts nor these are found: a
- * kernel may be using them. Parts without an id get a new one, written back. false when that is not possible:
- * something else is there, or memory is short. */
+/* Divides reserved addresses, none of them the map's own, into these parts, which follow each other
+ * without gaps. At every moment either the previous parts or these are found, because a kernel may be
+ * using them. Parts without an id get a new one, written back. false when that is not possible: something
+ * else is there, or memory is short. */
 bool memory_map_divide(MemoryMap *map, uint64_t base, uint64_t size, MemoryRange *parts, size_t count);
 /* Whether one of the bytes has a reserved address that is inaccessible now. */
 bool memory_map_is_closed(MemoryMap *map, uint64_t address, uint64_t size);

@@ -27,7 +27,8 @@ bool shared_file_create(SharedFile *file, const char *name, uint64_t size);
 /* The file of another process. 0, or the errno of the failure: ESTALE when something else has that
  * number there now. */
 int shared_file_open(SharedFile *file, pid_t process, int descriptor, uint64_t inode);
-/* The file of a descriptor of this process, by one of its own. False when it is none of a file. */
+/* The file that a descriptor of this process is of, by a descriptor of its own. False if it is not of a
+ * file. */
 bool shared_file_take(SharedFile *file, int descriptor);
 /* Whether the descriptor is still what it was. */
 bool shared_file_is_open(const SharedFile *file);

@@ -19,7 +19,7 @@ typedef struct Unwritten {
 bool unwritten_open(Unwritten *u, uint64_t start, uint64_t size);
 void unwritten_close(Unwritten *u);
 
-/* What lies outside the range is left aside, and counts as written. */
+/* Bytes outside the range are ignored; they count as written. */
 void unwritten_set(const Unwritten *u, uint64_t address, uint64_t size);
 void unwritten_clear(const Unwritten *u, uint64_t address, uint64_t size);
 /* True when some byte is unwritten; *first is the first of them. */

@@ -60,8 +60,8 @@ LANE_FN f32 mufu_rcp_of(f32 x, f64 value)
     return f32_from(size > F32_INF ? F32_NAN : r | sign);
 }
 
-/* Both roots of m 2^n work on m 2^(n mod 2); half of what remains of n is left. Those of what is negative are
- * NaNs, those of zeros have their sign. */
+/* The root, and the reciprocal root, of m 2^n are found for m 2^(n mod 2), then scaled by half the rest of n.
+ * Roots of negative numbers are NaNs, those of zeros have their sign. */
 LANE_FN b32 mufu_root_place(f32 x) { return f32_bits(x) & 0xffffff; }
 LANE_FN f32 mufu_root(f32 x, f32 r, b32 of_zero, b32 of_infinity)
 {

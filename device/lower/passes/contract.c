@@ -341,7 +341,7 @@ static void rewrite_region(Contraction *c)
     }
 }
 
-/* Is there a product, and a sum after it? */
+/* Whether the function has a product and, after it, a sum. */
 static bool has_candidates(const LowerFunction *f)
 {
     bool product = false;

@@ -69,7 +69,8 @@ static void find_live_result(void *closure, Ref *ref, bool read, bool written)
     if (written && is_live(n, *ref)) n->has_live_result = true;
 }
 
-/* What a guard leaves out keeps its value, which is live before if it is after. */
+/* A guarded result (read and written) keeps its value where the guard is false: it is live before if it is
+ * live after. */
 static void kill_results(void *closure, Ref *ref, bool read, bool written)
 {
     LiveSets *n = closure;
@@ -87,7 +88,7 @@ static void add_uses(void *closure, Ref *ref, bool read, bool written)
 
 static bool is_dead(LiveSets *n, LowerInsn *i)
 {
-    /* What makes several blocks of one does so in ptxas before it looks for dead code. */
+    /* ptxas expands instructions to several blocks before it removes dead code, so these stay. */
     if (!(i->flags & FLAG_PURE) || i->flags & FLAG_CUTS) return false;
     if (i->flags & FLAG_COPY && i->a == i->d) return true;
     n->has_live_result = false;
@@ -95,7 +96,8 @@ static bool is_dead(LiveSets *n, LowerInsn *i)
     return !n->has_live_result;
 }
 
-/* From what is live after the instruction to what is live before it; false when it is dead. */
+/* Turns the set of registers live after the instruction into the set live before it; false when it is
+ * dead. */
 static bool transfer(LiveSets *n, LowerInsn *i)
 {
     if (is_dead(n, i)) return false;
@@ -112,7 +114,7 @@ static void drop_old_value(const LiveSets *n, LowerInsn *i)
     if (atomic && ref_is_register(i->d) && !is_live(n, i->d)) i->d = REF_ABSENT;
 }
 
-/* What is loaded with others and has no use need not be there. */
+/* Drops elements of vector loads that have no use. */
 static void drop_elements(const LiveSets *n, const LowerInsn *i)
 {
     if (!i->more_written || strncmp(exec_op_names[i->op], "ldv_", 4) != 0 || i->mods & MEM_STRONG) return;

@@ -13,7 +13,7 @@ typedef struct LoopWrites {
     bool carries;
 } LoopWrites;
 
-/* Reads of an instruction come before its writes, so that it is looked at twice. */
+/* Called after note_read() for an instruction: its reads come before its writes. */
 static void note_write(void *closure, Ref *ref, bool read, bool written)
 {
     LoopWrites *loop = closure;
@@ -21,7 +21,7 @@ static void note_write(void *closure, Ref *ref, bool read, bool written)
     if (written) loop->written[ref_number(*ref)] = loop->block + 1;
 }
 
-/* What was read before is in no block's list yet; a write makes it one that is carried. */
+/* A register that is read before the block writes it is carried to the next round if it writes it later. */
 static void note_read(void *closure, Ref *ref, bool read, bool written)
 {
     LoopWrites *loop = closure;

@@ -98,7 +98,7 @@ static bool is_supported(const PtxForm *form)
  * barrier and no offsets. */
 enum { BARRIER = 2, OFFSETS = 3 };
 
-/* The braces with offsets of pixels, of which there are as many as the mode wants; NULL where it has none. */
+/* The braces with offsets of pixels, as many as the mode has; NULL where it has none. */
 static const PtxOperand *find_offsets(Select *s, TensorMode mode, bool store, bool prefetch)
 {
     if (mode == TENSOR_TILED) return NULL;
