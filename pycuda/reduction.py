@@ -145,7 +145,7 @@ class ReductionKernel:
         self._analysis = parsing.analyse(
             [vector.name for vector in self._vectors], texts, self._text.preamble
         )
-        self._tiling = kernels.tiling(self._vectors, self._analysis.uses)
+        self._tiling = kernels.reduction_tiling(self._vectors, self._analysis.uses)
         self._functions = ContextCache()
         self._launches = launch_cache(self._positions)
         self._stages: dict = {}
@@ -368,7 +368,9 @@ class ReductionKernel:
         key = current(), text.name, signature, final
         function = self._functions.get(key)
         if function is None:
-            built = axis_reduction.build(arguments, text, signature, final, self._keep, self._options)
+            built = axis_reduction.build_axis_reduction(
+                arguments, text, signature, final, self._keep, self._options
+            )
             function = self._functions[key] = built.prepared_async_call
         return function
 

@@ -52,7 +52,7 @@ class _ScanKernel:
         )
         dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
         self._options = options
-        self._tiling = kernels.tiling(self.dtype.itemsize, self.dtype.itemsize)
+        self._tiling = kernels.scan_tiling(self.dtype.itemsize, self.dtype.itemsize)
         self._functions = ContextCache()
         if drv.Context.get_current() is not None:
             self._function(False)
@@ -90,12 +90,12 @@ class _ScanKernel:
         function = self._functions.get(key)
         if function is None:
             tiling = self._segment_tiling() if segmented else self._tiling
-            function = self._functions[key] = kernels.build(self._text, tiling, segmented, self._options)
+            function = self._functions[key] = kernels.build_scan(self._text, tiling, segmented, self._options)
         return function
 
     def _segment_tiling(self) -> kernels.ScanTiling:
         """An item carries its flag along."""
-        return kernels.tiling(self.dtype.itemsize, self._segment_bytes())
+        return kernels.scan_tiling(self.dtype.itemsize, self._segment_bytes())
 
     def _segment_bytes(self) -> int:
         """The maximum bytes of an item with its flag."""

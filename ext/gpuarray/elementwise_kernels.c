@@ -166,7 +166,7 @@ int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, El
     ElementwiseKernel *kernel = &loop->kernels[layout];
     if (!kernel->function) {
         ElementwiseKernel made = {NULL, 0};
-        PyObject *function = module_attribute(state, "build"), *answer = NULL;
+        PyObject *function = module_attribute(state, "build_elementwise"), *answer = NULL;
         if (function) answer = PyObject_CallFunction(function, "Oi", loop->loop, layout);
         Py_XDECREF(function);
         if (answer && PyArg_ParseTuple(answer, "O!n", state->Function_type, &made.function, &made.elements)) {

@@ -18,7 +18,7 @@ _NO_PIVOTS = np.intp(0)
 def can_factor(a) -> bool:
     """Whether there are kernels for matrices of this size."""
     rows, columns = a.shape[-2:]
-    return kernels.fits(rows, columns, a.itemsize) and a.size // (rows * columns) <= _MAX_GRID
+    return kernels.fits_shared_memory(rows, columns, a.itemsize) and a.size // (rows * columns) <= _MAX_GRID
 
 
 def can_solve(a, columns: int) -> bool:
@@ -33,8 +33,8 @@ def _launch(function, grid, block, shared: int, *arguments) -> None:
 
 def getrf(a, pivots, info) -> None:
     rows, columns = a.shape[-2:]
-    plan = kernels.plan(info.size, rows, columns, a.itemsize)
-    _launch(kernels.lu(elements.stored(a.dtype)), *plan, a, pivots, info, rows, columns)
+    plan = kernels.plan_factorization(info.size, rows, columns, a.itemsize)
+    _launch(kernels.lu_kernel(elements.stored(a.dtype)), *plan, a, pivots, info, rows, columns)
 
 
 def row_order(pivots, order, inverse: bool) -> None:
@@ -42,7 +42,7 @@ def row_order(pivots, order, inverse: bool) -> None:
     rows, count = order.shape[-1], pivots.shape[-1]
     *plan, shared = kernels.plan_row_order(order.size // rows, rows)
     spare = 0 if shared else _driver.GPUArray(order.shape, order.dtype)
-    _launch(kernels.row_order(), *plan, shared, pivots, order, spare, rows, count, int(inverse))
+    _launch(kernels.row_order_kernel(), *plan, shared, pivots, order, spare, rows, count, int(inverse))
 
 
 def potrf(a, upper, info) -> None:
@@ -51,8 +51,8 @@ def potrf(a, upper, info) -> None:
         function = kernels.cholesky_by_lanes(element, lanes)
         _launch(function, *kernels.plan_lanes(info.size, side), a, info, side, int(upper), info.size)
         return
-    plan = kernels.plan(info.size, side, side, a.itemsize)
-    _launch(kernels.cholesky(element), *plan, a, info, side, int(upper))
+    plan = kernels.plan_factorization(info.size, side, side, a.itemsize)
+    _launch(kernels.cholesky_kernel(element), *plan, a, info, side, int(upper))
 
 
 def _solve(a, pivots, b, transposed: int, exchanged: int, triangles) -> None:
@@ -75,7 +75,7 @@ def _solve_strided(a, b, info, identity: bool) -> None:
     element = elements.stored(a.dtype)
     lanes = kernels.lanes(side)
     *plan, packed = kernels.plan_strided(info.size, side, columns, a.itemsize, strides, identity)
-    function = kernels.strided_by_lanes(element, lanes) if lanes else kernels.strided(element)
+    function = kernels.strided_by_lanes(element, lanes) if lanes else kernels.strided_kernel(element)
     _launch(function, *plan, a, b, info, packed)
 
 

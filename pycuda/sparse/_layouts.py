@@ -85,7 +85,7 @@ class ByColumn:
     def launch(self, x: GPUArray, y: GPUArray, add: bool, stream: _Stream) -> None:
         """y = A x or y += A x."""
         pieces = self._long_rows.memory(stream)
-        sorted_kernels.kernel(x.dtype, self._starts.dtype).prepared_async_call(
+        sorted_kernels.column_sorted_kernel(x.dtype, self._starts.dtype).prepared_async_call(
             (self.tile_count, 1), self._block, stream,
             self._tiles, self._starts, self._targets, *self._elements, x, y, pieces, add,
             shared_size=self._shared,

@@ -29,7 +29,7 @@ def constant(path, pattern):
 
 def largest_square(itemsize):
     """The side of the largest matrix for which we have kernels of our own."""
-    return max(side for side in range(200) if factorize.fits(side, side, itemsize))
+    return max(side for side in range(200) if factorize.fits_shared_memory(side, side, itemsize))
 
 
 # Page, its words with # for each number, the numbers.

@@ -120,7 +120,7 @@ def _plan_check(length: int, numbers, error, refused) -> tuple:
     capacity = axis_capacity(len(axes))
     call = kernels.check(elements.stored(numbers.dtype), capacity).prepared_async_call
     plan = kernels.picking(numbers.size, length, 0, axes, capacity)
-    return call, kernels.grid(numbers.size), _BLOCK, (plan,), None
+    return call, kernels.gather_grid(numbers.size), _BLOCK, (plan,), None
 
 
 def _queue_check(numbers, length: int, check, stream, refused=0) -> None:
@@ -187,7 +187,7 @@ def _plan_copy(dtype, index_dtype, mode: str, length: int, step: int, axes, put:
     capacity = axis_capacity(len(axes))
     function = kernels.pick(element, index, mode, put, capacity)
     plan = kernels.picking(count, length, step, axes, capacity)
-    return function, kernels.grid(count), _BLOCK, (plan,)
+    return function, kernels.gather_grid(count), _BLOCK, (plan,)
 
 
 _plans = memoized_in_context(_plan_copy, 256)

@@ -217,7 +217,7 @@ def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.MatmulPlan | N
             return calls
     if product is None:
         strides = (broadcast_strides(each, (*batch, *each.shape[-2:]))[: len(batch)] for each in (a, b, c))
-        product = kernels.plan(a, b, c, zip(batch, *strides, strict=True), is_wanted())
+        product = kernels.plan_matmul(a, b, c, zip(batch, *strides, strict=True), is_wanted())
     product.queue(a, b, c, stream)
     return product
 

@@ -289,8 +289,8 @@ def _slide(a, v, mode) -> GPUArray:
     after = {"valid": 0, "same": (short - 1) // 2, "full": short - 1}[mode]
     count = before + a.size + after - short + 1
     result = new((count,), np.result_type(a.dtype, v.dtype), a.allocator)
-    grid, plan = kernels.plan((*a.strides, a.size), (*v.strides, v.size), count, before)
-    function = kernels.kernel(a.dtype, v.dtype, result.dtype)
+    grid, plan = kernels.plan_convolution((*a.strides, a.size), (*v.strides, v.size), count, before)
+    function = kernels.convolution_kernel(a.dtype, v.dtype, result.dtype)
     function.prepared_async_call(grid, (kernels.THREADS, 1, 1), None, a, v, result, plan)
     return result
 

@@ -271,7 +271,7 @@ def _fold_in_order(name, a, axis, running: bool) -> GPUArray:
         return moveaxis(result, 0, axis)
     lines = a.size // a.shape[axis]
     grid = min(-(-lines // fold.THREADS), 65535), 1
-    fold.kernel(name, a.dtype).prepared_async_call(
+    fold.fold_kernel(name, a.dtype).prepared_async_call(
         grid, (fold.THREADS, 1, 1), None, packed, result, lines, a.shape[axis], running
     )
     return moveaxis(result, 0, axis)

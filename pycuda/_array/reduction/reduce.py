@@ -201,7 +201,7 @@ def plan_reduction(
     if 0 in final:
         return _PreparedReduction(final, result, None, None, None, 0), None
     strides = _packed_strides(final, result.itemsize) if out is None else out.strides
-    plan = reduction.plan(
+    plan = reduction.plan_reduction(
         _address(a),
         a.itemsize,
         _kept_axes(a.shape, a.strides, axes, strides, keepdims),
@@ -217,7 +217,7 @@ def _address(a) -> int:
 
 def _prepare(name, types, plan, shape, dtype, new=True) -> tuple[_PreparedReduction, tuple | None]:
     """new: the result is made for each call."""
-    functions = reduction.kernels(name, types, plan.variant)
+    functions = reduction.reduction_kernels(name, types, plan.variant)
     scratch = plan.partials * reduction.acc_size(name, types)
     prepared = _PreparedReduction(shape, dtype, plan, functions.first, functions.second, scratch)
     if functions.second is not None:
@@ -327,7 +327,7 @@ def _types_of_products(a, b, result) -> reduction.Types:
 
 def _plan_products(result, a, b) -> tuple[_PreparedReduction, tuple | None]:
     axes = [Axis(*axis) for axis in zip(a.shape, a.strides, b.strides, strict=True)]
-    plan = reduction.plan(_address(a), a.itemsize, [], axes, 0.0, (_address(b), b.itemsize))
+    plan = reduction.plan_reduction(_address(a), a.itemsize, [], axes, 0.0, (_address(b), b.itemsize))
     return _prepare("dot", _types_of_products(a, b, result), plan, (), result)
 
 
@@ -344,7 +344,7 @@ def _plan_matrix_times_vector(matrix, vector, c) -> tuple[_PreparedReduction, tu
     kept = [Axis(*axis) for axis in zip(matrix.shape[:-1], matrix.strides[:-1], c.strides, strict=True)]
     inner = Axis(matrix.shape[-1], matrix.strides[-1], vector.strides[0])
     second = _address(vector), vector.itemsize
-    plan = reduction.plan(_address(matrix), matrix.itemsize, kept, [inner], 0.0, second)
+    plan = reduction.plan_reduction(_address(matrix), matrix.itemsize, kept, [inner], 0.0, second)
     return _prepare("dot", _types_of_products(matrix, vector, c.dtype), plan, c.shape, c.dtype, new=False)
 
 

@@ -35,8 +35,10 @@ def _plan(name, axis, a, out):
         elements.stored(a.dtype), None, elements.computed(out.dtype), elements.stored(out.dtype)
     )
     acc_size = reduction.SIZES[types.number]
-    plan = axis_scan.plan((a._address, out._address), (a.itemsize, out.itemsize), acc_size, kept, along)
-    function = axis_scan.kernel(name, types, plan.variant)
+    plan = axis_scan.plan_axis_scan(
+        (a._address, out._address), (a.itemsize, out.itemsize), acc_size, kept, along
+    )
+    function = axis_scan.axis_scan_kernel(name, types, plan.variant)
     launch = None
     if not plan.partials.values:
         launch = function.prepared_async_call, plan.grid, plan.block, (plan.arguments, *_ALONE), None

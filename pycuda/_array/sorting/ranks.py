@@ -38,7 +38,7 @@ def _find_group(keys, ranks, stream, allocator):
     vector = vector_width(keys, [(rows, length * itemsize)])
     source = keys
     for number, plan in enumerate(kernels.plans(length, ranks, itemsize)):
-        function = kernels.find(order(keys.dtype), min(number, 2), vector if number < 2 else 1)
+        function = kernels.find_ranks(order(keys.dtype), min(number, 2), vector if number < 2 else 1)
         function.prepared_async_call(
             kernels.find_grid(rows, length, vector), (kernels.THREADS, 1, 1), stream, source, copies, states,
             counts, out, plan,
@@ -64,7 +64,7 @@ def partition_rows(keys, rank: int, out, stream=None, allocator=None) -> None:
     scratch = Parts(allocator, 16 * tiles * rows, 4)
     states, counter = scratch.parts
     scratch.clear(2, stream)
-    kernels.partition(order(keys.dtype)).prepared_async_call(
+    kernels.partition_kernel(order(keys.dtype)).prepared_async_call(
         (tiles * rows, 1), (kernels.PARTITION_THREADS, 1, 1), stream, keys, out, found, states, counter,
         length, tiles,
     )  # fmt: skip

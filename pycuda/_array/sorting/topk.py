@@ -22,9 +22,9 @@ def suits(rows: int, length: int, k: int) -> bool:
 def first_of_rows(rows, k, descending, stream, allocator):
     """(values, indices) of the first k elements of each row of a packed array."""
     count, length = rows.shape
-    plan = kernels.plan(count, length, k)
+    plan = kernels.plan_topk(count, length, k)
     order = sort.order(rows.dtype, descending)
-    functions = kernels.kernels(order, vector_width(rows, [(count, length * rows.itemsize)]))
+    functions = kernels.topk_kernels(order, vector_width(rows, [(count, length * rows.itemsize)]))
     pair = kernels.pair_size(rows.itemsize)
     scratch = Parts(
         allocator, count * kernels.GROUPS * pair, count * kernels.LIMIT_BYTES, count * plan.capacity * pair

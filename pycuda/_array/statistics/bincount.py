@@ -135,7 +135,7 @@ def bincount(
         apply("copy", counts[:end], out=result[:end], stream=stream)
         return result
     function = kernels.many_numbers(elements.stored(x.dtype))
-    function.prepared_async_call(kernels.grid(x.size), BLOCK, stream, x, x.size, result)
+    function.prepared_async_call(kernels.histogram_grid(x.size), BLOCK, stream, x, x.size, result)
     return result
 
 

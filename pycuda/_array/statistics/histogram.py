@@ -53,14 +53,14 @@ def _count_between(a, edges, edges_on_device, edge, even, stream, allocator) -> 
         numbers = _bins_of(a, edges_on_device, edge, bins, stream, allocator)
         counts_and_rest = cleared((bins + 1,), INDEX, stream, allocator)
         kernels.many_numbers("unsigned").prepared_async_call(
-            kernels.grid(a.size), BLOCK, stream, numbers, a.size, counts_and_rest
+            kernels.histogram_grid(a.size), BLOCK, stream, numbers, a.size, counts_and_rest
         )
         return apply("copy", counts_and_rest[:bins], out=counts, stream=stream)
     kind = element, edge, vector_width(a), kernels.capacity(bins)
     blocks, chunk = kernels.chunk(a.size)
     plan = kernels.even(edges, edge) if even else None
     arguments = (a, a.size, chunk, edges_on_device, bins, *(() if plan is None else (plan,)))
-    function = kernels.between(*kind) if plan is None else kernels.between_even(*kind)
+    function = kernels.values_between(*kind) if plan is None else kernels.between_even(*kind)
     function.prepared_async_call((blocks, 1), BLOCK, stream, *arguments, counts)
     return counts
 
@@ -70,7 +70,7 @@ def _bins_of(a, edges_on_device, edge, bins, stream, allocator) -> GPUArray:
     numbers = new((a.size,), np.uint32, allocator)
     function = kernels.bins_of(elements.stored(a.dtype), edge)
     function.prepared_async_call(
-        kernels.grid(a.size), BLOCK, stream, a, a.size, edges_on_device, bins, numbers
+        kernels.histogram_grid(a.size), BLOCK, stream, a, a.size, edges_on_device, bins, numbers
     )
     return numbers
 

@@ -78,7 +78,7 @@ scan(const char *in, char *out, AxisScan<{kept}> plan, unsigned *counter, unsign
 _STATE = "scan_state{counter, counts, entries, values, launch}"
 
 
-def source(name: str, types: reduction.Types, variant: AxisScanVariant) -> str:
+def axis_scan_source(name: str, types: reduction.Types, variant: AxisScanVariant) -> str:
     """The kernel of the scan with the combination of this reduction."""
     row = reduction.ROWS[name]
     aligned = str(variant.aligned).lower()
@@ -101,9 +101,9 @@ def source(name: str, types: reduction.Types, variant: AxisScanVariant) -> str:
 
 
 @context_dependent_memoize
-def kernel(name: str, types: reduction.Types, variant: AxisScanVariant):
+def axis_scan_kernel(name: str, types: reduction.Types, variant: AxisScanVariant):
     """The function, prepared."""
-    module = compiled(source(name, types, variant))
+    module = compiled(axis_scan_source(name, types, variant))
     return module.get_function("scan")._prepare_strided(f"PP{8 * (6 + 3 * variant.kept)}sPPPPI")
 
 
@@ -112,7 +112,7 @@ def _vector(*sizes: int) -> int:
     return elements_per_access(max(sizes))
 
 
-def tile(itemsize: int, result_size: int, acc_size: int) -> int:
+def axis_scan_tile(itemsize: int, result_size: int, acc_size: int) -> int:
     """Elements of a tile of a long row: TiledRow of pycuda-axis-scan.hpp."""
     vector = _vector(itemsize, result_size)
     return TILED_THREADS * vector * min(112 // (vector * itemsize + acc_size), 4)
@@ -134,7 +134,7 @@ def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: 
     warps = power_at_least(ceil_div(length, of_warp))
     if warps <= _WARPS:
         return _Cut("ROW_WARPS", 1, ceil_div(rows, _WARPS // warps), scratch.NOTHING, warps)
-    tiles = ceil_div(length, tile(itemsize, result_size, acc_size))
+    tiles = ceil_div(length, axis_scan_tile(itemsize, result_size, acc_size))
     max_blocks = RESIDENT * _driver.Context.get_device().multiprocessor_count
     if rows >= _MANY:
         return _Cut("ROW_BLOCKS", tiles, min(rows, max_blocks), scratch.NOTHING, _WARPS)
@@ -157,7 +157,7 @@ def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:
     return _Cut("COLUMN_TILES", tiles, blocks * tiles, partials, groups)
 
 
-def plan(
+def plan_axis_scan(
     addresses: tuple[int, int], sizes: tuple[int, int], acc_size: int, kept: list[Axis], axis: Axis
 ) -> AxisScanPlan:
     """How an array is scanned along `axis`. `other` is the stride in the result; addresses and sizes of items

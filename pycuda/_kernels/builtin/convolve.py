@@ -26,7 +26,7 @@ slide(const char *a, const char *v, char *c, pycuda::Slide plan)
 
 
 @context_dependent_memoize
-def kernel(a, v, c):
+def convolution_kernel(a, v, c):
     """Function(a, v, c, plan) for these dtypes."""
     types = {name: elements.stored(dtype) for name, dtype in zip("avc", (a, v, c), strict=True)}
     include = elements.include(*types.values())
@@ -34,7 +34,7 @@ def kernel(a, v, c):
     return compiled(text).get_function("slide")._prepare_strided(f"PPP{_SLIDE.size}s")
 
 
-def plan(a, v, count: int, before: int) -> tuple[tuple[int, int], bytes]:
+def plan_convolution(a, v, count: int, before: int) -> tuple[tuple[int, int], bytes]:
     """(grid, arguments). a and v: (step in bytes, size), where v is not longer than `a`. For the first of
     `count` results, v begins `before` elements before `a`."""
     middle = a[1] - v[1] + 1

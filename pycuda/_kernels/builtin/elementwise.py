@@ -359,7 +359,7 @@ def _is_long(loop: Loop) -> bool:
     return loop.function.complex_functions and loop.compute[loop.function.outputs].kind == "c"
 
 
-def head(loop: Loop) -> str:
+def elementwise_head(loop: Loop) -> str:
     """What the source of a kernel begins with: headers, the types of the loop, `operation`."""
     text = elements.include(*map(_stored_type, (*loop.storage, *loop.compute)))
     if _is_long(loop):
@@ -370,17 +370,17 @@ def head(loop: Loop) -> str:
     return text + _types(loop) + _operation(loop)
 
 
-def options(loop: Loop) -> list[str]:
+def elementwise_options(loop: Loop) -> list[str]:
     """The compiler's options. Products of complex numbers are NumPy's: overflow and exact zeros depend on
     every rounding."""
     return ["-fmad=false"] if _has_complex(loop) else default_options()
 
 
-def source(loop: Loop, layout: int) -> tuple[str, str, int]:
+def elementwise_source(loop: Loop, layout: int) -> tuple[str, str, int]:
     """(source, name of the kernel, elements a block, or the side of a tile)"""
     name = f"elementwise_{loop.function.name}"
     widest = max(dtype.itemsize for dtype in (*loop.storage, *loop.compute))
-    long, begin = _is_long(loop), head(loop)
+    long, begin = _is_long(loop), elementwise_head(loop)
     kind, axes, wide = _LAYOUTS[layout]
     unroll = 1 if long else 16
     if kind == "VECTOR" and not long:
@@ -402,9 +402,9 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     return begin + text, name, _LAYOUT_THREADS * rounds
 
 
-def build(loop: Loop, layout: int) -> tuple[Any, int]:
+def build_elementwise(loop: Loop, layout: int) -> tuple[Any, int]:
     """(Function in the current context, elements a block)"""
     from pycuda._kernels.plans.modules import compiled
 
-    text, name, elements = source(loop, layout)
-    return compiled(text, options(loop)).get_function(name), elements
+    text, name, elements = elementwise_source(loop, layout)
+    return compiled(text, elementwise_options(loop)).get_function(name), elements

@@ -34,14 +34,14 @@ def _kernel(element: str, parameters: str, body: str, arguments: str, which="", 
 
 
 @context_dependent_memoize
-def lu(element: str):
+def lu_kernel(element: str):
     """Function(a, pivots, info, rows, columns)."""
     parameters = f"{element} *a, index_t *pivots, int *info, int rows, int columns"
     return _kernel(element, parameters, "factor_lu(a, pivots, info, rows, columns)", "PPPii")
 
 
 @context_dependent_memoize
-def cholesky(element: str):
+def cholesky_kernel(element: str):
     """Function(a, info, side, upper)."""
     parameters = f"{element} *a, int *info, int side, int upper"
     return _kernel(element, parameters, "factor_cholesky(a, info, side, upper)", "PPii")
@@ -61,7 +61,7 @@ work(const index_t *pivots, int *order, int *spare, int rows, int count, int inv
 
 
 @context_dependent_memoize
-def row_order():
+def row_order_kernel():
     """Function(pivots, order, spare, rows, count, inverse). spare: memory as large as `order`, or 0 where
     shared memory serves."""
     return compiled(_ROW_ORDER).get_function("work")._prepare_strided("PPPiii")
@@ -81,7 +81,7 @@ def systems(element: str):
 
 
 @context_dependent_memoize
-def strided(element: str):
+def strided_kernel(element: str):
     """Function(a, b, info, plan)."""
     parameters = f"const char *a, {element} *b, int *info, Strided plan"
     return _kernel(element, parameters, "solve_strided(a, b, info, plan)", f"PPP{_STRIDED.size}s")
@@ -114,7 +114,7 @@ def _bytes(rows: int, columns: int, itemsize: int) -> int:
     return (rows | 1) * columns * itemsize
 
 
-def fits(rows: int, columns: int, itemsize: int) -> bool:
+def fits_shared_memory(rows: int, columns: int, itemsize: int) -> bool:
     """Whether there are kernels for matrices of this size."""
     return _bytes(rows, columns, itemsize) <= _MATRIX
 
@@ -134,7 +134,7 @@ def plan_lanes(count: int, side: int):
     return (ceil_div(count * lanes(side), LANES_THREADS), 1), (LANES_THREADS, 1, 1), 0
 
 
-def plan(count: int, rows: int, columns: int, itemsize: int):
+def plan_factorization(count: int, rows: int, columns: int, itemsize: int):
     """(grid, block, shared memory) of a factorization."""
     return (count, 1), _block(rows, columns), _bytes(rows, columns, itemsize)
 

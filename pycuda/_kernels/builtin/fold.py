@@ -33,12 +33,14 @@ extern "C" __global__ void fold_in_order(const T0 *from, T0 *to, long long colum
 
 
 @context_dependent_memoize
-def kernel(name: str, dtype: np.dtype):
+def fold_kernel(name: str, dtype: np.dtype):
     """Function(from, to, columns, length, running) for a function of two operands of a dtype."""
     loop, _, _ = elementwise.resolve(name, ((dtype, False), (dtype, False)), (None,), None)
     if loop.storage != (dtype,) * 3:
         raise TypeError(f"{name} of {dtype} gives {loop.storage[0]}: such results cannot be accumulated")
-    head = elementwise.head(loop)
-    function = compiled(_SOURCE.format(head=head), elementwise.options(loop)).get_function("fold_in_order")
+    head = elementwise.elementwise_head(loop)
+    function = compiled(_SOURCE.format(head=head), elementwise.elementwise_options(loop)).get_function(
+        "fold_in_order"
+    )
     function.prepare("PPqqi")
     return function

@@ -192,7 +192,7 @@ def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], cap
     return struct.pack("3q", count, length, step) + packed_axes(axes, capacity)
 
 
-def grid(count: int) -> tuple[int, int]:
+def gather_grid(count: int) -> tuple[int, int]:
     """The grid of pick and check. A count that no grid is large enough for is refused by the driver."""
     return ceil_div(count, THREADS * ITEMS_PER_THREAD), 1
 

@@ -52,7 +52,7 @@ def many_numbers(element: str):
 
 
 @context_dependent_memoize
-def between(element: str, edge: str, vector: int, capacity: int):
+def values_between(element: str, edge: str, vector: int, capacity: int):
     """Function(in, count, chunk, edges, bins, counts)."""
     return _build(
         f"const char *in, index_t count, index_t chunk, const {edge} *edges, int bins, {_COUNTS}",
@@ -149,7 +149,7 @@ def chunk(count: int) -> tuple[int, int]:
     return ceil_div(count, size), size
 
 
-def grid(count: int) -> tuple[int, int]:
+def histogram_grid(count: int) -> tuple[int, int]:
     """The grid for `count` elements: a thread for each, up to the largest grid, whose threads loop."""
     return min(ceil_div(count, THREADS), _MAX_GRID), 1
 

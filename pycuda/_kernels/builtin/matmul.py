@@ -55,7 +55,7 @@ matmul(const char *a, const char *b, char *c, pycuda::Matmul<{axes}> plan)
 
 
 @context_dependent_memoize
-def kernel(types: tuple[str, ...], way: Way, axes: int):
+def matmul_kernel(types: tuple[str, ...], way: Way, axes: int):
     """Function(a, b, c, plan) for these C types of elements."""
     text = _SOURCE.format(include=elements.include(*types), axes=axes, **way._asdict())
     function = compiled(text).get_function("matmul")
@@ -207,7 +207,9 @@ def _by_tensor_cores(first: _Operand, second: _Operand, dtypes, same_bits: bool)
 # ---- plans
 
 
-def plan(a, b, c, batch_axes: Iterable[tuple[int, int, int, int]], same_bits: bool, way=None) -> MatmulPlan:
+def plan_matmul(
+    a, b, c, batch_axes: Iterable[tuple[int, int, int, int]], same_bits: bool, way=None
+) -> MatmulPlan:
     """How c = a @ b is launched, where the last two axes are those of the matrices. batch_axes: (length,
     stride in a, in b, in c) of the axes before. way: by default the fastest that there is.
     """
@@ -230,5 +232,5 @@ def plan(a, b, c, batch_axes: Iterable[tuple[int, int, int, int]], same_bits: bo
     capacity = axis_capacity(len(axes))
     steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])
     arguments = struct.pack("10q", rows, columns, inner, batches, *steps) + packed_axes(axes, capacity)
-    function = kernel(types, chosen, capacity)
+    function = matmul_kernel(types, chosen, capacity)
     return MatmulPlan(function, grid, (chosen.threads, 1, 1), arguments, chosen.has_same_bits)

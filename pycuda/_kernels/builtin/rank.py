@@ -40,14 +40,14 @@ _PASSES = "FIRST_DIGIT", "SECOND_DIGIT", "LATER_DIGIT"
 
 
 @context_dependent_memoize
-def find(keys: Order, number: int, vector: int):
+def find_ranks(keys: Order, number: int, vector: int):
     """Function(keys, copies, states, counts, out, plan) of a pass."""
     text = _SOURCE.format(order=keys.c_type, number=_PASSES[number], vector=vector, resident=_RESIDENT)
     return compile(text, "find", "PPPPP32s")
 
 
 @context_dependent_memoize
-def partition(keys: Order):
+def partition_kernel(keys: Order):
     """Function(keys, out, found, states, counter, length, tiles)."""
     return compile(_PARTITION.format(order=keys.c_type), "partition", "PPPPPII")
 

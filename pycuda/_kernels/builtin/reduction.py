@@ -185,7 +185,7 @@ def constants(number: str) -> dict[str, str]:
     }
 
 
-def source(name: str, types: Types, variant: ReductionVariant) -> str:
+def reduction_source(name: str, types: Types, variant: ReductionVariant) -> str:
     """The kernels of a reduction."""
     row = ROWS[name]
     computed = elements.computed_from(types.element)
@@ -238,9 +238,9 @@ class ReductionKernels(NamedTuple):
 
 
 @context_dependent_memoize
-def kernels(name: str, types: Types, variant: ReductionVariant) -> ReductionKernels:
+def reduction_kernels(name: str, types: Types, variant: ReductionVariant) -> ReductionKernels:
     """The kernels of a reduction in the current context."""
-    module = compiled(source(name, types, variant))
+    module = compiled(reduction_source(name, types, variant))
     first = module.get_function("reduce")
     size = 8 * (8 + 3 * variant.kept + 3 * variant.reduced)
     first._prepare_strided(f"{'PPP' if types.second else 'PP'}{size}s")
@@ -293,7 +293,9 @@ def _product(axes: list[Axis]) -> int:
     return total
 
 
-def plan(address: int, itemsize: int, kept, reduced, parameter: float = 0.0, second=None) -> ReductionPlan:
+def plan_reduction(
+    address: int, itemsize: int, kept, reduced, parameter: float = 0.0, second=None
+) -> ReductionPlan:
     """How an array is reduced. kept and reduced are axes in the order of the array: `other` is the stride in
     the result for kept ones; for reduced ones the step of the element's number, all 0 where numbers are not
     asked for, or the stride in a second array, whose (address, itemsize) are then given; it has no kept axes.

@@ -66,7 +66,7 @@ class TopkKernels(NamedTuple):
 
 
 @context_dependent_memoize
-def kernels(keys: Order, vector: int) -> TopkKernels:
+def topk_kernels(keys: Order, vector: int) -> TopkKernels:
     """The kernels for rows in this order, of which `vector` elements are loaded together."""
     module = compiled(_SOURCE.format(order=keys.c_type, vector=vector))
     arguments = {
@@ -89,7 +89,7 @@ class TopkPlan(NamedTuple):
     parts: int  # of a row, where its sample misled
 
 
-def plan(rows: int, length: int, k: int) -> TopkPlan:
+def plan_topk(rows: int, length: int, k: int) -> TopkPlan:
     """The plan for the first k elements. About rank * step elements are before the limit: in one of ten
     thousand rows of any order they are fewer than k, in none do they not fit. Of the elements of a thread
     that are before the limit the sample has only one, so the limit is rather too large."""

@@ -56,7 +56,7 @@ multiply_tiles(const SortedTile *tiles, const {offset} *starts, const int *targe
 
 
 @context_dependent_memoize
-def kernel(dtype, offset):
+def column_sorted_kernel(dtype, offset):
     """Function(tiles, starts, targets, bases, places, values, x, y, pieces, add) for a dtype of elements and
     one of the starts of rows."""
     shape = shape_of(dtype.itemsize)

@@ -20,7 +20,7 @@ from pycuda._kernels.plans.axes import broadcast_strides, broadcasts
 from pycuda._kernels.user import parsing
 from pycuda._kernels.user.c_types import VectorArg, dtype_to_ctype
 from pycuda._kernels.user.elementwise import module, prepared
-from pycuda._kernels.user.reduction import ReductionText, expression, head
+from pycuda._kernels.user.reduction import ReductionText, expression, reduction_head
 
 THREADS = 256
 _ENOUGH = 1 << 18  # threads that fill a device
@@ -151,7 +151,7 @@ _ROWS = """
 """
 
 
-def build(arguments, text: ReductionText, signature, final: bool, keep, options):
+def build_axis_reduction(arguments, text: ReductionText, signature, final: bool, keep, options):
     """The prepared function of (arguments, results, length, parts, out, geometry). final: it writes
     results, not parts of them.
     """
@@ -187,7 +187,7 @@ def build(arguments, text: ReductionText, signature, final: bool, keep, options)
         value=expression("map_expr", text.map_expr, text.name),
         result=result,
     )
-    source = f"""{head(arguments, text)}{structure}
+    source = f"""{reduction_head(arguments, text)}{structure}
 extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(declared)})
 {{
 {parsing.line(f"kernel {text.name}")}  const auto pycuda_reduce = [&](out_type a, out_type b) -> out_type {{

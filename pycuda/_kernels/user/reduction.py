@@ -47,7 +47,7 @@ class ReductionTiling(NamedTuple):
         return self.step << max(rounds - 1, 0).bit_length()
 
 
-def tiling(vectors, uses) -> ReductionTiling:
+def reduction_tiling(vectors, uses) -> ReductionTiling:
     """The tiling for these vectors: the widest access holds whole elements of the largest dtype."""
     sizes = [v.dtype.itemsize for v in vectors if uses[v.name].indexed]
     return ReductionTiling(elements_per_access(max(sizes)) if sizes else 1)
@@ -101,7 +101,7 @@ def _strided_parts(arguments, signature):
     return declarations, texts, structure
 
 
-def head(arguments, text: ReductionText) -> str:
+def reduction_head(arguments, text: ReductionText) -> str:
     """What precedes a kernel: headers, the user's preamble, the types of the result."""
     return f"""{parsing.headers(arguments, text.dtype_out)}#include <base/pycuda-streaming.hpp>
 #include <base/pycuda-strided.hpp>
@@ -150,7 +150,7 @@ def whole_source(arguments, text: ReductionText, uses, tiling: ReductionTiling, 
       }}
     }} else"""
     )
-    return f"""{head(arguments, text)}{structure}
+    return f"""{reduction_head(arguments, text)}{structure}
 extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(declarations)})
 {{
   const unsigned seq_count = pycuda_tile / {THREADS};

@@ -52,7 +52,7 @@ class ScanTiling(NamedTuple):
         return self.threads * self.items
 
 
-def tiling(value_size: int, item_size: int) -> ScanTiling:
+def scan_tiling(value_size: int, item_size: int) -> ScanTiling:
     """What suits items of this size, of which a value is loaded. ValueError when they are too large for
     shared memory."""
     vector = elements_per_access(value_size)
@@ -84,7 +84,7 @@ def flag_bytes(itemsize: int) -> int:
 _FLAG_TYPES = {8: "unsigned long long", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
 
 
-def source(text: ScanText, tiling: ScanTiling, segmented: bool) -> str:
+def scan_source(text: ScanText, tiling: ScanTiling, segmented: bool) -> str:
     """The kernel of (in, its stride in items, out, its stride, n, the parts of a scan_state) and,
     segmented, of (flags, their stride).
     """
@@ -137,7 +137,7 @@ extern "C" __global__ void __launch_bounds__({tiling.threads}) {text.name}(
 """
 
 
-def build(text: ScanText, tiling: ScanTiling, segmented: bool, options):
+def build_scan(text: ScanText, tiling: ScanTiling, segmented: bool, options):
     """The prepared function of `source`."""
-    compiled = module(source(text, tiling, segmented), keep=False, options=options)
+    compiled = module(scan_source(text, tiling, segmented), keep=False, options=options)
     return compiled.get_function(text.name)._prepare_strided("PqPqLIPPPPI" + ("Pq" if segmented else ""))

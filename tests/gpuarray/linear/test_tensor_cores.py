@@ -45,7 +45,7 @@ def product(a, b, dtype, choose):
     c = gpuarray.zeros((*a.shape[:-1], b.shape[-1]), dtype)
     axes = [(a.shape[0], a.strides[0], b.strides[0], c.strides[0])] if a.ndim == 3 else []
     way = choose(operand(a, True), operand(b, False))
-    kernels.plan(a, b, c, axes, False, way).queue(a, b, c, None)
+    kernels.plan_matmul(a, b, c, axes, False, way).queue(a, b, c, None)
     return c.get()
 
 

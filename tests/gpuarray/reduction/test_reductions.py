@@ -251,7 +251,7 @@ def test_the_cut_follows_from_the_shape():
     for shape, axis in (((1 << 28,), 0), ((1 << 20,), 0), ((5000, 5000), 0), ((5000, 5000), 1)):
         axes = [reduction.Axis(n, 4 * int(np.prod(shape[i + 1 :])), 0) for i, n in enumerate(shape)]
         reduced = [axes.pop(axis)]
-        plan = reduction.plan(0, 4, [each._replace(other=4) for each in axes], reduced)
+        plan = reduction.plan_reduction(0, 4, [each._replace(other=4) for each in axes], reduced)
         cuts[shape, axis] = plan.grid
     assert cuts == {
         ((1 << 28,), 0): (1, 4096),

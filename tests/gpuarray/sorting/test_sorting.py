@@ -400,10 +400,10 @@ def test_a_sample_is_seldom_misled(name, largest, monkeypatch):
             found.append((k, int(limits.get().view(np.uint32)[2]), room))
             self.finish.prepared_async_call(grid, block, stream, rows, length, limits, pairs, room, k, *rest)
 
-    def watched(*key, kernels=topk.kernels):
+    def watched(*key, kernels=topk.topk_kernels):
         return kernels(*key)._replace(finish=Watched(kernels(*key).finish))
 
-    monkeypatch.setattr(topk, "kernels", watched)
+    monkeypatch.setattr(topk, "topk_kernels", watched)
     for k in 1, 100, FEW:
         same_top(gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest), host, k, largest)
     assert [minimum for minimum, *_ in found] == [1, 100, FEW]
