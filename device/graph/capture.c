@@ -296,7 +296,7 @@ static CUresult add_node(Stream *stream, Work *work)
 
 static CUresult capture_add(Stream *stream, Work *work) { return WITH_GRAPHS(add_node(stream, work)); }
 
-/* A command that could not be captured for what it asks for leaves the capture as it is. */
+/* A command that cannot be captured because of its arguments leaves the capture as it is. */
 static CUresult add_if_made(Stream *stream, CUresult make_error, Work *work)
 {
     return make_error ? make_error : capture_add(stream, work);

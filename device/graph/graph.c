@@ -203,7 +203,7 @@ CUresult cuGraphDestroy(CUgraph handle)
     return result;
 }
 
-/* What allocates or frees stays: the memory's life is written in the graph. */
+/* Refuses graphs with nodes that allocate or free: the lifetime of their memory is part of the graph. */
 static CUresult destroy_node(CUgraphNode handle, Node **dead)
 {
     Node *node = node_of(handle);

@@ -200,7 +200,7 @@ static bool ptx_is_ordered(const PtxForm *form)
 
 static bool ptx_wide_space(PtxSpace space) { return space == PTX_SPACE_NONE || space == PTX_SPACE_GLOBAL; }
 
-/* What reaches shared memory alone: of a generic address the lower half counts, so that 32 bits will do. */
+/* Whether it accesses shared memory only: it uses the lower half of a generic address, so 32 bits will do. */
 static bool ptx_shared_alone(const PtxForm *form)
 {
     return form->opcode == PTX_OP_ldmatrix || form->opcode == PTX_OP_stmatrix

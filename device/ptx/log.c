@@ -24,7 +24,7 @@ static bool ptx_log_reserve(PtxLog *log, size_t more)
     return true;
 }
 
-/* When memory is out, what does not fit is dropped. */
+/* Out of memory, text that does not fit is dropped. */
 void ptx_log_append_list(PtxLog *log, const char *format, va_list list)
 {
     va_list again;

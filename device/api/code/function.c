@@ -173,8 +173,8 @@ CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config)
     return config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-/* What asks for a name, a module or a parameter takes NULL for a bad value, unlike the other calls, for
- * which it is a bad handle. */
+/* In calls that ask for a name, a module or a parameter a NULL handle is an invalid value, in the other calls
+ * an invalid handle. */
 CUresult cuFuncGetModule(CUmodule *out, CUfunction handle)
 {
     Function *function;

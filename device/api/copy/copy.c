@@ -36,7 +36,7 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     return !side->device && !memory_map_reserves(map, side->address);
 }
 
-/* What is not mapped is not written. */
+/* Copies to the mapped tiles only. */
 static void copy_mapped(const SparseTiles *sparse, uint64_t to, uint64_t from, uint64_t width)
 {
     for (uint64_t bytes; width; to += bytes, from += bytes, width -= bytes) {

@@ -152,7 +152,7 @@ CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray handle, unsigne
     return result;
 }
 
-/* What only other mipmapped arrays have. */
+/* The error of a call for what only mipmapped arrays made with that flag have. */
 static CUresult refuse_plain(const void *out, CUmipmappedArray handle, const char *what)
 {
     Context *context;

@@ -96,7 +96,7 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *out, CUexternalMemory memo
     return external_map(context, memory, part->offset, part->size, out);
 }
 
-/* What is mapped stays. */
+/* Buffers and arrays that were mapped from it stay valid. */
 CUresult cuDestroyExternalMemory(CUexternalMemory handle)
 {
     Context *context;

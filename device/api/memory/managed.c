@@ -338,7 +338,7 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes
 
 static bool is_same(CUmemLocation a, CUmemLocation b) { return a.type == b.type && a.id == b.id; }
 
-/* What was said about the whole span; where its parts differ, nothing was. */
+/* The advice that all parts of the span have; where they differ, none. */
 static AdvicePart sum_up(const MemoryRange *range, AddressSpan span)
 {
     AdvicePart sum = {.preferred = nowhere, .prefetched = nowhere};

@@ -270,7 +270,7 @@ CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle ha
     return descriptor < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
-/* What the file of another process says, or of this one. False when it is no such file. */
+/* Reads the trailer of a file of this or another process. False if the file has none. */
 static bool read_trailer(const SharedFile *file, Trailer *trailer)
 {
     if (file->size <= TRAILER_ROOM) return false;

@@ -269,7 +269,7 @@ static bool wait_dependencies_locked(const Stream *stream, const Task *task, uin
 
 static void call_worker_locked(Stream *stream);
 
-/* What was not finished is the worker's from now on. */
+/* Leaves unfinished tasks to the worker. */
 static void leave_head_locked(Stream *stream)
 {
     stream->running = stream->lent = false;

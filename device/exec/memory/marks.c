@@ -2,7 +2,7 @@
  * program see all of it. */
 #include "exec/memory/memory_map_inside.h"
 
-/* What a pool can have made. */
+/* Whether the range is of a kind that a pool of the program can divide. */
 static bool may_be_marked(const Entry *entry)
 {
     const MemoryRange *range = &entry->range;

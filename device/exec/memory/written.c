@@ -23,7 +23,7 @@ void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size)
     unwritten_set(unwritten_of(map, address), address, size);
 }
 
-/* What discarded memory holds: a word of its own for every address. */
+/* A byte of discarded memory: every word differs by its address. */
 static uint8_t rubbish(uint64_t address)
 {
     return (uint8_t)((address / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15) >> (32 + address % 4 * 8));

@@ -124,7 +124,7 @@ static bool names_shared(const FunctionFacts *facts)
     return false;
 }
 
-/* Takes over from what a function calls; true when that was news. */
+/* Notes that the function needs shared memory if one that it calls does; true if that is new. */
 static bool inherit_shared(Lower *lower, FunctionFacts *facts, bool by_pointer)
 {
     bool needs = facts->calls_unknown && by_pointer;

@@ -263,7 +263,7 @@ static void select_quads(Select *s)
     emit_product(s, p);
 }
 
-/* The lanes with metadata, and a as they leave it: of K columns half are there. */
+/* Reads which lanes have metadata, and halves the stored columns of a. */
 static bool read_sparsity(Select *s, MatrixProduct *p)
 {
     const PtxOperand *selector = operand_at(s, 5);

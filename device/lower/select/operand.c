@@ -66,7 +66,7 @@ static bool special_constant(const PtxOperand *o, uint64_t *value)
     }
 }
 
-/* What the warp or the block has as a row. */
+/* The row of a special register that the warp or the block keeps as one. */
 static Ref special_row(const PtxOperand *o)
 {
     switch (o->special) {
@@ -92,7 +92,7 @@ static uint32_t cluster_place(unsigned special)
     }
 }
 
-/* What special_ops[] of it wants to know. */
+/* The immediate of the special register's operation in special_ops[]. */
 static int64_t special_detail(Select *s, const PtxOperand *o, uint16_t op)
 {
     if (op == OP_sreg_cluster) return o->component + cluster_place(o->special);
