@@ -14,11 +14,11 @@
 
 /* The contents of CUdevResource._internal_padding. */
 typedef struct Origin {
-    uint64_t mark;
+    uint64_t signature;
     uint64_t split;         /* the call that made it; 0: a device or a context, which may be split */
     SmRange range;
 } Origin;
-#define ORIGIN_MARK UINT64_C(0x736d2d72616e6765)
+#define ORIGIN_SIGNATURE UINT64_C(0x736d2d72616e6765)
 _Static_assert(sizeof(Origin) <= sizeof(((CUdevResource *)0)->_internal_padding), "the padding holds it");
 
 enum { GROUP_MULTIPROCESSORS = 8 };
@@ -53,7 +53,7 @@ static unsigned count_groups_of_8(unsigned count)
 
 static CUdevResource make_resource(SmRange range, uint64_t split, unsigned alignment)
 {
-    Origin origin = {ORIGIN_MARK, split, range};
+    Origin origin = {ORIGIN_SIGNATURE, split, range};
     CUdevResource resource = {.type = CU_DEV_RESOURCE_TYPE_SM};
     memcpy(resource._internal_padding, &origin, sizeof origin);
     resource.sm = (CUdevSmResource){range.count, split_granularity(0).min_count, alignment};
@@ -72,7 +72,7 @@ SmRange resource_of_device(const Device *device)
 static bool read_origin(const CUdevResource *resource, Origin *origin)
 {
     memcpy(origin, resource->_internal_padding, sizeof *origin);
-    return resource->type == CU_DEV_RESOURCE_TYPE_SM && origin->mark == ORIGIN_MARK
+    return resource->type == CU_DEV_RESOURCE_TYPE_SM && origin->signature == ORIGIN_SIGNATURE
            && origin->range.count == resource->sm.smCount && driver_device(origin->range.device);
 }
 
