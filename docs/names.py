@@ -18,6 +18,7 @@ import textwrap
 import public
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import nested_parse_with_titles
@@ -122,6 +123,13 @@ def keep_bases(app, name, cls, options, found):
     found[:] = bases(cls)
 
 
+def qualify(app, doctree):
+    """Short names of PyCUDA's classes that other modules have, too, mean PyCUDA's."""
+    for node in doctree.findall(addnodes.pending_xref):
+        if node.get("refdomain") == "py" and node["reftarget"] in SHARED:
+            node["reftarget"] = SHARED[node["reftarget"]]
+
+
 def link(app, env, node, contnode):
     """Resolves names of pycuda._driver and names without a module, to the one place that describes them."""
     if node.get("refdomain") != "py":
@@ -146,12 +154,13 @@ def check(app, env):
 
 
 HOMES = public.homes()
-# Classes and functions by the last part of their name, if it is there once and not Python's. NumPy's names
-# mean PyCUDA's functions.
+# Classes and functions by the last part of their name, if it is there once and not Python's. NumPy's and
+# CuPy's names mean PyCUDA's functions.
+OTHER_NAMES = "pycuda.numpy.", "pycuda.compat."
 _NAMED = [
     full
     for full in HOMES.values()
-    if callable(public.imported(*full.rsplit(".", 1))) and not full.startswith("pycuda.numpy.")
+    if callable(public.imported(*full.rsplit(".", 1))) and not full.startswith(OTHER_NAMES)
 ]
 _LAST = [full.rpartition(".")[2] for full in _NAMED]
 BY_NAME = {
@@ -163,10 +172,17 @@ BY_NAME = {
 TYPES = {
     name: full for name, full in BY_NAME.items() if inspect.isclass(public.imported(*full.rsplit(".", 1)))
 }
+# Of these, those that are names of other modules' classes as well.
+SHARED = {
+    name: full
+    for name, full in TYPES.items()
+    if any(each.startswith(OTHER_NAMES) and each.endswith(f".{name}") for each in HOMES.values())
+}
 
 
 def setup(app):
     app.add_directive("names", Names)
+    app.connect("doctree-read", qualify)
     app.connect("autodoc-process-bases", keep_bases)
     app.connect("missing-reference", link)
     app.connect("env-check-consistency", check)

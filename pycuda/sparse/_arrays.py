@@ -43,21 +43,10 @@ def _refusal(x: Any) -> Exception:
 
 
 class SparseArray:
-    """What csr_array, csc_array and coo_array have in common. It is not made itself.
-
-    Attributes
-    ----------
-    shape : (int, int)
-    dtype : dtype
-        Of the elements.
-    nnz : int
-        How many elements are stored.
-    format : str
-        "csr", "csc" or "coo".
-    """
+    """What csr_array, csc_array and coo_array have in common. It is not made itself."""
 
     ndim = 2
-    format = ""
+    format = ""  # "csr", "csc" or "coo"
     __array_ufunc__ = None  # NumPy's scalars and arrays leave operators to this class
     __array_priority__ = 1000.0  # and those of CuPy
     _data: GPUArray
