@@ -96,7 +96,8 @@ def stub(name):
     listed = textwrap.fill(", ".join(f'"{each}"' for each in module.__all__), 106)
     lines += ["", "__all__ = [", textwrap.indent(listed, "    ") + ",", "]", ""]
     lines += [f"{each}: ufunc" for each in ufuncs]
-    lines += [definition(each, values[each]) for each in others]
+    lines += [f"{each}: _Any" for each in others if not callable(values[each])]
+    lines += [definition(each, values[each]) for each in others if callable(values[each])]
     return HEAD + "\n".join(lines) + "\n"
 
 

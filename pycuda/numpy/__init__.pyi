@@ -126,34 +126,35 @@ __all__ = [
     "average", "bartlett", "base_repr", "binary_repr", "bincount", "bitwise_and", "bitwise_count",
     "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "blackman", "block", "bool", "bool_", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "byte",
-    "can_cast", "cbrt", "cdouble", "ceil", "choose", "clip", "column_stack", "common_type", "complex128",
-    "complex64", "complexfloating", "compress", "concat", "concatenate", "conj", "conjugate", "convolve",
-    "copy", "copysign", "copyto", "corrcoef", "correlate", "cos", "cosh", "count_nonzero", "cov", "cross",
-    "csingle", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "deg2rad", "degrees", "delete",
-    "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff", "digitize", "divide",
-    "divmod", "dot", "double", "dsplit", "dstack", "dtype", "e", "ediff1d", "einsum", "einsum_path", "empty",
-    "empty_like", "equal", "errstate", "euler_gamma", "exceptions", "exp", "exp2", "expand_dims", "expm1",
-    "extract", "eye", "fabs", "fft", "fill_diagonal", "finfo", "fix", "flatnonzero", "flexible", "flip",
-    "fliplr", "flipud", "float16", "float32", "float64", "float_power", "floating", "floor", "floor_divide",
-    "fmax", "fmin", "fmod", "format_float_positional", "format_float_scientific", "frexp", "from_dlpack",
-    "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "full", "full_like", "gcd", "generic",
-    "genfromtxt", "geomspace", "get_printoptions", "geterr", "gradient", "greater", "greater_equal", "half",
-    "hamming", "hanning", "heaviside", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
-    "hsplit", "hstack", "hypot", "i0", "identity", "iinfo", "imag", "index_exp", "indices", "inexact", "inf",
-    "inner", "insert", "int16", "int32", "int64", "int8", "int_", "intc", "integer", "interp", "intersect1d",
-    "intp", "invert", "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isfortran", "isin",
-    "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype", "iterable",
-    "ix_", "kaiser", "kron", "lcm", "ldexp", "left_shift", "less", "less_equal", "lexsort", "linalg",
-    "linspace", "little_endian", "loadtxt", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "long", "longlong", "matmul",
-    "matrix_transpose", "matvec", "max", "maximum", "may_share_memory", "mean", "median", "meshgrid", "min",
-    "min_scalar_type", "minimum", "mintypecode", "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num",
-    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin",
-    "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndim", "ndindex",
-    "negative", "newaxis", "nextafter", "nonzero", "not_equal", "number", "ones", "ones_like", "outer",
-    "packbits", "pad", "partition", "percentile", "permute_dims", "pi", "piecewise", "place", "poly",
-    "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "positive", "pow",
-    "power", "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile",
+    "c_", "can_cast", "cbrt", "cdouble", "ceil", "choose", "clip", "column_stack", "common_type",
+    "complex128", "complex64", "complexfloating", "compress", "concat", "concatenate", "conj", "conjugate",
+    "convolve", "copy", "copysign", "copyto", "corrcoef", "correlate", "cos", "cosh", "count_nonzero", "cov",
+    "cross", "csingle", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "deg2rad", "degrees",
+    "delete", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff", "digitize",
+    "divide", "divmod", "dot", "double", "dsplit", "dstack", "dtype", "e", "ediff1d", "einsum", "einsum_path",
+    "empty", "empty_like", "equal", "errstate", "euler_gamma", "exceptions", "exp", "exp2", "expand_dims",
+    "expm1", "extract", "eye", "fabs", "fft", "fill_diagonal", "finfo", "fix", "flatnonzero", "flexible",
+    "flip", "fliplr", "flipud", "float16", "float32", "float64", "float_power", "floating", "floor",
+    "floor_divide", "fmax", "fmin", "fmod", "format_float_positional", "format_float_scientific", "frexp",
+    "from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "full", "full_like",
+    "gcd", "generic", "genfromtxt", "geomspace", "get_printoptions", "geterr", "gradient", "greater",
+    "greater_equal", "half", "hamming", "hanning", "heaviside", "histogram", "histogram2d",
+    "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hypot", "i0", "identity", "iinfo", "imag",
+    "index_exp", "indices", "inexact", "inf", "inner", "insert", "int16", "int32", "int64", "int8", "int_",
+    "intc", "integer", "interp", "intersect1d", "intp", "invert", "isclose", "iscomplex", "iscomplexobj",
+    "isdtype", "isfinite", "isfortran", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal",
+    "isrealobj", "isscalar", "issubdtype", "iterable", "ix_", "kaiser", "kron", "lcm", "ldexp", "left_shift",
+    "less", "less_equal", "lexsort", "linalg", "linspace", "little_endian", "loadtxt", "log", "log10",
+    "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "logspace", "long", "longlong", "mask_indices", "matmul", "matrix_transpose", "matvec", "max", "maximum",
+    "may_share_memory", "mean", "median", "meshgrid", "mgrid", "min", "min_scalar_type", "minimum",
+    "mintypecode", "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin",
+    "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod",
+    "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndim", "ndindex", "negative", "newaxis",
+    "nextafter", "nonzero", "not_equal", "number", "ogrid", "ones", "ones_like", "outer", "packbits", "pad",
+    "partition", "percentile", "permute_dims", "pi", "piecewise", "place", "poly", "polyadd", "polyder",
+    "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "positive", "pow", "power",
+    "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile", "r_",
     "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real", "real_if_close", "reciprocal",
     "remainder", "repeat", "require", "reshape", "resize", "result_type", "right_shift", "rint", "roll",
     "rollaxis", "roots", "rot90", "round", "s_", "save", "savetxt", "savez", "savez_compressed", "sctypeDict",
@@ -274,6 +275,10 @@ true_divide: ufunc
 trunc: ufunc
 vecdot: ufunc
 vecmat: ufunc
+c_: _Any
+mgrid: _Any
+ogrid: _Any
+r_: _Any
 def all(
     a: _Any, axis: _Any = None, out: _Any = None, keepdims: _Any = False, *, where: _Any = True,
 ) -> _Any: ...
@@ -475,6 +480,7 @@ def logspace(
     start: _Any, stop: _Any, num: _Any = 50, endpoint: _Any = True, base: _Any = 10.0, dtype: _Any = None,
     axis: _Any = 0,
 ) -> _GPUArray: ...
+def mask_indices(n: _Any, mask_func: _Any, k: _Any = 0) -> _Any: ...
 def matrix_transpose(x: _Any, /) -> _GPUArray: ...
 def max(
     a: _Any, axis: _Any = None, out: _Any = None, keepdims: _Any = False, initial: _Any = ..., where: _Any =

@@ -135,6 +135,14 @@ def diag_indices(n, ndim=2) -> tuple[GPUArray, ...]:
     return (creation.arange(n, dtype=np.dtype(int)),) * ndim
 
 
+def mask_indices(n, mask_func, k=0) -> tuple[GPUArray, ...]:
+    """The indices of what mask_func, a function such as numpy.triu, keeps of n rows and columns, as
+    numpy.mask_indices.
+    """
+    kept = mask_func(creation.full((n, n), 1, np.dtype(int)), k)
+    return apply("not_equal", kept, 0).nonzero()
+
+
 def tril_indices(n, k=0, m=None) -> tuple[GPUArray, ...]:
     """The indices of the elements up to the diagonal k, as numpy.tril_indices."""
     return creation.tri(n, m, k, bool).nonzero()

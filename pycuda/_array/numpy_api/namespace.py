@@ -7,6 +7,7 @@ has for it, and what is of dtypes and numbers stays NumPy's own.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -38,9 +39,15 @@ _OLD = frozenset(("in1d", "row_stack", "trapz"))
 # Their arguments are shapes, numbers, or what is on the host.
 _CREATE = frozenset(
     """array asarray asanyarray ascontiguousarray asfortranarray require zeros ones empty full arange eye
-    identity tri indices diag_indices tril_indices triu_indices bartlett blackman hamming hanning
+    identity tri indices diag_indices mask_indices tril_indices triu_indices bartlett blackman hamming hanning
     kaiser frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt fftfreq rfftfreq""".split()
 )
+# They make arrays by an index, and are no functions.
+_INDEX_TRICKS = frozenset(("c_", "mgrid", "ogrid", "r_"))
+
+
+def _index_trick(name: str) -> Any:
+    return getattr(importlib.import_module("pycuda._array.numpy_api.index_tricks"), name)
 
 
 @functools.cache
@@ -83,6 +90,8 @@ def _maker(module: str, home: Any, name: str) -> Callable[[], Any] | None:
     theirs = getattr(home, name, None)
     if hasattr(home, name) and name in (NUMPYS_OWN if home is np else _OF_LINALG):
         return lambda: theirs
+    if home is np and name in _INDEX_TRICKS:
+        return functools.partial(_index_trick, name)
     if isinstance(theirs, np.ufunc):
         known = theirs in ELEMENTWISE or theirs.signature is not None
         return functools.partial(_ufunc, theirs) if known else None

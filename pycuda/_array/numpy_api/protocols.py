@@ -100,7 +100,7 @@ _FUNCTIONS = {
     "math.special": "i0 sinc",
     "numpy_api.likes": """array asarray asarray=asanyarray ascontiguousarray asfortranarray bartlett blackman
         diag_indices frombuffer fromfile fromfunction fromiter fromstring genfromtxt geomspace hamming hanning
-        indices kaiser loadtxt logspace require tril_indices triu_indices vander""",
+        indices kaiser loadtxt logspace mask_indices require tril_indices triu_indices vander""",
     "numpy_api.numpy_signatures": """all any angle arange argmax argmin argpartition argsort array2string
         array_repr array_str astype broadcast_to clip concatenate cumprod cumsum empty empty_like eye fix
         flip full full_like hstack identity imag linspace max max=amax mean meshgrid min min=amin ndim

@@ -446,6 +446,7 @@ hamming np.hamming(5)
 hanning np.hanning(6)
 indices np.indices((2, 3), dtype=np.int32)
 kaiser np.kaiser(5, 14)
+mask_indices np.mask_indices(4, np.triu, 1)
 tril_indices np.tril_indices(3, -1, 4)
 triu_indices np.triu_indices(4, 1)
 """
@@ -589,7 +590,7 @@ NO_KIND = "of dates, strings or objects, which kernels do not know"
 BY_VALUE = "a Python loop over single elements"
 NOT_HERE = {
     "makes host arrays of its arguments (`pycuda.numpy` has a `from_dlpack` of its own)": """asarray_chkfinite
-        from_dlpack mask_indices nested_iters""",
+        from_dlpack nested_iters""",
     NO_KIND: """busday_count busday_offset datetime_as_string datetime_data is_busday isnat""",
     HOST_ONLY: """asmatrix base_repr binary_repr bmat broadcast_shapes fft.test format_float_positional
         format_float_scientific fromregex get_include get_printoptions getbufsize geterr geterrcall info
