@@ -150,6 +150,7 @@ bool elementwise_run(Block *block, Worker *worker)
     s.block = block;
     s.worker = worker;
     s.threads = block->threads;
+    memset(s.at, 0, sizeof s.at); /* those that are used are set later */
     if (!check_all(&s)) return false;
     compute_elements(&s);
     block->live = 0;
