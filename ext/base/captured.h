@@ -61,12 +61,12 @@ PyObject *captured_before(ModuleState *state, CUstream stream);
  * capture is not ended by it. *routine: the call that failed. */
 CUresult captured_wait_for_context(ModuleState *state, const char **routine);
 
-/* capture_relax and capture_restore of core/capture_mode.h, whether or not captures are known; failures are
- * reported. */
+/* capture_mode_relax() and capture_mode_restore() of core/capture_mode.h, whether or not captures are known.
+ * Failures are reported. */
 void captured_relax_any(ModuleState *state, CaptureMode *mode);
 void captured_restore_any(ModuleState *state, CaptureMode *mode);
-/* As captured_relax_any() and captured_restore_any(), when captures are known, for Python code that makes
- * objects which graphs keep. */
+/* As captured_relax_any() and captured_restore_any(), but nothing is done when no capture is known. For
+ * Python code that makes objects which graphs keep. */
 void captured_relax(ModuleState *state, CaptureMode *mode);
 void captured_restore(ModuleState *state, CaptureMode *mode);
 
@@ -80,18 +80,20 @@ static inline int captured_keep(ModuleState *state, CUstream stream, PyObject *c
     return captured_some(state) ? captured_keep_objects(state, stream, objects, count) : 0;
 }
 
-/* Initializes the objects of a new graph. -1 with an exception. */
+/* Makes the dict of a new graph. -1 with an exception. */
 int captured_new(KeptObjects *kept);
 /* Replaces a shared dict by a copy. -1 with an exception. */
 int captured_own(KeptObjects *kept);
+/* Adds an object to the dict, which keeps it. -1 with an exception. */
 int captured_put(KeptObjects *kept, PyObject *object);
+/* A new number for KeptObjects.version: no dict has or had it. */
 unsigned long captured_new_version(void);
 
-/* Records that a driver call failed, if it was because of captures. */
+/* Called when a driver call failed. Notes the call if it failed because of captures. */
 void captured_note_failure(ModuleState *state, CUresult result, const char *routine);
 
-/* Writes what ended the capture and what to do about it. With NULL, any capture known to have ended is
- * taken. */
+/* Writes what ended the capture, and what to do about it. captured NULL: of the first known capture in which
+ * a call was refused. */
 void captured_describe_end(const ModuleState *state, const Captured *captured, char *text, size_t size);
 
 /* Asks the driver in which capture a stream takes part; 0 for none. graph may be NULL. */

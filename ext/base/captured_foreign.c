@@ -87,7 +87,8 @@ static CUresult give_to_graph(ModuleState *state, CUgraph graph, GraphEnd *end, 
 
 /* ---- Noticing ---- */
 
-static bool is_known(const ModuleState *state, unsigned long long id)
+/* Whether a capture with the driver's number `id` is in the list. */
+static bool is_known_capture(const ModuleState *state, unsigned long long id)
 {
     const Captured *captured = state->captured;
     while (captured && captured->id != id) captured = captured->next;
@@ -109,7 +110,7 @@ static int add_foreign_capture(ModuleState *state, PyObject *object, CUstream st
     }
     CUresult result = give_to_graph(state, graph, end, &driver_owns_end);
     if (!driver_owns_end) end_of_graph(end);
-    if (result != CUDA_SUCCESS || is_known(state, id)) { /* another thread was first */
+    if (result != CUDA_SUCCESS || is_known_capture(state, id)) { /* another thread was first */
         Py_DECREF(capsule);
         return raise_unless(state, result, "cuGraphRetainUserObject");
     }
@@ -125,11 +126,11 @@ int captured_notice(ModuleState *state, PyObject *object, CUstream stream)
     if (!stream || stream == CU_STREAM_LEGACY || host_function_runs()) return 0;
     unsigned long long id = captured_query(state, stream, &graph);
     if (id == 0 || id == CAPTURED_LEGACY) return 0;
-    if (id == CAPTURED_BROKEN || !graph || is_known(state, id)) return 1;
+    if (id == CAPTURED_BROKEN || !graph || is_known_capture(state, id)) return 1;
     return add_foreign_capture(state, object, stream, id, graph) < 0 ? -1 : 1;
 }
 
-/* One that was not asked about in this round, or NULL. */
+/* A foreign capture that the driver was not asked about in this round, or NULL. */
 static Captured *next_foreign(const ModuleState *state, unsigned long round)
 {
     Captured *captured = state->captured;

@@ -23,9 +23,9 @@ static inline bool deferred_is_due(const ModuleState *state)
     return host_function_runs() || captured_some(state);
 }
 
-/* False, and nothing is done, when releases are not deferred now. Else true: dealloc(self) is called later,
- * and the object keeps its memory and what it owns until then. The caller has cleared the weak references to
- * it and has untracked it. */
+/* True when releases are deferred now: dealloc(self) is called later, and the object keeps its memory and
+ * what it owns until then. False, and nothing is done, otherwise. The caller has cleared the weak references
+ * to the object, and the garbage collector does not track it anymore. */
 bool deferred_dealloc_here(ModuleState *state, destructor dealloc, PyObject *self);
 static inline bool deferred_dealloc(ModuleState *state, destructor dealloc, PyObject *self)
 {

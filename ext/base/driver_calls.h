@@ -22,8 +22,8 @@
 
 #include "ext/base/wait.h"
 
-/* Parameters (int *count) to (ModuleState *self, int *count); (void), where the arguments are (), to
- * (ModuleState *self). */
+/* Puts the state before the parameters of a row: (int *count) becomes (ModuleState *self, int *count), and
+ * (void), where the arguments are (), becomes (ModuleState *self). */
 #define FIRST_OF(first, ...) first
 #define SECOND_OF(first, second, ...) second
 #define SECOND(...) SECOND_OF(__VA_ARGS__)
@@ -45,13 +45,13 @@
 #include "abi/cuda_functions.def"
 #undef CU_FN
 
-/* How a call is made, and how far it is. */
+/* How a driver call is made, and the state of its attempts. */
 typedef struct DriverCall {
     enum { ASKS, QUEUES, WAITS, BLOCKS } how;
     bool once;              /* no context is made for it */
     bool releases;
     WaitPlace place;        /* of what queues or waits */
-    size_t copied_in;       /* bytes from the host, which are waited for */
+    size_t copied_in;       /* bytes from the host: the call waits until they are read */
     CUresult result;        /* of the last attempt */
     /* Of driver_call_next: */
     enum { CALL_NEW, CALL_WITH_GIL, CALL_WITHOUT_GIL } step;
@@ -67,11 +67,12 @@ typedef struct DriverCall {
 #define HOW_WAITS(where) ((DriverCall){.how = WAITS, .place = where})
 #define HOW_COPIES_IN(where, bytes) ((DriverCall){.how = WAITS, .place = where, .copied_in = bytes})
 #define HOW_COPIES(host, stream) driver_call_copies(self, (host), (stream))
-/* One attempt: of what answers at once, of others, of a release. */
+/* For one attempt: of a call that answers at once, of one that may wait, of a release. */
 #define ASKS_ONCE ((DriverCall){.how = ASKS, .once = true})
 #define BLOCKS_ONCE ((DriverCall){.how = BLOCKS, .once = true})
 #define RELEASES ((DriverCall){.how = BLOCKS, .once = true, .releases = true})
 
+/* How a copy of this host memory in the stream is made; HOW_COPIES for callers with `self`. */
 DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream stream);
 
 /* Whether a call that answers at once may be made as it is, with the GIL. */
@@ -80,7 +81,8 @@ static inline bool driver_is_free(const ModuleState *state)
     return !CALL_LETS_GO(state) && !forked_after_init();
 }
 
-/* Whether to make the next attempt: decides about the GIL before it, and takes it again after it. */
+/* True when an attempt is to be made now, for which the GIL was released or not. False when the last
+ * attempt's result stands; the thread has the GIL again. */
 bool driver_call_next_slowly(ModuleState *state, DriverCall *call);
 static inline bool driver_call_next(ModuleState *state, DriverCall *call)
 {

@@ -29,7 +29,8 @@ static inline PyObject *none_or_raise(ModuleState *state, CUresult result, const
  * PyErr_Format's. */
 PyObject *raise_logic(ModuleState *state, const char *format, ...);
 
-/* Whether work that is requested with this result is over: it, its context or the driver is gone. */
+/* Whether this result of a query of work means that the work cannot run anymore: the stream or event, its
+ * context or the driver is gone, or a kernel faulted. */
 bool errors_is_loss(CUresult result);
 
 /* Whether this result means that a kernel faulted; the call that returned it may be unrelated to that kernel.
@@ -42,9 +43,10 @@ bool errors_is_fault(CUresult result);
  * that meets it and can raise. */
 void report_driver(ModuleState *state, CUresult result, const char *routine);
 
-/* As report_driver(), for what only the end of the program waited for, a kernel's fault included unless it
- * was shown before; and for one that is still kept. */
+/* As report_driver(), for work that only the end of the program waited for. A kernel's fault is reported,
+ * too, unless it was shown before. */
 void report_driver_at_exit(ModuleState *state, CUresult result, const char *routine);
+/* At the end of the program: reports the fault that report_driver() has kept, if there is one. */
 void report_kept_fault(ModuleState *state);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY", and the driver's text for it. Never NULL. */
@@ -57,8 +59,8 @@ int errors_warn_of_notice(void);
 /* Brings *position to the end of the driver's log: what follows belongs to later calls. */
 void errors_skip_log(ModuleState *state);
 
-/* Whether this thread runs a Python function for the driver, which takes no calls there. Mostly no thread
- * does, which is seen without a look at what belongs to this one. */
+/* Whether this thread runs a host function, in which the driver takes no calls. Mostly no thread runs one:
+ * then the count of all threads answers, and nothing of this thread is read. */
 extern atomic_int host_function_threads;
 bool host_function_is_here(void);
 static inline bool host_function_runs(void)
@@ -66,12 +68,13 @@ static inline bool host_function_runs(void)
     return atomic_load_explicit(&host_function_threads, memory_order_relaxed) > 0 && host_function_is_here();
 }
 
-/* Around such a function; a driver may call one from within a call that another makes. */
+/* Called before and after a host function. They nest: host_function_enter() returns whether this thread was
+ * in one already, which host_function_leave() takes. */
 bool host_function_enter(void);
 void host_function_leave(bool outer);
 
-/* Raises CUDA_ERROR_NOT_PERMITTED, with the reason, if so: before anything is done that only a driver call
- * completes. */
+/* True with the exception CUDA_ERROR_NOT_PERMITTED, which says why, in a host function. Called before
+ * anything is changed that only a driver call completes. */
 bool host_function_refuses(ModuleState *state, const char *routine);
 
 #define CALL_WANTS_CONTEXT(result) \

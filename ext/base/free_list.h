@@ -13,15 +13,15 @@ enum { FREE_LIST_CAPACITY = 64 };
 
 typedef struct FreeList {
     int count;
-    bool collected; /* by the garbage collector: as the type says */
+    bool collected; /* the garbage collector tracks objects of this type */
     PyObject *objects[FREE_LIST_CAPACITY];
 } FreeList;
 
 /* type->tp_alloc(type, 0), for the one type that the list is for and not its subclasses. */
 PyObject *free_list_new(FreeList *list, PyTypeObject *type);
 
-/* type->tp_free(object) and the type's reference dropped: the end of tp_dealloc. `own` is the type that the
- * list is for. The collector does not track the object anymore. */
+/* The end of tp_dealloc: puts the object into the list or frees it, and drops its reference to the type.
+ * `own` is the type that the list is for. The garbage collector must not track the object anymore. */
 void free_list_end(FreeList *list, PyTypeObject *own, PyObject *object);
 
 /* Called when the module is freed: no object is left. */

@@ -13,24 +13,25 @@
 
 #include "ext/base/ext.h"
 
-/* gate_enter while the thread still has the GIL, gate_leave before it takes it again. Between them lies the
- * result of gate_enter: whether this is the thread that ends the interpreter. */
+/* gate_enter() is called while the thread still has the GIL, gate_leave() before it takes the GIL again.
+ * gate_enter() returns whether this thread is ending the interpreter, which gate_leave() takes. */
 bool gate_enter(void);
 void gate_leave(bool ends_interpreter);
 
-/* The driver is initialized: a child that is forked from now on makes no driver calls. True when it was
- * known. */
+/* Notes that the driver is initialized: a child that is forked from now on makes no driver calls. Returns
+ * whether that was noted before. */
 bool gate_note_initialized(void);
 bool gate_is_initialized(void);
 
-/* True in a forked child. */
+/* True in a child that was forked after the driver was initialized. */
 extern atomic_bool gate_forked;
 static inline bool forked_after_init(void)
 {
     return atomic_load_explicit(&gate_forked, memory_order_relaxed);
 }
 
-/* Between the two the thread is without the GIL. */
+/* What gate_release_gil() returns and gate_take_gil() needs. Between the two the thread is without the GIL.
+ */
 typedef struct GateThread {
     PyThreadState *thread;
     bool at_end;

@@ -65,7 +65,7 @@ static void drop_idle_locked(LaunchQueues *queues)
 {
     size_t kept = 0;
     for (size_t i = 0; i < queues->count; i++)
-        if (pending(&queues->list[i]) || queues->list[i].mark) queues->list[kept++] = queues->list[i];
+        if (pending(&queues->list[i]) || queues->list[i].polled) queues->list[kept++] = queues->list[i];
     queues->count = kept;
 }
 
@@ -119,72 +119,72 @@ static void use_locked(LaunchQueues *queues, LaunchQueue *queue, long calls)
     queue->used = ++queues->uses;
 }
 
-/* ---- Marks ---- */
+/* ---- Polled events ---- */
 
-typedef struct MarkPoll {
-    QueueMark mark;
+typedef struct EventPoll {
+    PolledEvent polled;
     MarkState seen;
-} MarkPoll;
+} EventPoll;
 
-/* The queue has no mark until return_mark_locked. */
-static void borrow_mark_locked(LaunchQueue *queue, QueueMark *out)
+/* The queue has no polled event until return_event_locked. */
+static void borrow_event_locked(LaunchQueue *queue, PolledEvent *out)
 {
-    *out = (QueueMark){queue->stream, queue->context, queue->mark, queue->marked};
-    queue->mark = NULL;
-    queue->marked = 0;
+    *out = (PolledEvent){queue->stream, queue->context, queue->polled, queue->polled_calls};
+    queue->polled = NULL;
+    queue->polled_calls = 0;
 }
 
-/* Returns a borrowed mark to its queue. If another took its place meanwhile the result is the event, which
+/* Returns a borrowed event to its queue. If another took its place meanwhile the result is the event, which
  * the caller destroys; NULL otherwise, also if the queue is gone: then the event ended with its context. */
-static CUevent return_mark_locked(LaunchQueues *queues, const QueueMark *mark, bool reached)
+static CUevent return_event_locked(LaunchQueues *queues, const PolledEvent *polled, bool reached)
 {
-    LaunchQueue *queue = find_locked(queues, mark->stream, mark->context);
+    LaunchQueue *queue = find_locked(queues, polled->stream, polled->context);
     if (!queue) return NULL;
-    if (reached) note_done(queue, mark->marked);
-    if (queue->mark) return mark->event;
-    queue->mark = mark->event;
-    queue->marked = reached ? 0 : mark->marked;
+    if (reached) note_done(queue, polled->calls);
+    if (queue->polled) return polled->event;
+    queue->polled = polled->event;
+    queue->polled_calls = reached ? 0 : polled->calls;
     return NULL;
 }
 
-static void destroy_mark(ModuleState *state, CUevent event)
+static void destroy_event(ModuleState *state, CUevent event)
 {
     if (event) once_cuEventDestroy(state, event);
 }
 
-void queue_put_mark(ModuleState *state, const QueueMark *mark, bool reached)
+void queue_return_event(ModuleState *state, const PolledEvent *polled, bool reached)
 {
     lock_queues(state);
-    CUevent spare = return_mark_locked(&state->queues, mark, reached);
+    CUevent spare = return_event_locked(&state->queues, polled, reached);
     unlock_queues(state);
-    destroy_mark(state, spare);
+    destroy_event(state, spare);
 }
 
-/* Asks whether the mark was reached, and records the next one if so: a call like any other, which may have to
- * wait. When a signal ended that, an exception is set. */
-static void poll_queue_mark(ModuleState *state, const Owner *owner, MarkPoll *out)
+/* Asks whether the polled event was reached, and records the next one if so: a call like any other, which
+ * may have to wait. When a signal ended that, an exception is set. */
+static void poll_queue_event(ModuleState *state, const Owner *owner, EventPoll *out)
 {
     CUresult result;
     lock_queues(state);
     LaunchQueue *queue = open_locked(&state->queues, owner);
     long queued = queue ? queue->queued : 0;
     bool free = queue && pending(queue) < SURELY_FREE / streams_per_channel(&state->queues);
-    *out = (MarkPoll){.seen = {.captured = false}};
-    if (queue) borrow_mark_locked(queue, &out->mark);
+    *out = (EventPoll){.seen = {.captured = false}};
+    if (queue) borrow_event_locked(queue, &out->polled);
     unlock_queues(state);
     if (!queue) return;
-    QueueMark mark = out->mark;
+    PolledEvent polled = out->polled;
     CALL_CORE(state, result, (free ? ASKS_ONCE : HOW_WAITS(ON_NOTHING)),
-              poll_mark(mark.stream, &mark.event, mark.marked != 0, &out->seen));
+              poll_mark(polled.stream, &polled.event, polled.calls != 0, &out->seen));
     if (result == CUDA_ERROR_INVALID_HANDLE) errors_skip_log(state); /* a stream of another context */
     lock_queues(state);
-    CUevent spare = return_mark_locked(&state->queues, &mark, out->seen.reached && mark.marked);
-    queue = find_locked(&state->queues, mark.stream, mark.context);
-    if (queue && !spare && out->seen.recorded) queue->marked = queued;
+    CUevent spare = return_event_locked(&state->queues, &polled, out->seen.reached && polled.calls);
+    queue = find_locked(&state->queues, polled.stream, polled.context);
+    if (queue && !spare && out->seen.recorded) queue->polled_calls = queued;
     if (queue && !out->seen.captured)
         queue->look_at = queue->queued + (out->seen.reached ? LOOK_EVERY : LOOK_AGAIN);
     unlock_queues(state);
-    destroy_mark(state, spare);
+    destroy_event(state, spare);
 }
 
 /* ---- Before a call ---- */
@@ -210,7 +210,7 @@ static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *
 /* The owner, after a look if it is time for one. False for a stream that is not counted. */
 static bool find_and_look(ModuleState *state, CUstream stream, Owner *owner, bool *captured)
 {
-    MarkPoll look;
+    EventPoll look;
     *captured = false;
     if (!find_owner(state, stream, owner)) return false;
     lock_queues(state);
@@ -218,7 +218,7 @@ static bool find_and_look(ModuleState *state, CUstream stream, Owner *owner, boo
     bool due = queue && queue->queued >= queue->look_at;
     unlock_queues(state);
     if (!due) return true;
-    poll_queue_mark(state, owner, &look);
+    poll_queue_event(state, owner, &look);
     *captured = look.seen.captured;
     return true;
 }
@@ -262,15 +262,15 @@ int queue_count(ModuleState *state, CUstream stream, long calls)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-bool queue_take_mark(ModuleState *state, CUstream stream, QueueMark *out)
+bool queue_take_event(ModuleState *state, CUstream stream, PolledEvent *out)
 {
     LaunchQueues *queues = &state->queues;
     Owner owner;
     if (!find_owner(state, stream, &owner)) return false;
     lock_queues(state);
     LaunchQueue *queue = open_locked(queues, &owner);
-    bool full = queue && queue->marked && pending(queue) >= SURELY_FULL / streams_per_channel(queues);
-    if (full) borrow_mark_locked(queue, out);
+    bool full = queue && queue->polled_calls && pending(queue) >= SURELY_FULL / streams_per_channel(queues);
+    if (full) borrow_event_locked(queue, out);
     unlock_queues(state);
     return full;
 }
@@ -296,7 +296,7 @@ void queue_end_wait(ModuleState *state, CUcontext context, CUstream stream, uint
         if (queue->used > begin || !(all || queue->stream == stream)) continue;
         if (!own && queue->context != context) continue;
         note_done(queue, queue->queued);
-        queue->marked = 0; /* as good as reached */
+        queue->polled_calls = 0; /* as good as reached */
     }
     unlock_queues(state);
 }
@@ -315,7 +315,7 @@ static bool take_queue(ModuleState *state, CUstream stream, CUcontext context, C
            && (context ? queues->list[i].context != context : queues->list[i].stream != stream))
         i++;
     bool found = i < queues->count;
-    *out = found ? queues->list[i].mark : NULL;
+    *out = found ? queues->list[i].polled : NULL;
     if (found) queues->list[i] = queues->list[--queues->count];
     unlock_queues(state);
     return found;
@@ -325,11 +325,11 @@ static bool take_queue(ModuleState *state, CUstream stream, CUcontext context, C
  * counted from 0. */
 void queue_stream_destroyed(ModuleState *state, CUstream stream)
 {
-    CUevent mark;
-    if (take_queue(state, stream, NULL, &mark)) destroy_mark(state, mark);
+    CUevent event;
+    if (take_queue(state, stream, NULL, &event)) destroy_event(state, event);
 }
 
-bool queue_forget(ModuleState *state, CUcontext context, CUevent *mark)
+bool queue_forget(ModuleState *state, CUcontext context, CUevent *event)
 {
-    return take_queue(state, NULL, context, mark);
+    return take_queue(state, NULL, context, event);
 }

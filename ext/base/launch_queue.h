@@ -9,9 +9,9 @@
  *   without the GIL, when the driver may be full
  *   after a wait that a signal can end, when it surely is
  *
- * Waits for the stream or for its context show what is done; where a program never waits, an event in the
- * stream does, recorded once every few hundred calls. The margin is for calls of other libraries, which are
- * not counted.
+ * Waits for the stream or for its context show what is done. Where a program never waits, the stream's
+ * polled event does: it is recorded once every few hundred calls, and the driver is asked whether it is
+ * complete. The margin is for calls of other libraries, which are not counted.
  */
 #ifndef EXT_BASE_LAUNCH_QUEUE_H
 #define EXT_BASE_LAUNCH_QUEUE_H
@@ -28,16 +28,15 @@ struct ModuleState;
 typedef struct LaunchQueue {
     CUstream stream;        /* NULL: the default stream of the context */
     CUcontext context;
-    long queued;            /* calls; of the stream used last those that are left are among them */
+    long queued; /* calls so far; of the stream used last, LaunchQueues.left are granted among them */
     long done;              /* of these, known to be over */
-    long look_at;           /* as many, and the mark is looked at */
-    CUevent mark;           /* owned, or NULL: recorded after the first `marked` calls, if that is not 0 */
-    long marked;
+    long look_at; /* when so many are queued, the polled event is asked */
+    CUevent polled; /* owned: the polled event; NULL: not made yet, or lent */
+    long polled_calls; /* queued before it was recorded; 0: it is not recorded */
     uint64_t used;          /* LaunchQueues.uses, when a call was last counted */
 } LaunchQueue;
 
-/* In the module's state, guarded by its lock; all zero at first. The first two also by the GIL, which is all
- * that a launch needs. */
+/* In the module's state; all zero at first. The GIL guards them, in builds without one the state's lock. */
 typedef struct LaunchQueues {
     CUstream stream;        /* the one used last */
     long left;              /* calls that it takes before queue_find_capacity is asked again */
@@ -47,10 +46,12 @@ typedef struct LaunchQueues {
     uint64_t uses;          /* counts up whenever the next call of a stream is the first after a wait */
 } LaunchQueues;
 
-/* What a graph takes of a queue is the driver's secret, and depends on its branches. */
+/* How many calls the launch of a graph counts as. What it really takes of a queue depends on its branches,
+ * and no driver says it. */
 enum { QUEUE_CALLS_OF_A_GRAPH = 8 };
 
-/* Whether a call on this stream can be made with the GIL, as far as is known from the call before. */
+/* Whether calls on this stream can be made with the GIL, as far as is known from the call before. True: they
+ * are counted. False: queue_find_capacity() follows, which corrects `left`. */
 static inline bool queue_is_free(LaunchQueues *queues, CUstream stream, long calls)
 {
 #ifdef Py_GIL_DISABLED
@@ -60,7 +61,7 @@ static inline bool queue_is_free(LaunchQueues *queues, CUstream stream, long cal
 #endif
 }
 
-/* As queue_is_free(), and nothing is counted when it says no. */
+/* As queue_is_free(), but nothing is counted when it is false. */
 static inline bool queue_take(LaunchQueues *queues, CUstream stream, long calls)
 {
 #ifdef Py_GIL_DISABLED
@@ -72,7 +73,7 @@ static inline bool queue_take(LaunchQueues *queues, CUstream stream, long calls)
 #endif
 }
 
-/* Whether queue_take would say yes. */
+/* Whether queue_take() would be true. Counts nothing. */
 static inline bool queue_has(const LaunchQueues *queues, CUstream stream, long calls)
 {
 #ifdef Py_GIL_DISABLED
@@ -82,27 +83,31 @@ static inline bool queue_has(const LaunchQueues *queues, CUstream stream, long c
 #endif
 }
 
-/* As queue_take(), where queue_is_free() said no, with a look at the device where it is time for one. True:
- * the calls are counted. False, perhaps with an exception: to be followed by queue_count. */
+/* Called when queue_is_free() was false. Asks the polled event where that is due. True: the calls are counted
+ * and can be made with the GIL. False, perhaps with an exception: queue_count() follows. */
 bool queue_find_capacity(struct ModuleState *state, CUstream stream, long calls);
 
-/* Counts calls that are made without the GIL. -1 with an exception when a signal has ended the look. */
+/* Counts calls that are made without the GIL. -1 with an exception when a signal has ended the query of the
+ * polled event. */
 int queue_count(struct ModuleState *state, CUstream stream, long calls);
 
-/* A queue's mark, lent to a thread that waits for room. */
-typedef struct QueueMark {
+/* A queue's polled event, lent to a thread that asks it or waits for it. */
+typedef struct PolledEvent {
     CUstream stream;
     CUcontext context;
     CUevent event;
-    long marked;
-} QueueMark;
+    long calls; /* LaunchQueue.polled_calls */
+} PolledEvent;
 
-/* Whether the driver will let the next call wait. Then the mark is the caller's, until queue_put_mark. */
-bool queue_take_mark(struct ModuleState *state, CUstream stream, QueueMark *out);
-void queue_put_mark(struct ModuleState *state, const QueueMark *mark, bool reached);
+/* True if the stream's queue is so full that the driver will make the next call wait. Then *out is the polled
+ * event, lent until queue_return_event(). */
+bool queue_take_event(struct ModuleState *state, CUstream stream, PolledEvent *out);
+/* reached: the event is complete, so the calls before it are done. */
+void queue_return_event(struct ModuleState *state, const PolledEvent *polled, bool reached);
 
-/* Around a wait: what was queued before it in this stream of the context, or in all of them, is done after
- * it. Two waits that begin with the same number have nothing queued between them. */
+/* Called before and after a wait. After it, what was queued before it is done: in this stream of the
+ * context, or in all of them. queue_begin_wait() returns a number, which queue_end_wait() takes; two waits
+ * get the same number if nothing was queued between them. */
 #define QUEUE_ALL_STREAMS ((CUstream)(intptr_t)-1)
 uint64_t queue_begin_wait(struct ModuleState *state);
 void queue_end_wait(struct ModuleState *state, CUcontext context, CUstream stream, uint64_t begin);
@@ -110,12 +115,12 @@ void queue_end_wait(struct ModuleState *state, CUcontext context, CUstream strea
 /* The stream is about to be destroyed, in its context. */
 void queue_stream_destroyed(struct ModuleState *state, CUstream stream);
 
-/* The next call on any stream is asked for by queue_find_capacity: as there is another context, whose
- * default stream is not this one. */
+/* Ends what is granted: the next call on any stream goes through queue_find_capacity(). Called when another
+ * context may be current, whose default stream has the same handle. */
 void queue_reset_capacity(struct ModuleState *state);
 
-/* The context ends: false when none of its streams is left, else one is forgotten, whose event (or NULL) is
- * the caller's. */
-bool queue_forget(struct ModuleState *state, CUcontext context, CUevent *mark);
+/* Called, as often as it is true, when a context ends. True: one of its queues was removed, and *event, which
+ * may be NULL, is the caller's to destroy. False: no queue of the context is left. */
+bool queue_forget(struct ModuleState *state, CUcontext context, CUevent *event);
 
 #endif

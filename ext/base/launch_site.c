@@ -6,7 +6,7 @@
 
 #include "core/driver_table.h"
 
-/* More than can be queued and not done; and code objects of which it is known whose they are. */
+/* SITES: more than the launches that can be queued and not done. KNOWN: places of the cache of is_ours(). */
 enum { SITES = 4096, KNOWN = 64 };
 
 /* Launches one after another from one place: a loop is one of these. */
@@ -66,8 +66,8 @@ static bool is_ours(LaunchSites *sites, PyFrameObject *frame, PyCodeObject *code
     return ours;
 }
 
-/* The place is an instruction, or in older versions the line. */
-static int place_of(PyFrameObject *frame)
+/* Where the frame is: the offset of an instruction, or, before Python 3.11, the line. */
+static int place_in_frame(PyFrameObject *frame)
 {
 #if PY_VERSION_HEX >= 0x030B0000
     return PyFrame_GetLasti(frame);
@@ -98,7 +98,7 @@ static PyFrameObject *users_frame(LaunchSites *sites, PyCodeObject **code)
     return frame;
 }
 
-/* What exceptions and the driver's report say of it; false: it has no name. */
+/* Writes file and line of a site. False when the file has no name. */
 static bool describe(const LaunchSite *site, char *out, size_t size)
 {
     PyObject *file = PyObject_GetAttrString((PyObject *)site->code, "co_filename");
@@ -119,28 +119,28 @@ static void begin_site(LaunchSites *sites, const LaunchSite *begun)
     Py_XDECREF((PyObject *)previous);
 }
 
-/* Apart: any but the next launch from one place. */
+/* Notes a launch from another place than the one before. Not inlined, so that the usual case stays short. */
 __attribute__((noinline)) static void keep_other(LaunchSites *sites, uint64_t number)
 {
     LaunchSite site = {.first = number, .last = number};
     PyFrameObject *frame = users_frame(sites, &site.code);
     char text[640];
     if (!frame) return;
-    site.place = place_of(frame);
+    site.place = place_in_frame(frame);
     Py_DECREF((PyObject *)frame);
     begin_site(sites, &site);
     if (sites->reported && describe(sites->newest, text, sizeof text))
         sites->numbers->came_from(number, text);
 }
 
-/* Whether it is the next launch from the newest place, which counts it. */
+/* True if the launch comes from the same place as the one before: then it is counted there. */
 static bool is_next(LaunchSites *sites, uint64_t number)
 {
     LaunchSite *newest = sites->newest;
     PyFrameObject *frame = PyEval_GetFrame();
     if (newest->last + 1 != number || sites->reported || !frame) return false;
     PyCodeObject *code = PyFrame_GetCode(frame);
-    bool next = code == newest->code && place_of(frame) == newest->place;
+    bool next = code == newest->code && place_in_frame(frame) == newest->place;
     if (next) newest->last = number;
     Py_DECREF((PyObject *)code);
     return next;
@@ -152,7 +152,7 @@ void launch_site_keep(ModuleState *state)
     if (number && !is_next(state->sites, number)) keep_other(state->sites, number);
 }
 
-/* The newest that has the launch, or NULL. */
+/* The site of the launch with this number, or NULL. */
 static const LaunchSite *find_site(const LaunchSites *sites, uint64_t number)
 {
     const LaunchSite *site = sites->newest;

@@ -8,13 +8,14 @@
 
 #include "ext/base/ext.h"
 
-/* The driver is there: whether it numbers launches. */
+/* Called once the driver is loaded. Makes ModuleState.sites if the driver numbers launches. */
 void launch_sites_open(ModuleState *state);
 void launch_sites_close(ModuleState *state);
 
+/* launch_site_note() where the driver numbers launches. */
 void launch_site_keep(ModuleState *state);
 
-/* Work has just been queued by this thread that may fail as a kernel does. */
+/* Called after this thread has queued work that may fail as a kernel does: notes where. */
 static inline void launch_site_note(ModuleState *state)
 {
     if (state->sites) launch_site_keep(state);

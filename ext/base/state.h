@@ -25,23 +25,25 @@ struct MemoryPool;
 struct MipmappedArrayObject;
 typedef struct ModuleState ModuleState;
 
-/* A context ends for its user, or with its last reference: calls can still be made in it (context.h). May be
- * called more than once. */
+/* Called when a context ends for its user, or with its last reference (context.h). Calls can still be made in
+ * it. May be called more than once for a context. */
 typedef void (*ContextEndFn)(struct ContextObject *context);
 enum { STATE_CONTEXT_END_MAX = 3 };
 
-/* This stream of the context is about to be destroyed. False when it may not be: a pool could not note it. */
+/* Called before this stream of the context is destroyed. False when it must not be, as a pool could not note
+ * its end. */
 typedef bool (*StreamGoneFn)(struct ContextObject *context, CUstream stream);
 
-/* Makes the default device's primary context current if this thread has none. 0 when it did: call again. 1
- * when there is nothing to do about this result. -1 with an exception. */
+/* Called after a driver call that lacked a context or an initialized driver. 0: there is one now, if need be
+ * the default device's primary context, and the call can be repeated. 1: the result had another cause. -1
+ * with an exception. */
 typedef int (*MakeDefaultContextFn)(ModuleState *state, CUresult result);
 
-/* The context is about to be destroyed: no other thread is in it, and none comes in anymore. */
+/* Called just before the context is destroyed: no other thread is in it, and none enters it anymore. */
 typedef void (*ContextLastFn)(struct ContextObject *context);
 enum { STATE_CONTEXT_LAST_MAX = 3 };
 
-/* Gives back memory that is held for reuse; called when the driver has no more (device_memory.h). */
+/* Called when the driver has no more memory (device_memory.h): frees what is held for reuse. */
 typedef void (*GiveBackFn)(ModuleState *state);
 enum { STATE_GIVE_BACK_MAX = 8 };
 
@@ -150,8 +152,10 @@ ModuleState *state_of_module(PyObject *module);
  */
 ModuleState *state_of_type(PyTypeObject *type);
 
-/* Makes the strings of state_fields.def. -1 with an exception. And the module's functions for its state. */
+/* Makes the strings of state_fields.def. -1 with an exception. */
 int state_intern_names(ModuleState *state);
+
+/* m_traverse, m_clear and m_free of the module. */
 int state_traverse(PyObject *module, visitproc visit, void *arg);
 int state_clear(PyObject *module);
 void state_free(void *module);

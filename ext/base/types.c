@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One a row, and the end. */
+/* The number of slots in type_slots.def, and room for those of `more_slots`. */
 enum {
 #define SLOT(name, type) SLOT_##name,
 #include "ext/base/type_slots.def"

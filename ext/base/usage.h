@@ -9,19 +9,19 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Two for each call under way, and one when it was freed. */
+/* The count of calls under way and the flag that the object was freed, in one word. */
 typedef struct Usage {
     atomic_long word;
 } Usage;
 
 enum { USAGE_FREED = 1, USAGE_CALL = 2 };
 
-/* Nothing is owned yet: as if it were freed. */
+/* usage_init(): nothing is owned yet, which counts as freed. usage_own(): something is owned from now on. */
 static inline void usage_init(Usage *usage) { atomic_init(&usage->word, USAGE_FREED); }
 static inline void usage_own(Usage *usage) { atomic_store(&usage->word, 0); }
 static inline bool usage_is_freed(Usage *usage) { return atomic_load(&usage->word) & USAGE_FREED; }
 
-/* False, and there is nothing to end, when it was freed. */
+/* True if a call may use what is owned: usage_end() follows it. False if the object was freed. */
 static inline bool usage_begin(Usage *usage)
 {
     long word = atomic_load(&usage->word);
@@ -30,7 +30,7 @@ static inline bool usage_begin(Usage *usage)
     return false;
 }
 
-/* Whether the caller is to release what was owned. */
+/* True if the object was freed meanwhile and this call was the last: the caller releases what was owned. */
 static inline bool usage_end(Usage *usage)
 {
     return atomic_fetch_sub(&usage->word, USAGE_CALL) == (USAGE_CALL | USAGE_FREED);
@@ -38,6 +38,8 @@ static inline bool usage_end(Usage *usage)
 
 typedef enum UsageEnd { USAGE_RELEASE_NOW, USAGE_RELEASE_LATER, USAGE_WAS_FREED } UsageEnd;
 
+/* Marks the object as freed. Says whether the caller releases what was owned, the last call does, or it was
+ * freed before. */
 static inline UsageEnd usage_free(Usage *usage)
 {
     long before = atomic_fetch_or(&usage->word, USAGE_FREED);

@@ -45,7 +45,7 @@ static CUresult poll(ModuleState *state, PollPlace place)
     return result;
 }
 
-static CUresult record_mark(ModuleState *state, CUcontext context, CUevent event)
+static CUresult record_in_context(ModuleState *state, CUcontext context, CUevent event)
 {
     CUresult result = once_cuCtxRecordEvent(state, context, event);
     if (result != CUDA_ERROR_NOT_SUPPORTED) return result;
@@ -56,14 +56,14 @@ static CUresult record_mark(ModuleState *state, CUcontext context, CUevent event
 /* Records an event after all work queued in the context, for this wait alone: an event that is kept would
  * outlive its context. Before CUDA 12.5 it is recorded on the default stream; the call that follows waits for
  * streams that do not wait for that one. */
-static CUresult mark_context(ModuleState *state, CUevent *event)
+static CUresult record_new_in_context(ModuleState *state, CUevent *event)
 {
     CUcontext context = NULL;
     CUresult result = try_cuCtxGetCurrent(state, &context);
     if (result == CUDA_SUCCESS && !context) result = CUDA_ERROR_INVALID_CONTEXT;
     if (result == CUDA_SUCCESS) result = once_cuEventCreate(state, event, CU_EVENT_DISABLE_TIMING);
     if (result != CUDA_SUCCESS) return result;
-    result = record_mark(state, context, *event);
+    result = record_in_context(state, context, *event);
     if (result != CUDA_SUCCESS) once_cuEventDestroy(state, *event);
     return result;
 }
@@ -77,11 +77,11 @@ void wait_drop_event(ModuleState *state, CUresult before, CUevent event)
 
 static CUresult poll_context(ModuleState *state)
 {
-    CUevent mark;
-    CUresult result = mark_context(state, &mark);
+    CUevent event;
+    CUresult result = record_new_in_context(state, &event);
     if (result != CUDA_SUCCESS) return result;
-    result = poll(state, (PollPlace){.kind = POLL_EVENT, .event = mark});
-    wait_drop_event(state, result, mark);
+    result = poll(state, (PollPlace){.kind = POLL_EVENT, .event = event});
+    wait_drop_event(state, result, event);
     return result;
 }
 
@@ -91,13 +91,14 @@ static bool is_known_idle(const ModuleState *state, const WaitPlace *place)
     return place->context && place->begin == state->idle_begin && place->context == state->idle_context;
 }
 
-/* Handles only a mark that is not reached; any other poll result is left for the call itself to report. */
+/* Handles only a polled event that is not reached; any other poll result is left for the call itself to
+ * report. */
 static bool poll_queue(ModuleState *state, WaitPlace *place, CUresult *result)
 {
-    QueueMark mark;
-    if (!queue_take_mark(state, place->stream, &mark)) return true;
-    bool reached = poll(state, (PollPlace){.kind = POLL_MARK, .event = mark.event}) != CUDA_ERROR_NOT_READY;
-    queue_put_mark(state, &mark, reached);
+    PolledEvent polled;
+    if (!queue_take_event(state, place->stream, &polled)) return true;
+    bool reached = poll(state, (PollPlace){.kind = POLL_MARK, .event = polled.event}) != CUDA_ERROR_NOT_READY;
+    queue_return_event(state, &polled, reached);
     if (!reached) *result = CUDA_ERROR_NOT_READY;
     return reached;
 }
@@ -284,14 +285,14 @@ bool wait_is_over(const WaitLimit *limit) { return poll_microseconds() >= limit-
 
 /* Each call of the driver waits for what is queued when it begins. Daemon threads may go on queuing: so that
  * one call sees the end of that, the slices grow with the wait. */
-static CUresult wait_slice(ModuleState *state, CUevent mark, uint64_t start)
+static CUresult wait_slice(ModuleState *state, CUevent event, uint64_t start)
 {
     enum { MAX_MICROSECONDS = 2000000 };
     CUresult result;
     uint64_t slice = poll_microseconds() - start;
     if (!has_timeouts(state)) {
         CALL_CORE(state, result, BLOCKS_ONCE,
-                  poll_slice((PollPlace){.kind = POLL_EVENT, .event = mark}, start));
+                  poll_slice((PollPlace){.kind = POLL_EVENT, .event = event}, start));
         return result;
     }
     if (slice < POLL_SLICE_MICROSECONDS) slice = POLL_SLICE_MICROSECONDS;
@@ -305,16 +306,16 @@ CUresult wait_for_current(ModuleState *state, const WaitLimit *limit)
 {
     CUresult result = CUDA_SUCCESS;
     uint64_t start = poll_microseconds();
-    bool marked = !has_timeouts(state);
-    CUevent mark = NULL;
-    if (marked) {
-        result = mark_context(state, &mark);
+    bool polls = !has_timeouts(state);
+    CUevent event = NULL;
+    if (polls) {
+        result = record_new_in_context(state, &event);
         if (result != CUDA_SUCCESS) return result;
     }
-    do result = wait_slice(state, mark, start);
+    do result = wait_slice(state, event, start);
     while (result == CUDA_ERROR_NOT_READY && PyErr_CheckSignals() == 0 && !wait_is_over(limit));
-    if (marked) once_cuEventDestroy(state, mark);
-    if (marked && result != CUDA_ERROR_NOT_READY) result = once_cuCtxSynchronize(state);
+    if (polls) once_cuEventDestroy(state, event);
+    if (polls && result != CUDA_ERROR_NOT_READY) result = once_cuCtxSynchronize(state);
     return result;
 }
 

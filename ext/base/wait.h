@@ -26,7 +26,7 @@ typedef struct WaitPlace {
     CUevent event;
     long calls;             /* that it queues on the stream, which are counted (launch_queue.h) */
     bool surely;            /* all work of the place is done after it */
-    CUcontext context;      /* when it begins */
+    CUcontext context;      /* the current one when the wait begins */
     uint64_t begin;         /* of queue_begin_wait */
 } WaitPlace;
 
@@ -45,32 +45,33 @@ typedef struct WaitPlace {
  * before it copies. */
 WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream);
 
-/* Called before the driver call: false when it is not to be made, and *result says why. */
+/* Called before the driver call. False when the call must not be made: *result says why. */
 bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result);
-/* Called after it: whether it is to be made again. */
+/* Called after each attempt of the driver call. True when it is to be made again. */
 bool wait_again(ModuleState *state, CUresult *result);
-/* Called after the last of them: notes which work is known to be done. */
+/* Called after the last attempt. Notes which work is known to be done. */
 void wait_end(ModuleState *state, const WaitPlace *place, CUresult result);
 
-/* As wait_end(), around a release, which cannot raise: the exception of a handler comes out of the next
- * instruction of the program. Only where what is waited for can be ended: else the release waits for it. */
+/* As wait_begin() and wait_again(), for a release, which cannot raise: the exception of a signal handler is
+ * raised at the program's next instruction. With drivers that cannot end work the release waits for it. */
 void wait_begin_release(ModuleState *state);
 bool wait_again_release(ModuleState *state, CUresult *result);
 
-/* After a copy in a stream that gave this result: waits for the host memory, which may go afterwards, and no
- * signal ends that. -1 with an exception. */
+/* Called after a copy in a stream, with its result. Waits until the copy is done: afterwards its host memory
+ * may be freed. No signal ends the wait. -1 with an exception when the copy or the wait failed. */
 int wait_after_copy(ModuleState *state, CUstream stream, CUresult result, const char *routine);
 
-/* Releases an event after a call that gave `before`. When that failed, every later call in a context that a
- * fault has ended gives the same error: it is raised for the call, not reported again for the release. */
+/* Destroys an event after a wait whose result was `before`. A failure is reported, unless the wait failed,
+ * too: in a context that a fault has ended, every later call has the same error, and the wait's is raised. */
 void wait_drop_event(ModuleState *state, CUresult before, CUevent event);
 
-/* Waits for all work of the current context, in a ContextScope, on behalf of a release. cuCtxSynchronize
- * would end every capture in the context, whatever its mode; to free memory waits for the same, and no
- * capture forbids it there. *routine: the call that failed. */
+/* For a release, in a ContextScope: waits for all work of the current context, by freeing a byte of memory.
+ * cuCtxSynchronize would end every capture in the context, whatever its mode; cuMemFree waits for the same
+ * work, and no capture forbids it there. *routine: the call that failed. */
 CUresult wait_for_release(ModuleState *state, const char **routine);
 
-/* PyErr_CheckSignals for waits of other kinds: of the main thread. */
+/* Whether signals can end a wait of this thread, which is so for the main thread. Waits of other kinds call
+ * PyErr_CheckSignals() then. */
 bool wait_is_interruptible(const ModuleState *state);
 
 /* At the end of the program: how long what is still to be done may take, in all. */
@@ -79,13 +80,13 @@ typedef struct WaitLimit {
     uint64_t end; /* microseconds of CLOCK_MONOTONIC */
 } WaitLimit;
 WaitLimit wait_limit(void);
-/* True when it has come. */
+/* True when the limit is reached. */
 bool wait_is_over(const WaitLimit *limit);
-/* cuCtxSynchronize up to the limit: CUDA_ERROR_NOT_READY when that comes first, or a signal with its
- * exception. */
+/* cuCtxSynchronize, but not longer than the limit. CUDA_ERROR_NOT_READY when the limit is reached, or when a
+ * signal's handler raised: then the exception is set. */
 CUresult wait_for_current(ModuleState *state, const WaitLimit *limit);
-/* Gives up what still runs: where the driver can end it, it is ended, else no call is made anymore. Says so
- * on stderr, unless a signal asked for it. */
+/* At the end of the program: ends the work that still runs, if the driver can; else no driver call is made
+ * anymore. Says so on stderr, unless a signal has ended the wait. */
 void wait_give_up(ModuleState *state, const WaitLimit *limit);
 
 /* Whether a copy of so many bytes from the host is waited for before the call returns (driver_calls.c). */

@@ -8,11 +8,11 @@
 PyObject *code_module_load(ModuleState *state, const void *image, size_t size, PyObject *options,
                            PyObject *message_handler, const char *routine);
 
-/* Raises that the module has no kernel of this name: with those that it has, and with what to do where one of
- * them is this one under its C++ name. */
+/* Raises that the module has no kernel of this name. The message lists those that it has, and says what to
+ * do if one of them has this name in C++. Returns NULL. */
 PyObject *raise_no_kernel(CodeModuleObject *module, CUresult result, const char *name);
 
-/* False with an exception for bytes whose image is cut off or declares sizes that it has not. */
+/* False with an exception if the image in the bytes is truncated, or declares sizes that it does not have. */
 bool code_check_image(ModuleState *state, PyObject *bytes, const char *routine);
 
 /* Options for the driver's compiler: the caller's, and the two logs that are always asked for. */

@@ -41,11 +41,12 @@ typedef struct Compilation {
     bool over;
 } Compilation;
 
-/* Compiles, without the GIL. -1 with an exception, and the compilation is not the caller's anymore, when a
- * signal ended it. */
+/* Compiles, without the GIL. -1 with an exception when a signal ended it: then the compilation does not
+ * belong to the caller anymore. */
 int compilation_run(ModuleState *state, Compilation *compilation);
 
-/* At exit: waits for those that were left, for a compiler must not run while its library is shut down. */
+/* At exit: waits for the abandoned compilations, as a compiler must not run while its library is shut down.
+ */
 void compilation_finish(ModuleState *state);
 
 #endif

@@ -287,10 +287,10 @@ static const char *ending_routine(ContextKind kind)
 static void forget_queues(ContextObject *context, bool with_driver)
 {
     ContextScope scope;
-    CUevent mark;
-    while (queue_forget(context->state, context->handle, &mark)) {
-        if (!mark || !with_driver || !context_enter_last(context, &scope)) continue;
-        once_cuEventDestroy(context->state, mark);
+    CUevent event;
+    while (queue_forget(context->state, context->handle, &event)) {
+        if (!event || !with_driver || !context_enter_last(context, &scope)) continue;
+        once_cuEventDestroy(context->state, event);
         context_leave_scope(&scope);
     }
 }

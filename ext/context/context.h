@@ -55,14 +55,14 @@ static inline ContextObject *context_cast(PyObject *object) { return (ContextObj
  * the thread has none. NULL with an exception. */
 ContextObject *context_current(ModuleState *state);
 
-/* Counts one resource in the context, which lives as long as it has any; context_drop counts it out.
- * Resources are not Python references: when the last reference is released, no code can make the context
- * current anymore, and what is cached for it, such as kernels, is dropped. */
+/* Counts one resource more, or one less, in the context, which lives as long as it has any. context_hold()
+ * returns the context. Resources are not Python references: when the last reference is released, no code can
+ * make the context current anymore, and what is cached for it, such as kernels, is dropped. */
 ContextObject *context_hold(ContextObject *context);
 void context_drop(ContextObject *context);
 
-/* As context_drop(), for an object that is not a resource: a primary context that is detached does not wait
- * for it. */
+/* As context_hold() and context_drop(), for objects that are no resources: the release of a primary context
+ * that is detached does not wait for them. */
 ContextObject *context_keep(ContextObject *context);
 void context_unkeep(ContextObject *context);
 
@@ -77,10 +77,10 @@ typedef struct ContextScope {
     CaptureMode mode;
 } ContextScope;
 
-/* Makes the context current until context_leave_scope. It is not destroyed before: a thread that detaches it
- * waits. Captures forbid this thread nothing meanwhile (core/capture_mode.h). False when the context is gone,
- * in a forked child, in a host function, and when the interpreter or the driver shuts down: then no driver
- * call may be made. Other failures are reported. */
+/* Makes the context current until context_leave_scope(). Until then a thread that detaches the context waits,
+ * and captures forbid this thread nothing (core/capture_mode.h). False when the context is gone, in a forked
+ * child, in a host function, and when the interpreter or the driver shuts down: then no driver call may be
+ * made. Other failures are reported. */
 bool context_enter_scope(ContextObject *context, ContextScope *scope);
 void context_leave_scope(ContextScope *scope);
 
@@ -100,20 +100,21 @@ static inline bool context_stay(ContextObject *context)
 }
 static inline void context_go(ContextObject *context) { atomic_fetch_sub(&context->entered, 1); }
 
-/* False with LogicError when the context is gone, and with it whatever belonged to it. */
+/* Raises LogicError: the context is gone, and with it `what` belonged to it. Returns false. */
 bool context_raise_dead(ContextObject *context, const char *what);
+/* False with that LogicError when the context is gone. */
 static inline bool context_check(ContextObject *context, const char *what)
 {
     return !atomic_load(&context->dead) || context_raise_dead(context, what);
 }
 
-/* The object of a handle: the registered one, else a new one of this kind. A FOREIGN one changes to the given
- * kind. *was_there: whether it was registered. A new reference, NULL with an exception. */
+/* The Context object of a handle, a new reference: the registered one, else a new one of this kind. A
+ * registered FOREIGN one gets the given kind. *was_there: whether there was one. NULL with an exception. */
 ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
                                  bool *was_there);
 
-/* The next living context that this module has to end (after NULL: the first). A new reference, NULL without
- * an exception. */
+/* The next living context, after `previous` (NULL: the first), that this module has to end. A new reference;
+ * NULL without an exception when there is none. */
 ContextObject *context_next_own(ModuleState *state, const ContextObject *previous);
 
 /* A new reference to the first context for which is_wanted is true; NULL without an exception. */
@@ -122,7 +123,8 @@ ContextObject *context_first(ModuleState *state, bool (*is_wanted)(const Context
 /* Whether objects of one context may be used in the other: they are the same, or both share the memory,
  * modules and streams of one primary context, as green contexts do. */
 bool contexts_share_memory(const ContextObject *a, const ContextObject *b);
-/* As contexts_share_memory(), for a handle; false for contexts that other code made. */
+/* As contexts_share_memory(), for the handle of the other context. False for contexts that other code made.
+ */
 bool context_shares_memory_with(const ContextObject *context, CUcontext handle);
 
 /* The repr of an object with a handle in this context: "<pycuda.driver.Stream of device 0 at 0x...>", with
@@ -130,28 +132,29 @@ bool context_shares_memory_with(const ContextObject *context, CUcontext handle);
 PyObject *context_repr_of(PyObject *object, const ContextObject *context, const void *handle,
                           const char *more);
 
-/* Whether _live_objects() counts it: true for what a user asked for. */
+/* Says whether _live_objects() counts the context: it counts those that a user asked for. */
 void context_count(ContextObject *context, bool counted);
 
-/* Ends the context for its user: it is destroyed or released, at the latest with the last resource in it. -1
- * with LogicError the second time. */
+/* Ends the context for its user. An OWNED one is destroyed now; others end with the last resource in
+ * them. -1 with LogicError the second time. */
 int context_detach(ContextObject *context);
 
-/* During set-up: what has to be done when a context ends. -1 with an exception when there are too many. */
+/* During set-up: registers a function that is called when a context ends (state.h). -1 with an exception when
+ * there are too many. */
 int context_on_end(ModuleState *state, ContextEndFn function);
 
-/* As context_on_end(), for what has to be done just before the driver destroys it, with
- * context_enter_last. */
+/* As context_on_end(), for a function that is called just before the driver destroys the context. It makes
+ * driver calls in a scope of context_enter_last(). */
 int context_on_last(ModuleState *state, ContextLastFn function);
-/* context_enter_scope for such a function. */
+/* context_enter_scope() for such a function. */
 bool context_enter_last(ContextObject *context, ContextScope *scope);
 
 /* Device.make_context and Device.retain_primary_context. */
 PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags);
 PyObject *context_retain_primary(ModuleState *state, CUdevice device);
 
-/* As context_retain_primary(), for a context that is made of it and not for a user; the caller holds it
- * (context_hold). */
+/* As context_retain_primary(), for the caller's own use, such as a green context made of it. The result is
+ * held (context_hold), not a Python reference. */
 ContextObject *context_hold_primary(ModuleState *state, CUdevice device);
 
 /* Initializes the driver: notice, cuInit. -1 with an exception. */
@@ -162,7 +165,8 @@ int context_init_default(ModuleState *state);
 /* ModuleState.make_default_context. */
 int context_make_default(ModuleState *state, CUresult result);
 
-/* The driver was found to be initialized, by us or by others: from now on a fork is noticed. */
+/* Called when the driver is found to be initialized, by this module or by other code: from now on a fork is
+ * noticed. */
 void context_note_initialized(ModuleState *state);
 
 void context_dealloc(PyObject *self);

@@ -15,43 +15,44 @@
 int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
                PyObject *second);
 
-/* Room for what a call is about to need, which the caller holds meanwhile. No other thread finds the batch:
- * one that waits for the stream before the call is queued releases nothing that the call needs. */
+/* Room for the objects that a call is about to need; until it is queued the caller keeps them alive. No other
+ * thread finds the batch meanwhile: one that waits for the stream before the call is queued releases nothing
+ * that the call needs. */
 typedef struct Kept {
-    struct KeepBatch *batch;    /* NULL: nothing to keep */
-    PyObject *objects[2];       /* borrowed, or NULL */
+    struct KeepBatch *batch; /* NULL: nothing to keep */
+    PyObject *objects[2]; /* borrowed, or NULL */
 } Kept;
 
-/* keep_alive in two steps, before and after a call is queued; only the first can fail. Each keep_alive_begin
- * is followed by a keep_alive_end, after a failed call as well. */
+/* keep_alive() in two steps: keep_alive_begin() before a call is queued, keep_alive_end() after it. Only the
+ * first can fail: -1 with MemoryError. If it does not, the second is due, after a failed call as well. */
 int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
                      PyObject *second, Kept *kept);
 void keep_alive_end(ModuleState *state, Kept *kept);
 
-/* Whether both objects are among the last that are kept for the stream, one after another. Then they are kept
- * for a call as well that is queued before another thread gets the GIL. Always false where calls release the
- * GIL. */
+/* Whether both objects, one after another, are among the last that are kept for the stream. If so they need
+ * not be kept again for a call that is queued before another thread gets the GIL. Always false where calls
+ * release the GIL. */
 bool keep_alive_has(ModuleState *state, const ContextObject *context, CUstream stream, const PyObject *first,
                     const PyObject *second);
 
-/* Before and after a wait or a query: keep_alive_take takes out what is kept for the stream, or for the whole
- * context when stream is KEEP_ALIVE_ALL; keep_alive_finish releases it when the work is done and puts it back
- * when it is not. What other threads queue meanwhile is not among it. */
+/* Called before and after a wait or a query. keep_alive_take() takes out what is kept for the stream, or,
+ * with KEEP_ALIVE_ALL, for the whole context; NULL if nothing is. keep_alive_finish() releases it if the
+ * work is done, and puts it back otherwise. What other threads queue meanwhile is not affected. */
 #define KEEP_ALIVE_ALL ((CUstream)(intptr_t)-1)
 struct KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream);
 void keep_alive_finish(ModuleState *state, struct KeepBatch *taken, bool done);
 
-/* Keeps the object until the work queued up to now is done, which an event of its own shows: for large
- * objects, which are not to live until the next synchronize, and for foreign streams, whose end is not
- * noticed. -1 with MemoryError. */
+/* Keeps the object until the work queued up to now is done. An event is recorded for it alone: large objects
+ * must not live until the next synchronize, and the end of a foreign stream is not noticed. -1 with
+ * MemoryError. */
 int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream stream, PyObject *object);
 
-/* Called before the stream is destroyed. Batches whose work is done are freed; the others are sealed, so that
- * from now on an event is asked and not the stream. Only the caller still has the stream: no call is about to
- * queue work for an open batch. */
+/* Called before the stream is destroyed. Frees batches whose work is done. Seals the others: from now on
+ * their event is asked, not the stream. Only the caller still has the stream, so no call is about to queue
+ * work for an open batch. */
 void keep_alive_seal_stream(ModuleState *state, ContextObject *context, CUstream stream);
 
-/* Lets go of everything whose work is done; asks the driver. */
+/* Asks the driver which work is done, and releases what it needed. */
 void keep_alive_collect(ModuleState *state);
 
 #endif

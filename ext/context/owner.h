@@ -1,5 +1,5 @@
-/* What all objects have in common that own something of the driver's in a context: they keep the context
- * alive, and release what they own once, in it, from any thread and at any time. */
+/* What all objects that own a driver resource in a context have in common. They keep the context alive. They
+ * release the resource once, in that context, from any thread and at any time. */
 #ifndef EXT_CONTEXT_OWNER_H
 #define EXT_CONTEXT_OWNER_H
 
@@ -12,7 +12,7 @@
     PyObject *weak_references; \
     ModuleState *state; \
     ContextObject *context; /* held */ \
-    atomic_bool freed; /* it owns nothing: not yet, or no more */
+    atomic_bool freed; /* the object owns no resource: not yet, or no more */
 
 typedef struct OwnerObject {
     OWNER_HEAD
@@ -20,17 +20,17 @@ typedef struct OwnerObject {
 
 static inline OwnerObject *owner_cast(PyObject *object) { return (OwnerObject *)object; }
 
-/* An object of this type, in the current context or in this one, that owns nothing yet. NULL with an
- * exception. */
+/* A new object of this type that holds the current context and owns nothing yet. NULL with an exception. */
 PyObject *owner_new(ModuleState *state, PyTypeObject *type);
+/* As owner_new(), in the given context. */
 PyObject *owner_new_in(ContextObject *context, PyTypeObject *type);
 
-/* The call that makes what it owns gave this result. Success: it owns that, and is counted. Else the
- * reference to it is dropped, and an exception raised unless there is one. Returns what a constructor
- * does. */
+/* Called after the driver call that makes the resource, with its result. Success: the object owns the
+ * resource, is counted in *live and returned. Failure: the reference to the object is dropped, an exception
+ * is set unless there is one, and NULL returned. */
 PyObject *owner_finish(PyObject *self, CUresult result, const char *routine, atomic_long *live);
 
-/* It owns something from now on. Returns it. */
+/* Notes that the object owns its resource from now on, and counts it in *live. Returns the object. */
 static inline PyObject *owner_own(PyObject *self, atomic_long *live)
 {
     gil_count(live, 1);
@@ -38,20 +38,22 @@ static inline PyObject *owner_own(PyObject *self, atomic_long *live)
     return self;
 }
 
-/* Releases what it owns, now or as soon as that may be done (deferred.h). False when it owns nothing. */
+/* Releases the resource, now or as soon as that may be done (deferred.h). False when the object owns none. */
 bool owner_release(PyObject *self, destructor release);
 
-/* Around what a tp_dealloc does with the object's other members. begin: false when dealloc is called again
- * later, else what it owned is released and its context is not held anymore. */
+/* The beginning and the end of a tp_dealloc, which releases the object's other members between them.
+ * owner_dealloc_begin() releases the resource and no longer holds the context. It is false when that cannot
+ * be done now: then the caller returns, and dealloc is called again later. */
 bool owner_dealloc_begin(PyObject *self, destructor dealloc, destructor release);
 void owner_dealloc_end(PyObject *self);
-/* All of a tp_dealloc. */
+/* All of a tp_dealloc, for objects without other members. */
 static inline void owner_dealloc(PyObject *self, destructor dealloc, destructor release)
 {
     if (owner_dealloc_begin(self, dealloc, release)) owner_dealloc_end(self);
 }
 
-/* once_name or end_name in this context, unless that is gone. A failure is reported. */
+/* Calls once_name or end_name, as `attempt` says, in this context, unless that is gone. A failure is
+ * reported. */
 #define RELEASE_IN_CONTEXT(owners_context, attempt, name, ...) \
     do { \
         ContextObject *context_ = (owners_context); \

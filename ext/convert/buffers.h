@@ -16,22 +16,24 @@ typedef struct HostBuffer {
     PyObject *owner; /* a reference that keeps the memory, the object or its memoryview; NULL when empty */
 } HostBuffer;
 
-/* -1 with BufferError, ValueError or TypeError when the object lends no contiguous memory, or none to write.
- */
+/* *out: the object's memory, to be released. -1 with BufferError, ValueError or TypeError when the object has
+ * no contiguous memory, or, for buffers_write(), none that may be written to. */
 int buffers_read(PyObject *object, const char *what, HostBuffer *out);
 int buffers_write(PyObject *object, const char *what, HostBuffer *out);
 
-/* Parts of these: a memoryview of other buffers, NULL with TypeError; and whether an array holds bytes
- * that devices understand, -1 with an exception. */
+/* A memoryview of an object with the buffer protocol. NULL with TypeError for other objects. */
 PyObject *buffers_view(PyObject *object, const char *what);
+/* -1 with an exception when the array does not hold bytes that devices understand, or, if it is to be
+ * writable, is read-only. */
 int buffers_check_array(struct tagPyArrayObject *array, const char *what, bool writable);
 
-/* Copies a buffer of exactly this size to `out`. -1 with an exception: LogicError for another size of `whose`
- * bytes. */
+/* Copies a buffer of exactly this size to `out`. -1 with an exception: LogicError, which names `whose` bytes
+ * they are, for another size. */
 int buffers_copy_exactly(ModuleState *state, PyObject *object, const char *what, const char *whose, void *out,
                          size_t size);
 
-/* A copy of any buffer, strided ones too, in logical C order when it was not contiguous in C order. */
+/* As buffers_read(), for strided memory too: the bytes in logical C order. All are copied but those of an
+ * array that is C-contiguous. */
 int buffers_read_logical(PyObject *object, const char *what, HostBuffer *out);
 
 void buffers_release(HostBuffer *buffer);

@@ -14,7 +14,7 @@ int convert_arguments(const char *signature, FAST_PARAMETERS, PyObject **given, 
 /* As convert_arguments(), for tp_new, tp_init and tp_call. */
 int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObject **given, int total);
 
-/* An array and its length, for the two above. */
+/* The last two arguments of the two functions above: an array and its length. */
 #define GIVEN(array) (array), (int)(sizeof(array) / sizeof((array)[0]))
 #define NOTHING_GIVEN NULL, 0
 
@@ -50,8 +50,9 @@ typedef struct ArgumentTarget {
 #define INTO_A(module_type, address) \
     ((ArgumentTarget){_Generic((address), PyObject * *: INTO_TYPE), (address), (module_type)})
 
-/* convert_arguments and the conversion of each parameter, within a function that has FAST_PARAMETERS; and
- * convert_call, within one that has args and kwargs. Exceptions name the parameter as the signature does. */
+/* Sort the arguments and convert each into its target: READ_ARGUMENTS in a function with FAST_PARAMETERS,
+ * READ_CALL in one with args and kwargs. -1 with an exception, which names the parameter as the signature
+ * does. */
 #define READ_ARGUMENTS(signature, ...) \
     convert_read(signature, args, arg_count, keywords, TARGETS(__VA_ARGS__))
 #define READ_CALL(signature, ...) convert_read_call(signature, args, kwargs, TARGETS(__VA_ARGS__))
@@ -62,11 +63,11 @@ int convert_read(const char *signature, FAST_PARAMETERS, const ArgumentTarget *t
 int convert_read_call(const char *signature, PyObject *args, PyObject *kwargs, const ArgumentTarget *targets,
                       int total);
 
-/* Whether Python takes it for true. */
+/* *out: the truth value of the object, as bool() gives it. */
 int convert_bool(PyObject *value, bool *out);
 
-/* Integers: Python and NumPy ints and everything else with __index__; no floats. NULL leaves *out as it is.
- */
+/* Integers: Python's and NumPy's and all other objects with __index__, but no floats. value NULL leaves *out
+ * unchanged. */
 int convert_size(PyObject *value, const char *what, size_t *out);
 int convert_int(PyObject *value, const char *what, int *out);
 int convert_length(PyObject *value, long long *out); /* a dimension in shape, which may be negative */
@@ -80,8 +81,9 @@ PyObject *convert_shape_text(int ndim, const Py_ssize_t *shape);
 /* ValueError unless the numbers of this dtype, fields too, are in the byte order that devices have. */
 int convert_native(struct _PyArray_Descr *dtype, const char *what);
 
-/* ValueError unless all elements lie where kernels can read them: at addresses that there are; numbers, and
- * the words of which all else is moved, at multiples of their size, complex ones of their part's. */
+/* ValueError unless kernels can read all elements: no address overflows, and numbers are aligned to their
+ * size. Complex numbers need the alignment of their parts; other elements that of the words by which they
+ * are copied. */
 int convert_aligned(struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                     const Py_ssize_t *strides, CUdeviceptr pointer);
 
@@ -103,8 +105,9 @@ int convert_layout(ModuleState *state, PyObject *shape, PyObject *dtype, PyObjec
 int convert_layout_like(PyObject *array, HostArrayLayout *out); /* ValueError unless C- or F-contiguous */
 void convert_layout_clear(HostArrayLayout *layout);
 
-/* An array of this layout over memory that `owner` holds (a new reference, given away), or over memory of
- * NumPy's own when both are NULL. Takes the layout's dtype. NULL with an exception. */
+/* A new NumPy array of this layout, which takes the layout's dtype. It lies in memory that `owner` keeps, and
+ * takes the caller's reference to owner; with memory and owner NULL, in memory of NumPy's. NULL with an
+ * exception. */
 PyObject *convert_make_array(HostArrayLayout *layout, void *memory, PyObject *owner);
 
 /* False with TypeError, "what must be an Event, not ...", unless the value is of this type of the module. */

@@ -87,24 +87,25 @@ struct _PyArray_Descr *dlpack_dtype_read(DLPackDtype dtype);
 
 /* ---- ext/convert/dlpack_read.c: arrays of other libraries */
 
-/* As foreign_describe, for types with an exchange table. Not retained: the object itself keeps the memory. */
+/* As foreign_describe(), for types with an exchange table. retained: the layout's owner keeps the memory. Not
+ * retained: the owner may be the object itself, which keeps the memory as long as it is not changed. */
 int dlpack_describe_exchanged(ModuleState *state, PyObject *object, bool retained, ForeignArray *out,
                               ForeignLayout *layout);
 
-/* As foreign_describe, for objects with a method __dlpack__, which has done its part for the consumer's
- * stream. */
+/* As foreign_describe(), for objects with a method __dlpack__, which is called and orders the consumer's
+ * stream after the owner's work. */
 int dlpack_describe_exported(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
                              ForeignLayout *layout);
 
-/* Takes the tensor out of a capsule; the layout's owner is what gives it back. -1 with BufferError or another
- * exception: a capsule that was refused keeps it, else it was deleted. */
+/* Takes the tensor out of a capsule. The layout's owner deletes it at its end. -1 with BufferError or another
+ * exception: then a capsule that was refused still has the tensor, and otherwise it was deleted. */
 int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignLayout *layout);
 
 /* As dlpack_take(), for a tensor that came without a capsule; it is not deleted on failure. */
 int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out,
                           ForeignLayout *layout);
 
-/* Whether it has one of the two. No exception is set. */
+/* Whether the object has an exchange table or a method __dlpack__. No exception is set. */
 bool dlpack_is_array(ModuleState *state, PyObject *object);
 
 #endif

@@ -6,7 +6,7 @@
  *   ASK(name, routine, parameters, doc, arguments, answer, variables)
  *       the same without arguments
  *
- * The file of the class says in `self_is` what of its own a row may name; `state` has to be among it.
+ * `self_is` of the class's file declares the variables that its rows may use; `state` has to be one of them.
  */
 #ifndef EXT_CONVERT_DRIVER_METHOD_H
 #define EXT_CONVERT_DRIVER_METHOD_H

@@ -13,7 +13,7 @@ typedef struct ForeignArray {
     bool has_stream; /* the owner has queued work on it there */
     bool unordered; /* its interface, of version 2 or less, does not say where */
     CUstream stream;
-    bool on_host; /* it is an array, and on no device: foreign_describe gives 0 */
+    bool on_host; /* the object is an array in host memory: foreign_describe() returns 0 */
 } ForeignArray;
 
 /* 1 when the object has the interface, 0 when not, -1 with an exception: TypeError when it is malformed.
@@ -29,27 +29,28 @@ typedef struct ForeignLayout {
     PyObject *owner; /* owned: keeps the memory */
 } ForeignLayout;
 
-/* The whole array, for work on the consumer's stream: 1, 0 or -1 with an exception. Elements are in memory
- * that the current context reaches. */
+/* Describes an array for work on the consumer's stream: 1. 0 when the object is no array on a device. -1
+ * with an exception, also when the current context does not reach its memory. */
 int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
                      ForeignLayout *layout);
-/* The part that asks whether kernels can use the memory, of this device (-1: unknown). -1 with ValueError. */
+/* The part of foreign_describe() that asks whether kernels of the current context can use the array's memory,
+ * which is of this device (-1: unknown). -1 with ValueError. */
 int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignLayout *layout,
                           int device);
 void foreign_layout_clear(ForeignLayout *layout);
 
-/* Whether it may be one: false, at little cost, for what callables are given besides arrays. */
+/* Whether the object may be an array of another library: false, at little cost, for most other arguments. */
 bool foreign_is_possible(ModuleState *state, PyObject *object);
-/* Whether it is one, as far as its attributes show. No exception is set. */
+/* Whether the object is one, as far as its attributes show. No exception is set. */
 bool foreign_is_array(ModuleState *state, PyObject *object);
 
-/* The part of it that reads the interface, for foreign_describe. */
+/* The part of foreign_describe() that reads a __cuda_array_interface__. */
 int foreign_read_interface(ModuleState *state, PyObject *object, PyObject *interface, ForeignArray *out);
 
-/* The handles 0 and 1 are both the legacy default stream. */
+/* Whether two handles mean the same stream: 0 and 1 both mean the legacy default stream. */
 bool foreign_same_stream(CUstream a, CUstream b);
 
-/* Work queued on `consumer` from now on comes after the owner's work. -1 with an exception. */
+/* Orders work that is queued on `consumer` from now on after the owner's work. -1 with an exception. */
 int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consumer);
 
 /* Waits for the owner's work: for callers that do not know a stream yet. -1 with an exception. */

@@ -1,8 +1,8 @@
 /* Buffers and textures of OpenGL as device memory.
  *
- * A RegisteredObject is what both know: OpenGL by its name, the driver by its handle. While it is mapped
- * kernels use its memory, and OpenGL must not; a RegisteredMapping is that time. It holds its object, so that
- * only unmapped ones are unregistered.
+ * A RegisteredObject is known to OpenGL by its name, to the driver by its handle. While it is mapped kernels
+ * use its memory, and OpenGL must not. A RegisteredMapping stands for that time: it holds its object, so
+ * only unmapped objects are unregistered.
  */
 #ifndef EXT_GL_REGISTERED_H
 #define EXT_GL_REGISTERED_H
@@ -24,7 +24,8 @@ static inline RegisteredObject *registered_cast(PyObject *object) { return (Regi
 PyObject *registered_map(PyObject *self, FAST_PARAMETERS);
 extern const char registered_map_doc[];
 
-/* Counts a mapping. -1 with LogicError when the object was unregistered. registered_leave gives it back. */
+/* Counts a mapping of the object, until registered_leave(). -1 with LogicError when the object was
+ * unregistered. */
 int registered_enter(RegisteredObject *object);
 void registered_leave(RegisteredObject *object);
 

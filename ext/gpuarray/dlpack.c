@@ -193,15 +193,20 @@ DLPackVersioned *dlpack_export(GPUArrayObject *array)
 
 /* ---- The request ---- */
 
-typedef struct Request {
+/* The arguments of __dlpack__, and the device of the array. */
+typedef struct ExportRequest {
     DLPackDevice device;    /* of the tensor */
-    bool versioned, converts, copies, keeps; /* to the host; copy=True; copy=False */
+    bool versioned;         /* the consumer takes a DLPackVersioned */
+    bool converts;          /* the consumer wants it on the host */
+    bool copies, keeps;     /* copy=True; copy=False */
     CUstream consumer;
-    bool ordered, host;     /* to be ordered with the consumer's stream, or it may be the host */
-} Request;
+    bool ordered;           /* the consumer's stream is ordered after the array's work */
+    bool host;              /* no stream was named: the consumer may be the host */
+} ExportRequest;
 
-/* -1: no order. None is the default stream, but of memory that the host sees the host itself may be meant. */
-static int read_stream(PyObject *value, Request *request)
+/* Reads the argument `stream`. None is the default stream, but if the host sees the memory, the consumer may
+ * be the host. -1 with an exception. */
+static int read_stream(PyObject *value, ExportRequest *request)
 {
     unsigned long long number = 0;
     request->ordered = true;
@@ -235,7 +240,7 @@ static int read_pair(PyObject *value, const char *what, long out[2])
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int read_requested_device(PyObject *value, Request *request)
+static int read_requested_device(PyObject *value, ExportRequest *request)
 {
     long wanted[2] = {0, 0};
     if (!value || value == Py_None) return 0;
@@ -250,10 +255,10 @@ static int read_requested_device(PyObject *value, Request *request)
     return -1;
 }
 
-static int read_request(GPUArrayObject *array, PyObject *const given[4], Request *request)
+static int read_request(GPUArrayObject *array, PyObject *const given[4], ExportRequest *request)
 {
     long version[2] = {0, 0};
-    *request = (Request){0};
+    *request = (ExportRequest){0};
     if (find_device(array, &request->device) < 0 || read_stream(given[0], request) < 0) return -1;
     if (given[1] && given[1] != Py_None && read_pair(given[1], "max_version", version) < 0) return -1;
     request->versioned = version[0] >= DLPACK_MAJOR;
@@ -322,7 +327,7 @@ static int wait_for_work(GPUArrayObject *array)
 }
 
 /* Makes the consumer's stream wait for the array's work, or waits here for a consumer on the host. */
-static int order_for_consumer(GPUArrayObject *array, const Request *request)
+static int order_for_consumer(GPUArrayObject *array, const ExportRequest *request)
 {
     if (!array->size || !request->ordered) return 0;
     if (request->host && host_sees(request->device)) return wait_for_work(array);
@@ -344,7 +349,7 @@ static PyObject *new_capsule(PyObject *array, bool versioned, uint64_t flags)
 }
 
 /* Exports to the host: a copy, unless the memory is visible to the host. */
-static PyObject *export_to_host(GPUArrayObject *array, const Request *request)
+static PyObject *export_to_host(GPUArrayObject *array, const ExportRequest *request)
 {
     PyObject *host;
     bool copies = !host_sees(request->device) || request->copies;
@@ -364,7 +369,7 @@ static PyObject *export_to_host(GPUArrayObject *array, const Request *request)
     return capsule;
 }
 
-static PyObject *export_copy(GPUArrayObject *array, Request *request)
+static PyObject *export_copy(GPUArrayObject *array, ExportRequest *request)
 {
     PyObject *copy = transfer_copy(array, 'K', array->allocator, transfer_mode_blocking(array->state));
     PyObject *capsule = NULL;
@@ -402,7 +407,7 @@ PyObject *gpuarray_dlpack(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[4];
-    Request request;
+    ExportRequest request;
     if (arg_count) return PyErr_Format(PyExc_TypeError, "__dlpack__() takes keyword arguments only");
     if (convert_arguments(dlpack_arguments, args, arg_count, keywords, GIVEN(given)) < 0
         || read_request(array, given, &request) < 0)

@@ -18,14 +18,15 @@
 
 enum { MAX_OPERANDS = ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
 
-/* A call in progress. Operand k of the loop is an output for k < outputs. */
-typedef struct Work {
+/* A call in progress. The loop's operands are the outputs, then the inputs: operand k is an output for
+ * k < outputs. */
+typedef struct ElementwiseRun {
     ModuleState *state;
     const ElementwiseCall *call;
     ContextObject *context; /* owned: the current one */
     ElementwiseLoop *loop; /* to be dropped */
     long changed;                /* ModuleState.arrays_changed when the operands were looked at */
-    const GPUArrayObject *common_layout; /* borrowed; NULL: see find_common_layout */
+    const GPUArrayObject *common_layout; /* borrowed, or NULL: the result of find_common_layout() */
     PyObject *dtypes[ELEMENTWISE_MAX_INPUTS]; /* owned: of NumPy's scalars */
     PyObject *views[ELEMENTWISE_MAX_INPUTS]; /* owned: of other libraries' arrays */
     GPUArrayObject *arrays[MAX_OPERANDS]; /* outputs owned, inputs borrowed; NULL for scalars */
@@ -36,7 +37,7 @@ typedef struct Work {
     ElementwiseKey key;
     unsigned char scalars[MAX_OPERANDS][LAYOUT_SLOT];
     Py_ssize_t shape[STRIDES_MAX_DIMS];
-} Work;
+} ElementwiseRun;
 
 /* ---- Operands ---- */
 
@@ -49,85 +50,85 @@ static PyObject *weak_kind(PyObject *value)
     return NULL;
 }
 
-/* 1 when it is one, 0 when it is none of ours, -1 with an exception. */
-static int read_scalar(Work *work, int i, PyObject *value)
+/* Reads a scalar as operand i: 1. 0 when the value is no scalar, -1 with an exception. */
+static int read_scalar(ElementwiseRun *run, int i, PyObject *value)
 {
     PyObject *kind = weak_kind(value);
     if (!kind && PyBool_Check(value))
-        kind = work->dtypes[i] = (PyObject *)PyArray_DescrFromType(NPY_BOOL);
+        kind = run->dtypes[i] = (PyObject *)PyArray_DescrFromType(NPY_BOOL);
     else if (!kind && PyArray_CheckScalar(value))
-        kind = work->dtypes[i] = PyArray_Check(value)
-                                     ? Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)value))
-                                     : (PyObject *)PyArray_DescrFromScalar(value);
+        kind = run->dtypes[i] = PyArray_Check(value)
+                                    ? Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)value))
+                                    : (PyObject *)PyArray_DescrFromScalar(value);
     else if (!kind && PyLong_Check(value))
         kind = (PyObject *)&PyLong_Type;
     else if (!kind && PyFloat_Check(value))
         kind = (PyObject *)&PyFloat_Type;
     if (!kind) return PyErr_Occurred() ? -1 : 0;
-    work->key.kinds[i] = kind;
-    work->key.scalars |= UINT32_C(1) << i;
+    run->key.kinds[i] = kind;
+    run->key.scalars |= UINT32_C(1) << i;
     return 1;
 }
 
 /* Reads an array of another library as operand i. */
-static int read_foreign(Work *work, int i, PyObject *value)
+static int read_foreign(ElementwiseRun *run, int i, PyObject *value)
 {
-    int found = foreign_view(work->state, value, work->mode, &work->views[i]);
+    int found = foreign_view(run->state, value, run->mode, &run->views[i]);
     if (found <= 0) return found;
-    work->arrays[work->outputs + i] = gpuarray_cast(work->views[i]);
-    work->key.kinds[i] = (PyObject *)work->arrays[work->outputs + i]->dtype;
+    run->arrays[run->outputs + i] = gpuarray_cast(run->views[i]);
+    run->key.kinds[i] = (PyObject *)run->arrays[run->outputs + i]->dtype;
     return 1;
 }
 
-static int read_operands(Work *work)
+static int read_operands(ElementwiseRun *run)
 {
-    const ElementwiseCall *call = work->call;
+    const ElementwiseCall *call = run->call;
     for (int i = 0; i < call->count; i++) {
         PyObject *value = call->operands[i];
-        if (gpuarray_check(work->state, value)) {
-            work->arrays[work->outputs + i] = gpuarray_cast(value);
-            work->key.kinds[i] = (PyObject *)gpuarray_cast(value)->dtype;
+        if (gpuarray_check(run->state, value)) {
+            run->arrays[run->outputs + i] = gpuarray_cast(value);
+            run->key.kinds[i] = (PyObject *)gpuarray_cast(value)->dtype;
             continue;
         }
-        int known = read_scalar(work, i, value);
-        if (known == 0) known = read_foreign(work, i, value);
+        int known = read_scalar(run, i, value);
+        if (known == 0) known = read_foreign(run, i, value);
         if (known <= 0) return known;
     }
-    work->key.inputs = (uint16_t)call->count;
-    work->inputs = call->count;
+    run->key.inputs = (uint16_t)call->count;
+    run->inputs = call->count;
     return 1;
 }
 
 /* out= is one array, or a tuple with an entry (None: make one) for each result. */
-static int read_out(Work *work)
+static int read_out(ElementwiseRun *run)
 {
-    PyObject *out = work->call->out;
+    PyObject *out = run->call->out;
     bool many = out && PyTuple_Check(out);
-    work->outputs = many ? (int)PyTuple_GET_SIZE(out) : 1;
-    if (many && (work->outputs < 1 || work->outputs > ELEMENTWISE_MAX_OUTPUTS)) {
+    run->outputs = many ? (int)PyTuple_GET_SIZE(out) : 1;
+    if (many && (run->outputs < 1 || run->outputs > ELEMENTWISE_MAX_OUTPUTS)) {
         PyErr_Format(PyExc_ValueError, "The 'out' tuple must have exactly one entry per ufunc output, not %d",
-                     work->outputs);
+                     run->outputs);
         return -1;
     }
-    for (int k = 0; k < work->outputs; k++) {
+    for (int k = 0; k < run->outputs; k++) {
         PyObject *one = many ? PyTuple_GET_ITEM(out, k) : out;
-        work->key.outs[k] = NULL;
+        run->key.outs[k] = NULL;
         if (!one || one == Py_None) continue;
-        PyObject *array = foreign_out(work->state, one, work->mode);
+        PyObject *array = foreign_out(run->state, one, run->mode);
         if (!array) return -1;
-        work->arrays[k] = gpuarray_cast(array);
-        work->key.outs[k] = (PyObject *)work->arrays[k]->dtype;
+        run->arrays[k] = gpuarray_cast(array);
+        run->key.outs[k] = (PyObject *)run->arrays[k]->dtype;
     }
-    work->key.outputs = (uint16_t)work->outputs;
+    run->key.outputs = (uint16_t)run->outputs;
     return 0;
 }
 
 /* The value of a scalar in the dtype of its loop. OverflowError when it is a Python int that does not fit. */
-static int pack_scalar(Work *work, int i)
+static int pack_scalar(ElementwiseRun *run, int i)
 {
-    PyArray_Descr *dtype = work->loop->inputs[i];
-    unsigned char *bytes = memset(work->scalars[work->outputs + i], 0, LAYOUT_SLOT);
-    PyObject *value = work->call->operands[i];
+    PyArray_Descr *dtype = run->loop->inputs[i];
+    unsigned char *bytes = memset(run->scalars[run->outputs + i], 0, LAYOUT_SLOT);
+    PyObject *value = run->call->operands[i];
     if (PyFloat_CheckExact(value) && dtype->type_num == NPY_FLOAT) {
         float number = (float)PyFloat_AS_DOUBLE(value);
         memcpy(bytes, &number, sizeof number);
@@ -146,27 +147,28 @@ static int pack_scalar(Work *work, int i)
     return 0;
 }
 
-/* Whole numbers have no such powers. Exponents in an array are not looked at, as that would be a wait. */
-static int refuse_negative_exponent(const Work *work, int i)
+/* ValueError (-1) for a negative exponent of integers that is a scalar. Exponents in an array are not
+ * checked, as that would take a wait. */
+static int refuse_negative_exponent(const ElementwiseRun *run, int i)
 {
-    if (i != 1 || !PyTypeNum_ISSIGNED(work->loop->inputs[i]->type_num)) return 0;
-    if (!PyTypeNum_ISINTEGER(work->loop->inputs[i]->type_num)) return 0;
-    if (PyUnicode_CompareWithASCIIString(work->call->name, "power") != 0) return 0;
-    const GPUArrayObject *base = work->arrays[work->outputs];
+    if (i != 1 || !PyTypeNum_ISSIGNED(run->loop->inputs[i]->type_num)) return 0;
+    if (!PyTypeNum_ISINTEGER(run->loop->inputs[i]->type_num)) return 0;
+    if (PyUnicode_CompareWithASCIIString(run->call->name, "power") != 0) return 0;
+    const GPUArrayObject *base = run->arrays[run->outputs];
     if (base && base->size == 0) return 0;
     PyObject *zero = PyLong_FromLong(0);
-    int negative = zero ? PyObject_RichCompareBool(work->call->operands[i], zero, Py_LT) : -1;
+    int negative = zero ? PyObject_RichCompareBool(run->call->operands[i], zero, Py_LT) : -1;
     Py_XDECREF(zero);
     if (negative > 0)
         PyErr_SetString(PyExc_ValueError, "Integers to negative integer powers are not allowed: use a float");
     return negative ? -1 : 0;
 }
 
-static int pack_scalars(Work *work)
+static int pack_scalars(ElementwiseRun *run)
 {
-    for (int i = 0; i < work->inputs; i++) {
-        if (work->arrays[work->outputs + i]) continue;
-        if (pack_scalar(work, i) < 0 || refuse_negative_exponent(work, i) < 0) return -1;
+    for (int i = 0; i < run->inputs; i++) {
+        if (run->arrays[run->outputs + i]) continue;
+        if (pack_scalar(run, i) < 0 || refuse_negative_exponent(run, i) < 0) return -1;
     }
     return 0;
 }
@@ -174,12 +176,12 @@ static int pack_scalars(Work *work)
 /* ---- Shapes and results ---- */
 
 /* ValueError with the shapes of all operands, inputs first; that of a number is (). */
-static int raise_shapes(const Work *work)
+static int raise_shapes(const ElementwiseRun *run)
 {
     PyObject *text = PyUnicode_FromString("operands could not be broadcast together with shapes");
-    for (int i = 0; i < work->inputs + work->outputs; i++) {
-        const GPUArrayObject *array = work->arrays[i < work->inputs ? work->outputs + i : i - work->inputs];
-        if (!array && i >= work->inputs) continue;
+    for (int i = 0; i < run->inputs + run->outputs; i++) {
+        const GPUArrayObject *array = run->arrays[i < run->inputs ? run->outputs + i : i - run->inputs];
+        if (!array && i >= run->inputs) continue;
         PyUnicode_AppendAndDel(&text, PyUnicode_FromString(" "));
         PyUnicode_AppendAndDel(&text,
                                convert_shape_text(array ? array->ndim : 0, array ? array->shape : NULL));
@@ -190,10 +192,10 @@ static int raise_shapes(const Work *work)
 }
 
 /* ValueError for an output that the result does not fit. */
-static int raise_output(const Work *work, const GPUArrayObject *out)
+static int raise_output(const ElementwiseRun *run, const GPUArrayObject *out)
 {
     PyObject *own = convert_shape_text(out->ndim, out->shape);
-    PyObject *all = convert_shape_text(work->ndim, work->shape);
+    PyObject *all = convert_shape_text(run->ndim, run->shape);
     if (own && all)
         PyErr_Format(PyExc_ValueError,
                      "non-broadcastable output operand with shape %U doesn't match the broadcast shape %U",
@@ -205,12 +207,12 @@ static int raise_output(const Work *work, const GPUArrayObject *out)
 
 /* The first of arrays that all have one shape and whose elements lie without gaps in the same order: the loop
  * has one axis. NULL when there are others, or no elements. */
-static const GPUArrayObject *find_common_layout(const Work *work)
+static const GPUArrayObject *find_common_layout(const ElementwiseRun *run)
 {
     const GPUArrayObject *first = NULL;
     int layout = GPUARRAY_C | GPUARRAY_F;
-    for (int k = 0; k < work->outputs + work->inputs; k++) {
-        const GPUArrayObject *array = work->arrays[k];
+    for (int k = 0; k < run->outputs + run->inputs; k++) {
+        const GPUArrayObject *array = run->arrays[k];
         if (!array) continue;
         layout &= array->layout;
         if (!layout || (first && !gpuarray_has_shape(array, first->ndim, first->shape))) return NULL;
@@ -220,42 +222,42 @@ static const GPUArrayObject *find_common_layout(const Work *work)
 }
 
 /* The shape of the result: what the operands give, which `out` may widen but not be widened to. */
-static int broadcast_shape(Work *work)
+static int broadcast_shape(ElementwiseRun *run)
 {
-    if ((work->common_layout = find_common_layout(work))) {
-        work->ndim = work->common_layout->ndim;
-        for (int i = 0; i < work->ndim; i++) work->shape[i] = work->common_layout->shape[i];
+    if ((run->common_layout = find_common_layout(run))) {
+        run->ndim = run->common_layout->ndim;
+        for (int i = 0; i < run->ndim; i++) run->shape[i] = run->common_layout->shape[i];
         return 0;
     }
-    for (int k = work->outputs; k < work->outputs + work->inputs; k++) {
+    for (int k = run->outputs; k < run->outputs + run->inputs; k++) {
         Py_ssize_t shape[STRIDES_MAX_DIMS];
-        int ndim = work->ndim;
-        const GPUArrayObject *array = work->arrays[k];
+        int ndim = run->ndim;
+        const GPUArrayObject *array = run->arrays[k];
         if (!array) continue;
-        memcpy(shape, work->shape, (size_t)ndim * sizeof *shape);
-        if (!loop_broadcast(&ndim, shape, array->ndim, array->shape)) return raise_shapes(work);
-        memcpy(work->shape, shape, (size_t)ndim * sizeof *shape);
-        work->ndim = ndim;
+        memcpy(shape, run->shape, (size_t)ndim * sizeof *shape);
+        if (!loop_broadcast(&ndim, shape, array->ndim, array->shape)) return raise_shapes(run);
+        memcpy(run->shape, shape, (size_t)ndim * sizeof *shape);
+        run->ndim = ndim;
     }
-    for (int k = 0; k < work->outputs; k++) {
-        const GPUArrayObject *out = work->arrays[k];
+    for (int k = 0; k < run->outputs; k++) {
+        const GPUArrayObject *out = run->arrays[k];
         if (!out) continue;
-        if (!loop_broadcast(&work->ndim, work->shape, out->ndim, out->shape)) return raise_shapes(work);
-        if (!gpuarray_has_shape(out, work->ndim, work->shape)) return raise_output(work, out);
+        if (!loop_broadcast(&run->ndim, run->shape, out->ndim, out->shape)) return raise_shapes(run);
+        if (!gpuarray_has_shape(out, run->ndim, run->shape)) return raise_output(run, out);
     }
     return 0;
 }
 
 /* The operand whose class, allocator and order of axes results take: the first of the result's shape, else
  * the first; our own before views of others. */
-static GPUArrayObject *prototype_operand(const Work *work)
+static GPUArrayObject *prototype_operand(const ElementwiseRun *run)
 {
     GPUArrayObject *first = NULL;
     for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < work->inputs; i++) {
-            GPUArrayObject *array = work->arrays[work->outputs + i];
-            if (!array || (work->views[i] != NULL) != (pass == 1)) continue;
-            if (gpuarray_has_shape(array, work->ndim, work->shape)) return array;
+        for (int i = 0; i < run->inputs; i++) {
+            GPUArrayObject *array = run->arrays[run->outputs + i];
+            if (!array || (run->views[i] != NULL) != (pass == 1)) continue;
+            if (gpuarray_has_shape(array, run->ndim, run->shape)) return array;
             if (!first) first = array;
         }
     }
@@ -281,27 +283,27 @@ static PyObject *new_of_class(PyTypeObject *type, PyArray_Descr *dtype, int ndim
     return array;
 }
 
-static PyObject *new_result(Work *work, PyArray_Descr *dtype)
+static PyObject *new_result(ElementwiseRun *run, PyArray_Descr *dtype)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS], itemsize = PyDataType_ELSIZE(dtype);
-    GPUArrayObject *like = prototype_operand(work);
-    PyObject *given = work->call->allocator;
+    GPUArrayObject *like = prototype_operand(run);
+    PyObject *given = run->call->allocator;
     PyObject *allocator = given && given != Py_None ? given : like ? like->allocator : NULL;
-    bool plain = !like || Py_TYPE(like) == work->state->GPUArray_type;
-    if (work->common_layout && plain && like && like->layout & GPUARRAY_C)
-        return gpuarray_new_like(like, work->context, dtype, allocator, work->mode.stream_object);
-    bool in_order = like && gpuarray_has_shape(like, work->ndim, work->shape) && !(like->layout & GPUARRAY_C);
+    bool plain = !like || Py_TYPE(like) == run->state->GPUArray_type;
+    if (run->common_layout && plain && like && like->layout & GPUARRAY_C)
+        return gpuarray_new_like(like, run->context, dtype, allocator, run->mode.stream_object);
+    bool in_order = like && gpuarray_has_shape(like, run->ndim, run->shape) && !(like->layout & GPUARRAY_C);
     if (in_order) {
         Py_ssize_t steps[STRIDES_MAX_DIMS];
-        strides_follow_neighbors(work->ndim, like->strides, steps);
-        strides_pack_like(work->ndim, work->shape, steps, itemsize, strides);
+        strides_follow_neighbors(run->ndim, like->strides, steps);
+        strides_pack_like(run->ndim, run->shape, steps, itemsize, strides);
     } else if (!plain)
-        strides_fill('C', work->ndim, work->shape, itemsize, strides);
-    if (!plain) work->common_layout = NULL; /* a class of users' may make something else */
-    if (!plain) return new_of_class(Py_TYPE(like), dtype, work->ndim, work->shape, strides, allocator);
+        strides_fill('C', run->ndim, run->shape, itemsize, strides);
+    if (!plain) run->common_layout = NULL; /* a class of users' may make something else */
+    if (!plain) return new_of_class(Py_TYPE(like), dtype, run->ndim, run->shape, strides, allocator);
     Py_INCREF(dtype);
-    return gpuarray_new_in(work->state, work->context, dtype, work->ndim, work->shape,
-                           in_order ? strides : NULL, allocator, work->mode.stream_object);
+    return gpuarray_new_in(run->state, run->context, dtype, run->ndim, run->shape, in_order ? strides : NULL,
+                           allocator, run->mode.stream_object);
 }
 
 /* Whether writing one while reading the other can go wrong. The same elements in the same places cannot. */
@@ -313,51 +315,50 @@ static bool overlaps_differently(GPUArrayObject *out, GPUArrayObject *in, int nd
              && strides_equal(ndim, out->shape, out->strides, in->strides));
 }
 
-static int make_results(Work *work)
+static int make_results(ElementwiseRun *run)
 {
-    for (int k = 0; k < work->outputs; k++) {
-        GPUArrayObject *out = work->arrays[k];
+    for (int k = 0; k < run->outputs; k++) {
+        GPUArrayObject *out = run->arrays[k];
         if (out && !out->layout && strides_may_overlap(out->ndim, out->shape, out->strides, out->itemsize)) {
             PyErr_SetString(PyExc_ValueError,
                             "output array has internal overlap: several elements share memory");
             return -1;
         }
         bool blocked = false;
-        for (int i = work->outputs; out && i < work->outputs + work->inputs; i++)
-            blocked = blocked || overlaps_differently(out, work->arrays[i], work->ndim);
+        for (int i = run->outputs; out && i < run->outputs + run->inputs; i++)
+            blocked = blocked || overlaps_differently(out, run->arrays[i], run->ndim);
         if (out && !blocked) continue;
-        if (out) work->final_out[k] = (PyObject *)out;
-        work->arrays[k] = gpuarray_cast(new_result(work, work->loop->results[k]));
-        if (!work->arrays[k]) return -1;
+        if (out) run->final_out[k] = (PyObject *)out;
+        run->arrays[k] = gpuarray_cast(new_result(run, run->loop->results[k]));
+        if (!run->arrays[k]) return -1;
     }
     return 0;
 }
 
 /* ---- The launch ---- */
 
-static int use_arrays(Work *work)
+static int use_arrays(ElementwiseRun *run)
 {
-    for (int k = 0; k < work->outputs + work->inputs; k++) {
-        GPUArrayObject *array = work->arrays[k];
+    for (int k = 0; k < run->outputs + run->inputs; k++) {
+        GPUArrayObject *array = run->arrays[k];
         if (!array) continue;
         DeviceAllocationObject *allocation = array->allocation;
         PyObject *object = (PyObject *)array;
         if (gpuarray_check_memory(array) < 0
-            || (allocation
-                    ? pooled_note_allocation(allocation, work->mode.stream_object, work->mode.stream) < 0
-                    : captured_keep(array->state, work->mode.stream, &object, 1) < 0))
+            || (allocation ? pooled_note_allocation(allocation, run->mode.stream_object, run->mode.stream) < 0
+                           : captured_keep(array->state, run->mode.stream, &object, 1) < 0))
             return -1;
     }
     return 0;
 }
 
 /* The loop over all arrays. Where they are alike, new results too, it is one along a single axis. */
-static void plan_loop(const Work *work, LoopPlan *plan, LoopOperand *operands)
+static void plan_loop(const ElementwiseRun *run, LoopPlan *plan, LoopOperand *operands)
 {
-    const GPUArrayObject *alike = work->common_layout;
-    loop_start(plan, operands, alike ? 1 : work->ndim, alike ? &alike->size : work->shape);
-    for (int k = 0; k < work->outputs + work->inputs; k++) {
-        const GPUArrayObject *array = work->arrays[k];
+    const GPUArrayObject *alike = run->common_layout;
+    loop_start(plan, operands, alike ? 1 : run->ndim, alike ? &alike->size : run->shape);
+    for (int k = 0; k < run->outputs + run->inputs; k++) {
+        const GPUArrayObject *array = run->arrays[k];
         if (!array) continue;
         if (alike)
             loop_add_dense(plan, k, array->pointer, array->itemsize);
@@ -369,24 +370,24 @@ static void plan_loop(const Work *work, LoopPlan *plan, LoopOperand *operands)
 }
 
 /* A kernel's launch with its parameter block. */
-static int launch_kernel(Work *work, const ElementwiseKernel *kernel, ptrdiff_t blocks, unsigned char *block,
-                         size_t bytes)
+static int launch_kernel(ElementwiseRun *run, const ElementwiseKernel *kernel, ptrdiff_t blocks,
+                         unsigned char *block, size_t bytes)
 {
     LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {LAYOUT_THREADS, 1, 1}};
-    if (use_arrays(work) < 0) return -1;
-    return function_launch_buffer(function_cast(kernel->function), &shape, NULL, work->mode.stream, block,
+    if (use_arrays(run) < 0) return -1;
+    return function_launch_buffer(function_cast(kernel->function), &shape, NULL, run->mode.stream, block,
                                   bytes);
 }
 
-static int launch_plan(Work *work)
+static int launch_plan(ElementwiseRun *run)
 {
     LoopOperand operands[MAX_OPERANDS];
     LoopPlan plan;
     uint64_t marked;
     _Alignas(LAYOUT_SLOT) unsigned char block[KERNEL_ARGS_STACK_BYTES];
-    int count = work->outputs + work->inputs;
+    int count = run->outputs + run->inputs;
     ElementwiseKernel kernel;
-    plan_loop(work, &plan, operands);
+    plan_loop(run, &plan, operands);
     if (plan.size == 0) return 0;
     int layout = layout_choose(&plan, &marked);
     size_t bytes = layout_size(count, layout);
@@ -397,81 +398,81 @@ static int launch_plan(Work *work)
         return -1;
     }
     layout_pack(&plan, count, layout, marked, block);
-    for (int k = work->outputs; k < count; k++)
-        if (!work->arrays[k]) memcpy(layout_slot(block, k), work->scalars[k], LAYOUT_SLOT);
-    if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
-    int failed = launch_kernel(work, &kernel, layout_blocks(&plan, layout, kernel.elements), block, bytes);
+    for (int k = run->outputs; k < count; k++)
+        if (!run->arrays[k]) memcpy(layout_slot(block, k), run->scalars[k], LAYOUT_SLOT);
+    if (elementwise_kernel(run->state, run->loop, layout, &kernel) < 0) return -1;
+    int failed = launch_kernel(run, &kernel, layout_blocks(&plan, layout, kernel.elements), block, bytes);
     Py_DECREF(kernel.function);
     return failed;
 }
 
-/* Making the kernel and the result may have run other code than ours. */
-static int launch_loop(Work *work)
+/* Making the kernel and the result may have run Python code that changed the shape of an operand. */
+static int launch_loop(ElementwiseRun *run)
 {
-    if (atomic_load_explicit(&work->state->arrays_changed, memory_order_relaxed) != work->changed) {
+    if (atomic_load_explicit(&run->state->arrays_changed, memory_order_relaxed) != run->changed) {
         PyErr_SetString(PyExc_RuntimeError,
                         "the shape, the strides or the dtype of an array changed during a calculation");
         return -1;
     }
-    return launch_plan(work);
+    return launch_plan(run);
 }
 
 /* ---- The whole ---- */
 
 /* The results, or the arrays that temporaries stood for, which get them now. */
-static PyObject *take_results(Work *work)
+static PyObject *take_results(ElementwiseRun *run)
 {
-    PyObject *results[ELEMENTWISE_MAX_OUTPUTS] = {NULL}, *out = work->call->out;
-    TransferMode mode = work->mode;
+    PyObject *results[ELEMENTWISE_MAX_OUTPUTS] = {NULL}, *out = run->call->out;
+    TransferMode mode = run->mode;
     mode.async = false; /* the temporary's memory is freed after the copy in any case */
-    for (int k = 0; k < work->outputs; k++) {
-        if (work->final_out[k]
-            && transfer_on_device(gpuarray_cast(work->final_out[k]), work->arrays[k], mode) < 0)
+    for (int k = 0; k < run->outputs; k++) {
+        if (run->final_out[k]
+            && transfer_on_device(gpuarray_cast(run->final_out[k]), run->arrays[k], mode) < 0)
             return NULL;
         PyObject *given = out && PyTuple_Check(out) ? PyTuple_GET_ITEM(out, k) : out;
-        results[k] = given && given != Py_None ? given : (PyObject *)work->arrays[k];
+        results[k] = given && given != Py_None ? given : (PyObject *)run->arrays[k];
     }
-    return work->outputs == 1 ? Py_NewRef(results[0]) : PyTuple_Pack(2, results[0], results[1]);
+    return run->outputs == 1 ? Py_NewRef(results[0]) : PyTuple_Pack(2, results[0], results[1]);
 }
 
 /* NotImplemented if an operand is of a type that is not known here; NULL with an exception. */
-static PyObject *run_call(Work *work)
+static PyObject *run_call(ElementwiseRun *run)
 {
-    work->key.name = work->call->name;
-    work->key.dtype = work->call->dtype == Py_None ? NULL : work->call->dtype;
-    work->key.casting = work->call->casting;
-    work->key.scalars = 0;
-    if (work->call->count > ELEMENTWISE_MAX_INPUTS)
+    run->key.name = run->call->name;
+    run->key.dtype = run->call->dtype == Py_None ? NULL : run->call->dtype;
+    run->key.casting = run->call->casting;
+    run->key.scalars = 0;
+    if (run->call->count > ELEMENTWISE_MAX_INPUTS)
         return PyErr_Format(PyExc_TypeError, "too many operands: at most %d are supported",
                             ELEMENTWISE_MAX_INPUTS);
-    if (transfer_stream(work->state, work->call->stream, &work->mode) < 0 || read_out(work) < 0) return NULL;
-    int known = read_operands(work);
+    if (transfer_stream(run->state, run->call->stream, &run->mode) < 0 || read_out(run) < 0) return NULL;
+    int known = read_operands(run);
     if (known <= 0) return known < 0 ? NULL : Py_NewRef(Py_NotImplemented);
-    if (!(work->context = context_current(work->state))) return NULL;
-    if (!(work->loop = elementwise_find(work->context, &work->key))) return NULL;
-    if (broadcast_shape(work) < 0 || pack_scalars(work) < 0) return NULL;
-    return make_results(work) < 0 || launch_loop(work) < 0 ? NULL : take_results(work);
+    if (!(run->context = context_current(run->state))) return NULL;
+    if (!(run->loop = elementwise_find(run->context, &run->key))) return NULL;
+    if (broadcast_shape(run) < 0 || pack_scalars(run) < 0) return NULL;
+    return make_results(run) < 0 || launch_loop(run) < 0 ? NULL : take_results(run);
 }
 
 PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
 {
-    Work work;
-    memset(&work, 0, offsetof(Work, key));
-    work.state = state;
-    work.call = call;
-    work.changed = atomic_load_explicit(&state->arrays_changed, memory_order_relaxed);
-    work.mode.async = true;
-    PyObject *result = run_call(&work);
+    ElementwiseRun run;
+    memset(&run, 0, offsetof(ElementwiseRun, key));
+    run.state = state;
+    run.call = call;
+    run.changed = atomic_load_explicit(&state->arrays_changed, memory_order_relaxed);
+    run.mode.async = true;
+    PyObject *result = run_call(&run);
     for (int k = 0; k < ELEMENTWISE_MAX_OUTPUTS; k++) {
-        if (k < work.outputs) Py_XDECREF((PyObject *)work.arrays[k]);
-        Py_XDECREF(work.final_out[k]);
+        if (k < run.outputs) Py_XDECREF((PyObject *)run.arrays[k]);
+        Py_XDECREF(run.final_out[k]);
     }
     for (int i = 0; i < ELEMENTWISE_MAX_INPUTS; i++) {
-        Py_XDECREF(work.dtypes[i]);
-        Py_XDECREF(work.views[i]);
+        Py_XDECREF(run.dtypes[i]);
+        Py_XDECREF(run.views[i]);
     }
-    elementwise_drop(work.loop);
-    Py_XDECREF((PyObject *)work.context);
+    elementwise_drop(run.loop);
+    Py_XDECREF((PyObject *)run.context);
     return result;
 }
 

@@ -24,8 +24,9 @@ typedef struct ElementwiseCall {
  * scalar. NULL with an exception: TypeError for dtypes, ValueError for shapes. */
 PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call);
 
-/* Lets go of the kernels of a context (ContextEndFn). */
+/* Releases the kernels that a context has (ContextEndFn). */
 void elementwise_forget(struct ContextObject *context);
+/* Whether the context has such kernels. */
 bool elementwise_is_kept(const struct ContextObject *context);
 
 #endif

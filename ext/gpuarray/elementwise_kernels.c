@@ -9,8 +9,8 @@
 
 enum { KEY_WORDS = 4 + ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
 
-/* A key as a variable number of words. */
-static size_t words_of(const ElementwiseKey *key, uint64_t words[KEY_WORDS])
+/* Writes a key as words for word_map_find(). Returns how many: names and dtypes are compared by address. */
+static size_t write_key_words(const ElementwiseKey *key, uint64_t words[KEY_WORDS])
 {
     uint64_t *end = words;
     *end++ = (uint64_t)(uintptr_t)key->name;
@@ -36,7 +36,7 @@ void elementwise_drop(ElementwiseLoop *loop)
 
 bool elementwise_is_kept(const ContextObject *context) { return context->elementwise.count > 0; }
 
-/* What ends with it may come back here. */
+/* The table is taken out first, as dropping a loop may run Python code that calls this function. */
 void elementwise_forget(ContextObject *context)
 {
     WordMap loops;
@@ -58,7 +58,7 @@ static PyObject *module_attribute(ModuleState *state, const char *name)
     return PyObject_GetAttrString(state->elementwise_module, name);
 }
 
-/* The pairs (dtype, is scalar) that `resolve` takes; the objects of the key are held by it. */
+/* The argument `operands` of resolve(): a pair (dtype, whether it is a scalar) for each operand. */
 static PyObject *operand_pairs(const ElementwiseKey *key)
 {
     PyObject *pairs = PyTuple_New(key->inputs);
@@ -72,6 +72,7 @@ static PyObject *operand_pairs(const ElementwiseKey *key)
     return pairs;
 }
 
+/* Takes references to the dtypes of a tuple. Returns how many; -1 with SystemError for more than `max`. */
 static int take_dtypes(PyObject *tuple, PyArray_Descr **out, int max)
 {
     if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > max) {
@@ -85,7 +86,8 @@ static int take_dtypes(PyObject *tuple, PyArray_Descr **out, int max)
 
 static PyObject *object_or_none(PyObject *object) { return object ? object : Py_None; }
 
-/* What resolve() answered. The objects of the key are held with it. */
+/* Stores what resolve() returned, and the objects of the key, in the loop. -1, not always with an exception,
+ * for another value than (loop, dtypes of results, dtypes of inputs). */
 static int take_answer(ElementwiseLoop *loop, const ElementwiseKey *key, PyObject *answer, PyObject *pairs,
                        PyObject *outputs)
 {
@@ -98,7 +100,8 @@ static int take_answer(ElementwiseLoop *loop, const ElementwiseKey *key, PyObjec
     return loop->held && loop->output_count > 0 && inputs == key->inputs ? 0 : -1;
 }
 
-/* Asks what the operation gives on these dtypes. One holder; NULL with an exception. */
+/* Calls Python's resolve(): which loop computes the operation on these dtypes. The result has one holder, the
+ * caller. NULL with an exception. */
 static ElementwiseLoop *resolve_loop(ModuleState *state, const ElementwiseKey *key)
 {
     PyObject *function = module_attribute(state, "resolve"), *pairs = operand_pairs(key), *outputs = NULL,
@@ -127,7 +130,8 @@ static ElementwiseLoop *resolve_loop(ModuleState *state, const ElementwiseKey *k
     return loop;
 }
 
-/* Replaces a loop that another thread may have inserted meanwhile. */
+/* Puts the loop into the context's table, which becomes a holder. A loop that another thread inserted
+ * meanwhile is replaced. -1 with MemoryError. */
 static int insert_loop(ContextObject *context, const uint64_t *words, size_t length, ElementwiseLoop *loop)
 {
     void *before;
@@ -148,7 +152,7 @@ static int insert_loop(ContextObject *context, const uint64_t *words, size_t len
 ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *key)
 {
     uint64_t words[KEY_WORDS];
-    size_t length = words_of(key, words);
+    size_t length = write_key_words(key, words);
     ElementwiseLoop *loop;
     GUARD_BEGIN(context);
     loop = word_map_find(&context->elementwise, words, length);

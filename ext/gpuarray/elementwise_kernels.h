@@ -10,31 +10,33 @@ typedef struct ElementwiseKey {
     PyObject *name;
     PyObject *kinds[ELEMENTWISE_MAX_INPUTS]; /* a dtype, or int, float, complex */
     PyObject *outs[ELEMENTWISE_MAX_OUTPUTS]; /* a dtype; NULL: a new array */
-    PyObject *dtype, *casting; /* asked for, or NULL */
-    uint32_t scalars; /* which operands are, a bit each */
+    PyObject *dtype, *casting; /* the arguments of that name, or NULL */
+    uint32_t scalars; /* bit i: operand i is a scalar */
     uint16_t inputs, outputs;
 } ElementwiseKey;
 
 typedef struct ElementwiseKernel {
     PyObject *function; /* owned; NULL until it is needed */
-    Py_ssize_t elements; /* for each block; of tiles, along either axis */
+    Py_ssize_t elements; /* that a block computes; of a kernel that works by tiles, the side of a tile */
 } ElementwiseKernel;
 
 typedef struct ElementwiseLoop {
     atomic_long holders; /* the table, and calls in progress: by gil_count */
     PyObject *loop; /* owned: what the kernels are built from */
-    PyObject *held; /* owned: the objects of the key */
+    PyObject *held; /* owned: a tuple of the key's objects, so that their addresses stay theirs */
     int output_count;
     struct _PyArray_Descr *results[ELEMENTWISE_MAX_OUTPUTS], *inputs[ELEMENTWISE_MAX_INPUTS]; /* owned */
     ElementwiseKernel kernels[LAYOUT_COUNT];
 } ElementwiseLoop;
 
-/* The loop in this context, which is the current one; asked for once. To be dropped. NULL with an exception.
- */
+/* The loop for a key in this context, which must be the current one. Python is asked for it once. The caller
+ * holds it until elementwise_drop(). NULL with an exception. */
 ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *key);
-void elementwise_drop(ElementwiseLoop *loop); /* NULL is nothing */
+/* Ends the hold of a caller, and with the last one the loop. NULL is allowed. */
+void elementwise_drop(ElementwiseLoop *loop);
 
-/* The kernel for a layout; out->function is a new reference. -1 with an exception. */
+/* *out: the loop's kernel for a layout, built by the first call; out->function is a new reference. -1 with an
+ * exception. */
 int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, ElementwiseKernel *out);
 
 #endif

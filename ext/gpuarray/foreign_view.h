@@ -14,15 +14,17 @@
  * says to_gpu, for an array in host memory. */
 int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out);
 
-/* The array, a new reference, or a view of it. NULL with an exception: TypeError when it is not an array on a
- * device, ValueError when it is read-only. */
+/* For an out= argument: the GPUArray itself, a new reference, or a view of another library's array. NULL
+ * with an exception: TypeError when it is not an array on a device, ValueError when it is read-only. */
 PyObject *foreign_out(ModuleState *state, PyObject *object, TransferMode mode);
 
-/* A view of what was described; the layout is used up. NULL with an exception. */
+/* A view of the array that foreign_describe() described. Takes what the layout owns, also on failure. NULL
+ * with an exception. */
 PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, ForeignLayout *layout,
                           TransferMode mode);
 
-/* foreign_view for a type with an exchange table, which lends its memory and not its object. */
+/* As foreign_view(), for a type with an exchange table: the view keeps the exported tensor, not the object.
+ */
 int foreign_view_retained(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out);
 
 /* A view of the tensor in a capsule of DLPack, which is taken. NULL with an exception. */

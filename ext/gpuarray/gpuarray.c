@@ -594,7 +594,7 @@ static PyObject *register_class(PyObject *module, PyObject *value)
     type->tp_dealloc = gpuarray_dealloc; /* it adds nothing to the object */
     type->tp_vectorcall = gpuarray_vectorcall;
     Py_XSETREF(state->GPUArray_type, (PyTypeObject *)Py_NewRef(value));
-    launch_args_know_array_class(state);
+    launch_args_fill_kinds(state);
     return Py_NewRef(value);
 }
 

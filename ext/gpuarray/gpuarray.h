@@ -17,34 +17,36 @@ static inline bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, con
     return same;
 }
 
-/* ValueError (-1) when it may not be written to. */
+/* ValueError (-1) when the array is read-only. */
 int gpuarray_check_writable(const GPUArrayObject *array);
 
 /* The stream of the array's memory, else the default one (the handle 1). */
 CUstream gpuarray_stream(const GPUArrayObject *array);
 
-/* ext/gpuarray/dlpack.c. Work queued on `consumer` from now on comes after that on the array, on this
- * stream and on others that it is known to have been used on. Nothing waits. -1 with an exception. */
+/* ext/gpuarray/dlpack.c: orders work that is queued on `consumer` from now on after the work on the array,
+ * on all streams on which the array is known to have been used. Does not wait. -1 with an exception. */
 int gpuarray_order(GPUArrayObject *array, CUstream consumer);
 
-/* A plain GPUArray over memory that `owner` keeps, or nothing does. dtype as below. */
+/* A plain GPUArray over memory that `owner` keeps; NULL: no object keeps it. Takes the caller's reference to
+ * dtype, also on failure. NULL with an exception. */
 PyObject *gpuarray_new_over(ModuleState *state, struct _PyArray_Descr *dtype, int ndim,
                             const Py_ssize_t *shape, const Py_ssize_t *strides, CUdeviceptr pointer,
                             PyObject *owner);
 
-/* A plain GPUArray over part of the memory of `parent`, which it keeps. dtype is a new reference given away,
- * also on failure. NULL with an exception. */
+/* As gpuarray_new_over(), over part of the memory of `parent`, which the new array keeps. */
 PyObject *gpuarray_new_view(GPUArrayObject *parent, struct _PyArray_Descr *dtype, int ndim,
                             const Py_ssize_t *shape, const Py_ssize_t *strides, CUdeviceptr pointer);
 
-/* A new packed GPUArray with memory from `allocator` (NULL, None: the default pool) for work on `stream` (the
- * same: the default one). strides NULL: order 'C'. dtype as above. */
+/* A new packed GPUArray with memory from `allocator` (NULL, None: the default pool) for work on `stream`
+ * (NULL, None: the default stream). strides NULL: order 'C'. Takes the caller's reference to dtype, also on
+ * failure. NULL with an exception. */
 PyObject *gpuarray_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                        const Py_ssize_t *strides, PyObject *allocator, PyObject *stream);
-/* A new one of the shape of `like`, in order 'C' as that is; dtype is borrowed. */
+/* As gpuarray_new(), of the shape of `like`, which is in order 'C', in order 'C'. dtype is borrowed.
+ * context: the current one. */
 PyObject *gpuarray_new_like(const GPUArrayObject *like, ContextObject *context, struct _PyArray_Descr *dtype,
                             PyObject *allocator, PyObject *stream);
-/* gpuarray_new for callers that know the current context. */
+/* As gpuarray_new(), for callers that know the current context. */
 PyObject *gpuarray_new_in(ModuleState *state, ContextObject *context, struct _PyArray_Descr *dtype, int ndim,
                           const Py_ssize_t *shape, const Py_ssize_t *strides, PyObject *allocator,
                           PyObject *stream);
@@ -58,11 +60,12 @@ PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t 
 /* Reads a shape for as many elements as the array has, from integers or one sequence; one length may be -1.
  * The number of axes, or -1 with an exception. */
 int gpuarray_read_shape(GPUArrayObject *array, PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape);
-/* ValueError for more axes than there may be, and for an order that is none (0). */
+/* Raises ValueError: too many axes. */
 void gpuarray_raise_ndim(void);
+/* Raises ValueError: the value is no order. Returns 0. */
 char gpuarray_raise_order(PyObject *value);
-/* A view as another dtype, which is a reference given away: where its size differs this axis, which is
- * contiguous, changes its length; -1: no such axis. */
+/* A view as another dtype; takes the caller's reference to dtype. axis: the contiguous axis whose length
+ * changes if the dtypes' sizes differ; -1: there is none. NULL with an exception. */
 PyObject *gpuarray_view_as(GPUArrayObject *array, struct _PyArray_Descr *dtype, int axis);
 PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS);
@@ -87,20 +90,20 @@ extern const char gpuarray_setitem_doc[];
 PyObject *gpuarray_flags(PyObject *self, void *closure);
 int gpuarray_flags_setup(ModuleState *state); /* -1 with an exception */
 
-/* ext/gpuarray/parts.c: packed copies, as in PyCUDA. The real part of an array that is not complex is the
- * array itself, its imaginary part zeros. closure is not NULL for the real part. */
+/* ext/gpuarray/parts.c: the attributes `real` (closure is not NULL) and `imag`. As in PyCUDA, they are packed
+ * copies. The real part of an array that is not complex is the array itself, its imaginary part zeros. */
 PyObject *gpuarray_get_part(PyObject *self, void *closure);
 int gpuarray_set_part(PyObject *self, PyObject *value, void *closure);
-/* The parts as NumPy has them: views, and zeros to read. */
+/* As gpuarray_get_part(), but as in NumPy: views, or read-only zeros. */
 PyObject *gpuarray_view_part(PyObject *self, void *closure);
-/* ValueError (-1) for a copy that z.real or z.imag made, or a view of one, which only this call holds: what
- * is written to it would be lost. */
+/* Called before an array is written to. ValueError (-1) if it is a copy that z.real or z.imag made, or a
+ * view of one, and nothing but this call holds it: what is written would be lost. */
 int gpuarray_check_kept(ModuleState *state, PyObject *object);
-/* As gpuarray_check_kept(), where this value is assigned to elements of it. */
+/* As gpuarray_check_kept(), where `value` is assigned to elements of the array: it may be a view of it. */
 int gpuarray_check_kept_of(ModuleState *state, PyObject *object, PyObject *value);
 /* As gpuarray_check_kept(), for the argument that is out= of a Python function. */
 int gpuarray_check_out_kept(ModuleState *state, PyObject *function, FAST_PARAMETERS);
-/* Whether an array is one of these copies or a view of one, held or not. */
+/* Python's _is_of_part: whether an array is a copy that z.real or z.imag made, or a view of one. */
 PyObject *gpuarray_is_of_part(PyObject *self, void *closure);
 
 /* ext/gpuarray/in_place.c */
@@ -108,7 +111,7 @@ int gpuarray_set_shape(PyObject *self, PyObject *value, void *unused);
 int gpuarray_set_strides(PyObject *self, PyObject *value, void *unused);
 int gpuarray_set_dtype(PyObject *self, PyObject *value, void *unused);
 
-/* Gives the array the shape, strides and dtype of another. -1 with an exception, and it is as it was. */
+/* Gives the array the shape, strides and dtype of another. -1 with an exception: then it is unchanged. */
 int gpuarray_describe_again(GPUArrayObject *array, const GPUArrayObject *like);
 /* Reads `ndim` strides from a sequence. -1 with an exception. */
 int gpuarray_read_strides(PyObject *value, int ndim, Py_ssize_t *out);
@@ -116,10 +119,10 @@ int gpuarray_read_strides(PyObject *value, int ndim, Py_ssize_t *out);
 /* tp_dealloc, which no other type has. */
 void gpuarray_dealloc(PyObject *self);
 
-/* The address comes from gpudata, which the array keeps. -1 with an exception. */
+/* Sets the array's memory: its address comes from gpudata, which the array keeps. -1 with an exception. */
 int gpuarray_use_memory(GPUArrayObject *array, PyObject *gpudata);
-/* NULL and None are the default pool. What cannot be called is a pool or a memory resource. -1 with an
- * exception. */
+/* Sets the array's allocator. NULL and None are the default pool. Of a pool or a memory resource, which
+ * cannot be called, the method that allocates is taken. -1 with an exception. */
 int gpuarray_set_allocator(GPUArrayObject *array, PyObject *value);
 
 /* ext/gpuarray/attributes.c */

@@ -44,15 +44,15 @@ int gpuarray_set_shape(PyObject *self, PyObject *value, void *Py_UNUSED(closure)
                        gpuarray_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer));
 }
 
-/* The addresses that belong to the array: its allocation, else what the array that it is a view of, or the
- * array itself, spans. */
-static AddressSpan memory_of(GPUArrayObject *array)
+/* The addresses that belong to the array: those of its allocation if that is known; else those that the
+ * array of which it is a view spans, or it itself. */
+static MemorySpan memory_of(GPUArrayObject *array)
 {
     const DeviceAllocationObject *allocation = array->allocation;
     const GPUArrayObject *root = array;
-    if (allocation) return (AddressSpan){allocation->pointer, allocation->pointer + allocation->size};
+    if (allocation) return (MemorySpan){allocation->pointer, allocation->pointer + allocation->size};
     while (root->base && gpuarray_check(array->state, root->base)) root = gpuarray_cast(root->base);
-    AddressSpan own = shared_memory_span(array), whole = shared_memory_span(root);
+    MemorySpan own = shared_memory_span(array), whole = shared_memory_span(root);
     return whole.low <= own.low && own.high <= whole.high ? whole : own;
 }
 
@@ -60,7 +60,7 @@ static AddressSpan memory_of(GPUArrayObject *array)
 static int check_span(GPUArrayObject *array, const Py_ssize_t *strides)
 {
     Py_ssize_t low, high;
-    AddressSpan memory = memory_of(array);
+    MemorySpan memory = memory_of(array);
     if (!array->size) return 0;
     if (strides_extent(array->ndim, array->shape, strides, array->itemsize, &low, &high)
         && (CUdeviceptr)-low <= array->pointer - memory.low

@@ -1,6 +1,6 @@
-/* _LaunchCache: what a kernel remembers of its calls, by what those that need the same launch have in
- * common: the context, the number of arguments and, of each array, dtype, shape and strides; and where
- * arrays that are written to meet others, how they overlap.
+/* _LaunchCache: what a kernel remembers of its calls. The key of a call is what calls with the same launch
+ * have in common: the context, the number of arguments, the dtype, shape and strides of each array, and how
+ * arrays that are written to overlap others.
  *
  * A call that was seen before is made here, from the arguments to the launch, and its result allocated, if
  * the kernel gave a launch for it; else Python finds what it remembered itself. Dtypes are known by their
@@ -21,25 +21,27 @@
 enum { WORDS = 128 }; /* of a key that needs no memory of its own while it is made */
 enum { VALUES = 64 }; /* of a launch, the same */
 
-typedef struct Entry {
+/* What is remembered for calls with one key. */
+typedef struct RememberedCall {
     atomic_long holders; /* the map, and calls in progress: by gil_count */
-    PyObject *plan, *kept; /* owned: Python's part; dtypes */
-    PyObject *function,
-        *after; /* owned: the launched function, the arguments after those of the call; NULL: nothing */
+    PyObject *plan; /* owned: what find() returns to Python */
+    PyObject *kept; /* owned: the dtypes of the key */
+    PyObject *function; /* owned: the Function to launch; NULL: Python makes the call */
+    PyObject *after; /* owned: the arguments after those of the call; NULL without a function */
     LaunchShape shape;
     PyArray_Descr *dtype; /* owned: of the result, which is made for each call; NULL: there is none */
     int ndim;
     Py_ssize_t lengths[GPUARRAY_INLINE_DIMS];
-} Entry;
+} RememberedCall;
 
 typedef struct LaunchCacheObject {
     PyObject_HEAD
     ModuleState *state;
     WordMap entries;
     Py_ssize_t limit; /* with that many entries it is cleared */
-    bool aligned; /* where arrays begin is part of their form */
+    bool aligned; /* the alignment of an array's address is part of the key */
     Py_ssize_t count, *positions; /* owned: the arrays among the arguments */
-    bool *written; /* owned: whether it matters what that array meets; NULL: for none */
+    bool *written; /* owned: whether each of these arrays is written to; NULL: overlaps do not matter */
     PyObject *weak_references;
 } LaunchCacheObject;
 
@@ -47,7 +49,7 @@ static LaunchCacheObject *launch_cache_cast(PyObject *object) { return (LaunchCa
 
 /* ---- Entries ---- */
 
-static void drop_entry(Entry *entry)
+static void drop_entry(RememberedCall *entry)
 {
     if (!entry || gil_count(&entry->holders, -1) > 0) return;
     Py_XDECREF(entry->plan);
@@ -58,7 +60,7 @@ static void drop_entry(Entry *entry)
     PyMem_Free(entry);
 }
 
-/* What ends with an entry may come back here. */
+/* The entries are taken out first, as dropping one may run Python code that calls this function. */
 static void forget_all(LaunchCacheObject *cache)
 {
     WordMap entries;
@@ -67,7 +69,7 @@ static void forget_all(LaunchCacheObject *cache)
     entries = cache->entries;
     cache->entries = (WordMap){0};
     GUARD_END();
-    for (Entry *entry; (entry = word_map_next(&entries, &position));) drop_entry(entry);
+    for (RememberedCall *entry; (entry = word_map_next(&entries, &position));) drop_entry(entry);
     word_map_clear(&entries);
 }
 
@@ -137,7 +139,7 @@ static const GPUArrayObject *known_array(const LaunchCacheObject *cache, Values 
 }
 
 /* Two words for each two arrays that meet, one of them written to, or that begin at the same place. */
-static uint64_t *describe_meetings(const LaunchCacheObject *cache, Values values, const AddressSpan *spans,
+static uint64_t *describe_meetings(const LaunchCacheObject *cache, Values values, const MemorySpan *spans,
                                    uint64_t *to)
 {
     for (Py_ssize_t i = 1; i < cache->count; i++)
@@ -153,11 +155,11 @@ static uint64_t *describe_meetings(const LaunchCacheObject *cache, Values values
     return to;
 }
 
-/* Words for spans, and for as many meetings as there can be. */
+/* The maximum of words that spans and describe_meetings() take. */
 static size_t words_of_meetings(const LaunchCacheObject *cache)
 {
     size_t count = cache->written ? (size_t)cache->count : 0;
-    return count * sizeof(AddressSpan) / sizeof(uint64_t) + (count ? count * (count - 1) : 0);
+    return count * sizeof(MemorySpan) / sizeof(uint64_t) + (count ? count * (count - 1) : 0);
 }
 
 /* The key of these arguments in this context, to be freed. -1 with MemoryError. */
@@ -171,7 +173,7 @@ static int make_key(const LaunchCacheObject *cache, Values values, const Context
     }
     key->length = known;
     if (!known) return 0;
-    AddressSpan *spans = cache->written ? (AddressSpan *)(key->words + capacity) - cache->count : NULL;
+    MemorySpan *spans = cache->written ? (MemorySpan *)(key->words + capacity) - cache->count : NULL;
     uint64_t *end = key->words;
     *end++ = (uint64_t)values.count;
     *end++ = context->serial;
@@ -186,7 +188,7 @@ static int make_key(const LaunchCacheObject *cache, Values values, const Context
 }
 
 /* The entry for these arguments, to be dropped; NULL when there is none, or with an exception. */
-static Entry *find_entry(LaunchCacheObject *cache, Values values)
+static RememberedCall *find_entry(LaunchCacheObject *cache, Values values)
 {
     Key key;
     if (!cache->entries.count) return NULL;
@@ -195,7 +197,7 @@ static Entry *find_entry(LaunchCacheObject *cache, Values values)
         Py_XDECREF((PyObject *)context);
         return NULL;
     }
-    Entry *entry;
+    RememberedCall *entry;
     GUARD_BEGIN(cache);
     entry = key.length ? word_map_find(&cache->entries, key.words, key.length) : NULL;
     if (entry) gil_count(&entry->holders, 1);
@@ -208,8 +210,8 @@ static Entry *find_entry(LaunchCacheObject *cache, Values values)
 /* ---- Launches ---- */
 
 /* The result of a call; allocator NULL or None: that of the first array. */
-static PyObject *new_result(LaunchCacheObject *cache, const Entry *entry, Values values, PyObject *stream,
-                            PyObject *allocator)
+static PyObject *new_result(LaunchCacheObject *cache, const RememberedCall *entry, Values values,
+                            PyObject *stream, PyObject *allocator)
 {
     if (!allocator || allocator == Py_None)
         allocator = gpuarray_cast(values.items[cache->positions[0]])->allocator;
@@ -218,7 +220,7 @@ static PyObject *new_result(LaunchCacheObject *cache, const Entry *entry, Values
 }
 
 /* The arguments of the call, then those of the entry, of which an Ellipsis stands for the result. */
-static int launch_entry(const Entry *entry, Values values, PyObject *stream, PyObject *result)
+static int launch_entry(const RememberedCall *entry, Values values, PyObject *stream, PyObject *result)
 {
     PyObject *few[VALUES], **all = few;
     Py_ssize_t count = values.count, more = PyTuple_GET_SIZE(entry->after);
@@ -240,7 +242,7 @@ static int launch_entry(const Entry *entry, Values values, PyObject *stream, PyO
 static PyObject *make_call(LaunchCacheObject *cache, Values values, PyObject *stream, PyObject *allocator)
 {
     PyObject *result = NULL;
-    Entry *entry = find_entry(cache, values);
+    RememberedCall *entry = find_entry(cache, values);
     if (!entry || !entry->function) {
         drop_entry(entry);
         return NULL;
@@ -291,7 +293,7 @@ PyDoc_STRVAR(find_doc, "find($self, values, /)\n--\n\n"
 static PyObject *launch_cache_find(PyObject *self, PyObject *values)
 {
     if (!PyTuple_CheckExact(values)) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
-    Entry *entry = find_entry(launch_cache_cast(self), values_of(values));
+    RememberedCall *entry = find_entry(launch_cache_cast(self), values_of(values));
     if (!entry) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     PyObject *plan = Py_NewRef(entry->plan);
     drop_entry(entry);
@@ -308,8 +310,9 @@ static PyObject *function_of(ModuleState *state, PyObject *launch)
     return good ? self : NULL;
 }
 
-/* result: (shape, dtype). -1 with an exception. */
-static int read_result(ModuleState *state, Entry *entry, PyObject *result)
+/* Reads (shape, dtype) of the result that each call makes. 1 when it has too many axes to be made here. -1
+ * with an exception. */
+static int read_result(ModuleState *state, RememberedCall *entry, PyObject *result)
 {
     PyObject *shape, *dtype;
     HostArrayLayout layout;
@@ -324,8 +327,9 @@ static int read_result(ModuleState *state, Entry *entry, PyObject *result)
     return fits ? 0 : 1;
 }
 
-/* launch: (prepared_async_call, grid, block, after, result or None). */
-static int read_launch(ModuleState *state, Entry *entry, PyObject *launch)
+/* Reads (prepared_async_call, grid, block, after, result or None) into the entry, whose function stays NULL
+ * when the launch cannot be made here. -1 with an exception. */
+static int read_launch(ModuleState *state, RememberedCall *entry, PyObject *launch)
 {
     PyObject *call, *grid, *block, *after, *result;
     if (!PyArg_ParseTuple(launch, "OOOO!O", &call, &grid, &block, &PyTuple_Type, &after, &result)) return -1;
@@ -351,10 +355,10 @@ static PyObject *key_dtypes(const LaunchCacheObject *cache, Values values)
     return kept;
 }
 
-static Entry *new_entry(LaunchCacheObject *cache, Values values, PyObject *plan, PyObject *launch)
+static RememberedCall *new_entry(LaunchCacheObject *cache, Values values, PyObject *plan, PyObject *launch)
 {
-    Entry *entry = PyMem_Calloc(1, sizeof *entry);
-    if (!entry) return (Entry *)PyErr_NoMemory();
+    RememberedCall *entry = PyMem_Calloc(1, sizeof *entry);
+    if (!entry) return (RememberedCall *)PyErr_NoMemory();
     entry->holders = 1;
     entry->plan = Py_NewRef(plan);
     entry->kept = key_dtypes(cache, values);
@@ -364,7 +368,7 @@ static Entry *new_entry(LaunchCacheObject *cache, Values values, PyObject *plan,
     return NULL;
 }
 
-static int put_entry(LaunchCacheObject *cache, const Key *key, Entry *entry)
+static int put_entry(LaunchCacheObject *cache, const Key *key, RememberedCall *entry)
 {
     void *before;
     bool done;
@@ -398,7 +402,7 @@ static PyObject *launch_cache_remember(PyObject *self, FAST_PARAMETERS)
     if (!context) return NULL;
     int failed = make_key(cache, values_of(given[0]), context, &key);
     if (!failed && key.length) {
-        Entry *entry = new_entry(cache, values_of(given[0]), given[1], given[2]);
+        RememberedCall *entry = new_entry(cache, values_of(given[0]), given[1], given[2]);
         failed = entry ? put_entry(cache, &key, entry) : -1;
     }
     if (key.words) free_key(&key);
@@ -474,7 +478,7 @@ static int launch_cache_traverse(PyObject *self, visitproc visit, void *arg)
 {
     size_t position = 0;
     Py_VISIT(Py_TYPE(self));
-    for (Entry *entry; (entry = word_map_next(&launch_cache_cast(self)->entries, &position));) {
+    for (RememberedCall *entry; (entry = word_map_next(&launch_cache_cast(self)->entries, &position));) {
         if (entry->holders > 1) continue; /* a call has it as well */
         Py_VISIT(entry->plan);
         Py_VISIT(entry->kept);

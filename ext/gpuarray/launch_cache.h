@@ -8,9 +8,9 @@
  * is remembered. */
 PyObject *launch_cache_call(PyObject *cache, PyObject *const *values, Py_ssize_t count);
 
-/* As launch_cache_call(), for kernel(*values), by the kernel's attribute _launches. NULL without an
- * exception also when the values are not arguments that a kernel takes: the call of the kernel itself raises
- * then. */
+/* As launch_cache_call(), for the call kernel(*values), with the cache in the kernel's attribute _launches.
+ * NULL without an exception, too, when a value is no argument for a kernel: the caller calls the kernel
+ * then, which raises. */
 PyObject *launch_cache_call_kernel(ModuleState *state, PyObject *kernel, PyObject *const *values,
                                    Py_ssize_t count);
 

@@ -67,9 +67,9 @@ static bool is_temporary(PyObject *object)
 #endif
 }
 
-/* Whether the object is a copy that z.real or z.imag made, or a view of one, and only this call holds it. A
- * reference by `view`, an array or NULL, does not count. */
-static bool is_lost_except(ModuleState *state, PyObject *object, PyObject *view)
+/* Whether what is written to the object would be lost: it is a copy that z.real or z.imag made, or a view of
+ * one, and only this call holds it. A reference by `view`, an array or NULL, does not count. */
+static bool write_is_lost_except(ModuleState *state, PyObject *object, PyObject *view)
 {
     PyObject *kept = view ? gpuarray_cast(view)->base : NULL;
     if (!gpuarray_check(state, object) || (!gpuarray_cast(object)->is_part && !gpuarray_cast(object)->base)
@@ -83,7 +83,10 @@ static bool is_lost_except(ModuleState *state, PyObject *object, PyObject *view)
     return true;
 }
 
-static bool is_lost(ModuleState *state, PyObject *object) { return is_lost_except(state, object, NULL); }
+static bool write_is_lost(ModuleState *state, PyObject *object)
+{
+    return write_is_lost_except(state, object, NULL);
+}
 
 static int raise_lost(void)
 {
@@ -96,7 +99,7 @@ static int raise_lost(void)
 
 int gpuarray_check_kept(ModuleState *state, PyObject *object)
 {
-    return is_lost(state, object) ? raise_lost() : 0;
+    return write_is_lost(state, object) ? raise_lost() : 0;
 }
 
 /* In z.real[0] += 1 the value is a view of the copy and holds the only other reference to it. From Python
@@ -104,7 +107,7 @@ int gpuarray_check_kept(ModuleState *state, PyObject *object)
 int gpuarray_check_kept_of(ModuleState *state, PyObject *object, PyObject *value)
 {
     bool own = PY_VERSION_HEX < 0x030E0000 && gpuarray_check(state, value) && Py_REFCNT(value) == 1;
-    return is_lost_except(state, object, own ? value : NULL) ? raise_lost() : 0;
+    return write_is_lost_except(state, object, own ? value : NULL) ? raise_lost() : 0;
 }
 
 static bool is_out(PyObject *name)
@@ -130,7 +133,8 @@ static bool is_out_at(PyObject *function, Py_ssize_t position)
 int gpuarray_check_out_kept(ModuleState *state, PyObject *function, FAST_PARAMETERS)
 {
     for (Py_ssize_t i = 0; i < arg_count; i++)
-        if (is_lost(state, args[i]) && is_out_at(function, i)) return gpuarray_check_kept(state, args[i]);
+        if (write_is_lost(state, args[i]) && is_out_at(function, i))
+            return gpuarray_check_kept(state, args[i]);
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++)
         if (is_out(PyTuple_GET_ITEM(keywords, i))) return gpuarray_check_kept(state, args[arg_count + i]);
     return 0;

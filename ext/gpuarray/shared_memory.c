@@ -76,7 +76,7 @@ static PyObject *first_address_py(PyObject *module, FAST_PARAMETERS)
                        INTO(&host_writes))
         < 0)
         return NULL;
-    AddressSpan span = shared_memory_span(gpuarray_cast(array));
+    MemorySpan span = shared_memory_span(gpuarray_cast(array));
     if (host_writes && gpuarray_cast(array)->size)
         driver_note_host_write(span.low, (size_t)(span.high - span.low));
     return PyLong_FromUnsignedLongLong(gpuarray_cast(array)->pointer);

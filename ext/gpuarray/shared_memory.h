@@ -4,15 +4,16 @@
 
 #include "ext/gpuarray/gpuarray.h"
 
-/* The addresses that an array touches: [low, high). */
-typedef struct AddressSpan {
+/* Addresses from `low` up to, but not including, `high`. */
+typedef struct MemorySpan {
     CUdeviceptr low, high;
-} AddressSpan;
+} MemorySpan;
 
-static inline AddressSpan shared_memory_span(const GPUArrayObject *array)
+/* The smallest span with all elements of an array. */
+static inline MemorySpan shared_memory_span(const GPUArrayObject *array)
 {
-    AddressSpan span = {array->pointer, array->pointer + (CUdeviceptr)array->itemsize};
-    if (array->layout) return (AddressSpan){array->pointer, array->pointer + (CUdeviceptr)array->nbytes};
+    MemorySpan span = {array->pointer, array->pointer + (CUdeviceptr)array->itemsize};
+    if (array->layout) return (MemorySpan){array->pointer, array->pointer + (CUdeviceptr)array->nbytes};
     for (int i = 0; i < array->ndim; i++) {
         Py_ssize_t reach = (array->shape[i] - 1) * array->strides[i];
         span.low += reach < 0 ? (CUdeviceptr)reach : 0;
@@ -24,7 +25,7 @@ static inline AddressSpan shared_memory_span(const GPUArrayObject *array)
 /* Whether their spans have a byte in common; false for an array without elements. */
 static inline bool shared_memory_spans_meet(const GPUArrayObject *a, const GPUArrayObject *b)
 {
-    AddressSpan one = shared_memory_span(a), other = shared_memory_span(b);
+    MemorySpan one = shared_memory_span(a), other = shared_memory_span(b);
     return one.low < other.high && other.low < one.high;
 }
 

@@ -4,8 +4,8 @@
 
 #include "ext/gpuarray/transfer.h"
 
-/* Arrays of one shape and size of elements; they may share memory. 1 when it is queued, 0 when no kernel can
- * do it (odd addresses, no compiler), -1 with an exception. */
+/* Copies between arrays of the same shape and itemsize, which may share memory. 1 when the copy is queued, 0
+ * when no kernel can do it (odd addresses, no compiler), -1 with an exception. */
 int strided_copy(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode);
 
 #endif

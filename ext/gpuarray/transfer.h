@@ -8,7 +8,7 @@
 typedef struct TransferMode {
     CUstream stream;
     PyObject *stream_object;    /* borrowed; NULL or None is the default stream */
-    bool host_too;  /* foreign_view: arrays in host memory are none of ours, and no error */
+    bool host_too;  /* foreign_view() gives 0 for arrays in host memory, not TypeError */
     bool async;     /* return when it is queued, where the layouts allow it */
     bool fresh;     /* the host array is new: no memory that the driver can copy to at once */
 } TransferMode;
@@ -21,8 +21,8 @@ int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode);
 /* The mode of a call that is given no stream, and waits. */
 TransferMode transfer_mode_blocking(ModuleState *state);
 
-/* *mode: of work on the device that is queued on this stream, without a wait; for None or NULL, that of
- * transfer_mode_blocking. -1 with TypeError. */
+/* *mode: for work on the device that is queued on this stream, without a wait. For None or NULL:
+ * transfer_mode_blocking(). -1 with TypeError. */
 int transfer_mode_on(ModuleState *state, PyObject *stream, TransferMode *mode);
 
 /* Called before work on the array is queued: checks that its memory was not freed, and notes the stream in
@@ -33,15 +33,15 @@ int transfer_use(GPUArrayObject *array, TransferMode mode);
  * NULL with an exception. */
 PyObject *transfer_new_host(GPUArrayObject *array, bool locked);
 
-/* The host array has the shape and dtype of the device array. 0, or -1 with an exception. */
+/* Copy between a device array and a host array of the same shape and dtype. -1 with an exception. */
 int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode);
 int transfer_to_device(GPUArrayObject *to, PyObject *host, TransferMode mode);
 
-/* Both have the same shape and item size. Queued on the stream; right for overlapping memory too. */
+/* Queues a copy between arrays of the same shape and itemsize, which may overlap. -1 with an exception. */
 int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode);
 
-/* A new packed array with the elements of this one, in row-major ('C') or column-major ('F') order, or in the
- * order of axes that it has ('K'). allocator as in gpuarray_new. NULL with an exception. */
+/* A new packed array with the elements of this one, in row-major ('C') or column-major ('F') order, or in
+ * this one's order of axes ('K'). allocator: as for gpuarray_new(). NULL with an exception. */
 PyObject *transfer_copy(GPUArrayObject *array, char order, PyObject *allocator, TransferMode mode);
 
 #endif

@@ -49,22 +49,20 @@ static inline GraphNodeObject *graph_node_cast(PyObject *object) { return (Graph
 
 static inline GraphExecObject *graph_exec_cast(PyObject *object) { return (GraphExecObject *)object; }
 
-/* What the outermost graph keeps, which a child graph is part of. */
+/* The objects that a graph keeps: a child graph's are those of the outermost graph that it is part of. */
 static inline KeptObjects *graph_kept(GraphObject *graph)
 {
     while (graph->parent) graph = graph_cast(graph->parent);
     return &graph->kept;
 }
 
-/* The graph keeps what another one does, as it is now: in a dict of its own, for the keys in it are handles
- * of that one's nodes, and become those of others when it is gone. -1 with an exception. */
+/* Makes the graph keep what `other` keeps now. The objects go into a dict of their own: its keys are handles
+ * of the other graph's nodes, which other nodes may get when that graph is gone. -1 with an exception. */
 int graph_keep_all(GraphObject *graph, GraphObject *other);
 
-/* A Graph of that handle, which it takes over, in the context; NULL with an exception, when the handle is
- * gone.
- */
+/* A new Graph in the context that owns the handle. NULL with an exception: then the handle is destroyed. */
 PyObject *graph_wrap(ModuleState *state, ContextObject *context, CUgraph handle);
-/* A part of a graph. */
+/* A new Graph for a graph that is part of `parent`, which it keeps; the handle is not destroyed. */
 PyObject *graph_part(GraphObject *parent, CUgraph handle);
 /* False with LogicError when its context is gone. */
 bool graph_check(GraphObject *graph, const char *routine);
@@ -79,7 +77,7 @@ int graph_nodes_read(GraphObject *graph, PyObject *given, const char *what, CUgr
 PyObject *graph_get_edges(PyObject *self, void *closure);
 PyObject *graph_get_edge_data(PyObject *self, void *closure);
 
-/* A node being added: what it waits for, and what the driver said. */
+/* A node being added: what it waits for, its handle and the driver's result. */
 typedef struct Adding {
     GraphObject *graph;
     CUgraphNode *after, made;
@@ -87,11 +85,13 @@ typedef struct Adding {
     CUresult result;
 } Adding;
 
+/* Reads the arguments `self` and `after`, before the node is added. -1 with an exception. */
 int graph_add_begin(Adding *adding, PyObject *self, PyObject *after, const char *routine);
-/* The node, which keeps these objects (each may be NULL); or the exception. */
+/* The new GraphNode, for which the graph keeps these objects (each may be NULL). NULL with an exception,
+ * also of the driver's result. */
 PyObject *graph_add_end(Adding *adding, const char *routine, PyObject *first, PyObject *second);
 
-/* A copy: host memory lends itself, everything else is an address. */
+/* One end of a copy: a buffer in host memory, or a device address. */
 typedef struct GraphCopyEnd {
     HostBuffer host;
     CUdeviceptr device;
@@ -135,16 +135,18 @@ typedef struct KernelArgs {
 /* Reads the arguments of a node, whose function the graph keeps. */
 int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count);
 
-/* Puts the objects that a node uses from now on into a dict: a list, with None for a kernel's arguments whose
- * value was copied. function: NULL for another node. Whether it had others before; -1 with an exception. */
+/* Stores the objects that a node uses from now on as a list in the dict, with None for a kernel's arguments
+ * whose value was copied. function: the kernel's; NULL for other nodes. 1 when the list changed, 0 when not,
+ * -1 with an exception. */
 int graph_keep_args(KeptObjects *kept, GraphNodeObject *node, FunctionObject *function, PyObject *const *args,
                     Py_ssize_t count);
 
-/* The bodies of a conditional node, for GraphNode.bodies: a tuple of handles, kept with the node's key, which
- * the driver does not say. The second is borrowed, NULL without an exception where there is none. */
+/* Stores the handles of a conditional node's bodies, a tuple, under the node's key, for GraphNode.bodies: the
+ * driver cannot be asked for them. -1 with an exception. */
 int graph_keep_bodies(GraphNodeObject *node, PyObject *handles);
+/* That tuple, borrowed. NULL when there is none, or with an exception. */
 PyObject *graph_find_bodies(GraphNodeObject *node);
-/* The node is gone. -1 with an exception. */
+/* Called when a node was destroyed: drops what is kept for it. -1 with an exception. */
 int graph_forget_node(GraphNodeObject *node);
 
 /* Methods for kernel nodes (kernel.c). */
@@ -152,13 +154,14 @@ extern const char graph_add_kernel_doc[], graph_node_set_args_doc[];
 PyObject *graph_add_kernel(PyObject *self, FAST_PARAMETERS);
 PyObject *graph_node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-/* The driver wants calls on an executable graph from one thread at a time, and a launch may wait for its
- * queue without the GIL. A signal's handler is of the same thread, and runs between two attempts: *before is
- * for graph_exec_end. -1 with an exception when a signal ended the wait. */
+/* Called before and after driver calls on an executable graph, which the driver wants from one thread at a
+ * time: a launch may wait for its queue without the GIL. A thread waits until no other is in a call. A
+ * signal's handler may run in the same thread between two attempts, so calls nest: graph_exec_end() takes
+ * *before. -1 with an exception when a signal ended the wait. */
 int graph_exec_begin(GraphExecObject *exec, unsigned long *before);
 void graph_exec_end(GraphExecObject *exec, unsigned long before);
 
-/* What the executable graph keeps has changed. */
+/* Called when the objects that the executable graph keeps have changed. */
 void graph_exec_forget(GraphExecObject *exec);
 
 /* Graph.instantiate (exec.c). */

@@ -552,7 +552,7 @@ static void fill_kinds(ModuleState *state, ArgumentKind *kinds)
 #undef X
 }
 
-void launch_args_know_array_class(ModuleState *state)
+void launch_args_fill_kinds(ModuleState *state)
 {
     fill_kinds(state, (ArgumentKind *)PyBytes_AS_STRING(state->argument_kinds));
 }
@@ -562,6 +562,6 @@ int launch_args_setup(PyObject *module, ModuleState *state)
     (void)module;
     state->argument_kinds = PyBytes_FromStringAndSize(NULL, KIND_COUNT * sizeof(ArgumentKind));
     if (!state->argument_kinds) return -1;
-    launch_args_know_array_class(state);
+    launch_args_fill_kinds(state);
     return 0;
 }

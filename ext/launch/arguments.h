@@ -31,8 +31,8 @@ static inline const ArgumentKind *launch_args_kinds(const ModuleState *state)
     return (const ArgumentKind *)PyBytes_AS_STRING(state->argument_kinds);
 }
 
-/* Once there is a class of arrays. */
-void launch_args_know_array_class(ModuleState *state);
+/* Fills the table. Called again when the type GPUArray is made. */
+void launch_args_fill_kinds(ModuleState *state);
 
 /* The arguments of one launch. */
 typedef struct LaunchArgs {
@@ -57,8 +57,8 @@ int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *con
                      CUstream stream);
 void launch_args_clear(LaunchArgs *launch);
 
-/* Whether the argument is seen to be a number, whose value the launch copies: the object itself is not needed
- * anymore. False, too, for what is not of the kind that was seen last at this position. */
+/* True if the argument is a number whose value the launch copies, so that the object is not needed
+ * afterwards. Only the kind that was seen last at this position is tested: false for all others. */
 static inline bool launch_args_is_value(const FunctionObject *function, Py_ssize_t position,
                                         PyObject *argument)
 {
@@ -68,23 +68,24 @@ static inline bool launch_args_is_value(const FunctionObject *function, Py_ssize
     return kind->type == Py_TYPE(argument) && kind->how == ARGUMENT_VALUE;
 }
 
-/* Until an argument at this position has been looked at, none is taken for one of a kind that was. */
+/* Resets the kind of argument that was seen last at this position: the next one is looked at in full. */
 void launch_args_expect_none(FunctionObject *function, Py_ssize_t position);
 
-/* False with LogicError when the launch is captured: what the handlers do and the timer's events are not. */
+/* False with LogicError when the launch would be captured: then neither argument handlers nor a timer
+ * (`timed`) can be used. */
 bool launch_is_eager(ModuleState *state, CUstream stream, bool timed);
 
 /* Copies the values one after another with their natural alignment. Returns the bytes, or (size_t)-1 when
  * they are more than `capacity`. */
 size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t capacity);
 
-/* An allocation as an argument of this function: LogicError (-1) when it was freed, or its context was. What
- * of another context's memory a kernel reaches is for the driver to say. */
+/* Checks an allocation that is an argument of this function: LogicError (-1) when it was freed or its
+ * context is gone. Whether a kernel reaches memory of another context is left to the driver. */
 int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
                                  DeviceAllocationObject *allocation);
 
-/* An argument that may be passed where an address is expected, as its address. -1 with TypeError naming the
- * position, or with LogicError as above. */
+/* *out: the address of an argument that may be passed where a kernel expects one. -1 with TypeError, which
+ * names the position, or with LogicError as for launch_args_check_allocation(). */
 int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUstream stream,
                         CUdeviceptr *out);
 

@@ -4,8 +4,8 @@
 
 #include "ext/launch/arguments.h"
 
-/* 1 when it is one that kernels can take: its bytes, in *view, a new memoryview that they need. 0 for all
- * else; -1 with an exception. */
+/* 1 if the argument is an object of ctypes that kernels can take: *out is its bytes, which live as long as
+ * *view, a new reference to a memoryview. 0 for all other objects; -1 with an exception. */
 int ctypes_argument(PyObject *argument, PyObject **view, ArgumentValue *out);
 
 #endif

@@ -7,13 +7,14 @@
 #include "core/pack_format.h"
 #include "ext/context/module_object.h"
 
-/* What prepare() found out: one slot for each value of the call. A call in progress holds it while it reads
- * its arguments, which may run Python code that prepares the function again. */
+/* Where and how one value of a prepared call is packed. */
 typedef struct PreparedSlot {
     const PackCode *code;
     uint32_t offset, size;      /* in the buffer of arguments */
 } PreparedSlot;
 
+/* What prepare() found out: one slot for each value of the call. A call in progress holds it while it reads
+ * its arguments, which may run Python code that prepares the function again. */
 typedef struct Prepared {
     atomic_long holders; /* by gil_count */
     Py_ssize_t count;
@@ -41,7 +42,7 @@ typedef struct FunctionObject {
     PyObject *name;
     KernelLayout layout;        /* not changed after creation */
     struct ParameterType *types; /* owned: of its parameters, or NULL (ext/launch/types.h) */
-    PyObject *source_types;      /* what _note_types() got, or what that gave; NULL */
+    PyObject *source_types;      /* owned: the argument of _note_types(), then its result; or NULL */
     _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT]; /* the kind of argument seen last at each position */
     Prepared *prepared; /* held; NULL before prepare() */
     PyObject *arg_format, *texrefs; /* as prepare() was given them; NULL before */
@@ -69,7 +70,7 @@ typedef struct LaunchExtras {
     CUlaunchAttribute list[5];
 } LaunchExtras;
 
-/* The place for the value of this keyword; NULL for other names. */
+/* The member of *given for the keyword of this name. NULL for other names. */
 PyObject **launch_extra_slot(ModuleState *state, LaunchExtraKeywords *given, PyObject *name);
 
 /* -1 with an exception. */
@@ -78,19 +79,19 @@ int launch_extras_read(const LaunchExtraKeywords *given, const LaunchShape *shap
 CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                               CUstream stream, void **params, void **extra);
 
-/* Why the driver refused for a reason of theirs; false when it was for another. */
+/* Writes why the driver refused a launch because of these extras. False when the reason is another one. */
 bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUstream stream,
                            CUresult result, char *text, size_t size);
 
-/* ext/launch/clusters.c: the same of what concerns clusters; extras may be NULL. */
+/* ext/launch/clusters.c: as launch_extras_explain(), for the sizes of clusters. extras may be NULL. */
 bool launch_cluster_explain(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                             CUresult result, char *text, size_t size);
 extern const char max_active_clusters_doc[], max_potential_cluster_size_doc[];
 PyObject *max_active_clusters(PyObject *self, FAST_PARAMETERS);
 PyObject *max_potential_cluster_size(PyObject *self, FAST_PARAMETERS);
 
-/* Makes the driver's launch and raises what goes wrong, saying which part of the shape is to blame. -1 with
- * an exception. Arguments are either one pointer each (params) or one buffer (extra); extras may be NULL. */
+/* Calls the driver's launch function. -1 with an exception, which says which part of the shape is to blame.
+ * Arguments are either one pointer each (params) or one buffer (extra). extras may be NULL. */
 int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                     CUstream stream, void **params, void **extra);
 
@@ -98,7 +99,7 @@ int function_launch(FunctionObject *function, const LaunchShape *shape, const La
 void function_raise_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                            CUstream stream, CUresult result, const char *routine);
 
-/* As function_raise_launch(), with one buffer of `size` bytes. */
+/* As function_launch(), with the arguments in one buffer of `size` bytes. */
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                            CUstream stream, void *bytes, size_t size);
 
@@ -116,20 +117,20 @@ void launch_timer_free(ModuleState *state, LaunchTimer *timer);
 /* Waits for the stream. -1 with an exception. */
 int launch_wait(ModuleState *state, CUstream stream);
 
-/* launch.c. texrefs=: -1 with TypeError or LogicError when something in it is not a texture reference of the
- * function's module, or, for a launch, is bound to nothing. NULL and None are empty. */
+/* launch.c: checks the argument texrefs=. -1 with TypeError or LogicError when an element is no texture
+ * reference of the function's module or, for a launch, is not bound. NULL and None are empty. */
 int launch_check_texrefs(FunctionObject *function, PyObject *texrefs, bool for_launch);
 
 /* launch.c: Function.__call__. */
 PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag,
                             PyObject *keyword_names);
 
-/* Memory of pools among the arguments and under the module's textures is about to be used on this stream. -1
- * with an exception. */
+/* pooled_note() for the arguments and for the memory under the module's textures: a launch on this stream is
+ * about to use them. -1 with an exception. */
 int launch_note(FunctionObject *function, PyObject *const *args, Py_ssize_t count, PyObject *stream,
                 CUstream handle);
 
-/* convert_block, convert_grid (NULL: one block) and convert_stream, with the usual case first. */
+/* convert_block(), convert_grid() (NULL: one block) and convert_stream(), faster for the usual values. */
 int launch_read_block(PyObject *value, unsigned out[3]);
 int launch_read_grid(PyObject *value, unsigned out[3]);
 int launch_read_stream(ModuleState *state, PyObject *value, CUstream *out);
@@ -141,9 +142,9 @@ PyObject *prepared_prepare_strided(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_timed_call(PyObject *self, FAST_PARAMETERS);
-void prepared_drop(Prepared *prepared); /* NULL is nothing */
-/* prepared_async_call with these values, on this stream (NULL, None: the current one). -1 with an exception.
- */
+void prepared_drop(Prepared *prepared); /* ends a hold; NULL is allowed */
+/* Launches the prepared function with these values on this stream (NULL, None: the current one), as
+ * prepared_async_call does. -1 with an exception. */
 int prepared_launch(FunctionObject *function, const LaunchShape *shape, PyObject *stream,
                     PyObject *const *values, Py_ssize_t count);
 

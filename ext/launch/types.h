@@ -1,13 +1,13 @@
-/* The types of a kernel's parameters, and whether arguments agree: np.int32 for a float is
- * refused, a float64 array for a float * warns. PTX distinguishes numbers, the text of the source the
- * elements of arrays; where neither does, nothing is said. PYCUDA_CHECK_ARGUMENTS switches it, unless set it
- * is on for drivers that know types, as the CPU device does. */
+/* The types of a kernel's parameters, and whether arguments agree: np.int32 for a float is refused, a
+ * float64 array for a float * warns. The types of numbers come from PTX, the types of arrays' elements from
+ * the text of the source; where neither is known, nothing is checked. PYCUDA_CHECK_ARGUMENTS turns the check
+ * on or off; unless it is set, the check is on for drivers that know types, as the CPU device does. */
 #ifndef EXT_LAUNCH_TYPES_H
 #define EXT_LAUNCH_TYPES_H
 
 #include "ext/launch/arguments.h"
 
-/* kind: 'i' or 'f' of a number; 'I' or 'F' of a pointer to such, of that size; 0: not known. */
+/* kind: 'i' or 'f', a number of `size` bytes; 'I' or 'F', a pointer to such numbers; 0: not known. */
 typedef struct ParameterType {
     char kind;
     uint8_t size;
@@ -31,13 +31,13 @@ typedef enum ParameterForm {
 /* The form by the driver's or the source's information. May run Python code. */
 ParameterForm parameter_types_form(FunctionObject *function, Py_ssize_t position);
 
-/* An argument of this kind of the table, NULL for others. -1 with TypeError, or a warning that became an
- * exception. *may_remember is false where the next object of the kind is to be looked at as well. */
+/* Checks an argument. kind: its row in the table of kinds, or NULL. *may_remember: false if the next object
+ * of the kind must be checked too. -1 with TypeError, or with a warning that became an exception. */
 int parameter_types_check(FunctionObject *function, Py_ssize_t position, PyObject *argument,
                           const ArgumentKind *kind, bool *may_remember);
-/* An array whose elements the kernel gets by address: its dtype. */
+/* Checks the dtype of an array whose address the kernel gets. -1 as parameter_types_check(). */
 int parameter_types_check_elements(FunctionObject *function, Py_ssize_t position, PyObject *dtype);
-/* A number that was prepared as this code. */
+/* Checks a number that prepare() declared by this format code. -1 as parameter_types_check(). */
 int parameter_types_check_code(FunctionObject *function, Py_ssize_t position, const PackCode *code);
 
 #endif

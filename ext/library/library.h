@@ -4,11 +4,11 @@
 
 #include "ext/base/driver_calls.h"
 
-/* Whether a function can be called at all; else false with the exception: its library is not loaded or is too
- * old to have it, or the driver takes no calls from this thread or process. */
+/* Whether a function can be called. False with an exception: its library is not loaded or is too old to have
+ * the function, or the driver takes no calls from this thread or process. */
 bool library_is_callable(ModuleState *state, LibraryFn function);
 
-/* 0, or -1 with a LibraryError: this status is not success. */
+/* 0 if the status is success, else -1 with a LibraryError. */
 int library_raise_unless(ModuleState *state, LibraryFn function, int status);
 
 /* Typed calls, one a row:

@@ -5,8 +5,8 @@
 
 #include "ext/base/ext.h"
 
-/* False when the value is no _LibraryHandle; else the library's handle in *out, or an exception: its context
- * is gone. */
+/* False when the value is no _LibraryHandle. True otherwise: *out is the library's handle, unless an
+ * exception is set, as its context is gone. */
 bool library_handle_value(ModuleState *state, PyObject *value, uint64_t *out);
 
 #endif

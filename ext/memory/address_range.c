@@ -16,17 +16,18 @@
 #include "ext/convert/convert.h"
 #include "ext/memory/physical_memory.h"
 
-/* Bytes of the range, for a call that changes mappings in them. */
+/* The bytes of the range in which a call changes mappings. */
 typedef struct Part {
     size_t offset, end;
 } Part;
 
-typedef struct Mapping {
-    struct Mapping *next; /* by offset */
+/* A part of the range to which physical memory is mapped, or is about to be. */
+typedef struct RangeMapping {
+    struct RangeMapping *next; /* by offset */
     size_t offset, size;
-    const Part *claim; /* that of the call which changes it now, or NULL */
+    const Part *claim; /* of the call that is changing this mapping, or NULL */
     bool made; /* the driver has it; until then it only keeps others away */
-} Mapping;
+} RangeMapping;
 
 /* Begins as every PointerHolderBase does: with the list of weak references. */
 typedef struct AddressRangeObject {
@@ -34,28 +35,28 @@ typedef struct AddressRangeObject {
     CUdeviceptr pointer;
     size_t size;
     Usage usage;
-    Mapping *mappings; /* owned; under state_lock */
+    RangeMapping *mappings; /* owned; under state_lock */
 } AddressRangeObject;
 
 static AddressRangeObject *range_cast(PyObject *object) { return (AddressRangeObject *)object; }
 
 /* ---- Mappings ---- */
 
-/* A mapping that fills the part, claimed by it, before the driver has it. LogicError or MemoryError and -1
- * when memory is short. */
+/* Adds a mapping that fills the part and is claimed by it, before the driver has it. -1 with LogicError when
+ * something is mapped there, or with MemoryError. */
 static int add_mapping(AddressRangeObject *range, const Part *part)
 {
-    Mapping *mapping = PyMem_RawMalloc(sizeof *mapping);
+    RangeMapping *mapping = PyMem_RawMalloc(sizeof *mapping);
     if (!mapping) {
         PyErr_NoMemory();
         return -1;
     }
     state_lock(range->state);
-    Mapping **link = &range->mappings;
+    RangeMapping **link = &range->mappings;
     while (*link && (*link)->offset + (*link)->size <= part->offset) link = &(*link)->next;
     bool free = !*link || (*link)->offset >= part->end;
     if (free) {
-        *mapping = (Mapping){*link, part->offset, part->end - part->offset, part, false};
+        *mapping = (RangeMapping){*link, part->offset, part->end - part->offset, part, false};
         *link = mapping;
     }
     state_unlock(range->state);
@@ -65,12 +66,12 @@ static int add_mapping(AddressRangeObject *range, const Part *part)
     return -1;
 }
 
-/* The first that is made at or after the offset, of those that the part has claimed or, if that is NULL, of
- * all. */
-static bool next_mapping(AddressRangeObject *range, const Part *part, size_t offset, Mapping *out)
+/* *out: the first mapping at or after the offset that the driver has, of those that the part has claimed,
+ * or, for part NULL, of all. False when there is none. */
+static bool next_mapping(AddressRangeObject *range, const Part *part, size_t offset, RangeMapping *out)
 {
     state_lock(range->state);
-    const Mapping *mapping = range->mappings;
+    const RangeMapping *mapping = range->mappings;
     while (mapping && (!mapping->made || mapping->offset < offset || (part && mapping->claim != part)))
         mapping = mapping->next;
     if (mapping) *out = *mapping;
@@ -81,20 +82,21 @@ static bool next_mapping(AddressRangeObject *range, const Part *part, size_t off
 static void remove_mapping(AddressRangeObject *range, size_t offset)
 {
     state_lock(range->state);
-    Mapping **link = &range->mappings, *found;
+    RangeMapping **link = &range->mappings, *found;
     while (*link && (*link)->offset != offset) link = &(*link)->next;
     if ((found = *link)) *link = found->next;
     state_unlock(range->state);
     PyMem_RawFree(found);
 }
 
-/* How the mappings lie in a part. */
+/* The mappings in a part: none; only whole ones; one that is only partly in it; one that another call
+ * claimed. */
 typedef enum PartState { PART_EMPTY, PART_WHOLE, PART_CUT, PART_CLAIMED } PartState;
 
 static PartState look_at_locked(const AddressRangeObject *range, const Part *part)
 {
     PartState found = PART_EMPTY;
-    for (const Mapping *m = range->mappings; m; m = m->next) {
+    for (const RangeMapping *m = range->mappings; m; m = m->next) {
         if (!m->made || m->offset >= part->end || m->offset + m->size <= part->offset) continue;
         if (m->offset < part->offset || m->offset + m->size > part->end) return PART_CUT;
         if (found != PART_CLAIMED) found = m->claim ? PART_CLAIMED : PART_WHOLE;
@@ -102,12 +104,12 @@ static PartState look_at_locked(const AddressRangeObject *range, const Part *par
     return found;
 }
 
-/* Claims all mappings of a part, which is whole. */
+/* Claims all mappings in a part. -1 with an exception unless it is PART_WHOLE. */
 static int claim_part(AddressRangeObject *range, const Part *part)
 {
     state_lock(range->state);
     PartState found = look_at_locked(range, part);
-    for (Mapping *m = range->mappings; found == PART_WHOLE && m; m = m->next)
+    for (RangeMapping *m = range->mappings; found == PART_WHOLE && m; m = m->next)
         if (m->made && m->offset >= part->offset && m->offset < part->end) m->claim = part;
     state_unlock(range->state);
     if (found == PART_WHOLE) return 0;
@@ -123,11 +125,11 @@ static int claim_part(AddressRangeObject *range, const Part *part)
     return -1;
 }
 
-/* What is left of them is as the driver has it. */
+/* Ends the claim. The mappings that are left are those that the driver has. */
 static void unclaim_part(AddressRangeObject *range, const Part *part)
 {
     state_lock(range->state);
-    for (Mapping *m = range->mappings; m; m = m->next) {
+    for (RangeMapping *m = range->mappings; m; m = m->next) {
         if (m->claim != part) continue;
         m->claim = NULL;
         m->made = true;
@@ -135,8 +137,8 @@ static void unclaim_part(AddressRangeObject *range, const Part *part)
     state_unlock(range->state);
 }
 
-/* Claims a part that arguments say: None or NULL is up to the end of the range. ValueError and -1 when
- * nothing is mapped in it, or only a part of a mapping. */
+/* Reads a part from the arguments offset and size, of which None or NULL means up to the end of the range,
+ * and claims its mappings. -1 with an exception, as claim_part(). */
 static int convert_part(AddressRangeObject *range, PyObject *offset, PyObject *size, Part *out)
 {
     size_t length = SIZE_MAX;
@@ -192,7 +194,7 @@ static void wait_for_work(AddressRangeObject *range)
 
 static void unmap_all(AddressRangeObject *range)
 {
-    Mapping mapping;
+    RangeMapping mapping;
     for (; next_mapping(range, NULL, 0, &mapping); remove_mapping(range, mapping.offset)) {
         report_driver(range->state,
                       end_cuMemUnmap(range->state, range->pointer + mapping.offset, mapping.size),
@@ -203,7 +205,7 @@ static void unmap_all(AddressRangeObject *range)
 static void release_range(PyObject *self)
 {
     AddressRangeObject *range = range_cast(self);
-    Mapping mapping;
+    RangeMapping mapping;
     CaptureMode mode;
     LIVE_LESS(range->state, AddressRange);
     if (!physical_memory_releases(range->state)) {
@@ -348,7 +350,7 @@ PyDoc_STRVAR(unmap_doc,
              "Calls cuCtxSynchronize, cuMemUnmap.");
 
 /* Called after a failed call: the failure may come from work that was queued before. */
-static bool is_still_mapped(AddressRangeObject *range, const Mapping *mapping)
+static bool is_still_mapped(AddressRangeObject *range, const RangeMapping *mapping)
 {
     unsigned mapped = 1;
     once_cuPointerGetAttribute(range->state, &mapped, CU_POINTER_ATTRIBUTE_MAPPED,
@@ -370,10 +372,10 @@ static CUresult wait_as_asked(AddressRangeObject *range, const char **routine)
     return result;
 }
 
-/* The first error ends it. */
+/* Unmaps all mappings that the part has claimed, up to the first error. NULL with an exception. */
 static PyObject *unmap_claimed(AddressRangeObject *range, const Part *part)
 {
-    Mapping mapping;
+    RangeMapping mapping;
     const char *routine;
     CUresult result = wait_as_asked(range, &routine);
     if (result != CUDA_SUCCESS) return raise_driver(range->state, result, routine, NULL);
@@ -417,7 +419,7 @@ PyDoc_STRVAR(set_access_doc,
 static PyObject *set_access_claimed(AddressRangeObject *range, const Part *part, CUdevice device,
                                     unsigned access)
 {
-    Mapping mapping;
+    RangeMapping mapping;
     for (size_t at = 0; next_mapping(range, part, at, &mapping); at = mapping.offset + mapping.size) {
         CUresult result = set_driver_access(range, mapping.offset, mapping.size, device, access);
         if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuMemSetAccess", NULL);
@@ -504,7 +506,7 @@ static PyObject *range_get_ptr(PyObject *self, void *Py_UNUSED(closure)) { retur
 static PyObject *range_get_mappings(PyObject *self, void *Py_UNUSED(closure))
 {
     AddressRangeObject *range = range_cast(self);
-    Mapping mapping;
+    RangeMapping mapping;
     PyObject *list = PyList_New(0);
     for (size_t at = 0; list && next_mapping(range, NULL, at, &mapping); at = mapping.offset + 1) {
         PyObject *pair = Py_BuildValue("(nn)", (Py_ssize_t)mapping.offset, (Py_ssize_t)mapping.size);

@@ -49,23 +49,25 @@ int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream
 
 /* ---- Between host and device ---- */
 
-typedef struct Transfer {
+/* A copy between host and device. */
+typedef struct HostCopy {
     HostBuffer host;
     CUdeviceptr device;
     CUstream stream;
     Kept kept;
-} Transfer;
+} HostCopy;
 
-/* One of the four functions. */
-typedef struct TransferForm {
+/* What distinguishes the four functions for such copies. */
+typedef struct HostCopyForm {
     const char *signature;
     bool to_device, async;
-    int (*run)(ModuleState *state, const Transfer *copy);
-} TransferForm;
+    int (*run)(ModuleState *state, const HostCopy *copy);
+} HostCopyForm;
 
-/* Does everything that can fail before the driver is called. The host buffer is lent when it succeeds. */
-static int prepare_transfer(ModuleState *state, const TransferForm *form, PyObject *const *given,
-                            Transfer *copy)
+/* Reads the arguments and does all that can fail before the driver is called. On success copy->host is to be
+ * released. -1 with an exception. */
+static int prepare_host_copy(ModuleState *state, const HostCopyForm *form, PyObject *const *given,
+                             HostCopy *copy)
 {
     PyObject *device = given[form->to_device ? 0 : 1];
     PyObject *stream = form->async ? stream_or_current(state, given[2]) : NULL;
@@ -82,14 +84,14 @@ static int prepare_transfer(ModuleState *state, const TransferForm *form, PyObje
     return -1;
 }
 
-static PyObject *copy_py(PyObject *module, const TransferForm *form, FAST_PARAMETERS)
+static PyObject *copy_py(PyObject *module, const HostCopyForm *form, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
     PyObject *given[3] = {NULL};
-    Transfer copy;
+    HostCopy copy;
     int failed = 0;
     if (convert_arguments(form->signature, args, arg_count, keywords, given, form->async ? 3 : 2) < 0
-        || prepare_transfer(state, form, given, &copy) < 0)
+        || prepare_host_copy(state, form, given, &copy) < 0)
         return NULL;
     if (copy.host.size) failed = form->run(state, &copy);
     keep_alive_end(state, &copy.kept);
@@ -143,23 +145,23 @@ PyDoc_STRVAR(memcpy_dtoh_async_doc,
              "\nNotes\n-----\n"
              "Calls cuMemcpyDtoHAsync.");
 
-#define TRANSFER(name, routine, to_device, async, ...) \
-    static int run_##name(ModuleState *state, const Transfer *copy) \
+#define HOST_COPY(name, routine, to_device, async, ...) \
+    static int run_##name(ModuleState *state, const HostCopy *copy) \
     { \
         return gpu_##routine(state, __VA_ARGS__); \
     } \
     static PyObject *name(PyObject *module, FAST_PARAMETERS) \
     { \
-        static const TransferForm form = {name##_doc, to_device, async, run_##name}; \
+        static const HostCopyForm form = {name##_doc, to_device, async, run_##name}; \
         return copy_py(module, &form, args, arg_count, keywords); \
     }
-TRANSFER(memcpy_htod, cuMemcpyHtoD, true, false, copy->device, copy->host.pointer, copy->host.size)
-TRANSFER(memcpy_dtoh, cuMemcpyDtoH, false, false, copy->host.pointer, copy->device, copy->host.size)
-TRANSFER(memcpy_htod_async, cuMemcpyHtoDAsync, true, true, copy->device, copy->host.pointer, copy->host.size,
-         copy->stream)
-TRANSFER(memcpy_dtoh_async, cuMemcpyDtoHAsync, false, true, copy->host.pointer, copy->device, copy->host.size,
-         copy->stream)
-#undef TRANSFER
+HOST_COPY(memcpy_htod, cuMemcpyHtoD, true, false, copy->device, copy->host.pointer, copy->host.size)
+HOST_COPY(memcpy_dtoh, cuMemcpyDtoH, false, false, copy->host.pointer, copy->device, copy->host.size)
+HOST_COPY(memcpy_htod_async, cuMemcpyHtoDAsync, true, true, copy->device, copy->host.pointer, copy->host.size,
+          copy->stream)
+HOST_COPY(memcpy_dtoh_async, cuMemcpyDtoHAsync, false, true, copy->host.pointer, copy->device,
+          copy->host.size, copy->stream)
+#undef HOST_COPY
 
 /* ---- Between devices ---- */
 

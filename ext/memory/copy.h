@@ -6,13 +6,14 @@
 #include "ext/convert/buffers.h"
 #include "ext/context/keep_alive.h"
 
-/* Before a copy or fill is queued: converts the stream of an asynchronous one, notes its use of pooled
- * memory, and makes a place to keep the objects (each may be NULL) until an asynchronous one is done. -1 with
- * an exception; else keep_alive_end follows once the copy is queued. */
+/* Called before a copy or fill is queued: notes its use of pooled memory. If it is asynchronous, also
+ * converts the stream and makes room to keep the objects (each may be NULL) until the work is done.
+ * keep_alive_end() is due once the work is queued. -1 with an exception: then it is not. */
 int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream *stream, PyObject *first,
                PyObject *second, Kept *kept);
 
-/* The last part of copy_begin alone: a place to keep the objects, but for numbers and memory of pools. */
+/* The last part of copy_begin() alone: makes room to keep the objects. Numbers and memory of pools are left
+ * out, as they need not be kept. */
 int copy_keep(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first, PyObject *second,
               Kept *kept);
 

@@ -38,9 +38,10 @@ DeviceAllocationObject *managed_memory_of(ModuleState *state, PyObject *array);
 /* The address, or LogicError (-1) when it was freed. */
 int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *out);
 
-/* cuMemAlloc with the second attempt of mem_alloc, for pools. The caller raises: with device_memory_raise for
- * an error that says how much is free in the context; NULL is the current one. Needs the GIL. */
+/* For pools: cuMemAlloc with the second attempt of mem_alloc. Raises nothing. Needs the GIL. */
 CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out);
+/* Raises the error of an allocation, with how much memory is free in the context (NULL: the current one).
+ * Returns NULL. */
 PyObject *device_memory_raise(ModuleState *state, ContextObject *context, CUresult result,
                               const char *routine, size_t size);
 
@@ -50,10 +51,11 @@ void device_memory_format(size_t size, char *text, size_t text_size);
 /* Collects garbage and releases what finished work kept. */
 void device_memory_collect(ModuleState *state);
 
-/* device_memory_collect, and calls the functions in ModuleState.give_back. */
+/* device_memory_collect(), then calls the functions in ModuleState.give_back. */
 void device_memory_reclaim(ModuleState *state);
 
-/* Makes a call that allocates; once more, after device_memory_reclaim, when there is too little memory. */
+/* Makes a call that allocates. If there is too little memory, makes it again after device_memory_reclaim().
+ */
 #define ALLOCATE(state, result, call) \
     do { \
         (result) = (call); \
@@ -63,7 +65,8 @@ void device_memory_reclaim(ModuleState *state);
         } \
     } while (0)
 
-/* During set-up: a pool that is to be asked for its unused memory. -1 with an exception when full. */
+/* During set-up: registers a function that frees memory held for reuse. -1 with an exception when there are
+ * too many. */
 int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back);
 
 /* Shared with ManagedAllocation. */

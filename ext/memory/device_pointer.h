@@ -11,8 +11,8 @@ int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out);
 /* As convert_pointer(), for a copy or fill of `size` bytes that starts there: ValueError when the allocation
  * is known to be smaller. */
 int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out);
-/* And for one that is queued on a stream: of other libraries' arrays it comes after their owners' work. The
- * two above wait for that. */
+/* As convert_range(), for a copy or fill that is queued on `consumer`: it is ordered after the work of the
+ * owner of another library's array. The two functions above wait for that work. */
 int convert_range_on(ModuleState *state, PyObject *value, const char *what, size_t size, CUstream consumer,
                      CUdeviceptr *out);
 

@@ -16,11 +16,11 @@ typedef struct GPUArrayObject {
     struct _PyArray_Descr *dtype;           /* owned; NULL before __init__ */
     Py_ssize_t size, nbytes, itemsize;      /* nbytes is size * itemsize, whatever the strides */
     int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
-    bool read_only;                         /* another library's, which said so, or made to be */
-    bool is_interleaved;                    /* parts of numbers, or fields: others lie between */
+    bool read_only;                         /* its library said so, or it was made read-only */
+    bool is_interleaved;                    /* made of parts of numbers, or of fields of records */
     bool is_part;                           /* a copy that z.real or z.imag made (parts.c) */
     Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
-    int64_t *elements;                      /* after the two: the same as DLPack has them (dlpack.h) */
+    int64_t *elements;                      /* behind these two: both in elements, for DLPack (dlpack.h) */
     Py_ssize_t dims[GPUARRAY_AXIS_WORDS * GPUARRAY_INLINE_DIMS];
     PyObject *gpudata;                      /* owned; NULL: made of `pointer` when asked for */
     PyObject *base, *allocator;             /* owned; NULL is None, and the default pool */
@@ -35,20 +35,21 @@ static inline bool gpuarray_check(ModuleState *state, PyObject *object)
     return Py_TYPE(object) == state->GPUArray_type || PyType_IsSubtype(Py_TYPE(object), state->GPUArray_type);
 }
 
-/* Whether the elements are not adjacent, so that code reading consecutive numbers from the address would be
- * wrong: programs written for PyCUDA may, as there the parts of complex numbers are arrays of their own. */
+/* Whether other data lies between the elements. Code that reads consecutive numbers from the address would
+ * be wrong then. Programs written for PyCUDA may do that, as there the parts of complex numbers are arrays
+ * of their own. */
 static inline bool gpuarray_is_interleaved(const GPUArrayObject *array)
 {
     return array->is_interleaved && !array->layout;
 }
 
-/* ValueError (-1) for an array that is. */
+/* ValueError (-1) for an array that gpuarray_is_interleaved(). */
 int gpuarray_check_whole(const GPUArrayObject *array);
 
 /* LogicError (-1) when the memory was freed. */
 int gpuarray_check_memory(GPUArrayObject *array);
 
-/* The address of element 0, checked the same. */
+/* *out: the address of element 0. -1 with the exception of gpuarray_check_memory(). */
 int gpuarray_address(GPUArrayObject *array, CUdeviceptr *out);
 
 /* The allocation that the object is or lies in, borrowed; NULL when that is not known. */

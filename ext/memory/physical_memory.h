@@ -25,12 +25,12 @@ static inline PhysicalMemoryObject *physical_memory_cast(PyObject *object)
     return (PhysicalMemoryObject *)object;
 }
 
-/* Called before and after driver calls with its handle. NULL with TypeError for other objects, with
- * LogicError when it was freed. */
+/* Called before and after driver calls with the handle of physical memory. physical_memory_enter() returns
+ * NULL with TypeError for other objects, with LogicError for memory that was freed. */
 PhysicalMemoryObject *physical_memory_enter(ModuleState *state, PyObject *value);
 void physical_memory_leave(PhysicalMemoryObject *memory);
 
-/* A Device, or the current context's for NULL and None. 0, or -1 with an exception. */
+/* *out: the handle of a Device; of the current context's for NULL and None. -1 with an exception. */
 int physical_memory_device(ModuleState *state, PyObject *value, CUdevice *out);
 
 /* Whether driver calls that need no context can still be made: not in a forked child, nor at the end. */

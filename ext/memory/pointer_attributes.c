@@ -30,8 +30,9 @@ static AnswerKind answer_kind(unsigned attribute)
     }
 }
 
-/* Zero before the call: answers shorter than 8 bytes fill its low end. */
-typedef union Answer {
+/* The value of any attribute. All zeros before the call, as values of fewer than 8 bytes fill the low end
+ * only. */
+typedef union AttributeValue {
     unsigned long long number;
     int sign;
     struct {
@@ -39,9 +40,9 @@ typedef union Answer {
         unsigned space;
     } p2p;
     unsigned char bytes[64];
-} Answer;
+} AttributeValue;
 
-static PyObject *answer_object(ModuleState *state, unsigned attribute, const Answer *answer)
+static PyObject *attribute_object(ModuleState *state, unsigned attribute, const AttributeValue *answer)
 {
     switch (answer_kind(attribute)) {
     case ANSWER_SIGNED: return PyLong_FromLong(answer->sign);
@@ -69,14 +70,14 @@ static PyObject *pointer_get_attribute(PyObject *module, FAST_PARAMETERS)
     ModuleState *state = module_state(module);
     PyObject *ptr;
     unsigned attribute = 0;
-    Answer answer = {0};
+    AttributeValue answer = {0};
     CUdeviceptr pointer;
     if (READ_ARGUMENTS(pointer_get_attribute_doc, INTO(&attribute), INTO(&ptr)) < 0
         || convert_pointer(state, ptr, &pointer) < 0)
         return NULL;
     return gpu_cuPointerGetAttribute(state, &answer, attribute, pointer) < 0
                ? NULL
-               : answer_object(state, attribute, &answer);
+               : attribute_object(state, attribute, &answer);
 }
 
 PyMethodDef pointer_attributes_functions[] = {

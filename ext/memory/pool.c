@@ -256,30 +256,30 @@ static void release_all_held(ModuleState *state, CUdevice device)
     }
 }
 
-/* A block that is requested, and how that went. */
-typedef struct Request {
+/* A request for a block: what is wanted, the block once there is one, and the errors on the way. */
+typedef struct BlockRequest {
     size_t size;
     CUstream stream;
     PoolBlock *block;
     PoolError order; /* of a held block after its last work */
     CUresult released; /* the first error of what was freed for it */
-} Request;
+} BlockRequest;
 
 /* A held block, or a new one. */
-IN_CALL static CUresult take_or_add(Pool *pool, Request *asked)
+IN_CALL static CUresult take_or_add(Pool *pool, BlockRequest *asked)
 {
     CUresult result = pool_take_after(pool, asked->size, asked->stream, &asked->block, &asked->order);
     if (result != CUDA_SUCCESS || asked->block) return result;
     return pool_add(pool, asked->size, asked->stream, &asked->block);
 }
 
-IN_CALL static CUresult add_new(Pool *pool, Request *asked)
+IN_CALL static CUresult add_new(Pool *pool, BlockRequest *asked)
 {
     return pool_add(pool, asked->size, asked->stream, &asked->block);
 }
 
 /* Allocates stream-ordered memory on a stream outside of the capture, which waits until it is there. */
-IN_CALL static CUresult add_uncaptured(Pool *pool, Request *asked)
+IN_CALL static CUresult add_uncaptured(Pool *pool, BlockRequest *asked)
 {
     CUstream uncaptured;
     CUresult result = pool_begin_uncaptured(&uncaptured);
@@ -293,7 +293,7 @@ IN_CALL static CUresult add_uncaptured(Pool *pool, Request *asked)
 }
 
 /* Frees held memory step by step, until the driver has enough again or the limit allows it. */
-IN_CALL static CUresult add_after_release(Pool *pool, Request *asked)
+IN_CALL static CUresult add_after_release(Pool *pool, BlockRequest *asked)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY, released;
     bool found = true;
@@ -307,7 +307,7 @@ IN_CALL static CUresult add_after_release(Pool *pool, Request *asked)
 
 /* In the pool's context. A thread that detaches the context waits for an attempt to end, so Python code runs
  * between two attempts, not within one; signal handlers do where the attempt waits for a queue. */
-static CUresult run_in_context(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Request *asked)
+static CUresult run_in_context(MemoryPool *pool, CUresult (*how)(Pool *, BlockRequest *), BlockRequest *asked)
 {
     ContextScope scope;
     CUresult result;
@@ -320,14 +320,14 @@ static CUresult run_in_context(MemoryPool *pool, CUresult (*how)(Pool *, Request
     return result;
 }
 
-static bool is_beyond_limit(MemoryPool *pool, const Request *asked)
+static bool is_beyond_limit(MemoryPool *pool, const BlockRequest *asked)
 {
     return pool_is_beyond_limit(&pool->core, asked->size);
 }
 
 /* Each attempt may succeed where the one before failed: the garbage collection freed memory, or another
  * thread did. */
-static CUresult allocate_in_shortage(MemoryPool *pool, Request *asked)
+static CUresult allocate_in_shortage(MemoryPool *pool, BlockRequest *asked)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     if (is_beyond_limit(pool, asked)) result = run_in_context(pool, add_after_release, asked);
@@ -354,7 +354,7 @@ PoolBlock *memory_pool_raise_beyond_limit(MemoryPool *pool, size_t size)
     return NULL;
 }
 
-static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const Request *asked)
+static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const BlockRequest *asked)
 {
     ModuleState *state = pool->state;
     if (asked->order.result != CUDA_SUCCESS) {
@@ -378,7 +378,7 @@ static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const Request
 /* What needs the driver: a block of another stream, or a new one. */
 static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream)
 {
-    Request asked = {.size = size, .stream = stream};
+    BlockRequest asked = {.size = size, .stream = stream};
     CUresult result = run_in_context(pool, take_or_add, &asked);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && !asked.block) /* else it could not be put in order */
         result = allocate_in_shortage(pool, &asked);
@@ -392,7 +392,7 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
  * stream. */
 static PoolBlock *allocate_under_capture(MemoryPool *pool, size_t size, CUstream stream)
 {
-    Request asked = {.size = size, .stream = stream};
+    BlockRequest asked = {.size = size, .stream = stream};
     bool uncaptured = pool->core.source->ordered && captured_holds(pool->state, stream);
     CUresult result = run_in_context(pool, uncaptured ? add_uncaptured : add_new, &asked);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && !uncaptured)

@@ -62,48 +62,52 @@ int pool_start(PyObject *self, const PoolForm *form);
 /* A pool of the context, with one reference that does not hold it. NULL with an exception. */
 MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form);
 
-/* The last drop ends the pool. memory_pool_leave drops the reference that does not hold the context, after
- * which nothing is held for reuse anymore unless users have made the pool. */
+/* References to the pool, each of which holds the pool's context. The last drop ends the pool.
+ * memory_pool_leave() drops the one reference that does not hold the context; from then on a pool that no
+ * user has made holds nothing for reuse anymore. */
 void memory_pool_hold(MemoryPool *pool);
 void memory_pool_drop(MemoryPool *pool);
 void memory_pool_leave(MemoryPool *pool);
 
-/* Frees the held blocks by an IN_CALL function of core/pool.h. In a forked child the lock may stay locked
- * forever, so nothing is freed. */
+/* memory_pool_release() frees the held blocks by `how`, an IN_CALL function of core/pool.h;
+ * memory_pool_trim() frees all but `keep` bytes of them. Nothing is freed in a forked child, where the
+ * pool's lock may be locked forever. */
 void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver));
 void memory_pool_trim(MemoryPool *pool, size_t keep);
 
-/* default_pool.c: an allocation of the current context's default pool, made when there is none. context: the
- * current one, or NULL to ask for it; stream: see pool_stream. NULL with an exception. */
+/* default_pool.c: an allocation from the current context's default pool, which is made if there is none.
+ * context: the current one, or NULL to ask for it. stream: see pool_stream(). NULL with an exception. */
 PyObject *default_pool_allocate(ModuleState *state, ContextObject *context, size_t size, PyObject *stream);
 
-/* device_pool.c: the same of the pool whose method `allocate` this callable is, into *memory. 0 if it is no
- * pool's method, else 1 or -1. */
+/* device_pool.c: if the callable is the method `allocate` of a pool, *memory becomes an allocation from it:
+ * 1, or -1 with an exception. 0 for other callables. */
 int pool_allocate_if_pool_method(ModuleState *state, PyObject *allocate, size_t size, PyObject *stream,
                                  PyObject **memory);
 
-/* external_pool.c, of pools that have a resource, in no scope: asks it for memory (NULL with an exception);
- * gives memory back after the work that the block's stream or event stands for, or after all (reports). */
+/* external_pool.c: asks the resource of a pool for memory. Called in no scope. NULL with an exception. */
 PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stream);
+/* Returns a block to the resource. in_order: after the work that the block's stream or event stands for; else
+ * after all work. Called in no scope. Failures are reported. */
 void external_memory_return(MemoryPool *pool, PoolBlock *block, bool in_order);
 
-/* An active block of this stream, whose object is NULL for the default one. When the driver has no more:
- * garbage is collected, the pool releases its held blocks, the largest first, then every other pool of the
- * device releases its own. NULL with MemoryError. */
+/* An active block for work on this stream. object: the stream's Python object, NULL for the default stream.
+ * When the driver has no more memory, garbage is collected; then the pool releases its held blocks, the
+ * largest first; then all other pools of the device release theirs. NULL with MemoryError or another
+ * exception. */
 PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, PyObject *object, CUstream stream);
 
-/* convert_stream for a stream to use the pool's memory on: LogicError (-1) when it belongs to another
- * context. */
+/* convert_stream() for a stream on which the pool's memory is to be used. LogicError (-1) when the stream
+ * belongs to another context. */
 int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out);
 
-/* MemoryError for a request beyond the pool's limit. NULL. */
+/* Raises MemoryError for a request beyond the pool's limit. Returns NULL. */
 PoolBlock *memory_pool_raise_beyond_limit(MemoryPool *pool, size_t size);
 
-/* Gives an active block back; cannot fail, reports. */
+/* Returns an active block to the pool. Failures are reported. */
 void memory_pool_return(MemoryPool *pool, PoolBlock *block);
 
-/* As memory_pool_return(), when its order is not known anymore: the driver gets it and waits for all
- * work. */
+/* As memory_pool_return(), for a block whose last work is not known: the memory is freed, not held, after all
+ * work of the context. */
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block);
 
 #endif

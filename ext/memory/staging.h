@@ -14,18 +14,19 @@
 
 enum { STAGING_BYTES = 1 << 20 };
 
-/* A block, taken. */
+/* A context's block, taken by this thread. */
 typedef struct Staging {
-    ContextObject *context; /* held: a context that is released, not destroyed, waits for that */
+    ContextObject *context; /* held, so that a primary context is not released meanwhile */
     void *block;
 } Staging;
 
-/* Takes the block of the current context, until staging_return. False, without an exception, when there is
- * none to be had. */
+/* Takes the block of the current context, until staging_return(). False, without an exception, when another
+ * thread has it or it cannot be allocated. */
 bool staging_take(ModuleState *state, Staging *out);
 void staging_return(const Staging *staging);
 
-/* Waits for the default stream, copies to the block and from there. -1 with an exception. */
+/* Copies from the device to the block, and from there to host memory, after all work of the default stream.
+ * -1 with an exception. */
 int staging_to_host(ModuleState *state, const Staging *staging, void *to, CUdeviceptr from, size_t size);
 
 #endif

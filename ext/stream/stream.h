@@ -20,17 +20,20 @@ static inline StreamObject *stream_cast(PyObject *object) { return (StreamObject
 
 static inline EventObject *event_cast(PyObject *object) { return (EventObject *)object; }
 
-/* current.c. None or NULL is the legacy default stream; Stream; objects with __cuda_stream__. */
+/* current.c. *out: the handle of a Stream or of an object with __cuda_stream__; None and NULL are the legacy
+ * default stream. -1 with an exception. */
 int convert_stream(ModuleState *state, PyObject *value, CUstream *out);
 
 /* event.c: the Event that a parameter is, borrowed. NULL with TypeError, or with LogicError when its context
  * is gone. */
 EventObject *event_read(ModuleState *state, PyObject *value, const char *what, const char *routine);
 
-/* What a `stream` argument says: where it is None or missing (NULL) the stream of the innermost `with` block,
- * if that belongs to the current context; else what was given. Borrowed. One load where there is no block. */
+/* The stream of the innermost `with` block of this thread, borrowed. NULL when there is none, or when it
+ * belongs to another context than the current one. */
 PyObject *stream_of_block(ModuleState *state);
 
+/* What a `stream` argument means, borrowed: if it is None or missing (NULL), stream_of_block(), if there is
+ * one. Costs one load where there is no block. */
 static inline PyObject *stream_or_current(ModuleState *state, PyObject *given)
 {
     if ((given && given != Py_None) || !atomic_load_explicit(&state->streams_entered, memory_order_relaxed))
@@ -39,12 +42,12 @@ static inline PyObject *stream_or_current(ModuleState *state, PyObject *given)
     return current ? current : given;
 }
 
-/* Makes a stream, or another library's, the current one for a call: what stream_pop() takes, whatever became
- * of the call. NULL with an exception. */
+/* Makes a stream, which may be another library's, the current one for a call. Returns a token for
+ * stream_pop(), which follows the call in any case. NULL with an exception. */
 PyObject *stream_push(ModuleState *state, PyObject *stream);
 void stream_pop(ModuleState *state, PyObject *token);
 
-/* await.c: what `await` takes of a stream and an event. NULL with an exception. */
+/* await.c: __await__ of streams and events. NULL with an exception. */
 PyObject *stream_await(PyObject *self);
 
 /* current.c: Stream.__enter__ and __exit__. */
@@ -57,8 +60,9 @@ PyObject *stream_get_green_context(PyObject *self, void *closure);
 /* Stream.launch_host_func (host_function.c). */
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-/* As stream_launch_host_func(), for a graph, which calls it at each launch: what the driver is to call, with
- * what, and the object that keeps it (a new reference; NULL with an exception). */
+/* As stream_launch_host_func(), for a node of a graph, which calls the function at each launch. The driver
+ * is to call (*call)(*data). The result is a new reference to the object that keeps both alive; NULL with an
+ * exception. */
 PyObject *host_function_for_graph(ModuleState *state, PyObject *function, PyObject *const *args,
                                   Py_ssize_t count, CUhostFn *call, void **data);
 

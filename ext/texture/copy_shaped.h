@@ -40,7 +40,8 @@ int shaped_set_address(ShapedCopyObject *self, ShapedSide side, PyObject *pointe
 /* -1 with an exception when an end is not set, was freed meanwhile, or is smaller than the copy. */
 int shaped_check(ShapedCopyObject *self);
 
-/* Raises what the driver said of a copy, with the pitch that is too small for its rows if one is. NULL. */
+/* Raises the driver's error of a copy, with the pitch that is too small for the rows if there is one. Returns
+ * NULL. */
 PyObject *shaped_raise(ModuleState *state, const CUDA_MEMCPY3D_PEER *copy, CUresult result,
                        const char *routine);
 

@@ -4,7 +4,8 @@
 
 #include "ext/context/owner.h"
 
-/* ArrayDescriptor shows width, height, format and channels of it, ArrayDescriptor3D everything. */
+/* Python's ArrayDescriptor, which shows width, height, format and channels of the value, and
+ * ArrayDescriptor3D, which shows everything. */
 typedef struct ArrayDescriptorObject {
     PyObject_HEAD
     ModuleState *state;
@@ -14,8 +15,8 @@ typedef struct ArrayDescriptorObject {
 typedef struct CudaArrayObject {
     OWNER_HEAD
     CUarray handle;
-    PyObject *owner;            /* of memory that is lent, a reference; else NULL */
-    const atomic_bool *over;    /* the owner's: it lends no more */
+    PyObject *owner; /* owned: whose memory this is, if it is lent; else NULL */
+    const atomic_bool *over; /* in the owner: true once the memory is not lent anymore */
 } CudaArrayObject;
 
 static inline ArrayDescriptorObject *cuda_array_descriptor_cast(PyObject *object)
@@ -29,11 +30,12 @@ static inline CudaArrayObject *cuda_array_cast(PyObject *object) { return (CudaA
  * its context is gone. */
 int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUarray *out);
 
-/* Whether its memory is gone: freed, or not lent anymore. */
+/* Whether the array's memory is gone: freed, or not lent anymore. */
 bool cuda_array_is_over(const CudaArrayObject *array);
 
-/* The value of an ArrayDescriptor or ArrayDescriptor3D; -1 with TypeError. And a new ArrayDescriptor3D. */
+/* *out: the value of an ArrayDescriptor or ArrayDescriptor3D. -1 with TypeError. */
 int cuda_array_read_descriptor(ModuleState *state, PyObject *value, CUDA_ARRAY3D_DESCRIPTOR *out);
+/* A new ArrayDescriptor3D. NULL with an exception. */
 PyObject *cuda_array_descriptor(ModuleState *state, const CUDA_ARRAY3D_DESCRIPTOR *shape);
 
 /* An Array of memory that an owner has lent until *over is set, which lies in the owner. NULL with an

@@ -224,7 +224,8 @@ static const char *shape_name(unsigned shape)
     }
 }
 
-static unsigned shape_of(const CUDA_ARRAY3D_DESCRIPTOR *array)
+/* The shape of references to which such an array can be bound. */
+static unsigned reference_shape_of(const CUDA_ARRAY3D_DESCRIPTOR *array)
 {
     bool layered = array->Flags & CUDA_ARRAY3D_LAYERED;
     if (array->Flags & CUDA_ARRAY3D_CUBEMAP) return layered ? REFERENCE_CUBE_LAYERED : REFERENCE_CUBE;
@@ -294,7 +295,7 @@ int reference_set_array(ReferenceObject *self, PyObject *array)
     if (cuda_array_handle(state, array, "array", &resource.res.array.hArray) < 0
         || check_context(self, cuda_array_cast(array)->context, routine) < 0
         || cuda_array_describe(state, resource.res.array.hArray, &shape) < 0
-        || check_shape(self, shape_of(&shape), routine, "Array") < 0)
+        || check_shape(self, reference_shape_of(&shape), routine, "Array") < 0)
         return -1;
     if (self->reference->surface && !(shape.Flags & CUDA_ARRAY3D_SURFACE_LDST)) {
         raise_driver(state, CUDA_ERROR_INVALID_VALUE, routine,
@@ -313,7 +314,7 @@ int reference_set_mipmapped_array(ReferenceObject *self, PyObject *array)
         || check_context(self, mipmapped_array_cast(array)->context, routine) < 0)
         return -1;
     CUDA_ARRAY3D_DESCRIPTOR shape = mipmapped_array_cast(array)->shape;
-    if (check_shape(self, shape_of(&shape), routine, "MipmappedArray") < 0) return -1;
+    if (check_shape(self, reference_shape_of(&shape), routine, "MipmappedArray") < 0) return -1;
     return bind_resource(self->reference, array, &resource, &shape);
 }
 

@@ -18,7 +18,7 @@
 #include "core/spin_lock.h"
 #include "ext/context/module_object.h"
 
-/* The variable, as the header lays it out. */
+/* The variable, as pycuda-textures.hpp declares it. */
 typedef struct ReferenceDeclaration {
     uint64_t handle;
     uint32_t mark;
@@ -42,15 +42,16 @@ typedef enum ReferenceShape {
     REFERENCE_CUBE_LAYERED = 0xfc
 } ReferenceShape;
 
-/* What a reference is bound to, and how it is read. Others may hold it: a change makes a new one. */
+/* What a reference is bound to, and how that is read. Several threads may hold a binding: a change makes a
+ * new one. */
 typedef struct Binding {
     atomic_long holders; /* by gil_count */
-    PyObject *source;               /* owned: what it is bound to, as it was given; NULL: nothing */
+    PyObject *source; /* owned: the bound object, as it was given; NULL: none is bound */
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling;
     CUarray_format format;          /* of linear memory */
     unsigned channels;
-    PyObject *object; /* owned: its TextureObject or SurfaceObject, made by the first launch */
+    PyObject *object; /* owned: the TextureObject or SurfaceObject, made by the first launch; NULL before */
 } Binding;
 
 typedef struct Reference {
@@ -59,18 +60,18 @@ typedef struct Reference {
     bool surface;
     CUdeviceptr where; /* the variable; 0 of a reference that belongs to no module */
     ReferenceDeclaration declared;
-    SpinLock changing; /* guards which one the next line says */
+    SpinLock changing; /* guards the pointer `binding` */
     Binding *binding; /* held */
     /* Guarded by the module's lock: */
     PyObject *written; /* owned: the object whose handle the variable has */
-    CUstream stream; /* where that was written */
-    bool pending; /* the write may be under way: only that stream comes after it */
-    bool busy, busy_elsewhere; /* launches that use it may be under way there, in other streams */
+    CUstream stream; /* in which the handle was written */
+    bool pending; /* the write may be under way: only work of `stream` comes after it */
+    bool busy, busy_elsewhere; /* launches that use the variable may be under way in `stream`, in others */
 } Reference;
 
-/* The references of a module that were requested, and the lock of their variables. The thread that has it
- * may take it again, for Python code may run on the way. No thread waits for it with the GIL, so that it may
- * be kept in driver calls. */
+/* The references of a module that were requested, and the lock of their variables. The thread that has the
+ * lock may take it again, as Python code may run while it has it. No thread waits for the lock with the GIL,
+ * so the lock can be kept in driver calls. */
 typedef struct References {
     Reference *first; /* owned */
     struct Replaced *replaced; /* owned: objects whose handles were overwritten, for references_end */
@@ -102,30 +103,31 @@ int reference_visit(Reference *reference, visitproc visit, void *arg);
 /* Frees all references of a module after it was unloaded. NULL is allowed. */
 void references_free(References *references);
 
-/* The binding, held, and the end of that. */
+/* The reference's binding, held until binding_drop(). */
 Binding *binding_hold(Reference *reference);
 void binding_drop(Binding *binding);
 
-/* One like the reference's, without an object, to be changed and put: others see it when it is whole. NULL
- * with MemoryError. */
+/* A copy of the reference's binding, without its object, to be changed and given to binding_put(): other
+ * threads see it then, with all its changes. NULL with MemoryError. */
 Binding *binding_copy(Reference *reference);
 
-/* Makes it the reference's, whose previous one is dropped; unless that is not `expected` (NULL: any) any
- * more: then the new one is. */
+/* Makes `binding` the reference's if the reference's is still `expected` (NULL: in any case). Drops the one
+ * that is not used then: the previous binding, or the new one. The caller's hold on `binding` is used up. */
 void binding_put(Reference *reference, Binding *binding, const Binding *expected);
 
-/* Binding. Each checks what it can before anything changes: -1 with TypeError, ValueError or LogicError. */
+/* Bind a reference. -1 with TypeError, ValueError or LogicError, before which nothing was changed. */
 int reference_set_array(ReferenceObject *self, PyObject *array);
 int reference_set_mipmapped_array(ReferenceObject *self, PyObject *array);
 int reference_set_linear(ReferenceObject *self, PyObject *memory, size_t bytes, bool allow_offset,
                          size_t *offset);
 int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *descriptor, size_t pitch);
 
-/* Whether what it is bound to is gone. */
+/* Whether the bound object's memory was freed. */
 bool binding_is_stale(ModuleState *state, const Binding *binding);
 
-/* reference_launch.c. For a launch in this stream: takes the lock of the module's references and brings its
- * variables up to date; they stay so until references_end. -1 with an exception, and then there is no end. */
+/* reference_launch.c. Called before a launch in this stream: takes the lock of the module's references and
+ * writes the variables whose bindings have changed. They do not change until references_end(), which releases
+ * the lock. -1 with an exception: then the lock is not taken. */
 int references_begin(CodeModuleObject *module, CUstream stream);
 void references_end(CodeModuleObject *module);
 

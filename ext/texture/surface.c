@@ -59,13 +59,13 @@ static PyMethodDef surface_methods[] = {
 };
 
 static PyMemberDef surface_members[] = {
-    {"array", T_OBJECT_EX, offsetof(TextureObject, source), READONLY, "The Array, kept alive."},
-    {"handle", T_ULONGLONG, offsetof(TextureObject, handle), READONLY, "The CUsurfObject as an int."},
+    {"array", T_OBJECT_EX, offsetof(TextureHandleObject, source), READONLY, "The Array, kept alive."},
+    {"handle", T_ULONGLONG, offsetof(TextureHandleObject, handle), READONLY, "The CUsurfObject as an int."},
     {NULL, 0, 0, 0, NULL},
 };
 
 const TypeSpec SurfaceObject_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.SurfaceObject", TextureObject, 0, surface_doc),
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.SurfaceObject", TextureHandleObject, 0, surface_doc),
     .tp_new = surface_tp_new,
     .tp_dealloc = texture_dealloc,
     .tp_traverse = texture_traverse,

@@ -34,7 +34,7 @@ PyObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source
 
 static void destroy_object(PyObject *self)
 {
-    TextureObject *texture = texture_cast(self);
+    TextureHandleObject *texture = texture_cast(self);
     ModuleState *state = texture->state;
     if (PyObject_TypeCheck(self, state->SurfaceObject_type)) {
         LIVE_LESS(state, SurfaceObject);
@@ -376,13 +376,13 @@ static PyMethodDef texture_methods[] = {
 };
 
 static PyMemberDef texture_members[] = {
-    {"source", T_OBJECT_EX, offsetof(TextureObject, source), READONLY, "What is read, kept alive."},
-    {"handle", T_ULONGLONG, offsetof(TextureObject, handle), READONLY, "The CUtexObject as an int."},
+    {"source", T_OBJECT_EX, offsetof(TextureHandleObject, source), READONLY, "What is read, kept alive."},
+    {"handle", T_ULONGLONG, offsetof(TextureHandleObject, handle), READONLY, "The CUtexObject as an int."},
     {NULL, 0, 0, 0, NULL},
 };
 
 const TypeSpec TextureObject_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.TextureObject", TextureObject, 0, texture_doc),
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.TextureObject", TextureHandleObject, 0, texture_doc),
     .tp_new = texture_tp_new,
     .tp_dealloc = texture_dealloc,
     .tp_traverse = texture_traverse,

@@ -4,16 +4,17 @@
 
 #include "ext/context/owner.h"
 
-typedef struct TextureObject {
+/* Python's TextureObject and SurfaceObject. */
+typedef struct TextureHandleObject {
     OWNER_HEAD
     unsigned long long handle;      /* CUtexObject or CUsurfObject */
     PyObject *source;               /* owned: the Array, or what holds the memory */
-} TextureObject;
+} TextureHandleObject;
 
-static inline TextureObject *texture_cast(PyObject *object) { return (TextureObject *)object; }
+static inline TextureHandleObject *texture_cast(PyObject *object) { return (TextureHandleObject *)object; }
 
-/* Whether the value is a TextureObject or SurfaceObject, and its handle: 1 or 0; -1 with LogicError when it
- * was freed or its context is gone. */
+/* 1 if the value is a TextureObject or SurfaceObject, whose handle *out is then; 0 if not. -1 with LogicError
+ * when it was freed or its context is gone. */
 int texture_argument(ModuleState *state, PyObject *value, unsigned long long *out);
 
 /* New objects over a resource, in the current context, which keep the source alive. reference: the name of
@@ -29,8 +30,8 @@ PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
 int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D_DESCRIPTOR *shape,
                         size_t pitch, CUDA_RESOURCE_DESC *out);
 
-/* What both classes have in common. An object that owns no handle yet, in the current context; it takes a
- * reference to source. NULL with an exception. */
+/* Methods of both classes, and a constructor: a new object in the current context that owns no handle yet and
+ * keeps source alive. NULL with an exception. */
 PyObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source);
 void texture_dealloc(PyObject *self);
 int texture_traverse(PyObject *self, visitproc visit, void *arg);
