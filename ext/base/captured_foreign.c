@@ -9,12 +9,13 @@
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 
-/* Belongs to a capsule: one reference is that of the list of captures, one the user object's. */
+/* A capture that other code began. A capsule owns it, to which there are two references: of the list of
+ * captures, and of the graph's user object. */
 typedef struct ForeignCapture {
     Captured captured;
     KeptObjects kept;
-    PyObject *stream; /* owned: is there as long as the driver is asked about it */
-    unsigned long round; /* of captured_last in which it was asked about */
+    PyObject *stream; /* owned, so that the driver can be asked about the stream */
+    unsigned long round; /* of captured_last(): the last one that asked the driver about this capture */
 } ForeignCapture;
 
 static const char capsule_name[] = "pycuda._driver.ForeignCapture";
@@ -46,7 +47,7 @@ static PyObject *new_capture(PyObject *stream, ForeignCapture **out)
 /* ---- The graph's end ---- */
 
 typedef struct GraphEnd {
-    ModuleState *state; /* is there as long as `release` has not run */
+    ModuleState *state; /* lives at least until `release` has run */
     struct Deferred *release;
 } GraphEnd;
 

@@ -103,7 +103,7 @@ static PyObject *make_value(ModuleState *state, PyObject *cls, const char *name,
     return member;
 }
 
-/* Of several names for one value, `values` has the first. */
+/* Adds a member to the dicts by name and by value. Of several names for one value, `values` has the first. */
 static int add_to_dicts(PyObject *cls, PyObject *names, PyObject *values, const char *name, PyObject *member)
 {
     if (PyObject_SetAttrString(cls, name, member) < 0 || PyDict_SetItemString(names, name, member) < 0)

@@ -25,7 +25,8 @@ static int release_in_main_thread(void *type)
     return 0;
 }
 
-/* Python's list of such calls may be full: then another thread releases. */
+/* Asks the main thread to release what is in the list. If Python's list of pending calls is full, another
+ * thread will. */
 static void signal_main_thread(ModuleState *state)
 {
     if (state->deferred_asked) return;
@@ -34,7 +35,7 @@ static void signal_main_thread(ModuleState *state)
     if (!state->deferred_asked) Py_DECREF(type);
 }
 
-/* NULL when there is none. */
+/* Takes the first entry out of the list. NULL when it is empty. */
 static Deferred *take_first(ModuleState *state)
 {
     state_lock(state);
@@ -57,7 +58,7 @@ void deferred_release_all(ModuleState *state)
 
 /* ---- Deferring ---- */
 
-/* Without memory for the entry the object leaks. */
+/* Puts an entry into the list. If there is no memory for it, that is reported, and the object leaks. */
 static void defer(ModuleState *state, destructor function, PyObject *object, bool owned)
 {
     Deferred *item = PyMem_Malloc(sizeof *item);

@@ -4,7 +4,7 @@
 #include "core/exclusive.h"
 #include "ext/base/launch_queue.h"
 
-/* False when no attempt is to be made; the result says why. */
+/* Called before the first attempt. False when no attempt is to be made: call->result says why. */
 static bool open_call(ModuleState *state, DriverCall *call)
 {
     if (call->releases) wait_begin_release(state);
@@ -17,7 +17,8 @@ static bool open_call(ModuleState *state, DriverCall *call)
     return call->how != WAITS || wait_begin(state, &call->place, &call->result);
 }
 
-/* False when the driver is not to be called: the result says why. */
+/* Releases the GIL for an attempt, if it may wait. False when the driver must not be called: call->result
+ * says why. */
 static bool begin_attempt(ModuleState *state, DriverCall *call)
 {
     bool lets_go = call->how != ASKS || CALL_LETS_GO(state);
@@ -30,10 +31,11 @@ static bool begin_attempt(ModuleState *state, DriverCall *call)
     return true;
 }
 
-/* After a copy from the host on the default stream: the bytes are there afterwards. From memory that is not
- * page-locked the driver's call comes back when it has taken them; streams that do not wait for the default
- * one may read what was there before: of 1 MiB on an idle H100 more often than not, of less on one that
- * programs share. Waiting costs 3 us, so small copies do without until there are such streams. */
+/* Called after a copy from the host on the default stream: waits until the bytes are on the device. From
+ * memory that is not page-locked, the driver's call returns when it has read them. Until they have arrived,
+ * streams that do not wait for the default one may read what was there before: with 1 MiB on an idle H100
+ * more often than not, with less on one that programs share. Waiting costs 3 us, so small copies do without
+ * as long as there are no such streams. */
 static void await_bytes(ModuleState *state, DriverCall *call)
 {
     if (copy_is_awaited(state, call->copied_in)) call->result = try_cuStreamSynchronize(state, NULL);
@@ -74,7 +76,8 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
     return host ? HOW_WAITS(wait_for_copy(state, host, stream)) : HOW_QUEUES(stream);
 }
 
-/* Of a copy of several dimensions the host's end that it waits for, and the bytes that come from the host. */
+/* For rows of copies of several dimensions: the host memory of the copy, or NULL; the bytes that it reads
+ * there. */
 #define HOST_OF(copy) \
     ((copy)->dstMemoryType == CU_MEMORYTYPE_HOST   ? (copy)->dstHost \
      : (copy)->srcMemoryType == CU_MEMORYTYPE_HOST ? (copy)->srcHost \
@@ -86,7 +89,8 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
 #define HOW_BLOCKS_ALONE HOW_BLOCKS
 #define HOW_ASKS_NO_CONTEXT ASKS_ONCE
 
-/* What one attempt does: it asks, or may wait without the GIL. And the driver's function itself, by kinds. */
+/* By the kind of a row: ONCE_, how a single attempt is made, with the GIL or not; CALLED_, how the driver's
+ * function is called, which may be under a lock. */
 #define ONCE_ASKS ASKS
 #define ONCE_ASKS_NO_CONTEXT ASKS
 #define ONCE_BLOCKS BLOCKS
@@ -106,7 +110,8 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
 #define CALLED_WAITS(place)
 #define CALLED_COPIES_IN(place, bytes)
 
-/* Whether the first attempt may be made at once, with the GIL: the usual launch does without a DriverCall. */
+/* By the kind of a row: whether the first attempt may be made at once, with the GIL and without a
+ * DriverCall, as for the usual launch. */
 #define AT_ONCE_ASKS driver_is_free(self)
 #define AT_ONCE_ASKS_NO_CONTEXT driver_is_free(self)
 #define AT_ONCE_QUEUES(stream) (driver_is_free(self) && queue_take(&self->queues, (stream), 1))

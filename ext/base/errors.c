@@ -109,11 +109,11 @@ void errors_skip_log(ModuleState *state)
     if (result == CUDA_SUCCESS) atomic_store(&state->log_position, position);
 }
 
-/* NVIDIA's driver ends what it has to say of a call with a line of this form, which says nothing new. */
+/* NVIDIA's driver ends its lines on a call with one that contains this and says nothing new. */
 static const char call_ends[] = "] Returning ";
 
-/* Removes from the log all but the lines on the last call, without its line of that form: earlier calls
- * failed where that was expected. A log without such a line stays as it is. */
+/* Removes from the log all lines but those of the last call, and the last call's line `call_ends`. Earlier
+ * calls failed where that was expected. A log without such a line is unchanged. */
 static void keep_last_call(char *log)
 {
     char *last = strstr(log, call_ends), *from = log;
@@ -127,7 +127,8 @@ static void keep_last_call(char *log)
     memmove(log, from, strlen(from) + 1);
 }
 
-/* What the driver logged of the call that failed, without the last line end: "" when there is nothing. */
+/* Reads what the driver logged of the call that failed, without the last line end; "" when there is nothing.
+ */
 static void read_log(ModuleState *state, char *log, size_t size)
 {
     CUlogIterator position = atomic_load(&state->log_position);
@@ -223,8 +224,9 @@ static bool describes_fault(const char *log) { return *log && !strstr(log, "Stic
  * later calls fail. */
 static bool is_of_interrupt(const char *log) { return strstr(log, "was interrupted by its program"); }
 
-/* A release got a fault. The driver describes a fault once: with no description, after one was shown, it is
- * that same fault. */
+/* Called when a release got a fault: keeps it, to be raised or reported later. The driver describes each
+ * fault once. So a fault without a description, after another one was shown, is that same one, and not kept.
+ */
 static void keep_fault(ModuleState *state, CUresult result, const char *routine)
 {
     char log[LOG_SIZE];
@@ -237,7 +239,8 @@ static void keep_fault(ModuleState *state, CUresult result, const char *routine)
     if (size && (state->kept_fault.log = PyMem_RawMalloc(size))) memcpy(state->kept_fault.log, log, size);
 }
 
-/* What the driver says of a fault that is about to be shown, or has said to a release before. */
+/* Called when a fault is about to be shown. If the log does not describe it, takes the description that was
+ * kept when a release got it. */
 static void read_fault(ModuleState *state, char *log, size_t size)
 {
     const char *kept = state->kept_fault.log;
@@ -256,7 +259,7 @@ static bool replaces_message(CUresult result, const char *log)
     return result == CUDA_ERROR_LAUNCH_FAILED && *log && driver_fault_advice();
 }
 
-/* A call in a context that a fault has ended before: it has nothing to do with that. */
+/* Raises the error of a call in a context that an earlier fault has ended. first: the text of that fault. */
 static PyObject *raise_lost(ModuleState *state, CUresult result, const char *routine, const char *first)
 {
     char message[LOG_SIZE + 3 * DETAIL_SIZE];
@@ -266,7 +269,7 @@ static PyObject *raise_lost(ModuleState *state, CUresult result, const char *rou
     return NULL;
 }
 
-/* What ended the capture in which a call was made, after what is said already. */
+/* Appends to the detail `given` what ended the capture in which the call was made. */
 static void append_capture_end(const ModuleState *state, char *given)
 {
     size_t used = strlen(given);

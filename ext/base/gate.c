@@ -35,8 +35,8 @@ void gate_leave(bool ends_interpreter)
 }
 
 #ifdef __GLIBC__
-/* Before any other function of the C library's exit, as the last to be registered: with a thread inside,
- * nothing is torn down. */
+/* Registered last, so called before all other exit functions. Ends the process without them: while a thread
+ * is inside a library, none may be torn down. */
 static void leave_at_once(int status, void *Py_UNUSED(nothing))
 {
     fflush(NULL);
@@ -44,8 +44,8 @@ static void leave_at_once(int status, void *Py_UNUSED(nothing))
 }
 #endif
 
-/* After the interpreter has ended. If some are still inside after 5 s, on_exit makes the process skip library
- * teardown. */
+/* Called after the interpreter has ended. If threads are still inside after 5 s, the process skips the
+ * teardown of libraries (leave_at_once). */
 static void wait_for_threads_in_driver(void)
 {
     struct timespec moment = {0, 1000000};
@@ -61,7 +61,7 @@ bool gate_note_initialized(void) { return atomic_exchange(&initialized, true); }
 
 bool gate_is_initialized(void) { return atomic_load(&initialized); }
 
-/* The other threads are not in the child. */
+/* Called in a forked child, which has none of the other threads. */
 static void in_child(void)
 {
     atomic_store(&inside, 0);
@@ -70,7 +70,8 @@ static void in_child(void)
 
 static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
-/* Once for each interpreter that a process starts, after the other. Python's list has 32 places. */
+/* Registers the wait once for each interpreter that the process starts, one after another. Py_AtExit has 32
+ * places; if they are taken, the C library's atexit is used. */
 int gate_setup(PyObject *Py_UNUSED(module), ModuleState *Py_UNUSED(state))
 {
     pthread_once(&watch_once, watch_forks);

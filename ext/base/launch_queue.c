@@ -7,7 +7,8 @@
 /* Drivers take 1,024 calls a channel, some take more. */
 enum { SURELY_FULL = 1000, SURELY_FREE = 768, LOOK_EVERY = SURELY_FREE / 3, LOOK_AGAIN = 16 };
 
-/* With the GIL no other thread is here: a thread releases it in driver calls only. */
+/* Locks the queues in builds without a GIL. With it no other thread is in this file: the GIL is released in
+ * driver calls only. */
 static void lock_queues(ModuleState *state)
 {
 #ifdef Py_GIL_DISABLED
@@ -45,7 +46,7 @@ static void close_locked(LaunchQueues *queues)
     queues->left = 0;
 }
 
-/* context NULL: of any. */
+/* The queue of a stream, or NULL. context NULL: of any context. */
 static LaunchQueue *find_locked(const LaunchQueues *queues, CUstream stream, CUcontext context)
 {
     for (size_t i = 0; i < queues->count; i++)
@@ -84,7 +85,7 @@ static LaunchQueue *add_locked(LaunchQueues *queues, CUstream stream, CUcontext 
     return &queues->list[queues->count++];
 }
 
-/* The owner of a queue. */
+/* Whose calls a queue counts. */
 typedef struct Owner {
     CUstream stream;
     CUcontext context;      /* NULL: the only one there is */
@@ -189,7 +190,8 @@ static void poll_queue_event(ModuleState *state, const Owner *owner, EventPoll *
 
 /* ---- Before a call ---- */
 
-/* As many calls as come before the next look, at least those that are requested. */
+/* Grants the stream as many calls as come before the next query of its polled event, but at least those that
+ * are requested. False when there is no room for these. */
 static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *owner, CUstream stream,
                          long calls)
 {
@@ -207,7 +209,8 @@ static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *
     return true;
 }
 
-/* The owner, after a look if it is time for one. False for a stream that is not counted. */
+/* *owner: that of the stream. Queries the polled event if that is due, and sets *captured if the stream is
+ * under capture. False for a stream whose calls are not counted. */
 static bool find_and_look(ModuleState *state, CUstream stream, Owner *owner, bool *captured)
 {
     EventPoll look;
@@ -303,8 +306,8 @@ void queue_end_wait(ModuleState *state, CUcontext context, CUstream stream, uint
 
 void queue_reset_capacity(ModuleState *state) { queue_begin_wait(state); }
 
-/* A queue out of the table; its event, or NULL. False when there is none of this stream, or else of this
- * context. */
+/* Takes a queue out of the table: of the context if that is not NULL, else of the stream. *out: its event,
+ * or NULL. False when there is none. */
 static bool take_queue(ModuleState *state, CUstream stream, CUcontext context, CUevent *out)
 {
     LaunchQueues *queues = &state->queues;

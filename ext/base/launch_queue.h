@@ -28,11 +28,11 @@ struct ModuleState;
 typedef struct LaunchQueue {
     CUstream stream;        /* NULL: the default stream of the context */
     CUcontext context;
-    long queued; /* calls so far; of the stream used last, LaunchQueues.left are granted among them */
+    long queued;            /* calls so far, including the `left` of LaunchQueues that are granted */
     long done;              /* of these, known to be over */
-    long look_at; /* when so many are queued, the polled event is asked */
-    CUevent polled; /* owned: the polled event; NULL: not made yet, or lent */
-    long polled_calls; /* queued before it was recorded; 0: it is not recorded */
+    long look_at;           /* when so many are queued, the polled event is asked */
+    CUevent polled;         /* owned: the polled event; NULL: not made yet, or lent */
+    long polled_calls;      /* queued before it was recorded; 0: it is not recorded */
     uint64_t used;          /* LaunchQueues.uses, when a call was last counted */
 } LaunchQueue;
 

@@ -7,7 +7,7 @@
 
 #include "core/poll.h"
 
-/* What the driver offers, found out at the first wait. */
+/* ModuleState.wait_mode: how waits of this driver can be ended, found out by the first one. */
 enum { UNKNOWN, POLLS, HAS_TIMEOUTS };
 
 static bool has_timeouts(ModuleState *state)
@@ -108,7 +108,8 @@ static PollPlace poll_place(const WaitPlace *place)
     return (PollPlace){place->kind == WAIT_STREAM ? POLL_STREAM : POLL_EVENT, place->stream, place->event};
 }
 
-/* A poll returns what the call would return, except that the call can create a context. */
+/* Polls until the work is done. True when the driver's call is to be made: the work is done, or there is no
+ * context, which the call can make. Else *result is what the call would have returned. */
 static bool poll_work(ModuleState *state, WaitPlace *place, CUresult *result)
 {
     if (is_known_idle(state, place)) return true;
@@ -119,8 +120,8 @@ static bool poll_work(ModuleState *state, WaitPlace *place, CUresult *result)
 
 /* ---- Copies ---- */
 
-/* Whether it is memory that the driver does not know, and a stream whose work is done now and not when a
- * graph is launched. */
+/* *waits: whether the driver waits for the stream before it copies. It does if the host memory is not
+ * page-locked, unless the stream is under capture. */
 static CUresult ask_for_copy(ModuleState *state, const void *host, CUstream stream, bool *waits)
 {
     unsigned type = 0;

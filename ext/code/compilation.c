@@ -56,7 +56,7 @@ static bool start_thread(Compilation *self)
     return started;
 }
 
-/* Whether it is over, after so long at most. */
+/* Waits until the compilation is over, at most so long. Whether it is. */
 static bool is_over_within(Compilation *self, uint64_t microseconds)
 {
     struct timespec end;

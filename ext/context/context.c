@@ -434,8 +434,8 @@ ContextObject *context_hold_current(ModuleState *state)
 
 /* ---- Working in it ---- */
 
-/* What a context that ends takes with it, page-locks for instance, is there until the driver has ended it:
- * a thread that finds it dead waits for that. */
+/* Called when the context was found dead. Waits until the driver has ended it, too: until then what ends with
+ * the context, such as page-locks, is still there. */
 static void wait_until_over(ContextObject *context)
 {
     struct timespec moment = {0, 50000};
@@ -443,7 +443,8 @@ static void wait_until_over(ContextObject *context)
     WITHOUT_GIL(while (!atomic_load(&context->over)) nanosleep(&moment, NULL));
 }
 
-/* Counted before `dead` is looked at, as end_context looks at the count after it has set that. */
+/* Enters the context if it is not dead. This thread is counted before it looks at `dead`, and end_context()
+ * looks at the count after it has set `dead`. */
 static bool enter_counted(ContextObject *context)
 {
     if (context_stay(context)) return true;

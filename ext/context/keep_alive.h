@@ -15,12 +15,12 @@
 int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
                PyObject *second);
 
-/* Room for the objects that a call is about to need; until it is queued the caller keeps them alive. No other
- * thread finds the batch meanwhile: one that waits for the stream before the call is queued releases nothing
- * that the call needs. */
+/* Room for the objects that a call is about to need. The caller keeps them alive until the call is queued.
+ * No other thread finds the batch before: one that waits for the stream releases nothing that the call
+ * needs. */
 typedef struct Kept {
-    struct KeepBatch *batch; /* NULL: nothing to keep */
-    PyObject *objects[2]; /* borrowed, or NULL */
+    struct KeepBatch *batch;    /* NULL: nothing to keep */
+    PyObject *objects[2];       /* borrowed, or NULL */
 } Kept;
 
 /* keep_alive() in two steps: keep_alive_begin() before a call is queued, keep_alive_end() after it. Only the

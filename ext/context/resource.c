@@ -80,7 +80,7 @@ PyObject *context_get_resource(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Splitting ---- */
 
-/* One for each of the driver's groups: a list. */
+/* A list with a resource object for each of the driver's groups. */
 static PyObject *list_of(const DeviceResourceObject *self, const CUdevResource *groups, unsigned count)
 {
     PyObject *list = PyList_New((Py_ssize_t)count);

@@ -178,7 +178,8 @@ int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObje
     return arg_count == total ? 0 : check_required(signature, given, arg_count, total);
 }
 
-/* What most arguments are: True, False, an object of the type, a small number that is not negative. */
+/* Reads the usual arguments: True, False, an object of the type, a small number that is not negative. False
+ * for all others. */
 static bool read_plain(PyObject *value, const ArgumentTarget *target)
 {
     long number;

@@ -22,7 +22,7 @@ typedef struct NamedRow {
     uint8_t code, bits;
 } NamedRow;
 
-/* What ml_dtypes registers with NumPy. */
+/* Dtypes that ml_dtypes registers with NumPy. */
 static const NamedRow named[] = {
     {"bfloat16", DLPACK_BFLOAT, 16}, {"float8_e3m4", 7, 8},      {"float8_e4m3", 8, 8},
     {"float8_e4m3b11fnuz", 9, 8},    {"float8_e4m3fn", 10, 8},   {"float8_e4m3fnuz", 11, 8},

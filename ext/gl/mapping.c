@@ -74,7 +74,7 @@ PyObject *registered_map(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Unmapping ---- */
 
-/* Without the context, which took the mapping with it, there is no call to make. */
+/* If the context is gone, the mapping went with it, and no call is made. */
 static CUresult unmap_resource(MappingObject *mapping, CUstream stream)
 {
     RegisteredObject *object = mapping->object;

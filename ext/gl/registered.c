@@ -128,7 +128,7 @@ static PyObject *image_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 
 /* ---- Unregistering ---- */
 
-/* With the context current; success where it is gone, as the registration went with it. */
+/* Unregisters in the object's context. If that is gone the registration went with it: CUDA_SUCCESS. */
 static CUresult unregister_resource(RegisteredObject *object)
 {
     ContextScope scope;

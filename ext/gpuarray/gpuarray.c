@@ -45,7 +45,8 @@ static int layout_of(int ndim, const Py_ssize_t *shape, const Py_ssize_t *stride
            | (strides_is_f(ndim, shape, strides, itemsize) ? GPUARRAY_F : 0);
 }
 
-/* -1 with an exception when there is no such array. size: the number of elements, negative: too many. */
+/* -1 with an exception when no GPUArray can have this dtype and size. size: the number of elements; negative
+ * if there are too many. */
 static int check_form(PyArray_Descr *dtype, Py_ssize_t size)
 {
     if (size < 0) {
@@ -59,7 +60,8 @@ static int check_form(PyArray_Descr *dtype, Py_ssize_t size)
     return convert_native(dtype, "GPUArray");
 }
 
-/* -1 with MemoryError. */
+/* Makes room for the shape and strides of so many axes. Their values are lost if there was too little. -1
+ * with MemoryError. */
 static int reserve_axes(GPUArrayObject *array, int ndim)
 {
     int capacity = ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS;
@@ -122,8 +124,8 @@ static int describe_like(GPUArrayObject *array, const GPUArrayObject *like, PyAr
     return 0;
 }
 
-/* Bytes of memory that the array needs from its element 0 on; fewer than 0 before it never happens for new
- * memory. */
+/* The bytes of memory that the array needs from element 0 on. -1 when elements lie before element 0, or the
+ * bytes are too many. */
 static Py_ssize_t bytes_needed(GPUArrayObject *array)
 {
     Py_ssize_t low, high;
@@ -190,8 +192,8 @@ static void use_new_memory(GPUArrayObject *array, DeviceAllocationObject *memory
     Py_XSETREF(array->allocation, memory);
 }
 
-/* What the array's allocator, which is not a pool's, gives. Graphs keep it, whatever the modes of captures
- * forbid. */
+/* Memory from the array's allocator, which is not a pool's: a new reference. Captures forbid the allocator
+ * nothing, as their graphs keep the memory. NULL with an exception. */
 static PyObject *call_allocator(GPUArrayObject *array, Py_ssize_t size)
 {
     CaptureMode before;
@@ -300,7 +302,7 @@ PyDoc_STRVAR(gpuarray_doc, "GPUArray" SIGNATURE); /* as errors name it */
 PyDoc_STRVAR(base_doc, "_GPUArrayBase" SIGNATURE
                        "The part of GPUArray that is in C: memory, views, operators, transfers.");
 
-/* What the arguments say, before other code can see the array. */
+/* The arguments of the constructor, read before the array is changed. */
 typedef struct Asked {
     HostArrayLayout layout; /* to be cleared */
     char order;

@@ -8,6 +8,7 @@
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/foreign_view.h"
 
+/* An index being applied: the view so far, and where in the array it is. */
 typedef struct Indexing {
     GPUArrayObject *array;
     Py_ssize_t offset;
@@ -66,7 +67,7 @@ static int take_one(Indexing *view, PyObject *item, int all)
     return take_integer(view, item);
 }
 
-/* How many axes these items take. */
+/* How many axes of the array these items index. */
 static int axes_of(PyObject *const *items, Py_ssize_t count)
 {
     int axes = 0;
@@ -97,7 +98,7 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ss
                              view.shape, view.strides, array->pointer + (CUdeviceptr)view.offset);
 }
 
-/* NumPy's are integers, too, before NumPy 2.3. */
+/* Whether the item is a boolean. (Before NumPy 2.3 its booleans have __index__, too.) */
 static bool is_bool(PyObject *item) { return PyBool_Check(item) || PyArray_IsScalar(item, Bool); }
 
 /* Integers, slices, one Ellipsis and None make views; the rest is for pycuda/_array/indexing/getitem.py. */
@@ -151,7 +152,7 @@ static PyObject *view_at(GPUArrayObject *array, PyArray_Descr *dtype, Py_ssize_t
     return view;
 }
 
-/* What `name` is in each element, as a view. */
+/* A view of the field `name` of all elements, a new reference. NULL with an exception. */
 static PyObject *view_field(GPUArrayObject *array, PyObject *name)
 {
     PyObject *fields = PyObject_GetAttrString((PyObject *)array->dtype, "fields"), *view = NULL,

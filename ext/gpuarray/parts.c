@@ -5,7 +5,7 @@
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/gpuarray.h"
 
-/* One of the two numbers of each element, as a view. */
+/* A view of the real or the imaginary part of each element. */
 static PyObject *view_complex(GPUArrayObject *array, bool real)
 {
     int number = array->dtype->type_num == NPY_CFLOAT ? NPY_FLOAT : NPY_DOUBLE;

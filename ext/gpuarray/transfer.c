@@ -200,7 +200,7 @@ static int keep_both(GPUArrayObject *array, PyObject *other, TransferMode mode, 
     return copy_keep(array->state, mode.stream_object, mode.stream, (PyObject *)array, other, kept);
 }
 
-/* One copy of all bytes. */
+/* Copies all bytes by one call of the driver. */
 static int transfer_direct(GPUArrayObject *array, PyObject *host, Side to, Side from, TransferMode mode)
 {
     bool waits = !mode.async && mode.stream;

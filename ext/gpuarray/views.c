@@ -121,7 +121,7 @@ PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS)
     return view;
 }
 
-/* One length may be -1: it is what the others leave. -1 with ValueError. */
+/* Replaces a length of -1, of which there may be one, by what the other lengths leave. -1 with ValueError. */
 static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
 {
     Py_ssize_t known = 1;
@@ -283,7 +283,7 @@ PyObject *gpuarray_squeeze(PyObject *self, FAST_PARAMETERS)
     return gpuarray_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer);
 }
 
-/* The contiguous axis, which is the one that another item size changes; -1 for none. */
+/* The contiguous axis, whose length changes with the itemsize; -1 when there is none. */
 static int packed_axis(GPUArrayObject *array)
 {
     if (array->size == 0) return array->ndim - 1;

@@ -100,7 +100,8 @@ static PyObject *stream_capture(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Beginning ---- */
 
-/* Without the event, work that needs it gets an error. -1 with the exception of a signal's handler. */
+/* Records the event after the work that was queued before the capture. If that fails, work that has to wait
+ * for the event raises. -1 only with the exception of a signal's handler. */
 static int record_before(CaptureObject *capture)
 {
     ModuleState *state = capture->state;

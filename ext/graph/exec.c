@@ -26,7 +26,8 @@ int graph_exec_begin(GraphExecObject *exec, unsigned long *before)
 
 void graph_exec_end(GraphExecObject *exec, unsigned long before) { exec->user = before; }
 
-/* Objects that nodes got later are in lists (graph_keep_args), those of a child graph in its dict. */
+/* Appends the memory of pools in a kept object to the list: the object itself, or what is in a list (of a
+ * node, graph_keep_args) or a dict (of a child graph). -1 with an exception. */
 static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
 {
     PyObject *key, *value;
@@ -45,7 +46,7 @@ void graph_exec_forget(GraphExecObject *exec)
     Py_CLEAR(exec->pooled);
 }
 
-/* What the work uses from now on; takes the reference over. */
+/* Replaces what the executable graph keeps. Takes the reference to the dict. */
 static void set_kept(GraphExecObject *exec, KeptObjects kept)
 {
     PyObject *old = exec->kept.dict;
@@ -55,6 +56,7 @@ static void set_kept(GraphExecObject *exec, KeptObjects kept)
     Py_DECREF(old);
 }
 
+/* What the graph keeps, with a new reference to the dict. */
 static KeptObjects share_kept(GraphObject *graph)
 {
     KeptObjects kept = *graph_kept(graph);
@@ -148,8 +150,9 @@ PyDoc_STRVAR(upload_doc, "upload($self, stream=None)\n--\n\n"
                          "\nNotes\n-----\n"
                          "Calls cuGraphUpload.");
 
-/* Notes in the pools where their memory is used. What was noted stays true: an allocation that was noted on a
- * stream keeps the stream, but for one of others. */
+/* Notes in the graph's memory of pools that a launch on this stream uses it. A later launch on the same
+ * stream need not note it again (exec->noted): the memory keeps the stream. A stream of another library it
+ * does not keep. */
 static int note_memory_use(GraphExecObject *exec, PyObject *object, CUstream stream)
 {
     ModuleState *state = exec->state;

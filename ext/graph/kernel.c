@@ -34,7 +34,7 @@ static int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObj
     return 0;
 }
 
-/* The Function of that handle among what the graph keeps, borrowed. */
+/* The Function with this handle among the objects that the graph keeps, borrowed; NULL if there is none. */
 static FunctionObject *find_function(ModuleState *state, PyObject *kept, CUfunction handle)
 {
     PyObject *key, *value;

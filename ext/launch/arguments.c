@@ -127,8 +127,8 @@ static bool is_kernel_type(PyArray_Descr *dtype)
     return PyTypeNum_ISUSERDEF(dtype->type_num) || strchr("biufcV", dtype->kind) != NULL;
 }
 
-/* A NumPy scalar without a row of its own: structures, and dtypes that others registered (bfloat16 and the
- * like). */
+/* Reads a NumPy scalar whose type has no row in the table of kinds: a structure, or of a dtype that another
+ * library registered, such as bfloat16. */
 static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
 {
     PyObject *array = PyArray_FromScalar(argument, NULL);
@@ -325,7 +325,7 @@ static int read_ctypes(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
     return found > 0 ? 0 : found < 0 ? -1 : raise_type(launch->function, position, argument);
 }
 
-/* What has no row in the table. */
+/* Reads an argument whose type has no row in the table of kinds. */
 static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
 {
     FunctionObject *function = launch->function;

@@ -107,7 +107,7 @@ CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape
     return try_cuLaunchKernelEx(function->state, &config, function->handle, params, extra);
 }
 
-/* Those that the stream's kernels run on; 0 when that is not known. */
+/* The number of multiprocessors that the stream's kernels run on; 0 when it is not known. */
 static int multiprocessors_of(ModuleState *state, CUstream stream)
 {
     int count = 0;

@@ -124,7 +124,8 @@ static bool has_clusters(ModuleState *state, int *major, int *minor)
                && launches);
 }
 
-/* What the kernel was compiled for, against what the launch gives (all 0: nothing). */
+/* Compares the cluster for which the kernel was compiled with that of the launch (all 0: none is given).
+ * Writes the difference; false when there is none. */
 static bool explain_required(FunctionObject *function, const LaunchShape *shape, const unsigned given[3],
                              char *text, size_t size)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Whether it is of this class of ctypes. -1 with an exception. */
+/* Whether the argument is an instance of this class of ctypes. -1 with an exception. */
 static int is_a(PyObject *argument, PyObject *ctypes, const char *name)
 {
     PyObject *type = PyObject_GetAttrString(ctypes, name);

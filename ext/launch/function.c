@@ -248,7 +248,7 @@ static PyObject *get_shortcut(PyObject *self, void *closure)
     return failed ? NULL : PyLong_FromLong(value);
 }
 
-/* What prepare() remembers; absent before it, as an attribute set by Python code would be. */
+/* An attribute that prepare() sets. AttributeError before that, as for an attribute that Python code sets. */
 static PyObject *get_prepared(PyObject *self, void *closure)
 {
     FunctionObject *function = function_cast(self);

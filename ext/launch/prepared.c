@@ -21,7 +21,7 @@ void prepared_drop(Prepared *prepared)
     if (prepared && gil_count(&prepared->holders, -1) == 0) PyMem_Free(prepared);
 }
 
-/* One slot for each value of the format. NULL with MemoryError. */
+/* A new Prepared with a slot for each value of the format. NULL with MemoryError. */
 static Prepared *make_slots(const PackFormat *format)
 {
     Prepared *out = PyMem_Calloc(1, sizeof *out + format->value_count * sizeof *out->slots);

@@ -27,7 +27,7 @@ static CpuParameterKind kind_by_driver(FunctionObject *function, size_t position
     return result == CUDA_SUCCESS ? kind : CPU_PARAMETER_UNKNOWN;
 }
 
-/* What the driver knows: the kinds of numbers. */
+/* Asks the driver for the kinds of the parameters that are numbers. */
 static void ask_driver(FunctionObject *function)
 {
     for (uint32_t i = 0; i < function->layout.count; i++) {

@@ -50,7 +50,7 @@ int library_raise_unless(ModuleState *state, LibraryFn function, int status)
     return -1;
 }
 
-/* Whether it is loaded by now. */
+/* Loads a library, unless it is loaded. Whether it is loaded now. */
 static bool load(ModuleState *state, LibraryId library, const char *path)
 {
     char problem[512];

@@ -524,7 +524,7 @@ static PyObject *range_repr(PyObject *self)
                                 usage_is_freed(&range->usage) ? ", freed" : "");
 }
 
-/* What the base class would do when a subclass calls it has been done by tp_new. */
+/* Does nothing, as tp_new has done it: subclasses may call the __init__ of the base class. */
 static int range_init(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
     return 0;

@@ -42,7 +42,7 @@ static int allocate_or_collect(MemoryPool *pool, size_t size, CUstream stream, C
     return call_allocate(pool, size, stream, pointer);
 }
 
-/* One of the two steps of pool_begin_uncaptured. */
+/* Calls pool_begin_uncaptured() or pool_end_uncaptured(). */
 static int make_or_end_uncaptured(MemoryPool *pool, bool begin, CUstream *stream)
 {
     ContextScope scope;

@@ -222,7 +222,8 @@ static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
 
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block) { drop_block(pool, block, false); }
 
-/* What failed fails again in the program's next call, where it is raised. */
+/* Ends the use of a block for a memory checker. A failure is ignored: the program's next call fails, too, and
+ * raises. */
 static void end_use(MemoryPool *pool, PoolBlock *block)
 {
     ContextScope scope;
@@ -305,8 +306,9 @@ IN_CALL static CUresult add_after_release(Pool *pool, BlockRequest *asked)
     return result;
 }
 
-/* In the pool's context. A thread that detaches the context waits for an attempt to end, so Python code runs
- * between two attempts, not within one; signal handlers do where the attempt waits for a queue. */
+/* Makes one attempt in the pool's context. A thread that detaches the context waits until the attempt ends.
+ * So Python code runs between two attempts, not within one, but for signal handlers where the attempt waits
+ * for a queue. */
 static CUresult run_in_context(MemoryPool *pool, CUresult (*how)(Pool *, BlockRequest *), BlockRequest *asked)
 {
     ContextScope scope;
@@ -325,8 +327,8 @@ static bool is_beyond_limit(MemoryPool *pool, const BlockRequest *asked)
     return pool_is_beyond_limit(&pool->core, asked->size);
 }
 
-/* Each attempt may succeed where the one before failed: the garbage collection freed memory, or another
- * thread did. */
+/* Allocates when the driver has no more memory, or the pool's limit is reached. Frees more memory before each
+ * attempt: of this pool, by garbage collection, of all pools of the device. */
 static CUresult allocate_in_shortage(MemoryPool *pool, BlockRequest *asked)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -375,7 +377,7 @@ static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const BlockRe
     return NULL;
 }
 
-/* What needs the driver: a block of another stream, or a new one. */
+/* Allocates a block that needs driver calls: one that another stream used, or a new one. */
 static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream)
 {
     BlockRequest asked = {.size = size, .stream = stream};

@@ -31,7 +31,7 @@ static void pool_dealloc(PyObject *self)
 
 /* ---- Held memory ---- */
 
-/* What waits for reuse, by an IN_CALL function. */
+/* Releases the held blocks by `how`, an IN_CALL function of core/pool.h. */
 static PyObject *release_held(PyObject *self, CUresult (*how)(Pool *, bool with_driver))
 {
     MemoryPool *pool = pool_of(self);

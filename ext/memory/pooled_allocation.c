@@ -80,14 +80,14 @@ bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstrea
     return true;
 }
 
-/* There is no notice when the stream of another library is destroyed. */
+/* Whether the stream is another library's: its end is not noticed. */
 static bool is_foreign(ModuleState *state, PyObject *stream)
 {
     return stream && !PyObject_TypeCheck(stream, state->Stream_type);
 }
 
-/* Whether its work and that on the default stream come after each other in the order in which they are
- * queued, by the rules of that stream. */
+/* Whether the stream is ordered with the default stream, as blocking streams are: the work of both is done
+ * in the order in which it was queued. */
 static bool follows_default_stream(ModuleState *state, PyObject *stream)
 {
     return stream && !is_foreign(state, stream) && !stream_cast(stream)->non_blocking;
@@ -304,7 +304,8 @@ static void name_last_stream(PooledAllocationObject *allocation, PyObject *strea
     allocation->stream = Py_NewRef(stream);
 }
 
-/* last is NULL or the stream that was given. False when it was already freed. */
+/* Frees the allocation. last: the stream that was named as the last to use it, or NULL. False when it was
+ * already freed. */
 static bool release_allocation(PooledAllocationObject *allocation, PyObject *last, CUstream handle)
 {
     if (atomic_load(&allocation->memory.freed)) return false; /* the GIL keeps others away until it is set */

@@ -10,7 +10,7 @@
 
 /* ---- Making one ---- */
 
-/* What one is made of, and what was made. */
+/* A green context being made: its resources, and the driver's objects so far. */
 typedef struct GreenRequest {
     CUdevResource *parts; /* owned */
     Py_ssize_t count;

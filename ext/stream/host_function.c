@@ -27,7 +27,7 @@ typedef struct HostCall {
     atomic_bool over; /* it is not outstanding anymore */
 } HostCall;
 
-/* Once for each call, whichever thread comes first. */
+/* Counts a call as no longer outstanding. Two threads may do so: the first one counts. */
 static void count_as_done(HostCall *call)
 {
     if (atomic_exchange(&call->over, true)) return;
@@ -40,7 +40,8 @@ static void leave_call(HostCall *call)
     if (atomic_fetch_sub(&call->owners, 1) == 1) PyMem_RawFree(call);
 }
 
-/* The driver calls no functions in a failed context; if it did, it would find none. */
+/* The capsule's destructor. In a failed context the driver has not called the function by then, and will
+ * not; if it did, it would find none. */
 static void free_call(PyObject *capsule)
 {
     HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);
@@ -79,8 +80,9 @@ static void call_in_python(HostCall *call)
     pthread_cleanup_pop(0);
 }
 
-/* With the thread's state go its thread-local objects, so that belongs to the function: it may release
- * the GIL and need it again, and until that is over the call is outstanding. */
+/* Called by the driver. The call is outstanding until PyGILState_Release() has returned, too: that may
+ * delete the thread's state with its thread-local objects, whose code may release the GIL and take it again.
+ */
 static void run_call(void *data)
 {
     HostCall *call = data;
@@ -134,7 +136,7 @@ static void free_graph_call(PyObject *capsule)
     PyMem_Free(call);
 }
 
-/* Called as often as the graph is launched. */
+/* Called by the driver at each launch of the graph. */
 static void run_graph_call(void *data)
 {
     const GraphCall *call = data;

@@ -105,7 +105,8 @@ static CUDA_MEMCPY3D deep_copy(const CUDA_MEMCPY3D_PEER *copy)
     return deep;
 }
 
-/* One call: the copy, where it is queued, and the references that hold until it is done or queued. */
+/* A call in progress: the copy, where it is queued, and the references that it needs until it is queued or
+ * done. */
 typedef struct ShapedCall {
     CUDA_MEMCPY3D_PEER copy;
     bool async, unaligned;

@@ -154,7 +154,7 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     return -1;
 }
 
-/* What its declaration says about how it is read. */
+/* Sets how a texture is read to what its declaration says. */
 static void use_declaration(Reference *reference)
 {
     const ReferenceDeclaration *declared = &reference->declared;

@@ -69,7 +69,8 @@ static int make_object(ModuleState *state, const Reference *reference, Binding *
     return 0;
 }
 
-/* Freed memory is read by no kernel: such a binding is none. Unless another one has taken its place. */
+/* Replaces a binding whose memory was freed by an empty one, so that no kernel reads that memory. Does
+ * nothing when another binding has taken its place. -1 with MemoryError. */
 static int unbind_freed(Reference *reference, const Binding *stale)
 {
     Binding *binding = binding_copy(reference);
@@ -116,7 +117,7 @@ static void unlock_references(References *references)
     if (--references->depth == 0) PyThread_release_lock(references->lock);
 }
 
-/* Nothing that was queued before is under way any more. */
+/* Called when all work of the context is done: no launch or write is under way. */
 static void note_idle(References *references)
 {
     for (Reference *reference = references->first; reference; reference = reference->next)
@@ -176,7 +177,8 @@ static int note_replaced(References *references, PyObject *object, CUstream stre
     return 0;
 }
 
-/* Without memory for the entry the object leaks. */
+/* Keeps replaced objects alive until the work that may read them is done, and frees the list. An object for
+ * which there is no memory to do so is reported and leaks. */
 static void keep_replaced(CodeModuleObject *module, Replaced *list, Py_ssize_t count)
 {
     PyObject *type, *value, *trace;
@@ -213,7 +215,9 @@ static int write_variable(CodeModuleObject *module, Reference *reference, PyObje
     return 0;
 }
 
-/* 1 when it waited, during which others may have changed things; 0 when the variable is right; -1. */
+/* Writes the handle of `object` into the variable, if it is not there. 0: launches in this stream can be
+ * queued. 1: it waited, so other threads may have changed the binding or the variable, and the caller begins
+ * again. -1 with an exception. */
 static int update_variable(CodeModuleObject *module, Reference *reference, PyObject *object, CUstream stream,
                            int *waits)
 {
@@ -229,7 +233,7 @@ static int update_variable(CodeModuleObject *module, Reference *reference, PyObj
     return 0;
 }
 
-/* Whether there is nothing to do, the usual case. */
+/* Whether update() has nothing to do, which is the usual case. */
 static bool is_settled_by(ModuleState *state, const Reference *reference, const Binding *binding,
                           CUstream stream)
 {
@@ -248,7 +252,8 @@ static bool is_settled(ModuleState *state, Reference *reference, CUstream stream
     return settled;
 }
 
-/* 1 when the current context is the module's. If not, the launch fails for that reason and says so. */
+/* 1 when the current context is the module's. 0 when not: the launch will raise that. -1 with an exception.
+ */
 static int is_current(CodeModuleObject *module)
 {
     ContextObject *current = context_current(module->state);
@@ -258,8 +263,8 @@ static int is_current(CodeModuleObject *module)
     return same;
 }
 
-/* Updates by one binding, which is held meanwhile, since others may replace it. Results are those of
- * update_variable. */
+/* Brings a variable up to date with the reference's binding, which is held meanwhile: other threads may
+ * replace it. Returns what update_variable() does. */
 static int update(CodeModuleObject *module, Reference *reference, CUstream stream, int *waits)
 {
     Binding *binding = binding_hold(reference);
@@ -287,8 +292,8 @@ static int write_all(CodeModuleObject *module, CUstream stream, int *waits)
     return 0;
 }
 
-/* Python code on the way, and other threads in an open wait, may have launched and so have written
- * variables that were right before: then again. */
+/* Repeats write_all() as long as another launch had its turn meanwhile, of Python code that ran on the way
+ * or of another thread during a wait: it may have written variables that were up to date. */
 int references_begin(CodeModuleObject *module, CUstream stream)
 {
     References *references = module->references;

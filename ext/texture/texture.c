@@ -135,7 +135,7 @@ static int read_resource(ModuleState *state, PyObject *source, PyObject *descr, 
 
 /* ---- How it is read ---- */
 
-/* One mode for all dimensions, or one for each. */
+/* Reads one address mode for all dimensions, or a sequence with one for each. -1 with an exception. */
 static int read_address_modes(PyObject *value, CUaddress_mode out[3])
 {
     out[0] = out[1] = out[2] = CU_TR_ADDRESS_MODE_CLAMP;
