@@ -25,8 +25,8 @@ static void unlink_context(ContextObject *context)
     state_unlock(context->state);
 }
 
-/* From here on it is found as one that was detached, until the driver has ended it: a thread in which it is
- * current does not take it for a foreign context. False when it was detached before. */
+/* Marks the context as detached. It stays in the list until the driver has ended it, so that a thread in
+ * which it is current does not take it for a foreign context. False when it was detached before. */
 static bool mark_detached(ContextObject *context)
 {
     state_lock(context->state);
@@ -36,7 +36,8 @@ static bool mark_detached(ContextObject *context)
     return first;
 }
 
-/* A new reference to a context of the list, whose lock is held. A dormant one has none and is revived. */
+/* A new reference to a context of the list, whose lock is held. A dormant context, to which there is no
+ * reference, becomes a Python object again. */
 static ContextObject *new_reference(ContextObject *context)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)context);
@@ -46,8 +47,8 @@ static ContextObject *new_reference(ContextObject *context)
     return context;
 }
 
-/* A new reference or NULL, without an exception. Where there is only one that was detached, that is *leaving,
- * borrowed, else NULL. */
+/* The context with this handle that is not detached, a new reference; NULL, without an exception, when there
+ * is none. *leaving: if there is none, the detached context with this handle, borrowed, or NULL. */
 static ContextObject *find_context(ModuleState *state, CUcontext handle, const ContextObject **leaving)
 {
     ContextObject *found = state->recent_context;

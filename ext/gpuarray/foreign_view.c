@@ -11,7 +11,7 @@
 
 /* ---- What keeps the owner ---- */
 
-enum { LARGE = 1 << 20 }; /* bytes that are not to lie about until the stream is waited for */
+enum { LARGE = 1 << 20 }; /* bytes: so large an array must not live until the stream is waited for */
 
 /* The base of a view on whose stream the owner does not release memory by itself: releases the owner when
  * the work queued there at the end of the view is done. */
@@ -34,8 +34,9 @@ static int borrowed_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* What is kept does not keep the stream: the end of one of ours seals the batch, that of others is not
- * reported. Keeping may fail for want of memory: then the owner's own rules are all there is. */
+/* Keeps the owner until the work on the stream is done. That does not keep the stream: the end of a stream
+ * of ours seals the batch, the end of another library's is not noticed. If there is no memory for it, that
+ * is reported, and the owner may free its memory too early. */
 static void keep_owner(BorrowedObject *borrowed)
 {
     ModuleState *state = borrowed->state;

@@ -41,7 +41,7 @@ static int wait_before(ModuleState *state, CUstream stream)
     return gpu_cuStreamSynchronize(state, stream);
 }
 
-/* Bytes that lie together on both sides, queued when there is a stream or between places on the device. */
+/* Copies bytes that are adjacent on both sides. The copy is queued if a stream is given, or on the device. */
 static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, TransferMode mode)
 {
     bool queued = mode.async || mode.stream;
@@ -83,7 +83,7 @@ static int copy_pitched(ModuleState *state, Side to, Side from, const CopyPlan *
     return gpu_cuMemcpy2DAsync(state, &copy, stream);
 }
 
-/* The rows of one pitched copy, one by one where the driver would refuse the pitch. */
+/* Copies the rows of a pitched copy: by one call, or each by its own if the driver would refuse the pitch. */
 static int copy_rows(ModuleState *state, Side to, Side from, const CopyPlan *plan, TransferMode mode)
 {
     if (plan->height > 1 && plan->to_pitch <= MAX_PITCH && plan->from_pitch <= MAX_PITCH)
@@ -96,8 +96,7 @@ static int copy_rows(ModuleState *state, Side to, Side from, const CopyPlan *pla
     return 0;
 }
 
-/* The whole plan, in order on the stream; queued copies are waited for unless both sides are on the device.
- */
+/* Makes all copies of a plan, in order on the stream. Waits for them unless both sides are on the device. */
 static int copy_plan(ModuleState *state, Side to, Side from, const CopyPlan *plan, TransferMode mode)
 {
     ptrdiff_t index[STRIDES_MAX_DIMS] = {0}, to_offset = plan->to_start, from_offset = plan->from_start;

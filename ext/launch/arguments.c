@@ -89,7 +89,7 @@ static bool allocation_is_usable(const FunctionObject *function, const DeviceAll
            && !atomic_load_explicit(&allocation->freed, memory_order_relaxed);
 }
 
-/* An object of a kind in the table. */
+/* Reads an argument whose type has this row in the table of kinds. */
 static inline int read_kind(FunctionObject *function, Py_ssize_t position, PyObject *argument,
                             const ArgumentKind *kind, ArgumentValue *out)
 {
@@ -112,7 +112,7 @@ static void use_address(ArgumentValue *out, CUdeviceptr *scratch, CUdeviceptr ad
     *out = (ArgumentValue){scratch, sizeof *scratch, sizeof *scratch};
 }
 
-/* The list is created when it is first needed. */
+/* Appends to a list, which is created when it is first needed. -1 with an exception. */
 static int append_kept(PyObject **list, PyObject *object)
 {
     if (!*list && !(*list = PyList_New(0))) return -1;
@@ -147,8 +147,9 @@ static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *
     return failed;
 }
 
-/* What the array's bytes can be meant for: 0-d arrays always for the parameter itself, longer ones where it
- * has exactly their size and is not a pointer. */
+/* Whether a host array is the parameter's value (PARAMETER_STRUCTURE). A 0-d array always is; another one if
+ * it has exactly the parameter's size, and that is no pointer. PARAMETER_UNKNOWN: the parameter may be a
+ * pointer. */
 static ParameterForm form_for(FunctionObject *function, Py_ssize_t position, PyArrayObject *array)
 {
     size_t size = (size_t)PyArray_NBYTES(array);
@@ -158,7 +159,8 @@ static ParameterForm form_for(FunctionObject *function, Py_ssize_t position, PyA
     return size == sizeof(CUdeviceptr) ? parameter_types_form(function, position) : PARAMETER_STRUCTURE;
 }
 
-/* may_be_value: it is unknown whether the parameter is a pointer, and the call takes structures. */
+/* Raises TypeError for a host array. may_be_value: the parameter may be a structure, which the message says.
+ * Returns -1. */
 static int refuse_host_array(FunctionObject *function, Py_ssize_t position, bool may_be_value)
 {
     PyErr_Format(PyExc_TypeError,
@@ -207,7 +209,7 @@ bool launch_is_eager(ModuleState *state, CUstream stream, bool timed)
     return false;
 }
 
-/* The array of In, Out and InOut. */
+/* Checks the dtype of the array of an In, Out or InOut. -1 with an exception. */
 static int check_handled(FunctionObject *function, Py_ssize_t position, PyObject *handler)
 {
     PyObject *array = function->types ? PyObject_GetAttrString(handler, "array") : NULL;
@@ -242,7 +244,8 @@ static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handl
     return failed;
 }
 
-/* Objects with a `gpudata`, which is None for an array without elements. 1 when it was one. */
+/* *out: the address of an object with an attribute `gpudata`, which is None for an array without elements:
+ * 1. 0 for other objects, -1 with an exception. */
 static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyObject *argument,
                               CUdeviceptr *out)
 {
@@ -257,8 +260,8 @@ static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyO
     return failed ? -1 : 1;
 }
 
-/* Everything that stands for an address but integers. 1 when the argument was one, 0 when not, -1 with an
- * exception. */
+/* *out: the address that an argument stands for: 1. 0 for integers and for objects without an address, -1
+ * with an exception. */
 static int address_of_object(FunctionObject *function, Py_ssize_t position, PyObject *argument,
                              CUstream stream, CUdeviceptr *out)
 {

@@ -29,8 +29,8 @@ static size_t span_of_array(PyArrayObject *array)
                       (size_t)PyArray_ITEMSIZE(array));
 }
 
-/* A view may be the corner from which a part of its array is copied: the memory ends where that array ends.
- */
+/* The bytes of memory from the array's first element on. A view may be the corner from which a part of its
+ * base is copied, so they go on to the end of the base. */
 static size_t bytes_after(PyArrayObject *array)
 {
     const char *start = PyArray_DATA(array), *end = start + span_of_array(array);
@@ -43,7 +43,7 @@ static size_t bytes_after(PyArrayObject *array)
     return (size_t)(end - start);
 }
 
-/* The base address of any buffer, strided or not; size is how far the memory goes from there. */
+/* *out: the memory of any buffer, strided or not, from its first element on. -1 with an exception. */
 static int get_strided(PyObject *object, const char *what, bool writable, HostBuffer *out)
 {
     if (PyArray_Check(object)) {
@@ -87,7 +87,7 @@ static void set_device(ShapedCopyObject *self, ShapedSide side, CUdeviceptr addr
         self->copy.srcDevice = address;
 }
 
-/* The reference to `object` is given away. */
+/* Sets the object and size of an end. Takes the caller's reference to the object. */
 static void set_end(ShapedCopyObject *self, ShapedSide side, PyObject *object, size_t size)
 {
     ShapedEnd *end = &self->ends[side];
@@ -174,7 +174,7 @@ int shaped_set_context(ShapedCopyObject *self, ShapedSide side, PyObject *contex
 
 /* ---- Checking ---- */
 
-/* One end in the terms of the check below. */
+/* One end of a copy: what the driver's descriptor says of it. */
 typedef struct EndShape {
     CUmemorytype type;
     size_t x, y, z, pitch, height;
@@ -220,7 +220,7 @@ static int check_size(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end, Shape
     return -1;
 }
 
-/* The object of an end may have been freed since it was set. */
+/* -1 with an exception when the object of an end was freed since it was set, or is no Array but must be. */
 static int check_alive(ShapedCopyObject *self, ShapedSide side, CUmemorytype type)
 {
     PyObject *object = self->ends[side].object;
