@@ -38,8 +38,8 @@ static inline bool usage_end(Usage *usage)
 
 typedef enum UsageEnd { USAGE_RELEASE_NOW, USAGE_RELEASE_LATER, USAGE_WAS_FREED } UsageEnd;
 
-/* Marks the object as freed. Says whether the caller releases what was owned, the last call does, or it was
- * freed before. */
+/* Marks the object as freed. Says whether the caller releases what was owned, the last call does, or the
+ * object was already freed. */
 static inline UsageEnd usage_free(Usage *usage)
 {
     long before = atomic_fetch_or(&usage->word, USAGE_FREED);

@@ -29,7 +29,7 @@ typedef struct ForeignLayout {
     PyObject *owner; /* owned: keeps the memory */
 } ForeignLayout;
 
-/* Describes an array for work on the consumer's stream: 1. 0 when the object is no array on a device. -1
+/* Describes an array for work on the consumer's stream: 1. 0 when the object is not an array on a device. -1
  * with an exception, also when the current context does not reach its memory. */
 int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
                      ForeignLayout *layout);

@@ -99,7 +99,7 @@ PyObject *gpuarray_view_part(PyObject *self, void *closure);
 /* Called before an array is written to. ValueError (-1) if it is a copy that z.real or z.imag made, or a
  * view of one, and nothing but this call holds it: what is written would be lost. */
 int gpuarray_check_kept(ModuleState *state, PyObject *object);
-/* As gpuarray_check_kept(), where `value` is assigned to elements of the array: it may be a view of it. */
+/* As gpuarray_check_kept(), where `value`, perhaps a view of the array, is assigned to its elements. */
 int gpuarray_check_kept_of(ModuleState *state, PyObject *object, PyObject *value);
 /* As gpuarray_check_kept(), for the argument that is out= of a Python function. */
 int gpuarray_check_out_kept(ModuleState *state, PyObject *function, FAST_PARAMETERS);
