@@ -11,11 +11,11 @@ from pycuda._kernels.builtin import topk as kernels
 from pycuda._kernels.plans.axes import vector_width
 
 _BLOCK, _FIRST_BLOCK = (kernels.THREADS, 1, 1), (kernels.FIRST_THREADS, 1, 1)
-_MIN_LENGTH = 1 << 15  # below it a row is sorted as a whole
+_MIN_LENGTH = 1 << 15  # shorter rows are sorted as a whole
 
 
 def suits(rows: int, length: int, k: int) -> bool:
-    """Whether there are kernels for rows of this length, and they are the quickest."""
+    """Whether the kernels can take such rows and are quicker than a sort of the rows."""
     return k <= kernels.MAX_K and rows <= kernels.MAX_ROWS and _MIN_LENGTH <= length <= kernels.LONGEST
 
 
@@ -35,7 +35,7 @@ def first_of_rows(rows, k, descending, stream, allocator):
     def run(function, blocks, block, *arguments):
         function.prepared_async_call((blocks, count), block, stream, rows, length, *arguments)
 
-    run(functions.sample, kernels.GROUPS // kernels.THREADS, _BLOCK, plan.group, plan.step, samples)
+    run(functions.sample, kernels.GROUPS // kernels.THREADS, _BLOCK, plan.group_size, plan.step, samples)
     run(functions.find_limits, 1, _FIRST_BLOCK, samples, plan.rank, limits)
     run(functions.collect, kernels.collect_grid(length, rows.itemsize), _BLOCK, limits, pairs, plan.capacity)
     run(functions.collect_fallback, plan.parts, _FIRST_BLOCK, limits, pairs, plan.capacity, k)

@@ -3,7 +3,7 @@
 // Elements are compared as pairs (key, position in the row), which all differ, so equal elements need no
 // special case. A sample of the row gives a limit: a pair that with high probability is preceded by k others
 // and not many more. One pass collects all pairs before the limit, in any order. One block then sorts the
-// first k of them. If the sample was unlucky and too few or too many were collected, each of several blocks
+// first k of them. If the sample misled, so that too few or too many were collected, each of several blocks
 // takes the first k of its part of the row instead: the result is the same, and the host is not involved.
 #ifndef PYCUDA_TOPK_HPP
 #define PYCUDA_TOPK_HPP
@@ -12,9 +12,13 @@
 
 namespace pycuda {
 
-enum { TOP_THREADS = 256, TOP_BYTES = 64 }; // of the pass over memory; bytes that a thread reads
-enum { FIRST_THREADS = 1024, FIRST_SLOTS = 2 * FIRST_THREADS }; // k is at most FIRST_THREADS
-enum { TOP_GROUPS = FIRST_SLOTS }; // of a sample
+// The pass over memory: threads of a block, bytes that each of them reads.
+enum { TOP_THREADS = 256, TOP_BYTES = 64 };
+// A block that keeps the first k pairs: its threads (k is at most that many), the pairs that it sorts at a
+// time.
+enum { FIRST_THREADS = 1024, FIRST_SLOTS = 2 * FIRST_THREADS };
+// Groups of sampled elements. Each gives the sample one pair.
+enum { TOP_GROUPS = FIRST_SLOTS };
 
 template <class Bits> struct Pair {
     Bits bits;
@@ -46,7 +50,7 @@ template <class Bits> struct FirstSlots {
         places[k] = pair.place;
     }
 
-    // A bitonic network over a power of two of slots, with those in use.
+    // A bitonic network over the slots in use and those that follow, up to a power of two.
     __device__ __forceinline__ void sort(unsigned in_use)
     {
         for (unsigned size = 2; size < 2 * in_use; size *= 2)
@@ -93,18 +97,19 @@ __device__ __forceinline__ void keep_first(FirstSlots<Bits> &slots, unsigned cou
 
 // ---- the limit
 
-// Each thread takes the first of `group` elements spread over the row, one from each stretch of `step`, at
-// multiples of the golden ratio, so that the positions do not follow a period of the row.
-// Grid: TOP_GROUPS threads, rows.
+// Each thread loads a group of `group_size` elements spread over the row and keeps the first of them. An
+// element is taken from each stretch of `step`, its position in the stretch from multiples of the golden
+// ratio, so that the positions do not follow a period of the row. The grid has TOP_GROUPS threads along x and
+// a block along y for each row.
 template <class Order>
-__device__ __forceinline__ void sample(const typename Order::Raw *keys, index_t length, unsigned group,
+__device__ __forceinline__ void sample(const typename Order::Raw *keys, index_t length, unsigned group_size,
                                        unsigned step, Pair<typename Order::Bits> *samples)
 {
     const unsigned number = blockIdx.x * TOP_THREADS + threadIdx.x;
     keys += blockIdx.y * length;
     auto first = Pair<typename Order::Bits>::none();
 #pragma unroll 8
-    for (unsigned k = 0; k < group; k++) {
+    for (unsigned k = 0; k < group_size; k++) {
         const unsigned stretch = k * TOP_GROUPS + number;
         const auto found = pair<Order>(keys, stretch * step + __umulhi(stretch * 0x9e3779b1u, step));
         if (before(found, first)) first = found;
@@ -115,10 +120,11 @@ __device__ __forceinline__ void sample(const typename Order::Raw *keys, index_t 
 template <class Order> struct Limit {
     typename Order::Raw key;
     unsigned place;
-    unsigned collected; // how many are before it
+    unsigned collected; // number of pairs before the limit, as `collect` says it
 };
 
-// The limit is number `rank` of the sample. Grid: 1, rows.
+// The limit is pair number `rank`, from 1, of the sorted sample. The grid has one block for each row, along
+// y.
 template <class Order>
 __device__ __forceinline__ void find_limit(const typename Order::Raw *keys, index_t length,
                                            const Pair<typename Order::Bits> *samples, unsigned rank,
@@ -134,7 +140,8 @@ __device__ __forceinline__ void find_limit(const typename Order::Raw *keys, inde
 
 // ---- the pass over memory
 
-// An element as a number that the GPU compares in one instruction, in the order of `Order` except for NaNs.
+// An element as a number that the GPU compares in one instruction. The order is that of `Order`, but for
+// NaNs.
 template <class Order> struct Number {
     static __device__ __forceinline__ auto of(const typename Order::Raw &x) { return Order::bits(x); }
 };
@@ -163,13 +170,13 @@ template <> struct Number<FloatOrder<unsigned short, 7> > {
     static __device__ __forceinline__ float of(unsigned short x) { return value(bfloat16_bits{x}); }
 };
 
-// Whether an element is after a limit that is not NaN, or equal to it where EQUAL says so.
+// Whether an element is after the limit, which is not NaN; with EQUAL also whether it equals the limit.
 template <class Order, bool EQUAL> struct After {
     typedef typename Order::Raw Raw;
     static __device__ __forceinline__ bool test(const Raw &x, const Raw &limit)
     {
         const auto a = Number<Order>::of(x), b = Number<Order>::of(limit);
-        return EQUAL ? !(a < b) : !(a <= b); // so that a NaN is
+        return EQUAL ? !(a < b) : !(a <= b); // true for a NaN, which is after all numbers
     }
 };
 template <class Order, bool EQUAL> struct After<Reversed<Order>, EQUAL> {
@@ -177,7 +184,7 @@ template <class Order, bool EQUAL> struct After<Reversed<Order>, EQUAL> {
     static __device__ __forceinline__ bool test(const Raw &x, const Raw &limit)
     {
         const auto a = Number<Order>::of(x), b = Number<Order>::of(limit);
-        return EQUAL ? a <= b : a < b; // so that a NaN is not
+        return EQUAL ? a <= b : a < b; // false for a NaN, which is before all numbers
     }
 };
 
@@ -190,8 +197,9 @@ __device__ __forceinline__ bool all_after(const typename Order::Raw *keys, const
     return result;
 }
 
-// Collects the pairs before the limit, V elements loaded together. `collected` is their number if they fit,
-// more than `capacity` otherwise. Grid: blocks of TOP_THREADS * TOP_BYTES bytes, rows.
+// Collects the pairs before the limit, V elements loaded together. `collected` becomes their number if they
+// fit, any number above `capacity` otherwise. A block reads TOP_THREADS * TOP_BYTES bytes; the grid has
+// blocks for a row along x, rows along y.
 template <class Order, int V>
 __device__ __forceinline__ void collect(const typename Order::Raw *keys, index_t length, Limit<Order> *limits,
                                         Pair<typename Order::Bits> *pairs, unsigned capacity)
@@ -209,7 +217,8 @@ __device__ __forceinline__ void collect(const typename Order::Raw *keys, index_t
 #pragma unroll
         for (int k = 0; k < ITEMS; k += V)
             load_packed<V>(loaded + k, reinterpret_cast<const char *>(keys + mine + k / V * STEP));
-        // Elements equal to the limit that follow it are after it: a row of equal elements takes no longer.
+        // All elements of this block follow the limit's position (`beyond`), so those equal to it are after
+        // it. This keeps a row of equal elements as quick as others.
         const bool beyond = begin > limit.place, number = !Order::is_nan(limit.bits);
         if (beyond && limit.bits == Bits()) return;
         if (number && (beyond ? all_after<Order, true, ITEMS>(loaded, key)
@@ -229,13 +238,14 @@ __device__ __forceinline__ void collect(const typename Order::Raw *keys, index_t
     }
 }
 
+// Whether the sample misled: the pairs before the limit are too few, or did not fit.
 __device__ __forceinline__ bool misled(unsigned collected, unsigned k, unsigned capacity)
 {
     return collected < k || collected > capacity;
 }
 
-// If the sample was unlucky: k pairs of each part of a row instead of those before the limit.
-// Grid: parts of a row, each with k pairs; rows.
+// If the sample misled, replaces the collected pairs by the first k of each part of the row. The grid has a
+// block for each part along x, rows along y.
 template <class Order>
 __device__ __forceinline__ void collect_fallback(const typename Order::Raw *keys, index_t length,
                                                const Limit<Order> *limits,
@@ -253,7 +263,7 @@ __device__ __forceinline__ void collect_fallback(const typename Order::Raw *keys
         pairs[(index_t)blockIdx.y * capacity + blockIdx.x * k + threadIdx.x] = slots.get(threadIdx.x);
 }
 
-// The result. Grid: 1, rows.
+// Writes the first k of the collected pairs of each row. The grid has one block for each row, along y.
 template <class Order>
 __device__ __forceinline__ void finish(const typename Order::Raw *keys, index_t length,
                                        const Limit<Order> *limits, const Pair<typename Order::Bits> *pairs,
