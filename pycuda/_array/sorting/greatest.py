@@ -18,14 +18,19 @@ from pycuda._array.sorting.sorting import in_c_order, read_count
 from pycuda._array.sorting.topk import first_of_rows, suits
 from pycuda._kernels.builtin import select
 from pycuda._kernels.builtin import sort as kernels
+from pycuda._kernels.builtin.topk import rank_of_limit
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, Stream
     from pycuda.gpuarray import GPUArray
 
 
-_MIN_LENGTH = 1 << 18  # below it a row is sorted as a whole, where k is great
+# Shorter rows are sorted as a whole: the search for a limit takes several launches and a wait of the host.
+_MIN_LENGTH = 1 << 18
+# Elements of a row that are sorted, by one block, to estimate the limit.
 _SAMPLE = 2048
+# At most one element of this many may be up to the limit; otherwise the whole row is sorted.
+_MAX_PART = 8
 
 
 class TopK(NamedTuple):
@@ -102,7 +107,7 @@ def _top_of_sorted(rows, k, largest, stream, allocator):
 
 
 class _LongRow(NamedTuple):
-    """A long row, in which elements are compared with one of them."""
+    """A long row whose elements are compared with one of them, the limit."""
 
     keys: GPUArray
     order: kernels.Order
@@ -111,13 +116,14 @@ class _LongRow(NamedTuple):
     allocator: object
 
     def mark(self, relation):
+        """A mask of the elements that are in this relation to the limit."""
         function = select.mark_by_limit(self.order, relation)
         return mask.mark(
             function, self.keys.size, self.keys, self.limit, stream=self.stream, allocator=self.allocator
         )
 
     def elements(self, marked, max_count=None):
-        """(values, indices) of those marked, of the first ones where `max_count` says how many."""
+        """(values, indices) of the marked elements; of the first `max_count` of them where that is given."""
         count = marked.total if max_count is None else min(marked.total, max_count)
         values, places = new((count,), self.keys.dtype, self.allocator), new((count,), INDEX, self.allocator)
         if count:
@@ -129,20 +135,21 @@ class _LongRow(NamedTuple):
 def _top_of_long(keys, k, largest, stream, allocator):
     """(values, indices) of one row. Sorts the elements up to a limit estimated from a sample."""
     whole = keys.reshape(1, -1)
-    expected = k * _SAMPLE / keys.size
-    rank = int(expected + 4 * math.sqrt(expected)) + 3
-    if rank > _SAMPLE // 4 or captures.is_captured(stream):  # which cannot wait to hear how many there are
+    rank = rank_of_limit(k * _SAMPLE / keys.size)
+    # The host waits to hear how many elements there are up to the limit, which a capture does not allow.
+    if rank > _SAMPLE // 4 or captures.is_captured(stream):
         return _top_of_sorted(whole, k, largest, stream, allocator)
-    # An odd step, so that no column of a table is all that is seen of it.
+    # The step is odd, so that the sample visits all columns of a flattened table whose width is a power of
+    # two.
     sample = packed_copy(keys[:: (keys.size // _SAMPLE - 1) | 1][:_SAMPLE], stream, allocator)
     Work(sample, sample, descending=largest, stable=False).run(stream)
     row = _LongRow(keys, kernels.order(keys.dtype, largest), sample[rank - 1 : rank], stream, allocator)
-    max_count = keys.size // 8
+    max_count = keys.size // _MAX_PART
     marked = row.mark("not after")
     if k <= marked.total <= max_count:
         values, places = row.elements(marked)
     else:
-        # Many are equal to the limit, or the sample was bad luck.
+        # Many elements are equal to the limit, or the sample misled.
         before = row.mark("before") if marked.total > max_count else None
         if before is None or before.total > max_count:
             return _top_of_sorted(whole, k, largest, stream, allocator)

@@ -23,14 +23,22 @@ from pycuda._kernels.plans.axes import (
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
-THREADS = 256
+# As in pycuda-axis-scan.hpp: threads of a block, of a block that scans tiles of long rows, vectors that a
+# thread has of a short row.
+THREADS, TILED_THREADS, _CHUNKS = 256, 128, 4
 _WARPS = THREADS // 32
-_CHUNKS = 4
-TILED_THREADS = 128
-RESIDENT = 7  # blocks that a multiprocessor has at a time, in each of which three tiles are under way
-_VALUES_OF_COLUMNS = 64  # of a tile of 32 columns
+# Blocks that a multiprocessor has at a time. In each of them three tiles are under way.
+RESIDENT = 7
+# A thread's bytes of a tile, elements and accumulators together, and the most vectors that it loads of one.
+# Three tiles of 128 threads take 42 KB then, of the 48 KB of shared memory that a block may declare.
+_TILE_BYTES, _MAX_TILE_CHUNKS = 112, 4
+# A thread's bytes of accumulators of a column, and the most elements: what its registers hold.
+_COLUMN_BYTES, _MAX_COLUMN_ITEMS = 128, 32
+# Values that a tile of 32 columns publishes: a total and a prefix of each.
+_VALUES_OF_COLUMNS = 64
 _TILED = "ROW_TILES", "ROW_BLOCKS"
-_MANY = 1 << 13  # rows that keep every block busy to the end
+# From this many rows on, each is scanned by one block: blocks are then busy to the end without sharing rows.
+_MANY_ROWS = 1 << 13
 
 
 class AxisScanVariant(NamedTuple):
@@ -42,7 +50,7 @@ class AxisScanVariant(NamedTuple):
 
 
 class AxisScanPlan(NamedTuple):
-    """A launch made ready. `partials`: what blocks learn from each other (scratch.States)."""
+    """A launch made ready. `partials`: how many values blocks exchange (scratch.States)."""
 
     variant: AxisScanVariant
     grid: tuple[int, int]
@@ -108,14 +116,14 @@ def axis_scan_kernel(name: str, types: reduction.Types, variant: AxisScanVariant
 
 
 def _vector(*sizes: int) -> int:
-    """Elements that a thread loads or stores together, of which each is of one of these sizes."""
+    """Elements that a thread loads or stores together, for the largest of these item sizes."""
     return elements_per_access(max(sizes))
 
 
 def axis_scan_tile(itemsize: int, result_size: int, acc_size: int) -> int:
     """Elements of a tile of a long row: TiledRow of pycuda-axis-scan.hpp."""
     vector = _vector(itemsize, result_size)
-    return TILED_THREADS * vector * min(112 // (vector * itemsize + acc_size), 4)
+    return TILED_THREADS * vector * min(_TILE_BYTES // (vector * itemsize + acc_size), _MAX_TILE_CHUNKS)
 
 
 class _Cut(NamedTuple):
@@ -136,7 +144,7 @@ def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: 
         return _Cut("ROW_WARPS", 1, ceil_div(rows, _WARPS // warps), scratch.NOTHING, warps)
     tiles = ceil_div(length, axis_scan_tile(itemsize, result_size, acc_size))
     max_blocks = RESIDENT * _driver.Context.get_device().multiprocessor_count
-    if rows >= _MANY:
+    if rows >= _MANY_ROWS:
         return _Cut("ROW_BLOCKS", tiles, min(rows, max_blocks), scratch.NOTHING, _WARPS)
     return _Cut(
         "ROW_TILES", tiles, min(rows * tiles, max_blocks), scratch.partials_of_tiles(rows, tiles), _WARPS
@@ -145,7 +153,7 @@ def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: 
 
 def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:
     """How columns are cut: a thread, a block or tiles for each, by their length."""
-    items = min(128 // acc_size, 32)
+    items = min(_COLUMN_BYTES // acc_size, _MAX_COLUMN_ITEMS)
     if length <= items:
         groups = ceil_div(columns, THREADS)
         return _Cut("COLUMN_THREAD", 1, groups * outer, scratch.NOTHING, groups)
@@ -160,8 +168,8 @@ def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:
 def plan_axis_scan(
     addresses: tuple[int, int], sizes: tuple[int, int], acc_size: int, kept: list[Axis], axis: Axis
 ) -> AxisScanPlan:
-    """How an array is scanned along `axis`. `other` is the stride in the result; addresses and sizes of items
-    are the array's and the result's. There are elements."""
+    """How an array that is not empty is scanned along `axis`. In each Axis `other` is the stride in the
+    result. addresses, sizes: the address and the item size of the array, then of the result."""
     kept, _ = collapsed(kept, sort=True)
     rows = 1
     for each in kept:
@@ -169,7 +177,7 @@ def plan_axis_scan(
     inner = kept[-1]
     by_row = inner.length < 32 or abs(axis.stride) < abs(inner.stride)
     if by_row and axis.length <= 16 <= inner.length:
-        by_row = False  # a thread for each
+        by_row = False  # a thread scans a column: neighbors in a warp read neighbors in memory
     if by_row:
         cut = _row_cut(axis.length, rows, *sizes, acc_size)
     else:

@@ -9,10 +9,13 @@ from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
+# As in pycuda-convolve.hpp: threads of a block, results of a block that has what it reads in shared memory.
 THREADS = 128
-_TILE = 9 * THREADS  # results of a block that has what it reads in shared memory
-_MIN_PRODUCTS = 16  # of a result, for that to take less time
-_MAX_BLOCKS = 1024  # of those that have one result a thread at a time
+_TILE = 9 * THREADS
+# A result of fewer products is computed from global memory: filling shared memory would take longer.
+_MIN_PRODUCTS = 16
+# Blocks whose threads compute one result at a time, from global memory; they loop over the results.
+_MAX_BLOCKS = 1024
 _SLIDE = struct.Struct("7q")
 
 _SOURCE = """{include}#include "array/pycuda-convolve.hpp"
@@ -35,8 +38,8 @@ def convolution_kernel(a, v, c):
 
 
 def plan_convolution(a, v, count: int, before: int) -> tuple[tuple[int, int], bytes]:
-    """(grid, arguments). a and v: (step in bytes, size), where v is not longer than `a`. For the first of
-    `count` results, v begins `before` elements before `a`."""
+    """(grid, arguments). a and v: (step in bytes, size) of each, v not longer than `a`. There are `count`
+    results; for the first of them v begins `before` elements before `a`."""
     middle = a[1] - v[1] + 1
     tiles = ceil_div(middle, _TILE) if v[1] >= _MIN_PRODUCTS else 0
     ends = count - middle if tiles else count

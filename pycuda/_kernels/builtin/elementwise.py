@@ -18,8 +18,10 @@ from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin.functions import TABLE, FloatLoops, Function, ufunc_dtypes
 from pycuda._kernels.plans.axes import elements_per_access
 
-_SHARED = 48 << 10  # bytes that a block may have
-
+# Bytes of shared memory that a block may have on every device.
+_MAX_SHARED = 48 << 10
+# Bytes of a row of a tile, at most: two cache lines, which the accesses of a warp use in full.
+_TILE_ROW_BYTES = 256
 
 _INTEGERS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
@@ -301,11 +303,13 @@ def _strided_kernel(loop: Loop, name: str, axes: int, wide: bool, rounds: int, u
 
 
 def _tile_side(sizes: list[int]) -> int:
-    """The side of a square tile, of which a copy for each operand fits into shared memory, with rows of at
-    most 256 bytes."""
+    """The side of a square tile. Its rows have at most _TILE_ROW_BYTES, and one tile of each operand, whose
+    rows are padded by an element, fits into shared memory."""
     side = 64
+    padding = 16 * len(sizes)
     while side > 16 and (
-        side * max(sizes, default=1) > 256 or sum(sizes) * side * (side + 1) + 16 * len(sizes) > _SHARED
+        side * max(sizes, default=1) > _TILE_ROW_BYTES
+        or sum(sizes) * side * (side + 1) + padding > _MAX_SHARED
     ):
         side //= 2
     return side

@@ -11,11 +11,15 @@ from pycuda._kernels.plans.axes import ceil_div, power_at_least
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
+# Threads of a block for matrices of up to 32 rows and columns, and for larger ones.
 _WARP, _THREADS = 32, 256
+# Threads of a block of pycuda-factorize-lanes.hpp.
 LANES_THREADS = 128
-_MIN_LANES, _MAX_LANES = 4, 16  # kernels of more take long to compile
-_MATRIX = 36 << 10  # bytes of shared memory for the matrix, and for it with right-hand sides
-_MAX_SHARED = 48 << 10
+# Lanes that have one matrix, each a row. Kernels of more than 16, which are unrolled, take long to compile.
+_MIN_LANES, _MAX_LANES = 4, 16
+# Bytes of shared memory that a block may have on every device, and that a matrix may take of them: the rest
+# is for right-hand sides.
+_MAX_SHARED, _MAX_MATRIX = 48 << 10, 36 << 10
 
 _SOURCE = """{include}#include "array/pycuda-factorize{which}.hpp"
 using namespace pycuda;
@@ -68,9 +72,10 @@ def row_order_kernel():
 
 
 def plan_row_order(matrices: int, rows: int):
-    """(grid, block, shared memory); none where the rows do not fit, which then take spare memory."""
+    """(grid, block, shared memory). No shared memory where the order of the rows does not fit into it: the
+    kernel then takes `spare`."""
     nbytes = 4 * rows
-    return (matrices, 1), (_THREADS, 1, 1), nbytes if nbytes <= _MATRIX else 0
+    return (matrices, 1), (_THREADS, 1, 1), nbytes if nbytes <= _MAX_MATRIX else 0
 
 
 @context_dependent_memoize
@@ -110,17 +115,18 @@ _STRIDED = struct.Struct("3q4i")
 
 
 def _bytes(rows: int, columns: int, itemsize: int) -> int:
-    """Shared memory for a matrix: columns are an odd number of elements apart."""
+    """Bytes of shared memory for a matrix. Its columns are an odd number of elements apart, so that the
+    elements of a row are in different banks."""
     return (rows | 1) * columns * itemsize
 
 
 def fits_shared_memory(rows: int, columns: int, itemsize: int) -> bool:
     """Whether there are kernels for matrices of this size."""
-    return _bytes(rows, columns, itemsize) <= _MATRIX
+    return _bytes(rows, columns, itemsize) <= _MAX_MATRIX
 
 
 def _block(rows: int, columns: int) -> tuple[int, int, int]:
-    """A warp where it has a row for each lane and few columns to go through."""
+    """The block: one warp where the matrix has at most as many rows and columns as it has lanes."""
     return (_WARP if max(rows, columns) <= _WARP else _THREADS), 1, 1
 
 

@@ -10,9 +10,11 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 THREADS = 256
-ITEMS_PER_THREAD = 4  # elements of a thread
+# Elements of a thread: it loads all of them before it stores the first.
+ITEMS_PER_THREAD = 4
 _SIZES = {"threads": THREADS, "items": ITEMS_PER_THREAD}
-_ROWS = 4  # of a thread that gathers with the same indices from each
+# Rows of a thread, from all of which it gathers by the same indices.
+_ROWS = 4
 STAGED_THREADS = 512
 _STAGES = tuple(kibibytes << 10 for kibibytes in (8, 16, 32, 48))
 _MANY_ROWS = 256  # a block each: about two for each multiprocessor of an H100
@@ -154,8 +156,9 @@ class Source(NamedTuple):
 
 
 def _staging_bytes(source: Source, rows: int, count: int) -> int:
-    """Bytes of shared memory for a row of the array; 0 where its elements are gathered from where they lie:
-    from rows that are long, few, or of which few elements are taken."""
+    """Bytes of shared memory into which a block loads its row before it gathers from it. 0 where it gathers
+    from global memory: where rows are too long or too few, or where it takes less than a quarter as many
+    elements as a row has."""
     nbytes = source.length * source.itemsize
     pays = rows >= _MANY_ROWS and 4 * count >= source.length
     if source.mode == "OFFSET" or source.step != source.itemsize or not pays:
@@ -164,7 +167,7 @@ def _staging_bytes(source: Source, rows: int, count: int) -> int:
 
 
 def gather(element: str, index: str, source: Source, axes: list[tuple[int, ...]]):
-    """(Function(array, indices, error, out, ...), grid, block, what it takes last)."""
+    """(Function(array, indices, error, out, ...), grid, block, its last arguments)."""
     (rows, in_array, in_indices, _), (count, *_) = [(1, 0, 0, 0), *axes][-2:]
     packed_rows = struct.pack("3q", rows, in_array, in_indices)
     stage = _staging_bytes(source, rows, count)
@@ -180,7 +183,7 @@ def gather(element: str, index: str, source: Source, axes: list[tuple[int, ...]]
 
 @context_dependent_memoize
 def offsets(index: str, mode: str, add: bool, axes: int):
-    """Function(offsets, indices, error, plan): bytes from indices."""
+    """Function(offsets, indices, error, plan), which turns indices into offsets in bytes."""
     text = _OFFSETS.format(threads=THREADS, index=index, mode=mode, add=_c_bool(add), axes=axes)
     function = compiled(text).get_function("offsets")
     function._prepare_strided(f"PPP{_walk_size(axes)}s")
@@ -193,7 +196,7 @@ def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], cap
 
 
 def gather_grid(count: int) -> tuple[int, int]:
-    """The grid of pick and check. A count that no grid is large enough for is refused by the driver."""
+    """The grid of pick and check. The driver refuses a grid that is too large."""
     return ceil_div(count, THREADS * ITEMS_PER_THREAD), 1
 
 

@@ -10,12 +10,23 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 THREADS = 256
-NUMBERS = 4096  # bins of a block for numbers
-_CHUNK, _CHUNKS = 1 << 15, 1 << 12  # elements of a block, at least; blocks, at most
-_STEP = 1 << 14  # elements that a block loads at once, at most
-_CAPACITIES = {256: 32, 2048: 1}  # bins of a block between edges, and counters of each of them
+# Bins that are counted by number in shared memory: 16 KB of it, so that several blocks share a
+# multiprocessor.
+NUMBERS = 4096
+# A block adds all of its bins to global memory in the end. So that this matters little, it counts at least
+# _MIN_CHUNK elements, and there are at most _MAX_CHUNKS blocks.
+_MIN_CHUNK, _MAX_CHUNKS = 1 << 15, 1 << 12
+# The elements of a block are a multiple of this. What it loads at once, 4 vectors of 16 bytes for each
+# thread, has at most so many.
+_STEP = 1 << 14
+# By the number of bins between edges, at most: the copies of each bin's counter. 256 bins have one for each
+# lane of a warp (33 KB of shared memory), so that lanes do not wait for each other.
+_CAPACITIES = {256: 32, 2048: 1}
 LARGEST = max(_CAPACITIES)
+# Blocks of kernels whose threads, or warps, loop.
 _MAX_GRID = 1 << 16
+# Where rounding leaves less than this of a bin's width to either side of its middle, bins are searched.
+_MIN_SURE = 0.25
 
 _COUNTS = "unsigned long long *counts"
 _KERNEL = """#include "array/pycuda-histogram.hpp"
@@ -117,35 +128,38 @@ def edge_dtype(edge: str):
 
 
 def even(edges, edge: str) -> bytes | None:
-    """struct Even of increasing edges; None where they are not equidistant, or too close for arithmetic in
-    their own precision.
+    """struct Even of increasing edges. None where they are not equidistant, or so close to each other that
+    arithmetic in their own precision cannot tell the bins apart.
     """
     dtype = edge_dtype(edge)
     limits = np.finfo(dtype)
     bins, first, last = len(edges) - 1, float(edges[0]), float(edges[-1])
     parts, width = bins + 1, (last - first) / bins
-    if not limits.tiny * 4 <= 1 / width / parts <= limits.max / 4:  # inf and 0, too
+    # The scale must be a normal number with room for rounding: this excludes infinities and 0 as well.
+    if not limits.tiny * 4 <= 1 / width / parts <= limits.max / 4:
         return None
     places = (edges.astype(np.float64) - first) / width
     off = np.abs(places - np.arange(parts)).max()
-    # In bins: scale and shift are rounded, by half an eps of a place, and the sum of both by half an eps of
-    # all parts. Doubles are rounded before, where this function computes.
+    # The error of a position, in widths of a bin. The kernel rounds scale and shift by half an eps of the
+    # place that they are multiplied by, and their sum by half an eps of all parts. For doubles, which this
+    # function computes with too, its own rounding is allowed for by 8 times as much.
     half = float(limits.eps) * (0.5 if edge == "float" else 4)
     rounded = half * (2 * max(abs(first), abs(last)) / width + parts + 2)
+    # An eighth is added to the error, for what was neglected.
     sure = 0.5 - 1.125 * (off + rounded)
-    if not sure > 0.25:
+    if not sure > _MIN_SURE:
         return None
     return np.array([1 / width / parts, (0.5 - first / width) / parts, parts, sure], dtype).tobytes()
 
 
 def capacity(bins: int) -> int:
-    """The number of bins for which the kernel is compiled that counts this many."""
+    """The number of bins that the kernel for this many bins is compiled for."""
     return next(each for each in _CAPACITIES if each >= bins)
 
 
 def chunk(count: int) -> tuple[int, int]:
     """(blocks, elements of each)."""
-    size = max(_CHUNK, ceil_div(ceil_div(count, _CHUNKS), _STEP) * _STEP)
+    size = max(_MIN_CHUNK, ceil_div(ceil_div(count, _MAX_CHUNKS), _STEP) * _STEP)
     return ceil_div(count, size), size
 
 
@@ -155,5 +169,5 @@ def histogram_grid(count: int) -> tuple[int, int]:
 
 
 def sum_grid(bins: int) -> tuple[int, int]:
-    """A warp for each bin."""
+    """The grid: a warp for each bin, up to the largest grid, whose warps loop."""
     return min(ceil_div(bins, THREADS // 32), _MAX_GRID), 1

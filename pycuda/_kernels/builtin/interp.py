@@ -8,11 +8,13 @@ from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
-THREADS = 512
-_ROUNDS = 4  # positions of a thread at a time
-_RESIDENT = 4  # blocks of a multiprocessor
-_BUCKETS = 2048
-_MAX_SHARED = 48 << 10  # bytes that a block may have
+# As in pycuda-interp.hpp: threads of a block, positions that a thread loads at a time, parts of equal width
+# between the first and the last point.
+THREADS, _ROUNDS, _BUCKETS = 512, 4, 2048
+# Blocks that a multiprocessor has at a time: as many as its 2048 threads allow.
+_RESIDENT = 4
+# Bytes of shared memory that a block may have on every device.
+_MAX_SHARED = 48 << 10
 
 _SOURCE = """#include "array/pycuda-interp.hpp"
 using namespace pycuda;
@@ -33,8 +35,9 @@ def _kernel(x, parts: int, shared: bool):
 
 
 def launch(x, out, xp, fp, left, right, stream=None) -> None:
-    """out is the function of the points at x. All arrays are packed, and all but x are of doubles, or complex
-    numbers of them; left and right are arrays of one value."""
+    """Queue the kernel that writes to `out` the function through the points (xp, fp) at x. All arrays are
+    packed; xp has doubles; fp, left, right and out have doubles or complex doubles. left and right are arrays
+    of one value."""
     parts = fp.itemsize // 8
     shared = (1 + 2 * parts) * 8 * xp.size + 4 * _BUCKETS
     fits = shared <= _MAX_SHARED

@@ -15,12 +15,16 @@ from pycuda._kernels.plans.axes import axis_capacity, ceil_div, elements_per_acc
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
+# A thread's results are quads of 4 x 4 neighbors: MATMUL_QUAD of pycuda-matmul.hpp.
 _QUAD = 4
-_MIN_BLOCKS = 128  # for larger tiles: fewer leave processors of a large GPU idle
+# A tile is chosen only if there are this many blocks: fewer leave multiprocessors of a large GPU idle.
+_MIN_BLOCKS = 128
+# Blocks along the second and the third axis of a grid.
+_MAX_GRID = 65535
 
 
 class Way(NamedTuple):
-    """How a block computes its tile of the result: a template of a header with its arguments."""
+    """One of the ways in which a block computes its tile of the result: a template with its arguments."""
 
     header: str
     call: str
@@ -28,7 +32,7 @@ class Way(NamedTuple):
     blocks: int  # of a multiprocessor at a time, at least
     rows: int  # of a tile
     columns: int
-    has_same_bits: bool = True  # on every device
+    has_same_bits: bool = True  # whether results have the same bits on every device
 
 
 class MatmulPlan(NamedTuple):
@@ -126,27 +130,29 @@ class _Tile(NamedTuple):
         return min(lines * self.depth // self.side**2, elements_per_access(itemsize), _QUAD)
 
 
-# By the size of a result, at most; the largest first. Sums and what is loaded next are in a thread's
-# registers.
+# By the bytes of a result, at most: the tiles to choose from, the largest first. They are as large as the
+# registers of a thread allow, which hold its sums and the elements that it loads next.
 _TILES = {
     4: (_Tile(16, 4, 2, 8, 1), _Tile(16, 2, 2, 8, 2), _Tile(16, 1, 1, 16, 2), _Tile(8, 1, 1, 16, 8)),
     8: (_Tile(16, 2, 1, 8, 2), _Tile(16, 1, 1, 16, 2), _Tile(8, 1, 1, 16, 4)),
     16: (_Tile(16, 1, 1, 8, 2), _Tile(8, 1, 1, 8, 2)),
 }
-_SHORT_INNER = 128  # more blocks of a multiprocessor then hide what each waits for at its begin and end
+# For an inner axis of up to this length a multiprocessor has more blocks: the time that each of them waits at
+# its begin and end is then a large part of all, and other blocks use it.
+_SHORT_INNER = 128
 
 
 def _grid(rows, columns, batches, tile_rows, tile_columns) -> tuple[int, int, int]:
-    return ceil_div(rows, tile_rows), ceil_div(columns, tile_columns), min(batches, 65535)
+    return ceil_div(rows, tile_rows), ceil_div(columns, tile_columns), min(batches, _MAX_GRID)
 
 
 def _tile(first: _Operand, second: _Operand, batches: int, itemsize: int) -> _Tile:
-    """The largest tile of a block with which all of its threads have results and all multiprocessors have
-    blocks.
+    """The largest tile that the matrices fill and of which there are blocks for all multiprocessors; the
+    smallest one if no tile is such.
     """
     tiles = next(tiles for size, tiles in _TILES.items() if itemsize <= size)
     for tile in tiles:
-        # Its threads have results, and processors have blocks.
+        # More than half of the tile has results along both axes.
         is_filled = first.lines > tile.rows // 2 and second.lines > tile.columns // 2
         grid = _grid(first.lines, second.lines, batches, tile.rows, tile.columns)
         if is_filled and math.prod(grid) >= _MIN_BLOCKS:
@@ -157,7 +163,7 @@ def _tile(first: _Operand, second: _Operand, batches: int, itemsize: int) -> _Ti
 
 
 def _by_threads(first: _Operand, second: _Operand, batches: int, types, itemsize: int) -> Way:
-    """Each thread has results of its own: for all types and strides."""
+    """The way for all types and strides, without tensor cores: each thread computes results of its own."""
     tile = _tile(first, second, batches, itemsize)
     readings = (
         first.reading(tile.width(tile.rows, first.itemsize)),
@@ -168,20 +174,21 @@ def _by_threads(first: _Operand, second: _Operand, batches: int, types, itemsize
     return Way("pycuda-matmul.hpp", call, tile.side**2, tile.blocks, tile.rows, tile.columns)
 
 
-# Of a block.
+# The side of a block's square tile and its threads, as in pycuda-matmul-double.hpp and -half.hpp.
 _DOUBLE_SIDE, _DOUBLE_THREADS = 64, 128
 _HALF_SIDE, _HALF_THREADS = 128, 128
 
 
 def by_tensor_cores_of_doubles(first: _Operand, second: _Operand) -> Way:
-    """The bits of `_by_threads`."""
+    """The way for doubles on tensor cores. Its results have the same bits as those of `_by_threads`."""
     readings = (*first.neighbors(elements_per_access(8)), *second.neighbors(elements_per_access(8)))
     call = f"matmul_of_doubles<{', '.join(map(str, readings))}>"
     return Way("pycuda-matmul-double.hpp", call, _DOUBLE_THREADS, 4, _DOUBLE_SIDE, _DOUBLE_SIDE)
 
 
 def by_tensor_cores_of_halves(first: _Operand, second: _Operand, dtypes) -> Way | None:
-    """Not the same bits on every GPU; None for operands that are not aligned."""
+    """The way for 16-bit floats on tensor cores, whose results have not the same bits on every GPU. None for
+    operands that are not aligned."""
     readings = tuple(each.reading(elements_per_access(2)) for each in (first, second))
     if "BY_ELEMENTS" in readings:
         return None
@@ -191,8 +198,8 @@ def by_tensor_cores_of_halves(first: _Operand, second: _Operand, dtypes) -> Way 
 
 
 def _by_tensor_cores(first: _Operand, second: _Operand, dtypes, same_bits: bool) -> Way | None:
-    """The tensor cores' way for these dtypes, None without one. same_bits: only one whose bits are the same
-    on all devices.
+    """The way on tensor cores for these dtypes; None where there is none. same_bits: choose only a way whose
+    results have the same bits on all devices.
     """
     if _is_cpu_device() or Context.get_device().compute_capability() < (8, 0):
         return None
@@ -210,8 +217,8 @@ def _by_tensor_cores(first: _Operand, second: _Operand, dtypes, same_bits: bool)
 def plan_matmul(
     a, b, c, batch_axes: Iterable[tuple[int, int, int, int]], same_bits: bool, way=None
 ) -> MatmulPlan:
-    """How c = a @ b is launched, where the last two axes are those of the matrices. batch_axes: (length,
-    stride in a, in b, in c) of the axes before. way: by default the fastest that there is.
+    """The launch of c = a @ b. The last two axes of each array are those of its matrices. batch_axes:
+    (length, stride in a, in b, in c) of each axis before them. way: by default the fastest one.
     """
     axes, _ = _collapse_axes(list(batch_axes), 3)
     batches = math.prod(axis[0] for axis in axes)
@@ -227,8 +234,8 @@ def plan_matmul(
     if chosen is None:
         chosen = _by_threads(first, second, batches, types, c.itemsize)
     grid = _grid(rows, columns, batches, chosen.rows, chosen.columns)
-    if grid[1] > 65535:
-        raise ValueError(f"a product of {columns} columns: at most {65535 * chosen.columns} are possible")
+    if grid[1] > _MAX_GRID:
+        raise ValueError(f"a product of {columns} columns: at most {_MAX_GRID * chosen.columns} are possible")
     capacity = axis_capacity(len(axes))
     steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])
     arguments = struct.pack("10q", rows, columns, inner, batches, *steps) + packed_axes(axes, capacity)

@@ -10,11 +10,21 @@ from pycuda._kernels.builtin.sort import Order, compile
 from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 
-THREADS, BITS, MAX_RANKS, LOADS = 512, 11, 4, 4  # pycuda-rank.hpp
+# As in pycuda-rank.hpp: threads of a block, bits of a key that a pass looks at, ranks that are found
+# together, vectors that a thread loads at a time; threads of a block that partitions, elements of each of
+# them.
+THREADS, BITS, MAX_RANKS, LOADS = 512, 11, 4, 4
 PARTITION_THREADS, PARTITION_ITEMS = 256, 16
-MIN_LENGTH, LONGEST = 1 << 16, (1 << 31) - 1  # row
-COUNT_BYTES = 4 * MAX_RANKS << BITS  # of a row's counts
-_RESIDENT = 3  # blocks of a multiprocessor
+# Shorter rows are sorted as quickly.
+MIN_LENGTH = 1 << 16
+# Positions are counted in 31 bits.
+LONGEST = (1 << 31) - 1
+# Bytes of the counts of a row: 4 for each value of the bits, of each rank.
+COUNT_BYTES = 4 * MAX_RANKS << BITS
+# Blocks that a multiprocessor has at a time. Each takes 32 KB of shared memory for its counters.
+_RESIDENT = 3
+# sizeof(RankState) but for the keys: 15 numbers of 4 bytes.
+_STATE_NUMBERS = 60
 
 _SOURCE = """#include "sort/pycuda-rank.hpp"
 using namespace pycuda;
@@ -53,8 +63,8 @@ def partition_kernel(keys: Order):
 
 
 def state_bytes(itemsize: int) -> int:
-    """sizeof(RankState)."""
-    return ceil_div(MAX_RANKS * itemsize + 60, max(itemsize, 4)) * max(itemsize, 4)
+    """sizeof(RankState): padded to the alignment of its largest member."""
+    return ceil_div(MAX_RANKS * itemsize + _STATE_NUMBERS, max(itemsize, 4)) * max(itemsize, 4)
 
 
 def plans(length: int, ranks, itemsize: int) -> Iterator[bytes]:
@@ -68,6 +78,6 @@ def plans(length: int, ranks, itemsize: int) -> Iterator[bytes]:
 
 
 def find_grid(rows: int, length: int, vector: int) -> tuple[int, int]:
-    """Blocks of a row, rows."""
+    """The grid: blocks for each row, rows. All are resident at the same time if the rows are few enough."""
     resident = _RESIDENT * _driver.Context.get_device().multiprocessor_count
     return max(min(ceil_div(length, THREADS * LOADS * vector), resident // rows), 1), rows

@@ -1,6 +1,6 @@
 """Kernels of triangles, padding and joined arrays (pycuda-rearrange.hpp).
 
-The functions plan_... say launches for plans.caches.launched(), for results that have elements.
+The functions plan_... return launches for plans.caches.launched(). Their results are not empty.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from pycuda._kernels.plans.axes import axis_capacity, ceil_div, packed_axes, pow
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
-THREADS = 256
-_ROUNDS = 4
+# As in pycuda-rearrange.hpp: threads of a block, elements or units of a thread.
+THREADS, _ROUNDS = 256, 4
+# Fewer elements than this are counted in 32 bits, which struct Divider divides.
 _NARROW = 1 << 31
+# Arrays that one launch joins: the address of each is a parameter of the kernel.
 MAX_JOINED = 32
 _PAD_MODES = ("edge", "wrap", "reflect", "symmetric")  # in the order of PadMode
 
@@ -53,7 +55,8 @@ def _triangle(element: str, vector: int, lower: bool, axes: int):
 
 
 def plan_triangle(diagonal: int, lower: bool, m) -> tuple:
-    """tril, or triu, of matrices whose rows have contiguous elements; of a vector, as every row of one."""
+    """tril, or triu, of matrices whose rows have contiguous elements. A vector stands for a square matrix of
+    which it is every row."""
     shape = m.shape if m.ndim > 1 else m.shape * 2
     strides = m.strides[:-1] if m.ndim > 1 else (0,)
     numbers = (*(0,) * (len(strides) - 1), 1)
@@ -93,8 +96,9 @@ _PADDED_AXIS = struct.Struct("4q3I4x")  # PaddedAxis of pycuda-rearrange.hpp
 
 
 def plan_pad(widths: tuple, mode: str, values: bytes, a) -> tuple:
-    """An array with axes that are longer by these pairs of widths. values: what is before and after it along
-    each axis, where the mode is "constant". Axes of length 1 come first, up to a capacity that kernels have.
+    """An array padded along each axis by a pair of widths, before and after it. values: in mode "constant"
+    the two elements that fill each axis's padding. The kernel has a fixed number of axes: those missing come
+    first and have length 1.
     """
     shape = tuple(n + before + after for n, (before, after) in zip(a.shape, widths, strict=True))
     count, capacity = math.prod(shape), axis_capacity(a.ndim)
@@ -129,7 +133,8 @@ def _join(element: str, count: int):
 
 
 def _plan_join(axis: int, shape: tuple[int, ...], arrays) -> tuple:
-    """The launch that joins arrays along an axis; missing operands up to a power of two are empty."""
+    """The launch that joins arrays along an axis. The kernel takes a power of two of arrays: those missing
+    are empty."""
     capacity = power_at_least(len(arrays))
     missing, rows = (0,) * (capacity - len(arrays)), math.prod(shape[:axis])
     begin = list(itertools.accumulate((array.size // rows for array in arrays), initial=0))

@@ -9,8 +9,11 @@ from pycuda._kernels.builtin.sort import Order, compile
 from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 
-THREADS, SEARCHED, NEIGHBORS = 512, 4, 2  # pycuda-search.hpp
-_MAX_SHARED = 32 << 10  # bytes of keys
+# As in pycuda-search.hpp: threads of a block, values that a thread searches at a time, how many of these are
+# neighbors.
+THREADS, SEARCHED, NEIGHBORS = 512, 4, 2
+# Bytes of the tree of keys of a block. What the blocks of a multiprocessor leave is cache for the table.
+_MAX_SHARED = 32 << 10
 
 _SOURCE = """#include "sort/pycuda-search.hpp"
 using namespace pycuda;
@@ -28,7 +31,7 @@ _PLACE, _FOUND = "place", "(found && !Keys::is_nan(value)) != (invert != 0)"
 
 
 def _resident_blocks(keys: Order) -> int:
-    """Blocks of a multiprocessor: registers for them."""
+    """Blocks that a multiprocessor has at a time: as many as its registers allow."""
     return 3 if keys.itemsize <= 4 else 2
 
 
@@ -47,12 +50,13 @@ def _kernel(keys: Order, right: bool, aligned: bool, out: str, result: str):
 
 
 def _launch(function, keys: Order, table, sorter, values, out, invert: bool, stream) -> None:
-    """Queues a search: upper levels of the table's binary search are in shared memory, if that pays."""
+    """Queue a search. The upper levels of the table's binary search are read from shared memory."""
     length, count = table.size, values.size
     resident = _resident_blocks(keys) * _driver.Context.get_device().multiprocessor_count
     blocks = min(ceil_div(count, THREADS * SEARCHED), resident)
     whole = length.bit_length()
-    # A tree with more nodes than values to be found is not worth it.
+    # The tree of a block has at most about as many nodes as the block finds values: filling more of it would
+    # take longer than searching the table.
     levels = min(whole, (_MAX_SHARED // keys.itemsize).bit_length() - 1, ceil_div(count, blocks).bit_length())
     function.prepared_async_call(
         (blocks, 1), (THREADS, 1, 1), stream, table, sorter, length, values, out,
@@ -71,6 +75,6 @@ def find_places(keys: Order, right: bool, table, sorter, values, out, stream) ->
 
 
 def look_up(keys: Order, table, values, out, invert: bool, stream) -> None:
-    """out[i] = whether values[i] is in the table, or is not where `invert`."""
+    """out[i] = whether values[i] is in the table; with `invert` whether it is not."""
     function = _kernel(keys, False, _is_aligned(values), "bool", _FOUND)
     _launch(function, keys, table, 0, values, out, invert, stream)

@@ -10,7 +10,8 @@ from pycuda._kernels.plans.modules import compiled
 
 THREADS = 256
 TILE = THREADS * 32
-CHANGES_RESIDENT = 4  # blocks that a multiprocessor has at a time, where they take tiles until none are left
+# Blocks of keep_changes() that a multiprocessor has at a time. They take tiles until none are left.
+CHANGES_RESIDENT = 4
 
 _KERNEL = """{include}#include "select/pycuda-select.hpp"
 #include "sort/pycuda-order.hpp"
@@ -58,7 +59,7 @@ __device__ __forceinline__ bool same(const Keys::Bits &a, const Keys::Bits &b) {
 
 @context_dependent_memoize
 def mark_changes(keys: Order, equal_nan: bool):
-    """..., sorted keys: those that the one before does not equal."""
+    """..., sorted keys: the first of each run of equal keys."""
     return _mark_kernel("const Keys::Raw *keys", _CHANGES, "P", typedefs=_equality_test(keys, equal_nan))
 
 
@@ -79,14 +80,14 @@ keep(const Keys::Raw *keys, index_t count, unsigned tiles, Keys::Raw *out, index
 
 
 def changes_rows(itemsize: int) -> int:
-    """Elements of a thread in a tile of keep_changes()."""
+    """Elements of a thread in a tile of keep_changes(): 64 bytes in registers, or 16 elements."""
     return min(16, 64 // itemsize)
 
 
 @context_dependent_memoize
 def keep_changes(keys: Order, equal_nan: bool):
-    """Function(sorted keys, count, tiles, out, total, the parts of a scan_state): those that the one before
-    does not equal, in one pass."""
+    """Function(sorted keys, count, tiles, out, total, the parts of a scan_state): the first of each run of
+    equal keys, in one pass."""
     text = _CHANGES_KERNEL.format(
         typedefs=_equality_test(keys, equal_nan), rows=changes_rows(keys.itemsize), resident=CHANGES_RESIDENT
     )
@@ -98,7 +99,7 @@ _RELATIONS = {"not after": "!(limit < key)", "before": "key < limit", "equal": "
 
 @context_dependent_memoize
 def mark_by_limit(keys: Order, relation: str):
-    """..., keys, address of the limit: those that are in this relation to it."""
+    """..., keys, address of the limit: the keys that are in this relation to the limit."""
     typedefs = f"""typedef {keys.c_type} Keys;
 __device__ __forceinline__ bool test(const Keys::Bits &key, const Keys::Bits &limit)
 {{
@@ -133,8 +134,9 @@ def write_offsets(axes: int):
 
 @context_dependent_memoize
 def write_elements(raw: str):
-    """..., elements, out, starts, places, firsts, max_count: the first elements; where they are; what is in
-    `places` there. `starts` and `places` may be null.
+    """..., elements, out, starts, places, firsts, max_count. Writes, for the first `max_count` marked
+    elements: the element to `out`, its index to `starts`, and places[index] to `firsts`. `starts` and
+    `places` may be null.
     """
     body = """write_chosen(words, ends, [&](index_t k, index_t i) {
         if (k >= max_count) return;
@@ -148,7 +150,8 @@ def write_elements(raw: str):
 
 @context_dependent_memoize
 def write_numbers():
-    """..., count, places, out: at the place of each element the number of the last one chosen up to it."""
+    """..., count, places, out: out[places[i]] = the number, among the marked elements, of the last one up to
+    element i."""
     body = "number_all(words, ends, count, [&](index_t i, index_t k) { out[places[i]] = k; })"
     return _build(f"{_WRITE}, index_t count, const index_t *places, index_t *out", body, "PPqPP")
 

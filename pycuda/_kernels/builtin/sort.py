@@ -16,17 +16,32 @@ from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
-ROW_THREADS = 256  # pycuda-row-sort.hpp
-_ROW_ITEMS, _ROW_BYTES, _TINY_ROW_ITEMS = 16, 128, 4  # cells of a thread and their bytes, at most; tiny rows
-DIGITS = 256  # pycuda-radix-sort.hpp
+# Threads of a block of pycuda-row-sort.hpp.
+ROW_THREADS = 256
+# A thread holds its cells (a key, or a key and its place) in registers: at most 16 of them and 128 bytes.
+_ROW_ITEMS, _ROW_BYTES = 16, 128
+# The cells of a thread for rows that are shorter than that, so that fewer of its cells are padding.
+_TINY_ROW_ITEMS = 4
+# The values of a byte, as in pycuda-radix-sort.hpp.
+DIGITS = 256
+# A block of a radix pass has this many threads; each holds so many elements, by the bytes of a key or its
+# value, whichever is larger. A tile of 384 * 23 keys of 4 bytes takes 35 KB of shared memory.
 PASS_THREADS = 384
-_ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}  # of a thread, by the bytes of what is moved
-# Of keys that carry nothing: of those of 4 bytes a multiprocessor then has room for a third block.
+_ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}
+# The same for keys without values. With 19 keys of 4 bytes a multiprocessor has room for a third block.
 _ITEMS_ALONE = {4: 19, 8: 15}
-_FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}  # for rows of few tiles
+# The same for rows so short that larger tiles would be half empty.
+_FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}
+# What a tile costs besides its elements, in elements: the counts of its 256 digits are published and read.
+_TILE_COST = 2048
+# Up to this many elements a count fits into 32 bits together with the two bits that say what it covers.
+_NARROW_COUNTS = 1 << 30
 
-_LONG = 1 << 22  # keys that are counted with many counters
-_MAX_COUNTERS = 128 << 10  # bytes
+# From this many keys on, each counter has up to 32 copies: the time to clear and to sum up the copies no
+# longer matters, and lanes that count the same value do not wait for each other.
+_MANY_KEYS = 1 << 22
+# Bytes of the counters of a block, where the device allows so many.
+_MAX_COUNTERS = 128 << 10
 
 _MANTISSA = {"f2": 10, "f4": 23, "f8": 52}
 _COMPLEX = {"c8": ("u64", "FloatOrder<unsigned, 23>"), "c16": ("Wide", "FloatOrder<u64, 52>")}
@@ -85,8 +100,8 @@ sort_rows(const Keys::Raw *in, Keys::Raw *out, long long *places, RowPlan plan)
 class RowShape(NamedTuple):
     """How short rows are sorted."""
 
-    cells: str
-    items: int  # of a thread, at most
+    cells: str  # the class of pycuda-row-sort.hpp
+    items: int  # cells of a thread, at most
 
     @property
     def slots(self) -> int:
@@ -95,7 +110,8 @@ class RowShape(NamedTuple):
 
 
 def row_shape(keys: Order, alone: bool) -> RowShape:
-    """alone: no places are wanted, and zeros of both signs need not keep their order."""
+    """How rows in this order are sorted. alone: no places are wanted, and zeros of both signs need not keep
+    their order."""
     alone = alone and "Complex" not in keys.c_type and "Bool" not in keys.c_type
     cell = max(keys.itemsize, 4) * (1 if alone else 2)
     return RowShape("KeysAlone" if alone else "KeysWithPlaces", min(_ROW_ITEMS, _ROW_BYTES // cell))
@@ -148,12 +164,13 @@ class PassOrders(NamedTuple):
 
     given: Order
     moved: Order
-    first: str  # what becomes of the keys that the first pass reads
-    last: str  # and of those that the last one writes
+    first: str  # how the first pass converts the keys that it reads
+    last: str  # how the last pass converts the keys that it writes
 
 
 def pass_orders(keys: Order, alone: bool) -> PassOrders:
-    """alone: as in row_shape. Floats are then converted once, not in each pass."""
+    """How passes compare keys in this order. alone: as in row_shape; floats are then converted to integers by
+    the first pass and back by the last, instead of in each pass."""
     if not (alone and keys.c_type.startswith("FloatOrder")):
         return PassOrders(keys, keys, "AsTheyAre", "AsTheyAre")
     return PassOrders(
@@ -180,8 +197,7 @@ class CountShape(NamedTuple):
 def count_shape(rows: int, length: int, passes: int, max_shared: int) -> CountShape:
     """The launch of the counting kernel for this many rows and this much shared memory of a block."""
     threads, copies, chunk, blocks = 256, max(16 // max(passes, 4), 1), 1 << 14, 1 << 11
-    if rows * length >= _LONG:
-        # Many counters take time to be cleared and summed.
+    if rows * length >= _MANY_KEYS:
         threads, copies, chunk, blocks = 1024, 32, 1 << 16, 1 << 9
         while 4 * DIGITS * passes * copies > min(max_shared, _MAX_COUNTERS):
             copies //= 2
@@ -246,9 +262,9 @@ def pass_shape(count: int, length: int, itemsize: int, alone: bool) -> PassShape
     many = _ITEMS_ALONE.get(itemsize) if alone else None
     choices = _FEW_ITEMS[itemsize], many or _ITEMS[itemsize]
     sizes = [(ceil_div(length, PASS_THREADS * items), -items) for items in choices]
-    # Small tiles where large ones would be half empty, or few.
-    tiles, items = min(sizes, key=lambda size: size[0] * (PASS_THREADS * -size[1] + 2048))
-    return PassShape(-items, tiles, 3 if third else 2, count * length >= 1 << 30)
+    # The choice for which all tiles together cost less: small tiles for short rows.
+    tiles, items = min(sizes, key=lambda size: size[0] * (PASS_THREADS * -size[1] + _TILE_COST))
+    return PassShape(-items, tiles, 3 if third else 2, count * length >= _NARROW_COUNTS)
 
 
 def pass_plan(length: int, tiles: int, number: int, passes: int) -> bytes:

@@ -108,6 +108,11 @@ class TopkPlan(NamedTuple):
     parts: int  # parts of a row that are searched one by one where its sample misled
 
 
+def rank_of_limit(expected: float) -> int:
+    """The rank, from 1, of the limit in a sample in which `expected` of the first k elements are expected."""
+    return int(expected + _RANK_DEVIATIONS * math.sqrt(expected)) + _RANK_MARGIN
+
+
 def plan_topk(rows: int, length: int, k: int) -> TopkPlan:
     """The plan for the first k elements of each row.
 
@@ -122,7 +127,7 @@ def plan_topk(rows: int, length: int, k: int) -> TopkPlan:
     group_size = min(max(length // (GROUPS * _SAMPLE_STEP), _MIN_GROUP_SIZE), _MAX_GROUP_SIZE)
     step = length // (group_size * GROUPS)
     expected = k / step
-    rank = int(expected + _RANK_DEVIATIONS * math.sqrt(expected)) + _RANK_MARGIN
+    rank = rank_of_limit(expected)
     largest_overshoot = (_OVERSHOOT_FACTOR * rank + _OVERSHOOT_MARGIN) * step
     parts = max(min(_FALLBACK_BLOCKS // rows, length // _MIN_PART), 1)
     return TopkPlan(group_size, step, rank, max(largest_overshoot, parts * k), parts)

@@ -9,6 +9,7 @@ import numpy as np
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
+# The numbers do not depend on the grid. More blocks than this would wait for others, so their threads loop.
 THREADS, MAX_BLOCKS = 256, 4096
 # Distributions of which a block of Philox makes several numbers.
 _OF_BLOCKS = frozenset(("Uniform", "Normal", "Exponential"))
@@ -37,7 +38,7 @@ fill({type} *out, index_t count, u32 key0, u32 key1, u32 call, const u32 *launch
 
 
 def grid(count: int) -> tuple[int, int]:
-    """Of a launch for so many elements."""
+    """The grid of a launch for `count` elements."""
     return min(-(-count // THREADS), MAX_BLOCKS), 1
 
 

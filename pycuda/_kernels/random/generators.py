@@ -1,7 +1,7 @@
-"""The kernels of random numbers: what is generated is which generator, which distribution and which type; the
-device code is in pycuda/cuda/pycuda-random*.hpp.
+"""The kernels of random numbers, one for each generator, distribution and type. Their device code is in
+pycuda/cuda/random/.
 
-The number of generators determines the numbers generated, so it is a constant.
+The number of generators determines which numbers are generated, so it is a constant.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import numpy as np
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
-# Pseudo-random generators: 65,536 fill a large GPU, and are seeded in a millisecond.
+# Pseudo-random generators, one for each thread: 65,536 fill a large GPU, and are seeded in a millisecond.
 THREADS, BLOCKS = 128, 512
 GENERATORS = THREADS * BLOCKS
 STATE_WORDS = 6
-# Groups that a thread makes of a generator which may be anywhere at once: of those that cost little, few.
+# Groups of numbers that a thread makes of a generator that can jump to any place of its sequence:
+# MORE_ROUNDS, fewer of distributions whose numbers cost little.
 ROUNDS = {"Raw": 8, "Uniform": 8}
 MORE_ROUNDS = 32
 
@@ -23,7 +24,7 @@ MORE_ROUNDS = 32
 DIMENSIONS = 256
 SOBOL_POINTS = 1024
 
-# rand(): bytes that a block makes.
+# rand(): threads of a block, and the bytes that it makes: 4 times 16 for each thread.
 RAND_THREADS = 256
 RAND_TILE = 16 * 4 * RAND_THREADS
 
@@ -119,8 +120,8 @@ def fill(name: str, distribution: str, dtype):
 
 @context_dependent_memoize
 def states(name: str) -> dict:
-    """The module, prepare(states, seeds, first, last, by_sequence, bits, by_offset, offset), skip(states,
-    jumps, times, time, kind) and, of Philox, advance(states, count, words), by name."""
+    """By name: the module, prepare(states, seeds, first, last, by_sequence, bits, by_offset, offset),
+    skip(states, jumps, times, time, kind) and, of Philox, advance(states, count, words)."""
     types = {"prepare": "PPIIPiPQ", "skip": "PPPQi"}
     text = _STATES
     if name == "philox":
@@ -145,7 +146,8 @@ def fill_sobol(name: str, distribution: str, dtype):
 
 @context_dependent_memoize
 def indices() -> dict:
-    """The module, advance(indices, count) and skip(indices, times, time), by name; launches of one block."""
+    """By name: the module, advance(indices, count) and skip(indices, times, time). Their launches have one
+    block."""
     module = compiled(_INDICES)
     advance, skip = module.get_function("advance"), module.get_function("skip")
     advance.prepare("Pq")
@@ -163,7 +165,8 @@ def rand(kind: str):
 
 @context_dependent_memoize
 def rand_round(kind: str):
-    """Function(out, bytes, key0, key1, round): round is on the device. Round 0 is what rand gives."""
+    """Function(out, bytes, key0, key1, round), where `round` is on the device. Round 0 gives the numbers of
+    rand()."""
     function = compiled(_RAND_ROUND.format(kind=kind)).get_function("fill")
     function.prepare("PqIIP")
     return function

@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-# Both generators' sequences are that many steps apart, as a power of two; cuRAND's figures.
+# Logarithms (base 2) of the steps between sequences, and between subsequences, as in cuRAND.
 XORWOW_SEQUENCE = 67
 MRG_SUBSEQUENCE, MRG_SEQUENCE = 76, 127
 

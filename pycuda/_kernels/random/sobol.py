@@ -17,7 +17,8 @@ import numpy as np
 from pycuda._compile.files import passing
 from pycuda._compile.finder import library_path
 
-LIMIT = 20000  # dimensions of libcurand, after which they repeat
+# Dimensions of libcurand. Further ones repeat them.
+LIMIT = 20000
 
 # How many primitive polynomials there are, by degree from 1 on.
 _COUNTS = 1, 1, 2, 2, 6, 6, 18, 16, 48, 60, 176, 144
@@ -141,7 +142,8 @@ def vectors(count: int) -> np.ndarray:
 
 # ---- scrambling: our own, from a fixed seed
 
-_WORDS = 64 + 1  # of 64 bits for each dimension: a matrix, a constant
+# Random words of 64 bits for each dimension: a matrix of 64, and a constant.
+_WORDS = 64 + 1
 _SEED = 0x50594355, 0x44415352
 
 

@@ -14,35 +14,43 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 from pycuda._kernels.sparse.spmv import LONG_ROW, c_offset, c_type, long_rows, targets
 
-_CHUNK = 256  # elements that share a first column
-_LONGEST = 1024  # elements of a row that is not cut
+# Elements of a chunk. Their columns are stored as 16-bit differences from the first of them: SORTED_CHUNK of
+# pycuda-sparse-sorted.hpp.
+_CHUNK, _CHUNK_COLUMNS = 256, 1 << 16
+# Elements of a row that is not cut. Longer rows are cut, so that a row never takes much of a tile.
+_LONGEST = 1024
+# A place in a tile is stored in 16 bits.
 _MAX_TILE_ELEMENTS = 1 << 16
-_CHUNK_COLUMNS = 1 << 16  # columns of a chunk
-_MAX_COLUMNS = 1 << 23  # columns of a matrix: a tile has chunks enough for them
-_CACHED = 256 << 10  # bytes of x that a multiprocessor's own cache may hold
-_LINE = 128  # bytes of x that one request brings
+# Columns of a matrix: at most this many, as each 65,536 of them may need a chunk of their own in every tile.
+_MAX_COLUMNS = 1 << 23
+# Bytes of x that the first-level cache of a multiprocessor may hold: for such an x sorting saves nothing.
+_CACHED = 256 << 10
+# Bytes of x that one request brings: a cache line.
+_LINE = 128
 TILE = np.dtype([("chunk", "i4"), ("chunks", "i4"), ("row", "i4"), ("rows", "i4")])
 
-# Of a matrix that fills a GPU; below this, large tiles leave multiprocessors without work.
+# Elements of a matrix for which there are enough large tiles to give every multiprocessor work.
 MIN_ELEMENTS = 1 << 22
-_TYPICAL = 196608  # bytes of the products of a tile, of large GPUs
-_SAMPLES = 16  # tiles, evenly spaced, in which requests are counted
-_MIN_SAVED = 0.15  # requests for each element
+# is_worth_it() counts requests in _SAMPLES evenly spaced tiles, whose products have _TILE_BYTES (192 KB: what
+# a tile has on large GPUs, and the same on every device). Sorting pays if it saves _MIN_SAVED requests for
+# each element, as it adds traffic of its own: a place is stored for each element.
+_SAMPLES, _TILE_BYTES, _MIN_SAVED = 16, 192 << 10, 0.15
 
 
 class BlockShape(NamedTuple):
-    """A block, how many of them a multiprocessor has, and the bytes of shared memory of each: what they
-    leave is cache for x."""
+    """How large a block is, how many blocks a multiprocessor has, and the bytes of shared memory of each. The
+    memory that these leave is cache for x."""
 
     threads: int
     resident: int
     shared: int
 
 
+# By the bytes of an element.
 _BLOCK_SHAPES = {
     4: BlockShape(1024, 1, 176 << 10),
     8: BlockShape(512, 2, 96 << 10),
-}  # by the bytes of an element
+}
 _SOURCE = """#include "sparse/pycuda-sparse-sorted.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads}, {resident})
@@ -87,14 +95,14 @@ def _requests(lines) -> int:
 
 
 def is_worth_it(columns, width: int, itemsize: int) -> bool:
-    """Whether that saves many requests for x, which has `width` elements. It depends on the matrix alone, as
-    the bits of sums do."""
+    """Whether sorting by column saves enough requests for x, which has `width` elements. The answer depends
+    on the matrix alone, so that the bits of sums, which depend on it, are the same on every device."""
     count = len(columns)
     if count < MIN_ELEMENTS or itemsize not in _BLOCK_SHAPES:
         return False
     if width > _MAX_COLUMNS or width * itemsize <= _CACHED:
         return False
-    size, saved = _TYPICAL // itemsize, 0
+    size, saved = _TILE_BYTES // itemsize, 0
     for first in np.linspace(0, count - size, _SAMPLES).astype(np.int64):
         lines = columns[first : first + size] // (_LINE // itemsize)
         saved += _requests(lines) - _requests(np.sort(lines))
@@ -102,14 +110,13 @@ def is_worth_it(columns, width: int, itemsize: int) -> bool:
 
 
 class ColumnSortedPlan(NamedTuple):
-    """How a matrix is cut: rows of up to _LONGEST elements, for each where its sum goes (None: to the row of
-    its number); tiles of them; long rows, and the number of their parts."""
+    """How a matrix is cut into rows of up to _LONGEST elements, and these into tiles."""
 
-    starts: np.ndarray
-    targets: np.ndarray | None
+    starts: np.ndarray  # the first element of each row, and the number of all
+    targets: np.ndarray | None  # where the sum of each row goes; None: to the row of its number
     tiles: np.ndarray
-    long_rows: np.ndarray
-    pieces: int
+    long_rows: np.ndarray  # the rows of the matrix that were cut
+    pieces: int  # how many parts they have in all
 
 
 def plan_column_sorted(starts, itemsize: int) -> ColumnSortedPlan:
@@ -124,8 +131,9 @@ def plan_column_sorted(starts, itemsize: int) -> ColumnSortedPlan:
 
 
 def _tile_size(count: int, itemsize: int) -> int:
-    """Elements after which a new tile begins with the next row: as many as fit, and so that the last blocks
-    of a launch end together."""
+    """Elements after which a new tile begins with the next row. A tile has at most as many as fit into shared
+    memory, and the number of tiles is a multiple of the number of blocks that run at a time, so that the last
+    blocks of a launch end together."""
     shape = shape_of(itemsize)
     max_elements = min(shape.shared // itemsize * 32 // 33, _MAX_TILE_ELEMENTS) - _LONGEST - 1
     blocks = _driver.Context.get_device().multiprocessor_count * shape.resident
@@ -150,12 +158,13 @@ class Elements(NamedTuple):
     """The elements of a matrix in the order of columns within each tile, in chunks."""
 
     bases: np.ndarray  # the first column of each chunk
-    places: np.ndarray  # for each element: column after that, place in the order of rows << 16
+    places: np.ndarray  # for each element: column - base, and its place in the order of rows << 16
     values: np.ndarray
 
 
 def by_column(found: ColumnSortedPlan, columns, values) -> tuple[Elements, int]:
-    """They, and how many products a tile has at most. Writes in the tiles which chunks are theirs."""
+    """The elements of a matrix by column, and how many products a tile has at most. Writes into `found.tiles`
+    which chunks each tile has."""
     tiles, starts = found.tiles, found.starts
     firsts = starts[np.append(tiles["row"], len(starts) - 1)]
     largest = int(np.diff(firsts).max())
@@ -169,8 +178,8 @@ def by_column(found: ColumnSortedPlan, columns, values) -> tuple[Elements, int]:
 
 
 def _tile_by_column(columns, values) -> Elements:
-    """The elements of a tile, sorted by column. Chunks are padded with their first element, whose product is
-    written to the same place."""
+    """The elements of a tile, sorted by column. A chunk is padded with copies of its first element; their
+    products are written to the place of that element, and are equal."""
     numbers = np.arange(len(columns))
     keys = columns.astype(np.int64) << 16 | numbers
     keys.sort()
@@ -187,7 +196,7 @@ def _tile_by_column(columns, values) -> Elements:
 
 
 def _chunks(column) -> np.ndarray:
-    """The starts of chunks: each has at most _CHUNK columns, whose differences fit into 16 bits."""
+    """The starts of chunks: each has at most _CHUNK elements, whose columns differ by less than 2^16."""
     whole = np.arange(0, len(column), _CHUNK)
     last = np.minimum(whole + _CHUNK, len(column)) - 1
     if (column[last] - column[whole] < _CHUNK_COLUMNS).all():

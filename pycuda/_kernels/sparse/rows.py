@@ -13,14 +13,20 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 from pycuda._kernels.sparse import spmv
 
+# Threads of a block that adds carries, as in pycuda-sparse-rows.hpp.
 CARRY_THREADS = 1024
-LONGEST = 512  # elements of a row that a tile of a product with a vector has whole
+# Elements of a row that is not cut in a product with a vector: one tile has them all, in shared memory.
+LONGEST = 512
 
-_MAX_LANES = 32
-_MAX_EACH = 4
-_AHEAD = 4  # elements that a thread loads at a time, half as many of large ones in several columns
-_STEPS, _PIECE = 64, 256  # of a tile of a product with a matrix; elements of a piece of a long row there
-_MAX_BLOCKS = 65535  # of the grid's second axis
+# In a product with a matrix: lanes that share a tile, and columns of each of them, at most.
+_MAX_LANES, _MAX_EACH = 32, 4
+# Elements of the matrix that a thread loads before it uses them. Half as many where a thread's columns have
+# more than 32 bytes, as its registers hold x for all of them.
+_AHEAD = 4
+# Steps of a tile of a product with a matrix, and elements of a piece of a row that is longer than a piece.
+_STEPS, _PIECE = 64, 256
+# Blocks along the second axis of a grid.
+_MAX_BLOCKS = 65535
 
 _SOURCE = """#include "sparse/pycuda-sparse-rows.hpp"
 using namespace pycuda;
@@ -84,11 +90,11 @@ def _types(dtype: np.dtype, index: np.dtype) -> str:
 
 
 class Tiling(NamedTuple):
-    """How a matrix is cut: the steps of a tile, and the elements of a row that is not cut. Where these are no
-    fewer, longer rows are cut into pieces of so many."""
+    """How a matrix is cut. Rows of more than `longest` elements are cut: into pieces of `longest` elements if
+    that is at least the size of a tile, otherwise where tiles begin."""
 
-    size: int
-    longest: int
+    size: int  # steps of a tile
+    longest: int  # elements of a row that is not cut
 
     def tiles(self, rows: int, elements: int) -> int:
         """How many tiles a matrix has."""
@@ -108,8 +114,8 @@ def vector_tiling(dtype: np.dtype) -> Tiling:
 
 
 def matrix_tiling() -> Tiling:
-    """For products with a matrix. Tiles are small: rows that are multiplied at the same time are near each
-    other then, and read the same rows of a matrix in the cache."""
+    """For products with a matrix. Tiles are small, so that the rows that are multiplied at the same time are
+    near each other and often read the same rows of the dense matrix, from the cache."""
     return Tiling(_STEPS, _PIECE)
 
 
@@ -169,8 +175,8 @@ class Stored(NamedTuple):
 
 
 def multiply_vector(tiles: Tiles, stored: Stored, x, stride: int, y, carries, stream) -> None:
-    """y = A x, but for the carries; the sums of the rows where there are no columns. x: an address;
-    stride: elements from one to the next."""
+    """y = A x, but for the carries; where `stored` has no columns, y = the sums of the rows. x: an address;
+    stride: the distance of its elements, in elements."""
     ordered = not isinstance(stored.order, int)
     _multiply_vector(y.dtype, tiles.starts.dtype, ordered).prepared_async_call(
         (tiles.count, 1), (spmv.THREADS, 1, 1), stream,
@@ -185,14 +191,14 @@ def lanes_of(width: int) -> tuple[int, int]:
 
 
 def most_columns(carries: int, itemsize: int, nbytes: int) -> int:
-    """How many columns of a product are made at a time, so that that many carries of each have so many bytes
-    at most."""
+    """How many columns of a product are computed at a time, so that their carries, `carries` for each column,
+    have at most `nbytes`."""
     return max(_MAX_LANES, min(nbytes // (carries * itemsize), _MAX_BLOCKS * _MAX_LANES))
 
 
 def multiply_matrix(tiles: Tiles, stored: Stored, x, pitch: int, y, carries, stream) -> None:
-    """y = A x, but for the carries. y: rows of contiguous elements; x: an address; pitch: elements from
-    one row to the next."""
+    """y = A x, but for the carries. y: rows of contiguous elements; x: an address; pitch: the distance of its
+    rows, in elements."""
     width, y_pitch, ordered = y.shape[1], y.strides[0] // y.itemsize, not isinstance(stored.order, int)
     lanes, each = lanes_of(width)
     grid = ceil_div(tiles.count, spmv.THREADS // lanes), ceil_div(width, lanes * each)
@@ -204,7 +210,7 @@ def multiply_matrix(tiles: Tiles, stored: Stored, x, pitch: int, y, carries, str
 
 
 def add_carries(tiles: Tiles, y, carries, stream) -> None:
-    """Completes a product; y has one axis or two."""
+    """Add the carries of a product to y, which has one axis or two."""
     width, pitch = (1, 1) if y.ndim == 1 else (y.shape[1], y.strides[0] // y.itemsize)
     lanes = 1 if width == 1 else lanes_of(width)[0]
     _add_carries(y.dtype, tiles.starts.dtype, lanes).prepared_async_call(

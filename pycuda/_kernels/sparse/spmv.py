@@ -11,8 +11,10 @@ from pycuda._kernels.plans.modules import compiled
 
 THREADS = 256
 
-_LONG = 512  # elements of the longest row that shares a tile with others
-_PIECE = 3072  # elements of a piece of a longer one
+# Elements of the longest row that shares a tile with others. A tile may have as many more than a window.
+_LONG = 512
+# Elements of a piece of a longer row: 12 for each thread of a block.
+_PIECE = 3072
 _TYPES = {"f4": "float", "f8": "double", "c8": "float2", "c16": "double2"}
 TILE = np.dtype([("first", "i8"), ("row", "i4"), ("packed", "u4")])
 LONG_ROW = np.dtype([("row", "i4"), ("begin", "i4"), ("end", "i4"), ("unused", "i4")])
@@ -38,7 +40,7 @@ sum_long_rows(const LongRow *rows, const {t} *pieces, {t} *y, int add)
 
 
 def window(itemsize: int) -> int:
-    """Elements and rows, taken together, of a tile of short rows; its last row may go beyond."""
+    """The number of elements and rows, taken together, after which a tile of short rows ends with the row."""
     return 1536 if itemsize == 8 else 1024
 
 
@@ -77,7 +79,8 @@ def multiply(dtype, offset, columns: str):
         offset=c_offset(offset),
         columns=columns,
         window=window(dtype.itemsize),
-        resident=", 7" if dtype.itemsize == 4 else "",  # blocks of a multiprocessor: registers for them
+        # Bounds the registers of a thread, so that a multiprocessor has 7 blocks.
+        resident=", 7" if dtype.itemsize == 4 else "",
         longest=_LONG,
     )
     return compiled(text).get_function("multiply_tiles").prepare("PPPPPPPPi")
@@ -98,7 +101,7 @@ class RowTilePlan(NamedTuple):
 
 
 def plan_row_tiles(starts, itemsize: int) -> RowTilePlan:
-    """The tiles of a matrix whose rows begin at these elements (the last number is that of all)."""
+    """The tiles of a matrix whose rows begin at the elements `starts`, ending with their count."""
     lengths = np.diff(starts)
     is_long = lengths > _LONG
     short = _short_tiles(starts, lengths, is_long, window(itemsize))
@@ -106,7 +109,7 @@ def plan_row_tiles(starts, itemsize: int) -> RowTilePlan:
     tiles = np.concatenate([short, pieces])
     if not len(pieces):
         return RowTilePlan(short, long_rows, 0)
-    # In the order of the matrix, so that neighbors in time read neighbors of x.
+    # In the order of the matrix, so that blocks that run at the same time read elements of x near each other.
     tiles = tiles[np.argsort(tiles["first"], kind="stable")]
     return RowTilePlan(tiles, long_rows, int((long_rows["end"] - long_rows["begin"]).sum()))
 
@@ -157,14 +160,14 @@ def _short_tiles(starts, lengths, is_long, size: int) -> np.ndarray:
 
 
 def _logarithm_of_lanes(rows, longest) -> np.ndarray:
-    """The cheapest number of lanes for a row in each tile: each lane reads its elements, then the lanes
-    exchange sums; the block repeats that until all rows are done."""
+    """The logarithm of the cheapest number of lanes for a row, in each tile. A round costs the elements of a
+    lane, one step, and 2 for each exchange of sums; the block makes rounds until all rows are done."""
     costs = [-(-(rows << shift) // THREADS) * (-(-longest >> shift) + 1 + 2 * shift) for shift in range(6)]
     return np.argmin(costs, axis=0).astype(np.int64)
 
 
 def _pieces(starts, lengths, rows) -> tuple[np.ndarray, np.ndarray]:
-    """The tiles of long rows, and the rows with several."""
+    """(tiles of the pieces of long rows, LONG_ROW structures of the rows that have several pieces)."""
     counts = -(-lengths[rows] // _PIECE)
     ends = np.cumsum(counts)
     within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)

@@ -14,7 +14,8 @@ from pycuda._kernels.sparse.spmv import c_offset
 
 THREADS = 256
 
-_MAX_BLOCKS = 1024  # of the kernels that count
+# Blocks of the kernels that count: each adds its counts to those of all once, and its threads loop.
+_MAX_BLOCKS = 1024
 _SOURCE = """#include "sparse/pycuda-sparse.hpp"
 #include "sparse/pycuda-sparse-structure.hpp"
 using namespace pycuda;
@@ -88,7 +89,7 @@ def _grid(count: int, max_blocks: int = 2**31 - 1) -> tuple[int, int]:
 
 
 def look_in_rows(starts, columns, width: int, facts, stream=None) -> None:
-    """Counts in an array of zeros, one for each of the Facts, what compressed rows are like."""
+    """Count the Facts about compressed rows. facts: an array of zeros, one for each fact."""
     rows = starts.size - 1
     grid, size = _grid(max(rows, columns.size), _MAX_BLOCKS), columns.size
     _kernels(starts.dtype).look_in_rows.prepared_async_call(
@@ -97,21 +98,21 @@ def look_in_rows(starts, columns, width: int, facts, stream=None) -> None:
 
 
 def look_at(rows, columns, shape: tuple[int, int], facts, stream=None) -> None:
-    """The same of elements with a row and a column each."""
+    """Count the Facts about elements that have a row and a column each."""
     _kernels(rows.dtype).look_at.prepared_async_call(
         _grid(rows.size, _MAX_BLOCKS), (THREADS, 1, 1), stream, rows, columns, rows.size, *shape, facts
     )
 
 
 def number_rows(starts, numbers, stream=None) -> None:
-    """The row of each element, in an array of that length."""
+    """Write the row of each element to `numbers`."""
     _kernels(starts.dtype).number.prepared_async_call(
         _grid(numbers.size), (THREADS, 1, 1), stream, starts, starts.size - 1, numbers.size, numbers
     )
 
 
 def fill_dense(rows, columns, values, dense, stream=None) -> None:
-    """dense[row, column] = value for each element; no two are in one place."""
+    """dense[row, column] = value for each element. All elements are in different places."""
     steps = (step // dense.itemsize for step in dense.strides)
     _fill(dense.dtype, rows.dtype)[0].prepared_async_call(
         _grid(rows.size), (THREADS, 1, 1), stream, rows, columns, values, rows.size, dense, *steps
@@ -119,7 +120,7 @@ def fill_dense(rows, columns, values, dense, stream=None) -> None:
 
 
 def fill_diagonal(rows, columns, values, k: int, diagonal, stream=None) -> None:
-    """The values of the elements whose column is the row + k; no two are in one place."""
+    """diagonal[number] = value of each element whose column is its row + k. All are in different places."""
     _fill(values.dtype, rows.dtype)[1].prepared_async_call(
         _grid(rows.size), (THREADS, 1, 1), stream, rows, columns, values, rows.size, k, diagonal
     )

@@ -1,12 +1,13 @@
 """Reductions along axes: how a call is divided, and the source of its kernel.
 
-Each result is made of `length` elements. It is divided among threads by the shape and the strides alone, so
-that its bits are the same on every device. Two divisions, by which axis is the fast one in memory:
+Each result is made of `length` elements. How they are divided among threads depends on the shape and the
+strides alone, so that a result has the same bits on every device. There are two divisions, chosen by which
+axis is the fast one in memory:
 
     columns  the lanes of a warp have neighboring results, each thread a run of consecutive elements
     rows     the lanes of a warp have neighboring elements of one result
 
-Where there are few results each is split further; the parts are then reduced by a second launch.
+Where there are few results, each is split into parts, which a second launch combines.
 """
 
 from __future__ import annotations
@@ -23,8 +24,16 @@ from pycuda._kernels.user.elementwise import module, prepared
 from pycuda._kernels.user.reduction import ReductionText, expression, reduction_head
 
 THREADS = 256
-_ENOUGH = 1 << 18  # threads that fill a device
+# Threads that fill a large GPU: 2048 for each of 128 multiprocessors. It is the same on every device, as the
+# bits of results depend on it.
+_ENOUGH_THREADS = 1 << 18
+# Parts of a result, at most, so that the second launch, which combines them, is short.
 _MAX_PARTS = 1024
+# Elements that a thread combines of a column, at least, before the column is split; and elements of a row
+# from which on a warp shares it.
+_MIN_RUN = 64
+# Elements of a part of a row, at least: 32 for each lane.
+_MIN_ROW_PART = 1024
 
 
 class Division(NamedTuple):
@@ -41,17 +50,17 @@ class Division(NamedTuple):
 
 
 def _columns(results: int, length: int) -> tuple[int, int]:
-    """(results of a block, parts of each result)"""
-    wide = THREADS if length <= 64 or results >= _ENOUGH else 32
+    """How columns are divided: (results of a block, parts of each result)."""
+    wide = THREADS if length <= _MIN_RUN or results >= _ENOUGH_THREADS else 32
     wide = min(wide, 1 << max(results - 1, 0).bit_length())
     runs = THREADS // wide
-    parts = min(_ENOUGH // max(results * runs, 1), length // (runs * 64), _MAX_PARTS)
+    parts = min(_ENOUGH_THREADS // max(results * runs, 1), length // (runs * _MIN_RUN), _MAX_PARTS)
     return wide, max(parts, 1)
 
 
 def divide(operands, axes, split=True) -> Division:
-    """The division of a reduction of these operands, the first of which has the shape, along these axes.
-    Without split each result is made in one piece. ValueError when the others do not broadcast to it.
+    """The division of a reduction along these axes. The first operand gives the shape, to which the others
+    are broadcast; ValueError when one cannot be. Without split each result is made in one piece.
     """
     shape = operands[0].shape
     strides = []
@@ -68,9 +77,9 @@ def divide(operands, axes, split=True) -> Division:
     kept, kept_steps = _merge_axes(shape, strides, kept_axes)
     reduced, reduced_steps = _merge_axes(shape, strides, sorted(axes))
     fast = min(map(abs, reduced_steps[0])) <= min(map(abs, kept_steps[0])) or results == 1
-    rows = fast and length > 64
+    rows = fast and length > _MIN_RUN
     if rows:
-        parts = max(min(_ENOUGH // 32 // max(results, 1), length // 1024, _MAX_PARTS), 1)
+        parts = max(min(_ENOUGH_THREADS // 32 // max(results, 1), length // _MIN_ROW_PART, _MAX_PARTS), 1)
         block, grid = 1, (-(-results * parts // (THREADS // 32)), 1)
     else:
         block, parts = _columns(results, length)
@@ -89,7 +98,7 @@ def divide(operands, axes, split=True) -> Division:
 
 
 def _merge_axes(shape, strides, axes):
-    """Lengths and every operand's steps of some axes, the fewest that do."""
+    """(lengths, every operand's steps) of these axes, merged into as few as possible."""
     return layout.merge([shape[axis] for axis in axes], [[each[axis] for axis in axes] for each in strides])
 
 

@@ -21,9 +21,13 @@ from pycuda._kernels.plans.axes import elements_per_access
 from pycuda._kernels.user import parsing
 from pycuda._kernels.user.c_types import ScalarArg, VectorArg, dtype_to_ctype
 
-THREADS = 256  # of a block of a streaming kernel
-STREAMING_FROM = 1 << 17  # elements; shorter arrays do not fill the memory's queue anyway
-_BYTES_IN_FLIGHT = 32  # that a thread reads before it computes
+# Threads of a block of a streaming kernel.
+THREADS = 256
+# Arrays of this many elements are streamed. For shorter ones a plain kernel has as many loads in flight as
+# there are elements.
+STREAMING_FROM = 1 << 17
+# Bytes that a thread of a streaming kernel reads before it computes, and the most accesses by which it does.
+_BYTES_IN_FLIGHT, _MAX_ROUNDS = 32, 4
 
 SIZE = ScalarArg(np.uintp, "n")
 RANGE = [ScalarArg(np.intp, name) for name in ("start", "stop", "step")]
@@ -189,14 +193,16 @@ class StreamTiling(NamedTuple):
         return THREADS * self.vector * self.rounds
 
 
-DISJOINT = StreamTiling(1, 4)  # of `strided_disjoint_source`
+# The tiling of strided_disjoint_source().
+DISJOINT = StreamTiling(1, _MAX_ROUNDS)
 
 
 def _tiled_loop(
     text: ElementwiseText, tiling: StreamTiling, outside, fits="", load="", lane="", store="", tail=""
 ) -> str:
-    """A loop over whole tiles, unrolled, and one over the elements that are left; with declarations before
-    them, at the beginning and end of a tile, and around the operation in the first and the second.
+    """A loop over whole tiles, unrolled, and one over the elements that are left. What is inserted: `outside`
+    before both, `fits` into the condition of the first, `load` and `store` at the begin and end of a tile,
+    `lane` before the operation in the first loop, `tail` before it in the second.
     """
     tile, step = tiling.tile, THREADS * tiling.vector
     return f"""
@@ -228,7 +234,7 @@ def stream_tiling(vectors, uses) -> StreamTiling:
     read = sum(v.dtype.itemsize for v in vectors if uses[v.name].indexed and not uses[v.name].written)
     vector = elements_per_access(max(sizes)) if sizes else 1
     rounds = 1
-    while rounds < 4 and rounds * vector * max(read, 8) < _BYTES_IN_FLIGHT:
+    while rounds < _MAX_ROUNDS and rounds * vector * max(read, 8) < _BYTES_IN_FLIGHT:
         rounds *= 2
     return StreamTiling(vector, rounds)
 
@@ -273,14 +279,15 @@ def _stream_declarations(
 
 
 def _merge_uses(uses) -> parsing.Use:
-    """How one array is used that is passed for several vectors."""
+    """The use of one array that is passed for several vectors."""
     indexed, subscripted, written, assigned, _, stored = map(list, zip(*uses, strict=True))
     return parsing.Use(
         all(indexed),
         all(subscripted),
         any(written),
-        # Each assignment must be a certain one. What one name reads another may have assigned: read it first.
+        # Every name that is written must be assigned for every i.
         any(written) and all(a for a, w in zip(assigned, written, strict=True) if w),
+        # What one name reads, another may have assigned: the old elements are loaded first.
         len(uses) > 1 or uses[0].read,
         any(stored),
     )
@@ -316,8 +323,8 @@ def streaming_source(arguments, text: ElementwiseText, uses, same, tiling: Strea
 
 
 def strided_disjoint_source(arguments, text: ElementwiseText, signature, uses, same) -> str:
-    """The strided kernel for arrays that do not overlap, except as in streaming(): elements of several rounds
-    are read at once.
+    """The strided kernel for arrays that do not overlap, except as in streaming_source(). A thread reads the
+    elements of several rounds before it computes.
     """
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     written = {first for vector, first in zip(vectors, same, strict=True) if uses[vector.name].written}

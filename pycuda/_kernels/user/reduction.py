@@ -13,15 +13,18 @@ from pycuda._kernels.user.c_types import ScalarArg, VectorArg, dtype_to_ctype
 from pycuda._kernels.user.elementwise import layout_of, module, prepared
 
 THREADS = 256
-ROWS = 4  # that a lane holds at a time; as in pycuda-reduce.hpp
-BLOCKS = 4096  # maximum tiles of a launch
-BLOCK_SIZE = 512  # of PyCUDA's stages
+# Rows of vectors that a lane holds at a time: REDUCE_ROWS of pycuda-reduce.hpp.
+ROWS = 4
+# Tiles of a launch, at most, whose results the last block combines. So many blocks fill a large GPU 4 times.
+BLOCKS = 4096
+# Threads of a block of PyCUDA's two stages.
+BLOCK_SIZE = 512
 
 _SIZE, _SEQ_COUNT = ScalarArg(np.uintp, "n"), ScalarArg(np.uint32, "seq_count")
 
 
 class ReductionText(NamedTuple):
-    """What the user wrote. accumulator: the dtype in which dtype_out is summed up."""
+    """The user's text of a reduction. accumulator: the dtype of partial results; a result is cast from it."""
 
     dtype_out: np.dtype
     accumulator: np.dtype
@@ -33,7 +36,8 @@ class ReductionText(NamedTuple):
 
 
 class ReductionTiling(NamedTuple):
-    """Elements of a vector access, and the smallest tile: what a block reads at a time."""
+    """How a block reads its tile. vector: elements of a vector access; `step`: what a block reads at a time,
+    the smallest tile."""
 
     vector: int
 
@@ -42,7 +46,7 @@ class ReductionTiling(NamedTuple):
         return THREADS * ROWS * self.vector
 
     def tile(self, size: int) -> int:
-        """The length of a tile, which depends on nothing but the number of elements."""
+        """The length of a tile. It depends on the number of elements alone."""
         rounds = -(-size // (self.step * BLOCKS))
         return self.step << max(rounds - 1, 0).bit_length()
 

@@ -11,9 +11,13 @@ from pycuda._kernels.user import parsing
 from pycuda._kernels.user.c_types import dtype_to_ctype
 from pycuda._kernels.user.elementwise import module
 
-_SHARED = 45 << 10  # bytes of the tiles that a block has under way, at most
-_CHUNKS = 4  # vectors that a thread has of a tile, at most
-RESIDENT = 7  # blocks of a multiprocessor, where that many fit
+# Bytes of the tiles that a block has under way. With what else it needs, a block has at most the 48 KB of
+# shared memory that it may have on every device.
+_MAX_SHARED = 45 << 10
+# Vectors that a thread has of a tile: enough loads to hide their latency.
+_MAX_CHUNKS = 4
+# Blocks of a launch for each multiprocessor, where that many fit.
+RESIDENT = 7
 
 
 class ScanText(NamedTuple):
@@ -28,14 +32,14 @@ class ScanText(NamedTuple):
 
 
 class NamedArray(NamedTuple):
-    """An array of a call, for errors."""
+    """An array of a call, as errors name it."""
 
     name: str
     dtype: np.dtype
 
 
 class ScanTiling(NamedTuple):
-    """How a block scans: scan_shared of pycuda-scan.hpp."""
+    """How a block scans: the parameters of scan_shared of pycuda-scan.hpp."""
 
     threads: int
     slots: int
@@ -53,16 +57,16 @@ class ScanTiling(NamedTuple):
 
 
 def scan_tiling(value_size: int, item_size: int) -> ScanTiling:
-    """What suits items of this size, of which a value is loaded. ValueError when they are too large for
-    shared memory."""
+    """The tiling for values of a size that are loaded and items of a size that are combined. ValueError when
+    the items are too large for shared memory."""
     vector = elements_per_access(value_size)
     of_chunk = (vector + 1) * item_size
     for threads, slots in ((128, 3), (128, 2), (64, 2), (32, 2)):
-        chunks = min(_SHARED // (threads * slots * of_chunk), _CHUNKS)
+        chunks = min(_MAX_SHARED // (threads * slots * of_chunk), _MAX_CHUNKS)
         if chunks:
             return ScanTiling(threads, slots, chunks, vector)
     raise ValueError(
-        f"items of {item_size} bytes are too large for a scan: the maximum is {_SHARED // 128} bytes"
+        f"items of {item_size} bytes are too large for a scan: the maximum is {_MAX_SHARED // 128} bytes"
     )
 
 
@@ -77,7 +81,7 @@ struct pycuda_item {{ scan_type value; {flag} starts; }};
 
 
 def flag_bytes(itemsize: int) -> int:
-    """Bytes of a flag stored with a value of this size, without padding between items."""
+    """Bytes of a flag that is stored with a value of this size so that items have no padding."""
     return next(size for size in (8, 4, 2, 1) if itemsize % size == 0)
 
 
@@ -85,8 +89,8 @@ _FLAG_TYPES = {8: "unsigned long long", 4: "unsigned", 2: "unsigned short", 1: "
 
 
 def scan_source(text: ScanText, tiling: ScanTiling, segmented: bool) -> str:
-    """The kernel of (in, its stride in items, out, its stride, n, the parts of a scan_state) and,
-    segmented, of (flags, their stride).
+    """The kernel. It takes in, its stride in items, out, its stride, n, the parts of a scan_state; segmented,
+    also flags and their stride.
     """
     combined = f"""[&](scan_type a, scan_type b) -> scan_type {{
     return {_user_expression("scan_expr", text.scan_expr, text.name)};
@@ -138,6 +142,6 @@ extern "C" __global__ void __launch_bounds__({tiling.threads}) {text.name}(
 
 
 def build_scan(text: ScanText, tiling: ScanTiling, segmented: bool, options):
-    """The prepared function of `source`."""
+    """The prepared function of scan_source()."""
     compiled = module(scan_source(text, tiling, segmented), keep=False, options=options)
     return compiled.get_function(text.name)._prepare_strided("PqPqLIPPPPI" + ("Pq" if segmented else ""))
