@@ -2,8 +2,8 @@
 // elements. Zeros of both signs are equal; a NaN of any sign and payload is greater than all numbers.
 //
 // Elements are moved as words of their size, Raw. An order is a type with Raw, Bits, bits(Raw), is_nan(Bits).
-// Those of real numbers have total(Raw) as well, in whose order zeros and NaNs that differ are not equal, and
-// from_total(), which is the inverse.
+// Orders of real numbers have two more functions. total(Raw) gives keys that differ for all elements of
+// different bits, zeros and NaNs included; from_total() is its inverse.
 #ifndef PYCUDA_ORDER_HPP
 #define PYCUDA_ORDER_HPP
 
@@ -76,7 +76,8 @@ template <class U, int MANTISSA> struct FloatOrder {
     }
     static __device__ __forceinline__ bool is_nan(Bits bits) { return bits == U(~U(0)); }
 
-    // Negative NaNs, which would be less than all numbers, are after the others.
+    // Negative NaNs would be less than all numbers. Subtracting their count, modulo 2^n, moves them to the
+    // end.
     static __device__ __forceinline__ Bits total(Raw x)
     {
         return U(U(x & SIGN ? ~x : x | SIGN) - NEGATIVE_NANS);
@@ -95,9 +96,10 @@ __device__ __forceinline__ u64 low_part(const Wide &x) { return x.low; }
 __device__ __forceinline__ u64 joined(unsigned high, unsigned low) { return (u64)high << 32 | low; }
 __device__ __forceinline__ Wide joined(u64 high, u64 low) { return Wide(high, low); }
 
-// By the real part, then the imaginary part. Numbers with a NaN come last: first those where only the
-// imaginary part is NaN, by their real part; then those where only the real part is; then the rest. The high
-// words of these three are greater than that of any number.
+// Complex numbers are ordered by the real part, then by the imaginary part. Those with a NaN come last: first
+// those whose imaginary part alone is NaN, by their real part; then those whose real part alone is NaN, by
+// their imaginary part; then those of two NaNs. The high words of these three groups are greater than any
+// number's.
 template <class Whole, class Part> struct ComplexOrder {
     typedef Whole Raw, Bits;
     typedef typename Part::Bits Half;
@@ -114,7 +116,7 @@ template <class Whole, class Part> struct ComplexOrder {
     }
 };
 
-// The greatest first.
+// The reverse of an order: the greatest element comes first.
 template <class Order> struct Reversed {
     typedef typename Order::Raw Raw;
     typedef typename Order::Bits Bits;

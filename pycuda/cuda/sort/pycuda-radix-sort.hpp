@@ -4,11 +4,11 @@
 // One pass over the keys makes histograms of all their bytes, which give the offset in the row of each value
 // of each byte. A pass over a byte cuts rows into tiles. A block takes a tile, counts its 256 digits,
 // publishes the counts, sorts its elements by digit in shared memory, so that stores are coalesced, and reads
-// the counts of the tiles before it (decoupled look-back: a tile's own counts, or those up to and with it).
-// The sort is stable. Blocks take tiles by an atomic counter: every tile that a block waits for is done or
-// held by a running block.
+// the counts of the tiles before it (decoupled look-back: each has published either its own counts or those
+// of all tiles up to and including it). The sort is stable. Blocks take tiles in order, by an atomic counter,
+// so that every tile that a block waits for is done or held by a running block.
 //
-// The result does not depend on timing: where an element goes depends on the keys alone.
+// The result is the same whatever the timing, as where an element goes depends on the keys alone.
 #ifndef PYCUDA_RADIX_SORT_HPP
 #define PYCUDA_RADIX_SORT_HPP
 
@@ -16,12 +16,14 @@
 
 namespace pycuda {
 
+// DIGITS: values of a byte. COUNT_LOADS: vectors that a thread loads before it counts. TOGETHER: items of a
+// thread whose ranks are found at a time. LOOK_BACK: tiles whose counts are read at a time.
 enum { DIGITS = 256, COUNT_LOADS = 4, TOGETHER = 4, LOOK_BACK = 4 };
 
 // ---- how often each byte has each value: counts[row][pass][value]
 
-// COPIES counters of a value, next to each other, for threads that count the same one: with 32 each lane has
-// its own bank of shared memory.
+// Each value has COPIES counters next to each other, so that threads that count the same value do not wait
+// for each other. With 32 copies each lane has its own bank of shared memory.
 template <class Order, int PASSES, int COPIES>
 __device__ __forceinline__ void count_digits(unsigned *counters, const typename Order::Raw &key, int passes)
 {
@@ -32,8 +34,8 @@ __device__ __forceinline__ void count_digits(unsigned *counters, const typename 
             atomicAdd(counters + (pass * DIGITS + digit(bits, pass)) * COPIES + threadIdx.x % COPIES, 1u);
 }
 
-// Grid: `splits` blocks for each row, each of `chunk` keys. V keys are loaded together. The counters are the
-// dynamic shared memory.
+// Adds to `counts` how often each byte has each value. The grid has `splits` blocks for each row, each of
+// which counts `chunk` keys. V keys are loaded together. The counters are in dynamic shared memory.
 template <class Order, class Count, int PASSES, int V, int THREADS, int COPIES>
 __device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys, Count *counts,
                                                  index_t length, index_t splits, index_t chunk, int passes)
@@ -89,7 +91,8 @@ template <class T> __device__ __forceinline__ T sum_of_lanes(T value)
     return value;
 }
 
-// Counts to offsets, by an exclusive scan. Grid: rows times passes blocks of DIGITS threads.
+// Turns counts into offsets, by an exclusive scan. The grid has a block of DIGITS threads for each row and
+// pass.
 template <class Count> __device__ __forceinline__ void starts_of_digits(Count *counts)
 {
     __shared__ Count warps[DIGITS / 32];
@@ -105,7 +108,8 @@ template <class Count> __device__ __forceinline__ void starts_of_digits(Count *c
 
 // ---- a pass over one byte
 
-// The lanes that have the same digit. In PTX, as that takes half as many instructions as compiled C++.
+// The lanes that have the same digit, as a mask. Written in PTX, which takes half as many instructions as
+// compiled C++.
 __device__ __forceinline__ unsigned lanes_alike(unsigned digit)
 {
     unsigned alike = 0xffffffffu;
@@ -122,8 +126,8 @@ __device__ __forceinline__ unsigned lanes_alike(unsigned digit)
     return alike;
 }
 
-// *counter += number, in shared memory; returns the old value. A predicated instruction: the compiler would
-// branch.
+// If wanted, adds `number` to *counter in shared memory and returns the old value. This is one predicated
+// instruction, where the compiler would branch.
 __device__ __forceinline__ unsigned add_if(bool wanted, unsigned *counter, unsigned number)
 {
     unsigned before;
@@ -137,16 +141,17 @@ __device__ __forceinline__ unsigned add_if(bool wanted, unsigned *counter, unsig
     return before;
 }
 
-// What a block publishes for a value in a tile: a count, and in the two upper bits what it covers.
+// What a block publishes for a digit in a tile: a count and, in the two upper bits, whether it covers the
+// tile alone (TILE) or all tiles of the row up to it (ALL).
 template <class Count> struct TileCount {
     static constexpr Count TILE = Count(1) << (8 * sizeof(Count) - 2), ALL = Count(1)
                                                                              << (8 * sizeof(Count) - 1);
     static constexpr Count NUMBER = TILE - 1;
 };
 
-// The count in all tiles of the row before this one, which is published for later tiles. `states` are those
-// of the digit. Several tiles are read at a time to hide the latency; the first of a row always has its full
-// prefix.
+// The count in all tiles of the row before this one. With the tile's `own` count added, it is published for
+// later tiles. states: what tiles have published for this digit. Several tiles are read at a time to hide the
+// latency. The search ends at the latest at the first tile of the row, which publishes ALL.
 template <class Count, int STRIDE = DIGITS>
 __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile, unsigned place, Count own)
 {
@@ -172,7 +177,7 @@ __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile,
     return before;
 }
 
-// What becomes of elements that a pass reads, or writes.
+// How a pass converts the keys that it reads, or that it writes.
 struct AsTheyAre {
     template <class Raw> static __device__ __forceinline__ const Raw &of(const Raw &x) { return x; }
 };
@@ -209,7 +214,7 @@ template <class Raw, class V, class Count, int THREADS, int ITEMS> struct RadixS
     enum { TILE = THREADS * ITEMS, COUNTERS = THREADS / 32 * DIGITS * 4 };
     enum { LARGER = sizeof(Raw) > sizeof(V) ? sizeof(Raw) : sizeof(V) };
     alignas(16) unsigned char memory[TILE * LARGER > COUNTERS ? TILE * LARGER : COUNTERS];
-    Count targets[DIGITS]; // where the digit's first element would be, were it the first of the tile
+    Count targets[DIGITS]; // of a digit: an element's target, less its place in the sorted tile
     unsigned warps[DIGITS / 32], taken;
 };
 
@@ -223,11 +228,12 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
     Shared &shared;
     const RadixPlan &plan;
     const unsigned thread, lane, warp, mine; // mine: the thread's first element in the tile
-    index_t number, row, first, base; // first element in its row, in the array
-    unsigned place, count; // in the row; elements
+    index_t number, row;   // of the tile among all tiles; of its row
+    index_t first, base;   // the tile's first element in its row, in the array
+    unsigned place, count; // the tile's number in its row, its elements
     Raw key[ITEMS];
-    unsigned rank[ITEMS]; // the digit, then the place in the sorted tile
-    unsigned own = 0, before = 0; // how many have the digit `thread`, and how many in the tile a lower one
+    unsigned rank[ITEMS];         // an item's digit, later its place in the sorted tile
+    unsigned own = 0, before = 0; // how many of the tile have the digit `thread`; how many a lower one
 
     __device__ __forceinline__ RadixTile(Shared &shared, const RadixPlan &plan)
         : shared(shared), plan(plan), thread(threadIdx.x), lane(thread % 32), warp(thread / 32),
@@ -250,7 +256,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
         count = (unsigned)min(plan.length - first, (index_t)TILE);
     }
 
-    // Padding beyond the end is sorted last.
+    // Items beyond the end of the row are padding, which is sorted last.
     template <class Read> __device__ __forceinline__ void load(const Raw *keys)
     {
         if (count == TILE) {
@@ -271,8 +277,9 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
         }
     }
 
-    // Publish the counts early, for the blocks that wait; counters become the offsets of each warp's first
-    // elements.
+    // Counts the digits and publishes the counts early, for the blocks that wait for them. The counters
+    // become, for each warp and digit, the place in the sorted tile of the warp's first element with that
+    // digit.
     __device__ __forceinline__ void count_digits(Count *states)
     {
         typedef TileCount<Count> tile_count;
@@ -302,7 +309,8 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
         __syncthreads();
     }
 
-    // Several items at a time: the latency of the counters is hidden by comparing the next digits.
+    // Finds each item's place in the sorted tile, TOGETHER items at a time: while the counters of one are
+    // read, the digits of the next are compared.
     __device__ __forceinline__ void find_ranks()
     {
         const unsigned lanes_below = (1u << lane) - 1;
@@ -324,7 +332,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
         __syncthreads();
     }
 
-    // The keys in shared memory in order, and where each digit goes.
+    // Sorts the keys into shared memory and finds where the elements with each digit go.
     __device__ __forceinline__ void sort(const Count *starts, Count *states)
     {
         Raw *const sorted = reinterpret_cast<Raw *>(shared.memory);
@@ -343,8 +351,9 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
         return shared.targets[digit] + thread + k * THREADS;
     }
 
-    // A thread stores other elements than it loaded, so their digits are looked up again. Most tiles are
-    // full, and without a condition a thread's accesses are issued back to back.
+    // Writes the sorted keys. A thread stores other elements than it loaded, so it takes their digits from
+    // the keys again. ALL: the tile is full, as most are; without a condition a thread's stores are issued
+    // back to back.
     template <bool ALL, class Write> __device__ __forceinline__ void write_keys(Raw *out)
     {
         const Raw *const sorted = reinterpret_cast<const Raw *>(shared.memory);
@@ -385,8 +394,8 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
     }
 };
 
-// From (keys, values) to (keys_out, values_out). Without `values` an element's value is its number in its
-// row; keys_out may be null. Grid: the tiles of all rows.
+// Sorts (keys, values) by one byte into (keys_out, values_out). Without `values` an element's value is its
+// number in its row; keys_out may be null. The grid has a block for each tile of each row.
 template <class Order, class V, class Out, class Count, int THREADS, int ITEMS, class Read, class Write>
 __device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, typename Order::Raw *keys_out,
                                            const V *values, Out *values_out, const Count *starts,

@@ -15,10 +15,11 @@ namespace pycuda {
 enum { RANK_THREADS = 512, RANK_BITS = 11, RANK_VALUES = 1 << RANK_BITS, MAX_RANKS = 4, RANK_LOADS = 4 };
 enum { RANK_SHARED = MAX_RANKS * RANK_VALUES }; // counters of a block
 
-// What is known of a row; 0 before the first pass.
+// What passes have found out about a row. All members are 0 before the first pass.
 template <class Bits> struct RankState {
-    Bits found[MAX_RANKS]; // the digits so far
-    // How many keys are before those that agree, how many agree; the rank among these.
+    Bits found[MAX_RANKS]; // of each element that is sought: the digits found so far, other digits 0
+    // How many keys are less than all that have these digits, how many have them, the element's rank among
+    // them.
     unsigned before[MAX_RANKS], equal[MAX_RANKS], rank[MAX_RANKS];
     unsigned copied, blocks, nan; // keys copied, blocks that have finished, whether a key is NaN
 };
@@ -35,15 +36,16 @@ template <class Bits> __device__ __forceinline__ unsigned digit_at(Bits key, con
     return (unsigned)(key >> plan.shift) & ((1u << plan.bits) - 1);
 }
 
-// The counters of a block. Of the first digit there is one count for all ranks; several counters next to each
-// other share it.
+// The counters of a block. The first digit is counted once for all ranks; MAX_RANKS counters next to each
+// other share this count.
 template <class Order, RankPass PASS> struct RankCounter {
     typedef typename Order::Bits Bits;
     unsigned *counters;
     const RankPlan &plan;
     Bits found[MAX_RANKS];
 
-    // Whether the key agrees with an element that is sought.
+    // Counts the key's digit for each sought element with whose known digits the key agrees. Returns whether
+    // there is one.
     __device__ __forceinline__ bool count(Bits key)
     {
         if (PASS == FIRST_DIGIT) {
@@ -61,7 +63,7 @@ template <class Order, RankPass PASS> struct RankCounter {
     }
 };
 
-// A thread's keys that are marked, to the end of the copies. All threads of the block take part.
+// Appends the marked ones of a thread's keys to the copies. All threads of the block must call this.
 template <class Raw, int ITEMS>
 __device__ __forceinline__ void copy_marked(const Raw (&keys)[ITEMS], unsigned marks, Raw *copies,
                                             unsigned *copied)
@@ -86,7 +88,7 @@ __device__ __forceinline__ void copy_marked(const Raw (&keys)[ITEMS], unsigned m
         if (marks >> k & 1) copies[at++] = keys[k];
 }
 
-// The digit of element number `k` and its rank among those that have it.
+// Finds the next digit of sought element k, and its rank among the keys that have this digit, too.
 template <class Bits>
 __device__ __forceinline__ void find_digit(RankState<Bits> &state, const unsigned *counts, int k,
                                            const RankPlan &plan)
@@ -114,8 +116,10 @@ __device__ __forceinline__ void find_digit(RankState<Bits> &state, const unsigne
     __syncthreads();
 }
 
-// One pass. Grid: blocks of a row, rows. `copies` has room for the rows, V keys are loaded together. counts:
-// those of each row and rank, 0 before and after. out: those found of each row, then NaN if there is one.
+// One pass: finds one more digit of each sought element. The grid has blocks for a row along x, rows along y.
+// copies: memory of the size of the rows, to which the second pass copies the keys that later passes look at.
+// V keys are loaded together. counts: for each row and rank the counts of a digit, 0 before and after. out:
+// after the last pass, for each row, the elements found and then NaN, if the row has one.
 template <class Order, RankPass PASS, int V>
 __device__ __forceinline__ void rank_pass(const typename Order::Raw *keys, typename Order::Raw *copies,
                                           RankState<typename Order::Bits> *states, unsigned *counts,
@@ -189,11 +193,13 @@ __device__ __forceinline__ void rank_pass(const typename Order::Raw *keys, typen
         Order::from_total(none ? Bits(~Bits(0)) : state.found[thread == plan.sought ? 0 : thread]);
 }
 
-// ---- rows partitioned by the first element found: those before it, equal to it, after it; stable
+// ---- rows partitioned by the first element found: keys before it, keys equal to it, keys after it, each in
+// their old order
 
 enum { PARTITION_THREADS = 256, PARTITION_ITEMS = 16, PARTITION_TILE = PARTITION_THREADS * PARTITION_ITEMS };
 
-// Grid: the tiles of all rows. states: what tiles publish of their keys before the element, and after it.
+// The grid has a block for each tile of each row. states: what tiles publish, the number of their keys before
+// the element and after it.
 template <class Order>
 __device__ __forceinline__ void partition_tile(const typename Order::Raw *keys, typename Order::Raw *out,
                                                const RankState<typename Order::Bits> *found, u64 *states,
@@ -218,7 +224,7 @@ __device__ __forceinline__ void partition_tile(const typename Order::Raw *keys, 
 #pragma unroll
     for (int k = 0; k < PARTITION_ITEMS; k++)
         key[k] = first + k * 32 < length ? keys[first + k * 32] : Raw();
-    // Which lanes' keys k are before the element, and after it.
+    // Finds the lanes whose key k is before the element, and those whose key is after it.
     const auto vote = [&](int k) {
         const Bits bits = first + k * 32 < length ? Order::total(key[k]) : middle;
         votes[0] = __ballot_sync(0xffffffffu, bits < middle);

@@ -1,10 +1,10 @@
-// Short rows sorted in registers: each in a power of two of slots, ITEMS neighboring ones a thread, as many
-// rows a block as fit.
+// Short rows sorted in registers. A row has a power of two of slots, of which each thread holds ITEMS
+// neighbors. A block has as many rows as fit.
 //
-// A bitonic network of cells, which all differ or are the same to the bit, so that the result is unique:
-// keys, or pairs (key, position in the row), by which the sort is stable. Partners are in one thread, in
-// lanes of a warp, or in different warps; the last exchange through shared memory. Rows are padded with cells
-// greater than all others.
+// A bitonic network compares cells: keys, or pairs (key, position in the row), which make the sort stable.
+// Cells that compare equal have the same bits, so that the result is unique. The two cells of a comparison
+// are in one thread, in lanes of a warp, or in different warps, which exchange them through shared memory.
+// Rows are padded with cells that are not less than any other.
 #ifndef PYCUDA_ROW_SORT_HPP
 #define PYCUDA_ROW_SORT_HPP
 
@@ -26,7 +26,7 @@ template <class Bits> __device__ __forceinline__ bool operator<(const Ranked<Bit
     return a.bits < b.bits || (a.bits == b.bits && a.place < b.place);
 }
 
-// Keys alone, by an order in which different ones are not equal.
+// Keys alone, by an order in which keys of different bits are not equal.
 template <int BYTES> struct Register { typedef unsigned type; };
 template <> struct Register<8> { typedef u64 type; };
 
@@ -41,7 +41,7 @@ template <class Order> struct KeysAlone {
     }
 };
 
-// Keys with their places, in one word if there is one for both.
+// Keys with their places. ONE_WORD: both fit into a word of 64 bits.
 template <class Order, bool ONE_WORD = sizeof(typename Order::Raw) <= 4> struct KeysWithPlaces {
     typedef typename Order::Bits Bits;
     typedef Ranked<Bits> Cell;
@@ -65,7 +65,7 @@ template <class Order> struct KeysWithPlaces<Order, true> {
     static __device__ __forceinline__ unsigned place(Cell cell) { return (unsigned)cell; }
 };
 
-// A choice between two structures as a whole would place them in local memory.
+// a or b, chosen member by member: a choice between whole structures would place them in local memory.
 template <class T> __device__ __forceinline__ T chosen(bool first, const T &a, const T &b)
 {
     return first ? a : b;
@@ -107,15 +107,15 @@ template <class Cell> __device__ __forceinline__ void put_in_order(Cell &low, Ce
     low = smaller;
 }
 
-// What a thread keeps of its own cell and its partner's.
+// The cell that a thread keeps, of its own and its partner's: the greater or the lesser one.
 template <class Cell> __device__ __forceinline__ Cell kept(const Cell &own, const Cell &other, bool greater)
 {
     return chosen((other < own) != greater, other, own);
 }
 
-// ---- the network within a thread; templates, as nested loops are not always unrolled
+// ---- the network within a thread, made of templates because nested loops are not always unrolled
 
-// Bitonic sequences of 2 * APART cells become sorted.
+// Sorts each 2 * APART cells, which are a bitonic sequence.
 template <int ITEMS, int APART> struct Merge {
     template <class Cell> static __device__ __forceinline__ void run(Cell (&cells)[ITEMS])
     {
@@ -131,7 +131,7 @@ template <int ITEMS> struct Merge<ITEMS, 0> {
     template <class Cell> static __device__ __forceinline__ void run(Cell (&)[ITEMS]) {}
 };
 
-// Each SIZE cells become sorted.
+// Sorts each SIZE cells.
 template <int ITEMS, int SIZE> struct Sort {
     template <class Cell> static __device__ __forceinline__ void run(Cell (&cells)[ITEMS])
     {
@@ -148,7 +148,7 @@ template <int ITEMS> struct Sort<ITEMS, 1> {
     template <class Cell> static __device__ __forceinline__ void run(Cell (&)[ITEMS]) {}
 };
 
-// ---- between threads. With MIRRORED partners item k meets item ITEMS - 1 - k
+// ---- between threads. MIRRORED: item k is compared with the partner's item ITEMS - 1 - k
 
 template <bool MIRRORED, int ITEMS, class Cell>
 __device__ __forceinline__ void exchange_in_warp(Cell (&cells)[ITEMS], int mask, bool greater)
@@ -186,7 +186,7 @@ __device__ __forceinline__ void exchange(Cell (&cells)[ITEMS], int mask, bool gr
         exchange_in_block<MIRRORED>(cells, mask, greater, memory);
 }
 
-// The cells of each `threads` threads become sorted.
+// Sorts the cells of each `threads` threads.
 template <int ITEMS, class Cell>
 __device__ __forceinline__ void sort_cells(Cell (&cells)[ITEMS], int threads, Cell *memory)
 {
@@ -203,7 +203,7 @@ __device__ __forceinline__ void sort_cells(Cell (&cells)[ITEMS], int threads, Ce
 
 // ---- rows
 
-// The slots of a block, with room between those of two threads, so that threads are in different banks.
+// The slots of a block. One is left free after those of each thread, so that threads access different banks.
 template <class Order, class Cells, int ITEMS> struct RowSlots {
     enum { SLOTS = ROW_THREADS * (ITEMS + 1) };
     typename Order::Raw keys[SLOTS];
@@ -216,7 +216,7 @@ template <class Order, class Cells, int ITEMS> struct RowShared {
     alignas(16) unsigned char memory[(int)EXCHANGED > (int)MOVED ? (int)EXCHANGED : (int)MOVED];
 };
 
-// The slots of a block's rows that a thread moves between memory and shared memory, one after another.
+// Calls `move` for the slots that a thread moves between global and shared memory, one after another.
 struct RowPlan {
     index_t rows;
     unsigned length, bits; // 1 << bits slots a row

@@ -1,8 +1,8 @@
 // Places of values in a sorted table.
 //
 // A block has keys of the table in shared memory as a complete binary tree, level by level, so that keys of
-// one level are in different banks. If the table is longer, the tree has one key of `step`, and the search
-// goes on in the table.
+// one level are in different banks. If the table is longer, the tree has every `step`-th key, and the search
+// goes on in the table, between two such keys.
 #ifndef PYCUDA_SEARCH_HPP
 #define PYCUDA_SEARCH_HPP
 
@@ -10,17 +10,17 @@
 
 namespace pycuda {
 
-// The values that a thread searches at a time, and how many of them are neighbors: what a warp stores at a
-// time, of results of 8 bytes, then fills whole sectors.
+// SEARCHED: the values that a thread searches at a time. NEIGHBORS: how many of them are neighbors in memory,
+// so that the results of a warp, of 8 bytes each, fill whole sectors.
 enum { SEARCH_THREADS = 512, SEARCHED = 4, NEIGHBORS = 2 };
 
-// The sorter, if there is one, has the places of the sorted keys. There is at least one key.
+// The sorter, if it is not null, has the places of the keys in sorted order. There is at least one key.
 template <class Order> struct SearchTable {
     const typename Order::Raw *keys;
     const index_t *sorter;
     index_t length;
 
-    // Beyond the end the last key.
+    // Key i in sorted order; beyond the end the last key.
     __device__ __forceinline__ typename Order::Bits at(index_t i) const
     {
         i = min(i, length - 1);
@@ -33,7 +33,7 @@ struct SearchPlan {
     int levels, step_log; // of the tree; (1 << levels) * step is more than the table's length
 };
 
-// Node 1 is the root, 2 * node and 2 * node + 1 are below a node.
+// Fills the tree. Node 1 is the root; below node n are 2 * n and 2 * n + 1.
 template <class Order>
 __device__ __forceinline__ void fill_tree(typename Order::Bits *tree, const SearchTable<Order> &table,
                                           const SearchPlan &plan)
@@ -51,8 +51,8 @@ template <bool RIGHT, class Bits> __device__ __forceinline__ bool goes_on(const 
     return RIGHT ? !(value < key) : key < value;
 }
 
-// How many keys are before each value, or equal to it where RIGHT; `found` for those that a key is equal to
-// (not where RIGHT).
+// Finds how many keys are before each value; with RIGHT, how many are before it or equal to it. Without
+// RIGHT, `found` becomes whether a key equals the value.
 template <bool RIGHT, class Order>
 __device__ __forceinline__ void find_places(const typename Order::Bits (&values)[SEARCHED],
                                             index_t (&places)[SEARCHED], bool (&found)[SEARCHED],
@@ -83,7 +83,7 @@ __device__ __forceinline__ void find_places(const typename Order::Bits (&values)
     for (int k = 0; k < SEARCHED; k++) places[k] = min(places[k], table.length);
 }
 
-// out[i] = result(value, place, found) for each value; NEIGHBORS of them are aligned where ALIGNED.
+// out[i] = result(value, place, found) for each value. ALIGNED: NEIGHBORS values can be loaded together.
 template <class Order, bool RIGHT, bool ALIGNED, class Out, class Result>
 __device__ __forceinline__ void search_values(const SearchTable<Order> &table,
                                               const typename Order::Raw *values, Out *out,
