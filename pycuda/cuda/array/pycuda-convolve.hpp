@@ -1,6 +1,6 @@
-// The discrete correlation of two vectors. At the ends, where they overlap in part, only the overlap is
-// summed: padding with zeros would turn a NaN or an infinity into NaN. Each result is summed in the order of
-// the shorter vector.
+// The discrete correlation of two vectors. At the ends, where the vectors overlap in part, only the overlap
+// is summed, because padding with zeros would turn an infinity into NaN and spread NaNs. Each result is
+// summed in the order of the shorter vector.
 #ifndef PYCUDA_CONVOLVE_HPP
 #define PYCUDA_CONVOLVE_HPP
 
@@ -8,13 +8,14 @@
 
 namespace pycuda {
 
-// A thread has that many results, neighbors: an odd number, so that threads read different banks.
+// A thread has SLIDE_EACH neighboring results, an odd number, so that threads read different banks.
+// SLIDE_TAPS elements of the shorter vector are in shared memory at a time.
 enum { SLIDE_THREADS = 128, SLIDE_EACH = 9, SLIDE_TAPS = 14 * SLIDE_EACH };
 enum { SLIDE_TILE = SLIDE_THREADS * SLIDE_EACH };
 
-// c[i] is the sum of a[i - before + k] * v[k] over all k with both in bounds; steps are in bytes. Tiles are
-// of results in the middle, for which all k are in bounds; without tiles all results are computed as ends
-// are.
+// c[i] is the sum of a[i - before + k] * v[k] over all k for which both indices are in bounds. Steps are in
+// bytes. The first `tiles` blocks compute the results in the middle, for which all k are in bounds; the other
+// blocks compute those at the ends. Without tiles the other blocks compute all results.
 struct Slide {
     index_t a_step, a_size, v_step, v_size, count, before, tiles;
 
@@ -26,7 +27,7 @@ template <class T, class A> __device__ __forceinline__ A element(const char *fro
     return To<A>::from(value(*reinterpret_cast<const T *>(from + offset)));
 }
 
-// One result a thread.
+// The results at the ends, each by one thread.
 template <class TA, class TV, class TC, class A>
 __device__ void slide_ends(const char *a, const char *v, TC *c, const Slide &plan)
 {
@@ -43,8 +44,9 @@ __device__ void slide_ends(const char *a, const char *v, TC *c, const Slide &pla
     }
 }
 
-// The next products of each result of a thread. window: numbers of `a` for the results, of which the r-th has
-// the number at (k + r) % SLIDE_EACH for the k-th product; what is not needed anymore is replaced.
+// Adds the next `count` products to each result of a thread. window: the numbers of `a` that these need.
+// Product k of result r takes number (k + r) % SLIDE_EACH. The number that product k needs last is then
+// replaced by next[k].
 template <class A>
 __device__ __forceinline__ void slide_window(A *sum, A *window, const A *next, const A *taps, int count)
 {
@@ -61,13 +63,13 @@ __device__ __forceinline__ void slide_window(A *sum, A *window, const A *next, c
 template <class TA, class TV, class TC, class A>
 __device__ void slide_tile(const char *a, const char *v, TC *c, const Slide &plan, A *numbers, A *taps)
 {
-    index_t first = (index_t)blockIdx.x * SLIDE_TILE; // in `a`, of the tile's first result
+    index_t first = (index_t)blockIdx.x * SLIDE_TILE; // where in `a` the tile's first result begins
     A sum[SLIDE_EACH], window[SLIDE_EACH];
 #pragma unroll
     for (int r = 0; r < SLIDE_EACH; r++) sum[r] = A(0);
 #pragma unroll 1
     for (index_t done = 0; done < plan.v_size; done += SLIDE_TAPS) {
-        __syncthreads(); // all threads have read the numbers before these
+        __syncthreads(); // all threads have read the previous numbers
         for (int i = threadIdx.x; i < SLIDE_TILE + SLIDE_TAPS; i += SLIDE_THREADS) {
             index_t at = first + done + i;
             numbers[i] = at < plan.a_size ? element<TA, A>(a, at * plan.a_step) : A(0);

@@ -1,5 +1,5 @@
-// Vector products along an axis of three elements, or two, in NumPy's steps. To be compiled without fused
-// products: each difference is rounded after both products are.
+// Vector products along an axis of three elements, or two, in NumPy's steps. It must be compiled without
+// fused multiply-adds, as both products are rounded before their difference is.
 #ifndef PYCUDA_CROSS_HPP
 #define PYCUDA_CROSS_HPP
 
@@ -9,7 +9,8 @@ namespace pycuda {
 
 enum { CROSS_THREADS = 256 };
 
-// Vectors, and where they are: bytes in the first array and in the second; from one component to the next.
+// `count` pairs of vectors. steps: bytes from one component to the next in each array; axes: where vectors
+// begin.
 template <int D> struct Vectors {
     index_t count, steps[2];
     Axes<D> axes;
@@ -30,7 +31,7 @@ template <class R> __device__ __forceinline__ complex<R> product_of(const comple
 }
 #endif
 
-// The N components of a vector.
+// Loads the N components of a vector.
 template <int N, class T, class C>
 __device__ __forceinline__ void load_components(C (&to)[3], const char *from, index_t step)
 {
@@ -38,7 +39,8 @@ __device__ __forceinline__ void load_components(C (&to)[3], const char *from, in
     for (int n = 0; n < N; n++) to[n] = value(*(const T *)(from + n * step));
 }
 
-// a[i] * b[j] - a[j] * b[i], or that of the two products for which there are components.
+// a[I] * b[J] - a[J] * b[I]; only one of the products where vectors of two components lack those of the
+// other.
 template <class T, class C, int NA, int NB, int I, int J>
 __device__ __forceinline__ void difference(T &to, const C (&a)[3], const C (&b)[3])
 {
@@ -50,7 +52,8 @@ __device__ __forceinline__ void difference(T &to, const C (&a)[3], const C (&b)[
         put(to, C(-rounded<T>(product_of(a[J], b[I]))));
 }
 
-// Results have contiguous components; those of a block are stored together.
+// The vector products. Their components are contiguous; a block collects its results in shared memory and
+// stores them together.
 template <class T, class C, int NA, int NB, int D>
 __device__ __forceinline__ void cross(const char *a, const char *b, T *out, const Vectors<D> &plan)
 {

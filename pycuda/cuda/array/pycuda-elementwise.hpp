@@ -77,8 +77,8 @@ PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], lon
     }
 }
 
-// The thread's U elements of an operand: those of its column. A transposed operand is staged in shared
-// memory, whose rows are padded by one element against bank conflicts.
+// Loads U elements of an operand for a thread: those of its column of the tile. A transposed operand is
+// staged in shared memory, whose rows are padded by one element against bank conflicts.
 template <int SIDE, int U, class T>
 PYCUDA_INLINE void load_tile(T (&v)[U], T *tile, bool transposed, const char *from, long long row_stride,
                              long long column_stride, long long rows, long long columns)
@@ -102,7 +102,7 @@ template <int SIDE, int U, class T> PYCUDA_INLINE void transpose_tile(T (&v)[U],
         v[u] = tile[(threadIdx.x / SIDE + u * step) * (SIDE + 1) + threadIdx.x % SIDE];
 }
 
-// An element as a number, a number as an element, of any types.
+// Converts an element to a number, or a number to an element, of any types.
 template <class T, class From> PYCUDA_INLINE T convert(const From &x)
 {
     T result;
@@ -177,7 +177,8 @@ template <class T> PYCUDA_INLINE T shift_right(T a, T count)
            : is_signed<T>::value && a < 0            ? T(-1)
                                                      : T(0);
 }
-// Computed with magnitudes: that of the lowest number fits only unsigned types. Results that do not fit wrap.
+// The greatest common divisor is computed of magnitudes, in unsigned types: only these hold that of the
+// lowest number. Results that do not fit wrap.
 template <bool Wide> struct Magnitude { typedef unsigned type; };
 template <> struct Magnitude<true> { typedef unsigned long long type; };
 
@@ -268,7 +269,7 @@ PYCUDA_INLINE bool is_nan(float x) { return x != x; }
 PYCUDA_INLINE bool is_nan(double x) { return x != x; }
 template <class T> PYCUDA_INLINE bool is_nan(const T &) { return false; }
 
-// NaN propagates: the first operand that is one.
+// The maximum and the minimum; NaN if an operand is NaN, the first one that is.
 template <class T> PYCUDA_INLINE T maximum(const T &a, const T &b)
 {
     return is_nan(a) || less_equal(b, a) ? a : b;
@@ -277,7 +278,7 @@ template <class T> PYCUDA_INLINE T minimum(const T &a, const T &b)
 {
     return is_nan(a) || less_equal(a, b) ? a : b;
 }
-// NaN is ignored.
+// The maximum and the minimum of the operands that are not NaN.
 template <class T> PYCUDA_INLINE T fmaximum(const T &a, const T &b)
 {
     return is_nan(b) || less_equal(b, a) ? a : b;
@@ -289,8 +290,8 @@ template <class T> PYCUDA_INLINE T fminimum(const T &a, const T &b)
 
 // ---- floats
 
-// An operand too small to affect the result is dropped: CUDA's hypot may round the largest numbers up to
-// infinity.
+// The hypotenuse. An operand too small to affect the result is dropped, as CUDA's hypot may round the result
+// up to infinity where the other operand is one of the largest numbers.
 template <class T> PYCUDA_INLINE T hypotenuse(T a, T b)
 {
     const T x = ::fabs(a), y = ::fabs(b), lost = sizeof(T) == 4 ? T(1e-4) : T(3e-9);
@@ -311,8 +312,8 @@ template <class Stored> PYCUDA_INLINE float next_number(float a, float b)
 }
 template <> PYCUDA_INLINE float next_number<float>(float a, float b) { return ::nextafter(a, b); }
 template <class Stored> PYCUDA_INLINE double next_number(double a, double b) { return ::nextafter(a, b); }
-// The distance to the next number away from zero. As NumPy: in half precision to the next larger one, and in
-// bfloat16 downward from -0.
+// The distance to the next number away from zero. As in NumPy, in half precision it is the distance to the
+// next larger number, and in bfloat16 the spacing of -0 is taken downward.
 template <class Stored> PYCUDA_INLINE bool is_spaced_downward(double a) { return a < 0; }
 template <> PYCUDA_INLINE bool is_spaced_downward<half_bits>(double) { return false; }
 template <> PYCUDA_INLINE bool is_spaced_downward<bfloat16_bits>(double a) { return signbit(a); }
@@ -320,7 +321,7 @@ template <class Stored, class T> PYCUDA_INLINE T spacing(T a)
 {
     return next_number<Stored>(a, is_spaced_downward<Stored>(a) ? -T(INFINITY) : T(INFINITY)) - a;
 }
-// Python's divmod: the remainder has the sign of the divisor, the quotient is an integer.
+// As Python's divmod: the remainder has the sign of the divisor, and the quotient is an integer.
 template <class T> PYCUDA_INLINE T float_divmod(T a, T b, T &remainder)
 {
     T mod = fmod(a, b);

@@ -1,5 +1,6 @@
-// Systems of linear equations and Cholesky factorizations of small matrices: LANES threads of a
-// warp have one matrix, each a row in registers. Rows and columns beyond the side are those of the identity.
+// Systems of linear equations and Cholesky factorizations of small matrices. LANES threads of a warp have one
+// matrix, each of them a row in registers. Where the matrix has fewer rows and columns than LANES, it is
+// continued by those of the identity.
 #ifndef PYCUDA_FACTORIZE_LANES_HPP
 #define PYCUDA_FACTORIZE_LANES_HPP
 
@@ -11,7 +12,7 @@ namespace pycuda
 
 enum { LANES_THREADS = 128 };
 
-// A thread's row among the LANES of its matrix. Threads beyond the last matrix compute it once more.
+// A thread's row of its matrix. Threads for which there is no matrix compute the last one once more.
 template <int LANES> struct Row {
     index_t matrix;
     int mine, first; // the row, and the lane that has row 0
@@ -27,8 +28,8 @@ template <int LANES> struct Row {
     }
 };
 
-// Gaussian elimination with partial pivoting. Rows stay in their threads: `place` is where the thread's row
-// would be after the interchanges, order[k] the lane of the row that is at place k.
+// Gaussian elimination with partial pivoting. Rows stay in their threads in place of being interchanged:
+// `place` is where the thread's row would be, order[k] the lane of the row that would be at place k.
 template <class T, int LANES> struct Elimination {
     T row[LANES];
     int place, order[LANES];
@@ -42,7 +43,7 @@ template <class T, int LANES> struct Elimination {
 #pragma unroll
         for (int k = 0; k < LANES; k++) {
             R size = Number<T>::size(row[k]);
-            size = size != size ? R(1) / R(0) : size; // NaN is a pivot, and the results are NaN
+            size = size != size ? R(1) / R(0) : size; // a NaN becomes the pivot, so that the results are NaN
             const int pivot = row_of_largest<LANES>(place == LANES ? size : R(-1), at.mine);
             order[k] = at.first + pivot;
             if (at.mine == pivot) place = k;
@@ -60,7 +61,7 @@ template <class T, int LANES> struct Elimination {
         }
     }
 
-    // x: an element of a right-hand side, which becomes that of the solution at `place`.
+    // x: the thread's element of a right-hand side. It becomes the element of the solution at `place`.
     template <int N> __device__ __forceinline__ void solve(T (&x)[N]) const
     {
 #pragma unroll
@@ -81,7 +82,7 @@ template <class T, int LANES> struct Elimination {
     }
 };
 
-// As solve_strided(): b becomes x.
+// Replaces b by x, as solve_strided() does.
 template <class T, int LANES>
 __device__ __forceinline__ void solve_by_lanes(const char *a, T *b, int *info, const Strided &plan)
 {
@@ -112,7 +113,7 @@ __device__ __forceinline__ void solve_by_lanes(const char *a, T *b, int *info, c
     if (at.exists && at.mine == 0) info[at.matrix] = e.failed;
 }
 
-// As factor_cholesky().
+// Replaces a triangle of each matrix by its factor, as factor_cholesky() does.
 template <class T, int LANES>
 __device__ __forceinline__ void cholesky_by_lanes(T *a, int *info, int side, int upper, int count)
 {

@@ -1,5 +1,6 @@
-// LU and Cholesky factorizations of small matrices, and systems of linear equations by their triangles: a
-// block has one matrix in shared memory. Matrices are contiguous, column by column, as LAPACK has them.
+// LU and Cholesky factorizations of small matrices, and systems of linear equations that are solved by their
+// triangles. A block has one matrix in shared memory. Matrices are contiguous, column by column, as in
+// LAPACK.
 #ifndef PYCUDA_FACTORIZE_HPP
 #define PYCUDA_FACTORIZE_HPP
 
@@ -8,7 +9,7 @@
 namespace pycuda
 {
 
-// What LAPACK takes of a number: the size by which it chooses pivots is |re| + |im|.
+// The functions of a number that LAPACK uses. size() is that by which it chooses pivots, |re| + |im|.
 template <class T> struct Number {
     typedef T Real;
     static __device__ __forceinline__ T real(T x) { return x; }
@@ -33,12 +34,14 @@ template <class R> struct Number<complex<R>> {
 
 enum { WARP = 32 };
 
-// Lanes go along rows, warps along columns: from one to the next.
+// Loops over a matrix: a lane takes every 32nd row, from number lane() on; a warp takes every warps()-th
+// column.
 __device__ __forceinline__ int lane() { return threadIdx.x % WARP; }
 __device__ __forceinline__ int warp() { return threadIdx.x / WARP; }
 __device__ __forceinline__ int warps() { return blockDim.x / WARP; }
 
-// Odd, so that rows are in different banks as columns are.
+// The distance of columns in shared memory. It is odd, so that the elements of a row are in different banks,
+// as those of a column are.
 __device__ __forceinline__ int leading(int rows) { return rows | 1; }
 
 template <class T> __device__ __forceinline__ T *shared_memory()
@@ -66,7 +69,8 @@ template <class T> __device__ __forceinline__ void exchange(T &a, T &b)
     b = kept;
 }
 
-// Of LANES neighbors of a warp, each with a row of this size: the row of the largest, the first of several.
+// Each of LANES neighbors of a warp has the number of a row and a size. Returns the row of the largest size,
+// the first one if several are equal.
 template <int LANES, class R> __device__ __forceinline__ int row_of_largest(R size, int row)
 {
 #pragma unroll
@@ -81,8 +85,8 @@ template <int LANES, class R> __device__ __forceinline__ int row_of_largest(R si
     return row;
 }
 
-// The first of the largest numbers of a column from row k on, by one warp. NaN is chosen only if it comes
-// first.
+// Finds, by one warp, the row of the largest number of a column from row k on, the first one if several are
+// equal. A NaN is chosen only if it is in row k.
 template <class T> __device__ int find_pivot(const T *column, int k, int rows)
 {
     typedef typename Number<T>::Real R;
@@ -138,8 +142,8 @@ template <class T> __device__ int eliminate(T *s, index_t *pivots, int rows, int
     return failed;
 }
 
-// a = P L U of each matrix, the unit lower triangle L and the upper triangle U in its place. info: what
-// eliminate() returns.
+// Replaces each matrix a = P L U by the lower triangle of L, whose diagonal is 1, and the upper triangle U.
+// info: what eliminate() returns.
 template <class T> __device__ void factor_lu(T *a, index_t *pivots, int *info, int rows, int columns)
 {
     T *s = shared_memory<T>();
@@ -151,7 +155,7 @@ template <class T> __device__ void factor_lu(T *a, index_t *pivots, int *info, i
     if (threadIdx.x == 0) info[blockIdx.x] = failed;
 }
 
-// A triangle of each matrix, which is Hermitian, becomes its factor: a = L L' or U' U. info: the first
+// Replaces a triangle of each matrix, which is Hermitian, by its factor: a = L L' or U' U. info: the first
 // leading minor that is not positive, counted from 1, or 0.
 template <class T> __device__ void factor_cholesky(T *a, int *info, int side, int upper)
 {
@@ -160,7 +164,7 @@ template <class T> __device__ void factor_cholesky(T *a, int *info, int side, in
     const int step = leading(side);
     int failed = 0;
     a += (index_t)blockIdx.x * side * side;
-    for (int j = warp(); j < side; j += warps()) // the lower triangle
+    for (int j = warp(); j < side; j += warps()) // s becomes the lower triangle
         for (int i = j + lane(); i < side; i += WARP)
             s[i + j * step] = upper ? Number<T>::conj(a[j + i * side]) : a[i + j * side];
     for (int k = 0; k < side && !failed; k++) {
@@ -192,25 +196,26 @@ template <class T> __device__ void factor_cholesky(T *a, int *info, int side, in
 }
 
 struct Triangle {
-    int upper, unit; // which, and whether its diagonal is 1
+    int upper, unit; // whether it is the upper one, and whether its diagonal is 1
 };
 
-// Systems of each matrix, a triangle after the other, as they are, transposed (1) or conjugated as well (2).
-// A block has `tile` right-hand sides of `columns`. Rows are exchanged by pivots before (1) or after (-1).
+// Systems that are solved by one triangle of each matrix, or by one and then another.
 struct Systems {
-    index_t columns;
-    int side, tile, transposed, exchanged, count;
+    index_t columns;      // right-hand sides
+    int side, tile;       // of a matrix; right-hand sides of a block
+    int transposed;       // 0: triangles as they are, 1: transposed, 2: transposed and conjugated
+    int exchanged, count; // rows are exchanged by pivots before (1), after (-1) or never (0); triangles
     Triangle triangles[2];
 };
 
-// An element of the triangle that is solved by.
+// Element (i, j) of a triangle, or of its transpose.
 template <class T> __device__ __forceinline__ T element(const T *s, int i, int j, int step, int transposed)
 {
     if (!transposed) return s[i + j * step];
     return transposed == 1 ? s[j + i * step] : Number<T>::conj(s[j + i * step]);
 }
 
-// The solutions of what is in x, which is overwritten, to y.
+// Solves by a triangle for the right-hand sides in x, which is overwritten. The solutions are written to y.
 template <class T>
 __device__ void solve_triangle(const T *s, T *x, T *y, int side, int columns, Triangle triangle,
                                int transposed)
@@ -231,7 +236,7 @@ __device__ void solve_triangle(const T *s, T *x, T *y, int side, int columns, Tr
     __syncthreads();
 }
 
-// By one thread for each column.
+// Exchanges rows by pivots. One thread exchanges the elements of a column.
 template <class T>
 __device__ void exchange_rows(T *x, const index_t *pivots, int side, int columns, bool from_last)
 {
@@ -264,13 +269,15 @@ template <class T> __device__ void solve(const T *a, const index_t *pivots, T *b
     store(b, x, side, columns);
 }
 
-// Systems a x = b of matrices of any strides, which are in bytes.
+// Systems a x = b of matrices of any strides.
 struct Strided {
-    index_t row, column, matrix;
-    int side, columns, identity, count; // identity: b is the identity; count: of matrices
+    index_t row, column, matrix; // bytes from one to the next
+    int side, columns;           // of a matrix; right-hand sides
+    int identity, count;         // whether b is the identity; matrices
 };
 
-// b becomes x: the triangle U and what elimination makes of b are next to each other in shared memory.
+// Replaces b by x. The matrix and b are next to each other in shared memory: elimination turns both together
+// into the triangle U and the right-hand sides of U x = y.
 template <class T> __device__ void solve_strided(const char *a, T *b, int *info, const Strided &plan)
 {
     const int side = plan.side, columns = plan.columns, step = leading(side);
@@ -280,7 +287,7 @@ template <class T> __device__ void solve_strided(const char *a, T *b, int *info,
     a += (index_t)blockIdx.x * plan.matrix;
     b += (index_t)blockIdx.x * side * columns;
     for (int n = warp(); n < side; n += warps())
-        for (int m = lane(); m < side; m += WARP) { // lanes read neighbors
+        for (int m = lane(); m < side; m += WARP) { // lanes read along the shorter stride
             const int i = by_row ? m : n, j = by_row ? n : m;
             s[i + j * step] = *reinterpret_cast<const T *>(a + i * plan.row + j * plan.column);
         }

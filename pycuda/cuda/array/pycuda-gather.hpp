@@ -7,8 +7,9 @@
 
 namespace pycuda {
 
-// How an index that is out of bounds is handled.
-enum Mode { RAISE, WRAP, CLIP, OFFSET }; // OFFSET: loaded are offsets in bytes, checked before
+// How an index that is out of bounds is handled. OFFSET: in place of indices there are offsets in bytes,
+// which were checked before.
+enum Mode { RAISE, WRAP, CLIP, OFFSET };
 
 template <class I> __device__ __forceinline__ bool negative(const I &i) { return i < I(0); }
 __device__ __forceinline__ bool negative(unsigned char) { return false; }
@@ -16,7 +17,8 @@ __device__ __forceinline__ bool negative(unsigned short) { return false; }
 __device__ __forceinline__ bool negative(unsigned) { return false; }
 __device__ __forceinline__ bool negative(unsigned long long) { return false; }
 
-// The position of element i of `length`, negative i counted from the end; -1 if out of bounds.
+// The position among `length` elements that an index stands for, negative ones counted from the end. With
+// RAISE -1 if it is out of bounds, and *error is set.
 template <Mode MODE, class I>
 __device__ __forceinline__ index_t resolved_index(I number, index_t length, int *error)
 {
@@ -58,11 +60,11 @@ template <int D> __device__ __forceinline__ void walk_to(const Walk<D> &walk, in
 template <int D> struct Picking {
     index_t count;        // elements moved
     index_t length, step; // of the indexed axis: elements, bytes
-    Walk<D> walk;         // in the array, in the loaded, in the other array
+    Walk<D> walk;         // strides in the array, in the indices, in the other array
 };
 
-// Calls some(integer<N>, i) for the elements i, i + blockDim.x, ... of a thread: for all U of them where the
-// block has as many, else for one at a time.
+// Calls some(integer<N>, i) for N elements i, i + blockDim.x, ... of a thread. N is U where the block has U
+// elements for each thread, else 1.
 template <int N> struct integer { enum { value = N }; };
 
 template <int U, class Some> __device__ __forceinline__ void for_elements_of_thread(index_t count, Some some)
@@ -75,7 +77,7 @@ template <int U, class Some> __device__ __forceinline__ void for_elements_of_thr
     }
 }
 
-// The index of each element in I indices[], and the element's place in the three arrays.
+// Loads the index of each of N elements, and finds the element's offsets in the three arrays.
 template <class I, int D, int N>
 __device__ __forceinline__ void find_indices(const char *from, const Picking<D> &plan, index_t first,
                                              I (&indices)[N], index_t (&at)[N][3])
@@ -87,8 +89,9 @@ __device__ __forceinline__ void find_indices(const char *from, const Picking<D> 
     }
 }
 
-// PUT: array[index] = other, unless *error; otherwise other = array[index], 0 where the index is out of
-// bounds, which is reported if there is `error`. All loads of a thread come before its stores.
+// PUT: array[index] = other, for no element if *error is set. Otherwise other = array[index], or 0 where the
+// index is out of bounds, which sets *error if `error` is not null. All loads of a thread come before its
+// stores.
 template <class T, class I, Mode MODE, bool PUT, int D, int U>
 __device__ __forceinline__ void pick(char *array, const char *indices, int *error, char *other,
                                      const Picking<D> &plan)
@@ -121,14 +124,15 @@ __device__ __forceinline__ void pick(char *array, const char *indices, int *erro
     if (MODE == RAISE && !PUT && wrong && error) *error = 1;
 }
 
-// Rows of `words` words that are moved by index: as pick() does, an index a row.
+// Rows of `words` words of 16 bytes that are moved as by pick(), with one index for each row.
 struct RowMove {
     index_t words, length, step; // step: bytes from row to row of the array
     index_t in_indices, in_other;
 };
 
-// Block (row, segment). Segments of all rows are moved before the next ones, so that a row that several
-// indices select comes from the cache.
+// The grid has a block for each row along x, segments of rows along y. Blocks run in the order of x first, so
+// that the same segment of all rows is moved at about the same time: a row that several indices select then
+// comes from the cache.
 template <class I, Mode MODE, bool PUT>
 __device__ __forceinline__ void move_rows(char *array, const char *indices, int *error, char *other,
                                           const RowMove &plan)
@@ -150,7 +154,8 @@ __device__ __forceinline__ void move_rows(char *array, const char *indices, int 
     if (MODE == RAISE && !PUT && wrong && error) *error = 1;
 }
 
-// Reports an index that is out of bounds: to the host, and if there is `refused` to kernels after this one.
+// Reports an index that is out of bounds: to the host by *error, and to later kernels by *refused if that is
+// not null.
 template <class I, int D, int U>
 __device__ __forceinline__ void check(const char *indices, int *error, int *refused, const Picking<D> &plan)
 {
@@ -167,14 +172,15 @@ __device__ __forceinline__ void check(const char *indices, int *error, int *refu
     if (wrong && refused) *refused = 1;
 }
 
-// Rows that are gathered from: bytes from one to the next in the array and in the indices.
+// Rows that are gathered from: how many, and the bytes from one to the next in the array and in the indices.
 struct Rows {
     index_t count, in_array, in_indices;
 };
 
-// out[r][i] = the element of row r of an array whose index is indices[r][i], `step` bytes from one to the
-// next, 0 where that is out of bounds. Indices and results are contiguous along i, results in all. A thread
-// has V of each of R rows, which have the same indices unless R is 1, and issues their loads together.
+// out[r][i] = element number indices[r][i] of row r of an array, or 0 where this index is out of bounds. The
+// elements of a row are `step` bytes apart. The indices of a row are contiguous, and so are all results. A
+// thread gathers V elements of each of R rows and issues their loads together; where R is not 1, the rows
+// have the same indices.
 template <class T, class I, Mode MODE, int V, int R>
 __device__ __forceinline__ void gather(const char *array, const char *indices, int *error, T *out,
                                        index_t count, index_t length, index_t step, const Rows &rows)
@@ -233,8 +239,8 @@ template <class T> __device__ __forceinline__ void stage_row(T *to, const char *
     __syncthreads();
 }
 
-// As stage_row(), for rows of contiguous elements, from each of which many are taken: a block has one in
-// shared memory, where elements at random places are found much faster.
+// As gather(), for rows of contiguous elements from each of which many are taken. A block loads one row into
+// shared memory, from where elements at random places are read much faster.
 template <class T, class I, Mode MODE, int BYTES>
 __device__ __forceinline__ void gather_staged(const char *array, const char *indices, int *error, T *out,
                                               index_t count, index_t length, const Rows &rows)
@@ -260,7 +266,7 @@ __device__ __forceinline__ void gather_staged(const char *array, const char *ind
     if (MODE == RAISE && wrong && error) *error = 1;
 }
 
-// offsets[i] is set to `step` times an index, or incremented by it (ADD).
+// Sets offsets[i] to `step` times an index. ADD: adds this to offsets[i].
 template <class I, Mode MODE, bool ADD, int D>
 __device__ __forceinline__ void add_offsets(index_t *offsets, const char *indices, int *error,
                                             const Picking<D> &plan)

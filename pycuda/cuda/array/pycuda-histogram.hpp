@@ -1,7 +1,7 @@
 // Histograms: each block counts into bins in shared memory and then adds each bin to global memory once.
 //
-// Counts are integers, so the order of the additions does not matter. Sums of weights are floats: for these
-// elements are sorted by bin first, and each bin summed by a block in a fixed order.
+// Counts are integers, so the order of the additions does not matter. It matters for sums of weights, which
+// are floats: there elements are sorted by bin first, and each bin is summed in a fixed order.
 #ifndef PYCUDA_HISTOGRAM_HPP
 #define PYCUDA_HISTOGRAM_HPP
 
@@ -9,8 +9,10 @@
 
 namespace pycuda {
 
+// Threads of a block, and vectors that a thread loads at a time.
 enum { COUNT_THREADS = 256, COUNT_LOADS = 4 };
 
+// Elements that are loaded together.
 template <class T, int N> struct Bunch {
     alignas(N * sizeof(T) > 16 ? 16 : N * sizeof(T)) T items[N];
     static constexpr int count = N;
@@ -72,13 +74,13 @@ __device__ __forceinline__ unsigned positive(unsigned x) { return x; }
 __device__ __forceinline__ unsigned long long positive(long long x) { return (unsigned long long)x; }
 __device__ __forceinline__ unsigned long long positive(unsigned long long x) { return x; }
 
-// Numbers below `used` are counted; bins[used] gets the rest. extremes[0] becomes the greatest number,
-// extremes[1] whether one is negative.
+// Counts numbers below `used`; bins[used] counts the rest. extremes[0] becomes the greatest number, or 0 if
+// all are negative; extremes[1] becomes 1 if one is negative.
 template <class T, int V, int BINS>
 __device__ __forceinline__ void count_numbers(const char *in, index_t count, index_t chunk, unsigned used,
                                               unsigned long long *counts, unsigned long long *extremes)
 {
-    typedef decltype(value(T()) + 0) Number; // what C++ computes with
+    typedef decltype(value(T()) + 0) Number; // T after integer promotion
     __shared__ unsigned bins[BINS + 1];
     __shared__ unsigned long long maximum;
     __shared__ int negative;
@@ -106,8 +108,8 @@ __device__ __forceinline__ void count_numbers(const char *in, index_t count, ind
     }
 }
 
-// For more bins than fit in shared memory. The lanes of a warp that have the same number add once, so that a
-// frequent number causes no contention.
+// Counts numbers in global memory, for more bins than fit in shared memory. The lanes of a warp that have the
+// same number add once for all of them, so that a frequent number causes less contention.
 template <class T>
 __device__ __forceinline__ void count_many(const char *in, index_t count, unsigned long long *counts)
 {
@@ -124,7 +126,8 @@ __device__ __forceinline__ void count_many(const char *in, index_t count, unsign
 
 // ---- bins by edges
 
-// Edges of C; bin i holds edges[i] <= x < edges[i + 1], the last one also its upper edge. `bins` for no bin.
+// The number of the bin of x, or `bins` if it is in none. Bin i holds edges[i] <= x < edges[i + 1], the last
+// one also its upper edge.
 template <class C> __device__ __forceinline__ int bin_of(const C *edges, int bins, C x)
 {
     if (!(x >= edges[0] && x <= edges[bins])) return bins;
@@ -147,14 +150,14 @@ template <class C> struct Even {
     C scale, shift, parts, sure;
 };
 
-// Clamps x to 0 ... 1 (or a millionth more); a NaN becomes either limit.
+// x clamped to 0 ... 1; a double may stay above 1 by a millionth. A NaN becomes one of the limits.
 __device__ __forceinline__ float saturated(float x) { return __saturatef(x); }
 __device__ __forceinline__ double saturated(double x)
 {
     return __hiloint2double(min(max(__double2hiint(x), 0), 0x3ff00000), __double2loint(x));
 }
 
-// Adding this to a small number rounds it to an integer; the low bits of the sum are that integer plus ZERO.
+// Adding ADDED to a small number rounds it to an integer. The low bits of the sum are this integer plus ZERO.
 template <class C> struct Rounding;
 template <> struct Rounding<float> {
     static constexpr float ADDED = 12582912;
@@ -167,7 +170,7 @@ template <> struct Rounding<double> {
     static __device__ __forceinline__ unsigned bits(double x) { return (unsigned)__double2loint(x); }
 };
 
-// x in terms of edges: its slot in Rounding's representation, and its distance from the middle of its bin.
+// Where x is among the edges: its slot, as the bits of Rounding, and its distance from the middle of its bin.
 template <class C> struct Spot {
     unsigned bits;
     C off;
@@ -182,7 +185,8 @@ template <class C> struct Spot {
     __device__ __forceinline__ bool sure(const Even<C> &even) const { return fabs(off) <= even.sure; }
 };
 
-// The number of edges that are at most x, without the last edge if x equals it; `slot` may be off by one.
+// The slot of x, found by comparing with the edges: the number of edges that are at most x, without the last
+// edge if x equals it. slot: an estimate that may be off by one.
 template <class C> __device__ __forceinline__ int corrected(const C *edges, int bins, int slot, C x)
 {
     if (slot > 0 && x < edges[slot - 1]) return slot - 1;
@@ -190,16 +194,18 @@ template <class C> __device__ __forceinline__ int corrected(const C *edges, int 
     return slot > bins && x == edges[bins] ? bins : slot;
 }
 
-// Counters in shared memory, COPIES of each next to each other: with 32 a warp has no bank conflicts. Slot 0
-// is before all edges, slot bins + 1 after them.
+// Counters in shared memory, COPIES of each next to each other. With 32 copies a warp has no bank conflicts.
+// Slot 0 is before all edges, slot bins + 1 after them.
 template <int COPIES, class C> struct Slots {
-    unsigned address; // of this thread's counter of slot -ZERO, modulo 2^32: one instruction finds the others
+    // The address of this thread's counter of slot -ZERO, modulo 2^32. From it and the bits of a slot one
+    // instruction finds the address of the slot's counter.
+    unsigned address;
 
     __device__ __forceinline__ explicit Slots(const unsigned *counters)
         : address((unsigned)__cvta_generic_to_shared(counters + threadIdx.x % COPIES) -
                   Rounding<C>::ZERO * (4 * COPIES))
     {
-        asm volatile("" : "+r"(address)); // computed once: the compiler would repeat it before each use
+        asm volatile("" : "+r"(address)); // computes the address once, not again before each use
     }
     __device__ __forceinline__ void count(unsigned bits) const
     {
@@ -207,7 +213,7 @@ template <int COPIES, class C> struct Slots {
     }
 };
 
-// Counts a bunch. Edges are read only where rounding may matter.
+// Counts a bunch. Edges are read only if rounding may matter for one of its elements.
 template <int COPIES, class C, class T, int N>
 __device__ __forceinline__ void count_evenly(const Slots<COPIES, C> &slots, const C *edges, int bins,
                                              const Even<C> &even, const Bunch<T, N> &bunch)
@@ -237,7 +243,8 @@ __device__ __forceinline__ void count_evenly(const Slots<COPIES, C> &slots, cons
     }
 }
 
-// By the width of bins. Edges and slots are in shared memory, up to LARGEST bins.
+// Counts elements by bins of equal width, of which there are at most LARGEST. Edges and slots are in shared
+// memory.
 template <class T, class C, int V, int LARGEST, int COPIES>
 __device__ __forceinline__ void count_between_even(const char *in, index_t count, index_t chunk,
                                                    const C *edges, int bins, const Even<C> &even,
@@ -259,7 +266,7 @@ __device__ __forceinline__ void count_between_even(const char *in, index_t count
     }
 }
 
-// By search.
+// Counts elements by searching the edges, for at most LARGEST bins of any widths.
 template <class T, class C, int V, int LARGEST>
 __device__ __forceinline__ void count_between(const char *in, index_t count, index_t chunk, const C *edges,
                                               int bins, unsigned long long *counts)
@@ -276,7 +283,7 @@ __device__ __forceinline__ void count_between(const char *in, index_t count, ind
     add_bins(counted, counts, bins);
 }
 
-// The bins of all elements.
+// Writes the number of each element's bin, `bins` for elements in none.
 template <class T, class C>
 __device__ __forceinline__ void bins_of(const char *in, index_t count, const C *edges, int bins,
                                         unsigned *out)
@@ -286,7 +293,9 @@ __device__ __forceinline__ void bins_of(const char *in, index_t count, const C *
         out[i] = bin_of(edges, bins, C(value(reinterpret_cast<const T *>(in)[i])));
 }
 
-// ---- sums of bins: weights sorted by bin, with their keys. Grid: some blocks, each of which takes bins.
+// ---- sums of weights that are sorted by bin
+
+// The number of keys, which are sorted, that are less than `key`.
 
 template <class K>
 __device__ __forceinline__ index_t first_not_below(const K *keys, index_t count, index_t key)
@@ -302,8 +311,9 @@ __device__ __forceinline__ index_t first_not_below(const K *keys, index_t count,
     return low;
 }
 
-// A bin of few weights is summed by a warp, each lane every 32nd weight; one of many by a block, each thread
-// every 256th. Then the partial sums are added pairwise.
+// Sums the weights of each bin. A block takes as many bins at a time as it has warps. A bin of up to
+// OF_A_WARP weights is summed by a warp, each lane adding every 32nd weight; a larger one by the block, each
+// thread adding every 256th. Then the partial sums are added pairwise.
 enum { WARPS = COUNT_THREADS / 32, OF_A_WARP = 1024 };
 
 template <class K>

@@ -6,19 +6,21 @@
 
 namespace pycuda {
 
+// INTERP_ROUNDS: positions that a thread loads at a time.
 enum { INTERP_THREADS = 512, INTERP_ROUNDS = 4, INTERP_BUCKETS = 2048 };
 
 // A real value, or the two parts of a complex one.
 template <int P> struct Parts { double at[P]; };
 
-// `count` points, of which the xp increase, and the values before the first and after the last.
+// `count` points (xp, fp), whose xp increase, and the values to the left of the first and to the right of the
+// last.
 template <int P> struct Points {
     const double *xp;
     const Parts<P> *fp, *left, *right;
     index_t count;
 };
 
-// No product is fused with a sum, as in NumPy.
+// The slope between points j and j + 1. As in NumPy, no product is fused with a sum.
 template <int P> __device__ __forceinline__ Parts<P> slope_after(const Points<P> &in, index_t j)
 {
     const double step = in.xp[j + 1] - in.xp[j];
@@ -36,7 +38,7 @@ __device__ __forceinline__ double on_line(double slope, double x, double xp, dou
     return __dadd_rn(__dmul_rn(slope, x - xp), fp);
 }
 
-// How many of xp[low .. high) are at most x, and `low`.
+// low + the number of points xp[low] to xp[high - 1] that are at most x.
 __device__ __forceinline__ index_t end_of_lower(const double *xp, index_t low, index_t high, double x)
 {
     while (low < high) {
@@ -49,8 +51,8 @@ __device__ __forceinline__ index_t end_of_lower(const double *xp, index_t low, i
     return low;
 }
 
-// The value at x where `slopes(j)` is the slope after point j, and `lower(x)` counts the points up to x. If
-// the points do not increase, it is that of any of them.
+// The value at x. slopes(j) is the slope after point j, lower(x) the number of points up to x. If the points
+// do not increase, the value is that between any two of them.
 template <int P, class Slopes, class Lower>
 __device__ __forceinline__ Parts<P> value_at(const Points<P> &in, double x, Slopes slopes, Lower lower)
 {
@@ -67,7 +69,7 @@ __device__ __forceinline__ Parts<P> value_at(const Points<P> &in, double x, Slop
     for (int p = 0; p < P; p++) {
         result.at[p] = on_line(slope.at[p], x, begin, low.at[p]);
         if (result.at[p] == result.at[p]) continue;
-        // An infinity at this end: from the other end.
+        // NaN may come from an infinity at this end, so the value is computed from the other end.
         const double high = in.fp[j + 1].at[p];
         result.at[p] = on_line(slope.at[p], x, in.xp[j + 1], high);
         if (result.at[p] != result.at[p] && low.at[p] == high) result.at[p] = high;
@@ -91,7 +93,7 @@ __device__ __forceinline__ void for_positions(const X *x, Parts<P> *out, index_t
     }
 }
 
-// Points in global memory, for any number of them.
+// Interpolates with any number of points, in global memory.
 template <class X, int P>
 __device__ __forceinline__ void interp(const X *x, Parts<P> *out, index_t size, const Points<P> &in)
 {
@@ -102,8 +104,9 @@ __device__ __forceinline__ void interp(const X *x, Parts<P> *out, index_t size, 
     });
 }
 
-// Numbers the parts of equal width between the first and the last point. It increases with x, rounding
-// included, so that x has all points of lower buckets before it and all of higher ones after it.
+// The number of the bucket of x: buckets are parts of equal width between the first and the last point. The
+// number never decreases as x increases, rounding included. So all points of lower buckets are before x, and
+// all points of higher buckets are after it.
 struct Buckets {
     double first, scale;
 
@@ -118,7 +121,8 @@ struct Buckets {
     }
 };
 
-// Points and slopes in shared memory, and for each bucket where its points begin and end: few are searched.
+// Interpolates with points and slopes in shared memory. For each bucket it has where the points of the bucket
+// begin and end, so that only these are searched.
 template <class X, int P>
 __device__ __forceinline__ void interp_shared(const X *x, Parts<P> *out, index_t size, const Points<P> &in)
 {

@@ -14,15 +14,15 @@ namespace pycuda
 enum { DOUBLE_SIDE = 64, DOUBLE_WARP = 32, DOUBLE_THREADS = 128 };
 enum { DOUBLE_DEPTH = 8, DOUBLE_STAGES = 3, DOUBLE_TILE = DOUBLE_SIDE * DOUBLE_DEPTH };
 
-// Where an element of an operand is in its tile in shared memory: neighbors in memory are neighbors there,
-// and what a warp loads as fragments is in different banks.
+// The place of an element of an operand in its tile in shared memory. Elements that are neighbors in global
+// memory are neighbors there, and the elements that a warp loads as a fragment are in different banks.
 template <Reading READING> __device__ __forceinline__ int double_place(int line, int depth)
 {
     return READING == ALONG_INNER ? line * DOUBLE_DEPTH + (depth ^ (line / 2 % 2 * 4))
                                   : depth * DOUBLE_SIDE + (line ^ (depth % 4 * 4));
 }
 
-// 16 bytes bypass the first-level cache: nothing in it would be read again.
+// Copies BYTES to shared memory. Copies of 16 bytes bypass the first-level cache, as nothing is read again.
 template <int BYTES> __device__ __forceinline__ void copy_async(void *to, const void *from)
 {
     unsigned shared = (unsigned)__cvta_generic_to_shared(to);
@@ -34,7 +34,7 @@ template <int BYTES> __device__ __forceinline__ void copy_async(void *to, const 
 }
 
 // The vectors of WIDTH elements of an operand that a thread copies to shared memory, part after part. Lines
-// beyond the last one are read as the last ones; what is beyond the inner axis is padding.
+// beyond the last one are read as the last ones; elements beyond the inner axis are padding.
 template <Reading READING, int WIDTH>
 struct DoublePart : OperandVectors<READING, DOUBLE_THREADS, DOUBLE_SIDE, DOUBLE_DEPTH, WIDTH> {
     typedef OperandVectors<READING, DOUBLE_THREADS, DOUBLE_SIDE, DOUBLE_DEPTH, WIDTH> Vectors;
@@ -44,7 +44,7 @@ struct DoublePart : OperandVectors<READING, DOUBLE_THREADS, DOUBLE_SIDE, DOUBLE_
     using Vectors::Vectors;
     enum { VECTORS = Vectors::VECTORS, LINE_STEP = Vectors::LINE_STEP, DEPTH_STEP = Vectors::DEPTH_STEP };
 
-    // depths: how many there are from here on.
+    // depths: the places of the inner axis from this part on.
     __device__ __forceinline__ void copy(double *tile, index_t depths, double padding)
     {
         int there = (int)min((index_t)DOUBLE_DEPTH, depths);
@@ -80,7 +80,7 @@ __device__ __forceinline__ void multiply_fragments(double (&sum)[4], const doubl
 #endif
 }
 
-// One part of the inner axis: what a warp adds to its results.
+// Adds the products of one part of the inner axis to a warp's results.
 template <Reading OF_A, Reading OF_B>
 __device__ __forceinline__ void multiply_doubles(double (*sum)[DOUBLE_WARP / 8][4], const double *rows,
                                                  const double *columns, int row, int column)
@@ -103,7 +103,7 @@ __device__ __forceinline__ void multiply_doubles(double (*sum)[DOUBLE_WARP / 8][
         for (int j = 0; j < DOUBLE_WARP / 8; j++) multiply_fragments(sum[i][j], a[i], b[j]);
 }
 
-// One tile of one product.
+// Computes one tile of one product.
 template <Reading OF_A, int WIDTH_A, Reading OF_B, int WIDTH_B, int D>
 __device__ __forceinline__ void multiply_tile_of_doubles(const char *a, const char *b, char *c,
                                                          const Matmul<D> &plan, double *shared)
@@ -116,7 +116,8 @@ __device__ __forceinline__ void multiply_tile_of_doubles(const char *a, const ch
     DoublePart<OF_B, WIDTH_B> columns(b, first_column, plan.columns, plan.b_column, plan.b_inner);
     double sum[DOUBLE_WARP / 16][DOUBLE_WARP / 8][4] = {};
     unsigned parts = (unsigned)((plan.inner + DOUBLE_DEPTH - 1) / DOUBLE_DEPTH);
-    // Adding 0 * -0 leaves a sum as it is, also -0.
+    // The padding of one operand is 0, that of the other -0: adding 0 * -0 leaves every sum as it is, also
+    // -0.
     auto copy = [&](unsigned part) {
         double *to = shared + part % DOUBLE_STAGES * 2 * DOUBLE_TILE;
         if (part < parts) {
@@ -130,7 +131,7 @@ __device__ __forceinline__ void multiply_tile_of_doubles(const char *a, const ch
 #pragma unroll 1
     for (unsigned part = 0; part < parts; part++) {
         asm volatile("cp.async.wait_group %0;" ::"n"(DOUBLE_STAGES - 2) : "memory");
-        __syncthreads(); // and all threads have read what the next copy overwrites
+        __syncthreads(); // the part is there, and all threads have read what the next copy overwrites
         copy(part + DOUBLE_STAGES - 1);
         const double *here = shared + part % DOUBLE_STAGES * 2 * DOUBLE_TILE;
         multiply_doubles<OF_A, OF_B>(sum, here, here + DOUBLE_TILE, row, column);

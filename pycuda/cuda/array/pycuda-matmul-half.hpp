@@ -1,6 +1,6 @@
 // Products of matrices of float16 or bfloat16 by tensor cores (compute capability 8.0 and later), summed in
-// float. How many products a tensor core adds at a time differs between generations: results have not the
-// same bits on all GPUs. PTX ISA 9.7.14.5.
+// float. How many products a tensor core adds at a time differs between generations of GPUs, so that results
+// do not have the same bits on all of them. PTX ISA 9.7.14.5.
 #ifndef PYCUDA_MATMUL_HALF_HPP
 #define PYCUDA_MATMUL_HALF_HPP
 
@@ -11,14 +11,15 @@ namespace pycuda
 
 // A block of four warps has a tile of the result, each warp a quarter of it.
 enum { HALF_THREADS = 128, HALF_SIDE = 128, HALF_DEPTH = 32, HALF_STAGES = 3, HALF_WARP = 64 };
-enum { HALF_TILE = HALF_SIDE * HALF_DEPTH, HALF_WIDTH = 8 }; // of a vector of 16 bytes
+// Elements of an operand's tile, and of a vector of 16 bytes.
+enum { HALF_TILE = HALF_SIDE * HALF_DEPTH, HALF_WIDTH = 8 };
 
-// Tiles of an operand in shared memory, which lie there as in memory: lines of the inner axis, or the other
-// way round. Vectors are exchanged so that the eight that are loaded at once are in different banks.
+// The tile of an operand in shared memory. Its rows lie as in global memory: along the inner axis, or along
+// lines. Vectors of a row are permuted, so that the eight that are loaded at once are in different banks.
 template <Reading READING> struct HalfTile {
     enum { PER_ROW = (READING == ALONG_INNER ? HALF_DEPTH : HALF_SIDE) / HALF_WIDTH };
 
-    // The vector that begins with this element.
+    // The place of the vector that begins with this element.
     static __device__ __forceinline__ int place(int line, int depth)
     {
         int row = READING == ALONG_INNER ? line : depth,
@@ -27,12 +28,13 @@ template <Reading READING> struct HalfTile {
     }
 };
 
-// Reads the fragments of a warp from a tile: four matrices of 8 x 8 at once, 16 lines x 16 places of the
-// inner axis.
+// Reads the fragments of a warp from a tile. One instruction reads four matrices of 8 x 8, which together are
+// 16 lines x 16 places of the inner axis.
 template <Reading READING> struct HalfReader {
     unsigned at[READING == ALONG_INNER ? HALF_DEPTH / 16 : HALF_WARP / 16]; // bytes from the tile's begin
 
-    // line, depth: the lane's row of its matrix, of the first fragment.
+    // line, depth: where in the first fragment the row of 8 elements begins that the lane gives the address
+    // of.
     __device__ __forceinline__ HalfReader(int line, int depth)
     {
 #pragma unroll
@@ -42,7 +44,7 @@ template <Reading READING> struct HalfReader {
                                               : HalfTile<READING>::place(line + n * 16, depth));
     }
 
-    // The fragment i * 16 lines and k * 16 places from the first one, as registers of mma.
+    // Loads the fragment that is i * 16 lines and k * 16 places from the first one into registers of mma.
     __device__ __forceinline__ void load(unsigned (&fragment)[4], unsigned tile, int i, int k) const
     {
         unsigned from =
@@ -60,8 +62,8 @@ template <Reading READING> struct HalfReader {
     }
 };
 
-// The vectors of an operand that a thread copies to shared memory, part after part. Vectors of lines beyond
-// the last one are read as the last; beyond the inner axis there are zeros.
+// The vectors of an operand that a thread copies to shared memory, part after part. In place of lines beyond
+// the last one the last is read; elements beyond the inner axis become zeros.
 template <Reading READING>
 struct HalfPart : OperandVectors<READING, HALF_THREADS, HALF_SIDE, HALF_DEPTH, HALF_WIDTH> {
     typedef OperandVectors<READING, HALF_THREADS, HALF_SIDE, HALF_DEPTH, HALF_WIDTH> Vectors;
@@ -71,7 +73,7 @@ struct HalfPart : OperandVectors<READING, HALF_THREADS, HALF_SIDE, HALF_DEPTH, H
     using Vectors::Vectors;
     enum { VECTORS = Vectors::VECTORS, LINE_STEP = Vectors::LINE_STEP, DEPTH_STEP = Vectors::DEPTH_STEP };
 
-    // To a tile in shared memory. depths: how many there are from here on.
+    // Copies a part to a tile in shared memory. depths: the places of the inner axis from this part on.
     __device__ __forceinline__ void copy(unsigned tile, index_t depths)
     {
         int there = (int)min((index_t)HALF_DEPTH, depths);
@@ -80,7 +82,7 @@ struct HalfPart : OperandVectors<READING, HALF_THREADS, HALF_SIDE, HALF_DEPTH, H
             int line_here = line + e * LINE_STEP, depth_here = depth + e * DEPTH_STEP;
             asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
                              tile + 2 * HalfTile<READING>::place(line_here, depth_here)),
-                         "l"(from[e]), "r"(depth_here < there ? 16 : 0) // 0: nothing is read
+                         "l"(from[e]), "r"(depth_here < there ? 16 : 0) // 0: stores zeros
                          : "memory");
             from[e] += this->next;
         }
@@ -103,11 +105,11 @@ __device__ __forceinline__ void multiply_fragments(float (&sum)[4], const unsign
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// What a warp multiplies at once, 16 places of the inner axis.
+// The fragments that a warp multiplies at once: 16 places of the inner axis.
 struct HalfFragments {
     unsigned a[HALF_WARP / 16][4], b[HALF_WARP / 16][4];
 
-    // From a part of the operands, whose tiles are neighbors, the k-th 16 places.
+    // Loads the k-th 16 places of a part. The tile of b follows that of a.
     template <Reading OF_A, Reading OF_B>
     __device__ __forceinline__ void load(const HalfReader<OF_A> &rows, const HalfReader<OF_B> &columns,
                                          unsigned part, int k)
@@ -128,7 +130,7 @@ struct HalfFragments {
     }
 };
 
-// One tile of one product.
+// Computes one tile of one product.
 template <class TC, bool IS_BFLOAT, Reading OF_A, Reading OF_B, int D>
 __device__ __forceinline__ void multiply_tile_of_halves(const char *a, const char *b, char *c,
                                                         const Matmul<D> &plan, unsigned shared)
@@ -138,7 +140,8 @@ __device__ __forceinline__ void multiply_tile_of_halves(const char *a, const cha
     int warp = threadIdx.x / 32, row = warp / 2 * HALF_WARP, column = warp % 2 * HALF_WARP;
     HalfPart<OF_A> rows(a, first_row, plan.rows, plan.a_row, plan.a_inner);
     HalfPart<OF_B> columns(b, first_column, plan.columns, plan.b_column, plan.b_inner);
-    // The four matrices of a fragment: two of lines, two of the inner axis, as mma has them.
+    // The four matrices of a fragment are two along lines times two along the inner axis, in the order of
+    // mma.
     int matrix = threadIdx.x % 32 / 8, lane = threadIdx.x % 8;
     int in_line = OF_A == ALONG_INNER ? lane : 0, in_depth = OF_A == ALONG_INNER ? 0 : lane;
     HalfReader<OF_A> read_rows(row + matrix % 2 * 8 + in_line, matrix / 2 * 8 + in_depth);
@@ -156,11 +159,11 @@ __device__ __forceinline__ void multiply_tile_of_halves(const char *a, const cha
     };
     auto wait = [&] {
         asm volatile("cp.async.wait_group %0;" ::"n"(HALF_STAGES - 2) : "memory");
-        __syncthreads(); // and all threads have read what the next copy overwrites
+        __syncthreads(); // the part is there, and all threads have read what the next copy overwrites
     };
 #pragma unroll
     for (unsigned part = 0; part < HALF_STAGES - 1; part++) copy(part);
-    // Fragments are loaded while those before are multiplied.
+    // Fragments are loaded while the previous ones are multiplied.
     HalfFragments even, odd;
     wait();
     if (parts) even.load(read_rows, read_columns, shared, 0);

@@ -1,6 +1,6 @@
-// Batched products of matrices with any strides. A block has a tile of the result, a thread quads of it: 4 x
-// 4 neighbors. Operands are staged in shared memory, the next part while this one is multiplied. Each result
-// is summed in the order of the inner axis, whatever the tile.
+// Batched products of matrices with any strides. A block computes a tile of the result, a thread some quads
+// of it, each of 4 x 4 neighbors. Operands are staged in shared memory: while one part of the inner axis is
+// multiplied, the next is loaded. Each result is summed in the order of the inner axis, whatever the tile.
 #ifndef PYCUDA_MATMUL_HPP
 #define PYCUDA_MATMUL_HPP
 
@@ -14,7 +14,7 @@ enum { MATMUL_QUAD = 4 };
 template <int D> struct Matmul {
     index_t rows, columns, inner, batches;
     index_t a_row, a_inner, b_inner, b_column, c_row, c_column; // bytes
-    index_t length[D], a_batch[D], b_batch[D], c_batch[D];      // of the axes before these, innermost last
+    index_t length[D], a_batch[D], b_batch[D], c_batch[D];      // the axes before these, innermost last
 };
 
 template <class A> struct Product {
@@ -25,7 +25,7 @@ template <> struct Product<bool> {
     static __device__ __forceinline__ bool add(bool sum, bool a, bool b) { return sum || (a && b); }
 };
 
-// COUNT neighbors, which are moved at once.
+// COUNT neighbors that one instruction moves, or as many instructions of 16 bytes as they need.
 template <class A, int COUNT = MATMUL_QUAD>
 struct alignas(COUNT * sizeof(A) > 16 ? 16 : COUNT * sizeof(A)) Neighbors {
     A item[COUNT];
@@ -35,13 +35,14 @@ struct alignas(COUNT * sizeof(A) > 16 ? 16 : COUNT * sizeof(A)) Neighbors {
 // columns of b) or along the inner axis.
 enum Reading { BY_ELEMENTS, ALONG_LINES, ALONG_INNER };
 
-// Where a thread's vectors of WIDTH neighbors are, of DEPTH places of the inner axis of each of SIDE lines of
-// an operand. Lines beyond the last one are read as the last ones: their results are not stored. A vector is
-// inside of the inner axis or outside: plan() sees to that.
+// A part of an operand: DEPTH places of the inner axis of each of SIDE lines. This says where in it the
+// vectors of a thread are, each of WIDTH neighbors. Where there are fewer lines, the last ones are read
+// again, whose results are not stored. No vector crosses the end of the inner axis, as plan_matmul() reads by
+// vectors only where the axis is a multiple of WIDTH.
 template <Reading READING, int THREADS, int SIDE, int DEPTH, int WIDTH> struct OperandVectors {
     enum { SHARERS = (READING == ALONG_INNER ? DEPTH : SIDE) / WIDTH, APART = THREADS / SHARERS };
     enum { VECTORS = SIDE * DEPTH / THREADS / WIDTH };
-    // From a thread's vector to its next one.
+    // The distance from a thread's vector to its next one.
     enum { LINE_STEP = READING == ALONG_INNER ? APART : 0, DEPTH_STEP = READING == ALONG_INNER ? 0 : APART };
     const char *from[VECTORS];
     index_t next; // bytes to the next part
@@ -61,13 +62,13 @@ template <Reading READING, int THREADS, int SIDE, int DEPTH, int WIDTH> struct O
     }
 };
 
-// How many elements a vector has, of which a thread has EACH.
+// The elements of a vector for threads that have EACH elements: at most a quad, and at most 16 bytes.
 template <class T, int EACH> struct PartWidth {
     enum { LARGEST = 16 / (int)sizeof(T), NEEDED = EACH < MATMUL_QUAD ? EACH : (int)MATMUL_QUAD };
     enum { WIDTH = NEEDED < LARGEST ? (int)NEEDED : (int)LARGEST };
 };
 
-// DEPTH numbers of each of SIDE lines of an operand, on their way to shared memory.
+// A part of an operand on its way to shared memory, in the registers of the block's threads.
 template <class T, class A, int THREADS, int SIDE, int DEPTH, Reading READING>
 struct Part : OperandVectors<READING, THREADS, SIDE, DEPTH, PartWidth<T, SIDE * DEPTH / THREADS>::WIDTH> {
     enum { WIDTH = PartWidth<T, SIDE * DEPTH / THREADS>::WIDTH, STEP = SIDE + MATMUL_QUAD };
@@ -82,7 +83,7 @@ struct Part : OperandVectors<READING, THREADS, SIDE, DEPTH, PartWidth<T, SIDE * 
     };
     Vector kept[VECTORS];
 
-    // depths: how many there are from here on.
+    // depths: the places of the inner axis from this part on.
     __device__ __forceinline__ void load(index_t depths)
     {
         int there = (int)min((index_t)DEPTH, depths);
@@ -110,13 +111,14 @@ struct Part : OperandVectors<READING, THREADS, SIDE, DEPTH, PartWidth<T, SIDE * 
     }
 };
 
-// A thread has EACH elements, equal distances apart, and its neighbors have neighbors in memory.
+// The same for operands of any strides. A thread has EACH elements, equal distances apart; neighboring
+// threads have elements that are near each other in memory.
 template <class T, class A, int THREADS, int SIDE, int DEPTH>
 struct Part<T, A, THREADS, SIDE, DEPTH, BY_ELEMENTS> {
     enum { EACH = SIDE * DEPTH / THREADS, STEP = SIDE + MATMUL_QUAD };
-    const char *operand, *from; // the next part
-    index_t step, next;
-    int line, depth, line_step, depth_step, lines; // within the tile
+    const char *operand, *from; // the operand, the thread's first element of the next part
+    index_t step, next;         // bytes to the thread's next element, to the next part
+    int line, depth, line_step, depth_step, lines; // the same within the tile; lines that exist
     A kept[EACH];
 
     __device__ __forceinline__ Part(const char *where, index_t first, index_t count, index_t line_bytes,
@@ -135,14 +137,16 @@ struct Part<T, A, THREADS, SIDE, DEPTH, BY_ELEMENTS> {
         next = DEPTH * depth_bytes;
     }
 
-    // depths: how many there are from here on.
+    // depths: the places of the inner axis from this part on.
     __device__ __forceinline__ void load(index_t depths)
     {
         int there = (int)min((index_t)DEPTH, depths);
 #pragma unroll
         for (int e = 0; e < EACH; e++) {
             bool is_there = line + e * line_step < lines && depth + e * depth_step < there;
-            const char *at = is_there ? from + e * step : operand; // no branch keeps loads from overlapping
+            // Without a branch the loads of a thread overlap, so that what is not there reads the first
+            // element.
+            const char *at = is_there ? from + e * step : operand;
             A loaded = To<A>::from(value(*reinterpret_cast<const T *>(at)));
             kept[e] = is_there ? loaded : A(0);
         }
@@ -156,7 +160,7 @@ struct Part<T, A, THREADS, SIDE, DEPTH, BY_ELEMENTS> {
     }
 };
 
-// Adds the products of one place of the inner axis.
+// Adds the products of one place of the inner axis to the thread's sums.
 template <class A, int DOWN, int ACROSS, int APART>
 __device__ __forceinline__ void multiply_quads(A (*sum)[ACROSS * MATMUL_QUAD], const A *rows,
                                                const A *columns)
@@ -174,7 +178,8 @@ __device__ __forceinline__ void multiply_quads(A (*sum)[ACROSS * MATMUL_QUAD], c
                                         b[j / MATMUL_QUAD].item[j % MATMUL_QUAD]);
 }
 
-// COUNT results from column x on of a row of the product, at once where the row allows it.
+// Stores COUNT results of a row of the product, from column x on: at once where strides and alignment allow
+// it.
 template <int COUNT, class TC, class A>
 __device__ __forceinline__ void put_neighbors(char *row, index_t x, index_t columns, index_t step,
                                               const A *sum)
@@ -193,8 +198,8 @@ __device__ __forceinline__ void put_neighbors(char *row, index_t x, index_t colu
         if (x + j < columns) put(*reinterpret_cast<TC *>(at + j * step), sum[j]);
 }
 
-// A block has SIDE_THREADS x SIDE_THREADS threads, a thread so many quads of rows and of columns, APART from
-// each other. A part of the inner axis has DEPTH places.
+// How a block divides its tile. It has SIDE_THREADS x SIDE_THREADS threads. A thread has QUADS_DOWN x
+// QUADS_ACROSS quads, APART elements from each other. A part of the inner axis has DEPTH places.
 template <int SIDE_THREADS, int QUADS_DOWN, int QUADS_ACROSS, int PART, Reading OF_A, Reading OF_B>
 struct MatmulShape {
     enum { SIDE = SIDE_THREADS, DOWN = QUADS_DOWN, ACROSS = QUADS_ACROSS, DEPTH = PART };
@@ -202,7 +207,8 @@ struct MatmulShape {
     static const Reading READING_A = OF_A, READING_B = OF_B;
 };
 
-// A warp's results in the fragments of mma, of 16 rows and 8 columns each; row, column: the first ones.
+// Stores a warp's results, which are in fragments of mma of 16 rows and 8 columns each. row, column: where
+// the first fragment begins.
 template <class TC, class A, int ROWS, int COLUMNS, int D>
 __device__ __forceinline__ void put_fragments(char *c, const Matmul<D> &plan, index_t row, index_t column,
                                               const A (&sum)[ROWS][COLUMNS][4])
@@ -225,8 +231,8 @@ struct TilePlace {
     unsigned row, column;
 };
 
-// Which tile of the result a block has. Blocks that run at the same time have tiles near each other, so that
-// they read the same lines of the operands: columns are taken GROUP at a time.
+// The tile of the result that a block computes. Tiles are numbered in groups of GROUP columns, so that blocks
+// that run at the same time have tiles near each other and read the same lines of the operands.
 __device__ __forceinline__ TilePlace tile_of_block()
 {
     enum { GROUP = 16 };
@@ -236,7 +242,7 @@ __device__ __forceinline__ TilePlace tile_of_block()
     return {block / columns, first + block % columns};
 }
 
-// One tile of one product.
+// Computes one tile of one product. rows, columns: shared memory for two parts of each operand.
 template <class TA, class TB, class TC, class A, class Shape, int D>
 __device__ __forceinline__ void multiply_tile(const char *a, const char *b, char *c, const Matmul<D> &plan,
                                               A *rows, A *columns)
@@ -246,7 +252,7 @@ __device__ __forceinline__ void multiply_tile(const char *a, const char *b, char
     typedef Part<TB, A, Shape::THREADS, Shape::COLUMNS, DEPTH, Shape::READING_B> Columns;
     TilePlace tile = tile_of_block();
     index_t row = (index_t)tile.row * Shape::ROWS, column = (index_t)tile.column * Shape::COLUMNS;
-    // A warp has 4 x 8 quads: it reads as few different words of shared memory as possible.
+    // A warp has 4 x 8 quads, so that it reads as few different words of shared memory as possible.
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int down = (warp / (Shape::SIDE / 8) * 4 + lane / 8) * MATMUL_QUAD,
         across = (warp % (Shape::SIDE / 8) * 8 + lane % 8) * MATMUL_QUAD;
@@ -261,13 +267,13 @@ __device__ __forceinline__ void multiply_tile(const char *a, const char *b, char
         first.load(plan.inner);
         second.load(plan.inner);
     }
-    int half = 0; // of the shared memory, in turns
+    int half = 0; // the half of the shared memory that has this part; the halves take turns
 #pragma unroll 1
     for (index_t k = 0; k < plan.inner; k += DEPTH, half ^= 1) {
         A *here = rows + half * DEPTH * Rows::STEP, *there = columns + half * DEPTH * Columns::STEP;
         first.store(here);
         second.store(there);
-        __syncthreads(); // and all threads have read the other half
+        __syncthreads(); // this half is filled, and all threads have read the other one
         if (k + DEPTH < plan.inner) {
             first.load(plan.inner - k - DEPTH);
             second.load(plan.inner - k - DEPTH);
@@ -286,7 +292,7 @@ __device__ __forceinline__ void multiply_tile(const char *a, const char *b, char
                                                               there + d * Columns::STEP);
         }
     }
-    asm volatile("" : "+l"(row), "+l"(column)); // no address is computed before the loop
+    asm volatile("" : "+l"(row), "+l"(column)); // addresses of results are computed here, not before the loop
 #pragma unroll
     for (int i = 0; i < DOWN * MATMUL_QUAD; i++) {
         index_t y = row + down + i / MATMUL_QUAD * Shape::APART + i % MATMUL_QUAD;
@@ -298,8 +304,9 @@ __device__ __forceinline__ void multiply_tile(const char *a, const char *b, char
     }
 }
 
-// Calls multiply(a, b, c) for each pair of matrices of a block, whose threads then have read what the pair
-// before had in shared memory. Grid: tiles of rows, tiles of columns, matrices.
+// Calls multiply(a, b, c) for each pair of matrices of a block, after all of its threads have read what the
+// previous pair left in shared memory. The grid has tiles of rows along x, tiles of columns along y, pairs of
+// matrices along z.
 template <int D, class Multiply>
 __device__ __forceinline__ void for_matrices(const char *a, const char *b, char *c, const Matmul<D> &plan,
                                              Multiply multiply)

@@ -1,4 +1,5 @@
-// Elements that are moved, or replaced, by where they are: triangles of matrices, padding, arrays joined.
+// Elements that are moved or replaced according to their place: triangles of matrices, padding, joined
+// arrays.
 #ifndef PYCUDA_REARRANGE_HPP
 #define PYCUDA_REARRANGE_HPP
 
@@ -9,7 +10,7 @@ namespace pycuda {
 
 enum { REARRANGE_THREADS = 256, REARRANGE_ROUNDS = 4 };
 
-// Element i[u] of the result for each round of a thread, and whether there is one.
+// The element, or unit, of the result that a thread has in round u, and whether there is one.
 struct Rounds {
     index_t first, count;
 
@@ -37,14 +38,15 @@ __device__ __forceinline__ void move_elements(T *out, index_t count, Source sour
 
 // ---- triangles
 
-// Matrices whose rows have contiguous elements. Axes of rows: bytes, and 1 for the axis that numbers the rows
-// of a matrix.
+// Matrices whose rows have contiguous elements.
 template <int D> struct Triangle {
-    index_t columns, units, diagonal; // of a row; units of V elements in all
+    index_t columns, units; // elements of a row, units of V elements in all
+    index_t diagonal;       // the one that bounds what is kept, as numpy.tril numbers it
+    // Strides in bytes. `other` is 1 for the axis that numbers the rows of a matrix, 0 for axes before it.
     Axes<D> rows;
 };
 
-// Zeros above the diagonal, or below it, where nothing is read.
+// Copies a triangle of each matrix and writes zeros elsewhere, where nothing is read.
 template <class T, int V, bool LOWER, int D>
 __device__ __forceinline__ void triangle(const char *in, T *out, const Triangle<D> &plan)
 {
@@ -72,14 +74,15 @@ __device__ __forceinline__ void triangle(const char *in, T *out, const Triangle<
         if (!rounds.has(u)) break;
         if (Unit::fit(out))
             moved[u].store(out + rounds.at(u) * V, 0);
-        else // memory of a user's allocator
+        else // a user's allocator may give memory that is not aligned
             for (int v = 0; v < V; v++) out[rounds.at(u) * V + v] = moved[u](v);
     }
 }
 
 // ---- padding
 
-// An axis of the result: elements, those of the array's axis, how many come before them, its stride in bytes.
+// An axis of the result: its length; the elements of the array along it, how many are padded before them, and
+// their stride in bytes.
 struct PaddedAxis {
     index_t length, inside, before, stride;
     Divider divider; // by the length
@@ -96,7 +99,8 @@ __device__ __forceinline__ index_t divided(index_t i, const PaddedAxis &axis)
     return quotient(i, axis.length);
 }
 
-// The offset of what is element i of the result; outside(d, x) is the index for x, which is none of axis d.
+// The offset in the array of element i of the result. Where the array has no index x along axis d, outside(d,
+// x) is the index to take.
 template <class N, int D, class Outside>
 __device__ __forceinline__ index_t find_padded(const PaddedAxes<D> &axes, N i, Outside outside)
 {
@@ -113,7 +117,8 @@ __device__ __forceinline__ index_t find_padded(const PaddedAxes<D> &axes, N i, O
     return offset;
 }
 
-// What comes before and after along each axis. Where several axes are padded, the last one's counts.
+// The elements that pad each axis, before and after. In the padding of several axes that of the last one is
+// taken.
 template <class T, int D> struct PadValues { T at[D][2]; };
 
 template <class T, class N, int D>
@@ -141,7 +146,7 @@ __device__ __forceinline__ index_t modulo(index_t x, index_t period)
     return rest < 0 ? rest + period : rest;
 }
 
-// The element of `length` that is repeated at x, which is outside.
+// The index, below `length`, of the element that is repeated at x, which is outside.
 __device__ __forceinline__ index_t repeated(int mode, index_t x, index_t length)
 {
     if (mode == PAD_WRAP) return modulo(x, length);
@@ -164,7 +169,8 @@ __device__ __forceinline__ void pad_repeating(const char *in, T *out, index_t co
 
 // ---- arrays joined
 
-// Rows of the result, of which each of COUNT arrays has the elements from begin[k] to begin[k + 1].
+// `count` elements in rows of `width`. Of each row array k of COUNT arrays has elements begin[k] to begin[k +
+// 1] - 1.
 template <int COUNT> struct Join {
     index_t count, width, begin[COUNT + 1];
 };

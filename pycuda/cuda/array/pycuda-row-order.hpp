@@ -28,8 +28,8 @@ __device__ __forceinline__ void interchange(int *order, int rows, const index_t 
     }
 }
 
-// A block has one of a stack of matrices. order[i]: which row comes to place i or, if `inverse`, where row i
-// comes to. `work` has an element for each row.
+// Finds the order of rows, a block for each matrix of a stack. order[i]: the row that comes to place i; with
+// `inverse` the place that row i comes to. work: memory of one element for each row.
 __device__ __forceinline__ void find_row_order(const index_t *pivots, int *order, int *work, int rows,
                                                int count, bool inverse)
 {
