@@ -1,11 +1,11 @@
 // Scans along one axis of arrays with any strides, in one pass: element i of the result combines elements 0
 // to i.
 //
-// A long axis is cut into tiles of a length that depends on the types alone. A block scans its tile, reads
-// the total before it from the previous tiles (pycuda-scan.hpp) and adds that while its elements are still in
-// registers. Everything is combined in a fixed order, so sums of floats have the same bits on every device.
-// An operation is a type Op: Element, Result, Acc, neutral(), map(Element), combine(Acc, Acc), finish(Result
-// &, Acc).
+// A long axis is cut into tiles of a length that depends on the types alone. A block scans its tile, finds
+// the total of all previous tiles (pycuda-scan.hpp) and combines it with the elements of its own, which it
+// still has. Everything is combined in a fixed order, so that sums of floats have the same bits on every
+// device. An operation is a type Op: Element, Result, Acc, neutral(), map(Element), combine(Acc, Acc),
+// finish(Result &, Acc).
 #ifndef PYCUDA_AXIS_SCAN_HPP
 #define PYCUDA_AXIS_SCAN_HPP
 
@@ -14,23 +14,25 @@
 
 namespace pycuda {
 
+// SCAN_CHUNKS: vectors that a thread has of a short row.
 enum { SCAN_THREADS = 256, SCAN_WARPS = SCAN_THREADS / 32, SCAN_CHUNKS = 4 };
 
-// Rows: some warps of a block for each, or tiles that blocks take in turn, or a block for each. Columns: a
-// thread for each, or a block for 32 of them, or for a tile of 32.
+// What scans a row: some warps of a block, the blocks that take its tiles, or one block for the whole row.
+// What scans columns: a thread for each, a block for 32 of them, or a block for each tile of 32 of them.
 enum ScanShape { ROW_WARPS, ROW_TILES, ROW_BLOCKS, COLUMN_THREAD, COLUMN_BLOCK, COLUMN_TILES };
 
 template <int KD> struct AxisScan {
-    index_t rows;              // kept elements
-    index_t length, step, out; // of the axis, in bytes
-    index_t tiles;             // of a row
-    index_t groups;            // rows: warps for each, of a block. columns: blocks side by side
+    index_t rows;              // how many rows, or columns, there are
+    index_t length, step, out; // scanned axis: elements; their stride in bytes in the array, in the result
+    index_t tiles;             // of a row or column
+    index_t groups;            // for rows: warps of each. For columns: blocks side by side
     Axes<KD> kept;
 };
 
 // ---- rows
 
-// Vectors of V elements: a warp's chunk is 32 of them side by side, and a thread has one of each chunk.
+// The part of a short row that a thread has. A warp has SCAN_CHUNKS chunks, each of 32 vectors side by side;
+// a thread has one vector, of V elements, of each chunk.
 template <class Op> struct Chunks {
     typedef typename Op::Acc Acc;
     typedef typename Op::Element Element;
@@ -42,7 +44,8 @@ template <class Op> struct Chunks {
     };
     Acc part[SCAN_CHUNKS][V];
 
-    // How many elements there are from this thread's first to the end of the warp's part, or of the row.
+    // The number of elements from this thread's first one to the end of the warp's part, or of the row if
+    // that is nearer.
     static __device__ __forceinline__ int left(index_t first, index_t length)
     {
         const index_t count = length - first;
@@ -74,7 +77,7 @@ template <class Op> struct Chunks {
                 part[c][v] = c * (32 * V) + v < count ? Op::map(items[c][v]) : Op::neutral();
     }
 
-    // The scan within the warp; returns its total.
+    // Scans the warp's part of the row and returns its total.
     __device__ __forceinline__ Acc scan()
     {
         const int lane = threadIdx.x % 32;
@@ -121,7 +124,7 @@ template <class Op> struct Chunks {
     }
 };
 
-// `before`, then the warps from `first` to this thread's, which is not among them.
+// Combines `before` with the totals of the warps from `first` to the one before this thread's.
 template <class Op>
 __device__ __forceinline__ typename Op::Acc scan_warps_before(typename Op::Acc before, const void *of_warps,
                                                               unsigned first)
@@ -153,14 +156,16 @@ __device__ __forceinline__ void scan_short_rows(const char *in, char *out, const
 
 enum { TILED_THREADS = 128 };
 
-// A tile of a long row. Chunks as above, but elements stay as they were loaded until the tile is finished.
+// A tile of a long row, which scan_tiles() loads, sums and finishes. It is divided as Chunks are, but
+// elements stay as they were loaded until the tile is finished.
 template <class Op, bool ALIGNED, int SLOTS, int KD> struct TiledRow {
     typedef typename Op::Acc Acc;
     typedef typename Op::Element Element;
     typedef typename Op::Result Result;
     enum {
         V = Chunks<Op>::V,
-        // pycuda/_kernels/builtin/axis_scan.py counts the same.
+        // A thread has at most 112 bytes of a tile, so that three tiles fit into the shared memory of a
+        // block. axis_scan_tile() of pycuda/_kernels/builtin/axis_scan.py computes the same.
         OF_CHUNK = V * sizeof(Element) + sizeof(Acc),
         CHUNKS = 112 / OF_CHUNK < 4 ? 112 / OF_CHUNK : 4
     };
@@ -180,11 +185,12 @@ template <class Op, bool ALIGNED, int SLOTS, int KD> struct TiledRow {
     static __device__ __forceinline__ Acc read(const Element &e) { return Op::map(e); }
     static __device__ __forceinline__ Acc combine(const Acc &a, const Acc &b) { return Op::combine(a, b); }
 
-    // The thread's first element in its row; whether the warp's part is whole.
+    // The thread's first element in its row.
     static __device__ __forceinline__ index_t first(unsigned tile)
     {
         return (index_t)tile * Shared::TILE + threadIdx.x / 32 * Shared::OF_WARP + threadIdx.x % 32 * V;
     }
+    // Whether the warp's part of the tile is inside the row. at: the thread's first element.
     __device__ __forceinline__ bool whole(index_t at) const
     {
         return at - (index_t)(threadIdx.x % 32 * V) + Shared::OF_WARP <= plan.length;
@@ -261,7 +267,7 @@ __device__ __forceinline__ void scan_block_rows(const char *in, char *out, const
 
 // ---- columns
 
-// The number of this block's tile: the next that no block has taken.
+// Takes the next tile that no block has taken, and returns its number.
 __device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
 {
     __shared__ unsigned taken;
@@ -273,7 +279,7 @@ __device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
     return taken;
 }
 
-// The part of the state that belongs to one row of that many values.
+// The part of the state that belongs to one row, which has `values` of them.
 template <class Acc>
 __device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t row, index_t values)
 {
@@ -283,9 +289,10 @@ __device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t
     return part;
 }
 
-// The total before a tile of a column, a column for each lane of a warp: the nearest published prefix
-// combined with the totals of the tiles after it from left to right, as the missing prefixes will be. Each
-// tile has an entry for its total and one for its prefix.
+// Finds the total before a tile, for a column in each lane of a warp, and publishes the tile's own. Each tile
+// has an entry for its total and one for its prefix, the total up to its end. The nearest published prefix is
+// combined with the totals of the tiles after it, from left to right: the prefixes between are made in the
+// same way, so that the result has the same bits whichever prefix is found.
 template <class Op>
 __device__ __forceinline__ typename Op::Acc scan_column_before(const scan_state &state, index_t number,
                                                                index_t tiles, const typename Op::Acc &own)
@@ -321,7 +328,7 @@ __device__ __forceinline__ typename Op::Acc scan_column_before(const scan_state 
     return sum;
 }
 
-// A thread has ITEMS elements of a column, one below the other; below them are those of the next warp.
+// Scans columns. A thread has ITEMS consecutive elements of a column; the next warp has those that follow.
 template <class Op, ScanShape SHAPE, int KD>
 __device__ __forceinline__ void scan_columns(const char *in, char *out, const AxisScan<KD> &plan,
                                              const scan_state &state)

@@ -7,8 +7,9 @@
 extern "C++" {
 namespace pycuda {
 
-// Elements are moved in vectors of 16 bytes where possible. make(value, k) is item k; emit(has, before, item,
-// with) is stored for it, where `before` is the total of all items before it if `has`, `with` includes it.
+// The work of scan_tiles(): elements are moved in vectors of 16 bytes where possible. make(value, k) is item
+// k. What is stored for an item is emit(has, before, item, with): `with` is the total of all items up to and
+// including it, `before` that of the items before it, if there are any (`has`).
 template <int THREADS, int SLOTS, int CHUNKS, int V, class Item, class Value, class Make, class Combine,
           class Emit>
 struct UserScan {
@@ -40,11 +41,12 @@ struct UserScan {
 
     static __device__ __forceinline__ Item read(const Item &item) { return item; }
 
-    // The thread's first element; whether the warp's part of a tile is moved in vectors.
+    // The thread's first element of a tile.
     static __device__ __forceinline__ size_t first(unsigned tile)
     {
         return (size_t)tile * Shared::TILE + threadIdx.x / 32 * Shared::OF_WARP + threadIdx.x % 32 * V;
     }
+    // Whether the warp's part of a tile is moved in vectors. at: the thread's first element.
     __device__ __forceinline__ bool packed(const Value *where, long long step, size_t at) const
     {
         return PACKED && step == 1 && (size_t)where % 16 == 0 &&

@@ -1,27 +1,28 @@
 // Prefix sums of any associative operation, in one pass over memory.
 //
-// A row is cut into tiles. A block scans a tile, and to finish it needs the total of all tiles before it.
-// Usual single-pass scans combine whatever predecessors have published by then, in an order that depends on
-// timing, so that sums of floats differ from run to run. Here every published value is a fixed expression,
-// whichever block computes it:
+// A row is cut into tiles. A block scans a tile. To finish the tile it needs the total of all tiles before
+// it. Usual single-pass scans combine what the previous tiles have published by then, in an order that
+// depends on timing, so that sums of floats differ from run to run. Here every published value is a fixed
+// expression, whichever block computes it:
 //
-//     A(t)  total of a tile: from its elements alone
-//     G(g)  total of a group of 32 tiles: a warp's scan of their A, always the same tree
-//     S(s)  total of 32 groups: the same of their G
-//     P(s)  total of all up to s: P(s-1) . S(s), from left to right
+//     A(t)  the total of tile t, computed from its elements alone
+//     G(g)  the total of group g of 32 tiles, a warp's scan of their A, which is always the same tree
+//     S(s)  the total of 32 groups, a warp's scan of their G
+//     P(s)  the total of all groups up to those of S(s), P(s-1) . S(s), from left to right
 //
-// What precedes tile t is P . (scan of the G before it) . (scan of the A before it). The block that publishes
-// the last A of a group publishes G, the one that publishes the last G of 32 groups publishes P.
+// The total before tile t is P(s-1) . (scan of the G before its group) . (scan of the A before it in its
+// group). The block that publishes the last A of a group also publishes its G, and the block that publishes
+// the last G of 32 groups also publishes their P.
 //
-// Blocks are persistent: while a tile is loaded, one that was loaded some tiles ago is finished. By then its
-// prefix has long been published, so blocks hardly wait for each other and loads never stop. In between a
-// tile is kept in shared memory, in one of SLOTS.
+// Blocks are persistent. While a block loads a tile, it finishes one that it loaded some tiles ago. By then
+// the values that this one needs have long been published, so that blocks hardly wait for each other and
+// loads never stop. In between a tile is kept in shared memory, in one of SLOTS places.
 //
-// Blocks take tiles by an atomic counter: every tile that a block waits for is done, or a running block has
-// it and publishes its A before it waits for anything later.
+// Blocks take tiles in order, by an atomic counter. So every tile that a block waits for is done, or a
+// running block has it and publishes its A before it waits for a later one.
 //
-// An entry is ready when it has the number of this launch, so the memory is cleared once, not for each
-// launch.
+// An entry is ready when it has the number of this launch, so that the memory is cleared once, not before
+// each launch.
 #ifndef PYCUDA_SCAN_HPP
 #define PYCUDA_SCAN_HPP
 
@@ -30,10 +31,11 @@
 extern "C++" {
 namespace pycuda {
 
+// Tiles of a group, and groups of an S.
 enum { SCAN_GROUP = 32 };
 
-// Memory that blocks exchange values by: entries of 64 bits with the launch's number in the lower half, and
-// counters with it in the upper half.
+// The memory by which blocks exchange values: entries of 64 bits, which have the number of the launch in the
+// lower half, and counters, which have it in the upper half.
 struct scan_state {
     unsigned *counter;
     unsigned long long *counts, *entries;
@@ -56,7 +58,7 @@ template <class T> struct mailbox<T, true> {
         for (int k = 0; k < ENTRIES; k++) entries[k] = (unsigned long long)bits[k] << 32 | state.launch;
     }
 
-    // Whether it is published; then it is in `value`.
+    // Whether entry `at` is published; if so, loads it into `value`.
     static __device__ __forceinline__ bool look(const scan_state &state, size_t at, parcel<T> &value)
     {
         const volatile unsigned long long *entries = state.entries + at * ENTRIES;
@@ -93,7 +95,8 @@ template <class T> struct mailbox<T, false> {
 
 __device__ __forceinline__ void scan_pause() { __nanosleep(20); }
 
-// The value of all lanes up to this one; the first `distance` lanes of each step keep theirs.
+// The combination of the values of all lanes up to this one. In each step the first `distance` lanes keep
+// theirs.
 template <class T, class Combine> __device__ __forceinline__ T scan_lanes(T value, Combine combine)
 {
     const int lane = threadIdx.x % 32;
@@ -109,10 +112,11 @@ template <class T, class Combine> __device__ __forceinline__ T scan_lanes(T valu
 
 template <class T> struct scan_row {
     typedef mailbox<T> box;
-    scan_state state; // the row's part
+    scan_state state; // the part of it that belongs to the row
     unsigned tiles, groups, supers;
 
-    // Row number `row` of rows with that many tiles. pycuda/_kernels/plans/scratch.py counts the same.
+    // For row number `row` of rows of `number` tiles. partials_of_tiles() of pycuda/_kernels/plans/scratch.py
+    // computes the same.
     __device__ __forceinline__ scan_row(const scan_state &all, size_t row, size_t number)
         : state(all), tiles((unsigned)number), groups((tiles + SCAN_GROUP - 1) / SCAN_GROUP),
           supers((groups + SCAN_GROUP - 1) / SCAN_GROUP)
@@ -123,7 +127,7 @@ template <class T> struct scan_row {
         state.counts += row * (groups + supers);
     }
 
-    // Whether this is the last of 32 to arrive.
+    // Counts an arrival at counter `at`. Returns whether it is the last of 32.
     __device__ __forceinline__ bool arrive(unsigned at) const
     {
         unsigned long long before = 0;
@@ -139,7 +143,7 @@ template <class T> struct scan_row {
         while (!box::look(state, at, value)) scan_pause();
     }
 
-    // The scan of 32 neighbors.
+    // The scan of 32 neighboring entries, for which it waits. any: a value of the type.
     template <class Combine>
     __device__ __forceinline__ T scan_from(size_t first, const T &any, Combine combine) const
     {
@@ -149,7 +153,7 @@ template <class T> struct scan_row {
         return scan_lanes(value.value(), combine);
     }
 
-    // Publishes A(tile) and the totals that it completes, unless no tile follows them.
+    // Publishes A(tile), and the G and P that it completes. Those that no later tile needs are left out.
     template <class Combine>
     __device__ __forceinline__ void publish(unsigned tile, const T &own, Combine combine)
     {
@@ -171,7 +175,7 @@ template <class T> struct scan_row {
         box::post(state, at, all);
     }
 
-    // The total of all tiles before this one; for tile 0 the value `any`.
+    // The total of all tiles before this one. For tile 0, which has none before it, `any`.
     template <class Combine>
     __device__ __forceinline__ T before(unsigned tile, const T &any, Combine combine) const
     {
@@ -204,9 +208,9 @@ template <class T> struct scan_row {
 
 // For every tile of every row a block calls, in this order,
 //     work.load(row, tile)
-//     work.sum(slot)                          the total of this thread's warp, in lane 31
+//     work.sum(slot)                              returns the total of this thread's warp, in lane 31
 //     work.finish(slot, row, tile, has, before)   `before` is the total before the warp's part, if `has`
-// with the load of another tile between sum and finish. The first tiles of all rows come before the second
+// and it loads other tiles between sum() and finish(). The first tiles of all rows come before the second
 // ones.
 template <int THREADS, int SLOTS, class Item, class Work, class Combine>
 __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned rows, unsigned tiles, Work &work,
@@ -217,7 +221,7 @@ __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned row
     PYCUDA_SHARED(Item, of_warps, SLOTS * WARPS);
     PYCUDA_SHARED(Item, of_tiles, 2);
     __shared__ unsigned tickets[2];
-    unsigned held[SLOTS]; // tiles in shared memory; the next slot's first
+    unsigned held[SLOTS]; // the tiles in shared memory, first that of the slot that is used next
 #pragma unroll
     for (int k = 0; k < SLOTS; k++) held[k] = none;
     if (threadIdx.x == 0) tickets[1] = atomicAdd(state.counter, 1u);
@@ -277,11 +281,11 @@ __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned row
         slot = slot + 1 == SLOTS ? 0 : slot + 1;
         turn ^= 1;
     }
-    // The last block to find no tile left: all have taken their last ticket.
+    // The last block that finds no tile left resets the counter, as no block will take another ticket.
     if (threadIdx.x == 0 && ticket == all + gridDim.x - 1) *state.counter = 0;
 }
 
-// As scan_tiles(), where each row has one block, without an exchange. Only slot 0 is used.
+// As scan_tiles(), but one block scans a whole row, so that blocks exchange nothing. Only slot 0 is used.
 template <int THREADS, class Item, class Work, class Combine>
 __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, Work &work, Combine combine)
 {
@@ -325,17 +329,18 @@ __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, W
     }
 }
 
-// ---- a tile of consecutive elements: a thread has a vector of V in each of CHUNKS, a warp's chunk has 32
+// ---- a tile of consecutive elements: a warp has CHUNKS chunks, each thread of it a vector of V in each chunk
 
 template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> struct scan_shared {
     enum { TILE = THREADS * CHUNKS * V, OF_WARP = 32 * CHUNKS * V };
     struct __align__(sizeof(Raw) * V % 16 ? 4 : 16) Vector { parcel<Raw> items[V]; };
     Vector raw[SLOTS][CHUNKS][THREADS];
-    parcel<Item> below[SLOTS][CHUNKS][THREADS]; // all of the warp before the vector, but for its first one
+    parcel<Item> below[SLOTS][CHUNKS][THREADS]; // the warp's total before each vector but its first
 };
 
-// read(raw) converts a loaded element to an item. Beyond the end of a row its last element is loaded again;
-// the results there are not used.
+// Keeps a tile in shared memory and returns the warp's total, in every lane. read(raw) converts a loaded
+// element to an item. Where the row has ended, its last element is loaded again; what is computed of that is
+// not used.
 template <class Item, class Shared, int CHUNKS, int V, class Raw, class Read, class Combine>
 __device__ __forceinline__ Item scan_sum(Shared &shared, int slot, const Raw (&mine)[CHUNKS][V], Read read,
                                          Combine combine)
@@ -368,8 +373,8 @@ __device__ __forceinline__ Item scan_sum(Shared &shared, int slot, const Raw (&m
     return carry.value();
 }
 
-// give(c, v, has, before, item, with): `before` is all items before it where `has`, `with` those and itself.
-// After each vector done(c).
+// Calls give(c, v, has, before, item, with) for each item: `before` is the total of all items before it, if
+// there are any (`has`), `with` the total including it. After vector c it calls done(c).
 template <int CHUNKS, int V, class Shared, class Item, class Read, class Combine, class Give, class Done>
 __device__ __forceinline__ void scan_finish(Shared &shared, int slot, bool has, const Item &before, Read read,
                                             Combine combine, Give give, Done done)

@@ -1,6 +1,6 @@
-// The elements of an array that differ from the one before, in order, in one pass; the result has room for
-// all elements. Blocks exchange their counts as in pycuda-scan.hpp. The elements selected in a tile stay in
-// shared memory until their offset is known, while the next tile is loaded.
+// Selects, in one pass, the elements of an array that differ from the one before, in their order. The result
+// has memory for all elements. Blocks exchange their counts as in pycuda-scan.hpp. The elements selected in a
+// tile stay in shared memory until their offset is known, while the next tile is loaded.
 #ifndef PYCUDA_CHANGES_HPP
 #define PYCUDA_CHANGES_HPP
 
@@ -11,7 +11,8 @@ namespace pycuda {
 
 enum { CHANGES_THREADS = 256, CHANGES_SLOTS = 2 };
 
-// A warp has 32 * ROWS consecutive elements of a tile, each lane every 32nd of them.
+// The elements selected in a tile, and the number of those of each warp. A warp has 32 * ROWS consecutive
+// elements of a tile, each lane every 32nd of them.
 template <class T, int ROWS> struct changes_shared {
     T kept[CHANGES_SLOTS][CHANGES_THREADS * ROWS];
     unsigned counts[CHANGES_SLOTS][CHANGES_THREADS / 32];
@@ -27,8 +28,9 @@ template <class T, int ROWS, class Same> struct Changes {
     index_t *const total;
     const Same same;
     const unsigned lane, warp;
-    index_t first; // of the warp's elements
-    T value[ROWS], before_first; // of the tile that was read last; the latter in lane 0
+    index_t first; // the warp's first element in the tile that was loaded last
+    T value[ROWS]; // the thread's elements of this tile
+    T before_first; // in lane 0: the element before `first`
 
     __device__ __forceinline__ Changes(changes_shared<T, ROWS> &shared, const T *in, index_t count, T *out,
                                        index_t *total, Same same)
@@ -57,7 +59,7 @@ template <class T, int ROWS, class Same> struct Changes {
         T *const kept = shared.kept[slot] + warp * WARP;
         const unsigned below = (1u << lane) - 1;
         unsigned has = 0;
-        T last = before_first; // of the row before, in lane 0
+        T last = before_first; // in lane 0 the element before this row of 32
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
             const T above = from_lane_below(value[k], 1);
@@ -79,13 +81,13 @@ template <class T, int ROWS, class Same> struct Changes {
         before = has ? before : 0;
         for (unsigned k = lane; k < all; k += 32) out[before + k] = kept[k];
         __syncwarp();
-        // The last warp of the last tile, even if it selects nothing.
+        // The last warp of the last tile writes the total, also if it has selected nothing.
         const bool is_last = ((index_t)tile + 1) * TILE >= count;
         if (threadIdx.x == CHANGES_THREADS - 1 && is_last) *total = before + all;
     }
 };
 
-// *total is set to their number. A tile has CHANGES_THREADS * ROWS elements.
+// Selects the elements and sets *total to their number. A tile has CHANGES_THREADS * ROWS elements.
 template <int ROWS, class T, class Same>
 __device__ __forceinline__ void keep_changes(const scan_state &state, const T *in, index_t count,
                                              unsigned tiles, T *out, index_t *total, Same same)

@@ -1,6 +1,6 @@
-// Stream compaction, for boolean masks, nonzero and the like. The first kernel writes a bit for each element
-// that a test selects and a count for each tile; the counts are then summed and the total is copied to the
-// host; the second kernel reads the bits and writes the selected elements in order.
+// Stream compaction, for boolean masks, nonzero and similar functions. The first kernel writes a bit for each
+// element that a test selects and a count for each tile; the counts are then summed and the total is copied
+// to the host; the second kernel reads the bits and writes the selected elements in order.
 #ifndef PYCUDA_SELECT_HPP
 #define PYCUDA_SELECT_HPP
 
@@ -10,7 +10,7 @@ namespace pycuda {
 
 enum { SELECT_THREADS = 256, SELECT_TILE = SELECT_THREADS * 32, SELECT_LOADS = 8 };
 
-// The sum over the threads before this one; `all` is set to that of the block.
+// The sum of `own` over the threads before this one. `all` becomes the sum over all threads of the block.
 __device__ __forceinline__ unsigned sum_before(unsigned own, unsigned &all)
 {
     __shared__ unsigned warps[SELECT_THREADS / 32];
@@ -55,7 +55,8 @@ template <class Test> __device__ __forceinline__ unsigned bits_chosen(index_t ti
     return word;
 }
 
-// Sets bit i % 32 of words[i / 32] where test(i), and counts[tile] to their number. Grid: a block a tile.
+// Sets bit i % 32 of words[i / 32] to test(i), and counts[tile] to the number of bits that are 1. The grid
+// has a block for each tile.
 template <class Test>
 __device__ __forceinline__ void mark_chosen(unsigned *words, index_t *counts, index_t count, Test test)
 {
@@ -66,7 +67,8 @@ __device__ __forceinline__ void mark_chosen(unsigned *words, index_t *counts, in
     if (threadIdx.x == 0) counts[blockIdx.x] = all;
 }
 
-// write(k, i) for the k-th selected i. ends: how many are selected up to the end of each tile.
+// Calls write(k, i) for the k-th selected element i. ends: how many elements are selected up to the end of
+// each tile.
 template <class Write>
 __device__ __forceinline__ void write_chosen(const unsigned *words, const index_t *ends, Write write)
 {
@@ -79,7 +81,8 @@ __device__ __forceinline__ void write_chosen(const unsigned *words, const index_
     for (unsigned k = threadIdx.x; k < all; k += SELECT_THREADS) write(before + k, first + chosen[k]);
 }
 
-// write(i, k) for every i: k is the index among the selected elements of the last one up to i.
+// Calls write(i, k) for every element i. k is the number, among the selected elements, of the last one up to
+// i.
 template <class Write>
 __device__ __forceinline__ void number_all(const unsigned *words, const index_t *ends, index_t count,
                                            Write write)
@@ -95,7 +98,8 @@ __device__ __forceinline__ void number_all(const unsigned *words, const index_t 
         write(first + k, base + before[k / 32] + __popc(bits[k / 32] & (2u << k % 32) - 1) - 1);
 }
 
-// The index along each axis of an array, one array of `total` elements after another.
+// Writes the index of an element along each axis of an array. out has an array of `total` elements for each
+// axis.
 template <int D>
 __device__ __forceinline__ void write_coordinates(index_t *out, index_t total, index_t i, const Axes<D> &axes)
 {

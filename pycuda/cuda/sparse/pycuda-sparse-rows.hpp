@@ -1,13 +1,13 @@
-// Sparse matrix in compressed rows (CSR) times a vector or a dense matrix, for csr_array and similar classes,
-// from their arrays as they are.
+// Sparse matrix in compressed rows (CSR) times a vector or a dense matrix, for csr_array and similar classes.
+// The kernels read the arrays of these as they are.
 //
-// Work is counted in steps, one for each element and one for the end of each row, and cut into tiles of the
-// same number of steps, so that neither long rows nor many empty ones hold anything up. A tile that would
-// begin within a row of up to `longest` elements begins with that row. A longer row is cut: between tiles or,
-// if tiles are small, into pieces of `longest` elements, so that some tiles have none. A tile that ends
-// within a row leaves the sum of its part, a carry, and add_carries() adds those to what the last tile
-// stored. Where tiles begin depends on the matrix alone, so the order of sums is fixed: the same bits on
-// every run and device.
+// Work is counted in steps: one for each element, and one for the end of each row. It is cut into tiles of
+// the same number of steps, so that blocks are done at about the same time whatever the lengths of rows. A
+// tile that would begin within a row of up to `longest` elements begins with that row. A longer row is cut:
+// where tiles begin or, if tiles are smaller than `longest`, after each `longest` elements; of such a row
+// some tiles have no element. A tile that ends within a row leaves the sum of its part of the row, a carry.
+// add_carries() adds the carries of a row to what the tile with its end has stored. Where tiles begin depends
+// on the matrix alone, so that sums have the same order, and the same bits, on every run and device.
 //
 // An element's value may be elsewhere: with `order`, element i has values[order[i]].
 #ifndef PYCUDA_SPARSE_ROWS_HPP
@@ -19,25 +19,26 @@ namespace pycuda {
 
 enum { CARRY_THREADS = 1024 };
 
-// Where a tile begins: rows that end before it, elements before it.
+// Where a tile begins: how many rows end before it, and how many elements are before it.
 template <class Index> struct __align__(2 * sizeof(Index)) Bound {
     Index row, element;
 };
 
-// Whether a tile that begins there begins within its row.
+// Whether a tile that begins at `bound` begins within a row.
 template <class Index>
 __device__ __forceinline__ bool is_within_row(const Bound<Index> &bound, const Index *starts)
 {
     return bound.element > starts[bound.row];
 }
 
-// How many tiles there are, of how many steps; and the elements of a row that is not cut. Longer ones are cut
-// between tiles, or into pieces of so many elements if that is not less than the size of a tile.
+// How a matrix is cut: the number of tiles, the steps of a tile, and the elements of a row that is not cut.
+// Longer rows are cut into pieces of `longest` elements if longest >= size, otherwise where tiles begin.
 struct Cuts {
     long long tiles, size, longest;
 };
 
-// bounds[0] to bounds[tiles]: the last one is the end. Grid: a thread for each.
+// Finds bounds[0] to bounds[tiles], of which the last is the end of the last tile. The grid has a thread for
+// each.
 template <class Index>
 __device__ __forceinline__ void find_bound(const Index *__restrict__ starts, long long rows, const Cuts &cuts,
                                            Bound<Index> *bounds)
@@ -66,12 +67,12 @@ __device__ __forceinline__ void find_bound(const Index *__restrict__ starts, lon
     bounds[number] = found;
 }
 
-// The rows of a tile, of which the first and the last may be parts of rows: where, in the tile, the elements
-// of row `row` are.
+// The rows of a tile, of which the first and the last may be parts of rows. go_to(row) sets begin and end to
+// where the elements of the row are in the tile, and returns how many there are.
 template <class Index> struct TileRows {
     const Index *starts;
     Bound<Index> from, to;
-    int ending, count; // rows that end in the tile, and with one that goes on
+    int ending, count; // rows that end in the tile; these and the row that goes on after it, if there is one
     int begin, end;
 
     __device__ __forceinline__ TileRows(const Index *starts, const Bound<Index> *tile)
@@ -93,7 +94,8 @@ template <class Index> struct TileRows {
     }
 };
 
-// What is read once, by loads that do not evict x from the cache where the type has such.
+// Reads what is read only once. For types that have such instructions the load does not evict x from the
+// cache.
 template <class T> __device__ __forceinline__ T read_once(const T *place) { return *place; }
 __device__ __forceinline__ int read_once(const int *place) { return __ldcs(place); }
 __device__ __forceinline__ long long read_once(const long long *place) { return __ldcs(place); }
@@ -109,7 +111,8 @@ __device__ __forceinline__ T value_of(const T *__restrict__ values, const Index 
     return values[ORDERED ? order[element] : element];
 }
 
-// The products of a tile's elements with elements of x, into `products`; the elements without `columns`.
+// Stores the products of a tile's elements with elements of x in `products`; if `columns` is null, the
+// elements themselves.
 template <int AHEAD, bool ORDERED, class T, class Index>
 __device__ __forceinline__ void store_products(T *products, const Index *__restrict__ columns,
                                                const Index *__restrict__ order,
@@ -138,8 +141,8 @@ __device__ __forceinline__ void store_products(T *products, const Index *__restr
     }
 }
 
-// The sums of a tile's rows, each by as many lanes as there are for it, but `most_lanes`; those of more than
-// 32 elements for each of these lanes by a warp.
+// Sums a tile's rows. Each row has a power of two of lanes, as many as the block has for all rows, at most
+// `most_lanes`. A row of more than 32 elements for each of its lanes is summed by a warp instead.
 template <class T, class Rows, class Put>
 __device__ __forceinline__ void sum_tile(const T *products, Rows rows, int most_lanes, Put put)
 {
@@ -161,8 +164,9 @@ __device__ __forceinline__ void sum_tile(const T *products, Rows rows, int most_
     if (__syncthreads_or(some_longer)) sum_longer_rows<SPARSE_THREADS>(products, rows, most, put);
 }
 
-// y = A x; without `columns`, the sums of rows, of up to 32 elements one after another. Tiles have SIZE steps
-// at most, and a row of LONGEST elements more. Grid: a block a tile.
+// y = A x. If `columns` is null, y = the sums of the rows, and a row of up to 32 elements is summed one
+// element after another. Tiles have at most SIZE steps and then the rest of a row of LONGEST elements. The
+// grid has a block for each tile.
 template <int SIZE, int LONGEST, bool ORDERED, class T, class Index>
 __device__ __forceinline__ void
 multiply_vector(const Bound<Index> *bounds, const Index *__restrict__ starts,
@@ -184,7 +188,7 @@ multiply_vector(const Bound<Index> *bounds, const Index *__restrict__ starts,
     });
 }
 
-// Adds the products of elements from `at` to `end` to the sums of a thread's columns, in order. AHEAD of them
+// Adds the products of elements `at` to end - 1 to the sums of a thread's columns, in order. AHEAD elements
 // are loaded at a time.
 template <int AHEAD, int EACH, bool ORDERED, class T, class Index>
 __device__ __forceinline__ void
@@ -214,9 +218,9 @@ add_products(T (&sums)[EACH], const int (&places)[EACH], Index at, Index end,
     }
 }
 
-// y = A x for matrices x and y whose rows are contiguous, `pitch` elements apart in x. A tile is taken by
-// LANES threads, each of which has EACH columns of y, LANES apart. Long rows are cut into pieces, that is
-// longest >= size. Grid: tiles in x, columns in y.
+// y = A x for matrices x and y whose rows are contiguous, `pitch` and `y_pitch` elements apart. A tile is
+// taken by LANES threads, each of which has EACH columns of y, LANES apart. Long rows are cut into pieces
+// (longest >= size). The grid has tiles along x, columns along y.
 template <int LANES, int EACH, int AHEAD, bool ORDERED, class T, class Index>
 __device__ __forceinline__ void
 multiply_matrix(const Bound<Index> *bounds, const Cuts &cuts, const Index *__restrict__ starts,
@@ -247,13 +251,15 @@ multiply_matrix(const Bound<Index> *bounds, const Cuts &cuts, const Index *__res
     }
 }
 
-// The carries of a long row: `count` ones, from number `first` on. Those of tiles are numbered by the tiles,
-// those of pieces by where in the matrix these end, in lengths of a piece.
+// The carries of a long row: numbers `first` to first + count - 1. Where rows are cut at tiles, a carry has
+// the number of its tile; where they are cut into pieces, the number of the matrix's last element in it
+// divided by `longest`.
 template <class Index> struct Carries {
     long long first, count;
     Index row;
 
-    // Those of the row in which tile `number` begins, if it is the first such tile; else none.
+    // The carries of the row within which tile `number` begins, if no earlier tile begins within it;
+    // otherwise none.
     __device__ __forceinline__ Carries(const Bound<Index> *bounds, const Cuts &cuts, const Index *starts,
                                        long long number)
         : first(number - 1), count(0), row(0)
@@ -271,7 +277,7 @@ template <class Index> struct Carries {
     }
 };
 
-// The sum of a column of carries, every `step`-th from `at` on.
+// The sum of every `step`-th carry of a column, from number `at` on.
 template <class T>
 __device__ __forceinline__ T sum_of_carries(const T *__restrict__ carries, long long pitch, long long count,
                                             int at, int step)
@@ -282,7 +288,8 @@ __device__ __forceinline__ T sum_of_carries(const T *__restrict__ carries, long 
     return sum;
 }
 
-// The sum over the lanes of a warp whose numbers differ by multiples of LANES, in the first of them.
+// Returns the sum over the lanes of a warp whose numbers differ by multiples of LANES, in the first of them
+// only.
 template <int LANES, class T> __device__ __forceinline__ T sum_of_strands(T sum)
 {
 #pragma unroll
@@ -291,8 +298,9 @@ template <int LANES, class T> __device__ __forceinline__ T sum_of_strands(T sum)
     return sum;
 }
 
-// Adds carries to rows that several tiles have parts of. A warp adds those of a row of up to 32, the block
-// those of one with more, of which a warp can meet one only. Grid: a thread a tile in x, LANES columns in y.
+// Adds the carries to rows of which several tiles have parts. Up to 32 carries of a row are added by a warp,
+// more by the block; among the 32 tiles of a warp at most one row with more than 32 carries begins. The grid
+// has a thread for each tile along x, LANES columns for each block along y.
 template <int LANES, class T, class Index>
 __device__ __forceinline__ void add_carries(const Bound<Index> *bounds, const Cuts &cuts,
                                             const Index *__restrict__ starts, const T *__restrict__ carries,

@@ -1,8 +1,9 @@
-// Sparse matrix times vector for PyCUDA's operators where the columns of a row are scattered: the cost is
-// then the number of cache lines of x that are requested. A tile has as many elements as fit a block's
-// shared memory, sorted by column, so that the lanes of a warp read neighboring elements of x. Products are
-// stored in shared memory in the order of rows and summed there. The order of a row's sum depends on its
-// length alone, not on the size of tiles, which depends on the device.
+// Sparse matrix times vector for PyCUDA's operators where the columns of a row are scattered. The cost is
+// then determined by the number of cache lines of x that are requested. A tile has as many elements as fit
+// into a block's shared memory. They are sorted by column, so that the lanes of a warp read elements of x
+// near each other. Their products are stored in shared memory in the order of rows and summed there. The
+// order of a row's sum depends on its length alone. The size of tiles depends on the device and does not
+// matter for it.
 //
 // A long row is cut into pieces, each of which is treated as a row and has a partial sum.
 #ifndef PYCUDA_SPARSE_SORTED_HPP
@@ -12,15 +13,18 @@
 
 namespace pycuda {
 
+// SORTED_CHUNK: elements of a chunk. SORTED_AHEAD: elements that a thread loads at a time.
 enum { SORTED_CHUNK = 256, SORTED_AHEAD = 8 };
 
 // Written by pycuda._kernels.sparse.column_sorted.
 struct __align__(16) SortedTile {
-    int chunk, chunks; // SORTED_CHUNK elements stored together, which share the first column
-    int row, rows; // of `starts`
+    // Its first chunk, and how many it has. A chunk is SORTED_CHUNK elements whose columns are stored as
+    // differences from the first of them.
+    int chunk, chunks;
+    int row, rows; // its first row of `starts`, and how many it has
 };
 
-// The sum of a row's products, in lane 0.
+// Returns the sum of a row's products, in lane 0 only.
 template <class T> __device__ __forceinline__ T sum_of_warp(const T *products, int begin, int end, int lane)
 {
     typedef Element<T> E;
@@ -29,7 +33,8 @@ template <class T> __device__ __forceinline__ T sum_of_warp(const T *products, i
     return sum_of_lanes(sum);
 }
 
-// The rows of a tile, the first of which begins at starts[0]: where the products of row `row` are.
+// The rows of a tile, the first of which begins at starts[0]. go_to(row) sets begin and end to where the
+// products of the row are, and returns how many there are.
 template <class Offset> struct WholeRows {
     const Offset *starts;
     const int count;
@@ -52,8 +57,8 @@ template <class Offset> struct WholeRows {
     }
 };
 
-// The rows of more than `most` elements, by a warp each: neighboring ones go to different warps, so that a
-// few of them keep all warps busy.
+// Sums the rows of more than `most` elements, each by a warp. Neighboring rows go to different warps, so that
+// a few long rows keep all warps busy.
 template <int THREADS, class T, class Rows, class Put>
 __device__ __forceinline__ void sum_longer_rows(const T *products, Rows rows, int most, Put put)
 {
@@ -70,7 +75,7 @@ __device__ __forceinline__ void sum_longer_rows(const T *products, Rows rows, in
     }
 }
 
-// A row of up to 32 elements is summed by a lane, a longer one by a warp.
+// Sums the rows of a tile: a row of up to 32 elements by one thread, a longer one by a warp.
 template <int THREADS, class T, class Rows, class Put>
 __device__ __forceinline__ void sum_rows(const T *products, Rows rows, Put put)
 {
@@ -88,7 +93,8 @@ __device__ __forceinline__ void sum_rows(const T *products, Rows rows, Put put)
     if (__syncthreads_or(some_longer)) sum_longer_rows<THREADS>(products, rows, 32, put);
 }
 
-// SORTED_AHEAD elements of a tile, THREADS apart. ALL: none is beyond the last one, `count`.
+// Stores the products of SORTED_AHEAD elements of a tile, which are THREADS apart. ALL: all of them are among
+// the `count` elements of the tile.
 template <int THREADS, bool ALL, class T>
 __device__ __forceinline__ void put_products(T *products, const int *__restrict__ bases,
                                              const unsigned *__restrict__ places,
@@ -114,9 +120,10 @@ __device__ __forceinline__ void put_products(T *products, const int *__restrict_
             products[bank(place[k] >> 16)] = Element<T>::times(value[k], factor[k]);
 }
 
-// y = A x or y += A x. places: column after the first one of the chunk, and 2^16 times the place in the
-// order of rows; a chunk is padded with its first element. targets: for each row of `starts` the row of y, or
-// -1 - number of a piece; null where they are the same. Grid: a block a tile.
+// y = A x or y += A x. places: for each element the difference of its column from the first one of the chunk,
+// plus 2^16 times its place in the order of rows. A chunk is padded with copies of its first element.
+// targets: for each row of `starts` the row of y, or -1 - number of a piece; null where row i of `starts` is
+// row i of y. The grid has a block for each tile.
 template <int THREADS, class T, class Offset>
 __device__ __forceinline__ void multiply_sorted(const SortedTile *tiles, const Offset *__restrict__ starts,
                                                 const int *__restrict__ targets,

@@ -1,5 +1,5 @@
-// The structure of a sparse matrix: whether it is a valid one, which of its properties hold, the row of each
-// element, and the dense matrix of its elements.
+// The structure of a sparse matrix: whether it is valid, whether rows are sorted and without duplicates, the
+// row of each element, and the dense matrix of the elements.
 #ifndef PYCUDA_SPARSE_STRUCTURE_HPP
 #define PYCUDA_SPARSE_STRUCTURE_HPP
 
@@ -29,8 +29,8 @@ __device__ __forceinline__ void greatest_over_warp(long long *greatest, long lon
     if (threadIdx.x % 32 == 0 && value > 0) atomicMax(greatest, value);
 }
 
-// Of compressed rows: `size` columns are there. Neighbors are compared wherever they are, and those at the
-// beginnings of rows are taken off.
+// Counts the facts about compressed rows with `size` elements. Each element is compared with the previous
+// one, also across rows; what that counts too much at the beginnings of rows is then subtracted.
 template <class Index>
 __device__ __forceinline__ void look_at_rows(const Index *__restrict__ starts, long long rows,
                                              const Index *__restrict__ columns, long long size,
@@ -67,7 +67,7 @@ __device__ __forceinline__ void look_at_rows(const Index *__restrict__ starts, l
     if (blockIdx.x == 0 && threadIdx.x == 0) facts->count = end_of_all;
 }
 
-// Of elements with rows and columns, in order of rows.
+// Counts the facts about elements that have a row and a column each and are sorted by row.
 template <class Index>
 __device__ __forceinline__ void look_at_places(const Index *__restrict__ rows,
                                                const Index *__restrict__ columns, long long count,
@@ -90,7 +90,7 @@ __device__ __forceinline__ void look_at_places(const Index *__restrict__ rows,
     if (blockIdx.x == 0 && threadIdx.x == 0) facts->count = count;
 }
 
-// The row of each element.
+// Writes the row of each element.
 template <class Index>
 __device__ __forceinline__ void number_rows(const Index *__restrict__ starts, long long rows, long long count,
                                             Index *numbers)

@@ -1,12 +1,12 @@
-// Sparse matrix (CSR) times vector for PyCUDA's operators, whose matrix the host has prepared (csr_array
-// and similar classes: pycuda-sparse-rows.hpp). The host cuts the matrix once into tiles of about the same
-// number of elements and rows; a block takes one: neighboring short rows, whose products go to shared
-// memory, then 1 to 32 lanes sum each row; or a piece of a long row, summed by the whole block. A row with
-// several pieces has a partial sum for each, which a second kernel adds. Where a tile begins and how many
-// lanes take a row depend on the matrix alone, so the order of sums is fixed: the same bits on every run
-// and device.
+// Sparse matrix (CSR) times vector for PyCUDA's operators, whose matrix the host has prepared. (For csr_array
+// and similar classes see pycuda-sparse-rows.hpp.) The host cuts the matrix once into tiles of about the same
+// number of elements and rows, and a block takes one tile. Some tiles have neighboring short rows: their
+// products go to shared memory, where 1 to 32 lanes sum each row. Other tiles have one piece of a long row,
+// which the whole block sums. A row of several pieces has a partial sum for each, and a second kernel adds
+// these. Where a tile begins and how many lanes take a row depend on the matrix alone, so that sums have the
+// same order, and the same bits, on every run and device.
 //
-// The product is limited by memory bandwidth, so columns are stored in as few bytes as they fit.
+// The product is limited by memory bandwidth, so columns are stored in as few bytes as possible.
 #ifndef PYCUDA_SPARSE_HPP
 #define PYCUDA_SPARSE_HPP
 
@@ -14,7 +14,7 @@ namespace pycuda {
 
 enum { SPARSE_THREADS = 256 };
 
-// Operations on elements. Complex numbers are vector types here, for one load each.
+// Operations on elements. Complex numbers are vector types here, which one instruction loads.
 template <class T> struct Element {
     static __device__ __forceinline__ T zero() { return T(0); }
     static __device__ __forceinline__ T times(T a, T b) { return a * b; }
@@ -52,17 +52,18 @@ template <> struct Element<double2> : PairElement<double2> {};
 // Written by pycuda._kernels.sparse.spmv.
 struct __align__(16) Tile {
     long long first; // number of its first element
-    int row;         // its first row; for a piece of one that has several, -1 - number of the piece
-    unsigned packed; // rows, 0 for a piece: 12 bits; logarithm of lanes: 4; elements: 16
+    int row;         // its first row; for a piece of a row that has several, -1 - number of the piece
+    unsigned packed; // from the lowest bit: rows, 0 for a piece (12 bits); logarithm of lanes (4); elements
 };
 
 struct __align__(16) LongRow {
-    int row, begin, end, unused; // pieces begin to end - 1
+    int row, begin, end, unused; // it has the pieces begin to end - 1
 };
 
-// ---- the columns of a tile's elements: (i) is that of element i of the tile
+// ---- the columns of a tile's elements: operator()(i) is the column of element i of the tile
 
-// For matrices whose tiles each span at most 65,536 columns: the offset from the tile's first column.
+// Columns as 16-bit offsets from the tile's first column, for matrices whose tiles each span at most 65,536
+// columns.
 struct NearColumns {
     const unsigned short *beyond;
     int base;
@@ -73,7 +74,8 @@ struct NearColumns {
     __device__ __forceinline__ int operator()(int i) const { return base + __ldcs(beyond + i); }
 };
 
-// Of up to 2^24 columns: 16 bits and, elsewhere, 8 bits.
+// Columns of 24 bits, for matrices of up to 2^24 columns: the lower 16 bits in one array, the upper 8 in
+// another.
 struct SplitColumns {
     const unsigned short *low;
     const unsigned char *high;
@@ -96,7 +98,8 @@ struct WholeColumns {
     __device__ __forceinline__ int operator()(int i) const { return __ldcs(columns + i); }
 };
 
-// Padded: rows whose length is a power of two would have bank conflicts in shared memory.
+// The place of product i in shared memory. One word is left free after each 32, as rows whose length is a
+// power of two would have bank conflicts otherwise.
 __device__ __forceinline__ unsigned bank(unsigned i) { return i + i / 32; }
 
 template <class T> __device__ __forceinline__ void put_sum(T *y, T sum, bool add)
@@ -104,7 +107,7 @@ template <class T> __device__ __forceinline__ void put_sum(T *y, T sum, bool add
     *y = add ? Element<T>::plus(*y, sum) : sum;
 }
 
-// The sum of the warp's numbers, in lane 0.
+// Returns the sum of the warp's numbers, in lane 0 only.
 template <class T> __device__ __forceinline__ T sum_of_lanes(T sum)
 {
 #pragma unroll
@@ -112,7 +115,7 @@ template <class T> __device__ __forceinline__ T sum_of_lanes(T sum)
     return sum;
 }
 
-// The sum of the block's numbers, in thread 0.
+// Returns the sum of the block's numbers, in every thread.
 template <class T> __device__ __forceinline__ T sum_of_block(T sum)
 {
     typedef Element<T> E;
@@ -126,8 +129,8 @@ template <class T> __device__ __forceinline__ T sum_of_block(T sum)
     return sum;
 }
 
-// take(i, product) for this thread's elements of a tile, in order. The matrix is read once, by loads that do
-// not evict x from the cache, AHEAD of them in flight at a time.
+// Calls take(i, product) for this thread's elements of a tile, in order. Each element of the matrix is read
+// once, by loads that do not evict x from the cache. AHEAD elements are loaded at a time.
 template <int AHEAD, class T, class Columns, class Take>
 __device__ __forceinline__ void products(const T *__restrict__ values, const Columns &columns,
                                          const T *__restrict__ x, int count, Take take)
@@ -153,8 +156,8 @@ __device__ __forceinline__ void products(const T *__restrict__ values, const Col
     }
 }
 
-// y = A x or y += A x. WINDOW: elements of a tile of short rows, without its last row, which has LONGEST at
-// most. Grid: a block a tile.
+// y = A x or y += A x. A tile of short rows has at most WINDOW elements and then the rest of its last row, of
+// at most LONGEST elements. The grid has a block for each tile.
 template <class T, class Offset, class Columns, int WINDOW, int LONGEST>
 __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__restrict__ starts,
                                          const void *low, const void *high, const T *__restrict__ values,
@@ -184,14 +187,14 @@ __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__rest
     const int shift = packed >> 12 & 15, lanes = 1 << shift, step = SPARSE_THREADS >> shift;
     const int lane = threadIdx.x & (lanes - 1);
     int mine = threadIdx.x >> shift, begin = 0, end = 0;
-    if (mine < rows) { // loaded while products are computed
+    if (mine < rows) { // these loads overlap with those of the products
         begin = (int)(starts[row + mine] - first);
         end = (int)(starts[row + mine + 1] - first);
     }
     products<AHEAD>(values + first, columns, x, count,
                     [&](int i, T product) { shared[bank(i)] = product; });
     __syncthreads();
-    // All lanes take the same number of rounds, as they exchange sums.
+    // All lanes make the same number of rounds, as they exchange sums in each.
     for (int round = 0; round < rows; round += step) {
         T sum = E::zero();
         for (int i = begin + lane; i < end; i += lanes) sum = E::plus(sum, shared[bank(i)]);
@@ -206,7 +209,7 @@ __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__rest
     }
 }
 
-// The rows that have several pieces. Grid: a block a row.
+// Sums the pieces of each row that has several. The grid has a block for each such row.
 template <class T>
 __device__ __forceinline__ void sum_pieces(const LongRow *rows, const T *pieces, T *y, bool add)
 {
