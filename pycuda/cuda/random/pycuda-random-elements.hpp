@@ -1,7 +1,7 @@
-// The distributions of numpy.random.Generator. Numbers depend on the seed (the key of Philox), the number of
-// the call and their place in the array alone. Where a distribution takes a known number of bits a block of
-// Philox makes two doubles or four floats; else each element has a sequence of its own, counted by blocks, so
-// that it may draw as often as it needs.
+// The distributions of numpy.random.Generator. A number depends on the seed (the key of Philox), the number
+// of the call and the element's index alone. Where a distribution takes a known number of bits, a block of
+// Philox makes two doubles or four floats. Otherwise each element has a sequence of blocks of its own, from
+// which it may draw as often as it needs.
 #ifndef PYCUDA_RANDOM_ELEMENTS_HPP
 #define PYCUDA_RANDOM_ELEMENTS_HPP
 
@@ -9,22 +9,23 @@
 
 namespace pycuda {
 
-// [0, 1) and (0, 1)
 __device__ __forceinline__ u64 joined_words(u32 low, u32 high) { return low | (u64)high << 32; }
+// uniform_of() is in [0, 1), unit_of() in (0, 1).
 __device__ __forceinline__ double uniform_of(u64 bits) { return (double)(bits >> 11) * 0x1p-53; }
 __device__ __forceinline__ double unit_of(u64 bits) { return fma((double)(bits >> 11), 0x1p-53, 0x1p-54); }
 
+// The random bits of one element.
 struct element_words {
-    u32 key0, key1, call, number; // of the next block
-    u64 place, kept;
-    bool has_kept;
+    u32 key0, key1, call, number; // number: that of the next block
+    u64 place, kept;              // the element's index; the second half of the last block
+    bool has_kept;                // whether this half has not been used yet
 
     __device__ __forceinline__ element_words(u32 key0, u32 key1, u32 call, u64 place)
         : key0(key0), key1(key1), call(call), number(0), place(place), has_kept(false)
     {
     }
 
-    // 64 bits: half a block.
+    // The next 64 bits, half a block.
     __device__ __forceinline__ u64 bits()
     {
         has_kept = !has_kept;
@@ -44,8 +45,9 @@ struct element_words {
         return pair[1];
     }
 
-    // The logarithm of a number of the gamma distribution with scale 1 (Marsaglia, Tsang 2000); for shapes
-    // below 1 of one with the shape plus 1, times a power.
+    // The logarithm of a number of the gamma distribution with scale 1 (Marsaglia, Tsang 2000). For a shape
+    // below 1 a number with shape + 1 is drawn and multiplied by u to the power 1 / shape, where u is
+    // uniform.
     __device__ __forceinline__ double log_gamma_number(double shape)
     {
         double more = 0;
@@ -65,8 +67,7 @@ struct element_words {
 
 namespace elements {
 
-// ---- distributions that need a known number of bits: as many numbers as a block is made to, then placed by
-// the parameters
+// ---- distributions that need a known number of bits: make() takes a block of Philox, placed() the parameters
 
 struct Uniform {
     static __device__ __forceinline__ void make(const u32 (&x)[4], double (&v)[2])
@@ -112,7 +113,7 @@ struct Exponential {
     template <class T> static __device__ __forceinline__ T placed(T v, T scale, T) { return scale * v; }
 };
 
-// ---- distributions that draw until they are content: from() has the two parameters
+// ---- distributions that draw until they accept a number: from() takes the two parameters
 
 struct Gamma {
     static __device__ __forceinline__ double from(element_words &r, double shape, double scale)
@@ -138,9 +139,9 @@ struct Poisson {
     }
 };
 
-// ---- binomial numbers of p <= 1/2
+// ---- binomial numbers for p <= 1/2
 
-// By the sum of the probabilities; the mean is small.
+// By adding probabilities until their sum exceeds a uniform number. For small means.
 __device__ __forceinline__ double binomial_small(element_words &r, double n, double p)
 {
     double odds = p / (1 - p), first = exp(n * log1p(-p)), bound = fmin(n, 110.0);
@@ -155,7 +156,7 @@ __device__ __forceinline__ double binomial_small(element_words &r, double n, dou
     }
 }
 
-// By transformed rejection (Hormann 1993); the mean is 10 or more.
+// By transformed rejection (Hormann 1993). For means of 10 or more.
 __device__ __forceinline__ double binomial_large(element_words &r, double n, double p)
 {
     double root = sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * root, a = -0.0873 + 0.0248 * b + 0.01 * p;
@@ -187,7 +188,7 @@ struct Binomial {
 
 // ---- launches
 
-// A graph counts its launches: each has a key of its own.
+// Changes the key for each launch of a graph, whose number is in *launch.
 __device__ __forceinline__ void next_key(const u32 *launch, u32 call, u32 &key0, u32 &key1)
 {
     if (!launch || !*launch) return;
@@ -196,7 +197,8 @@ __device__ __forceinline__ void next_key(const u32 *launch, u32 call, u32 &key0,
     key1 = key.y;
 }
 
-// Block c is that of as many elements as it makes.
+// Fills an array by distributions that have make(). Block c of Philox makes the EACH elements from c * EACH
+// on.
 template <class D, class T>
 __device__ __forceinline__ void fill_blocks(T *out, index_t count, u32 key0, u32 key1, u32 call,
                                             const u32 *launch, const double *as, double a, const double *bs,
@@ -218,7 +220,8 @@ __device__ __forceinline__ void fill_blocks(T *out, index_t count, u32 key0, u32
     }
 }
 
-// Parameters are numbers, or where there is an address one for each element.
+// Fills an array by distributions that have from(). The parameters are a and b or, for each element, as[i]
+// and bs[i] where these are not null.
 template <class D, class T>
 __device__ __forceinline__ void fill_elements(T *out, index_t count, u32 key0, u32 key1, u32 call,
                                               const u32 *launch, const double *as, double a, const double *bs,
@@ -232,7 +235,8 @@ __device__ __forceinline__ void fill_elements(T *out, index_t count, u32 key0, u
     }
 }
 
-// low ... low + range - 1, without bias (Lemire 2019); a range of 0 is 2^64.
+// Fills an array with integers from low to low + range - 1, without bias (Lemire 2019). A range of 0 stands
+// for 2^64.
 template <class T>
 __device__ __forceinline__ void fill_integers(T *out, index_t count, u32 key0, u32 key1, u32 call,
                                               const u32 *launch, const u64 *lows, u64 low, const u64 *ranges,

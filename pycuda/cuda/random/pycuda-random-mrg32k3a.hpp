@@ -9,8 +9,8 @@ namespace pycuda {
 #define PYCUDA_MRG_1 4294967087u
 #define PYCUDA_MRG_2 4294944443u
 
-// 2^32 is small modulo M: the upper half of x is multiplied by it and added to the lower half. Two rounds
-// suffice for every x, one for x below 2^53 and the first modulus.
+// x modulo M. As 2^32 modulo M is small, the upper half of x is multiplied by it and added to the lower half.
+// Two rounds of this suffice for every x; one suffices for x below 2^53 and the first modulus.
 template <u32 M, int FOLDS = 2> __device__ __forceinline__ u32 modulo(u64 x)
 {
 #pragma unroll
@@ -32,15 +32,17 @@ template <u32 M> __device__ __forceinline__ void product(const u32 *matrix, u32 
     for (int k = 0; k < 3; k++) s[k] = sum[k];
 }
 
-// x[n] = A * x[n - 3 + K] - B * x[n - 3] modulo M. Computed exactly in doubles on GPUs with half as many
-// units for doubles as for floats, where integers take twice as long; elsewhere in integers.
+// The next number of a recurrence, x[n] = A * x[n - 3 + K] - B * x[n - 3] modulo M. It is computed exactly,
+// in doubles on GPUs that have half as many units for doubles as for floats, where integers take twice as
+// long; elsewhere in integers.
 #if __CUDA_ARCH__ == 600 || __CUDA_ARCH__ == 700 || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || \
     __CUDA_ARCH__ == 1000
 typedef double mrg_number;
 
 template <u32 M, u32 A, u32 B, int K> __device__ __forceinline__ double following(const double (&x)[3])
 {
-    // Below 2^53. The nearest multiple of M is subtracted: adding `whole` rounds to an integer.
+    // The sum is below 2^53. The nearest multiple of M is subtracted from it; adding `whole` rounds the
+    // quotient to an integer.
     const double whole = 0x1.8p52;
     double sum = fma(-(double)B, x[0], __dmul_rn((double)A, x[K]));
     double multiple = __dsub_rn(fma(sum, 1.0 / M, whole), whole);
@@ -93,7 +95,7 @@ struct mrg32k3a_generator {
     mrg_recurrence<PYCUDA_MRG_1, 1403580, 810728, 1> a;
     mrg_recurrence<PYCUDA_MRG_2, 527612, 1370589, 2> b;
 
-    // A seed becomes a state as in cuRAND.
+    // Makes the state of a seed as cuRAND does.
     __device__ __forceinline__ void seed(u64 number)
     {
         u32 low = (u32)number ^ 0x55555555u, high = (u32)(number >> 32) ^ 0xaaaaaaaau;
@@ -117,7 +119,7 @@ struct mrg32k3a_generator {
         b.save(at + 3 * step, step);
     }
 
-    // One pair of matrices for the whole jump if bits is 0, otherwise a pair for each bit of n.
+    // Jumps by the one pair of matrices if bits is 0, otherwise by a pair for each bit of n that is 1.
     __device__ __forceinline__ void jump(const u32 *matrices, int bits, u64 n, int)
     {
 #pragma unroll 1
@@ -128,7 +130,7 @@ struct mrg32k3a_generator {
             }
     }
 
-    // 1 ... PYCUDA_MRG_1
+    // The next output, from 1 to PYCUDA_MRG_1.
     __device__ __forceinline__ mrg_number next()
     {
         mrg_number p = a.next(), q = b.next();

@@ -23,8 +23,8 @@ __device__ __forceinline__ uint4 philox(uint4 counter, u32 key0, u32 key1)
 // sequence divided by 4.
 struct philox_words {
     enum { jumps_freely = 1 };
-    u32 key0, key1, shift; // outputs of the first block that were used
-    u64 sequence, number;  // of the block
+    u32 key0, key1, shift; // shift: how many outputs of the next block were used already
+    u64 sequence, number;  // number: that of the next block
 
     __device__ __forceinline__ void seed(u64 number)
     {
@@ -90,13 +90,13 @@ struct philox_words {
 
 typedef from_words<philox_words> philox_generator;
 
-// ---- rand(): one sequence for the whole array, 16 bytes of it from each counter
+// ---- rand(): one sequence for the whole array, of which each counter gives 16 bytes
 
 struct Bits {
     static __device__ __forceinline__ uint4 from(uint4 x) { return x; }
 };
 
-// [0, 1): as many bits as can be converted without rounding up to 1.
+// Numbers in [0, 1), of as many bits as can be converted without rounding up to 1.
 struct Float {
     static __device__ __forceinline__ u32 one(u32 x) { return __float_as_uint((float)(x >> 8) * 0x1p-24f); }
     static __device__ __forceinline__ uint4 from(uint4 x)
@@ -118,7 +118,8 @@ struct Double {
 };
 
 struct Half {
-    // Multiples of 2^-11, which half holds exactly: a float's bits with another bias of the exponent.
+    // A multiple of 2^-11, which float16 holds exactly. It is computed as a float, whose bits are then those
+    // of the float16 but for the bias of the exponent.
     static __device__ __forceinline__ u32 one(u32 x)
     {
         u32 bits = __float_as_uint((float)(x >> 5) * 0x1p-11f);
@@ -133,7 +134,8 @@ struct Half {
 
 enum { RAND_THREADS = 256, RAND_EACH = 4 };
 
-// bytes: of the array, whose address is a multiple of 16. round: each value gives different numbers.
+// Fills an array of `bytes` bytes whose address is a multiple of 16. Each value of `round` gives different
+// numbers.
 template <class D>
 __device__ __forceinline__ void rand(unsigned char *out, index_t bytes, u32 key0, u32 key1, u32 round = 0)
 {

@@ -1,9 +1,9 @@
 // Sobol's sequences: number i of a dimension is the sum, modulo 2, of the dimension's direction vectors for
 // the bits of i's Gray code.
 //
-// Element e of an array is of dimension e % dimensions. A thread has four neighboring dimensions and every
-// POINTS-th point of them: from point to point only two bits of the Gray code change, bit LOG_POINTS - 1 and
-// one above it.
+// Element e of an array belongs to dimension e % SOBOL_DIMENSIONS. A thread has four neighboring dimensions
+// and every SOBOL_POINTS-th point of them. From one of its points to the next only two bits of the Gray code
+// change: bit SOBOL_LOG_POINTS - 1 and one above it.
 #ifndef PYCUDA_RANDOM_SOBOL_HPP
 #define PYCUDA_RANDOM_SOBOL_HPP
 
@@ -69,9 +69,10 @@ template <class S> struct sobol_quad {
     typedef typename S::word word;
     enum { bits = 8 * sizeof(word) };
     word index[4], x[4], low[4];
-    const word *vectors; // of the first dimension; the next bit's are SOBOL_DIMENSIONS words on
+    const word *vectors; // of the first dimension; those of the next bit are SOBOL_DIMENSIONS words further
 
-    // memcpy makes one wide load of it: the four are at a multiple of their size.
+    // The vectors of the four dimensions for a bit. Their address is a multiple of their size, so that memcpy
+    // becomes one wide load.
     __device__ __forceinline__ void row(int bit, word (&v)[4]) const
     {
         const uint4 *from = (const uint4 *)(vectors + bit * SOBOL_DIMENSIONS);
@@ -153,7 +154,7 @@ __device__ __forceinline__ void fill_sobol(const u64 *indices, const typename S:
     }
 }
 
-// The dimensions of an array of `count` elements go on to their next numbers.
+// Advances each dimension by the numbers that an array of `count` elements has taken.
 __device__ __forceinline__ void advance_sobol(u64 *indices, index_t count)
 {
     index_t d = threadIdx.x;

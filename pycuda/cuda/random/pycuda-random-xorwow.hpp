@@ -11,7 +11,7 @@ struct xorwow_words {
     static __device__ __forceinline__ bool at_group() { return true; }
     u32 v[5], d;
 
-    // A seed becomes a state as in cuRAND.
+    // Makes the state of a seed as cuRAND does.
     __device__ __forceinline__ void seed(u64 number)
     {
         u32 low = 1099087573u * ((u32)number ^ 0xaad26b49u);
@@ -38,7 +38,7 @@ struct xorwow_words {
         at[5 * step] = d;
     }
 
-    // A matrix has the image of each of the 160 bits, five words each.
+    // Multiplies the state by a matrix, which has the image of each of the 160 bits, in five words.
     __device__ __forceinline__ void times(const u32 *matrix)
     {
         u32 sum[5] = {};
@@ -57,8 +57,8 @@ struct xorwow_words {
         for (int k = 0; k < 5; k++) v[k] = sum[k];
     }
 
-    // One matrix for the whole jump if bits is 0, otherwise one for each nonzero value of each hexadecimal
-    // digit of n. A sequence is 2^67 steps, after which the counter has its first value again.
+    // Jumps by the one matrix if bits is 0. Otherwise there is a matrix for each nonzero value of each
+    // hexadecimal digit of n. A sequence is 2^67 steps, after which the counter has its first value again.
     __device__ __forceinline__ void jump(const u32 *matrices, int bits, u64 n, int kind)
     {
         if (kind == STEPS) d += 362437u * (u32)n;

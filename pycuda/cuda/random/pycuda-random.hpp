@@ -14,10 +14,10 @@ typedef long long index_t;
 
 // ---- one number from one output
 
-// (0, 1]: the middle of each of 2^32 intervals, rounded.
+// A number in (0, 1]: the middle of one of 2^32 intervals, rounded.
 __device__ __forceinline__ float unit_float(u32 x) { return fmaf((float)x, 0x1p-32f, 0x1p-33f); }
 
-// (0, 1) of 53 bits from two outputs.
+// unit_double() is a number in (0, 1) of 53 bits from two outputs.
 __device__ __forceinline__ u64 joined(u32 x, u32 y) { return (u64)x ^ ((u64)y << 21); }
 __device__ __forceinline__ double unit_double(u64 bits) { return fma((double)bits, 0x1p-53, 0x1p-54); }
 
@@ -68,7 +68,7 @@ __device__ __forceinline__ void box_muller(double u, double angle, double *pair)
     pair[1] *= radius;
 }
 
-// ---- Poisson numbers: the inverse of the distribution function, one uniform number each
+// ---- Poisson numbers: the inverse of the distribution function of one uniform number
 
 // For large means (Giles 2016): a normal number, corrected for the skewness and kurtosis of the distribution.
 __device__ __forceinline__ double poisson_large(double u, double mean)
@@ -80,14 +80,17 @@ __device__ __forceinline__ double poisson_large(double u, double mean)
     return fmax(floor(x), 0.0);
 }
 
+// For means below POISSON_LARGE_MEAN the probabilities of 0, 1, 2 and so on are added until their sum reaches
+// u. Those of counts above POISSON_MAX_COUNT are too small to change the sum.
+enum { POISSON_LARGE_MEAN = 64, POISSON_MAX_COUNT = 512 };
+
 __device__ __forceinline__ double poisson(double u, double mean)
 {
     if (!(mean > 0) || isinf(mean)) return 0;
     u = fmin(u, 1 - 0x1p-53);
-    if (mean >= 64) return poisson_large(u, mean);
+    if (mean >= POISSON_LARGE_MEAN) return poisson_large(u, mean);
     double count = 0, each = exp(-mean), sum = each;
-    // Beyond a few hundred counts the terms underflow.
-    while (u > sum && count < 512) {
+    while (u > sum && count < POISSON_MAX_COUNT) {
         count += 1;
         each *= mean / count;
         sum += each;
@@ -141,10 +144,11 @@ template <class G> struct from_words : G {
     }
 };
 
-// ---- distributions: draw() is for a generator of groups, from() for a generator of single numbers. reads:
-// whether the array's elements are arguments.
+// ---- distributions: draw() makes four numbers, of a generator of groups; from() makes one, of other generators
 
-// A member function of the generator.
+// reads: whether the array's old elements are arguments. outputs: the outputs of 32 bits that a number takes.
+
+// A distribution whose numbers are made by a member function of the generator.
 #define PYCUDA_DRAWN(Name, function) \
     struct Name { \
         enum { reads = 0, outputs = 1 }; \
@@ -233,14 +237,14 @@ struct PoissonEach {
 
 enum { STEPS, SEQUENCES, SUBSEQUENCES };
 
-// Outputs of 32 bits that a group of four numbers is made of.
+// The outputs of 32 bits that a group of four numbers takes.
 template <class T, class D> __device__ __forceinline__ int group_words()
 {
     return D::outputs == 2 || sizeof(T) == 8 ? 8 : 4;
 }
 
-// How many elements are stored by instructions of 16 bytes, four neighbors at a time: none unless the array's
-// address is a multiple of 16.
+// How many elements are stored four at a time, by instructions of 16 bytes. None if the array's address is
+// not a multiple of 16.
 template <class T> __device__ __forceinline__ index_t in_fours(const T *out, index_t count)
 {
     return (size_t)out % 16 == 0 ? count & ~(index_t)3 : 0;
@@ -262,7 +266,7 @@ template <class T> __device__ __forceinline__ void store_some(T *out, const T (&
         if (k < count) out[k] = v[k];
 }
 
-// One group, of which there are `count` numbers.
+// Makes one group and stores the first `count` numbers of it.
 template <class D, class G, class T>
 __device__ __forceinline__ void draw_some(G &r, T *out, index_t count, double a, double b)
 {
@@ -274,7 +278,7 @@ __device__ __forceinline__ void draw_some(G &r, T *out, index_t count, double a,
     store_some(out, v, count);
 }
 
-// `groups` of four, `step` numbers apart; two at a time, whose instructions overlap.
+// Makes `groups` groups of four, `step` numbers apart: two at a time, so that their instructions overlap.
 template <class D, class G, class T>
 __device__ __forceinline__ void draw_groups(G &r, T *out, int groups, u32 step, double a, double b)
 {
@@ -297,9 +301,9 @@ __device__ __forceinline__ void draw_groups(G &r, T *out, int groups, u32 step, 
     }
 }
 
-// Each thread is one generator, whose state stays in registers from its first group to its last: `rounds`
-// groups. Only a generator whose jumps are free (G::jumps_freely) is run by several rows of blocks, for its
-// further groups; then another kernel updates the states.
+// Fills an array. Each thread runs one generator and keeps its state in registers for `rounds` groups. A
+// generator whose jumps cost nothing (G::jumps_freely) may be run by several rows of blocks, each of which
+// makes other groups of it; in this case another kernel, advance(), updates the states.
 template <class G, class T, class D>
 __device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_t count, index_t rounds,
                                      double a, double b)
@@ -313,7 +317,7 @@ __device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_
     index_t end = min(count, first + rounds * step), fours = min(in_fours(out, count), end), at = first;
     if (at < fours) {
         int groups = (int)((fours - at + step - 1) / step);
-        if (r.at_group()) // a separate loop without this condition
+        if (r.at_group()) // the same loop twice, so that the compiler removes this condition from the first
             draw_groups<D>(r, out + at, groups, step, a, b);
         else
             draw_groups<D>(r, out + at, groups, step, a, b);
@@ -323,7 +327,7 @@ __device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_
     if (gridDim.y == 1) r.save(states + g, generators);
 }
 
-// After a fill of several rows of blocks.
+// Updates the states after fill() by several rows of blocks.
 template <class G>
 __device__ __forceinline__ void advance(u32 *states, u32 generators, index_t count, int words)
 {
@@ -338,7 +342,7 @@ __device__ __forceinline__ void advance(u32 *states, u32 generators, index_t cou
 
 // ---- initial states and jumps
 
-// Seeds are 32-bit integers; C converts them to 64 bits with their sign.
+// Makes the initial states. Seeds are 32-bit integers, which are extended to 64 bits with their sign.
 template <class G>
 __device__ __forceinline__ void prepare(u32 *states, u32 generators, const int *seeds, u32 first, u32 last,
                                         const u32 *by_sequence, int bits, const u32 *by_offset, u64 offset)
@@ -352,7 +356,8 @@ __device__ __forceinline__ void prepare(u32 *states, u32 generators, const int *
     r.save(states + g, generators);
 }
 
-// times: how far each generator jumps. If null all jump the same distance, and `jumps` is one matrix.
+// Lets each generator jump times[g] steps, sequences or subsequences, by the matrices `jumps`. If `times` is
+// null, all jump `time`, and `jumps` is the one matrix of that.
 template <class G>
 __device__ __forceinline__ void skip(u32 *states, u32 generators, const u32 *jumps, const u64 *times,
                                      u64 time, int kind)

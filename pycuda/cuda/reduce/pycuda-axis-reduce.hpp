@@ -1,15 +1,17 @@
 // Reductions of arrays with any strides, along some of their axes.
 //
-// The kept axes number the results, the reduced ones the elements of each. An operation is a type Op:
+// There is a result for each index along the kept axes, made of the elements at all indices along the reduced
+// axes. An operation is a type Op:
 //   Element, Second     the types of the arrays' elements; Op::second: whether there is a second array
 //   Acc                 the type of partial results
-//   Acc neutral()       combine(x, neutral()) is x, to the bit
-//   Local local(const char *first element, count, Axes, parameter): what map knows of each result
+//   Acc neutral()       combine(x, neutral()) has the bits of x
+//   Local local(const char *first element, count, Axes, parameter)
+//                       what map() is given about each result
 //   Acc map(Element, Second, index_t other, Local)
 //   Acc combine(Acc, Acc)
 //   void finish(char *result, Acc, index_t count, double parameter)
-// Which elements are combined in which order follows from shapes and item sizes alone, so that sums of floats
-// have the same bits on every device, for every alignment.
+// The order in which elements are combined depends on shapes and item sizes alone, so that sums of floats
+// have the same bits on every device and for every alignment.
 #ifndef PYCUDA_AXIS_REDUCE_HPP
 #define PYCUDA_AXIS_REDUCE_HPP
 
@@ -21,21 +23,21 @@ namespace pycuda {
 
 enum { THREADS = 256 };
 
-// The parameters of a launch besides addresses; made in pycuda/_kernels/plans/axes.py.
+// The parameters of a launch besides addresses. pycuda/_kernels/builtin/reduction.py makes them.
 template <int KD, int RD> struct Reduction {
     index_t start;          // bytes from the array's first element to where the kernel starts
-    index_t results, count; // kept and reduced elements
-    index_t tile;           // elements of one result in one block
-    index_t splits;         // blocks that share a result; then there are partial results to be combined
-    index_t groups;         // columns: blocks side by side
-    index_t lanes_log;      // rows: threads for a result. columns: threads side by side. As a power of two
-    double parameter;       // for local and finish
-    Axes<KD> kept;          // stride in the array, and in the result
-    Axes<RD> reduced;       // stride in the array, and the number of the element or stride in the second
+    index_t results, count; // results, elements of each
+    index_t tile;           // elements of a result that one block reduces
+    index_t splits;         // blocks that share a result; if more than one, they write partial results
+    index_t groups;         // for columns: blocks side by side
+    index_t lanes_log;      // logarithm of the threads for a result (rows), or side by side (columns)
+    double parameter;       // for local() and finish()
+    Axes<KD> kept;          // stride in the array; `other`: stride in the result
+    Axes<RD> reduced;       // stride in the array; `other`: step of the number, or stride in `second`
 };
 
-// One of a result's elements, from which the others are measured: of some, further and further apart, the
-// first that is not NaN, 0 if there is none.
+// The element of a result from which the others are measured. Elements 0, 1, 3, 7 and so on are looked at,
+// and the first that is not NaN is taken; 0 if all of them are NaN.
 template <class Op, int RD>
 __device__ __forceinline__ typename Op::A origin(const char *first, index_t count, const Axes<RD> &reduced)
 {
@@ -54,7 +56,7 @@ template <class Op, int N> struct Items {
     index_t other[N];
 };
 
-// V elements from number i on.
+// Reads V elements from number i on.
 template <class Op, int V, bool ALIGNED, int N, int RD>
 __device__ __forceinline__ void read(Items<Op, N> &items, int at, const char *in, const char *second,
                                      index_t i, const Axes<RD> &reduced)
@@ -77,7 +79,7 @@ __device__ __forceinline__ void read(Items<Op, N> &items, int at, const char *in
     }
 }
 
-// N partial results to one, pairwise. Recursive, as nested loops are not always unrolled.
+// Combines N partial results to one, pairwise. Recursive, as nested loops are not always unrolled.
 template <class Op, int N> struct Tree {
     static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part)
     {
@@ -89,14 +91,16 @@ template <class Op> struct Tree<Op, 1> {
     static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part) { return *part; }
 };
 
-// `number_of(k)` is the index of element k; ASCENDING if they ascend.
+// Combines acc with the N partial results of a thread. number_of(k) is the number of element k in its result.
+// ASCENDING: these numbers increase with k.
 template <class Op, bool ASCENDING, int N, class Acc, class NumberOf>
 __device__ __forceinline__ Acc fold(const Acc &acc, const Acc (&part)[N], NumberOf)
 {
     return Op::combine(acc, Tree<Op, N>::of(part));
 }
 
-// An element rarely replaces the best so far: only then its index is computed.
+// The same for argmax and argmin. An element's number is computed only if it may replace the best so far,
+// which is rare.
 template <class Op, bool ASCENDING, int N, class K, class NumberOf>
 __device__ __forceinline__ Keyed<K> fold(const Keyed<K> &acc, const Keyed<K> (&part)[N], NumberOf number_of)
 {
@@ -121,7 +125,7 @@ __device__ __forceinline__ typename Op::Acc mapped(const Items<Op, N> &items, in
     return Op::map(items.first[k], items.second[Op::second ? k : 0], items.other[k], local);
 }
 
-// ITEMS elements of a thread: loaded, mapped, combined with acc.
+// Loads ITEMS elements of a thread, maps them and combines them with acc.
 template <class Op, int V, bool ALIGNED, int ITEMS, int RD>
 __device__ __forceinline__ typename Op::Acc row_step(const typename Op::Acc &acc, const char *in,
                                                      const char *second, index_t i, int stride,
@@ -138,7 +142,7 @@ __device__ __forceinline__ typename Op::Acc row_step(const typename Op::Acc &acc
         acc, part, [&](int k) { return place<RD>(reduced, i + (index_t)(k / V) * stride + k % V).other; });
 }
 
-// The elements of a thread before `end`, where that is near.
+// Combines acc with the last elements of a thread before `end`, fewer than row_step() takes at a time.
 template <class Op, int V, bool ALIGNED, int RD>
 __device__ __forceinline__ typename Op::Acc row_end(typename Op::Acc acc, const char *in, const char *second,
                                                     index_t i, int stride, index_t end,
@@ -153,7 +157,8 @@ __device__ __forceinline__ typename Op::Acc row_end(typename Op::Acc acc, const 
     return acc;
 }
 
-// Threads 0, lanes, 2 * lanes ... of the block get the total of their `lanes` threads.
+// Combines the values of each `lanes` threads. Threads 0, lanes, 2 * lanes and so on return the total of
+// theirs.
 template <class Op> __device__ __forceinline__ typename Op::Acc across(typename Op::Acc acc, int lanes)
 {
     typedef typename Op::Acc Acc;
@@ -173,7 +178,8 @@ template <class Op> __device__ __forceinline__ typename Op::Acc across(typename 
     return acc;
 }
 
-// The reduced axis is contiguous: `lanes` threads share it. Grid: results, splits.
+// Reduces where the reduced axis is contiguous: `lanes` threads share a result. The grid has results along x,
+// splits along y.
 template <class Op, int V, bool ALIGNED, int ITEMS, bool PARTIAL, int KD, int RD>
 __device__ __forceinline__ void reduce_rows(const char *in, const char *second, char *out,
                                             const Reduction<KD, RD> &plan)
@@ -201,7 +207,8 @@ __device__ __forceinline__ void reduce_rows(const char *in, const char *second, 
         Op::finish(out + kept.other, acc, plan.count, plan.parameter);
 }
 
-// Threads with the same place among `lanes` side by side are combined; the first `lanes` threads get it.
+// Combines the values of threads whose numbers are equal modulo `lanes`. The first `lanes` threads have the
+// totals.
 template <class Op, int V>
 __device__ __forceinline__ void down(typename Op::Acc (&acc)[V], int lanes)
 {
@@ -221,7 +228,8 @@ __device__ __forceinline__ void down(typename Op::Acc (&acc)[V], int lanes)
     }
 }
 
-// ROWS rows of V columns of a thread, of which the first `columns` exist: loaded, mapped, combined with acc.
+// Loads ROWS rows of V columns of a thread, of which the first `columns` exist, maps the elements and
+// combines them with acc.
 template <class Op, int V, bool ALIGNED, int ROWS, int RD>
 __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const char *in, const char *second,
                                             index_t step, int columns, index_t row, int stride,
@@ -229,7 +237,7 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
 {
     typedef typename Op::Element Element;
     alignas(16) Element items[ROWS][V];
-    typename Op::Second factor[ROWS]; // of all columns
+    typename Op::Second factor[ROWS]; // the same for all columns
     index_t other[ROWS];
 #pragma unroll
     for (int j = 0; j < ROWS; j++) {
@@ -256,7 +264,8 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
     }
 }
 
-// A kept axis is contiguous: `lanes` threads side by side have V columns each. Grid: columns, splits.
+// Reduces where a kept axis is contiguous: `lanes` threads side by side have V columns each. The grid has
+// columns along x, splits along y.
 template <class Op, int V, bool ALIGNED, int ROWS, bool PARTIAL, int KD, int RD>
 __device__ __forceinline__ void reduce_columns(const char *in, const char *second, char *out,
                                                const Reduction<KD, RD> &plan)
@@ -299,8 +308,9 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *secon
     }
 }
 
-// Partial results combined: `lanes` results side by side in a block, the splits of each shared by the others.
-// The row kernel stores them result by result, the column kernel split by split.
+// How the partial results of the first launch are combined. A block has `lanes` results side by side; its
+// threads share the splits of each. Partial results lie result by result after reduce_rows(), split by split
+// after reduce_columns().
 template <int KD> struct Combination {
     index_t results, count, splits;
     index_t result_step, split_step; // in partial results

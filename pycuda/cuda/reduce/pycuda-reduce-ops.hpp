@@ -1,4 +1,4 @@
-// The operations of reductions besides + and *, which the rows of pycuda/_kernels/builtin/reduction.py name.
+// The operations of reductions besides + and *. The rows of pycuda/_kernels/builtin/reduction.py name them.
 // Complex numbers are supported if pycuda-complex.hpp is included before.
 #ifndef PYCUDA_REDUCE_OPS_HPP
 #define PYCUDA_REDUCE_OPS_HPP
@@ -9,7 +9,7 @@ namespace pycuda {
 
 struct Nothing {};
 
-// The neutral element of addition, for x = -0.0 as well.
+// The neutral element of addition: -0.0 for floats, as -0.0 + 0.0 would be 0.0.
 template <class A> struct Zero {
     static __device__ __forceinline__ A value() { return A(-0.0f); }
 };
@@ -21,7 +21,7 @@ template <class X> __device__ __forceinline__ bool less(const X &a, const X &b) 
 // The absolute value, and its square.
 template <class X> __device__ __forceinline__ X magnitude(const X &x) { return ::fabs(x); }
 template <class X> __device__ __forceinline__ X square(const X &x) { return x * x; }
-// The square times a weight, which is 0 for a weight of 0, whether or not the square overflows.
+// The square times a weight. For a weight of 0 it is 0, also where the square overflows.
 template <class X> __device__ __forceinline__ X weighted_square(const X &x, X weight)
 {
     return x * weight * x;
@@ -29,7 +29,7 @@ template <class X> __device__ __forceinline__ X weighted_square(const X &x, X we
 
 template <class X> __device__ __forceinline__ X times(const X &a, const X &b) { return a * b; }
 
-// Sum to mean; integers are converted to double.
+// The mean of `count` elements of this sum. Integers are converted to double.
 template <class A> __device__ __forceinline__ A mean(A sum, index_t count)
 {
     return A((double)sum / (double)count);
@@ -77,7 +77,7 @@ template <class R> __device__ __forceinline__ R weighted_square(const complex<R>
 }
 #endif
 
-// Maximum; a NaN is greater than all numbers. Complex numbers are in NumPy's order.
+// The maximum, where a NaN is greater than all numbers. Complex numbers are in NumPy's order.
 template <class X> __device__ __forceinline__ X maximum(const X &a, const X &b)
 {
     return less(a, b) || (is_nan(b) && !is_nan(a)) ? b : a;
@@ -88,7 +88,7 @@ template <class X> __device__ __forceinline__ X minimum(const X &a, const X &b)
     return less(b, a) || (is_nan(b) && !is_nan(a)) ? b : a;
 }
 
-// Maximum; a NaN is less than all numbers.
+// The maximum, where a NaN is less than all numbers.
 template <class X> __device__ __forceinline__ X maximum_number(const X &a, const X &b)
 {
     return less(a, b) || is_nan(a) ? b : a;
@@ -101,7 +101,8 @@ template <class X> __device__ __forceinline__ X minimum_number(const X &a, const
 
 // ---- argmax and argmin: the first of equal elements
 
-// Keys: unsigned integers in the order of the elements, a NaN greatest; in reverse order for argmin.
+// An element's key is an unsigned integer. Keys have the order of the elements, for argmin the
+// reverse order; that of a NaN is the greatest in both.
 template <int bytes> struct Unsigned { typedef unsigned type; };
 template <> struct Unsigned<8> { typedef unsigned long long type; };
 
@@ -117,7 +118,7 @@ template <bool GREATEST> __device__ __forceinline__ unsigned order_key(bool x) {
 
 template <bool GREATEST> __device__ __forceinline__ unsigned order_key(float x)
 {
-    const unsigned bits = __float_as_uint(x + 0.0f); // one zero
+    const unsigned bits = __float_as_uint(x + 0.0f); // adding 0 turns -0 into 0
     const unsigned key = bits ^ ((unsigned)((int)bits >> 31) | 0x80000000u);
     return is_nan(x) ? 0xffffffffu : GREATEST ? key : ~key;
 }
@@ -129,7 +130,8 @@ template <bool GREATEST> __device__ __forceinline__ unsigned long long order_key
     return is_nan(x) ? ~0ull : GREATEST ? key : ~key;
 }
 
-// An element's key and its index; the largest index stands for no element. Of equal keys the first is taken.
+// An element's key and its number in the result; the largest number stands for no element. Of equal keys that
+// with the lower number is taken.
 template <class K> struct Keyed {
     K key;
     index_t number;
@@ -143,7 +145,8 @@ __device__ __forceinline__ Keyed<K> best(const Keyed<K> &a, const Keyed<K> &b)
                : a;
 }
 
-// For elements without a key, the elements themselves. The first NaN is taken before all numbers.
+// The same for elements that have no key, which are compared themselves. The first NaN is taken before all
+// numbers.
 template <class X> struct Numbered {
     X x;
     index_t number;
@@ -182,8 +185,8 @@ __device__ __forceinline__ Numbered<X> best(const Numbered<X> &a, const Numbered
 
 // ---- variances, in one pass
 
-// The mean of elements, the sum of their squared distances from it, and their number, which is rounded where
-// R cannot hold it.
+// The mean of some elements, the sum of their squared distances from it, and how many they are. This number
+// is rounded if R cannot hold it.
 template <class A, class R> struct Moments {
     A mean;
     R squares, count;
@@ -194,8 +197,9 @@ template <class A, class R> struct Moments {
     static __device__ __forceinline__ Moments none() { return {A(0), R(0), R(0)}; }
 };
 
-// Those of all elements of both (Chan, Golub, LeVeque 1979). Elements are measured from one of them: no mean
-// is further from it than sqrt(count) standard deviations, so rounded means cost few bits of the variance.
+// The moments of the elements of both (Chan, Golub, LeVeque 1979). Elements are measured from one of them,
+// origin(): no mean is further from it than sqrt(count) standard deviations, so that the rounding of means
+// costs few bits of the variance.
 template <class A, class R>
 __device__ __forceinline__ Moments<A, R> merged(const Moments<A, R> &a, const Moments<A, R> &b)
 {
@@ -204,13 +208,13 @@ __device__ __forceinline__ Moments<A, R> merged(const Moments<A, R> &a, const Mo
     return {a.mean + delta * share, a.squares + b.squares + weighted_square(delta, a.count * share), count};
 }
 
-// Without elements 0 / 0, whatever the correction.
+// The variance. Without elements it is 0 / 0, whatever the correction.
 template <class R> __device__ __forceinline__ R variance(R squares, double count, double correction)
 {
     return squares / R(::fmax(count - correction, 0.0));
 }
 
-// Of those elements that count; NaN where they are too few.
+// The variance of the elements that were counted; NaN if they are too few.
 template <class A, class R>
 __device__ __forceinline__ R variance_of_counted(const Moments<A, R> &a, double correction)
 {

@@ -1,9 +1,10 @@
 // Reductions with an operation that is associative but need not be commutative: only neighbors are combined,
-// the earlier one on the left.
+// with the earlier one on the left.
 //
-// The result depends on the elements and their number alone. A block reduces one tile, each of its warps a
-// consecutive part of that, ROWS rows of V elements a lane at a time. The last block to finish combines the
-// partial results in the order of the blocks. The length of a tile depends on the number of elements.
+// The result depends on the elements and their number alone. A block reduces one tile, whose length depends
+// on the number of elements. Each of its warps reduces a consecutive part of the tile; each lane loads ROWS
+// rows of V elements at a time. The last block to finish combines the partial results in the order of the
+// blocks.
 #ifndef PYCUDA_REDUCE_HPP
 #define PYCUDA_REDUCE_HPP
 
@@ -14,21 +15,22 @@ namespace pycuda {
 
 enum { REDUCE_THREADS = 256, REDUCE_WARPS = REDUCE_THREADS / 32, REDUCE_ROWS = 4 };
 
-// One call of the operation, with the other lane's value on either side.
+// reduce(value, other), or reduce(other, value) where the other lane is the lower one, by one call: two calls
+// would repeat the code of the operation.
 template <class T, class Reduce>
 __device__ __forceinline__ T in_order(const T &others, const T &own, bool upper, Reduce reduce)
 {
     return reduce(choose(upper, others, own), choose(upper, own, others));
 }
 
-// The lower lane's value on the left.
+// Combines the values of two lanes, that of the lower lane on the left.
 template <class T, class Reduce>
 __device__ __forceinline__ T with_lane(const T &value, int mask, bool upper, Reduce reduce)
 {
     return in_order(from_lane_xor(value, mask), value, upper, reduce);
 }
 
-// All lanes' values in the order of the lanes; every lane gets the result.
+// Combines the values of all lanes in the order of the lanes. Every lane returns the result.
 template <class T, class Reduce> __device__ __forceinline__ T reduce_lanes(T value, Reduce reduce)
 {
 #pragma unroll 1
@@ -36,8 +38,9 @@ template <class T, class Reduce> __device__ __forceinline__ T reduce_lanes(T val
     return value;
 }
 
-// Four rows of one value a lane, row after row. The first two exchanges halve what each lane holds, so that
-// it takes 8 exchanges and not 20.
+// Combines four rows, each of one value of every lane, row after row. The first two exchanges halve the
+// number of values that each lane holds, so that 8 exchanges suffice where four calls of reduce_lanes() would
+// take 20.
 template <class T, class Reduce> __device__ __forceinline__ T reduce_rows(const T *rows, Reduce reduce)
 {
     const bool odd = threadIdx.x & 1, second = threadIdx.x & 2;
@@ -54,7 +57,7 @@ template <class T, class Reduce> __device__ __forceinline__ T reduce_rows(const 
     return with_lane(value, 1, odd, reduce);
 }
 
-// The warps' values in order, in thread 0.
+// Combines the values of the warps in their order. Thread 0 returns the result.
 template <class T, class Reduce> __device__ __forceinline__ T reduce_warps(const T &value, Reduce reduce)
 {
     PYCUDA_SHARED(T, parts, REDUCE_WARPS);
@@ -68,8 +71,8 @@ template <class T, class Reduce> __device__ __forceinline__ T reduce_warps(const
     return total;
 }
 
-// Each thread passes its warp's value. `counter` is 0 before and after; `parts` has room for one value a
-// block.
+// Reduces the values of all blocks. value: that of the thread's warp. counter: 0 before and after. parts:
+// memory for one value of each block.
 template <class T, class Result, class Reduce>
 __device__ __forceinline__ void reduce_blocks(const T &value, const T &neutral, Result *out,
                                               unsigned *counter, T *parts, Reduce reduce)

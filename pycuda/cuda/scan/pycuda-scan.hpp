@@ -329,7 +329,7 @@ __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, W
     }
 }
 
-// ---- a tile of consecutive elements: a warp has CHUNKS chunks, each thread of it a vector of V in each chunk
+// ---- a tile of consecutive elements: a warp has CHUNKS chunks, each of its threads a vector of V in each
 
 template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> struct scan_shared {
     enum { TILE = THREADS * CHUNKS * V, OF_WARP = 32 * CHUNKS * V };
