@@ -67,7 +67,7 @@ struct element_words {
 
 namespace elements {
 
-// ---- distributions that need a known number of bits: make() takes a block of Philox, placed() the parameters
+// ---- distributions that need a known number of bits: make() takes a block of Philox, placed() parameters
 
 struct Uniform {
     static __device__ __forceinline__ void make(const u32 (&x)[4], double (&v)[2])

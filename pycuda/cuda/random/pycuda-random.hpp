@@ -144,7 +144,7 @@ template <class G> struct from_words : G {
     }
 };
 
-// ---- distributions: draw() makes four numbers, of a generator of groups; from() makes one, of other generators
+// ---- distributions: draw() makes four numbers by a generator of groups, from() one by other generators
 
 // reads: whether the array's old elements are arguments. outputs: the outputs of 32 bits that a number takes.
 
