@@ -129,7 +129,7 @@ def edge_dtype(edge: str):
 
 def even(edges, edge: str) -> bytes | None:
     """struct Even of increasing edges. None where they are not equidistant, or so close to each other that
-    arithmetic in their own precision cannot tell the bins apart.
+    arithmetic in their own precision cannot distinguish the bins.
     """
     dtype = edge_dtype(edge)
     limits = np.finfo(dtype)
