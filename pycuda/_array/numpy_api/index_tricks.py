@@ -20,7 +20,7 @@ class _IndexTrick:
 
     def __init__(self, name: str) -> None:
         self.__module__, self.__name__, self.__qualname__ = "pycuda.numpy", name, name
-        self.__doc__ = f"numpy.{name}, whose arrays are on the device."
+        self.__doc__ = f"`numpy.{name}`, whose arrays are on the device."
 
     def __reduce__(self) -> str:
         return self.__name__
