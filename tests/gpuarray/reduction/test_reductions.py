@@ -291,7 +291,7 @@ def test_scans_of_every_shape(shape, axis):
 @pytest.mark.parametrize("dtype", "bife")
 def test_scans_of_rows_with_a_block_each(dtype, monkeypatch):
     clear_context_caches()
-    monkeypatch.setattr(axis_scan, "_MANY", 3)
+    monkeypatch.setattr(axis_scan, "_MANY_ROWS", 3)
     host = np.random.default_rng(1).integers(-1, 2, (500, 9001)).astype(dtype)
     expected = host.cumsum(1, dtype=None if host.dtype.kind == "i" else "d").astype(host.cumsum(0).dtype)
     array = gpuarray.to_gpu(host)
