@@ -26,11 +26,16 @@ static float float_of(uint64_t x) { uint32_t low = (uint32_t)x; float r; memcpy(
 static uint64_t bits_of_double(double x) { uint64_t r; memcpy(&r, &x, 8); return r; }
 static double double_of(uint64_t x) { double r; memcpy(&r, &x, 8); return r; }
 
+/* The PTX modifiers of rounding, and the same for the C library. */
 static const struct { unsigned mods; int mode; } modes[] = {
     {MODS_RN, FE_TONEAREST}, {MODS_RZ, FE_TOWARDZERO}, {MODS_RM, FE_DOWNWARD}, {MODS_RP, FE_UPWARD}};
 
-/* --- operands
- * ------------------------------------------------------------------------------------------------ */
+/* The NaN that every operation on f32 of a GPU gives; the one that an operation on f64 gives when no operand
+ * is a NaN; the bit that is set in a quiet NaN of f64. */
+static const uint32_t f32_nan = 0x7fffffff;
+static const uint64_t f64_invalid = 0xfff8000000000000, f64_quiet = 0x0008000000000000;
+
+/* --- operands ------------------------------------------------------------------------------------------ */
 
 typedef struct Three {
     double a, b, c;
@@ -48,15 +53,15 @@ static double odd(unsigned bits, int exponent)
     return ldexp((double)((draw() & (top - 1)) | top | 1), exponent - (int)bits + 1);
 }
 
-/* The format of the operands: bits of the significand, minimum exponent of normal numbers, maximum exponent.
- */
+/* A format: bits of the significand, minimum exponent of normal numbers, maximum exponent. */
 typedef struct Format {
     unsigned bits;
     int min, greatest;
 } Format;
 static const Format floats = {24, -126, 127}, doubles = {53, -1022, 1023};
 
-static int around(int range) { return (int)below(2 * (unsigned)range + 1) - range; } /* zero */
+/* From -range to range. */
+static int around(int range) { return (int)below(2 * (unsigned)range + 1) - range; }
 
 /* Few bits each, so that the exact product or sum is a tie; then something small is added, or nothing. */
 static Three tie_of_product(const Format *f)
@@ -88,6 +93,7 @@ static Three edge(const Format *f)
                    sign() * ldexp(1, f->min)};
 }
 
+/* A product near the smallest subnormal number, and a subnormal number. */
 static Three subnormal(const Format *f)
 {
     int e = f->min - (int)f->bits - 4 + (int)below(f->bits + 6), half = e / 2;
@@ -96,6 +102,8 @@ static Three subnormal(const Format *f)
     return (Three){a, b, sign() * unit * (double)(draw() >> (64 - 1 - below(f->bits)))};
 }
 
+/* Near the largest number: the product is too large or c brings it back, or c is huge and the product is a
+ * part of a unit of its last place. */
 static Three huge(const Format *f)
 {
     int half = f->greatest / 2;
@@ -107,6 +115,7 @@ static Three huge(const Format *f)
     return (Three){sign() * a, b, sign() * c};
 }
 
+/* c is the product with the sign changed, rounded, or one or two of the next numbers. */
 static Three canceled(const Format *f)
 {
     int e = below(4) ? around(20) : f->min / 2 + (int)below(f->bits);
@@ -118,6 +127,7 @@ static Three canceled(const Format *f)
     return (Three){a, b, c};
 }
 
+/* Zeros, ones, infinities, NaN, and the limits of the format. */
 static Three special(const Format *f)
 {
     const double max = f == &floats ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
@@ -149,6 +159,7 @@ static Three hard(const Format *f)
 
 static Three operands[WARP_LANES];
 
+/* Hard cases in a quarter of the lanes or fewer, tame ones in the others. */
 static void draw_row(const Format *f)
 {
     uint32_t mask = (uint32_t)(draw() & draw());
@@ -157,8 +168,7 @@ static void draw_row(const Format *f)
         operands[l] = mask >> l & 1 ? hard(f) : (Three){tame(f), tame(f), tame(f)};
 }
 
-/* --- an op on a row
- * ------------------------------------------------------------------------------------------ */
+/* --- an op on a row ------------------------------------------------------------------------------------ */
 
 static void set_row(int size)
 {
@@ -170,8 +180,8 @@ static void set_row(int size)
     }
 }
 
-/* Runs the op for all lanes or some, now and then with its result in the row of a source; lanes that do not
- * execute keep what they had. */
+/* Runs the op for all lanes or some, into any of the rows ROW_D, ROW_A, ROW_B, ROW_C (the last three are its
+ * sources): lanes that execute it have the expected value, the others what they had. */
 static void check_row(enum Op op, unsigned mods, int size, uint64_t (*expected)(int lane))
 {
     Insn insn = ops_insn(op, mods, 0);
@@ -191,10 +201,9 @@ static void check_row(enum Op op, unsigned mods, int size, uint64_t (*expected)(
     }
 }
 
-/* --- floats
- * -------------------------------------------------------------------------------------------------- */
+/* --- floats -------------------------------------------------------------------------------------------- */
 
-static int mode = FE_TONEAREST;
+static int mode = FE_TONEAREST; /* that the expected values are rounded with */
 
 static float rounded(float a, float b, float c)
 {
@@ -208,13 +217,15 @@ static float rounded(float a, float b, float c)
 static uint64_t expected_f32(int l)
 {
     float r = rounded((float)operands[l].a, (float)operands[l].b, (float)operands[l].c);
-    return isnan(r) ? 0x7fffffff : bits_of(r);
+    return isnan(r) ? f32_nan : bits_of(r);
 }
 
+/* .ftz: an operand or a result that is subnormal becomes a zero of its sign. */
 static float flushed(double x) { return fabs(x) < 0x1p-126 ? copysignf(0, (float)x) : (float)x; }
 
-/* Rounded to 24 bits it would lie below the normal numbers. The sum is exact, or has the sign of the exact
- * one less the bound. */
+/* Whether a * b + c, rounded to 24 bits with any exponent, would lie below the normal numbers: a GPU flushes
+ * such results. The bound is half a unit below 2^-126. Where c is small, fma() has the sign of the exact sum
+ * less the bound; elsewhere the sum in f64 is exact when it is near the bound. */
 static bool is_tiny(float a, float b, float c)
 {
     const double bound = 0x1.ffffffp-127, sum = (double)a * b + c, s = copysign(1, sum);
@@ -225,7 +236,7 @@ static uint64_t expected_ftz(int l)
 {
     const float a = flushed(operands[l].a), b = flushed(operands[l].b), c = flushed(operands[l].c);
     float r = fmaf(a, b, c);
-    if (isnan(r)) return 0x7fffffff;
+    if (isnan(r)) return f32_nan;
     return bits_of(is_tiny(a, b, c) ? copysignf(0, r) : r);
 }
 
@@ -241,17 +252,20 @@ static void test_floats(void)
     }
 }
 
-/* --- doubles
- * ------------------------------------------------------------------------------------------------- */
+/* --- doubles ------------------------------------------------------------------------------------------- */
 
+/* A GPU returns the first NaN of b, c, a, quieted; where none of them is one (infinity less infinity, zero
+ * times infinity), the NaN of invalid operations. */
 static uint64_t expected_f64(int l)
 {
     volatile double a = operands[l].a, b = operands[l].b, c = operands[l].c;
+    if (isnan(b)) return bits_of_double(b) | f64_quiet;
+    if (isnan(c)) return bits_of_double(c) | f64_quiet;
+    if (isnan(a)) return bits_of_double(a) | f64_quiet;
     fesetround(mode);
-    double r = isnan(b) ? b : isnan(c) ? c : fma(a, b, c);
+    double r = fma(a, b, c);
     fesetround(FE_TONEAREST);
-    if (isnan(r) && !isnan(a) && !isnan(b) && !isnan(c)) return 0xfff8000000000000; /* as a GPU makes it */
-    return bits_of_double(r) | (isnan(r) ? 0x0008000000000000 : 0);
+    return isnan(r) ? f64_invalid : bits_of_double(r);
 }
 
 static void test_doubles(void)
@@ -265,18 +279,21 @@ static void test_doubles(void)
     }
 }
 
-/* --- sums of products in shared memory
- * ------------------------------------------------------------------------ */
+/* --- sums of products in shared memory ----------------------------------------------------------------- */
 
 enum { PRODUCTS = 5, STEP = 64 };
+/* Shared memory: the first factors, then the second ones, STEP of each for a product. */
 static _Alignas(64) float shared[2][PRODUCTS * STEP];
 
-/* The row's address: offset in shared memory of both halves, step bytes from lane to lane. */
-static void set_places(int row, int64_t low, int64_t high, int64_t step)
+/* Makes the row one of addresses in shared memory: `low` is that of lane 0, `high` that of lane 16, and from
+ * lane to lane of each half it is `step` bytes. */
+static void set_addresses(int row, int64_t low, int64_t high, int64_t step)
 {
     *affine_of(run.rows[row]) = (Affine){.low = low, .high = high, .stride = step, .valid = 1};
 }
 
+/* The fused operation and the instructions that it stands for: for each product two loads and an fma.
+ * swapped: the second factor is loaded first. */
 static void fuse(Insn *insns, bool swapped)
 {
     const FusedDot offsets = {0, 4 * STEP * (PRODUCTS - 1), 0, 4 * STEP * (PRODUCTS - 1)};
@@ -289,8 +306,8 @@ static void fuse(Insn *insns, bool swapped)
     }
 }
 
-/* What the lanes of a row are multiplied by in each step. A sum waits for its own factors while zeros are
- * added. */
+/* Factors for all products. Those before number `own` are zeros, so that the first product that counts is one
+ * drawn together with the sum's start. */
 static void set_factors(void)
 {
     const unsigned own = below(PRODUCTS);
@@ -303,10 +320,12 @@ static void set_factors(void)
     }
 }
 
-static float sum_of_lane(int l, float sum, int second, bool dense)
+/* What a lane has after all products. The second factors of lanes 16 to 31 start at element `upper`; dense:
+ * each lane of a half has its own, else they share one. */
+static float sum_of_lane(int l, float sum, int upper, bool dense)
 {
     for (int k = 0; k < PRODUCTS; k++)
-        sum = fmaf(shared[0][STEP * k + l], shared[1][STEP * k + (dense ? l % 16 : 0) + second * (l / 16)],
+        sum = fmaf(shared[0][STEP * k + l], shared[1][STEP * k + (dense ? l % 16 : 0) + upper * (l / 16)],
                    sum);
     return sum;
 }
@@ -320,28 +339,27 @@ static void test_sums(void)
     for (unsigned n = 0; n < ROWS / 2; n++) {
         Insn insns[1 + 3 * PRODUCTS];
         float start[WARP_LANES];
-        const bool dense = n & 1;
-        const int second = n & 2 ? 16 : 32; /* where the upper half's factors start */
+        const bool dense = n & 1, swapped = n & 4, ties = n & 8;
+        const int upper = n & 2 ? 16 : 32;
         draw_row(&floats);
-        for (int l = 0; n & 8 && l < WARP_LANES; l++) operands[l] = tie_of_sum(&floats);
+        for (int l = 0; ties && l < WARP_LANES; l++) operands[l] = tie_of_sum(&floats);
         for (int l = 0; l < WARP_LANES; l++)
             ops_set(&run, ROW_C, 32, l, bits_of(start[l] = (float)operands[l].c));
         set_factors();
-        set_places(ROW_A, 0, 64, 4);
-        set_places(ROW_B, sizeof shared[0], (int64_t)sizeof shared[0] + 4 * second, dense ? 4 : 0);
-        fuse(insns, n & 4);
+        set_addresses(ROW_A, 0, 64, 4);
+        set_addresses(ROW_B, sizeof shared[0], (int64_t)sizeof shared[0] + 4 * upper, dense ? 4 : 0);
+        fuse(insns, swapped);
         run.warp.base[REF_FRAME] = run.rows[0];
         warp_set_mask(&run.warp, FULL_MASK);
         CHECK(exec_op_handlers(OP_fused_dot_shared_f32)[1](&run.warp, insns) == insns + 1 + 3 * PRODUCTS);
         for (int l = 0; l < WARP_LANES; l++) {
-            float sum = sum_of_lane(l, start[l], second, dense);
-            CHECK(ops_get(&run, ROW_D, 32, l) == (isnan(sum) ? 0x7fffffff : bits_of(sum)));
+            float sum = sum_of_lane(l, start[l], upper, dense);
+            CHECK(ops_get(&run, ROW_D, 32, l) == (isnan(sum) ? f32_nan : bits_of(sum)));
         }
     }
 }
 
-/* --- halves: exact in integers
- * -------------------------------------------------------------------------------- */
+/* --- halves: exact in integers ------------------------------------------------------------------------- */
 
 /* A finite half in units of 2^-24. */
 static int64_t units_of(uint32_t h)

@@ -18,8 +18,7 @@ static uint32_t below(uint32_t limit)
     return (uint32_t)(random_state >> 11) % limit;
 }
 
-/* --- the model: every access of the trace, and of each thread how many of each other's it knows
- * ------------- */
+/* --- the model: every access of the trace, and of each thread how many of each other's it knows -------- */
 
 typedef struct Past {
     uint32_t thread, time, offset, bytes;

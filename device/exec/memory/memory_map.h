@@ -114,8 +114,7 @@ MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest 
 void memory_map_begin(MemoryMap *map, const MemoryRange *range);
 void memory_map_end(MemoryMap *map, const MemoryRange *range);
 
-/* --- marks.c: what of an allocation the program's own pool has handed out
- * --------------------------------- */
+/* --- marks.c: what of an allocation the program's own pool has handed out ------------------------------ */
 /* From now on memory_map_show says what kernels find of the allocation at base, which *out is; false when it
  * is not an allocation that the map has made. */
 bool memory_map_mark(MemoryMap *map, uint64_t base, MemoryRange *out);
