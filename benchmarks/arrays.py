@@ -18,12 +18,14 @@ LARGEST = 30 if ON_GPU else 20
 EXPONENTS = range(10, LARGEST + 1, 4) if ON_GPU else [LARGEST]
 
 
-def square(n):
+def square_side(n):
+    """The largest power of two whose square is not above n."""
     return 1 << (int(math.log2(n)) // 2)
 
 
 def of_two_axes(x):
-    side = square(x.shape[0])
+    """The largest such square of x's elements, from the first on."""
+    side = square_side(x.shape[0])
     return x[: side * side].reshape(side, side)
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 
 import numpy as np
-from arrays import ON_GPU, copy_rate, of_two_axes, square
+from arrays import ON_GPU, copy_rate, of_two_axes, square_side
 from common import RESULTS, seconds, table
 from libraries import Cuda, installed
 
@@ -34,12 +34,12 @@ def dot(library, x, y):
 
 
 def transposed(library, x):
-    square = of_two_axes(x)
+    matrix = of_two_axes(x)
     if library.name == "pycuda":
-        return lambda: square.T.astype(np.float32, order="C")
+        return lambda: matrix.T.astype(np.float32, order="C")
     if library.name == "torch":
-        return lambda: square.T.contiguous()
-    return lambda: library.functions.ascontiguousarray(square.T)
+        return lambda: matrix.T.contiguous()
+    return lambda: library.functions.ascontiguousarray(matrix.T)
 
 
 def uniform(library, x):
@@ -96,12 +96,14 @@ def calls(library, x, y):
         if library.name != "CUDA":
             yield name, size, lambda make=make: make(library, x, y)
         elif name in CUDA:
-            n = square(x.shape[0]) if name == "transpose" else x.shape[0]
+            n = square_side(x.shape[0]) if name == "transpose" else x.shape[0]
             yield name, size, lambda name=name, n=n: library.call(CUDA[name], x, y, n)
 
 
 def measure_size(n, library, end, max_seconds, found):
-    """Adds {work: GB/s} of a library for one size to `found`."""
+    """Adds the GB/s of a library at n elements to `found`, which is {work: {library's name: {n: GB/s}}}.
+
+    Nothing begins after `end`, of time.perf_counter(); a measurement takes at most `max_seconds`."""
     rng = np.random.default_rng(1)
     tile = rng.random(min(n, 1 << 20), dtype=np.float32)
     x, y = (library.array(np.tile(tile, n // tile.size)) for _ in range(2))

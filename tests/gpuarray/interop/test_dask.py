@@ -29,6 +29,8 @@ def in_this_thread():
 
 
 def same(call, host=HOST, chunks=(5, 4), rtol=2e-5):
+    """call(a dask array) gives GPUArrays when the chunks are GPUArrays, with the shapes, dtypes and (within a
+    tolerance) values of what it gives when they are NumPy's. It may return one dask array or several."""
     on_device = call(da.from_array(gpuarray.to_gpu(host), chunks=chunks))
     here = call(da.from_array(host, chunks=chunks))
     if isinstance(on_device, tuple | list):
@@ -160,7 +162,7 @@ def test_functions(name):
     same(CALLS[name])
 
 
-def test_a_gpuarray_beside_a_dask_array():
+def test_a_gpuarray_and_a_dask_array_give_a_dask_array():
     host = np.arange(6, dtype=np.float32)
     on_device = gpuarray.to_gpu(host)
     lazy = da.from_array(on_device, chunks=4)
@@ -173,16 +175,17 @@ def test_a_gpuarray_beside_a_dask_array():
     assert ((lazy > on_device).compute().get() == (host > host)).all()
 
 
-def test_names_do_not_come_from_copies(monkeypatch):
-    """dask would pickle an array to name it."""
+def test_from_array_names_a_gpuarray_without_pickling_it(monkeypatch):
+    """dask pickles an object that it knows no other way to name: here pickling would fail."""
     array = gpuarray.to_gpu(HOST)
     monkeypatch.setattr(pickle, "dumps", None)
     first, second = (da.from_array(array, chunks=4) for _ in range(2))
     assert first.name != second.name
 
 
-def test_host_counts_are_made_on_the_device():
-    """Whatever came first: dask's counts for a GPUArray are no arrays of the host."""
+def test_numel_of_a_gpuarray_is_on_the_device():
+    """numel_lookup of a GPUArray, along axes, returns a GPUArray, though dask registers a function of its own
+    for what it does not know, which makes an array of NumPy; of all elements it returns their number."""
     from dask.array.dispatch import numel_lookup
 
     assert isinstance(numel_lookup(gpuarray.to_gpu(HOST), axis=0), gpuarray.GPUArray)

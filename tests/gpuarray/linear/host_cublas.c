@@ -1,21 +1,27 @@
 /* Products as cuBLAS defines them, on host memory: for tests on the CPU device. A call computes at once; it
- * does not wait for what is queued. The environment variable HOST_CUBLAS_STATUS is what every product answers
- * instead. */
+ * does not wait for what is queued. Where the environment variable HOST_CUBLAS_STATUS is set, every product
+ * returns that status and computes nothing. */
 #include <complex.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 typedef double complex Number;
 
+/* cublasStatus_t, cudaDataType, cublasComputeType_t and cublasGemmAlgo_t, as far as they are used here. */
 enum { SUCCESS = 0, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
-static int handles;
+enum { R_32F = 0, R_64F = 1, C_32F = 4, C_64F = 5 };
+enum { COMPUTE_32F = 68, COMPUTE_64F = 70 };
+enum { ALGORITHM_DEFAULT = -1 };
+static int handles; /* that were made */
+
+static int compute_type_of(int type) { return type == R_32F || type == C_32F ? COMPUTE_32F : COMPUTE_64F; }
 
 static Number load(const void *base, int type, long long i)
 {
     switch (type) {
-    case 0: return ((const float *)base)[i];
-    case 1: return ((const double *)base)[i];
-    case 4: return ((const float complex *)base)[i];
+    case R_32F: return ((const float *)base)[i];
+    case R_64F: return ((const double *)base)[i];
+    case C_32F: return ((const float complex *)base)[i];
     default: return ((const double complex *)base)[i];
     }
 }
@@ -23,9 +29,9 @@ static Number load(const void *base, int type, long long i)
 static void store(void *base, int type, long long i, Number value)
 {
     switch (type) {
-    case 0: ((float *)base)[i] = (float)creal(value); break;
-    case 1: ((double *)base)[i] = creal(value); break;
-    case 4: ((float complex *)base)[i] = (float complex)value; break;
+    case R_32F: ((float *)base)[i] = (float)creal(value); break;
+    case R_64F: ((double *)base)[i] = creal(value); break;
+    case C_32F: ((float complex *)base)[i] = (float complex)value; break;
     default: ((double complex *)base)[i] = value;
     }
 }
@@ -49,9 +55,10 @@ int cublasGemmStridedBatchedEx(void *handle, int transa, int transb, int m, int 
 {
     const char *status = getenv("HOST_CUBLAS_STATUS");
     if (status) return atoi(status);
-    if (!handle || algorithm != -1 || lda < (transa ? k : m) || ldb < (transb ? n : k) || ldc < m)
+    if (!handle || algorithm != ALGORITHM_DEFAULT || lda < (transa ? k : m) || ldb < (transb ? n : k)
+        || ldc < m)
         return INVALID_VALUE;
-    if (a_type != b_type || a_type != c_type || compute != (c_type % 4 ? 70 : 68)) return NOT_SUPPORTED;
+    if (a_type != b_type || a_type != c_type || compute != compute_type_of(c_type)) return NOT_SUPPORTED;
     if (load(alpha, c_type, 0) != 1 || load(beta, c_type, 0) != 0) return NOT_SUPPORTED;
     for (long long z = 0; z < count; z++)
         for (long long i = 0; i < m; i++)

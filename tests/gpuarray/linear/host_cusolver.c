@@ -8,14 +8,16 @@
 #include <string.h>
 
 enum {
-    SUCCESS = 0,
-    ALLOC_FAILED = 2,
+    SUCCESS = 0, /* cusolverStatus_t */
     INVALID_VALUE = 3,
-    DEVICE_SIZE = 1000,
+    R_32F = 0, /* cudaDataType; the complex types are the real ones + 4 */
+    R_64F = 1,
+    C_32F = 4,
+    C_64F = 5,
+    DEVICE_SIZE = 1000, /* bytes of the workspaces that every function asks for */
     HOST_SIZE = 24,
-    MOST = 64,
-    DOUBLE = 1,
-    MOST_MATRICES = 8192,
+    MOST_FUNCTIONS = 64, /* of LAPACK */
+    MOST_MATRICES = 8192, /* in a batch, and the largest side there, as cuSOLVER has them */
     LARGEST_OF_GESVDJ = 32,
     NOT_CONVERGING = 4321, /* as the first element of a matrix */
     SHIFTED = 4322 /* likewise: gesvdp says that it shifted the singular values, or reports info */
@@ -30,9 +32,9 @@ typedef void Fortran(void *, ...);
 static struct {
     char name[16];
     Fortran *function;
-} functions[MOST];
+} functions[MOST_FUNCTIONS];
 
-/* By LAPACK's name, as "dpotrf". */
+/* Gives the function of LAPACK with that name, as "dpotrf". */
 void host_lapack(const char *name, Fortran *function)
 {
     int i = 0;
@@ -41,17 +43,20 @@ void host_lapack(const char *name, Fortran *function)
     functions[i].function = function;
 }
 
+/* The function for a type, by its name without the letter of the type. */
 static Fortran *find(const char *name, int type)
 {
     char full[16];
     snprintf(full, sizeof full, "%c%s", "sd..cz"[type], name);
-    for (int i = 0; i < MOST && functions[i].function; i++)
+    for (int i = 0; i < MOST_FUNCTIONS && functions[i].function; i++)
         if (strcmp(functions[i].name, full) == 0) return functions[i].function;
     abort();
 }
 
-static int is_complex(int type) { return type >= 4; }
-static size_t size_of(int type) { return (type % 4 ? 8 : 4) * (is_complex(type) ? 2 : 1); }
+static int is_complex(int type) { return type >= C_32F; }
+static int real_of(int type) { return type % C_32F; }
+static int complex_of(int type) { return C_32F + real_of(type); }
+static size_t size_of(int type) { return (real_of(type) == R_64F ? 8 : 4) * (is_complex(type) ? 2 : 1); }
 
 /* Whether the workspaces are those that were asked for; all of them is written to. */
 static int are_there(void *device, size_t device_size, void *host, size_t host_size)
@@ -115,7 +120,7 @@ int cusolverDnXgetrf(void *handle, void *params, int64_t m, int64_t n, int type,
         return INVALID_VALUE;
     find("getrf", type)(&rows, &columns, a, &leading, order, info);
     for (int i = 0; i < rows && i < columns; i++) {
-        double pivot = type == DOUBLE ? ((double *)a)[i + i * lda] : 0;
+        double pivot = type == R_64F ? ((double *)a)[i + i * lda] : 0;
         if (pivot != pivot && !*info) *info = i + 1; /* as the library reports it, unlike LAPACK */
         pivots[i] = order[i];
     }
@@ -155,17 +160,17 @@ int cusolverDnXgeqrf(void *handle, void *params, int64_t m, int64_t n, int type,
         find(#name, type)(&m, &n, &k, a, &lda, (void *)tau, work, &work_length, info); \
         return SUCCESS; \
     }
-ORGQR(S, orgqr, 0)
-ORGQR(D, orgqr, 1)
-ORGQR(C, ungqr, 4)
-ORGQR(Z, ungqr, 5)
+ORGQR(S, orgqr, R_32F)
+ORGQR(D, orgqr, R_64F)
+ORGQR(C, ungqr, C_32F)
+ORGQR(Z, ungqr, C_64F)
 
 int cusolverDnXgesvd_bufferSize(void *handle, void *params, signed char jobu, signed char jobvt, int64_t m,
                                 int64_t n, int type, const void *a, int64_t lda, int s_type, const void *s,
                                 int u_type, const void *u, int64_t ldu, int vt_type, const void *vt,
                                 int64_t ldvt, int compute, size_t *device, size_t *host)
 {
-    if (m < n || lda < m || ldu < m || ldvt < n || !a || !s || s_type != type % 4 || jobu != jobvt
+    if (m < n || lda < m || ldu < m || ldvt < n || !a || !s || s_type != real_of(type) || jobu != jobvt
         || (jobu != 'N' && (!u || !vt)) || u_type != type || vt_type != type || compute != type)
         return INVALID_VALUE;
     return sizes(handle, params, device, host);
@@ -177,7 +182,7 @@ int cusolverDnXgesvd(void *handle, void *params, signed char jobu, signed char j
                      void *host, size_t host_size, int *info)
 {
     int rows = (int)m, columns = (int)n, leading = (int)lda, of_u = (int)ldu, of_vt = (int)ldvt;
-    if (!handle || !params || s_type != type % 4 || u_type != vt_type || type != compute
+    if (!handle || !params || s_type != real_of(type) || u_type != vt_type || type != compute
         || !are_there(device, device_size, host, host_size))
         return INVALID_VALUE;
     if (is_complex(type))
@@ -193,8 +198,8 @@ int cusolverDnXsyevd_bufferSize(void *handle, void *params, int jobz, int uplo, 
                                 const void *a, int64_t lda, int w_type, const void *w, int compute,
                                 size_t *device, size_t *host)
 {
-    if (jobz < 0 || jobz > 1 || uplo < 0 || uplo > 1 || n < 1 || lda < n || !a || !w || w_type != type % 4
-        || type != compute)
+    if (jobz < 0 || jobz > 1 || uplo < 0 || uplo > 1 || n < 1 || lda < n || !a || !w
+        || w_type != real_of(type) || type != compute)
         return INVALID_VALUE;
     return sizes(handle, params, device, host);
 }
@@ -205,7 +210,7 @@ int cusolverDnXsyevd(void *handle, void *params, int jobz, int uplo, int64_t n, 
 {
     int size = (int)n, leading = (int)lda;
     const char *job = jobz ? "V" : "N", *triangle = uplo ? "U" : "L";
-    if (!handle || !params || w_type != type % 4 || type != compute
+    if (!handle || !params || w_type != real_of(type) || type != compute
         || !are_there(device, device_size, host, host_size))
         return INVALID_VALUE;
     if (is_complex(type))
@@ -250,15 +255,15 @@ static void adjoint(int type, int n, const char *from, char *to)
     for (int i = 0; i < n * n; i++) {
         char *place = to + (size_t)(i / n + i % n * n) * size;
         memcpy(place, from + (size_t)i * size, size);
-        if (type == 4) *(float complex *)place = conjf(*(float complex *)place);
-        if (type == 5) *(double complex *)place = conj(*(double complex *)place);
+        if (type == C_32F) *(float complex *)place = conjf(*(float complex *)place);
+        if (type == C_64F) *(double complex *)place = conj(*(double complex *)place);
     }
 }
 
 static void gesvdj(int type, int with_vectors, int m, int n, char *a, char *s, char *u, char *v, int *info)
 {
     char *job = with_vectors ? "A" : "N", vt[LARGEST_OF_GESVDJ * LARGEST_OF_GESVDJ * sizeof(double complex)];
-    double first = type % 4 ? *(double *)a : *(float *)a;
+    double first = real_of(type) == R_64F ? *(double *)a : *(float *)a;
     memset(u, 255, (size_t)(m * m) * size_of(type));
     memset(v, 255, (size_t)(n * n) * size_of(type));
     if (is_complex(type))
@@ -275,7 +280,7 @@ int cusolverDnXgesvdp_bufferSize(void *handle, void *params, int jobz, int econ,
                                  int compute, size_t *device, size_t *host)
 {
     if (jobz != 1 || econ < 0 || econ > 1 || m < n || lda < m || ldu < m || ldv < n || !a || !s || !u || !v
-        || type % 4 != DOUBLE || s_type != DOUBLE || u_type != type || v_type != type || compute != type)
+        || real_of(type) != R_64F || s_type != R_64F || u_type != type || v_type != type || compute != type)
         return INVALID_VALUE;
     return sizes(handle, params, device, host);
 }
@@ -288,7 +293,7 @@ int cusolverDnXgesvdp(void *handle, void *params, int jobz, int econ, int64_t m,
     int rows = (int)m, columns = (int)n, leading = (int)lda, of_u = (int)ldu, of_vt = (int)ldv;
     int is_shifted = *(double *)a == SHIFTED, fails = *(double *)a == NOT_CONVERGING;
     char *job = econ ? "S" : "A", *vt = malloc((size_t)(n * n) * size_of(type));
-    if (!handle || !params || !jobz || s_type != DOUBLE || u_type != v_type || type != compute || ldv != n
+    if (!handle || !params || !jobz || s_type != R_64F || u_type != v_type || type != compute || ldv != n
         || !vt || !are_there(device, device_size, host, host_size))
         return INVALID_VALUE;
     if (is_complex(type))
@@ -327,14 +332,14 @@ int cusolverDnXgesvdp(void *handle, void *params, int jobz, int econ, int64_t m,
         if (status != SUCCESS || !memory || lwork != asked) return INVALID_VALUE; \
         memset(memory, 255, (size_t)lwork *size); \
         for (size_t i = 0; i < (size_t)number; i++) \
-            gesvdj(type, jobz, m, n, a + i * (size_t)(m * n) * size, s + i * rank * size_of(type % 4), \
+            gesvdj(type, jobz, m, n, a + i * (size_t)(m * n) * size, s + i * rank * size_of(real_of(type)), \
                    u + i * (size_t)(m * m) * size, v + i * (size_t)(n * n) * size, info + i); \
         return SUCCESS; \
     }
-GESVDJ(S, 0)
-GESVDJ(D, 1)
-GESVDJ(C, 4)
-GESVDJ(Z, 5)
+GESVDJ(S, R_32F)
+GESVDJ(D, R_64F)
+GESVDJ(C, C_32F)
+GESVDJ(Z, C_64F)
 
 #if VERSION >= 11702
 int cusolverDnXgeev_bufferSize(void *handle, void *params, int jobvl, int jobvr, int64_t n, int type,
@@ -343,7 +348,7 @@ int cusolverDnXgeev_bufferSize(void *handle, void *params, int jobvl, int jobvr,
                                int compute, size_t *device, size_t *host)
 {
     if (jobvl != 0 || vl || jobvr != (vr != NULL) || n < 1 || lda < n || ldvl < n || ldvr < n || !a || !w
-        || w_type != 4 + type % 4 || vl_type != type || vr_type != type || type != compute)
+        || w_type != complex_of(type) || vl_type != type || vr_type != type || type != compute)
         return INVALID_VALUE;
     return sizes(handle, params, device, host);
 }
@@ -352,7 +357,7 @@ int cusolverDnXgeev_bufferSize(void *handle, void *params, int jobvl, int jobvr,
 static void join(int type, int n, const void *parts, void *w)
 {
     for (int i = 0; i < n; i++)
-        if (type == 0)
+        if (type == R_32F)
             ((float complex *)w)[i] = ((const float *)parts)[i] + I * ((const float *)parts)[n + i];
         else
             ((double complex *)w)[i] = ((const double *)parts)[i] + I * ((const double *)parts)[n + i];
@@ -365,7 +370,7 @@ int cusolverDnXgeev(void *handle, void *params, int jobvl, int jobvr, int64_t n,
 {
     int size = (int)n, leading = (int)lda, left = (int)ldvl, right = (int)ldvr;
     char *parts = (char *)real_work, *job = jobvr ? "V" : "N";
-    if (!handle || !params || jobvl || w_type < 4 || vl_type != vr_type || type != compute
+    if (!handle || !params || jobvl || w_type < C_32F || vl_type != vr_type || type != compute
         || !are_there(device, device_size, host, host_size))
         return INVALID_VALUE;
     if (is_complex(type)) {
@@ -373,7 +378,7 @@ int cusolverDnXgeev(void *handle, void *params, int jobvl, int jobvr, int64_t n,
                            real_work, info);
         return SUCCESS;
     }
-    find("geev", type)("N", job, &size, a, &leading, parts, parts + n * (type ? 8 : 4), vl, &left, vr, &right,
+    find("geev", type)("N", job, &size, a, &leading, parts, parts + n * size_of(type), vl, &left, vr, &right,
                        work, &work_length, info);
     join(type, size, parts, w);
     return SUCCESS;
@@ -398,7 +403,7 @@ int cublasSetWorkspace_v2(void *handle, void *memory, size_t size)
                            (void *)a, &lda, b, &ldb); \
         return SUCCESS; \
     }
-TRSM(S, 0)
-TRSM(D, 1)
-TRSM(C, 4)
-TRSM(Z, 5)
+TRSM(S, R_32F)
+TRSM(D, R_64F)
+TRSM(C, C_32F)
+TRSM(Z, C_64F)

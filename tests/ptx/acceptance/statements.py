@@ -59,10 +59,12 @@ def carrier(name):
 
 
 def wide(name):
+    """The type of twice as many bits."""
     return {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}.get(name, "b64")
 
 
 def braces(kind, count, first=0):
+    """A vector of `count` registers of a type, from number `first` on."""
     return "{" + ", ".join(f"{kind}_{(first + i) % 8}" for i in range(count)) + "}"
 
 
@@ -76,6 +78,8 @@ class Form:
         self.vector = next((int(w[1]) for w in self.words if re.fullmatch(r"v[248]", w)), 1)
 
     def type(self, text, otherwise="b32"):
+        """The type that an operand of the row names: itself, by its number among the mnemonic's types, or
+        "w" for the first of them, widened."""
         if text.isdigit():
             return self.types[int(text)] if int(text) < len(self.types) else otherwise
         if text == "w":
@@ -83,11 +87,13 @@ class Form:
         return otherwise if text in ("any", "") else text
 
     def address(self, at, space):
+        """Operand number `at` as an address: by a register as wide as those of the space."""
         if space and space.startswith("param"):
             return "[pv]"
         return f"[b64_{at}]" if not (space or "").startswith("shared") else f"[b32_{at}]"
 
     def tuple(self):
+        """A texture or surface and coordinates: as many as its geometry has, of three a vector of four."""
         count = next((COORDINATES[w] for w in self.words if w in COORDINATES), 1)
         kind = self.types[-1] if self.types and self.types[-1] in ("f32", "s32") else "b32"
         count = {3: 4}.get(count, count)
@@ -123,10 +129,11 @@ class Form:
         return f"{kind}_{at}"
 
 
-def operands_of(row, words, optional):
+def operands_of(row, words, with_optional):
+    """The operands of a statement with these words; whether with those that the row marks "?"."""
     form, found = Form(words), []
     for at, text in enumerate(row.operands):
-        if text.endswith("?") and not optional:
+        if text.endswith("?") and not with_optional:
             continue
         operand = form.operand(text.rstrip("?"), at)
         if operand:
@@ -134,10 +141,10 @@ def operands_of(row, words, optional):
     return found
 
 
-def seed(row, choose):
-    """One statement of a row: (opcode, words, operands). choose picks among an element's words, or None."""
-    words = [word for word in (choose(element) for element in row.elements) if word]
-    return row.opcode, words, operands_of(row, words, choose(None))
+def seed(row, words, with_optional=False):
+    """One statement of a row: (opcode, words, operands). `words` has one of each of its elements, or None."""
+    words = [word for word in words if word]
+    return row.opcode, words, operands_of(row, words, with_optional)
 
 
 def complemented(statement):
@@ -147,47 +154,41 @@ def complemented(statement):
 
 
 def spelled(statement):
+    """The text of a statement."""
     opcode, words, operands = statement
     return opcode + "".join(words) + (" " + ", ".join(operands) if operands else "") + ";"
 
 
 def seeds_of(row, rng, count):
     """Statements that together have each word of the row, and `count` random ones."""
-    plain = seed(row, lambda e: None if e is None or e.optional else e.words[0])
-    found = [plain, seed(row, lambda e: e is None or (None if e.optional else e.words[0]))]
+    first = [None if element.optional else element.words[0] for element in row.elements]
+
+    def with_word(wanted, word):
+        """A statement with this word of one element, none of optional elements, any of the others."""
+        words = []
+        for element in row.elements:
+            if element is wanted:
+                words.append(word)
+            else:
+                words.append(None if element.optional else rng.choice(element.words))
+        return seed(row, words)
+
+    def any_of_all():
+        """A statement with any words; each optional one is in it at a chance of 0.4."""
+        words = [
+            None if element.optional and rng.random() < 0.6 else rng.choice(element.words)
+            for element in row.elements
+        ]
+        return seed(row, words, with_optional=rng.random() < 0.5)
+
+    found = [seed(row, first), seed(row, first, with_optional=True)]
     found += [complemented(statement) for statement in found]
     for element in row.elements:
         for word in element.words:
-            found.append(
-                seed(
-                    row,
-                    lambda e, element=element, word=word: (
-                        None
-                        if e is None
-                        else word
-                        if e is element
-                        else None
-                        if e.optional
-                        else rng.choice(e.words)
-                    ),
-                )
-            )
+            found.append(with_word(element, word))
             if word == ".pred":
                 found.append(complemented(found[-1]))
-    for _ in range(count):
-        found.append(
-            seed(
-                row,
-                lambda e: (
-                    rng.random() < 0.5
-                    if e is None
-                    else None
-                    if e.optional and rng.random() < 0.6
-                    else rng.choice(e.words)
-                ),
-            )
-        )
-    return found
+    return found + [any_of_all() for _ in range(count)]
 
 
 # Operands to put in the place of others. Not among them is what ptxas takes in places where it means nothing:
@@ -250,12 +251,15 @@ class Mutator:
         self.all_types = ["." + name for name in tables.TYPES if name not in OVERLOOKED]
 
     def word(self, opcode):
+        """One that some row of the opcode has, or any type, or any word."""
         roll = self.rng.random()
         if roll < 0.5 and self.words[opcode]:
             return self.rng.choice(self.words[opcode])
         return self.rng.choice(self.all_types if roll < 0.8 else self.all_words)
 
     def mutant(self, statement):
+        """The statement with a word or an operand deleted, inserted, replaced or swapped with the next, or
+        two such changes ("both")."""
         opcode, words, operands = statement[0], list(statement[1]), list(statement[2])
         in_words = bool(words) and (not operands or self.rng.random() < 0.5)
         kind = self.rng.choice(["drop", "insert", "replace", "replace", "replace", "swap", "both"])
@@ -278,7 +282,8 @@ class Mutator:
 
 
 def generate(rng, per_row=6, mutants=4, opcodes=None):
-    """Statements as text, each once, rows in the order of the table."""
+    """Statements as text, each once, rows in the order of the table: of each row its seeds, `per_row` of them
+    random, and as many mutants of each seed."""
     rows = [row for row in tables.instruction_rows() if opcodes is None or row.opcode in opcodes]
     mutator, found = Mutator(rows, rng), {}
     for row in rows:
@@ -289,7 +294,7 @@ def generate(rng, per_row=6, mutants=4, opcodes=None):
     return list(found)
 
 
-def shuffled(items, seed_):
+def shuffled(items, seed):
     items = list(items)
-    random.Random(seed_).shuffle(items)
+    random.Random(seed).shuffle(items)
     return items
