@@ -35,9 +35,10 @@ for there in (lambda array: array), gpuarray.to_gpu:
 
 
 class Case:
-    """`calls` are (text, units in the last place) in their order; one that assigns has no result.
+    """The program that a seed stands for; `group`: with calls of that group only.
 
-    The arrays are drawn with the calls, so the seed says all.
+    `calls` are (text, units in the last place that the result may be off) in their order; one that assigns
+    has no result. The arrays are drawn with the calls, so the seed says all.
     """
 
     def __init__(self, seed, group=None):
@@ -60,7 +61,8 @@ class Case:
         return HEAD + "".join(f"    {line}\n" for line in lines) + TAIL
 
     def arrays(self, there):
-        """The names of a program: bases, whose arrays `there` makes of NumPy's, and views."""
+        """{name: array}, what a program's text is evaluated in: bases, which the function `there` makes of
+        NumPy's, and their views."""
         names = namespace() | {"operator": operator}
         for name, text in self.draw.bases.items():
             names[name] = there(eval(text, names))
@@ -70,16 +72,17 @@ class Case:
 
     def run(self):
         """None, or what is different. Errors of the driver are raised: the context is lost."""
-        ours, numpys = outcome(self.arrays, gpuarray.to_gpu), self.arrays(lambda array: array)
-        if isinstance(ours[0], Exception):
-            return f"making the arrays: {ours[0]!r}"
-        ours, max_ndim = ours[0], 0
+        numpys = self.arrays(lambda array: array)
+        ours, _ = outcome(self.arrays, gpuarray.to_gpu)
+        if isinstance(ours, Exception):
+            return f"making the arrays: {ours!r}"
+        max_ulp = 0  # of the calls so far: how far the arrays may be off
         for text, ulp in self.calls:
-            max_ndim = max(max_ndim, ulp)
-            if isinstance((want := outcome(execute, text, numpys))[0], MemoryError):
+            max_ulp = max(max_ulp, ulp)
+            want, numpy_warned = outcome(execute, text, numpys)
+            if isinstance(want, MemoryError):
                 break
-            want, said = want
-            got, heard = outcome(execute, text, ours)
+            got, warned = outcome(execute, text, ours)
             scale = self.scale(text)
             try:
                 if isinstance(want, Exception) or isinstance(got, Exception):
@@ -90,14 +93,14 @@ class Case:
                     got, want, *({n: names[n] for n in self.draw.bases} for names in (ours, numpys))
                 )
                 for name in self.draw.compared:
-                    compare(ours[name], numpys[name], max_ndim, f"{name} afterwards")
-                if said != heard:
-                    raise Difference(f"ComplexWarning: {heard}, NumPy: {said}")
+                    compare(ours[name], numpys[name], max_ulp, f"{name} afterwards")
+                if numpy_warned != warned:
+                    raise Difference(f"ComplexWarning: {warned}, NumPy: {numpy_warned}")
             except Difference as difference:
                 if reason(text, got, want, difference) is None:
                     return f"{text}: {difference}"
                 break  # what comes after may have another operand
-            if max_ndim and not self.same_operands(ours, numpys):
+            if max_ulp and not self.same_operands(ours, numpys):
                 break
         return None
 
@@ -134,6 +137,7 @@ def is_expression(text):
 
 
 def execute(text, names):
+    """The result of an expression, or None of a statement."""
     if is_expression(text):
         return eval(text, names)
     return exec(text, names)

@@ -16,8 +16,10 @@ class Difference(Exception):
 
 
 def compare(got, want, ulp, what="result", scale=0.0):
-    """An array, a number or a sequence of them. Values are the same bits but for NaNs', or within `ulp` units
-    in the last place of the largest number, or of `scale`."""
+    """Raises Difference where our result is not NumPy's: an array, a number or a sequence of them.
+
+    Values are the same bits but for NaNs', or, with ulp, within as many units in the last place of the
+    largest number, or of `scale` where that is larger. `what` is what the message calls it."""
     if isinstance(want, tuple | list):
         if not isinstance(got, tuple | list) or len(got) != len(want):
             raise Difference(f"{what}: {got!r} for {want!r}")
@@ -38,6 +40,7 @@ def compare(got, want, ulp, what="result", scale=0.0):
 
 
 def compare_values(got, want, ulp, what, scale):
+    """compare() for two arrays of NumPy with one dtype and shape."""
     if want.dtype.kind == "c":
         part = f"f{want.dtype.itemsize // 2}"
         got, want = (np.ascontiguousarray(each).reshape(-1).view(part) for each in (got, want))
@@ -75,7 +78,9 @@ def compare_errors(got, want):
 
 
 def compare_sharing(got, want, on_device, host, what="result"):
-    """Ours shares memory with the same bases as NumPy's; one without axes may, where NumPy has a number."""
+    """Our result shares memory with those bases that NumPy's shares with: {name: array} of both.
+
+    An array of ours for which NumPy has a number may share with any."""
     if isinstance(got, tuple | list):
         for i, (one, other) in enumerate(zip(got, want, strict=True)):
             compare_sharing(one, other, on_device, host, f"{what}[{i}]")

@@ -45,6 +45,7 @@ class Draw:
     # ---- dice
 
     def chance(self, part):
+        """True in this part of all cases."""
         return self.rng.random() < part
 
     def pick(self, choices):
@@ -57,7 +58,8 @@ class Draw:
         return self.rng.randint(low, high)
 
     def keywords(self, part=0.4, **choices):
-        """Text of some keyword arguments: ", name=value" each. A choice is a list, or a function."""
+        """Text of some keyword arguments, each at a chance of `part`: ", name=value". For each name,
+        `choices` has a list of values as text, or a function that returns one."""
         found = ""
         for name, values in choices.items():
             if self.chance(part):
@@ -67,6 +69,7 @@ class Draw:
     # ---- arrays
 
     def dtype(self, kinds):
+        """Text of a dtype of one of these kinds (the letters of dtype.kind)."""
         return self.pick(KINDS[self.pick({kind: WEIGHT[kind] for kind in kinds})])
 
     def shape(self, min_ndim=0, max_ndim=4):
@@ -78,7 +81,11 @@ class Draw:
         return self.pick(fitting)
 
     def array(self, kinds="biufc", shape=None, min_ndim=0, max_ndim=4, special=0.25, view=None, dtype=None):
-        """The name of a new array, or now and then of one that is there and fits."""
+        """The name of a new array, or now and then of one that is there and fits.
+
+        kinds: letters of dtype.kind that it may have; shape: None: any from min_ndim to max_ndim axes;
+        special: a quarter of this is the chance of each element to be one of SPECIAL, or for integers a limit
+        of the dtype; view: a name of VIEWS; dtype: that very one."""
         if dtype is None and self.chance(0.15):
             fitting = [
                 name
@@ -118,7 +125,7 @@ class Draw:
         return self.array(kinds, shape, **options)
 
     def out(self, shape, dtype, part=0.3):
-        """ ", out=" and an array of that shape, or nothing."""
+        """Text of an out= with an array of that shape at a chance of `part`: ", out=name", or nothing."""
         if not self.chance(part):
             return ""
         # What a float out of range becomes in an integer is not C's to say.
@@ -130,7 +137,8 @@ class Draw:
     # ---- parameters
 
     def axis(self, name, none=True, several=False):
-        """Text of an axis of an array; now and then one that it has not."""
+        """Text of an axis of an array; now and then one that it has not. none: "None" may come, too; several:
+        a tuple may."""
         ndim = self.host[name].ndim
         if none and self.chance(0.3):
             return "None"
@@ -154,7 +162,8 @@ class Draw:
             )
         return str(value) if self.chance(0.8) else f"np.int32({value})"
 
-    # ---- text of bases and views of a shape
+    # ---- text of bases and views of a shape: a method for each name of VIEWS, which returns the text that
+    # makes the base, and the text of a view, with this shape and dtype, of the base whose name is `base`
 
     def values(self, shape, dtype, special):
         """Text of an array in C order."""
@@ -189,7 +198,8 @@ class Draw:
         return f"np.asfortranarray({self.values(shape, dtype, special)})", base
 
     def _along(self, shape, dtype, special, base, change, index):
-        """A base with another length along one axis, and an index for that axis."""
+        """A base with another length along one axis, change(length of the view), and an index for that
+        axis."""
         if not shape:
             return self._plain(shape, dtype, special, base)
         axis = self.integer(0, len(shape) - 1)

@@ -13,6 +13,7 @@ import pycuda.driver as drv
 
 
 def _says(got, *words):
+    """Whether our result is an error with any of these words."""
     return isinstance(got, Exception) and any(word in str(got) for word in words)
 
 

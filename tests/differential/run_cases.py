@@ -25,7 +25,8 @@ LONGEST = 2000  # characters of a difference
 
 
 class Worker:
-    """A process that runs cases, restarted when it has ended."""
+    """A process that runs cases (of a group of calls, or None: of all), started when there is a seed to run
+    and none runs. `timeout`: seconds for one case."""
 
     def __init__(self, group, timeout):
         self.command = [
@@ -50,10 +51,12 @@ class Worker:
             raise RuntimeError(f"no worker: {self.words}")
 
     def last_words(self):
+        """The end of the process's stderr."""
         self.errors.seek(0)
         return self.errors.read()[-LONGEST:]
 
     def run(self, seed):
+        """The answer of the process (worker.py), or one that says how it ended."""
         if self.process is None:
             self.start()
         watch = threading.Timer(self.timeout, self.process.kill)
@@ -87,7 +90,7 @@ class Worker:
 
 
 def run_seeds(seeds, jobs, group=None, timeout=120):
-    """Answers of the worker, as they come."""
+    """Answers (worker.py) in the order in which they come, of `jobs` processes."""
     waiting, answers = queue.SimpleQueue(), queue.SimpleQueue()
     for seed in seeds:
         waiting.put(seed)

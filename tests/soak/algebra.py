@@ -1,5 +1,5 @@
 """Steps that multiply, transform and solve: libraries with handles, workspaces and plans for each stream, or
-their own kernels; on the CPU device NumPy in host functions.
+their own kernels; on the CPU device NumPy in host functions. `w` is the Worker that does the step.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ from pycuda import gpuarray, linalg
 
 
 def near(got, expected, what):
+    """Raises when they differ by more than rounding; `what` names them in the message."""
     if not np.allclose(got, expected, rtol=1e-4, atol=1e-4):
         raise AssertionError(f"{what}: got {got.ravel()[:4]}, expected {expected.ravel()[:4]}")
 

@@ -1,5 +1,6 @@
 """Steps that press on one thing: more contexts, launches or compilations than most programs make, and threads
-that meet where one ends what the other uses. What a GPU takes its time for has a number in World.
+that meet where one ends what the other uses. `w` is the Worker that does the step. Of what a GPU takes its
+time for, World has the number that a program may still do (contexts_left and others).
 """
 
 import gc
@@ -77,12 +78,13 @@ def crowd(w):
 
 
 def leave_context(w, context, things):
-    how = w.dice.randrange(4)
-    if how == 0:
+    """Detaches the context. Its things go before it, in another step, in a thread meanwhile, or after it."""
+    how = w.dice.choice(["before", "another step", "thread", "after"])
+    if how == "before":
         things.clear()
-    elif how == 1:
+    elif how == "another step":
         w.world.graveyard.append(things)
-    elif how == 2:
+    elif how == "thread":
         thread = threading.Thread(target=things.clear)
         thread.start()
         w.threads.append(thread)
@@ -116,7 +118,7 @@ def detached_meanwhile(w):
     try:
         for number in range(w.dice.choice([5, 20, 60])):
             if number == 3:
-                begin.set()
+                begin.set()  # the other thread detaches from now on
             things.append(w.dice.choice(make)())
     except drv.Error as error:
         if error.name != "CUDA_ERROR_CONTEXT_IS_DESTROYED":

@@ -29,9 +29,10 @@ from worker import BLOCK, Code, N, Planned, Worker, World
 import pycuda.driver as drv
 from pycuda.tools import clear_context_caches
 
-# Which threads make and release, for what is not there any more at the end of a clean program. What dies with
-# its context is not released itself: there may be fewer releases, never more. BEFORE is released before its
-# context: the driver does not bear the other order.
+# (the driver's functions that make an object, the one that releases it): of a clean program nothing is left
+# at the end. What dies with its context is not released itself: there may be fewer releases than objects,
+# never more. What the functions in BEFORE make is released before its context, as the driver does not bear
+# the other order: of these there are as many.
 PAIRS = [
     ("cuStreamCreate cuStreamCreateWithPriority cuGreenCtxStreamCreate", "cuStreamDestroy"),
     ("cuEventCreate", "cuEventDestroy"),
@@ -58,6 +59,7 @@ TIMEOUT = float(os.environ.get("SOAK_TIMEOUT", "60"))
 
 
 def report(unraisable):
+    """sys.unraisablehook: what steps raise on purpose is not shown."""
     if not isinstance(unraisable.exc_value, Planned):
         sys.__unraisablehook__(unraisable)
 
@@ -120,23 +122,19 @@ def join(threads, world):
 
 
 def outstanding():
-    """What was made more often than released, by function; None without the counters."""
+    """{the functions that make an object: how many more were made than released}, {} where calls are not
+    counted."""
     count = drv._driver._fault_count
     if count("cuCtxCreate") < 0:
         return {}
     return {made: sum(map(count, made.split())) - count(released) for made, released in PAIRS}
 
 
-def leak(plan, strict):
-    live = {name: count for name, count in drv._live_objects().items() if count}
-    if not strict:
-        live.pop("Context", None)
-    counts = {
-        name: count
-        for name, count in outstanding().items()
-        if count < 0 or (count > 0 and (strict or name in BEFORE))
-    }
-    return live, counts
+def leak():
+    """({type: objects of ours that live}, {functions of PAIRS: a wrong number of outstanding objects})."""
+    live = {name: count for name, count in drv._live_objects().items() if count and name != "Context"}
+    wrong = {made: count for made, count in outstanding().items() if count < 0 or (count and made in BEFORE)}
+    return live, wrong
 
 
 def clean(world, threads):
@@ -161,14 +159,15 @@ def clean(world, threads):
     del thread
     world.context = context = None  # noqa: F841
     until = time.monotonic() + 5
-    while any(leak(plan, False)) and time.monotonic() < until:
+    while any(leak()) and time.monotonic() < until:
         gc.collect()
         time.sleep(0.01)
-    if any(leak(plan, False)):
-        raise AssertionError(f"left behind: {leak(plan, False)}")
+    if any(leak()):
+        raise AssertionError(f"left behind: {leak()}")
 
 
 def deep(depth, world):
+    """Ends the program as planned, so many frames down, each of which holds objects."""
     things = steps.some(Worker(world, 99)) if world.context or world.plan.contexts == "default" else []
     if depth:
         return deep(depth - 1, world)
@@ -176,6 +175,7 @@ def deep(depth, world):
 
 
 def last(plan):
+    """The planned end of the main thread: sys.exit, an exception, or none."""
     if plan.last == "exit":
         sys.exit(plan.code)
     if plan.last == "raise":
@@ -265,6 +265,7 @@ def fault(world, dice):
 
 
 def end(world, threads):
+    """What becomes of threads and objects (plan.ending), then how the main thread ends (plan.last)."""
     plan, dice = world.plan, random.Random(f"end {world.plan.seed}")
     if plan.ending in ("daemon", "_exit", "running"):
         time.sleep(dice.choice([0.0, 0.01, 0.1, 0.3]))

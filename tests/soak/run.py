@@ -55,7 +55,7 @@ def native_stacks(process):
 
 
 def run_seed(seed, timeout):
-    """(seed, kind of failure or None, details, seconds)"""
+    """(seed, kind of failure or None, details, seconds) of one program, which may take `timeout` seconds."""
     plan = make_plan(seed, os.environ.get("SOAK_ENDING"))
     started = time.monotonic()
     process = subprocess.Popen(
@@ -115,7 +115,8 @@ def seed_range(text):
 
 
 def run_seeds(seeds, jobs, timeout, report=lambda result: None, seconds=math.inf):
-    """The results of all that begin within so many seconds, in the order in which they come."""
+    """The results (of run_seed) of all programs that begin within so many seconds, in the order in which they
+    end; `jobs` run at once, `report` is called with each."""
     warm_up(300)
     results, end = [], time.monotonic() + seconds
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:

@@ -1,5 +1,5 @@
-"""What the threads of a random program do: each function is one step of a Worker. Results are compared with
-NumPy's. choice.py says how often each comes.
+"""What the threads of a random program do: each function is one step, and its parameter `w` the Worker that
+does it (worker.py). Results are compared with NumPy's. choice.py says how often each comes.
 """
 
 import contextlib
@@ -72,10 +72,10 @@ def prepared_calls(w):
     numbers, stream = w.numbers(), w.stream()
     memory = drv.to_device(numbers)
     call = w.code.add.prepare("Pi")
-    how = w.dice.randrange(3)
-    if how == 0:
+    how = w.dice.choice(["at once", "in a stream", "timed"])
+    if how == "at once":
         call.prepared_call((1, 1), BLOCK, memory, 6)
-    elif how == 1:
+    elif how == "in a stream":
         call.prepared_async_call((1, 1), BLOCK, stream, memory, 6)
         w.wait(stream)
     else:
@@ -118,8 +118,8 @@ class Lent(Shown):
 def lent_arrays(w):
     """Through DLPack and the interface, on whatever streams, and released by whatever thread."""
     numbers, stream = w.numbers(), w.stream()
-    how = w.dice.choice([Shown, Lent, lambda array: array])
-    theirs = how(gpuarray.to_gpu(numbers))
+    as_theirs = w.dice.choice([Shown, Lent, lambda array: array])
+    theirs = as_theirs(gpuarray.to_gpu(numbers))
     view = gpuarray.from_dlpack(theirs, stream=stream) if hasattr(theirs, "__dlpack__") else theirs
     out = gpuarray.empty(N, np.int32)
     out.set_async(view, stream=stream)
@@ -313,14 +313,11 @@ def surface_object(w):
     w.put("surface", surface)
 
 
-def one_of(w, out, what):
-    """What all threads bind are arrays of one number each: a launch reads one of them."""
-    if not (out == out[0]).all() or not 0 <= out[0] < len(w.world.values):
-        raise AssertionError(f"{what}: read {out.tolist()}")
-
-
 def read_reference(w, bind, read, what):
-    """All threads bind the module's one reference and launch with it, in several streams or all in one."""
+    """All threads bind the module's one reference and launch with it, in several streams or all in one.
+
+    bind(values) binds it to an array of the number that `values` repeats, read(memory, stream) launches the
+    kernel that copies what it reads to the memory: all of that is of one array, whichever thread bound it."""
     stream, out = w.dice.choice(w.streams) if w.plan.seed % 2 else None, np.zeros(N, np.int32)
     memory = drv.mem_alloc(4 * N)
     for _ in range(w.dice.choice([1, 3, 20, 100])):
@@ -534,6 +531,7 @@ def something(w):
 
 
 def some(w):
+    """One to five of them."""
     things = something(w)
     w.dice.shuffle(things)
     return things[: w.dice.randrange(1, 6)]
@@ -611,12 +609,12 @@ def function_does(w):
             w.world.graveyard.pop()
 
     for _ in range(w.dice.randrange(1, 4)):
-        what = w.dice.randrange(4)
-        if what == 0:
+        what = w.dice.choice(["sleep", "collect", "fail", "take"])
+        if what == "sleep":
             stream.launch_host_func(time.sleep, w.dice.choice([0.0001, 0.002, 0.01]))
-        elif what == 1:
+        elif what == "collect":
             stream.launch_host_func(gc.collect)
-        elif what == 2:
+        elif what == "fail":
             stream.launch_host_func(fail)
         else:
             stream.launch_host_func(take)

@@ -94,11 +94,8 @@ class Planned(Exception):
     """What the program raises on purpose."""
 
 
-class Stop(Exception):
-    """The thread has nothing left to do."""
-
-
 def check(got, expected, what):
+    """Raises where they are not the same; `what` names them in the message."""
     got, expected = np.asarray(got), np.asarray(expected)
     if got.shape != expected.shape or not (got == expected).all():
         raise AssertionError(f"{what}: got {got.ravel()[:8]}, expected {expected.ravel()[:8]}")
@@ -130,16 +127,18 @@ class World:
         self.full_queues_left = 6
         self.compilations_left = 3  # in programs that end; others never stop
         self.errors = []
-        self.endless = False  # the threads never stop
-        self.ending = threading.Event()
+        self.ending = threading.Event()  # set when the main thread ends while threads still work
+        # One number each: a launch that reads one of them shows which.
         self.values = [np.full(N, number, np.int32) for number in range(20)]
 
 
 class Worker:
+    """What a thread has, and what its steps use; run() is the thread."""
+
     def __init__(self, world, number):
         self.world, self.plan, self.number = world, world.plan, number
         self.dice = random.Random(f"thread {self.plan.seed} {number}")
-        self.own, self.popped = None, False
+        self.own = None  # its context, where each thread has one, and where it is the primary one
         self.streams, self.pools = [], []
         self.threads = []  # that help it
 
@@ -148,7 +147,7 @@ class Worker:
     def enter(self):
         """Makes a context current as the plan wants it."""
         kind = self.plan.contexts
-        if kind == "each":
+        if kind == "each":  # the kinds are explained in plan.CONTEXTS
             self.own = drv.Device(self.number % drv.Device.count()).make_context()
         elif kind == "primary":
             self.own = drv.Device(0).retain_primary_context()
@@ -167,15 +166,16 @@ class Worker:
             return
         if self.plan.ending == "pushed" and self.dice.random() < 0.5:
             return
-        first, detach = self.dice.random() < 0.5, self.plan.contexts == "each" and self.dice.random() < 0.7
-        if first:
+        objects_first = self.dice.random() < 0.5
+        detach = self.plan.contexts == "each" and self.dice.random() < 0.7
+        if objects_first:
             self.drop()
         if not detach:
             drv.Context.synchronize()  # what is kept for a queued copy keeps the context
         drv.Context.pop()
         if detach:
             self.own.detach()
-        if not first:
+        if not objects_first:
             self.drop()
 
     def drop(self):
@@ -187,17 +187,18 @@ class Worker:
     # ---- what steps use
 
     def stream(self):
+        """One of the thread's streams; None: the default stream."""
         return self.dice.choice(self.streams)
 
     def wait(self, stream):
         """Wait for the stream in one of several ways."""
-        how = self.dice.randrange(4)
-        if how == 0:
+        how = self.dice.choice(["context", "poll", "event", "stream"])
+        if how == "context":
             drv.Context.synchronize()
-        elif how == 1 and stream:
+        elif how == "poll" and stream:
             while not stream.is_done():
                 time.sleep(0.0001)
-        elif how == 2:
+        elif how == "event":
             drv.Event().record(stream).synchronize()
         elif stream:
             stream.synchronize()
@@ -220,6 +221,7 @@ class Worker:
         return None
 
     def put(self, kind, thing):
+        """Into the bag, where other threads may take it; the oldest goes when there are more than 60."""
         self.bag.append(Named(kind, thing))
         if len(self.bag) > 60:
             self.bag.pop(0)

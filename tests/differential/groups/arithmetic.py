@@ -4,6 +4,8 @@ import re
 
 import numpy as np
 
+# Ufuncs by the kinds (dtype.kind) of operands that they are called with. Results of EXACT ones are NumPy's
+# bits, those of ROUNDED ones near to them.
 EXACT_UNARY = {
     "biufc": "positive negative square isnan isfinite isinf logical_not conjugate sign",
     "biuf": "absolute floor ceil trunc rint fabs",
@@ -41,12 +43,13 @@ FOLDED = (
 
 
 def name_of(draw, table):
-    """The name of a ufunc and the kinds of its operands."""
+    """The name of a ufunc of one of the tables above, and the kinds of its operands."""
     kinds = draw.pick(list(table))
     return draw.pick(table[kinds]), kinds
 
 
-def tolerance(draw, name, kinds):
+def tolerance(draw, kinds):
+    """The rounding error that results of ROUNDED ufuncs may have."""
     draw.ulp = 256 if "c" in kinds else 8
 
 
@@ -65,9 +68,9 @@ def result(draw, call):
 
 
 def with_keywords(draw, name, operands):
-    """A ufunc's call with out=, where=, dtype=, casting=."""
-    call = f"np.{name}({operands})"
-    want = result(draw, call)
+    """A ufunc's call, with some of out=, where=, dtype=, casting=; an out= has the shape and dtype of NumPy's
+    result."""
+    want = result(draw, f"np.{name}({operands})")
     text = operands
     if isinstance(want, np.ndarray | np.generic) and want.ndim and draw.chance(0.35):
         text += draw.out(want.shape, want.dtype.str, 0.7)
@@ -92,7 +95,7 @@ def unary(draw):
 
 def rounded_unary(draw):
     name, kinds = name_of(draw, ROUNDED_UNARY)
-    tolerance(draw, name, kinds)
+    tolerance(draw, kinds)
     return f"np.{name}({draw.array(kinds, special=0 if kinds == 'c' else 0.25)})"
 
 
@@ -107,7 +110,7 @@ def binary(draw):
 
 def rounded_binary(draw):
     name, kinds = name_of(draw, ROUNDED_BINARY)
-    tolerance(draw, name, kinds)  # and which of two zeros is the greater is not said
+    tolerance(draw, kinds)  # and which of two zeros is the greater is not said
     a = draw.array(kinds)
     return f"np.{name}({a}, {operand(draw, a, kinds)})"
 

@@ -5,6 +5,7 @@ ROUNDED = ("prod", "mean", "std", "var")
 
 
 def common(draw, a, **more):
+    """Text of axis= and keepdims=, and of other keyword arguments, `more` (draw.keywords)."""
     return draw.keywords(0.35, axis=lambda: draw.axis(a, several=True), keepdims=["True", "False"], **more)
 
 
@@ -22,7 +23,7 @@ def reduced(draw, name):
 
 
 def reduction_keywords(draw, name, kind):
-    """Those that not all reductions have."""
+    """Those that not all reductions have, with their choices (draw.keywords); kind: that of the operand."""
     if name in ("sum", "prod"):
         dtypes = ["'f8'", "'f4'", "'c8'"] if kind in "fc" else ["'f8'", "'i8'", "'i4'"]
         return dict(dtype=dtypes, initial=lambda: draw.number("i"))

@@ -2,6 +2,7 @@
 
 
 def basic(draw, length):
+    """Text of an index without arrays, for an axis of that length."""
     return draw.pick(
         [
             ":",
@@ -25,7 +26,8 @@ def basic(draw, length):
 
 
 def numbers(draw, length, distinct=False):
-    """A list of integers below a length; now and then one that is not."""
+    """A list of integers below a length; now and then one that is not. distinct: each element at most
+    once."""
     if length == 0:
         return []
     if distinct:
@@ -38,7 +40,8 @@ def numbers(draw, length, distinct=False):
 
 
 def index(draw, a, distinct=False):
-    """Text of an index for an array."""
+    """Text of an index for the array named a. distinct: it has each element at most once, so that the order
+    in which they are set does not matter."""
     shape = draw.host[a].shape
     if draw.chance(0.12):
         return (
