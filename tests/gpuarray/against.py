@@ -10,7 +10,8 @@ NUMPY = np.lib.NumpyVersion(np.__version__)
 
 
 def compare(got, want, rtol=0.0, atol=0.0):
-    """A GPUArray for an array of NumPy, or its number, with the same dtype; all others as they are."""
+    """Our result is NumPy's: a GPUArray (or a number of NumPy) of the same shape, dtype and values for an
+    array of NumPy or its number; a sequence of such; all else is equal and of the same type."""
     if isinstance(want, np.ndarray | np.generic) and not isinstance(got, np.generic):
         assert isinstance(got, gpuarray.GPUArray), f"{type(got)} for {type(want)}"
         want = np.asarray(want)
@@ -31,10 +32,10 @@ def compare(got, want, rtol=0.0, atol=0.0):
 
 
 def check_memory(got, want, on_device, host):
-    """What is no view in NumPy shares no memory with an operand. Those without axes may be views, where NumPy
-    has numbers.
+    """What is no view in NumPy shares no memory with an operand. Our results without axes may be views, where
+    NumPy has numbers.
 
-    there, host: the operands by name.
+    on_device, host: {name: operand} of ours and of NumPy.
     """
     if isinstance(got, tuple | list):
         for one, other in zip(got, want, strict=True):
@@ -54,7 +55,7 @@ def outcome(call, arrays):
         return problem
 
 
-# Arrays that tables of calls name.
+# Arrays that the expressions of tests' tables name; run() evaluates these.
 HOST = {
     "f": np.array([3, 1, 2, 5], np.float32),
     "d": np.array([1, 2, 0.5, 4]),
@@ -76,7 +77,9 @@ def run(call, arrays):
 
 
 def same(call, *arrays, rtol=0.0, atol=0.0):
-    """The call with arrays of the host, or (host, device) pairs, and with their copies on the device."""
+    """call(*arrays) has one result (compare()) with NumPy's arrays and with GPUArrays, or raises with both.
+
+    arrays: arrays of NumPy, which are copied to the device, or pairs (NumPy's array, GPUArray)."""
     pairs = [
         each if isinstance(each, tuple) else (each.copy(), gpuarray.to_gpu(np.asarray(each)))
         for each in arrays

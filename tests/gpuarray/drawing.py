@@ -23,6 +23,7 @@ def numbers(rng, shape, dtype):
 
 @st.composite
 def shapes(draw, min_ndim=0, max_ndim=4):
+    """A shape of at most 20000 elements."""
     shape = draw(st.lists(LENGTHS, min_size=min_ndim, max_size=max_ndim))
     while np.prod(shape, dtype=np.int64) > 20_000:
         shape[int(np.argmax(shape))] = 2
@@ -31,8 +32,8 @@ def shapes(draw, min_ndim=0, max_ndim=4):
 
 @st.composite
 def layouts(draw, host):
-    """(view of a host array, the same view of its copy on the device): steps, both directions, axes in any
-    order."""
+    """(a view of an array of NumPy, the same view of its copy on the device): with steps in both directions,
+    its axes in any order."""
     array = gpuarray.to_gpu(host)
     index = tuple(
         slice(None, None, draw(st.sampled_from([1, 1, 1, 2, -1, -2]))) if draw(st.booleans()) else slice(None)

@@ -42,6 +42,7 @@ def outputs(results):
 
 
 def evaluate(name, operands):
+    """The results of our elementwise function of that name, as arrays of the host."""
     out = (None,) * TABLE[name].outputs if TABLE[name].outputs > 1 else None
     got = apply(name, *[gpuarray.to_gpu(each) for each in operands], out=out)
     return [each.get() for each in got] if out else [got.get()]
@@ -54,6 +55,7 @@ def distance(got, want):
 
 
 def show_wrong(wrong, got, want, operands):
+    """Fails where an element of the mask `wrong` is true, with operands and results of some."""
     lines = [
         f"{[each[i] for each in operands]}: {got[i]!r}, not {want[i]!r}" for i in np.flatnonzero(wrong)[:10]
     ]

@@ -25,23 +25,25 @@ def definite(*shape, dtype="d"):
     return a @ a.conj().swapaxes(-1, -2) + np.eye(shape[-1], dtype=dtype)
 
 
-def laid(host, how):
-    """(array on the device in this layout, its values): a broadcast one has more elements than the host's."""
-    if how == "rows" or host.ndim < 2:
+def laid(host, layout):
+    """(array on the device in this layout (of LAYOUTS), its values): a broadcast one has more elements than
+    the host's."""
+    if layout == "rows" or host.ndim < 2:
         return gpuarray.to_gpu(host), host
-    if how == "columns":
+    if layout == "columns":
         return gpuarray.to_gpu(np.ascontiguousarray(host.swapaxes(-1, -2))).swapaxes(-1, -2), host
-    if how == "strided":
+    if layout == "strided":
         wide = np.zeros((*host.shape[:-1], 2 * host.shape[-1] + 1), host.dtype)
         wide[..., 1::2] = host
         return gpuarray.to_gpu(wide)[..., 1::2], host
-    if how == "reversed":
+    if layout == "reversed":
         return gpuarray.to_gpu(np.ascontiguousarray(host[..., ::-1, ::-1]))[..., ::-1, ::-1], host
     shape = (2, *host.shape)
     return np.broadcast_to(gpuarray.to_gpu(host), shape), np.broadcast_to(host, shape)
 
 
 def epsilon(dtype):
+    """The distance from 1 to the next number of a dtype."""
     return np.finfo(dtype).eps
 
 
@@ -51,7 +53,9 @@ def condition(a):
 
 
 def check_close(got, want, bound, what=""):
-    """An array of NumPy's shape and dtype, contiguous, at most this part of the largest element away."""
+    """Our result is a GPUArray, contiguous, of NumPy's shape and dtype, and no element is further from
+    NumPy's than `bound` times the largest of NumPy's; integers and booleans are the same. `what` goes into
+    the message."""
     want = np.asarray(want)
     assert isinstance(got, gpuarray.GPUArray), type(got)
     assert (got.shape, got.dtype) == (want.shape, want.dtype), what

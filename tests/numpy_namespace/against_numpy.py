@@ -9,7 +9,7 @@ from pycuda import gpuarray
 
 # One of each kind: each dtype needs kernels of its own.
 DTYPES = ["bool", "int8", "uint16", "float32", "complex64"]
-# Versions of NumPy that lack functions or parameters, or raise for empty matrices.
+# This NumPy lacks functions or parameters, or raises for empty matrices.
 OLDER = np.lib.NumpyVersion(np.__version__) < "2.3.0"
 few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -39,7 +39,8 @@ def on_device(value):
 
 
 def same(got, want, rtol=0.0):
-    """A GPUArray for an array or number of NumPy's; results of several are of one length."""
+    """Our result is a GPUArray with the shape, dtype and values of NumPy's array or number, or a sequence of
+    as many such."""
     if isinstance(want, list | tuple):
         assert len(got) == len(want)
         for one, other in zip(got, want, strict=True):
@@ -52,13 +53,15 @@ def same(got, want, rtol=0.0):
 
 
 def find(module, name):
+    """The attribute "a.b" of a module."""
     for part in name.split("."):
         module = getattr(module, part)
     return module
 
 
 def check(name, *args, rtol=0.0, **kwargs):
-    """The call of both; where NumPy raises, pycuda does: that, or a TypeError, ValueError, IndexError."""
+    """pycuda.numpy's function of that name gives what NumPy's gives (same()); where NumPy's raises, it raises
+    that, or a TypeError, ValueError, IndexError."""
     function = find(xp, name)
     try:
         with np.errstate(all="ignore"):

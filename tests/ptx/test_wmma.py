@@ -47,7 +47,7 @@ def stored(matrix, kind, columns, stride):
     lines = np.asarray(matrix).T if columns else np.asarray(matrix)
     wide = np.zeros((len(lines), stride), lines.dtype)
     wide[:, : lines.shape[1]] = lines
-    bits = matrices.raw(wide, kind).ravel()
+    bits = matrices.as_bits(wide, kind).ravel()
     size = matrices.BITS[kind]
     if size >= 8:
         return bits.astype(f"u{size // 8}")
@@ -56,7 +56,7 @@ def stored(matrix, kind, columns, stride):
 
 
 def taken(memory, kind, shape, columns, stride):
-    lines = matrices.cooked(memory.astype(np.uint64), kind).reshape(-1, stride)
+    lines = matrices.from_bits(memory.astype(np.uint64), kind).reshape(-1, stride)
     lines = lines[:, : shape[0] if columns else shape[1]]
     return lines.T if columns else lines
 

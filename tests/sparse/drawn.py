@@ -15,7 +15,8 @@ LENGTHS = st.sampled_from([0, 1, 2, 3, 7, 40, 300])
 
 @st.composite
 def elements(draw, dtypes=("f8", "i4")):
-    """SciPy's COO array of whole numbers, whose sums are exact: in any order, some of them in one place."""
+    """SciPy's COO array of whole numbers, whose sums are exact; its elements are in no order, and some are in
+    one place."""
     shape = draw(LENGTHS), draw(LENGTHS)
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     count = draw(st.integers(0, 3 * min(max(shape), 200))) if min(shape) else 0
@@ -28,7 +29,8 @@ def elements(draw, dtypes=("f8", "i4")):
 
 @st.composite
 def pairs(draw, dtypes=("f8", "i4")):
-    """(SciPy's array, ours), in one of the formats each, elements in one place not summed."""
+    """(SciPy's array, ours) with the same elements in the same format, one of CLASSES; those in one place are
+    not summed."""
     host = draw(elements(dtypes))
     form = draw(FORMATS)
     given = host if form == "coo" else unsummed(host, form)
@@ -36,7 +38,8 @@ def pairs(draw, dtypes=("f8", "i4")):
 
 
 def unsummed(host, form):
-    """SciPy's compressed array with all elements of a COO array, as they are within a row or a column."""
+    """SciPy's compressed array ("csr" or "csc") with all elements of a COO array: in their order within a row
+    or a column, those in one place not summed."""
     lines, others = (host.row, host.col) if form == "csr" else (host.col, host.row)
     order = np.argsort(lines, kind="stable")
     count = host.shape[0] if form == "csr" else host.shape[1]

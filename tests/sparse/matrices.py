@@ -9,6 +9,7 @@ DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
 
 
 def poisson(n):
+    """The Laplace operator on a grid of n by n points."""
     line = sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n))
     return sparse.kronsum(line, line)
 
@@ -29,6 +30,7 @@ def of_lengths(lengths, columns, seed=2):
 
 
 def power_law(rows, columns):
+    """Many short rows, few long ones, one that is full."""
     lengths = np.random.default_rng(3).pareto(1.2, rows) * 2
     lengths = np.minimum(lengths.astype(int), columns)
     lengths[rows // 3] = columns
@@ -36,6 +38,7 @@ def power_law(rows, columns):
 
 
 def duplicates():
+    """Elements in one place, which are added up."""
     row, column, value = [0, 3, 0, 3, 1, 0], [1, 2, 1, 2, 0, 1], [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
     return sparse.coo_matrix((value, (row, column)), shape=(5, 4))
 
@@ -74,7 +77,8 @@ def typed(mat, dtype):
 
 
 def check(result, mat, x, y=0):
-    """Within the bound of rounding: some multiple of the sum of the products' sizes."""
+    """The result is mat @ x + y within the bound of rounding: some multiple of the sum of the products'
+    sizes."""
     wide = np.complex128 if x.dtype.kind == "c" else np.float64
     expected = mat.astype(wide) @ x.astype(wide) + y
     size = abs(mat).astype(np.float64) @ abs(x).astype(np.float64) + abs(np.asarray(y))

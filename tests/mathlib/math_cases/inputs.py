@@ -1,5 +1,8 @@
-"""What the functions are given: special values, random bits, values near each other and near ties; it depends
-on the kind and place of an argument is_unary, since recorded results depend on it."""
+"""What the functions are given: special values, random bits, values near each other and near ties.
+
+They depend only on an argument's type, its place and whether it is the only one: recorded results are of
+them.
+"""
 
 from functools import cache
 
@@ -7,6 +10,7 @@ import numpy as np
 from ptx_cases import inputs
 
 LANES = 4096
+# Letter of a signature (table.TYPES): kind of ptx_cases.inputs. Those without one have values of their own.
 KINDS = {
     "f": "f32",
     "d": "f64",
@@ -31,7 +35,7 @@ def lanes_of(function):
 
 
 def exponents(operand):
-    """Around what f32 and f64 have, and far beyond."""
+    """For ldexp and its like: around what f32 and f64 have, and far beyond."""
     random = inputs.random_bits(operand + 200, LANES).astype(np.int64)
     near, far = random % 301 - 150, (random >> 9) % 4401 - 2200
     values = np.where(random >> 60 & 1, near, far)
@@ -49,6 +53,8 @@ def special_first(kind, operand):
 
 @cache
 def values(letter, operand, lanes, is_unary):
+    """The argument of every lane: its letter in the signature, its place (operand) from 0; is_unary: the
+    function has no other."""
     if letter in "eE":
         return exponents(operand).astype(np.int32 if letter == "e" else np.int64)
     if letter == "n":
@@ -68,6 +74,7 @@ def values(letter, operand, lanes, is_unary):
 
 
 def arguments(function):
+    """The values of all arguments of a Function (table.py), as arrays."""
     is_unary = len(function.signature) == 2
     lanes = lanes_of(function)
     return [values(letter, place, lanes, is_unary) for place, (_, letter) in enumerate(function.arguments)]

@@ -6,6 +6,7 @@ from . import inputs, record
 
 
 def difference(function, results, entry):
+    """Lines that say which results differ from the record, none where all agree."""
     results = record.settled(function, results)
     if record.digest(results.tobytes(), 8) == entry.whole:
         return []

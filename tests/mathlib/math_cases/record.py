@@ -26,9 +26,9 @@ def basis(function, group):
 
 @dataclass
 class Entry:
-    basis: bytes
-    whole: bytes
-    marks: np.ndarray
+    basis: bytes  # basis(): says whether the record is of this function
+    whole: bytes  # a digest of all results
+    marks: np.ndarray  # of each part
 
 
 def settled(function, results):
@@ -39,6 +39,7 @@ def settled(function, results):
 
 
 def marks(results):
+    """Two bytes for each part of the results."""
     parts = results.reshape(PARTS, -1)
     return np.array([zlib.crc32(np.ascontiguousarray(part).tobytes()) & 0xFFFF for part in parts], np.uint16)
 
@@ -65,6 +66,7 @@ def packed(entries, device):
 
 
 def unpacked(file):
+    """{function.entry: Entry} of a group's file."""
     names = str(file["names"]).split("\n")
     bases, whole = file["basis"].reshape(-1, 4), file["whole"].reshape(-1, 8)
     return {

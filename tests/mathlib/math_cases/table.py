@@ -7,7 +7,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent
 
-# letter of a signature: C type, bytes
+# letter of a signature: C type, bytes. Types that stand there twice differ in their values (inputs.py): s
+# counts shifts, e and E are exponents, n is an order of a Bessel function.
 TYPES = {
     "f": ("float", 4),
     "d": ("double", 8),
@@ -52,19 +53,23 @@ class Function:
 
     @property
     def result(self):
+        """The letter of its type."""
         return self.signature[0]
 
     @property
     def arguments(self):
+        """(name, letter of its type) of each."""
         return list(zip("abce", self.signature[1:], strict=False))
 
     @property
     def entry(self):
+        """The name of its kernel, unique in the group."""
         return f"{self.name.replace(' ', '_')}_{self.signature}"
 
 
 def several(group, kind, suffix):
-    """Functions of float or double with results behind pointers, or arrays."""
+    """Functions of float or double with results behind pointers, or arrays; kind: the letter of the type,
+    suffix: of the functions' names."""
     c = TYPES[kind][0]
     rows = []
     for call in (f"sincos{suffix}", f"sincospi{suffix}"):
@@ -85,6 +90,7 @@ def several(group, kind, suffix):
 
 
 def special():
+    """Functions that functions.txt cannot have: their calls are more than r = name(a, b, c, e)."""
     yield from several("float", "f", "f")
     yield from several("double", "d", "")
     for part in "sc":
@@ -105,6 +111,7 @@ def special():
 
 
 def listed():
+    """Those of functions.txt, whose lines are "group: signature: names"."""
     text = (FOLDER / "functions.txt").read_text().replace("\n    ", " ")
     for line in text.splitlines():
         if line.startswith("#"):

@@ -1,6 +1,10 @@
-"""Rows of the integer, carry, floating-point, half and comparison instructions (PTX manual, 9.7.1 to"
-" 9.7.7)."""
+"""Rows of the integer, carry, floating-point, half and comparison instructions (PTX manual, 9.7.1 to 9.7.7).
 
+The notation is explained in expand.py; `table` is its Table, to which each function adds the rows of a
+section.
+"""
+
+# Words of mnemonics: one of them must be there, or where they stand in {}, may.
 INT = "(.u16|.s16|.u32|.s32|.u64|.s64)"
 WORD = "(.u32|.s32|.u64|.s64)"
 SHORT = "(.u16|.s16|.u32|.s32)"
@@ -9,6 +13,7 @@ MUST = "(.rn|.rz|.rm|.rp)"
 ORDER = "(.eq|.ne|.lt|.le|.gt|.ge)"
 UNSIGNED = "(.lo|.ls|.hi|.hs)"
 FLOAT = "(.eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan)"
+# Operands: a result and one, two or three sources, all of the last type of the mnemonic.
 ONE, TWO, THREE = "d:@, a:@", "d:@, a:@, b:@", "d:@, a:@, b:@, c:@"
 
 
@@ -57,12 +62,12 @@ def carry(table):
     rows("d:@, a:@, b:@; addc.u32 q:b32, 0, 0", f"add.cc{WORD}")
     rows("d:@, a:@, b:@; subc.u32 q:b32, 0, 0", f"sub.cc{WORD}")
     rows("d:@, a:@, b:@, c:@; addc.u32 q:b32, 0, 0", f"mad(.lo|.hi).cc{WORD}")
-    start = "add.cc.u32 x, e:bit, -1;"
+    start = "add.cc.u32 x, e:bit, -1;"  # sets the carry flag where the bit is 1
     rows("d:@, a:@, b:@", f"addc{WORD}", before=start)
     rows("d:@, a:@, b:@; addc.u32 q:b32, 0, 0", f"addc.cc{WORD}", before=start)
     rows("d:@, a:@, b:@, c:@", f"madc(.lo|.hi){WORD}", before=start)
     rows("d:@, a:@, b:@, c:@; addc.u32 q:b32, 0, 0", f"madc(.lo|.hi).cc{WORD}", before=start)
-    start = "sub.cc.u32 x, 0, e:bit;"
+    start = "sub.cc.u32 x, 0, e:bit;"  # sets the borrow
     rows("d:@, a:@, b:@", f"subc{WORD}", before=start)
     rows("d:@, a:@, b:@; subc.u32 q:b32, 0, 0", f"subc.cc{WORD}", before=start)
 
@@ -110,7 +115,7 @@ def half(table):
     rows(THREE, "fma.rn{.ftz}{.sat}.f16x2")
     rows(THREE, f"fma.rn{{.ftz}}.relu{kinds}", sm=80)
     rows(THREE, f"fma.rn.oob{{.relu}}{kinds}", "fma.rn.oob{.relu}(.bf16|.bf16x2)", sm=90)
-    # The NaN that says "out of bounds", in one half or one operand.
+    # The NaN that says "out of bounds" to .oob: in one of two halves, or in one operand.
     for kind, value in (
         ("f16", "0xfff7"),
         ("f16x2", "0x3c00fff7"),
@@ -179,6 +184,7 @@ def compare(table):
 
 
 def sets(rows):
+    """Rows of set, whose result is a number."""
     result = "(.u32|.s32|.f32)"
     two, three = "d:@0, a:@1, b:@1", "d:@0, a:@1, b:@1, c:pred"
     rows(

@@ -1,4 +1,8 @@
-"""Rows of cvt, mov, logic, shift and byte instructions (PTX manual, 9.7.8, 9.7.9.4 to 9.7.9.22)."""
+"""Rows of cvt, mov, logic, shift and byte instructions (PTX manual, 9.7.8, 9.7.9.4 to 9.7.9.22).
+
+The notation is explained in expand.py; `table` is its Table, to which each function adds the rows of a
+section.
+"""
 
 from itertools import product
 
@@ -70,6 +74,8 @@ def convert(table):
     rows("d:b32, a:s32, b:s32, c:b32", "cvt.pack.sat(.u8|.s8|.u4|.s4|.u2|.s2).s32.b32")
 
 
+# The function that lop3 computes, as the table of its results: constants and what compilers write, as 0x96
+# (the exclusive or of three), 0xCA (selection), 0xE8 (majority).
 LUTS = (
     0x00,
     0x01,
@@ -118,11 +124,11 @@ def move(table):
         table.rows("move", *arguments, **options)
 
     rows("d:@, a:@", "mov(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64)", "mov.pred", "mov.b128")
-    around = ".reg .b8 low, high; cvt.u8.u16 low, a:b16; cvt.u8.u16 high, b:b16;"
-    rows("d:b16, {low, high}", "mov.b16", note="pack 2x8", before=around)
-    around = ".reg .b8 low, high;"
+    narrow = ".reg .b8 low, high; cvt.u8.u16 low, a:b16; cvt.u8.u16 high, b:b16;"
+    rows("d:b16, {low, high}", "mov.b16", note="pack 2x8", before=narrow)
+    declared = ".reg .b8 low, high;"
     widen = "cvt.u16.u8 d:b16, low; cvt.u16.u8 q:b16, high;"
-    rows("{low, high}, a:b16", "mov.b16", note="unpack 2x8", before=around, after=widen)
+    rows("{low, high}, a:b16", "mov.b16", note="unpack 2x8", before=declared, after=widen)
     rows("d:b32, {a:b16, b:b16}", "mov.b32", note="pack 2x16")
     rows("d:b64, {a:b32, b:b32}", "mov.b64", note="pack 2x32")
     rows("d:b64, {a:b16, b:b16, c:b16, e:b16}", "mov.b64", note="pack 4x16")

@@ -1,9 +1,9 @@
 """Rows in the notation of the PTX manual become forms: one mnemonic, its operands, one kernel each.
 
 `{.a|.b}` is an optional word, `(.a|.b)` one that must be there. Operands are written name:kind; the names
-d, q,
-r, s are results, a, b, c, e are sources; everything else stands in the instruction as it is. Kinds: those of
-inputs.py, or @ (the last type of the mnemonic), @0 @1 (the n-th), w (twice as wide as the first type).
+d, q, r, s are results, a, b, c, e are sources; everything else stands in the instruction as it is. Kinds:
+those of inputs.py, or @ (the last type of the mnemonic), @0 @1 (the n-th), w (twice as wide as the first
+type).
 """
 
 import re
@@ -29,9 +29,9 @@ class Form:
     sm: int = 75  # the compute capability it needs
     before: str = ""  # statements ahead of it
     after: str = ""  # and behind it
-    cell: str = ""  # memory that the register `cell` points at: global, shared, generic
-    lanes: int = LANES
-    cancel: bool = False
+    cell: str = ""  # the memory that the register `cell` points at: a name of kernels.CELLS
+    lanes: int = LANES  # how many lanes run it, each with operands of its own
+    cancel: bool = False  # c is about minus the product of a and b in half of the lanes
     opcode: str = field(default="", compare=False)
 
     @property
@@ -55,6 +55,7 @@ def spellings(mnemonic):
 
 
 def types_of(mnemonic):
+    """Its words that are types, in their order."""
     return [word for word in mnemonic.split(".") if word in TYPES]
 
 
@@ -63,6 +64,7 @@ def wide(kind):
 
 
 def kind_of(word, types):
+    """What stands behind the colon of an operand, as a kind of inputs.py; types: those of the mnemonic."""
     if word == "w":
         return wide(types[0])
     kind = word
@@ -72,6 +74,8 @@ def kind_of(word, types):
 
 
 def one_form(family, mnemonic, operands, note, options):
+    """A Form: `operands`, and `before` and `after` of the options, in the notation above; `note`
+    distinguishes it from other forms of the mnemonic."""
     types = types_of(mnemonic)
     found = {}
 
@@ -87,25 +91,26 @@ def one_form(family, mnemonic, operands, note, options):
     sources = [kind for name, kind in found.items() if name in "abce"]
     if len(sources) == 1 and WIDTH[sources[0]] == 16 and "lanes" not in options:
         options["lanes"] = ALL_16_BIT
-    bare = mnemonic
     return Form(
-        name=bare + (" " + note if note else ""),
+        name=mnemonic + (" " + note if note else ""),
         family=family,
-        text=f"{bare} {text};",
+        text=f"{mnemonic} {text};",
         operands=tuple(found.items()),
-        opcode=bare.split(" ")[-1].split(".")[0],
+        opcode=mnemonic.split(" ")[-1].split(".")[0],
         **options,
     )
 
 
 class Table:
-    """Collects rows. A later row that repeats a form is left out, so that a row may be broader than"
-    " needed."""
+    """Collects rows. A later row that repeats a form is left out, so that a row may be broader than
+    needed."""
 
     def __init__(self):
         self.forms = {}
 
     def rows(self, family, operands, *mnemonics, note="", **options):
+        """Adds a form for each spelling of the mnemonics, all with these operands; options: fields of
+        Form."""
         for row in mnemonics:
             for mnemonic in spellings(row):
                 form = one_form(family, mnemonic, operands, note, dict(options))

@@ -21,8 +21,8 @@ SAMPLE = 8  # lanes kept
 
 
 def rows_of(form, outputs):
-    """The result bytes of each lane, one row a lane."""
-    return np.concatenate([array.reshape(form.lanes, -1).view(np.uint8) for array in outputs], 1)
+    """The result bytes of each lane, one row a lane. outputs: the arrays that runner.run gave."""
+    return np.concatenate([output.reshape(form.lanes, -1).view(np.uint8) for output in outputs], 1)
 
 
 def digest(data):
@@ -30,12 +30,14 @@ def digest(data):
 
 
 def marks(rows):
+    """Two bits for each group of lanes, four groups in a byte."""
     groups = np.ascontiguousarray(rows).reshape(min(GROUPS, len(rows)), -1)
     bits = np.array([zlib.crc32(group) >> 7 & 3 for group in groups], np.uint8)
     return bits[0::4] | bits[1::4] << 2 | bits[2::4] << 4 | bits[3::4] << 6
 
 
 def unpacked(packed):
+    """The two bits of each group, from marks()."""
     return np.stack([packed >> shift & 3 for shift in (0, 2, 4, 6)], 1).ravel()
 
 
@@ -45,6 +47,7 @@ def array_digest(kind, name, lanes, cancel):
 
 
 def sources_digest(form):
+    """A digest of the operands and of the instruction with what stands around it."""
     data = b"".join(array_digest(kind, name, form.lanes, form.cancel) for name, kind in form.sources)
     around = f"{form.before}|{form.text}|{form.after}|{form.results}|{form.cell}|{form.lanes}"
     return hashlib.blake2b(data + around.encode(), digest_size=4).digest()
@@ -52,8 +55,8 @@ def sources_digest(form):
 
 @dataclass
 class Entry:
-    source: bytes  # of the operands and the instruction: says whether the record is of this form
-    digest: bytes
+    source: bytes  # sources_digest(): says whether the record is of this form
+    digest: bytes  # of all results
     marks: np.ndarray
     sample: np.ndarray  # result bytes of the first lanes
 
@@ -106,8 +109,8 @@ def load(family, folder=FOLDER):
 
 
 def differing_lanes(entry, rows):
-    """Lanes that a mark or the sample distinguishes; never empty when the digests differ, unless all"
-    " collide."""
+    """(lanes of which the sample differs, groups of lanes whose marks do): not both empty when the digests
+    differ, unless all marks collide."""
     groups = np.flatnonzero(unpacked(entry.marks) != unpacked(marks(rows)))
     size = len(rows) // min(GROUPS, len(rows))
     lanes = np.flatnonzero((entry.sample != rows[: len(entry.sample)]).any(1))

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 LANES = 4096
-ALL_16_BIT = 65536
+ALL_16_BIT = 65536  # lanes of a form with one operand of 16 bits: each value once
 
 # kind: bits of its register (1: a predicate)
 WIDTH = {
@@ -76,6 +76,7 @@ def mix(x):
 
 
 def random_bits(salt, lanes):
+    """64 bits for each lane; another salt gives others."""
     return mix(mix(np.arange(lanes, dtype=np.uint64)) ^ np.uint64(salt * 0x100000001))
 
 
@@ -154,7 +155,8 @@ def special_floats(kind):
 
 
 def pick(table, operand, lane):
-    """All pairs of the table in the first operands; the others choose at random."""
+    """A value of the table for each lane. The first two operands (0 and 1) have all pairs of values in the
+    first len(table) ** 2 lanes; other operands have random ones."""
     table, count = np.array(table, np.uint64), len(table)
     if operand == 0:
         return table[lane % count]
@@ -166,7 +168,7 @@ def pick(table, operand, lane):
 def random_floats(kind, operand, lanes):
     """Equal parts of any bits, values near each other, and rounding boundaries at every bit."""
     exponent, fraction = FLOATS[kind]
-    r, q = random_bits(operand, lanes), random_bits(operand + 16, lanes)
+    r, q = random_bits(operand, lanes), random_bits(operand + 16, lanes)  # r: digits, q: choices
     width = np.uint64(exponent + fraction + 1)
     bits = r & np.uint64((1 << int(width)) - 1)
     near = np.uint64((1 << exponent - 1) - 1 - 8) + (q >> np.uint64(8)) % np.uint64(17)
@@ -189,6 +191,7 @@ def random_floats(kind, operand, lanes):
 
 
 def float_values(kind, operand, lanes):
+    """Pairs of special values in the first lanes, at most three quarters of all, then random ones."""
     special = special_floats(kind)
     lane = np.arange(lanes)
     values = random_floats(kind, operand, lanes)
@@ -198,6 +201,7 @@ def float_values(kind, operand, lanes):
 
 
 def integer_values(bits, operand, lanes):
+    """The same for integers; random ones have any magnitude, half of them few significant bits."""
     special = list(dict.fromkeys(v & (1 << bits) - 1 for v in INTEGERS))
     r, q = random_bits(operand + 32, lanes), random_bits(operand + 48, lanes)
     shift = q >> np.uint64(8) & np.uint64(63)
@@ -209,11 +213,13 @@ def integer_values(bits, operand, lanes):
 
 
 def shift_values(operand, lanes):
+    """Counts below 80, and of one lane in eight any 64 bits."""
     r, q = random_bits(operand + 64, lanes), random_bits(operand + 80, lanes)
     return np.where(q & np.uint64(7) == 0, r, r % np.uint64(80))
 
 
 def words(kind, operand, lanes):
+    """The operand's bits in each lane, in uint64; operand: 0 to 3 for a, b, c, e."""
     if kind in FLOATS:
         return float_values(kind, operand, lanes)
     if kind[:-2] in ("f16", "bf16") and kind.endswith("x2"):

@@ -6,6 +6,7 @@ from .runner import describe
 
 
 def shown(form, rows, lane):
+    """The results of a lane, in hex; rows: as rows_of() gives them."""
     at, text = 0, []
     for name, kind in form.results:
         size = (

@@ -2,7 +2,10 @@
 
 from .inputs import WIDTH
 
-BLOCK = 128
+BLOCK = 128  # threads
+# What the instructions of forms name: cells (16 bytes of global memory for each lane), table (constant
+# memory), fixed (global memory that only loads of read-only data use), same() (returns its parameter of 16
+# bytes), next() (adds 1), sum() (of the numbers up to its parameter, by recursion).
 HEAD = """.version 8.5
 .target sm_{sm}
 .address_size 64
@@ -18,6 +21,8 @@ HEAD = """.version 8.5
 {{ .reg .pred p; .reg .b32 v; setp.eq.u32 p, given, 0; mov.u32 back, 0; @p ret; sub.u32 v, given, 1;
 call (back), sum, (v); add.u32 back, back, given; ret; }}
 """
+# Registers and memory that forms use without declaring them: index (of the lane), thread (in the block), cell
+# (an address), x y z x16 y16 x64 y64 p t (free), near (shared memory), own (local memory).
 KERNEL = """.visible .entry {entry}({parameters})
 {{
 .reg .b32 index, thread, x, y, z; .reg .b64 base, offset, cell, x64, y64; .reg .b16 x16, y16; .reg .pred p, t;
@@ -29,6 +34,7 @@ mov.u32 thread, %tid.x; mov.u32 index, %ctaid.x; mad.lo.u32 index, index, {block
 {after}{stores}ret;
 }}
 """
+# What makes `cell` the lane's own address in each kind of memory.
 CELLS = {
     "": "",
     "global": "mov.u64 cell, cells; mul.wide.u32 offset, index, 16; add.u64 cell, cell, offset;\n",
@@ -52,6 +58,7 @@ def register(name, kind):
 
 
 def address(name, kind):
+    """Makes `base` the address of the lane's element in the array of an operand."""
     return (
         f"ld.param.u64 base, [{{entry}}_{name}]; mul.wide.u32 offset, index, {size_of(kind)}; "
         "add.u64 base, base, offset; "
@@ -71,6 +78,7 @@ def store(name, kind):
 
 
 def text(form, entry):
+    """The kernel of a form, with this name."""
     operands = form.sources + form.results
     return KERNEL.format(
         entry=entry,

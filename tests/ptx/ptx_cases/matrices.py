@@ -4,6 +4,7 @@ import numpy as np
 
 import pycuda.driver as drv
 
+# Of an element of each type.
 BITS = {
     "f16": 16,
     "bf16": 16,
@@ -19,7 +20,9 @@ BITS = {
     "e4m3": 8,
     "e5m2": 8,
 }
-# Where each register of a starts: (row, column) added to those of the lane; of b: row.
+# As the PTX manual lays them out (9.7.14.5): which elements of a matrix a lane has in each of its registers,
+# by (shape, bits of an element). Of a (row, column), of b the row of a register's first element, from the
+# lane's first element.
 A_REGISTERS = {
     ("m16n8k8", 16): [(0, 0), (8, 0)],
     ("m16n8k16", 16): [(0, 0), (8, 0), (0, 8), (8, 8)],
@@ -72,7 +75,7 @@ def size_of(shape):
     return int(m), int(n), int(k)
 
 
-def raw(values, kind):
+def as_bits(values, kind):
     """Numbers as the bits they are stored in, one in each uint64."""
     if kind == "f64":
         return np.asarray(values, np.float64).view(np.uint64)
@@ -84,8 +87,8 @@ def raw(values, kind):
     return np.asarray(values).astype(np.int64).view(np.uint64) & np.uint64((1 << BITS[kind]) - 1)
 
 
-def cooked(bits, kind):
-    """The other way."""
+def from_bits(bits, kind):
+    """The numbers that such bits stand for; integers as int32."""
     if kind == "f64":
         return bits.view(np.float64)
     if kind == "f16":
@@ -94,9 +97,12 @@ def cooked(bits, kind):
 
 
 def lane_places(shape, bits, role):
-    """(rows, columns) of a lane's elements: arrays of (32, registers, elements in a register)."""
+    """(rows, columns) of a lane's elements: arrays of (32, registers, elements in a register).
+
+    role: "a", "b", or "c" for the matrix that is added to and the result."""
     packed = max(32 // bits, 1)
     lane = np.arange(32)[:, None, None]
+    # The manual's groupID and threadID_in_group; e: elements of a register.
     group, within, e = lane // 4, lane % 4, np.arange(packed)[None, None, :]
     if role == "a":
         start = np.array(A_REGISTERS[shape, bits])[None, :, None, :]
@@ -111,7 +117,7 @@ def lane_places(shape, bits, role):
 def registers(matrix, shape, kind, role):
     """The words that each lane holds of a matrix: (32, registers)."""
     rows, columns = lane_places(shape, BITS[kind], role)
-    bits = raw(matrix, kind)[rows, columns]
+    bits = as_bits(matrix, kind)[rows, columns]
     shifts = np.arange(bits.shape[2], dtype=np.uint64) * np.uint64(BITS[kind])
     words = np.bitwise_or.reduce(bits << shifts, 2)
     return words if kind == "f64" else words.astype(np.uint32)
@@ -126,7 +132,7 @@ def matrix_of(words, shape, kind):
     values = words.astype(np.uint64)[..., None] >> shifts & mask
     result = np.zeros((m, n), np.uint64)
     result[rows, columns] = values
-    return cooked(result, kind)
+    return from_bits(result, kind)
 
 
 KERNEL = """.version {version}
@@ -154,6 +160,7 @@ def vector(role, count):
 
 
 def moves(role, count, kind, to_registers):
+    """PTX that loads the lane's registers of a matrix from its parameter, or stores them there."""
     width = 64 if kind == "f64" else 32
     text = f"ld.param.u64 at, [p{role}]; mul.lo.u64 o, l, {count * width // 8}; add.u64 at, at, o; "
     for r in range(count):

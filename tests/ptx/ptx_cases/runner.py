@@ -9,6 +9,8 @@ import pycuda.driver as drv
 from . import kernels
 from .inputs import LANES, WIDTH, product_canceled, values
 
+UNWRITTEN = 0xCD  # what a result is that the kernel does not write
+
 
 class Refused(Exception):
     """The device does not load this form; says its message."""
@@ -16,6 +18,7 @@ class Refused(Exception):
 
 @cache
 def array(kind, name, lanes, cancel):
+    """The operand of that name in every lane; cancel: as in Form."""
     if cancel and name == "c":
         return product_canceled(kind, lanes)
     return values(kind, "abce".index(name), lanes)
@@ -31,6 +34,7 @@ def operand(form, name, kind):
 
 
 def capability():
+    """Of the current device: 90 for 9.0."""
     return (
         10 * drv.Context.get_device().compute_capability()[0]
         + drv.Context.get_device().compute_capability()[1]
@@ -38,7 +42,8 @@ def capability():
 
 
 def load(forms):
-    """The module of some forms; where the device refuses it, a module (or Refused) for each form."""
+    """The function of each form, from one module; where the device refuses that, from smaller ones, and for a
+    form that it refuses alone, Refused."""
     try:
         module = drv.module_from_buffer(kernels.module(forms).encode())
         return [module.get_function(f"f{i}") for i in range(len(forms))]
@@ -51,11 +56,12 @@ def load(forms):
 
 def run(form, function):
     """The result arrays of a form, in the order of form.results."""
+    # A value of 128 bits takes two elements, a predicate a word.
     shapes = [(form.lanes, 2) if kind == "b128" else form.lanes for _, kind in form.results]
     dtypes = [
         {1: np.uint32, 16: np.uint16, 32: np.uint32}.get(WIDTH[kind], np.uint64) for _, kind in form.results
     ]
-    outputs = [np.full(shape, 0xCD, dtype) for shape, dtype in zip(shapes, dtypes, strict=False)]
+    outputs = [np.full(shape, UNWRITTEN, dtype) for shape, dtype in zip(shapes, dtypes, strict=False)]
     sources = [uploaded(kind, name, form.lanes, form.cancel) for name, kind in form.sources]
     function(
         *sources, *map(drv.InOut, outputs), block=(kernels.BLOCK, 1, 1), grid=(form.lanes // kernels.BLOCK, 1)

@@ -32,7 +32,9 @@ def cut_off(x):
 
 
 def core_sum(first, terms, sums):
-    """A tensor core's: products of halves and the number they are added to, all cut off at one place."""
+    """The sum of a tensor core: of `first` and the products of pairs of halves, all cut off at one place.
+
+    sums: "f32" or "f16", the type of `first` and of the sum."""
     plain = float(first) + sum(float(x) * float(y) for x, y in terms)
     if not np.isfinite(plain):
         return np.float32(plain) if sums == "f32" else np.float16(plain)
@@ -48,7 +50,8 @@ def core_sum(first, terms, sums):
 
 
 def emulated(a, b, c, sums):
-    """Two products of halves, of the first and of the last two of every four neighbors; then c."""
+    """a @ b + c: a sum of the products of the first two of every four neighbors, then one of the last two,
+    which starts with it; then c is added. sums: as core_sum() has it."""
     number = np.float32 if sums == "f32" else np.float16
     result = np.zeros(c.shape, number)
     for i in range(a.shape[0]):
