@@ -238,6 +238,7 @@ KERNEL work_queue(int *data, int *out) {
 }
 """
 
+# The kinds of the two accesses that race.
 RW, WW = ("read", "write"), ("write", "write")
 
 # name: words of the message, or None

@@ -123,7 +123,7 @@ def launch(kernel, to, source, *, grid=1):
 
 
 def reads(prepare):
-    """Reads 64 whole numbers at the address that `prepare` gives, after what it has written there."""
+    """A program whose kernel reads 64 whole numbers at the address that prepare(module) returns."""
 
     def program(kernel, module):
         to = drv.mem_alloc(BYTES)
@@ -213,7 +213,7 @@ keep = []
 
 
 def writes(size=BYTES, grid=1):
-    """A kernel that reads what it has written itself."""
+    """A program whose kernel gets memory that nothing has written, `size` bytes for each block."""
 
     def program(kernel, module):
         launch(kernel, drv.mem_alloc(grid * size), np.intp(0), grid=grid)

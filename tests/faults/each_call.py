@@ -31,6 +31,7 @@ import pycuda.driver as drv
 core = drv._driver
 # Out of memory, invalid value, unknown. A kernel's fault is reported once and then hushed at releases.
 CODES = "2,1,999"
+# Of a body with more than ALL_UP_TO calls about AT_LEAST fail; a body may take JOIN_SECONDS.
 ALL_UP_TO, AT_LEAST, JOIN_SECONDS = 300, 100, 60
 tally = {"tests": 0, "passed over": 0, "failing calls": 0, "raised": 0, "reported": 0, "quiet": 0}
 quiet = {}  # routine -> how often it failed without a report
@@ -47,6 +48,7 @@ def pytest_configure(config):
 
 
 def starts_processes(item):
+    """Whether the test, or a fixture that it uses, starts processes."""
     names = {name for name in item.function.__code__.co_names if name in ("subprocess", "multiprocessing")}
     for definitions in item._fixtureinfo.name2fixturedefs.values():
         code = getattr(definitions[-1].func, "__code__", None)
@@ -110,12 +112,13 @@ def go_on():
 
 
 class Attempt:
-    """One run of a body: which call fails how, and what came of it."""
+    """One run of a body: its n-th call (0: none) fails with this code; and what came of it."""
 
     def __init__(self, n=0, code=0):
         self.n, self.code = n, code
-        self.calls, self.failed, self.error, self.reports = 0, None, None, []
-        self.hangs, self.stuck = False, None
+        self.calls, self.failed = 0, None  # how many there were; the name of the one that failed
+        self.error, self.reports = None, []  # what the body raised, what was reported as unraisable
+        self.hangs, self.stuck = False, None  # stuck: the error of a copy after the body
 
     def __str__(self):
         return f"call {self.n}, {self.failed}, fails with {self.code}:"
@@ -220,10 +223,12 @@ OTHER_WAYS = {
 
 
 def names_of(routine):
+    """The names by which an error may call this driver function."""
     return [routine, *ALSO_NAMED.get(routine, [])]
 
 
 def chain(error):
+    """An error, its cause (or context), the cause of that, and so on."""
     seen = []
     while error is not None and error not in seen:
         seen.append(error)
@@ -269,6 +274,7 @@ def count(attempt):
 
 
 def run_once(item, attempt, nextitem):
+    """The reports of the test's phases, its body run as this Attempt."""
     attempts.append(attempt)
     item._initrequest()
     try:
@@ -282,6 +288,7 @@ def run_once(item, attempt, nextitem):
 
 
 def chosen(n, calls):
+    """Whether the n-th of so many calls is one that fails."""
     return calls <= ALL_UP_TO or n % (calls // AT_LEAST) == 0
 
 

@@ -26,8 +26,10 @@ def state():
 
 
 class Failing:
-    """Work whose calls fail with that code. What it may raise is the failing call's error, or what may_be
-    takes for it; nothing is left behind, the same context is current, and the work can be done again.
+    """Work (a function) whose driver calls fail, one after another, with this CUresult code.
+
+    What it may raise is the failing call's error, or an error for which may_be(error) is true; nothing is
+    left behind, the same context is current, and the work can be done again.
     """
 
     def __init__(self, work, code, may_be=lambda error: False):
@@ -55,7 +57,7 @@ class Failing:
         return reached, reported
 
     def each_call(self):
-        """How many calls there are, how many failures were reported and how many were not."""
+        """(calls of the work, failures that were raised or reported, failures of which nothing was said)"""
         sys.unraisablehook = lambda report: self.reports.append(str(report.exc_value))
         self.work()
         at_first, failures, quiet = state(), 0, 0
@@ -74,11 +76,11 @@ class Failing:
         return n - 1, failures, quiet
 
 
-def in_a_context(work, code, **more):
-    """The same, printed, in a context made for it."""
+def in_a_context(work, code, **options):
+    """Prints Failing.each_call(), in a context made for it; options: of Failing."""
     drv.init()
     context = drv.Device(0).make_context()
-    print(*Failing(work, code, **more).each_call())
+    print(*Failing(work, code, **options).each_call())
     context.pop()
     context.detach()
     assert state() == ({}, None)

@@ -4,6 +4,7 @@ import ctypes
 
 import numpy as np
 
+# DLDeviceType; DLDataTypeCode by NumPy's kind.
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
@@ -29,11 +30,11 @@ class Tensor(ctypes.Structure):
 
 
 class Plain(ctypes.Structure):
-    pass
+    """DLManagedTensor."""
 
 
 class Versioned(ctypes.Structure):
-    pass
+    """DLManagedTensorVersioned."""
 
 
 PlainDeleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(Plain))
@@ -85,7 +86,12 @@ lent = set()  # producers of what is not deleted yet, which live until then
 
 
 class Producer:
-    """Another library's array over the memory of a GPUArray (or of a NumPy array), which only has DLPack."""
+    """Another library's array over the memory of a GPUArray (or of a NumPy array), which only has DLPack.
+
+    versioned: it gives the newer structure; kind: its DLDeviceType; strides: False gives none; changes:
+    fields of the structures that are to have another value (ndim, code, bits, lanes, number of the device,
+    byte_offset, length of the first axis, version, flags).
+    """
 
     def __init__(self, array, *, versioned=True, kind=CUDA, strides=True, **changes):
         self.array, self.versioned, self.kind = array, versioned, kind
@@ -96,6 +102,7 @@ class Producer:
         return self.kind, 0
 
     def fill(self, tensor):
+        """Describes the array in a Tensor."""
         array, changes = self.array, self.changes
         ndim = len(array.shape)
         numbers = (ctypes.c_int64 * max(2 * ndim, 1))(

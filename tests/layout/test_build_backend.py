@@ -19,7 +19,7 @@ def backend():
     return module
 
 
-def test_ninja_that_goes(backend, tmp_path, monkeypatch):
+def test_the_script_in_place_of_ninja_does_nothing_once_ninja_is_gone(backend, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ninja = tmp_path / "it's here" / "ninja"
     ninja.parent.mkdir()
@@ -37,8 +37,8 @@ def test_ninja_that_goes(backend, tmp_path, monkeypatch):
     assert (done.stdout, done.returncode) == ("ninja: no work to do.\n", 0)
 
 
-def test_editable_hook(backend, tmp_path, monkeypatch):
-    """meson-python is handed the script, by the variable that it reads."""
+def test_an_editable_install_gives_meson_python_the_script(backend, tmp_path, monkeypatch):
+    """By NINJA, the environment variable that it reads."""
     seen = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NINJA", "sh")

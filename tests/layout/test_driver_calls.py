@@ -38,7 +38,7 @@ def test_the_driver_is_called_by_its_rows(path):
 
 
 @pytest.mark.parametrize("path", EXT, ids=name)
-def test_who_makes_calls_for_others_is_asked_in_a_call(path):
+def test_functions_marked_in_call_are_used_in_call_core_only(path):
     text = re.sub(rf"\bCALL_CORE\s*{BRACKETS}", "", code(path))
     own = marked(path)
     text = re.sub(r"\bIN_CALL\b[^;{]*(;|\{.*?^\})", "", text, flags=re.S | re.M)
@@ -46,7 +46,7 @@ def test_who_makes_calls_for_others_is_asked_in_a_call(path):
     assert used & (CORE | own) == set()
 
 
-def test_the_gil_is_released_where_the_end_of_the_process_counts_it():
-    """Only ext/base/gate.h releases the GIL."""
+def test_only_gate_h_releases_the_gil():
+    """It counts the threads in a driver call, for which the end of the process waits."""
     release = r"Py_(BEGIN|END|UNBLOCK|BLOCK)\w*_THREADS|PyEval_(Save|Restore|Acquire|Release)\w*"
     assert {path.name for path in FILES if re.search(release, code(path))} == {"gate.h"}

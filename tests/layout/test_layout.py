@@ -50,8 +50,7 @@ def test_a_layer_includes_only_those_below_it(folder):
     assert not wrong
 
 
-def test_driver_is_reached_only_through_the_table():
-    """Outside core's loaders no file opens libraries or looks up cu* symbols."""
+def test_only_the_loaders_in_core_open_libraries_and_look_up_symbols():
     wrong = [
         path.relative_to(ROOT).as_posix()
         for path in sources("core", "ext")
@@ -65,9 +64,9 @@ def test_driver_is_reached_only_through_the_table():
 FUNCTION = re.compile(r"^(?:static )?[\w *]+?\b(\w+)\((?:[^;{}]*)\)\n\{\n(.*?)^\}", re.M | re.S)
 
 
-def test_what_calls_the_driver_when_it_dies_can_be_put_off():
-    """The driver takes no calls in a host function: ext/base/deferred.h. References that are dropped on the
-    way have a tp_dealloc of their own."""
+def test_a_tp_dealloc_that_calls_the_driver_can_be_deferred():
+    """The driver takes no calls in a host function: such a tp_dealloc calls deferred_dealloc()
+    (ext/base/deferred.h). What it drops has a tp_dealloc of its own."""
     bodies, shared, wrong = {}, {}, []
     for path in sources("ext", suffixes=(".c",)):
         bodies[path] = dict(FUNCTION.findall(path.read_text()))
@@ -137,8 +136,8 @@ def test_no_line_is_longer_than_110_columns():
     ] == []
 
 
-def test_no_heavy_words_in_the_tree():
-    """Nothing is left for later in the code."""
+def test_no_comment_marks_unfinished_work():
+    """The words are in two parts here, so that this file has none."""
     files = subprocess.run(
         ["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True
     ).stdout.split()
@@ -153,25 +152,26 @@ def test_no_heavy_words_in_the_tree():
     assert not found
 
 
-def opens_with_its_idea(path):
+def begins_with_a_description(path):
     """A comment of at least a few words, before anything else; "/* See x.h. */" where the header of the same
-    name opens with one."""
+    name begins with one."""
     comment = re.match(r"/\*(.*?)\*/", path.read_text(), re.S)
     words = comment[1].split() if comment else []
     if words[:1] == ["See"] and len(words) == 2:
         header = path.with_suffix(".h")
-        return words[1] == f"{header.name}." and header.is_file() and opens_with_its_idea(header)
+        return words[1] == f"{header.name}." and header.is_file() and begins_with_a_description(header)
     return len(words) > 2
 
 
-def test_every_file_opens_with_its_idea():
+def test_every_c_file_begins_with_a_comment_that_describes_it():
     files = sources("core", "ext", "device", "tests", suffixes=(".c", ".h"))
-    wrong = [path.relative_to(ROOT).as_posix() for path in files if not opens_with_its_idea(path)]
+    wrong = [path.relative_to(ROOT).as_posix() for path in files if not begins_with_a_description(path)]
     assert not wrong
 
 
-def test_operations_are_named_by_enumerators():
-    """A misspelled one does not build. Only names that are made of a mnemonic's words are looked up."""
+def test_lowering_names_no_operation_by_a_string():
+    """A misspelled enumerator does not build, a misspelled string does. (Strings that are parts of names,
+    from which others are made, are not looked for.)"""
     tables = [ROOT / "device" / "exec" / "code" / name for name in ("core.def", "alu.def")]
     text = "".join(path.read_text() for path in tables)
     names = set(re.findall(r"\bOP\((\w+)\)", text))
@@ -183,8 +183,8 @@ def test_operations_are_named_by_enumerators():
     assert {name: found for name, found in literals.items() if found} == {}
 
 
-def test_every_environment_variable_of_ours_has_a_row():
-    """The values of a variable that is read without a row are not checked."""
+def test_every_environment_variable_of_ours_has_a_row_and_is_documented():
+    """The values of a variable that is read without a row in settings.def are not checked."""
     tables = [ROOT / "core" / "settings.def", ROOT / "device" / "api" / "base" / "settings.def"]
     known = set(re.findall(r"^\w+\((\w+),", "\n".join(path.read_text() for path in tables), re.M))
     assert len(known) > 15
@@ -206,13 +206,13 @@ def test_every_environment_variable_of_ours_has_a_row():
     assert "PYCUDA_CPU_SCHEDULE" in named and named <= known
 
 
-def test_how_half_is_stored_stands_in_one_header():
+def test_one_header_converts_to_half():
     headers = sorted((ROOT / "pycuda" / "cuda").rglob("*.hpp"))
     assert [path.name for path in headers if "cvt.rn.f16" in path.read_text()] == ["pycuda-elements.hpp"]
 
 
-def test_no_bytecode_is_installed():
-    """`make test` writes bytecode in every folder of the package; meson wants each of them named."""
+def test_meson_names_every_folder_of_the_package_to_leave_its_bytecode_out():
+    """`make test` writes bytecode (__pycache__) in all of them, and none of it is to be installed."""
     package = ROOT / "pycuda"
     folders = {path.parent.relative_to(package).as_posix() for path in package.rglob("*.py")}
     (named,) = re.findall(r"foreach folder : \[(.*?)\]", (package / "meson.build").read_text(), re.S)

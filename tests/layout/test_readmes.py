@@ -24,6 +24,7 @@ MAX_LINES = 15
 
 
 def describes_itself(folder):
+    """Whether it has a README.md (of a title and some lines) or a docstring; it must not have both."""
     readme, package = ROOT / folder / "README.md", ROOT / folder / "__init__.py"
     docstring = ast.get_docstring(ast.parse(package.read_text())) if package.exists() else None
     assert not (readme.exists() and docstring), "a README.md and the docstring of __init__.py"

@@ -37,6 +37,10 @@ ANYWHERE, WARP, BLOCK = range(3)
 class Node:
     """Something a kernel does.
 
+    write(to, members) writes its PTX with a Writer; members: the register with the mask of the lanes that are
+    here together, None where that is not known. run(machine, mask) does the same to the state of all lanes of
+    a Machine, for the lanes of the mask, and returns the mask of those that come out of it.
+
     exits: lanes may end in it, so the masks around it must be recomputed.
     parts: lanes may come out of it apart, which a GPU does not mend by itself: those that come back from
     different depths of a recursion.
@@ -45,10 +49,12 @@ class Node:
     exits = parts = False
 
     def consists_of(self, *bodies):
+        """Sets exits and parts as the nodes in it have them."""
         self.exits = any(node.exits for body in bodies for node in body)
         self.parts = any(node.parts for body in bodies for node in body)
 
     def rejoin(self, to, members):
+        """Brings the members together again, and recomputes their mask, where that is needed."""
         if members and self.parts:
             to(f"bar.warp.sync {members};")
         if members and self.exits:
@@ -58,17 +64,18 @@ class Node:
 class Assign(Node):
     def __init__(self, rng, tree):
         self.to, self.a, self.b = rng.randrange(VARIABLES), rng.randrange(VARIABLES), Operand(rng)
-        self.how = rng.choice(list(OPERATIONS))
+        self.operation = rng.choice(list(OPERATIONS))
         self.guard = Condition(rng) if rng.random() < 0.3 else None
 
     def write(self, to, members):
         if self.guard:
             self.guard.write(to)
-        to(f"{'@%p ' if self.guard else ''}{self.how} %v{self.to}, %v{self.a}, {self.b};")
+        to(f"{'@%p ' if self.guard else ''}{self.operation} %v{self.to}, %v{self.a}, {self.b};")
 
     def run(self, machine, mask):
         doing = mask & self.guard.get(machine) if self.guard else mask
-        machine.set(self.to, doing, OPERATIONS[self.how](machine.vars[self.a], self.b.get(machine)))
+        result = OPERATIONS[self.operation](machine.vars[self.a], self.b.get(machine))
+        machine.set(self.to, doing, result)
         return mask
 
 
@@ -147,7 +154,7 @@ class Exit(Node):
 
 
 class Leave(Node):
-    """Out of the loop, for some lanes."""
+    """Out of the loop, or on to its next turn (again), for some lanes."""
 
     def __init__(self, rng, tree):
         self.condition, self.again = Condition(rng), rng.random() < 0.5
@@ -164,7 +171,7 @@ class Leave(Node):
 
     def run(self, machine, mask):
         gone = mask & self.condition.get(machine)
-        skipped, left = machine.broken[-1]
+        skipped, left = machine.broken[-1]  # lanes that went on to the next turn, and out of the loop
         machine.broken[-1] = (
             (skipped | gone, left) if self.again and self.loop.place == ANYWHERE else (skipped, left | gone)
         )
@@ -172,6 +179,7 @@ class Leave(Node):
 
 
 def run_all(nodes, machine, mask):
+    """Runs nodes in their order; the mask of the lanes that come out of the last."""
     for node in nodes:
         mask = node.run(machine, mask)
     return mask
@@ -329,6 +337,7 @@ class Function:
 
 
 def write_call(to, target, result, x, y, prototype=""):
+    """Writes result = target(x, y): registers; target a name, or a register for a call by a prototype."""
     to(f"{{ .param .b32 px, py, pr; st.param.b32 [px], {x}; st.param.b32 [py], {y};")
     to(f"call (pr), {target}, (px, py){prototype}; ld.param.b32 {result}, [pr];")
     to.lines.append("\t}")
@@ -368,7 +377,7 @@ class Shuffle(Node):
     """A value from another lane, taken only where that lane is a member."""
 
     def __init__(self, rng, tree):
-        self.how, self.value, self.to = (
+        self.mode, self.value, self.to = (
             rng.choice(["idx", "up", "down", "bfly"]),
             rng.randrange(VARIABLES),
             rng.randrange(VARIABLES),
@@ -377,14 +386,14 @@ class Shuffle(Node):
         self.width = rng.choice([32, 32, 16, 8])
 
     def write(self, to, members):
-        limit = (32 - self.width) << 8 | (0 if self.how == "up" else 31)
+        limit = (32 - self.width) << 8 | (0 if self.mode == "up" else 31)
         to(f"mov.b32 %s, {self.by}; and.b32 %s, %s, 31;")
-        to(f"shfl.sync.{self.how}.b32 %t|%q, %v{self.value}, %s, {limit}, {members};")
-        if self.how == "idx":
+        to(f"shfl.sync.{self.mode}.b32 %t|%q, %v{self.value}, %s, {limit}, {members};")
+        if self.mode == "idx":
             to(f"and.b32 %s, %s, {self.width - 1}; and.b32 %x, %lane, {32 - self.width};")
             to("or.b32 %s, %s, %x;")
         else:
-            to(f"{ {'up': 'sub.u32', 'down': 'add.u32', 'bfly': 'xor.b32'}[self.how] } %s, %lane, %s;")
+            to(f"{ {'up': 'sub.u32', 'down': 'add.u32', 'bfly': 'xor.b32'}[self.mode] } %s, %lane, %s;")
         to(f"shr.u32 %s, {members}, %s; and.b32 %s, %s, 1; setp.eq.and.u32 %p, %s, 1, %q;")
         to(f"@%p mov.b32 %v{self.to}, %t;")
 
@@ -397,8 +406,8 @@ class Shuffle(Node):
             "up": lane - by,
             "down": lane + by,
             "bfly": lane ^ by,
-        }[self.how]
-        inside = source >= start if self.how == "up" else source < start + self.width
+        }[self.mode]
+        inside = source >= start if self.mode == "up" else source < start + self.width
         source = np.where(inside, source, lane)
         machine.set(self.to, mask & inside & of_warp(mask, source), of_warp(machine.vars[self.value], source))
         return mask
@@ -406,7 +415,7 @@ class Shuffle(Node):
 
 class Vote(Node):
     def __init__(self, rng, tree):
-        self.how, self.condition, self.to = (
+        self.kind, self.condition, self.to = (
             rng.choice(["ballot.b32", "any.pred", "all.pred", "uni.pred"]),
             Condition(rng),
             rng.randrange(VARIABLES),
@@ -414,19 +423,19 @@ class Vote(Node):
 
     def write(self, to, members):
         self.condition.write(to)
-        if self.how == "ballot.b32":
+        if self.kind == "ballot.b32":
             to(f"vote.sync.ballot.b32 %v{self.to}, %p, {members};")
         else:
-            to(f"vote.sync.{self.how} %q, %p, {members}; selp.b32 %v{self.to}, 0x1234, %v{self.to}, %q;")
+            to(f"vote.sync.{self.kind} %q, %p, {members}; selp.b32 %v{self.to}, 0x1234, %v{self.to}, %q;")
 
     def run(self, machine, mask):
         holds = self.condition.get(machine)
         yes, members = bits(mask & holds), bits(mask)
-        if self.how == "ballot.b32":
+        if self.kind == "ballot.b32":
             machine.set(self.to, mask, yes)
             return mask
         holds = {"any.pred": yes != 0, "all.pred": yes == members, "uni.pred": (yes == members) | (yes == 0)}[
-            self.how
+            self.kind
         ]
         machine.set(self.to, mask & holds, U32(0x1234))
         return mask
@@ -451,7 +460,8 @@ class Match(Node):
         return mask
 
 
-STRENGTH = "volatile"  # of what passes turns on: to racecheck, volatile orders nothing and relaxed.cta does
+# Of the loads and stores that pass turns on; "relaxed.cta" for racecheck, to which volatile orders nothing.
+STRENGTH = "volatile"
 
 
 class Turns(Node):
@@ -544,7 +554,7 @@ class Poll(Node):
     """A barrier that counts, or combines, what the threads say."""
 
     def __init__(self, rng, tree):
-        self.how, self.condition, self.to = (
+        self.kind, self.condition, self.to = (
             rng.choice(["popc.u32", "and.pred", "or.pred"]),
             Condition(rng),
             rng.randrange(VARIABLES),
@@ -553,18 +563,18 @@ class Poll(Node):
 
     def write(self, to, members):
         self.condition.write(to)
-        if self.how == "popc.u32":
+        if self.kind == "popc.u32":
             to(f"bar.red.popc.u32 %v{self.to}, {self.barrier}, %p;")
         else:
-            to(f"bar.red.{self.how} %q, {self.barrier}, %p;")
+            to(f"bar.red.{self.kind} %q, {self.barrier}, %p;")
             to(f"selp.b32 %v{self.to}, 0x4321, %v{self.to}, %q;")
 
     def run(self, machine, mask):
         yes = machine.of_block(mask & self.condition.get(machine))
-        if self.how == "popc.u32":
+        if self.kind == "popc.u32":
             machine.set(self.to, mask, yes.astype(U32))
         else:
-            holds = yes > 0 if self.how == "or.pred" else yes == machine.of_block(mask)
+            holds = yes > 0 if self.kind == "or.pred" else yes == machine.of_block(mask)
             machine.set(self.to, mask & holds, U32(0x4321))
         return mask
 
@@ -579,7 +589,8 @@ PARENTS, ONLY_IN_KERNELS = (If, Loop, Switch, Exchange), (Local, Total, Exit, Ca
 
 
 class Tree:
-    """A kernel of a seed."""
+    """A kernel of a seed; while it is made, the place of the node in the making: how strict, in which loops,
+    how deep, whether inside a function, how many nodes and Turns there are so far."""
 
     def __init__(self, seed):
         self.rng, self.seed = random.Random(seed), seed
@@ -592,6 +603,7 @@ class Tree:
         self.body = self.nodes(BLOCK, 9)
 
     def allowed(self, kind, leave):
+        """Whether such a node may stand here; leave: whether a Leave may."""
         if kind is Leave:
             return leave
         if self.inside and kind in ONLY_IN_KERNELS:
@@ -601,6 +613,7 @@ class Tree:
         )
 
     def nodes(self, place, max_count, leave=False):
+        """Up to so many random nodes that may stand in such a place."""
         kept, self.place = self.place, place
         if place == ANYWHERE and self.loops and self.loops[-1].place == ANYWHERE:
             leave = True
@@ -642,6 +655,7 @@ class Tree:
         )
 
     def wanted(self, values):
+        """(variables of all threads, totals) that the kernel computes of these input values."""
         with np.errstate(over="ignore"):
             machine = Machine(self.blocks, self.threads, values)
             machine.live = run_all(self.body, machine, machine.live)

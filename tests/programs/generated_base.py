@@ -2,8 +2,8 @@
 
 import numpy as np
 
-VARIABLES, SLOTS = 6, 8
-UNTOUCHED = 0xDEADBEEF
+VARIABLES, SLOTS = 6, 8  # registers %v0 ... of each lane; words of local memory of each lane
+UNTOUCHED = 0xDEADBEEF  # what the output has where no lane writes
 U32 = np.uint32
 
 
@@ -71,13 +71,14 @@ class Machine:
         ]
         self.vars = [np.array(v, U32) for v in self.vars]
         self.local = np.zeros((SLOTS, self.tid.size), U32)
-        self.shared = np.zeros((blocks, threads), U32)
+        self.shared = np.zeros((blocks, threads), U32)  # a word for each thread
         self.cells = {}  # of each node that passes turns: one a warp
         self.totals = np.zeros(2 * SLOTS, U32)
         self.broken = []  # lanes that have left each enclosing loop
         self.out = np.full((VARIABLES, blocks * threads), UNTOUCHED, U32)
 
     def set(self, k, mask, value):
+        """Variable k gets the value in the lanes of the mask."""
         self.vars[k] = np.where(mask, value, self.vars[k]).astype(U32)
 
     def of_block(self, flags):
@@ -85,6 +86,7 @@ class Machine:
         return np.bincount(self.block, flags, self.blocks)[self.block]
 
     def finish(self):
+        """Writes the variables of live lanes to the output."""
         for k in range(VARIABLES):
             self.out[k, self.gid[self.live]] = self.vars[k][self.live]
 
@@ -93,9 +95,11 @@ class Writer:
     """The PTX of one function in the making."""
 
     def __init__(self):
-        self.lines, self.labels, self.masks, self.counters = [], 0, 0, 0
+        self.lines = []
+        self.labels, self.masks, self.counters = 0, 0, 0  # how many there are
 
     def __call__(self, text):
+        """Adds instructions, with ; between them."""
         self.lines += [f"\t{line.strip()};" for line in text.split(";") if line.strip()]
 
     def label(self):
@@ -125,6 +129,8 @@ class Writer:
 
 
 class Operand:
+    """A variable or a number."""
+
     def __init__(self, rng):
         self.variable = rng.randrange(VARIABLES) if rng.random() < 0.7 else None
         self.number = rng.choice([rng.getrandbits(32), rng.randrange(40)])
@@ -133,6 +139,7 @@ class Operand:
         return f"{self.number:#x}" if self.variable is None else f"%v{self.variable}"
 
     def get(self, machine):
+        """Its value, or one for each lane."""
         return U32(self.number) if self.variable is None else machine.vars[self.variable]
 
 
@@ -141,17 +148,19 @@ class Condition:
 
     def __init__(self, rng):
         self.variable, self.operand = rng.randrange(VARIABLES), Operand(rng)
-        self.how = rng.choice([*COMPARISONS, None, None])
+        self.comparison = rng.choice([*COMPARISONS, None, None])  # None: a test of bits
         self.bits, self.equals = rng.choice([(1, 0), (3, 1), (6, 2), (24, 8), (7, 5), (32, 0)])
 
     def write(self, to, predicate="%p"):
-        if self.how:
-            to(f"setp.{self.how} {predicate}, %v{self.variable}, {self.operand};")
+        """Sets the predicate; to: a Writer."""
+        if self.comparison:
+            to(f"setp.{self.comparison} {predicate}, %v{self.variable}, {self.operand};")
         else:
             to(f"and.b32 %t, %v{self.variable}, {self.bits}; setp.eq.u32 {predicate}, %t, {self.equals};")
 
     def get(self, machine):
+        """Whether it holds, for each lane."""
         value = machine.vars[self.variable]
-        if self.how:
-            return COMPARISONS[self.how](value, self.operand.get(machine))
+        if self.comparison:
+            return COMPARISONS[self.comparison](value, self.operand.get(machine))
         return (value & self.bits) == self.equals

@@ -50,7 +50,7 @@ LOOP = b"""
     ret;
 }
 """
-COUNT = 64
+COUNT = 64  # elements, and threads of a launch
 SHAPE = dict(block=(COUNT, 1, 1))
 KINDS = drv.graph_node_type
 
@@ -72,4 +72,5 @@ def u32(number):
 
 
 def kinds(graph):
+    """The type of each node, one of KINDS."""
     return [node.type for node in graph.nodes]

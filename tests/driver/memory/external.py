@@ -5,6 +5,7 @@ from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 
 import pycuda.driver as drv
 
+# CUresult; CUexternalMemoryHandleType, CUexternalSemaphoreHandleType.
 SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_READY, NOT_SUPPORTED, UNKNOWN = 0, 1, 400, 600, 801, 999
 OPAQUE_FD, OPAQUE_WIN32, TIMELINE_FD, DMABUF_FD = 1, 2, 9, 9
 SIZE = 2 << 20
@@ -37,26 +38,31 @@ class External:
         return memory, memory.export_fd()
 
     def import_memory(self, fd, size=SIZE, kind=OPAQUE_FD, flags=0):
+        """(result, external memory)"""
         memory = c_void_p()
         handle = MemoryHandle(kind, fd & 0xFFFFFFFF, None, size, flags)
         return self.cuda.cuImportExternalMemory(byref(memory), byref(handle)), memory
 
     def import_semaphore(self, fd, kind=OPAQUE_FD, flags=0):
+        """(result, external semaphore)"""
         semaphore = c_void_p()
         handle = SemaphoreHandle(kind, fd & 0xFFFFFFFF, None, flags)
         return self.cuda.cuImportExternalSemaphore(byref(semaphore), byref(handle)), semaphore
 
     def map(self, memory, offset=0, size=SIZE, flags=0):
+        """(result, address)"""
         address = c_size_t()
         part = Part(offset, size, flags)
         return self.cuda.cuExternalMemoryGetMappedBuffer(byref(address), memory, byref(part)), address
 
     def memory(self):
+        """Exported memory, imported."""
         result, memory = self.import_memory(self.exported()[1])
         assert result == SUCCESS
         return memory
 
     def mapped(self, memory, *part):
+        """The address of external memory, or of a part of it: offset, size."""
         result, address = self.map(memory, *part)
         assert result == SUCCESS
         return address.value

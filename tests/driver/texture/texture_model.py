@@ -85,7 +85,7 @@ def contents(array, shape, dtype):
 
 
 def _place(index, size, mode, normalized):
-    """(texel number, whether it is inside)."""
+    """(texel number, whether it is inside): what a texel's index is in this address mode."""
     if mode == BORDER:
         return np.clip(index, 0, size - 1), (index >= 0) & (index < size)
     if normalized and mode == WRAP:
@@ -108,6 +108,9 @@ def _sides(position, linear):
 def sample(data, coordinates, *, modes=(CLAMP,) * 3, linear=False, normalized=False, border=0.0):
     """The texture (..., y, x, channels) at coordinates [x, y, ...], arrays of equal length: (points,
     channels).
+
+    modes: the address mode of each axis; linear: filtered, else the nearest texel; normalized: coordinates
+    are parts of the texture's size; border: the value outside where the mode is BORDER.
     """
     sizes = data.shape[-2::-1]
     axes = []
@@ -133,14 +136,15 @@ def points(seed, sizes, steps, normalized, count=512):
     return result
 
 
-def sample_levels(levels, coordinates, detail, *, between=False, **how):
-    """The same of a mipmapped texture at levels of detail, which are cut to 256ths and held within the
-    levels.
+def sample_levels(levels, coordinates, detail, *, between=False, **options):
+    """The same of a mipmapped texture, in normalized coordinates, at levels of detail, which are cut to
+    256ths and held within the levels. between: interpolated between two levels, else of the nearest; options:
+    of sample().
     """
     detail = np.clip(np.trunc(np.asarray(detail, np.float64) * 256) / 256, 0, len(levels) - 1)
     number = np.floor(detail if between else detail + 0.5).astype(int)
     fraction = np.reshape(detail - number, (-1, 1)) if between else 0.0
-    each = np.stack([sample(level, coordinates, normalized=True, **how) for level in levels])
+    each = np.stack([sample(level, coordinates, normalized=True, **options) for level in levels])
     point = np.arange(len(number))
     following = np.minimum(number + 1, len(levels) - 1)
     return each[number, point] * (1 - fraction) + each[following, point] * fraction
