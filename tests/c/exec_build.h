@@ -30,11 +30,12 @@ typedef struct BuildModule {
     const char *files[1];
 } BuildModule;
 
-/* Operands: register n (of any width), predicate n. */
+/* Operands: register n (of any width), predicate n; the frame has 32 of each. */
 #define R(n) REF_MAKE(REF_FRAME, 128 + 256 * (n))
 #define P(n) REF_MAKE(REF_FRAME, 4 * (n))
 #define NONE REF_ABSENT
 
+/* A constant, as a row in which all lanes have the value. */
 static inline Ref build_u32(BuildModule *m, uint32_t value)
 {
     uint32_t *row = (uint32_t *)(void *)(m->constants + 256 * m->constant_count);
@@ -49,6 +50,7 @@ static inline Ref build_u64(BuildModule *m, uint64_t value)
     return REF_MAKE(REF_CONST, 256 * m->constant_count++);
 }
 
+/* Begins a function of the module. */
 static inline void build_function(BuildModule *m, Build *b, const char *name)
 {
     memset(b, 0, sizeof *b);
@@ -63,6 +65,7 @@ static inline void build_function(BuildModule *m, Build *b, const char *name)
     m->functions[m->module.function_count++] = &b->function;
 }
 
+/* Begins a module. */
 static inline void build_module(BuildModule *m)
 {
     memset(m, 0, sizeof *m);
@@ -77,6 +80,7 @@ static inline void build_module(BuildModule *m)
 /* The number that the next instruction gets. */
 static inline uint32_t build_here(const Build *b) { return b->function.insn_count; }
 
+/* Adds an instruction with result d and operands a, bb, c (the function is b): NONE where it has none. */
 static inline Insn *emit(Build *b, unsigned op, Ref d, Ref a, Ref bb, Ref c)
 {
     uint32_t n = b->function.insn_count++;
@@ -107,7 +111,8 @@ static inline void build_finish(Build *b)
     }
 }
 
-/* Runs the function on a grid of blocks of threads; the kernel's address parameter is row REF_PARAM 0. */
+/* How build_run() runs a function: a grid of so many blocks of threads with `shared` bytes of dynamic shared
+ * memory, on so many worker threads (0: one). The function's one parameter, the address, is PARAM_ADDRESS. */
 typedef struct BuildRun {
     uint32_t blocks, threads, shared;
     int workers;
@@ -120,6 +125,7 @@ typedef struct BuildRun {
     void *print_closure;
 } BuildRun;
 
+/* 0, or the code of the fault that the function ended with, which is described in *fault. */
 static inline int build_run(BuildModule *m, Build *b, const BuildRun *run, ExecFault *fault)
 {
     CodeParamLoad load = {.offset = 0, .row = 0, .size = 8, .element = 8};

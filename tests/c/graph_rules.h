@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+/* What a row's call returned, then the end of the capture around it, and what the table expects of both. */
 typedef struct RuleResult {
     const char *name;
     CUresult call, expected_call, end, expected_end;
@@ -30,6 +31,7 @@ static void nothing_more(CUstream stream, CUresult result, void *data)
     (void)stream, (void)result, (void)data;
 }
 
+/* Begins a capture on s that holds a fill, the record of an event and a stream that waits for it (joined). */
 static void rules_begin(unsigned flags, CUstreamCaptureMode mode)
 {
     cuStreamCreate(&s, flags);
@@ -46,6 +48,7 @@ static void rules_begin(unsigned flags, CUstreamCaptureMode mode)
     cuStreamWaitEvent(joined, captured, 0);
 }
 
+/* An executable graph of one fill, in `ready`. */
 static void rules_make_ready(void)
 {
     CUcontext current;
@@ -57,6 +60,7 @@ static void rules_make_ready(void)
     cuGraphInstantiateWithFlags(&ready, one_fill, 0);
 }
 
+/* Ends the capture and drops all that rules_begin() made; what cuStreamEndCapture returned. */
 static CUresult rules_end(void)
 {
     CUgraph graph = NULL;
@@ -75,6 +79,7 @@ static CUresult rules_end(void)
 
 enum { RULES_BLOCKING = CU_STREAM_DEFAULT, RULES_NON_BLOCKING = CU_STREAM_NON_BLOCKING };
 
+/* Runs all rows, each in a capture of its own; their number. */
 static size_t rules_run(RuleResult *results)
 {
     size_t count = 0;

@@ -12,6 +12,7 @@
 #include "exec/bind.h"
 #include "exec/state/warp.h"
 
+/* Rows by the operand that ops_insn() makes of them, one more for tests, and their number; bytes of a row. */
 enum { ROW_D, ROW_A, ROW_B, ROW_C, ROW_E, ROW_OUT, ROW_COUNT, ROW_BYTES = 256 };
 
 typedef struct OpsRun {
@@ -31,6 +32,7 @@ static inline bool ops_choose(const char *isa)
     return strcmp(exec_isa_name(), isa) == 0;
 }
 
+/* Sets a lane's value in a row. */
 static inline void ops_set(OpsRun *run, int row, int size, int lane, uint64_t value)
 {
     uint8_t *p = run->rows[row];
@@ -50,6 +52,7 @@ static inline uint64_t ops_get(const OpsRun *run, int row, int size, int lane)
     return *(const uint32_t *)(const void *)p >> lane & 1;
 }
 
+/* An instruction with result ROW_D and operands ROW_A, ROW_B, ROW_C, ROW_E. */
 static inline Insn ops_insn(enum Op op, unsigned mods, int64_t imm)
 {
     return (Insn){.d = ROW_D * ROW_BYTES, .a = ROW_A * ROW_BYTES, .b = ROW_B * ROW_BYTES,
@@ -65,17 +68,18 @@ static inline bool ops_run_insn(OpsRun *run, const Insn *insn, uint32_t mask)
     return exec_op_handlers(insn->op)[run->warp.full](&run->warp, insn) == insn + 1;
 }
 
-/* One value through a unary, binary or ternary op, in lane 5 of a full warp. */
+/* The result (of d_size bits) of a unary, binary or ternary op for operands of `size` bits, in one lane of a
+ * full warp. */
 static inline uint64_t ops_value(OpsRun *run, enum Op op, unsigned mods, int d_size, int size, uint64_t a,
-    uint64_t b,
-                                 uint64_t c)
+                                 uint64_t b, uint64_t c)
 {
+    const int lane = 5;
     Insn insn = ops_insn(op, mods, 0);
-    ops_set(run, ROW_A, size, 5, a);
-    ops_set(run, ROW_B, size, 5, b);
-    ops_set(run, ROW_C, size, 5, c);
+    ops_set(run, ROW_A, size, lane, a);
+    ops_set(run, ROW_B, size, lane, b);
+    ops_set(run, ROW_C, size, lane, c);
     ops_run_insn(run, &insn, FULL_MASK);
-    return ops_get(run, ROW_D, d_size, 5);
+    return ops_get(run, ROW_D, d_size, lane);
 }
 
 /* A stream of numbers without pattern. */

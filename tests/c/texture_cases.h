@@ -14,11 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Sets of operands of a case; cases at most; bytes of a case's results. */
 enum { TEXTURE_SAMPLES = 1024, TEXTURE_MAX = 800, TEXTURE_BYTES = TEXTURE_SAMPLES * 16 };
+/* The driver's numbers: CUfilter_mode, CUaddress_mode, flags of references, CUarray_format. */
 enum { POINT = 0, LINEAR = 1, WRAP = 0, CLAMP = 1, MIRROR = 2, BORDER = 3 };
 enum { INTEGER = CU_TRSF_READ_AS_INTEGER, NORMALIZED = CU_TRSF_NORMALIZED_COORDINATES };
 enum { U8 = 1, U16 = 2, U32 = 3, S8 = 8, S16 = 9, S32 = 10, F16 = 16, F32 = 32 };
 
+/* What holds the texels: linear memory, pitched memory, or an Array; A: with layers. */
 typedef enum Geometry {
     G_LINEAR,
     G_PITCH,
@@ -55,6 +58,7 @@ static const unsigned texture_sizes[G_COUNT][2][3] = {
     [G_ACUBE] = {{12, 12, 12}, {8, 8, 18}},
 };
 
+/* Adds a case; variant: which of the two sizes. */
 static inline TextureCase *texture_add(const char *op, Geometry geometry, int variant, unsigned format,
                                        unsigned channels, unsigned address, unsigned filter, unsigned flags)
 {
@@ -71,7 +75,7 @@ static inline TextureCase *texture_add(const char *op, Geometry geometry, int va
     return c;
 }
 
-/* The name of the dimension in an instruction. */
+/* The name of the geometry in an instruction. */
 static const char *texture_dim(Geometry geometry)
 {
     return geometry == G_LINEAR  ? "1d"
@@ -155,12 +159,12 @@ static inline void texture_add_cubes(void)
 
 static inline void texture_add_levels(void)
 {
-    static const char *const how[] = {"level", "grad"};
+    static const char *const modifiers[] = {"level", "grad"};
     char op[48];
     for (unsigned k = 0; k < 14; k++) {
         Geometry g = (Geometry)(G_1D + k / 2);
         if (g >= G_CUBE && k % 2) continue;
-        snprintf(op, sizeof op, "tex.%s.%s.v4.f32.f32", how[k % 2], texture_dim(g));
+        snprintf(op, sizeof op, "tex.%s.%s.v4.f32.f32", modifiers[k % 2], texture_dim(g));
         texture_add(op, g, 0, F32, 1, g >= G_CUBE ? CLAMP : WRAP, LINEAR, NORMALIZED);
     }
 }
@@ -334,7 +338,8 @@ static inline uint32_t texture_bits(float x)
     return bits;
 }
 
-/* A coordinate in texels. */
+/* A coordinate in texels, of sample k: special values first, then multiples of 1/2048 in and around the
+ * texture, any inside it, any up to twice its size away. */
 static inline float texture_float(unsigned k, unsigned axis, float size, uint64_t *state)
 {
     const float special[] = {0,
@@ -390,6 +395,7 @@ static inline float texture_float(unsigned k, unsigned axis, float size, uint64_
     return k < 896 ? unit * size : (unit * 5 - 2) * size;
 }
 
+/* An integer coordinate of sample k: special values first, then any inside and just outside. */
 static inline int texture_int(unsigned k, unsigned axis, unsigned size, uint64_t *state)
 {
     const int special[] = {0,         -1,        1,  (int)size - 1, (int)size, (int)size + 1,
@@ -399,6 +405,7 @@ static inline int texture_int(unsigned k, unsigned axis, unsigned size, uint64_t
     return (int)(r % (size + 8)) - (k < 512 ? 4 : 0);
 }
 
+/* A component of a direction into a cube, of sample k: special values, multiples of 1/16, any. */
 static inline float texture_direction(unsigned k, unsigned axis, uint64_t *state)
 {
     static const float special[] = {0, 1, -1, 0.5f, -0.5f, -0.0f, 1e-40f, 1e30f, INFINITY, -INFINITY, NAN, 2};
@@ -413,7 +420,7 @@ static inline bool texture_is(const TextureCase *c, const char *opcode)
     return !strncmp(c->op, opcode, strlen(opcode));
 }
 
-/* The operands of a texture instruction, the layer first. */
+/* The operands of a texture instruction for sample k, the layer first. */
 static inline void texture_operands(const TextureCase *c, unsigned k, uint32_t out[4], uint64_t *state)
 {
     bool layered = c->geometry == G_A1D || c->geometry == G_A2D || c->geometry == G_ACUBE;

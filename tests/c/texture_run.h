@@ -15,6 +15,8 @@
         if (code_) return code_; \
     } while (0)
 
+/* What a case needs: its texels as an array, or as memory with rows `pitch` bytes apart; operands and results
+ * of the samples; the object, where cases run with objects. */
 typedef struct TextureRun {
     CUarray array;
     CUdeviceptr memory, in, out;
@@ -25,6 +27,7 @@ typedef struct TextureRun {
 
 /* --- the kernel --------------------------------------------------------------------------------------- */
 
+/* The operand with the coordinates, from registers %r0 ... of the sample. */
 static const char *texture_coordinates(const TextureCase *c)
 {
     static const char *const texture[G_COUNT] = {
@@ -108,6 +111,7 @@ static inline void texture_kernel(const TextureCase *c, char *text, size_t size)
 
 /* --- the texture or surface --------------------------------------------------------------------------- */
 
+/* Whether the case is of a surface. */
 static inline bool texture_surface(const TextureCase *c) { return texture_is(c, "su"); }
 
 /* The whole content, in or out of the array. */

@@ -6,9 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { DIMS = 4, ROOM = 1 << 16 };
+enum { DIMS = 4, ROOM = 1 << 16 }; /* axes of a view at most; bytes of the memory that tests use */
 
 static unsigned random_state = 2463534242u;
+/* From 0 to n - 1. */
 static inline int random_below(int n)
 {
     random_state ^= random_state << 13;
@@ -24,8 +25,9 @@ static inline ptrdiff_t count_elements(int ndim, const ptrdiff_t *shape)
     return count;
 }
 
-/* Calls back for every element, in row-major order, with its offset. */
+/* Gets an element's offset in bytes and its number in row-major order. */
 typedef void (*VisitFn)(ptrdiff_t offset, ptrdiff_t number, void *data);
+/* Calls visit for every element, in row-major order. */
 static inline void walk(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, VisitFn visit, void *data)
 {
     ptrdiff_t count = count_elements(ndim, shape);
@@ -39,7 +41,8 @@ static inline void walk(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strid
     }
 }
 
-/* A view of a packed array with random order of axes, gaps and directions: never overlapping. */
+/* A view with a random order of axes, gaps and directions, no two elements of which overlap; its number of
+ * axes. */
 static inline int random_view(ptrdiff_t *shape, ptrdiff_t *strides, ptrdiff_t itemsize)
 {
     int ndim = random_below(DIMS + 1), order[DIMS];
@@ -58,12 +61,14 @@ static inline int random_view(ptrdiff_t *shape, ptrdiff_t *strides, ptrdiff_t it
     return ndim;
 }
 
+/* What visitors of tests work on: memory to copy from and to, and the offsets of the elements by number. */
 typedef struct Images {
     unsigned char *to, *from;
     ptrdiff_t itemsize;
     ptrdiff_t offsets[256];
 } Images;
 
+/* A visitor: notes the offset in Images. */
 static inline void remember(ptrdiff_t offset, ptrdiff_t number, void *data)
 {
     ((Images *)data)->offsets[number] = offset;
