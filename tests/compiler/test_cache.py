@@ -77,7 +77,7 @@ def test_hit_loads_no_compiler(folder, compilations, monkeypatch):
         {"target": "ptx", "arch": "compute_86"},
     ],
 )
-def test_everything_counts(folder, compilations, change):
+def test_another_source_option_or_target_is_compiled_on_its_own(folder, compilations, change):
     base = build(arch="compute_75")
     assert build(**{"arch": "compute_75", **change}) != base or "source" in change
     assert len(compilations) == 2 and len(entries(folder)) == 2
@@ -156,7 +156,7 @@ def test_what_belongs_to_another_user_is_not_used(folder, compilations, monkeypa
     assert len(compilations) >= 2
 
 
-def test_owners():
+def test_files_of_root_and_the_user_are_trusted_and_no_others():
     def of(user):
         return cache._untrusted_owner(os.stat_result((0o600, 1, 1, 1, user, 0, 0, 0, 0, 0)))
 
@@ -316,7 +316,7 @@ def test_default_folder(monkeypatch, variable, base):
     assert os.path.dirname(cache.folder(None)) == os.path.expanduser(f"{base}/pycuda")
 
 
-def test_no_home(folder, compilations, monkeypatch, tmp_path):
+def test_without_a_home_folder_nothing_is_cached(folder, compilations, monkeypatch, tmp_path):
     """Nothing is made in the working folder."""
 
     def unknown(number):

@@ -70,7 +70,7 @@ def test_template_in_extern_c_gets_a_hint():
     assert "no_extern_c=True" in str(error)
 
 
-def test_architecture_nobody_has():
+def test_an_unknown_architecture_is_a_compile_error():
     with pytest.raises(drv.CompileError):
         compile_source(PLAIN, arch="sm_1")
 
@@ -93,7 +93,7 @@ def test_no_compiler_for_an_older_driver(nothing_installed, monkeypatch):
         compile_source(PLAIN, cache_dir=False)
 
 
-def test_named_nvrtc_that_is_none(monkeypatch, tmp_path):
+def test_the_error_names_the_nvrtc_that_pycuda_nvrtc_says_and_is_not_there(monkeypatch, tmp_path):
     monkeypatch.setenv("PYCUDA_NVRTC", str(tmp_path / "libnvrtc.so"))
     monkeypatch.setattr(finder, "_found", {})
     assert str(tmp_path / "libnvrtc.so") in str(error_of(PLAIN, cache_dir=False))

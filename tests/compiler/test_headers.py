@@ -259,7 +259,7 @@ def test_large_headers_beside_stand_ins(headers, no_nvcc):
         ("#include <>", [(None, False)]),  # an error of the compiler
     ],
 )
-def test_scan_reads(text, names):
+def test_a_scan_finds_the_names_of_include_directives(text, names):
     assert list(includes._included_names(text)) == names
 
 

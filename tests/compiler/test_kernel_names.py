@@ -64,7 +64,8 @@ def test_variables_by_expression():
     assert result_of(module, "space::k") == 3
 
 
-def test_no_second_copy_of_a_variable():
+def test_names_that_are_not_found_are_not_looked_for_in_a_second_module():
+    """That would have variables of its own: the errors list the names that there are."""
     module = SourceModule(WITH_VARIABLE, no_extern_c=True)
     with pytest.raises(drv.LogicError, match=r"_ZN5space1c.*name_expressions=\['scale<float>'\]"):
         module.get_function("scale<float>")

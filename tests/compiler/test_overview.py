@@ -19,7 +19,7 @@ def run(*words, **environment):
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
 
 
-def test_what_there_is():
+def test_it_prints_version_compiler_devices_and_cache():
     done = run("pycuda")
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
     assert f"pycuda    {pycuda.VERSION_TEXT}" in done.stdout and "compiler  NVRTC 1" in done.stdout
@@ -28,7 +28,7 @@ def test_what_there_is():
     assert f"cache     {cache.folder()}: " in done.stdout
 
 
-def test_it_takes_no_words():
+def test_it_takes_options_and_no_arguments():
     assert "python -m pycuda.cache" in run("pycuda", "--help").stdout
     assert run("pycuda", "--version").stdout == f"{pycuda.VERSION_TEXT}\n"
     done = run("pycuda", "devices")

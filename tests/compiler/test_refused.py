@@ -57,7 +57,7 @@ def test_a_header_of_the_hosts_library_is_nvccs(no_nvcc, name):
         SourceModule(f"#include <{name}>\n" + KERNEL, no_extern_c=True, cache_dir=False)
 
 
-def test_another_process_asks_nvrtc_no_more(nvcc, tmp_path, monkeypatch):
+def test_what_nvrtc_refused_goes_to_nvcc_at_once_in_later_processes(nvcc, tmp_path, monkeypatch):
     source = REFUSED["marked for the host"]
 
     def both(**arguments):
@@ -100,8 +100,8 @@ def script(folder, text):
     return str(path)
 
 
-def test_nvcc_that_does_not_work(tmp_path, monkeypatch):
-    """What it says is of no use for the source: NVRTC's words are."""
+def test_the_error_is_nvrtcs_where_nvcc_fails_for_another_reason(tmp_path, monkeypatch):
+    """An nvcc without a host compiler says nothing about the source."""
     broken = 'case "$1" in --version) echo release 1;; *) echo "nvcc fatal: no gcc" >&2; exit 1;; esac\n'
     path = script(tmp_path, broken)
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: path)
@@ -109,8 +109,7 @@ def test_nvcc_that_does_not_work(tmp_path, monkeypatch):
         SourceModule(REFUSED["marked for the host"], no_extern_c=True, cache_dir=False)
 
 
-def test_a_wrapper_without_its_toolkit(tmp_path, monkeypatch):
-    """It is as good as none."""
+def test_an_nvcc_that_cannot_be_run_is_none(tmp_path, monkeypatch):
     path = script(tmp_path, "exec /no/such/toolkit/bin/nvcc\n")
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: path)
     assert run(SourceModule(KERNEL, nvcc="nvcc", no_extern_c=True, cache_dir=False)) == 42

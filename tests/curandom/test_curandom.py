@@ -255,7 +255,7 @@ def test_skips_by_arrays_have_pycudas_parameter(cls):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_fill_goes_where_gen_goes(cls):
+def test_fill_gives_the_numbers_of_gen(cls):
     """Arrays of every alignment, with any strides, on any stream, in pieces of any size."""
     expected = new(cls).gen_uniform((61, 40), np.float32).get()
     stream = drv.Stream()
@@ -273,7 +273,7 @@ def test_fill_goes_where_gen_goes(cls):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_generators_go_on(cls):
+def test_a_second_call_goes_on_where_the_first_ended(cls):
     """Two calls for whole rounds are one call for both, also on different streams."""
     count = 4 * 65536
     both = new(cls).gen_uniform(2 * count, np.uint32).get()
@@ -334,7 +334,7 @@ def test_wrong_skips(cls):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_skipping_is_drawing(cls):
+def test_a_skip_is_as_many_numbers_drawn(cls):
     one, other = new(cls), new(cls)
     count = 65536 * 4
     one.gen_uniform(count * 3, np.uint32)
@@ -355,7 +355,8 @@ HASHES = {
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_numbers_stay_what_they_are(cls):
+def test_numbers_are_those_whose_hashes_are_recorded_here(cls):
+    """They must not change between versions."""
     generator = new(cls)
     digest = hashlib.sha256()
     for size, dtype in (1000, np.uint32), (777, np.float32), (10_001, np.float64), (3, np.uint32):

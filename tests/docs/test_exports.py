@@ -39,7 +39,7 @@ def matches(name, pattern):
     return fnmatchcase(name.removesuffix("_ptsz"), pattern)
 
 
-def test_the_list_is_what_is_only_exported(cpu_device_library):
+def test_the_page_lists_exactly_the_functions_without_an_implementation(cpu_device_library):
     found, patterns = exports(cpu_device_library), listed()
     assert len(found) > 600 and len(patterns) > 2
     weak = {name for name, is_weak in found.items() if is_weak}

@@ -29,7 +29,7 @@ def test_pre_commit_has_the_linters_of_make():
         )
 
 
-def test_the_workflow_says_words_of_make():
+def test_the_workflow_runs_targets_of_the_makefile():
     words = re.findall(r"run: make (\w+)", read(".github/workflows/ci.yml"))
     assert words and all(f"\n{word}:" in read("Makefile") for word in words)
 

@@ -24,7 +24,7 @@ def test_tests_that_ci_names_are_there():
     assert [name for name in names if not (ROOT / name).exists()] == []
 
 
-def test_the_row_that_contributing_shows_is_one():
+def test_the_row_that_contributing_shows_is_in_functions_py():
     row = re.search(r"^    (Function\(.*)$", (ROOT / "CONTRIBUTING.md").read_text(), re.M)[1]
     assert f"    {row}\n" in (ROOT / "pycuda" / "_kernels" / "builtin" / "functions.py").read_text()
 

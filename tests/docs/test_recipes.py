@@ -176,7 +176,7 @@ def changed_files():
     return files
 
 
-def test_the_places_are_there():
+def test_the_recipes_change_the_files_that_contributing_names():
     """Without a build, so that a moved line is seen at once."""
     files = changed_files()
     assert files.keys() == {file for rows in RECIPES.values() for file, *_ in rows}
@@ -185,7 +185,7 @@ def test_the_places_are_there():
 @pytest.mark.cpu("a device that is built for this")
 @pytest.mark.skipif("PYCUDA_RECIPES" not in os.environ, reason="builds all of the C code: PYCUDA_RECIPES=1")
 @pytest.mark.timeout(900)
-def test_one_of_each(tmp_path):
+def test_a_tree_with_one_of_each_recipe_builds_and_works(tmp_path):
     pytest.importorskip("mesonbuild")
     tree, build = tmp_path / "tree", tmp_path / "build"
     names = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True)

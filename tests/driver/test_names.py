@@ -91,7 +91,7 @@ def takes(call, names):
     return True
 
 
-def test_takes_can_say_no():
+def test_a_parameter_that_no_callable_has_is_not_taken():
     import pycuda.driver as drv
     from pycuda.compiler import SourceModule
 
@@ -101,7 +101,7 @@ def test_takes_can_say_no():
     assert not takes(instances()["Function"], ["nonsense"])
 
 
-def test_the_table_is_read():
+def test_the_table_has_rows_of_every_kind():
     assert len(ROWS) > 300
     assert {row.kind for row in ROWS} == {
         "function", "class", "method", "attribute", "exception", "constants", "value"

@@ -26,7 +26,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_the_same(run_python, fork_server, tmp_path, end):
+def test_output_and_exit_code_are_those_in_a_new_interpreter(run_python, fork_server, tmp_path, end):
     new, forked = (run_python(SAYS + ENDS[end], fresh=fresh) for fresh in (True, False))
     folder = str(fork_server.current)
 

@@ -228,7 +228,7 @@ extern "C" __global__ void short_way_astray(int *out, const int *a, const int *n
 
 @pytest.mark.parametrize("threads", [7, 32, 100, 256])
 @pytest.mark.parametrize("which", [0, 5, 31, 70])
-def test_short_ways_round_a_few_instructions(threads, which):
+def test_short_branches_skip_the_instructions_of_the_lanes_that_take_them(threads, which):
     a = np.arange(3, 3 + 257, dtype=np.int32) ** 2 % 101
     out = np.full(2048, -1, np.int32)
     kernel = SourceModule(SHORT_WAYS, no_extern_c=True).get_function("short_ways")
@@ -265,7 +265,7 @@ except drv.Error as error:
 
 
 @pytest.mark.parametrize("which, message", [(77, "thread (77,0,0)"), (128, "nothing")])
-def test_a_fault_on_a_short_way(run_python, which, message):
+def test_a_fault_that_a_short_branch_leads_to_names_its_thread(run_python, which, message):
     if "CPU" not in drv.Context.get_device().name():
         pytest.skip("the text of a fault is the CPU device's")
     code = ASTRAY.format(folder=os.path.dirname(__file__), which=which)

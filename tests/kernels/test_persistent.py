@@ -45,7 +45,7 @@ def module():
 
 @pytest.mark.parametrize("threads", [32, 256])
 @pytest.mark.parametrize("name", WAYS)
-def test_all_that_are_resident_meet(module, name, threads):
+def test_as_many_blocks_meet_as_the_device_says_it_holds(module, name, threads):
     kernel = module.get_function(f"by_{name}")
     device = drv.Context.get_device()
     blocks = kernel.max_active_blocks_per_multiprocessor(threads) * device.multiprocessor_count
@@ -79,7 +79,7 @@ context.pop()
     [{"THREADS": "1"}, {"THREADS": "4"}, {"THREADS": "7"}, {"CHECK": "racecheck"}, {"SCHEDULE": "random:5"}],
     ids=lambda setting: "-".join(*setting.items()),
 )
-def test_however_the_blocks_are_run(run_python, setting):
+def test_blocks_meet_with_any_number_of_worker_threads_and_any_schedule(run_python, setting):
     source = KERNEL % {"name": "weak", "wait": WEAK}
     run_python(
         PROGRAM % source, env={"PYCUDA_CPU_" + name: value for name, value in setting.items()}, check=True

@@ -200,7 +200,7 @@ def test_vectors(kernels, threads):
     assert not out[4 * n :].any()
 
 
-def test_parts_that_change_places(kernels):
+def test_elements_are_swapped_within_a_vector(kernels):
     a = floats(4 * 64)
     out = np.zeros_like(a)
     kernels("turned")(drv.Out(out), drv.In(a), drv.In(a), block=(64, 1, 1))
@@ -215,7 +215,7 @@ def test_doubles(kernels):
     assert not out[600:].any()
 
 
-def test_arrays_that_change_places(kernels):
+def test_a_kernel_that_swaps_two_arrays(kernels):
     a, b = np.arange(256, dtype=np.int32), np.arange(1000, 1256, dtype=np.int32)
     x, y = a.copy(), b.copy()
     kernels("swapped")(drv.InOut(x), drv.InOut(y), block=(256, 1, 1))
@@ -280,7 +280,7 @@ def test_one_thread_that_does_not_take_part(kernels, which):
     np.testing.assert_array_equal(out, np.where(a == which, -9, a ^ 0x55))
 
 
-def test_arrays_that_are_one(kernels):
+def test_operands_and_result_are_one_array(kernels):
     a = floats(256)
     x = drv.to_device(a)
     kernels("sums")(x, x, x, np.uint32(256), block=(128, 1, 1), grid=(2, 1))

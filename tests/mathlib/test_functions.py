@@ -56,7 +56,7 @@ def in_child(group):
 
 
 @pytest.mark.parametrize("group", table.GROUPS)
-def test_group(group):
+def test_every_function_of_a_group_gives_the_bits_of_a_gpu(group):
     needed = table.GROUPS[group][0]
     if needed > capability() and not on_cpu_device():
         pytest.skip(f"needs compute capability {needed / 10}")

@@ -53,7 +53,7 @@ def test_differences(a, axis, n):
     check("diff", a, axis=-1, append=a)
 
 
-def test_of_nothing():
+def test_reductions_of_no_elements_are_numpys_neutral_elements_or_raise():
     nothing = xp.empty(0)
     for name, value in (("sum", 0), ("prod", 1), ("any", False), ("all", True)):
         assert getattr(xp, name)(nothing).item() == value
@@ -62,7 +62,7 @@ def test_of_nothing():
             getattr(xp, name)(nothing)
 
 
-def test_numbers_that_are_not_any():
+def test_reductions_of_a_nan_are_nan_and_a_nan_is_true():
     a = xp.asarray([1.0, float("nan")])
     for name in ("sum", "prod", "max", "min", "mean", "std", "var"):
         assert np.isnan(getattr(xp, name)(a).item())

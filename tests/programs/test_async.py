@@ -228,16 +228,16 @@ def check_all():
 
 
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0)])
-def test_all(at_capability, capability):
+def test_copies_and_barriers(at_capability, capability):
     at_capability(capability, check_all)
 
 
-def test_before_8(primary_context):
-    """The same source where copies are made by the threads."""
+def test_copies_and_barriers_before_compute_capability_8(primary_context):
+    """There the threads make the copies."""
     check_all()
 
 
 @pytest.mark.cpu("only the CPU device has an oracle")
-def test_lane_by_lane(at_capability, monkeypatch):
+def test_copies_and_barriers_when_lanes_run_one_by_one(at_capability, monkeypatch):
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", "random:11")
     at_capability((9, 0), check_all)

@@ -250,7 +250,7 @@ CHECKS = [check_ring, check_histogram, check_rounds, check_places, check_relay, 
 pytestmark = pytest.mark.driver(12000, "clusters")
 
 
-def test_all(at_capability):
+def test_cluster_groups_and_their_launches(at_capability):
     at_capability((9, 0), check_all)
 
 
@@ -260,7 +260,7 @@ def check_memory():
 
 
 @pytest.mark.cpu("checks that only the CPU device makes")
-def test_no_false_reports(at_capability, monkeypatch):
+def test_checks_report_nothing_of_right_programs(at_capability, monkeypatch):
     monkeypatch.setenv("PYCUDA_CPU_CHECK", "racecheck, initcheck-shared, synccheck")
     at_capability((9, 0), check_memory)
 

@@ -177,7 +177,7 @@ def check_fault(text, message):
         pytest.param(check_refused, marks=words_are_ours),
     ],
 )
-def test_all(at_capability, check):
+def test_copies_and_waits(at_capability, check):
     at_capability((8, 0), check)
 
 

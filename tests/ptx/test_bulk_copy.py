@@ -125,7 +125,7 @@ def test_copies(at_capability):
 
 @pytest.mark.parametrize("check", [check_waits_for_bytes, check_refused, check_within])
 @pytest.mark.cpu("a GPU waits for ever, and has neighbors in launches of clusters only")
-def test_what_a_gpu_would_do_otherwise(at_capability, check):
+def test_waits_and_bounds_that_only_the_cpu_device_checks(at_capability, check):
     at_capability((9, 0), check)
 
 

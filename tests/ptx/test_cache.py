@@ -126,5 +126,5 @@ def check_refused():
 @pytest.mark.parametrize(
     "check", [check_policies, check_hints, pytest.param(check_refused, marks=words_are_ours)]
 )
-def test_all(at_capability, check):
+def test_hints_and_policies(at_capability, check):
     at_capability((8, 0), check)

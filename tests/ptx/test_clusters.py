@@ -247,7 +247,7 @@ def check_all():
     check_no_cluster()
 
 
-def test_all(at_capability):
+def test_every_thread_gets_what_its_cluster_has_for_it(at_capability):
     at_capability((9, 0), check_all)
 
 

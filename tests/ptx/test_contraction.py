@@ -185,7 +185,7 @@ def left_over(body, **options):
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_where(body):
+def test_a_product_and_a_sum_become_one_fma_where_ptxas_makes_one(body):
     assert EXACT > 0
     assert left_over(body) == (EXACT if BODIES[body] else 0)
 
@@ -229,7 +229,7 @@ mov.b32 r, q; setp.gt.u32 p, q, 100; @!p bra L; sub.u32 t, q, 1; call (r), calle
 
 
 @pytest.mark.parametrize("text", BETWEEN)
-def test_what_stands_between(text):
+def test_instructions_between_the_product_and_the_sum(text):
     body = (
         ".reg .f64 g, h; .reg .b32 y; .reg .b16 w; .reg .b64 m; mov.b64 m, o; ld.global.b32 x, [o+20];"
         "ld.global.f64 g, [o+24]; ld.global.f64 h, [o+24]; cvt.u16.u32 w, x; mov.b32 y, x; mov.f32 f, a;"

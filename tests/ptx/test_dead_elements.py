@@ -50,8 +50,8 @@ def test_last_value_is_dead(primary_context, case):
     assert run(DEAD[case]) == 3 * 0x01010101 + (5 if "overwritten" in case else 0)
 
 
-def test_first_elements_are_dead(primary_context):
-    """16 bytes before the end of what is there begin 12 bytes before it starts."""
+def test_a_vector_load_may_begin_before_memory_if_those_elements_are_not_used(primary_context):
+    """The 16 bytes that end 4 bytes after the start of the memory."""
     given = drv.mem_alloc(16)
     assert int(given) % 16 == 0
     assert run(LOAD + "st.global.u32 [o], w;", size=16) == 0x01010101

@@ -137,7 +137,7 @@ def test_transpose(at_capability):
 
 
 @pytest.mark.parametrize("check", [check_stores, pytest.param(check_refused, marks=words_are_ours)])
-def test_of_9(at_capability, check):
+def test_stores_of_compute_capability_9(at_capability, check):
     at_capability((9, 0), check)
 
 

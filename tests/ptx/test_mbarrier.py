@@ -214,7 +214,7 @@ def check_refused():
     "check",
     [check_rounds, check_solo, check_exchange, check_poll, pytest.param(check_refused, marks=words_are_ours)],
 )
-def test_all(at_capability, check):
+def test_phases_and_counts(at_capability, check):
     at_capability((9, 0), check)
 
 
@@ -250,7 +250,7 @@ def test_misuse(at_capability, text, message):
 @pytest.mark.parametrize("wait", ["test_wait", "try_wait"])
 @pytest.mark.parametrize("sleep", ["", "nanosleep.u32 100;", "mov.u64 o, %globaltimer;"])
 @pytest.mark.cpu("a GPU waits for ever")
-def test_never(at_capability, wait, sleep):
+def test_a_wait_that_would_never_end_is_an_error(at_capability, wait, sleep):
     """Half of the threads arrive: the others' loop ends with an error that says where they wait."""
     text = (
         "setp.lt.u32 p, t, 32; @p bra done; mbarrier.arrive.shared.b64 s, [bars];\n"

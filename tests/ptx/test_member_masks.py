@@ -47,7 +47,7 @@ def run(run_python):
 
 
 @pytest.mark.parametrize("name", LOST)
-def test_the_named_are_elsewhere(run, name):
+def test_a_lane_whose_named_lanes_are_all_elsewhere_ends_the_kernel(run, name):
     assert "an illegal instruction was encountered" in run(LOST[name])
 
 

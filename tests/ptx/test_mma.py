@@ -237,14 +237,14 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_all(at_capability, check):
+def test_products_of_compute_capability_8(at_capability, check):
     at_capability((8, 0), check)
 
 
 @pytest.mark.parametrize(
     "check", [check_doubles, check_rounded_doubles, pytest.param(check_refused, marks=words_are_ours)]
 )
-def test_all_of_9(at_capability, check):
+def test_products_of_compute_capability_9(at_capability, check):
     at_capability((9, 0), check)
 
 

@@ -171,5 +171,5 @@ def check_quads():
 
 
 @pytest.mark.parametrize("check", [check_bytes, check_bytes_one_by_one, check_quads])
-def test_all(at_capability, check):
+def test_products_to_the_bit(at_capability, check):
     at_capability((9, 0), check)

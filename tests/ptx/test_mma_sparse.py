@@ -239,7 +239,7 @@ def check_values():
     check_special()
 
 
-def test_values(at_capability):
+def test_products_are_those_of_the_dense_matrix(at_capability):
     at_capability((9, 0), check_values)
 
 

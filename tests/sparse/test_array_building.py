@@ -94,14 +94,14 @@ def test_empty_ones(form):
 
 
 @EVERY
-def test_our_own(form):
+def test_arrays_are_made_of_arrays_of_each_format_of_ours(form):
     host = sparse.csr_array(np.arange(12.0).reshape(3, 4))
     for other in CLASSES.values():
         same(CLASSES[form](other(host)), host)
         same(CLASSES[form](other(host), dtype=np.complex64), host.astype(np.complex64))
 
 
-def test_the_least_shape():
+def test_without_a_shape_it_is_the_least_that_holds_all_indices():
     assert csr_array(([1.0, 2.0], [3, 0], [0, 1, 1, 2])).shape == (3, 4)
     assert csc_array(([1.0, 2.0], [3, 0], [0, 1, 1, 2])).shape == (4, 3)
     assert coo_array(([1.0, 2.0], ([3, 0], [1, 7]))).shape == (4, 8)

@@ -71,7 +71,7 @@ def test_a_grid_takes_as_many_iterations_as_with_scipy():
     assert len(steps) <= iterations <= len(steps) + cg._REAL + cg._CHECK + 5
 
 
-def test_begins_where_it_is_told():
+def test_a_given_start_is_used_and_not_changed():
     mat, b = positive(200, np.float64), vector(200, np.float64)
     operator = PacketedSpMV(mat, True, np.float64)
     start = np.linalg.solve(mat.toarray(), b) + 1e-3
@@ -83,7 +83,7 @@ def test_begins_where_it_is_told():
 
 @pytest.mark.parametrize("dtype, tol", [(np.float32, 1e-6), (np.float64, 1e-12)])
 @pytest.mark.parametrize("with_precon", [False, True])
-def test_a_solution_is_a_start(dtype, tol, with_precon):
+def test_a_run_that_starts_at_the_solution_ends_soon(dtype, tol, with_precon):
     """Its residual is about what rounding leaves: nothing is tol times as small."""
     mat, b = positive(300, dtype), vector(300, dtype)
     operator = PacketedSpMV(mat, True, dtype)

@@ -109,7 +109,7 @@ WORK = ["launch_and_wait", "wait_long", "free", "copy", "everything", "functions
 
 
 @pytest.mark.parametrize("work", WORK)
-def test_daemon_threads_at_exit(run_python, work):
+def test_the_exit_code_is_the_programs_while_daemon_threads_wait_in_the_driver(run_python, work):
     ending = list(ENDINGS)[WORK.index(work) % len(ENDINGS)]
     last, code = ENDINGS[ending]
     for _ in range(2):

@@ -76,7 +76,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_drop_against_detach(run_python, kind):
+def test_an_object_is_released_once_while_its_context_is_detached(run_python, kind):
     done = run_python(f"LATE, KIND = {LATE!r}, {kind!r}\n" + PROGRAM)
     assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", ""), done.stdout + done.stderr
 

@@ -51,7 +51,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_threads_that_never_end(run_python, ending):
+def test_the_exit_code_is_the_programs_while_daemon_threads_call_the_driver(run_python, ending):
     last, code, message = ENDINGS[ending]
     for _ in range(3):
         done = run_python(FOREVER + last)
@@ -81,15 +81,14 @@ print(time.monotonic(), flush=True)
 FAULTS = {"PYCUDA_FAULT_CALL": "0"}
 
 
-def test_those_inside_are_waited_for(run_python):
-    """The process lives until the call is over."""
+def test_the_process_waits_for_calls_in_progress(run_python):
     done = run_python(INSIDE.replace("DELAY", "2000") + "sys.exit(5)", env=FAULTS)
     assert done.returncode == 5 and done.stderr == ""
     assert time.monotonic() - float(done.stdout) > 1.5
 
 
-def test_but_not_for_ever(run_python):
-    """After 5 seconds the process ends under them, with its own code and all that was printed."""
+def test_the_process_waits_5_seconds_for_a_call_that_does_not_return(run_python):
+    """Then it ends, with its own code and all that was printed."""
     program = INSIDE.replace("DELAY", "60000") + "print('last words')\nsys.exit(6)"
     done = run_python(program, env=FAULTS)
     first, last = done.stdout.splitlines()
@@ -97,8 +96,7 @@ def test_but_not_for_ever(run_python):
     assert time.monotonic() - float(first) < 40
 
 
-def test_a_forked_child_waits_for_nobody(run_python):
-    """The other threads are not in it."""
+def test_a_forked_child_does_not_wait_for_threads_of_its_parent(run_python):
     program = INSIDE.replace("DELAY", "6000") + (
         "child = os.fork()\n"
         "if not child:\n"
@@ -110,8 +108,8 @@ def test_a_forked_child_waits_for_nobody(run_python):
     assert (done.returncode, done.stdout.splitlines()[1]) == (0, "8 True"), done.stderr
 
 
-def test_exit_handlers_of_the_main_thread_still_call(run_python):
-    """Those registered before the import run after ours."""
+def test_exit_handlers_that_were_registered_before_the_import_call_the_driver(run_python):
+    """They run after pycuda's own."""
     done = run_python(
         """
         import atexit
@@ -131,8 +129,8 @@ def test_exit_handlers_of_the_main_thread_still_call(run_python):
     assert (done.returncode, done.stdout, done.stderr) == (9, "120\n", "")
 
 
-def test_what_an_object_does_in_its_end_is_let_through(run_python):
-    """The thread that ends the interpreter may call the driver while it does."""
+def test_a_finalizer_that_calls_the_driver_at_the_end_does_not_hang(run_python):
+    """The call is done or refused."""
     done = run_python(
         """
         import sys

@@ -250,7 +250,7 @@ print(len(OPS), "operations")
 '''
 
 
-def test_no_call_keeps_the_interpreter(run_python):
+def test_no_driver_call_holds_the_gil_while_a_host_function_is_outstanding(run_python):
     done = run_python(PROGRAM.replace("LATE", repr(LATE)), env={"PYCUDA_CPU_LOCK": "1"})
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     *kept, last = done.stdout.splitlines()

@@ -142,11 +142,11 @@ for _ in range(5):
     box = [make()]
     stream.launch_host_func(box.clear)
     del box
-if HOW == "wait":
+if MEANWHILE == "wait":
     stream.synchronize()
 end = time.monotonic() + 5
 while (outstanding() > before or live() != alive) and time.monotonic() < end:
-    if HOW == "work on":  # without a wait for the stream: other calls find that it is done
+    if MEANWHILE == "work on":  # without a wait for the stream: other calls find that it is done
         drv.memset_d8(base, 0, 1)
         drv.memcpy_htod_async(base, np.zeros(1, np.int8), stream)
     time.sleep(0.01)
@@ -162,10 +162,11 @@ KINDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("how", ["wait", "work on"])
+@pytest.mark.parametrize("meanwhile", ["wait", "work on"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_dropped_in_a_host_function(run_python, kind, how):
-    done = run_python(f"KIND, HOW = {kind!r}, {how!r}\n" + PROGRAM, env={"PYCUDA_FAULT_CALL": "0"})
+def test_an_object_dropped_in_a_host_function_is_released_soon_after(run_python, kind, meanwhile):
+    source = f"KIND, MEANWHILE = {kind!r}, {meanwhile!r}\n" + PROGRAM
+    done = run_python(source, env={"PYCUDA_FAULT_CALL": "0"})
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 True 0\n", ""), done.stdout + done.stderr
 
 
@@ -189,7 +190,7 @@ print(enabled, gc.isenabled())
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_the_collector_stays_on(run_python, order):
-    """What it finds there another thread releases, so functions that overlap need not agree about it."""
+def test_the_garbage_collector_stays_enabled_when_host_functions_overlap(run_python, order):
+    """What it finds in them is released by another thread."""
     done = run_python(f"ORDER = {order}\n" + COLLECTOR, check=True)
     assert (done.stdout, done.stderr) == ("[True, True] True\n", "")

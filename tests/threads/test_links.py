@@ -45,7 +45,7 @@ def in_threads(count, work):
     assert not failures
 
 
-def test_made_by_one_thread_and_dropped_by_another():
+def test_a_linker_may_be_dropped_by_another_thread_than_made_it():
     bag = []
 
     def work(number):
@@ -58,8 +58,8 @@ def test_made_by_one_thread_and_dropped_by_another():
     bag.clear()
 
 
-def test_made_by_a_thread_that_has_ended():
-    """Its memory of the thread is gone by then."""
+def test_a_linker_links_after_the_thread_that_made_it_has_ended():
+    """Thread-local memory of the driver is gone by then."""
     made = []
     for _ in range(10):
         in_threads(2, lambda number: made.append(new_linker()))
@@ -70,8 +70,8 @@ def test_made_by_a_thread_that_has_ended():
         assert drv.from_device(memory, 1, np.int32)[0] == 7
 
 
-def test_used_by_several_threads():
-    """One waits its turn or gets an error; nothing breaks."""
+def test_calls_of_one_linker_by_several_threads_take_turns_or_fail():
+    """It is linked once at most."""
     linker, modules = new_linker(), []
 
     def work(number):

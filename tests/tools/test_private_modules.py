@@ -127,7 +127,7 @@ def test_the_older_form_of_registering(monkeypatch):
     assert registry.dtype_to_ctype(pair) == "pair" and registry.name_to_dtype["couple"] == pair
 
 
-def test_names_are_one_table():
+def test_both_directions_of_names_and_dtypes_are_those_of_the_registry():
     assert dtypes.NAME_TO_DTYPE is dtypes.TYPE_REGISTRY.name_to_dtype
     assert dtypes.DTYPE_TO_NAME is dtypes.TYPE_REGISTRY.dtype_to_name
     with pytest.raises(dtypes.TypeNameNotKnown):

@@ -35,7 +35,7 @@ IMAGES = {
 
 
 @pytest.mark.parametrize("name", IMAGES)
-def test_lies(name):
+def test_images_with_wrong_sizes_are_refused_whatever_follows_them(name):
     for size in (len(IMAGES[name]), 4096):
         image = IMAGES[name].ljust(size, b"\0")
         with pytest.raises(drv.LogicError, match="invalid - the (buffer|fat binary|ELF file|linked image)"):

@@ -37,7 +37,7 @@ def test_this_process_runs(cuda):
 
 
 @pytest.mark.parametrize("name", ["Checkpoint", "Restore", "Unlock"])
-def test_what_needs_a_lock(cuda, name):
+def test_calls_on_a_process_that_is_not_locked_are_refused(cuda, name):
     assert call(cuda, name, os.getpid()) == ILLEGAL_STATE
 
 

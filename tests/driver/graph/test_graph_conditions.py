@@ -50,8 +50,9 @@ def test_conditions(affine, stream, data):
 
 
 @needs_setting
-def test_a_value_stays_where_there_is_no_default(affine, stream, data):
-    """A loop that ends at 0 is not begun by the next launch."""
+def test_a_loop_without_a_default_begins_where_a_kernel_before_it_sets_the_condition(affine, stream, data):
+    """In every launch: the condition keeps its value from one to the next, which was 0 when the loop
+    ended."""
     count_down = drv.module_from_buffer(LOOP).get_function("count_down")
     counter, again = gpuarray.zeros(1, np.uint32), drv.Graph()
     loop = again.add_condition()

@@ -125,7 +125,7 @@ WAYS = {"with": in_a_block, "stream of others": by_a_stream_of_theirs, "new memo
 
 @pytest.mark.parametrize("mode", [drv.stream_capture_mode.RELAXED, drv.stream_capture_mode.GLOBAL])
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_memory_is_the_graph_s(others, stream, way, mode):
+def test_memory_of_captured_arrays_goes_to_no_later_array(others, stream, way, mode):
     x = gpuarray.zeros(COUNT, np.uint32)
     way(stream, x)  # compiles, and leaves held memory
     drv.Context.synchronize()
@@ -164,8 +164,8 @@ def test_it_lives_as_long_as_what_was_made_of_the_graph(others, stream):
     assert released(gone)
 
 
-def test_a_scan_is_told(others, stream):
-    """What blocks exchange is not that of the last replay."""
+def test_a_captured_scan_gives_the_right_sums_in_every_replay(others, stream):
+    """No block takes what blocks exchanged in the replay before for that of this one."""
     x = gpuarray.zeros(70007, np.int32)
     result = gpuarray.empty_like(x)
     gpuarray.cumsum(x, out=result, stream=stream)

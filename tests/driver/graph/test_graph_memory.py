@@ -268,7 +268,7 @@ def test_launches_keep_what_they_use_until_they_are_done(affine, stream, data):
     assert value(data) == 10
 
 
-def test_numbers_change_nothing_of_what_is_kept(affine, stream, data):
+def test_a_graph_keeps_the_arguments_that_its_node_was_given_last(affine, stream, data):
     with stream.capture() as graph:
         affine(data, u32(1), u32(1), stream=stream, **SHAPE)
     ready = graph.instantiate()
@@ -301,8 +301,7 @@ def test_numbers_change_nothing_of_what_is_kept(affine, stream, data):
     assert alive[2]() is None
 
 
-def test_launches_beside_a_thread_that_waits(affine, stream, data):
-    """What a wait finds done is not what a launch is about to need."""
+def test_a_wait_of_another_thread_releases_nothing_that_the_next_launch_uses(affine, stream, data):
     with stream.capture() as graph:
         affine(data, u32(1), u32(1), stream=stream, **SHAPE)
     (node,) = graph.nodes

@@ -29,8 +29,8 @@ COPIES = {
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_a_stream_that_does_not_wait_sees_all(name):
-    """Without a wait an H100 gave the numbers of before in 256 of 400 rounds."""
+def test_a_non_blocking_stream_sees_the_whole_copy_once_the_call_has_returned(name):
+    """An H100 gave the numbers of before in 256 of 400 rounds where the call did not wait."""
     take, stream = SourceModule(SOURCE).get_function("take"), drv.Stream(drv.stream_flags.NON_BLOCKING)
     memory, out = drv.mem_alloc(4 * N), drv.mem_alloc(4 * N)
     for number in range(30):
@@ -75,6 +75,6 @@ BEGIN = {
 
 
 @pytest.mark.parametrize("begin", BEGIN)
-def test_small_copies_wait_only_where_such_streams_are(run_python, begin):
+def test_small_copies_wait_only_where_there_are_non_blocking_streams(run_python, begin):
     done = run_python(PROGRAM.format(begin=BEGIN[begin]), env={"PYCUDA_FAULT_CALL": "0"}, check=True)
     assert done.stdout.splitlines() == ["[0, 0, 0, 1, 0]", "[1, 1, 1, 1, 0]"]

@@ -42,7 +42,7 @@ def pool(book):
     return drv.ExternalMemoryPool(book)
 
 
-def test_what_it_is_asked(book, pool):
+def test_the_allocator_gets_size_and_stream_and_so_does_its_release(book, pool):
     stream = drv.Stream()
     first, second = pool.allocate(1000), pool.allocate(500, stream)
     assert book.asked == [(1000, 0), (500, stream.handle)] and pool.resource is book
@@ -193,7 +193,8 @@ class Closing(Owner):
     ids=lambda names: next(iter(names)),
 )
 @pytest.mark.parametrize("kind", [Owner, Closing])
-def test_owners(names, kind):
+def test_an_allocator_may_return_objects_that_own_memory(names, kind):
+    """By any of the attributes that say an address; an owner with close() is closed."""
     owners = []
 
     class Resource:
@@ -313,8 +314,7 @@ def test_the_allocator_may_wait_for_the_end_of_the_context(book, asked):
     drv.Context.pop()
 
 
-def test_a_fault_is_told_once(run_python):
-    """The memory goes back without words of its own."""
+def test_a_kernels_fault_is_not_reported_again_when_memory_goes_back(run_python):
     done = run_python(FAULT)
     assert done.returncode == 0 and done.stdout == "caught\n", done.stdout + done.stderr
     assert "Resource" not in done.stderr and "Traceback" not in done.stderr, done.stderr

@@ -111,8 +111,8 @@ def test_what_a_tool_is_told(compiled, run_python):
         ({}, ["-DInitializeInjectionNvtxExtension=other"]),
     ],
 )
-def test_nobody_is_told(compiled, run_python, changed, options):
-    """No tool, none of this process, no pooling, a tool without the extension."""
+def test_without_a_tool_that_listens_the_program_runs_as_ever(compiled, run_python, changed, options):
+    """No tool, none that there is, no pooling, a tool without the extension."""
     tool = compiled(TOOL, *options)
     environment = {"TOOL": tool, "NVTX_INJECTION64_PATH": tool, **changed}
     done = run_python(PROGRAM, env=environment, check=True)

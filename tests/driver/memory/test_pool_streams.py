@@ -84,7 +84,7 @@ def values(block):
     return set(drv.from_device(block, N, np.int32).tolist())
 
 
-def test_the_race_is_one(race, streams):
+def test_without_a_pool_the_late_writer_wins(race, streams):
     # Without a pool that orders them, the late writer wins: what the tests below would see.
     block = drv.mem_alloc(4 * N)
     race.write_late(block, 1, streams[0], 10 * race.turns)

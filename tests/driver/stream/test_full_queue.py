@@ -60,8 +60,7 @@ COUNTED = {"PYCUDA_FAULT_CALL": "0"}
 POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetTimeout,cuPycudaCancel"}
 
 
-def test_launches_that_are_waited_for_ask_nothing(run_python):
-    """Neither do events come with them, nor questions."""
+def test_launches_that_are_waited_for_record_and_query_no_event(run_python):
     done = run_python(
         PROGRAM
         + """
@@ -96,7 +95,7 @@ print(10 < calls("cuEventRecord") < 100, calls("cuEventCreate"), total())
 
 
 @pytest.mark.parametrize("env", [{}, POLLING], ids=["timeouts", "polls"])
-def test_what_a_driver_takes_is_not_waited_for(run_python, env):
+def test_as_many_launches_as_the_driver_queues_return_at_once(run_python, env):
     """The thread that launches is the one that the kernel waits for."""
     done = run_python(
         PROGRAM

@@ -26,21 +26,21 @@ def soon(primary_context):
 
 @pytest.mark.parametrize("split", [np.array_split, gpuarray.split, np.split])
 @pytest.mark.parametrize("length", [0, 6])
-def test_parts(soon, split, length):
+def test_a_split_into_absurdly_many_parts_raises_at_once(soon, split, length):
     array = gpuarray.zeros(length, np.float32)
     for count in COUNTS:
         with pytest.raises((MemoryError, OverflowError, ValueError)):
             split(array, count)
 
 
-def test_parts_of_nothing(primary_context):
+def test_a_split_into_more_parts_than_elements_has_empty_ones(primary_context):
     for length, count in (0, 3), (2, 5), (7, 3), (6, 3), (1, 1):
         host = np.arange(length)
         ours = np.array_split(gpuarray.to_gpu(host), count)
         assert [part.get().tolist() for part in ours] == [p.tolist() for p in np.array_split(host, count)]
 
 
-def test_differences(soon):
+def test_absurdly_many_differences_leave_no_element(soon):
     host = np.arange(6.0) ** 2
     array = gpuarray.to_gpu(host)
     for count in COUNTS:

@@ -70,7 +70,7 @@ def test_as_in_numpy(make, name, value):
         assert ours.get().tobytes() == numpys.tobytes()
 
 
-def test_what_follows_is_for_the_new_description():
+def test_operations_after_an_assignment_use_the_new_shape_strides_and_dtype():
     host = np.arange(24, dtype=np.float32)
     array = gpuarray.to_gpu(host)
     array.shape = 4, 6

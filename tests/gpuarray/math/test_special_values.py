@@ -81,8 +81,7 @@ def test_special_values(name, char):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_ldexp_far_outside(dtype):
-    """Exponents of 64 bits were cut to 32."""
+def test_ldexp_takes_exponents_of_64_bits(dtype):
     host = np.array([1, -1, 0, -0.0, np.inf, np.nan, 3e300, 5e-324]).astype(dtype)
     for power in (2**31 - 1, -(2**31), 2**31, 2**40, -(2**40), 2**63 - 1, 1074, -1074):
         exponents = np.full(host.size, power, np.int64)

@@ -229,7 +229,7 @@ def test_a_mask_of_more_elements_than_the_array_is_refused():
         mask.__array_ufunc__(np.remainder, "reduce", array, where=mask[:1], initial=1)
 
 
-def test_the_values_that_once_were_not_numbers():
+def test_no_nan_where_numpy_has_numbers():
     on_device = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
     padded = np.pad(gpuarray.to_gpu(np.array([1.0, 2, 3, 4, np.nan])), 2, "reflect", reflect_type="odd").get()
     assert np.isfinite(padded).sum() == 6

@@ -389,8 +389,9 @@ def test_topk_of_adverse_rows(names, length, k, largest, seed):
 
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("name", sorted(name for name in ROWS if "sample" not in name))
-def test_a_sample_is_seldom_misled(name, largest, monkeypatch):
-    """A row of any order is read once: enough elements are before the limit, and not too many."""
+def test_topk_of_a_long_row_reads_it_once(name, largest, monkeypatch):
+    """The limit that its sample gives has at least k elements before it, and no more than there is room
+    for."""
     host, found = ROWS[name](np.random.default_rng(4), 4 * ROW).astype("f"), []
 
     class Watched(NamedTuple):
