@@ -8,6 +8,7 @@ import numpy as np
 
 import pycuda.driver as drv
 
+# CUtensorMapDataType, by the names of NumPy's dtypes where there are such.
 TYPES = {
     "u1": 0, "u2": 1, "u4": 2, "i4": 3, "u8": 4, "i8": 5, "f2": 6, "f4": 7, "f8": 8, "bf16": 9,
     "f4 ftz": 10, "tf32": 11, "tf32 ftz": 12, "16u4 align8": 13,
@@ -28,6 +29,7 @@ class Refused(Exception):
 
 
 def checked(code):
+    """Raises Refused where a CUresult is an error."""
     if code:
         raise Refused(code)
 
@@ -39,14 +41,19 @@ def room(at=0):
 
 
 def words(values, kind):
-    """The outermost dimension first here, last for the driver."""
+    """Numbers of each dimension as the driver takes them: the outermost dimension is first here, last
+    there."""
     return np.array([*values][::-1] or [0], kind)
 
 
 def encoded(name, address, kind, shape, box, *, steps=None, strides=None, swizzle=0, fill=0, interleave=0,
             promotion=0, rank=None, mode=(), at=0):  # fmt: skip
-    """The map that this function of the driver makes of an array of this shape, the outermost dimension
-    first, as NumPy has it; strides (bytes) for all dimensions but the innermost."""
+    """The map that the driver's function `name` makes of an array at this address, of a kind in TYPES and
+    this shape, the outermost dimension first, as NumPy has it.
+
+    box, mode: the arguments in which the functions differ; steps: between the elements that are copied, in
+    each dimension; strides: bytes, for all dimensions but the innermost; swizzle, fill, interleave,
+    promotion: the driver's numbers; rank: other than that of the shape; at: where the map begins (room())."""
     size = np.dtype(DTYPES.get(kind, kind)).itemsize
     if strides is None:
         strides = [size * int(np.prod(shape[d:])) for d in range(1, len(shape))]
@@ -73,24 +80,25 @@ def encoded(name, address, kind, shape, box, *, steps=None, strides=None, swizzl
     return made
 
 
-def encode(address, kind, shape, box, **more):
+def encode(address, kind, shape, box, **options):
+    """A tensor map of an array, for boxes of this shape; options: of encoded(), here and below."""
     held = words(box, "u4")
     return encoded(
-        "cuTensorMapEncodeTiled", address, kind, shape, [ctypes.c_void_p(held.ctypes.data)], **more
+        "cuTensorMapEncodeTiled", address, kind, shape, [ctypes.c_void_p(held.ctypes.data)], **options
     )
 
 
-def encode_images(address, kind, shape, lower, upper, channels, pixels, **more):
+def encode_images(address, kind, shape, lower, upper, channels, pixels, **options):
     """A tensor map of a batch of images; the corners of the box begin with the outermost dimension, too."""
     held = words(lower, "i4"), words(upper, "i4")
     box = [*(ctypes.c_void_p(array.ctypes.data) for array in held), channels, pixels]
-    return encoded("cuTensorMapEncodeIm2col", address, kind, shape, box, **more)
+    return encoded("cuTensorMapEncodeIm2col", address, kind, shape, box, **options)
 
 
-def encode_wide(address, kind, shape, lower, upper, channels, pixels, mode=0, **more):
+def encode_wide(address, kind, shape, lower, upper, channels, pixels, mode=0, **options):
     """A tensor map of rows of images: 128 pixels with mode 1."""
     box = [lower, upper, channels, pixels]
-    return encoded("cuTensorMapEncodeIm2colWide", address, kind, shape, box, mode=[mode], **more)
+    return encoded("cuTensorMapEncodeIm2colWide", address, kind, shape, box, mode=[mode], **options)
 
 
 def places(shape, corner, box, steps):
@@ -101,7 +109,7 @@ def places(shape, corner, box, steps):
 
 
 def box_of(array, corner, box, steps=None, fill=0):
-    """What a load gives."""
+    """What a load of the box at this corner gives: `fill` outside the array."""
     along, within = places(array.shape, corner, box, steps or [1] * array.ndim)
     clipped = [i.clip(0, size - 1) for i, size in zip(along, array.shape, strict=True)]
     inside = functools.reduce(np.logical_and.outer, within)
@@ -109,7 +117,8 @@ def box_of(array, corner, box, steps=None, fill=0):
 
 
 def with_box(array, values, corner, box, steps=None, combine=lambda old, new: new):
-    """What a store leaves."""
+    """The array after a store of values to the box at this corner: what is outside of it is left out.
+    combine: what becomes of an old and a new value."""
     along, within = places(array.shape, corner, box, steps or [1] * array.ndim)
     in_bounds = np.ix_(*(i[ok] for i, ok in zip(along, within, strict=True)))
     out = array.copy()
@@ -131,7 +140,11 @@ def swizzled(tile, mode):
     return out.ravel()
 
 
-ROOM = 16384
+ROOM = 16384  # bytes of shared memory
+# Fills shared memory (room) from global memory, runs {text}, copies shared memory back. For {text}: m is the
+# map's address, c0 ... c4 the coordinates of the corner, innermost first, size the bytes that a load copies,
+# near the room's address, bar a barrier for one thread, ranks a mask of the own block, w a cache policy; the
+# first thread has `first` set.
 KERNEL = """.version 8.6
 .target {target}
 .address_size 64
@@ -170,17 +183,21 @@ cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; over:"""
 
 
 def load_text(rank, space="shared::cluster", mode=".tile", words="", more=""):
+    """{text} for a load and the wait for it; words: modifiers at the end of the mnemonic, more: operands
+    after the barrier."""
     at = "{" + ", ".join(f"c{d}" for d in range(rank)) + "}"
     return LOAD.format(rank=rank, space=space, mode=mode, words=words, at=at, more=more)
 
 
 def store_text(rank, name="cp.async.bulk.tensor", words=".tile.bulk_group", more=""):
+    """{text} for a store or a reduction and the wait for it."""
     at = "{" + ", ".join(f"c{d}" for d in range(rank)) + "}"
     return STORE.format(rank=rank, name=name, words=words, at=at, more=more)
 
 
 def run(text, tensor, shared, corner, size=0, target="sm_90"):
-    """The bytes of shared memory after the kernel, which begins with `shared`."""
+    """The bytes of shared memory after the kernel with this text and map: at first it has the bytes `shared`,
+    then 0xA5. corner: the outermost dimension first; size: bytes of a load."""
     memory = np.full(ROOM, 0xA5, np.uint8)
     memory[: len(shared)] = shared
     place = drv.to_device(memory)
@@ -192,6 +209,7 @@ def run(text, tensor, shared, corner, size=0, target="sm_90"):
 
 
 def numbers(shape, kind):
+    """Random numbers of a dtype, the same at each call."""
     random = np.random.default_rng(1)
     dtype = np.dtype(kind)
     if dtype.kind == "f":

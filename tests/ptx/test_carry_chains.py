@@ -54,6 +54,7 @@ def operands():
 
 
 def statement(operation, kind):
+    """The instruction on registers a, b, c and d of a kind."""
     n = WORDS[kind]
     third = f", c{n}" if operation.startswith("mad") else ""
     return f"{operation}.{kind} d{n}, a{n}, b{n}{third};"

@@ -23,6 +23,7 @@ NUMBERS = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
 
 
 def program(seed, length):
+    """(steps, names of the values that are stored)"""
     draw = random.Random(seed)
     values, steps = [f"v{i}" for i in range(INPUTS)], []
     for _ in range(length):
@@ -36,10 +37,12 @@ def program(seed, length):
 
 
 def sources(step):
+    """The names of a step's operands."""
     return step[2:3] if step[0] == "neg" else step[2:]
 
 
 def text(steps, stored, kind, flush=""):
+    """The program as PTX, in numbers of a kind (f32, f64, f16); flush: "" or ".ftz"."""
     size = int(kind[1:]) // 8
     move = "b16" if size == 2 else kind
     lines = [PREAMBLE + ENTRY, f".reg .{move} v<{INPUTS + len(steps)}>;"]
@@ -53,7 +56,8 @@ def text(steps, stored, kind, flush=""):
 
 
 class Contracted:
-    """Which sums take which of their operands' products."""
+    """Which sums take which of their operands' products: `takes` has the operand (0 or 1) that becomes part
+    of an fma, by the name of the sum."""
 
     def __init__(self, steps, stored):
         self.steps, self.stored = {step[1]: step for step in steps}, stored
@@ -62,8 +66,9 @@ class Contracted:
             for value in sources(step):
                 if value in self.readers:
                     self.readers[value].append(step[1])
-        self.spoiled, self.takes = set(), {}
+        self.spoiled, self.takes = set(), {}  # spoiled: products that a sum reads and does not take
         self.sums = {value: self.sums_of(value) for value, step in self.steps.items() if step[0] == "mul"}
+        # First the products that one sum reads, then those that several do.
         for single in (True, False):
             for value, step in self.steps.items():
                 if step[0] in ("add", "sub") and value not in self.takes:
@@ -74,12 +79,12 @@ class Contracted:
         found = []
         for reader in self.readers[value]:
             operation = self.steps[reader][0]
-            more = [reader] if operation in ("add", "sub") else []
+            sums = [reader] if operation in ("add", "sub") else []
             if operation == "neg":
-                more = self.sums_of(reader)
-            if not more:
+                sums = self.sums_of(reader)
+            if not sums:
                 return []
-            found += more
+            found += sums
         return [] if value in self.stored or len(set(found)) < len(found) else found
 
     def product(self, value):
@@ -90,6 +95,7 @@ class Contracted:
         return (value if value in self.sums else None), negative
 
     def decide(self, value, step, single):
+        """Which product a sum takes, if any: of two, that with fewer readers, or the first."""
         may = []
         for slot in (0, 1):
             product, _ = self.product(step[2 + slot])
@@ -101,7 +107,7 @@ class Contracted:
             self.spoiled.add(self.product(step[3 - slot])[0])
 
     def run(self, given, number):
-        """{value: number}, each rounded once."""
+        """{name of a value: number}, each rounded once; given: the inputs, number: their type."""
         known = dict(zip([f"v{i}" for i in range(INPUTS)], given, strict=True))
         for value, step in self.steps.items():
             if step[0] == "neg":
@@ -126,6 +132,7 @@ def run(source, memory, **options):
 
 
 def check(steps, stored, kind, flush="", seed=0):
+    """What the device stores is what the model computes, to the bit, for random inputs."""
     number = NUMBERS[kind]
     draw = np.random.default_rng(seed)
     given = (draw.uniform(0.5, 1.5, INPUTS) * draw.choice([-1, 1], INPUTS)).astype(number)

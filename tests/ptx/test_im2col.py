@@ -25,10 +25,11 @@ from tensor_maps import (
 
 import pycuda.driver as drv
 
-INVALID, UNSUPPORTED = 1, 801
+INVALID, UNSUPPORTED = 1, 801  # CUresult
 
 
 def braces(values):
+    """The offsets of a copy, as its last operand."""
     return ", {" + ", ".join(map(str, values)) + "}"
 
 
@@ -48,9 +49,9 @@ def walk(start, first, last, steps, still=0):
 
 
 def row_of(array, place, offsets, channel, channels, fill=0):
-    """Channels of a pixel, filled where there are none."""
+    """`channels` channels of a pixel, from number `channel` on; `fill` where there are none."""
     row = np.full(channels, fill, array.dtype)
-    place = place[0], *(i + more for i, more in zip(place[1:], offsets, strict=True))
+    place = place[0], *(i + offset for i, offset in zip(place[1:], offsets, strict=True))
     if all(0 <= i < size for i, size in zip(place, array.shape, strict=False)):
         first = max(channel, 0)
         found = array[place][first : max(channel + channels, 0)]
@@ -59,7 +60,9 @@ def row_of(array, place, offsets, channel, channels, fill=0):
 
 
 def pixels_of(array, corner, lower, upper, steps, offsets, pixels, channels, fill=0):
-    last = [size - 1 + more for size, more in zip(array.shape[1:-1], upper, strict=True)]
+    """What a copy gives: so many pixels, from the corner (image, places, channel) on. The box within an image
+    reaches from `lower` to the last place plus `upper` (PTX manual, "im2col mode")."""
+    last = [size - 1 + beyond for size, beyond in zip(array.shape[1:-1], upper, strict=True)]
     places = islice(walk(corner[:-1], lower, last, steps), pixels)
     return np.array([row_of(array, place, offsets, corner[-1], channels, fill) for place in places])
 
@@ -89,7 +92,7 @@ def check_load(
         assert (found[:size][~places] == 0xA5).all() and (found[size:] == 0xA5).all()
 
 
-# An array (images, D, H, W, channels), where a copy begins, the box, how many pixels, offsets.
+# The shape of an array (images, [D, [H,]] W, channels); corner, lower, upper, pixels, offsets of pixels_of().
 COPIES = [
     ((3, 9, 8), (0, 0, 0), (0,), (0,), 9, (0,)),
     ((3, 9, 8), (1, 4, 4), (-1,), (-1,), 20, (2,)),

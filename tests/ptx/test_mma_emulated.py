@@ -24,7 +24,7 @@ PRODUCTS = 4  # m8n8k4 computes four at once
 
 
 def multiplied(shape, kinds, a, b, c, sums):
-    """What the device makes of bytes; kinds of a and b."""
+    """a @ b + c on the device, of eight-bit floats as bytes; kinds: the types of a and b, sums: that of c."""
     as_bytes = "u8"
     given = {
         "a": matrices.registers(a, shape, as_bytes, "a"),
@@ -84,6 +84,7 @@ def check_bytes_one_by_one():
 
 
 def quad_lanes(product):
+    """The eight lanes that hold one of the four products."""
     return [4 * product + within + half for half in (0, 16) for within in range(4)]
 
 

@@ -47,7 +47,10 @@ CHUNK = {32: 2, 16: 4, 8: 4, 4: 8}  # columns that four bits of metadata stand f
 
 
 class Pattern:
-    """Which columns of a are there, at random: the first of two may be the later one unless ordered."""
+    """Which columns of a sparse a are stored, at random, for a shape and a type of elements.
+
+    Of each four columns two are stored (of tf32: of each two one); the first of two may be the later one,
+    unless ordered."""
 
     def __init__(self, random, shape, kind, ordered):
         self.shape, self.bits = shape, matrices.BITS[kind]
@@ -59,12 +62,14 @@ class Pattern:
             chosen.sort(axis=2)
         if chunk == 2:
             chosen = random.integers(0, 2, (*places, 1)) * 2 + np.arange(2)
+        # Metadata of each chunk of columns, and the columns that are stored, by row.
         self.nibbles = chosen[..., 0] | chosen[..., 1] << 2
         within = {2: chosen[..., :1] // 2, 4: chosen, 8: (2 * chosen[..., None] + [0, 1]).reshape(*places, 4)}
         columns = within[chunk] + chunk * np.arange(places[1])[None, :, None]
         self.columns = columns.reshape(self.rows, -1)
 
     def selectors(self):
+        """The selectors that mma.sp may have: which of four lanes hold metadata."""
         return range(4 // (1 + max(lane for lane, *_ in METADATA[self.shape, self.bits])))
 
     def words(self, random, selector):
@@ -82,12 +87,15 @@ class Pattern:
         return words[:, None]
 
     def dense(self, a):
+        """The matrix that the stored columns a stand for."""
         whole = np.zeros((self.rows, self.depth), a.dtype)
         np.put_along_axis(whole, self.columns, a, 1)
         return whole
 
 
 def launched(text, kinds, given, shape, sm):
+    """The matrix d after an instruction; kinds, given: types and registers by role (a, b, c, e for
+    metadata)."""
     counts = {role: words.shape[1] for role, words in given.items()} | {"d": given["c"].shape[1]}
     operands = ", ".join(matrices.vector(role, counts[role]) for role in "dabc")
     function = matrices.kernel(text.format(operands), counts, kinds, sm, "8.7")
@@ -115,6 +123,7 @@ def product(form, pattern, metadata, selector, a, b, c, variant="sp", word=""):
 
 
 def dense_product(form, a, b, c):
+    """What the dense mma makes of a, b and c."""
     shape, sums, kind, _ = form
     types = {"d": sums, "a": kind, "b": kind, "c": sums}
     given = {

@@ -27,7 +27,8 @@ def check_load(kind, shape, box, corner, *, steps=None, swizzle=0, text=None):
     assert (found[untouched] == 0xA5).all(), (kind, shape, box, corner, steps, swizzle)
 
 
-# An array of 4-byte elements, a box, where it lies: in the innermost dimension at a multiple of 16 bytes.
+# Shapes of an array of 4-byte elements and of a box; corners of the box, in the innermost dimension at
+# multiples of 16 bytes.
 BOXES = [
     ((64,), (16,), [(0,), (4,), (60,), (-4,), (64,), (-16,)]),
     ((62,), (16,), [(44,), (48,), (60,)]),

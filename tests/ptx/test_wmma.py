@@ -43,7 +43,7 @@ ret;
 
 
 def stored(matrix, kind, columns, stride):
-    """A matrix in memory, its lines `stride` elements apart."""
+    """A matrix in memory, its lines (rows, or columns) `stride` elements apart."""
     lines = np.asarray(matrix).T if columns else np.asarray(matrix)
     wide = np.zeros((len(lines), stride), lines.dtype)
     wide[:, : lines.shape[1]] = lines
@@ -56,12 +56,15 @@ def stored(matrix, kind, columns, stride):
 
 
 def taken(memory, kind, shape, columns, stride):
+    """The matrix of this shape that lies in memory as stored() puts it; columns: its lines are columns."""
     lines = matrices.from_bits(memory.astype(np.uint64), kind).reshape(-1, stride)
     lines = lines[:, : shape[0] if columns else shape[1]]
     return lines.T if columns else lines
 
 
 def registers(form):
+    """Declarations of the registers of a form: (shape, type of a and b, type of c and d, numbers of registers
+    of a, b, and of c as of d)."""
     _, kind, sums, a, b, c = form
     of = {"f64": "f64", "f32": "f32"}
     return " ".join(
@@ -71,6 +74,7 @@ def registers(form):
 
 
 def mnemonic(form, layouts, words=""):
+    """Of the product; layouts: "row" or "col" of a, b, c and d; words: the operation on bits."""
     shape, kind, sums, *_ = form
     kinds = f"{sums}.{sums}" if kind == "f16" else f"{sums}.{kind}.{kind}.{sums}"
     combine = f"{words}.popc" if kind == "b1" else ""
@@ -78,7 +82,10 @@ def mnemonic(form, layouts, words=""):
 
 
 def whole(form, layouts, strides=("", "", "", ""), space=".global", at="abcd", words="", last=""):
-    """The kernel's text: loads, the product, the store."""
+    """The kernel's text: loads, the product, the store.
+
+    strides: ", stride" of a, b, c and d, or "" for dense ones; at: their addresses; last: modifiers at the
+    end of the product's mnemonic."""
     shape, kind, sums, a, b, c = form
     of = {role: matrices.vector(f"r{role}", count) for role, count in zip("abcd", (a, b, c, c), strict=True)}
     load = "wmma.load.{}.sync.aligned.{}.{}{}.{} {}, [{}]{};"

@@ -8,6 +8,7 @@ import pytest
 import pycuda.driver as drv
 
 SUCCESS, INVALID_VALUE, NOT_SUPPORTED = 0, 1, 801
+# CUcoredumpSettings, the sizes of their values, and those that a context has.
 ON_EXCEPTION, TRIGGER_HOST, LIGHTWEIGHT, USER_TRIGGER, FILE, PIPE, FLAGS = range(1, 8)
 TEXT = 1024
 SIZES = {ON_EXCEPTION: 1, TRIGGER_HOST: 1, LIGHTWEIGHT: 1, USER_TRIGGER: 1, FILE: TEXT, PIPE: TEXT, FLAGS: 4}
@@ -15,22 +16,25 @@ OF_CONTEXTS = sorted(SIZES.keys() - {USER_TRIGGER, PIPE})
 
 
 class Settings:
-    def __init__(self, cuda, suffix):
-        self.read, self.write = (
-            getattr(cuda, f"cuCoredump{what}Attribute{suffix}") for what in ("Get", "Set")
-        )
+    """Settings of the current context (suffix ""), or of the process ("Global")."""
 
-    def get(self, which, size=None):
-        value, length = ctypes.create_string_buffer(TEXT), c_size_t(SIZES[which] if size is None else size)
-        result = self.read(which, value, byref(length))
+    def __init__(self, cuda, suffix):
+        self.read = getattr(cuda, f"cuCoredumpGetAttribute{suffix}")
+        self.write = getattr(cuda, f"cuCoredumpSetAttribute{suffix}")
+
+    def get(self, setting, size=None):
+        """The bytes of the value, or the error; size: of the buffer."""
+        value, length = ctypes.create_string_buffer(TEXT), c_size_t(SIZES[setting] if size is None else size)
+        result = self.read(setting, value, byref(length))
         return result or value.raw[: length.value]
 
-    def set(self, which, value):
-        return self.write(which, value, byref(c_size_t(len(value))))
+    def set(self, setting, value):
+        return self.write(setting, value, byref(c_size_t(len(value))))
 
-    def size(self, which):
+    def size(self, setting):
+        """(result, size), asked for without a buffer; 5 was the size before."""
         length = c_size_t(5)
-        result = self.read(which, None, byref(length))
+        result = self.read(setting, None, byref(length))
         return result, length.value
 
 

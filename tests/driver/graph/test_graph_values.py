@@ -14,6 +14,7 @@ import pycuda.driver as drv
 pytestmark = pytest.mark.driver(12030, "captures into a graph")
 
 SUCCESS, INVALID_VALUE, NOT_READY, UPDATE_FAILURE = 0, 1, 600, 910
+# A type of CUgraphNodeType, a result of CUgraphExecUpdateResult; CUstreamBatchMemOpType.
 BATCH_NODE, PARAMETERS_CHANGED = 12, 5
 WAIT_32, WRITE_32, WAIT_64, WRITE_64, BARRIER = 1, 2, 4, 5, 6
 
@@ -45,11 +46,13 @@ def stream(primary_context):
     return drv.Stream(drv.stream_flags.NON_BLOCKING)
 
 
-def operation(what, address, value, flags=0):
-    return struct.pack("<IIQQIIQQ", what, 0, address, value, flags, 0, 0, 0)
+def operation(kind, address, value, flags=0):
+    """A CUstreamBatchMemOpParams."""
+    return struct.pack("<IIQQIIQQ", kind, 0, address, value, flags, 0, 0, 0)
 
 
 def batch(*operations, flags=0, context=True, count=None):
+    """A CUDA_BATCH_MEM_OP_NODE_PARAMS of these operations; count: another number of them."""
     buffer = ctypes.create_string_buffer(b"".join(operations)) if operations else None
     current = c_void_p()
     if context:

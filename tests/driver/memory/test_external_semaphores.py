@@ -216,6 +216,7 @@ class Graph:
         assert cuda.cuGraphCreate(byref(self.handle), 0) == SUCCESS
 
     def add(self, kind, semaphores, before=None):
+        """A new node that does "Signal" or "Wait"; before: the node that it depends on."""
         node, (handles, params) = c_void_p(), arrays(semaphores, value=5)
         given = NodeParams(handles, params, len(semaphores))
         add = getattr(self.cuda, f"cuGraphAddExternalSemaphores{kind}Node")

@@ -35,6 +35,7 @@ class End:
             self.memory = self.padded
 
     def transfer(self, values, to_array):
+        """Copies the values to the array, or the array to the values."""
         copy = drv.Memcpy3D()
         (copy.set_src_host if to_array else copy.set_dst_host)(values)
         (copy.set_dst_array if to_array else copy.set_src_array)(self.memory)
@@ -44,6 +45,7 @@ class End:
         copy()
 
     def set(self, copy, side):
+        """Makes this the "src" or "dst" of a copy."""
         kind = self.kind.split("_")[0]
         getattr(copy, f"set_{side}_{kind}")(self.memory)
         if kind != "array":
@@ -52,6 +54,7 @@ class End:
                 setattr(copy, f"{side}_height", self.shape[1])
 
     def values(self):
+        """What is in it, without the ends of rows."""
         out = np.zeros(self.shape, np.float32)
         if self.kind == "array":
             self.transfer(out, to_array=False)

@@ -94,7 +94,8 @@ def module():
 @pytest.fixture
 def read(module):
     def read(name, texture, x, y=0, z=0, a=0, b=0, c=0, d=0, dtype=np.float32):
-        """(points, 4) numbers."""
+        """(points, 4) numbers: what the kernel of that name reads. x, y, z: coordinates; a to d: its other
+        arguments, levels or gradients."""
         given = [np.ascontiguousarray(v, np.float32) for v in np.broadcast_arrays(x, y, z, a, b, c, d)]
         out = np.zeros((given[0].size, 4), dtype)
         module.get_function(name)(
@@ -123,8 +124,9 @@ def flat(count, width=32, height=32, depth=1):
     return [np.full((depth, *size, 1), 256 * k, np.float32) for k, size in enumerate(sizes)]
 
 
-def texture_of(levels, dimensions=2, array_flags=0, flags=NORMALIZED, **how):
-    return drv.TextureObject(mipmap_of(levels, dimensions, array_flags), flags=flags, **how)
+def texture_of(levels, dimensions=2, array_flags=0, flags=NORMALIZED, **options):
+    """A texture of these levels; options: of TextureObject."""
+    return drv.TextureObject(mipmap_of(levels, dimensions, array_flags), flags=flags, **options)
 
 
 # ---- the arrays

@@ -50,7 +50,8 @@ def weights(a, b, c):
 
 
 def slice_sum(texels, parts, bits):
-    """The sum as an integer, and the largest exponent, or None if nothing counts."""
+    """(the sum as an integer, the largest exponent, or None if nothing counts). parts: weights in 256ths;
+    bits: kept below the largest exponent."""
     counted = [(x, part) for x, part in zip(texels, parts, strict=True) if x and part]
     if not counted:
         return 0, None
@@ -61,12 +62,13 @@ def slice_sum(texels, parts, bits):
 
 
 def rounded(total, bits, minimum):
-    """A sum of 256ths as a number of that many bits."""
+    """A sum of 256ths as a number of that many bits; minimum: the exponent of the smallest normal number."""
     unit = max(abs(total).bit_length() - bits, minimum - bits + SCALE + 8, 1)
     return math.copysign(math.ldexp((abs(total) + (1 << unit - 1)) >> unit, unit - SCALE - 8), total)
 
 
 def blended(texels, parts, kind):
+    """The model's result for the eight corners, of a kind in KINDS."""
     bits, *result = KINDS[kind]
     (near, a), (far, b) = (slice_sum(texels[k : k + 4], parts[k : k + 4], bits) for k in (0, 4))
     if a is not None and b is not None:

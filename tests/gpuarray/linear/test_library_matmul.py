@@ -59,27 +59,27 @@ def number(*shape, dtype):
     values = rng.integers(-4, 5, shape) + (1j * rng.integers(-4, 5, shape) if dtype in "FD" else 0)
     return values.astype(dtype)
 
-def laid(host, how):
+def laid(host, layout):
     "The array on the device in another layout of memory."
-    if how == "rows" or (how == "columns" and host.ndim == 1):
+    if layout == "rows" or (layout == "columns" and host.ndim == 1):
         return gpuarray.to_gpu(host)
-    if how == "columns":
+    if layout == "columns":
         return gpuarray.to_gpu(np.ascontiguousarray(host.swapaxes(-1, -2))).swapaxes(-1, -2)
     wide = np.zeros((*host.shape[:-1], 2 * host.shape[-1] + 3), host.dtype)
-    if how == "padded":
+    if layout == "padded":
         wide[..., : host.shape[-1]] = host
         return gpuarray.to_gpu(wide)[..., : host.shape[-1]]
-    if how == "reversed":
+    if layout == "reversed":
         return gpuarray.to_gpu(np.ascontiguousarray(host[..., ::-1]))[..., ::-1]
     wide[..., : 2 * host.shape[-1] : 2] = host
     return gpuarray.to_gpu(wide)[..., : 2 * host.shape[-1] : 2]
 
-HOW = "rows", "columns", "padded", "strided", "reversed"
+IN_MEMORY = "rows", "columns", "padded", "strided", "reversed"
 SHAPES = [((3, 4), (4, 5)), ((1, 4), (4, 1)), ((3, 1), (1, 5)), ((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)),
           ((2, 1, 3, 4), (1, 3, 4, 2)), ((2, 2, 3, 4), (2, 2, 4, 2)), ((4,), (4, 5)), ((3, 4), (4,)),
           ((2, 3, 4), (4,)), ((5, 1, 4), (4, 3)), ((2, 1, 1, 4), (3, 4, 1))]
 for dtype in "fdFD":
-    for (first, second), one, other in itertools.product(SHAPES, HOW, HOW):
+    for (first, second), one, other in itertools.product(SHAPES, IN_MEMORY, IN_MEMORY):
         a, b = number(*first, dtype=dtype), number(*second, dtype=dtype)
         x, y = laid(a, one), laid(b, other)
         got, calls = product(x, y)
@@ -92,10 +92,10 @@ for dtype in "fdFD":
 # Into arrays of every layout; what the library does not take is computed all the same.
 a, b = number(6, 4, dtype="f"), number(4, 5, dtype="f")
 x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
-for how, by_library in (("rows", 1), ("columns", 1), ("padded", 1), ("strided", 0), ("reversed", 0)):
-    out = laid(np.zeros((6, 5), "f"), how)
+for layout, by_library in (("rows", 1), ("columns", 1), ("padded", 1), ("strided", 0), ("reversed", 0)):
+    out = laid(np.zeros((6, 5), "f"), layout)
     got, calls = product(x, y, out)
-    assert calls == by_library and (got == a @ b).all() and (out.get() == a @ b).all(), how
+    assert calls == by_library and (got == a @ b).all() and (out.get() == a @ b).all(), layout
 # Several dtypes, and one that the library does not have.
 assert product(x, gpuarray.to_gpu(b.astype("d")))[1] == 1
 assert product(x, gpuarray.to_gpu(b.astype("i")))[1] == 1
