@@ -204,6 +204,8 @@ def pocl_launches():
 
 
 def timed(call, wait=lambda: None):
+    """What returns the nanoseconds of a call and of the wait for it."""
+
     def measure():
         start = time.perf_counter_ns()
         call()
@@ -214,10 +216,13 @@ def timed(call, wait=lambda: None):
 
 
 def median_ratio(times, others):
+    """Of the ratios in each round."""
     return statistics.median(a / b for a, b in zip(times, others, strict=True))
 
 
 def rows_of(problem, raw, pocl):
+    """The table's rows for a problem: a row for each that computes it; raw: the C library, pocl: the launch
+    on PoCL or None."""
     ours = our_launches(problem)
     measures = {name: timed(launch, drv.Context.synchronize) for name, launch in ours.items()}
     if pocl:

@@ -69,6 +69,7 @@ def torch_measures(size):
 
 
 def rows_of(label, size):
+    """The table's rows for one size of memory."""
     times = rounds(
         {
             **raw_measures(size),

@@ -38,12 +38,14 @@ import pycuda.driver as drv
 
 
 def loaded(forms):
+    """(form, its function) of each."""
     for sm in sorted({form.sm for form in forms}):
         some = [form for form in forms if form.sm == sm]
         yield from zip(some, runner.load(some), strict=True)
 
 
 def families():
+    """{family: its forms}"""
     groups = {}
     for form in table.all_forms():
         groups.setdefault(form.family, []).append(form)
@@ -58,6 +60,8 @@ def wanted(form, known, arguments):
 
 
 def record_forms(arguments, folder, complete):
+    """Records the forms of PTX that are asked for, a file for each family; complete: gets results of some
+    lanes, by form."""
     for family, forms in families().items():
         if arguments.names and family not in arguments.names:
             continue
@@ -76,6 +80,8 @@ def record_forms(arguments, folder, complete):
 
 
 def record_functions(arguments, folder, complete):
+    """Records the math library's functions, a file for each group; complete: two dicts that get all results,
+    the second those of halves."""
     for group, functions in math_table.groups().items():
         if arguments.names and group not in arguments.names:
             continue

@@ -164,6 +164,7 @@ def run_c_tests(build: Path) -> None:
 
 
 def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
+    """A wheel for each version of Python; where this machine can run them, with the first one the C tests."""
     import ziglang
 
     zig = str(Path(ziglang.__file__).parent / "zig")

@@ -15,6 +15,8 @@ PLACE = {"grid": (2, 1), "block": (COUNT // 2, 1, 1)}
 
 
 def built(state, vector, *parts):
+    """The module of PyCUDA's templates for a generator's type of state, and of direction vectors; parts: more
+    source."""
     generators = [
         curandom.gen_template % {"name": name, "out_type": kind, "suffix": suffix, "state_type": state}
         for name, kind, suffix in (("bits", "unsigned int", ""), ("uniform", "float", "_uniform"))
@@ -35,6 +37,7 @@ def built(state, vector, *parts):
 
 
 def drawn(module, states, name, dtype, *parameters, count=COUNT):
+    """What the kernel of that name puts into so many elements, with these states."""
     out = np.zeros(count, dtype)
     module.get_function(name)(states, drv.Out(out), *parameters, np.int32(count), **PLACE)
     return out

@@ -11,6 +11,7 @@ N = BLOCKS * THREADS
 
 
 def run(body, initial, out_count=N):
+    """(cells, out) after every thread i has run the body; at first cells are `initial`, out are zeros."""
     ctype = {
         "i": "int",
         "I": "unsigned",

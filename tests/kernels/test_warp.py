@@ -11,6 +11,7 @@ FULL = 0xFFFFFFFF
 
 
 def run(body, dtype=np.int32, count=32, value=None):
+    """What r is in each thread after the body, in which x is the thread's value and lane its lane."""
     value = np.arange(count, dtype=dtype) if value is None else value
     ctype = {"i": "int", "I": "unsigned", "q": "long long", "f": "float", "d": "double"}[
         np.dtype(dtype).char.replace("l", "q")

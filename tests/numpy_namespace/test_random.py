@@ -157,6 +157,7 @@ def test_continuous_distributions(rng, name):
 
 
 def binomial(n, p):
+    """The probability of each count k."""
     return (
         lambda k: 0
         if k > n

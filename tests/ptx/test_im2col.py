@@ -70,6 +70,7 @@ def pixels_of(array, corner, lower, upper, steps, offsets, pixels, channels, fil
 def check_load(
     kind, shape, corner, lower, upper, pixels, channels, offsets, *, steps=None, swizzle=0, fill=0
 ):
+    """A load gives the pixels, swizzled, and writes nothing else."""
     array, space = numbers(shape, kind), len(shape) - 2
     memory, steps = drv.to_device(array), steps or [1] * space
     tensor = encode_images(memory, kind, shape, lower, upper, channels, pixels, steps=[1, *steps, 1],

@@ -118,6 +118,7 @@ def quad_registers(stack, role, columns, kind):
 
 
 def quad_matrices(words, kind):
+    """The four results, from the words of the lanes."""
     values = words.view(np.float16 if kind == "f16" else np.float32)
     result = np.zeros((PRODUCTS, 8, 8), values.dtype)
     for product in range(PRODUCTS):
@@ -133,6 +134,8 @@ def fused(x, y, z):
 
 
 def quad_product(a, b, c, sums):
+    """a @ b + c of four matrices as ptxas makes it of m8n8k4 for sm_90: of fused multiply-adds of floats,
+    four in a chain, where sums are halves two in each of two."""
     x = [a[:, :, k, None] for k in range(4)]
     y = [b[:, k, None, :] for k in range(4)]
     c = np.asarray(c, np.float32)

@@ -15,6 +15,7 @@ import pycuda.driver as drv
 
 
 def check_load(kind, shape, box, corner, *, steps=None, swizzle=0, text=None):
+    """A load gives the box, swizzled, and writes nothing else; text: that of another load."""
     array = numbers(shape, kind)
     memory = drv.to_device(array)
     tile = box_of(array, corner, box, steps)
@@ -137,6 +138,8 @@ def check_spellings():
 
 
 def check_store(kind, shape, box, corner, *, steps=None, swizzle=0, text=None, combine=None, limit=None):
+    """A store leaves the array with the box in it; text, combine: another store, and what it makes of old and
+    new values; limit: all numbers are below it."""
     array, tile = numbers(shape, kind), numbers(box, kind)
     tile = np.ascontiguousarray(box_of(tile, (0,) * len(box), box, steps))[..., ::-1].copy()
     if limit:

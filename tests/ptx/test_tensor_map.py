@@ -126,11 +126,13 @@ def check_grid_constant():
 
 
 def replace(space, field, value, bits=32):
+    """Sets a field of the map in global or shared memory."""
     where = {"global": "[m]", "shared::cta": "[map]"}[space]
     return f"@first tensormap.replace.tile.{field}.{space}.b1024.b{bits} {where}, {value};"
 
 
 def replace_all(space, shape, box, steps, strides, kind, swizzle, fill):
+    """Sets all fields of the map; kind: the driver's number of the type."""
     pieces = [
         replace(space, "global_address", "at", 64), replace(space, "rank", len(shape) - 1),
         replace(space, "elemtype", kind), replace(space, "interleave_layout", 0),

@@ -186,6 +186,7 @@ def check_rounded():
         drop = {"f16": 13, "bf16": 16, "tf32": 13}[kind]
 
         def numbers(rows, columns, drop=drop):
+            """Numbers without the last `drop` bits of their fractions, which the type does not hold."""
             x = random.normal(size=(rows, columns)).astype(np.float32)
             return (
                 (x.view(np.uint32) >> drop << drop)

@@ -28,6 +28,7 @@ def new_linker():
 
 
 def in_threads(count, work):
+    """Runs work(number) in so many threads, all in the primary context."""
     failures = []
 
     def run(number):

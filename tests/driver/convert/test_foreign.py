@@ -15,7 +15,8 @@ NON_BLOCKING = 1
 
 
 class Array:
-    """What another library's array shows; to Python it is an integer, too, as tensors of torch are."""
+    """What another library's array shows; to Python it is an integer, too, as tensors of torch are. stream:
+    of the interface; ...: it names none."""
 
     def __init__(self, memory, stream=None, version=3):
         self.memory = memory

@@ -9,7 +9,7 @@ import pytest
 import pycuda.driver as drv
 
 SUCCESS, INVALID_VALUE = 0, 1
-IN_STREAM_ORDER, DURING_THE_CALL = 1, 2
+IN_STREAM_ORDER, DURING_THE_CALL = 1, 2  # CUmemcpySrcAccessOrder
 
 pytestmark = pytest.mark.driver(13000, "cuMemcpyBatchAsync without the index of a failure")
 
@@ -84,7 +84,7 @@ def test_a_copy_that_cannot_be_leaves_the_others_undone(copy, stream):
     assert words(second) == [2] * 64
 
 
-POINTER, ARRAY = 1, 2
+POINTER, ARRAY = 1, 2  # CUmemcpy3DOperandType
 
 
 class Side(ctypes.Structure):

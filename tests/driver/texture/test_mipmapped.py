@@ -192,7 +192,7 @@ def test_between_levels(read, dimensions, filtering):
     sizes = [32, 16, 16][:dimensions]
     levels = levels_of(sizes, dimensions, 3, channels=2)
     modes = [WRAP, MIRROR, CLAMP]
-    how = {"modes": modes, "linear": filtering == LINEAR, "between": True}
+    options = {"modes": modes, "linear": filtering == LINEAR, "between": True}
     texture = texture_of(
         levels, dimensions, filter_mode=filtering, mipmap_filter_mode=LINEAR, address_mode=modes
     )
@@ -204,7 +204,7 @@ def test_between_levels(read, dimensions, filtering):
         at = [position.astype(np.float32) for position in at]
         detail = first + random.integers(0, 4, 256) / 4
         found = read(f"lod{dimensions}", texture, *at, *([0] * (3 - dimensions)), a=detail)[:, :2]
-        expected = sample_levels(model, at, detail, **how)
+        expected = sample_levels(model, at, detail, **options)
         if dimensions < 3:
             assert (found == expected).all()
         else:  # products of four fractions are rounded to 8 bits

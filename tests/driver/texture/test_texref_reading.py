@@ -156,6 +156,8 @@ SIZES, STEPS = [16, 8, 4], [16, 4, 4]  # products of three fractions are multipl
 
 
 def read(module, name, coordinates, *, layer=None, kernel=None, dtype=np.float32, channels=1):
+    """(points, channels): what a kernel (read_NAME, or another) reads at coordinates [x, y, ...] by the
+    texture reference of that name."""
     count = len(coordinates[0])
     out = np.zeros((count, channels), dtype)
     given = [np.asarray(at, np.float32) for at in coordinates]

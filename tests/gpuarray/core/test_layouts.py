@@ -115,6 +115,7 @@ class Placed:
 
 
 def _laid_out(arrays, index, axes):
+    """A view of each, with this index and these axes."""
     return [array[index].transpose(axes) for array in arrays]
 
 

@@ -35,11 +35,13 @@ def special(char):
 
 
 def exponents(count):
+    """So many, limits of the formats among them; two lie where no float has an exponent."""
     limits = [0, 1, -1, 5, -5, 24, -24, 100, -126, 127, -149, 150, 1000, -1022, 1074, -1074, 2100]
     return np.resize(np.array([*limits, 2**31 - 1, -(2**31)], np.int32), count)
 
 
 def operands_for(name, char):
+    """Special values in all pairs, as many operands as the function has."""
     x = special(char)
     if TABLE[name].rule.nin == 1:
         return [x]
@@ -49,6 +51,8 @@ def operands_for(name, char):
 
 
 def check(name, got, want, operands):
+    """Infinities, NaNs and the signs of zeros are NumPy's; other values are near, by the function's own
+    measure."""
     assert got.dtype == want.dtype
     if want.dtype.kind != "f":
         return np.testing.assert_array_equal(got, want)
@@ -70,10 +74,8 @@ def check(name, got, want, operands):
 def test_special_values(name, char):
     operands = operands_for(name, char)
     want = TABLE[name].rule(*operands)
-    if (name, char) == (
-        "nextafter",
-        "e",
-    ):  # NumPy before 2.5: of equal zeros the first, where C has the second
+    if name == "nextafter" and char == "e":
+        # NumPy before 2.5 has the first of equal zeros, where C has the second.
         want = np.where(operands[0] == operands[1], operands[1], want)
     got = evaluate(name, operands)
     for one, other in zip(got, outputs(want), strict=True):

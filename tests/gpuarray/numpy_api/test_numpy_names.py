@@ -618,6 +618,7 @@ ALL_FUNCTIONS = rows(FUNCTIONS) + rows(UFUNCS) + rows(LINALG) + rows(FFT)
 
 
 def evaluate(call, arrays, module=np):
+    """What a call gives, whose text names these arrays; module: what np is in it."""
     with contextlib.ExitStack() as opened, np.errstate(all="ignore"):
 
         def file(data=b""):
@@ -633,6 +634,7 @@ def evaluate(call, arrays, module=np):
 
 
 def check(call):
+    """The call gives what NumPy's gives, and shares memory with the same operands."""
     host = {name: array.copy() for name, array in HOST.items()}
     on_device = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
     got, want = evaluate(call, on_device), evaluate(call, host)
@@ -641,6 +643,7 @@ def check(call):
 
 
 def find(name):
+    """The attribute of NumPy with that name, or None."""
     home = np
     for part in name.split("."):
         home = getattr(home, part, None)

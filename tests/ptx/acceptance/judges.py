@@ -58,9 +58,11 @@ class Ptxas:
         return found
 
     def text(self, statements):
+        """A file with these statements, one a line."""
         return self.preamble + "\n".join(statements) + ENDING
 
     def alone(self, statement, parse_only=True):
+        """What ptxas says of this statement, or None."""
         output = self.complaints(self.text([statement]), parse_only)
         return output[0][2] if output else None
 
@@ -106,6 +108,7 @@ class Device:
         self.preamble = preamble(version, target)
 
     def load(self, text):
+        """None, or the message that the device refuses this module with."""
         import pycuda.driver as drv
 
         try:

@@ -7,6 +7,7 @@ HEAD = 7  # tokens of .version and .target
 
 
 def of_file(text, rng, count):
+    """So many mutants of a file."""
     spans = [found.span() for found in TOKEN.finditer(text) if not found[0].startswith(("//", "/*"))]
     for _ in range(count):
         at = rng.randrange(HEAD, len(spans) - 1)

@@ -129,6 +129,8 @@ def atomic(table):
         }
 
     def each(names, space, cell, words="", sm=75):
+        """Rows of atom and red for these operations in a space, where cells are of this kind; words:
+        modifiers before the space."""
         for operation in names:
             for mnemonic in spellings(f"{words}{space}.{operation}"):
                 options = around(mnemonic, space, cell)
