@@ -486,7 +486,7 @@ def test_an_error_shows_the_users_line():
     ],
 )
 def test_brackets_that_do_not_match(operation, place, line):
-    """The compiler shows a line of ours, which the user has never seen."""
+    """The error shows the place in the user's text; the compiler would show a line of ours."""
     with pytest.raises(drv.CompileError) as error:
         ElementwiseKernel("int *x", operation, "wrong")(gpuarray.zeros(10, np.int32))
     assert f"operation of wrong{place}\n{line}\n" in str(error.value)

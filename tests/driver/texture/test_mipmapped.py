@@ -295,12 +295,12 @@ def test_what_a_sampler_says_is_cut_to_256ths(read):
         (-20, 0, 9, np.zeros(32)),
         (0, 2.5, 1.5, np.full(32, 640)),  # the lower bound has the last word
     ):
-        how = {
+        options = {
             "min_mipmap_level_clamp": minimum,
             "max_mipmap_level_clamp": maximum,
             "mipmap_level_bias": bias,
         }
-        texture = texture_of(flat(4), mipmap_filter_mode=LINEAR, **how)
+        texture = texture_of(flat(4), mipmap_filter_mode=LINEAR, **options)
         assert (read("lod2", texture, 0.5, 0.5, a=detail)[:, 0] == expected).all()
         # Without a level the minimum is read, whatever the bias.
         assert set(read("plain", texture, np.full(32, 0.5), 0.5)[:, 0]) == {np.floor(256 * minimum)}
@@ -309,10 +309,10 @@ def test_what_a_sampler_says_is_cut_to_256ths(read):
 def test_some_of_the_levels(read):
     detail = np.arange(-32, 96) / 16
     mipmap = mipmap_of(flat(5), 2)
-    how = {"mipmap_filter_mode": LINEAR, "flags": NORMALIZED}
-    some = drv.TextureObject(mipmap, first_mipmap_level=1, last_mipmap_level=3, **how)
+    options = {"mipmap_filter_mode": LINEAR, "flags": NORMALIZED}
+    some = drv.TextureObject(mipmap, first_mipmap_level=1, last_mipmap_level=3, **options)
     assert (read("lod2", some, 0.5, 0.5, a=detail)[:, 0] == 256 * (1 + np.clip(detail, 0, 2))).all()
-    rest = drv.TextureObject(mipmap, first_mipmap_level=2, max_mipmap_level_clamp=1, **how)
+    rest = drv.TextureObject(mipmap, first_mipmap_level=2, max_mipmap_level_clamp=1, **options)
     assert (read("lod2", rest, 0.5, 0.5, a=detail)[:, 0] == 256 * (2 + np.clip(detail, 0, 1))).all()
     # A gradient is measured in texels of the first level that is read.
     assert (read("grad2", some, np.full(32, 0.5), 0.5, a=1 / 8)[:, 0] == 256 * 2).all()
@@ -453,8 +453,8 @@ def test_integers_as_integers(read):
 
 
 def test_queries(module):
-    for how, sizes in ({}, [32, 16, 4]), ({"first_mipmap_level": 1}, [16, 8, 2]):
-        texture, out = texture_of(levels_of([32, 8], 2, 3), **how), np.array([0, 0, 0, 1], np.int32)
+    for options, sizes in ({}, [32, 16, 4]), ({"first_mipmap_level": 1}, [16, 8, 2]):
+        texture, out = texture_of(levels_of([32, 8], 2, 3), **options), np.array([0, 0, 0, 1], np.int32)
         module.get_function("sizes")(drv.InOut(out), texture, block=(1, 1, 1))
         assert out.tolist()[:3] == sizes
 

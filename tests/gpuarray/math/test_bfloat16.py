@@ -33,6 +33,8 @@ def steps(x):
 
 
 def check(got, want, operands=(), apart=0):
+    """Values of bfloat16 are at most `apart` steps from those expected, NaNs where NaNs are; floats are
+    near."""
     assert got.dtype == want.dtype and got.shape == want.shape
     if want.dtype != BFLOAT16:
         return np.testing.assert_allclose(got, want, rtol=1e-6)

@@ -94,6 +94,8 @@ def test_special_values(name, char):
 
 
 def with_exact_log1p(z, want):
+    """NumPy's log1p, but the real parts where they are far off: near 0, and of numbers whose square
+    overflows."""
     small = abs(z) < 0.1
     x, y = z.real.astype(np.longdouble), z.imag.astype(np.longdouble)
     want.real[small] = (np.log1p(x * (2 + x) + y * y) / 2)[small]

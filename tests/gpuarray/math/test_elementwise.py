@@ -186,8 +186,8 @@ def test_python_ints_beyond_the_dtype(char):
                     check(function(*ours), want)
 
 
-def test_python_ints_beyond_all_floats():
-    """Infinities and NaNs are no matter of the dtype's limits: as NumPy, we give no answer."""
+def test_python_ints_beyond_all_floats_raise():
+    """As in NumPy; not even infinities and NaNs are compared with them."""
     array = gpuarray.to_gpu(np.array([1, np.inf, np.nan], np.float32))
     for function in (*COMPARISONS, operator.pow, operator.ipow):
         with pytest.raises(OverflowError):
