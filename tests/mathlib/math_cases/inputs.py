@@ -35,7 +35,7 @@ def lanes_of(function):
 
 
 def exponents(operand):
-    """For ldexp and its like: around what f32 and f64 have, and far beyond."""
+    """For ldexp and scalbn: around what f32 and f64 have, and far beyond."""
     random = inputs.random_bits(operand + 200, LANES).astype(np.int64)
     near, far = random % 301 - 150, (random >> 9) % 4401 - 2200
     values = np.where(random >> 60 & 1, near, far)
