@@ -39,7 +39,7 @@ static void free_batches(KeepBatch *batch)
     }
 }
 
-/* A stream that has a handle of its own. */
+/* Whether the handle means one stream, whatever context and thread are current: it is no default stream's. */
 static bool is_own(CUstream stream)
 {
     return stream != NULL && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
@@ -188,6 +188,7 @@ static KeepBatch *take_open(ModuleState *state, const ContextObject *context, CU
     return batch;
 }
 
+/* A new batch that is in no list. NULL with MemoryError. */
 static KeepBatch *new_batch(ContextObject *context, CUstream stream)
 {
     KeepBatch *batch = PyMem_Calloc(1, sizeof *batch);
@@ -205,7 +206,7 @@ static void add_object(KeepBatch *batch, PyObject *object)
     if (object) batch->objects[batch->count++] = Py_NewRef(object);
 }
 
-/* The list changes only with the GIL. */
+/* Reads the list without the lock: it changes only with the GIL. */
 bool keep_alive_has(ModuleState *state, const ContextObject *context, CUstream stream, const PyObject *first,
                     const PyObject *second)
 {
@@ -255,7 +256,8 @@ int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyOb
     return 0;
 }
 
-/* Used when no event could be recorded. In a context that is gone there is no stream to wait for. */
+/* Waits for a stream, as no event could be recorded in it, and releases what is kept for it. If the context
+ * is gone, there is nothing to wait for. */
 static void wait_for_stream(ModuleState *state, ContextObject *context, CUstream stream)
 {
     ContextScope scope;

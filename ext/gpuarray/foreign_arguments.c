@@ -7,7 +7,9 @@
 #include "ext/gpuarray/launch_cache.h"
 #include "ext/stream/stream.h"
 
-enum { DEPTH = 3 }; /* __array_function__ is called with a tuple of arguments, of which one may be a list */
+/* How deep lists, tuples and dicts are searched: __array_function__ gets a tuple of arguments, of which one
+ * may be a list. */
+enum { DEPTH = 3 };
 
 /* ---- Looking ---- */
 
@@ -36,7 +38,8 @@ static bool holds_foreign(ModuleState *state, PyObject *value, int depth)
     return foreign_is_possible(state, value);
 }
 
-/* Whether some of the values, or of what lists, tuples and dicts among them hold, may be such arrays. */
+/* Whether some of the values, or of those in lists, tuples and dicts among them, may be other libraries'
+ * arrays. */
 static bool foreign_among(ModuleState *state, PyObject *const *values, Py_ssize_t count)
 {
     return any_foreign(state, values, count, DEPTH);
@@ -44,15 +47,17 @@ static bool foreign_among(ModuleState *state, PyObject *const *values, Py_ssize_
 
 /* ---- Replacing ---- */
 
+/* The replacement of other libraries' arrays by views in the arguments of one call. */
 typedef struct Replacing {
     ModuleState *state;
     TransferMode mode;
-    PyObject *pairs; /* owned: a list of a view, what it is a view of, ... */
+    PyObject *pairs; /* owned: a list of each view and, after it, its array */
 } Replacing;
 
 static PyObject *replaced(Replacing *work, PyObject *value, int depth);
 
-/* Replaces the items of a copy: the function may change a list. */
+/* A new list or tuple with replaced items. It iterates over a copy: making a view may run code that changes
+ * a list. */
 static PyObject *replaced_items(Replacing *work, PyObject *value, int depth)
 {
     PyObject *items = PySequence_Tuple(value), *result = items ? PyList_New(0) : NULL;
@@ -80,8 +85,8 @@ static PyObject *replaced_values(Replacing *work, PyObject *value, int depth)
     return result;
 }
 
-/* The value, or a view of it, or a container of the kind with views; a new reference. NULL with an exception.
- */
+/* A new reference to the value; to a view, if it is another library's array; to a new container with views
+ * in place of such arrays, if it holds some. NULL with an exception. */
 static PyObject *replaced(Replacing *work, PyObject *value, int depth)
 {
     PyObject *view = NULL;
@@ -121,10 +126,10 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 
 /* ---- Functions that take them ---- */
 
-/* A function of Python, which is called with views of such arrays. The stream that it is given as its
- * parameter of that name is the current one meanwhile: copies and allocations that name no stream use it as
- * well. A call need not go through Python when the quick way is known: the name of an
- * elementwise operation, for one GPUArray and nothing else, or a _LaunchCache that remembers the launch. */
+/* A Python function that is called with views in place of other libraries' arrays. During the call, the
+ * argument `stream` is the current stream, too: copies and allocations that name no stream use it. `quick`
+ * makes calls without Python: as an elementwise operation of that name, when the only argument is a
+ * GPUArray, or as a launch that the _LaunchCache remembers. */
 typedef struct ArrayFunctionObject {
     PyObject_HEAD
     vectorcallfunc call;
@@ -132,15 +137,15 @@ typedef struct ArrayFunctionObject {
     PyObject *function; /* owned */
     PyObject *quick; /* owned, or NULL: an interned name, or a _LaunchCache */
     bool writes; /* to its first argument */
-    bool has_stream; /* among its parameters */
-    Py_ssize_t stream_at; /* of those that may be given by position; -1 for none */
+    bool has_stream; /* it has a parameter `stream` */
+    Py_ssize_t stream_at; /* the position of `stream` or `stream_or_out`; -1: not to be given by position */
     PyObject *attributes; /* __dict__ */
     PyObject *weak_references;
 } ArrayFunctionObject;
 
 static ArrayFunctionObject *array_function_cast(PyObject *object) { return (ArrayFunctionObject *)object; }
 
-/* The stream given, borrowed, or NULL. */
+/* The argument `stream` of a call, borrowed, or NULL. */
 static PyObject *given_stream(const ArrayFunctionObject *outer, FAST_PARAMETERS)
 {
     Py_ssize_t named = keywords && outer->has_stream ? PyTuple_GET_SIZE(keywords) : 0;
@@ -189,7 +194,7 @@ static PyObject *call_with_views(const ArrayFunctionObject *outer, PyObject *str
     return result;
 }
 
-/* NULL without an exception where that way is none. */
+/* Makes the call by `quick`. NULL without an exception when it cannot be made so. */
 static PyObject *call_quickly(const ArrayFunctionObject *outer, PyObject *const *values, Py_ssize_t count)
 {
     ModuleState *state = outer->state;
@@ -233,7 +238,7 @@ static Py_ssize_t code_count(PyObject *code, const char *name)
     return count;
 }
 
-/* The position of the function's parameter `stream`. -1 with an exception. */
+/* Finds out whether the function has a parameter `stream`, and its position. -1 with an exception. */
 static int find_stream(ArrayFunctionObject *outer)
 {
     PyObject *code = PyObject_GetAttrString(outer->function, "__code__");

@@ -11,7 +11,7 @@
 
 enum { MAX_ARGUMENTS = 24 };
 
-typedef enum ArgumentKind { KIND_INT, KIND_LONG, KIND_POINTER, KIND_HANDLE } ArgumentKind;
+typedef enum ParameterKind { KIND_INT, KIND_LONG, KIND_POINTER, KIND_HANDLE } ParameterKind;
 
 typedef struct LibraryFunctionObject {
     PyObject_HEAD
@@ -19,17 +19,20 @@ typedef struct LibraryFunctionObject {
     ModuleState *state;
     LibraryFn function;
     int count;
-    unsigned char kinds[MAX_ARGUMENTS]; /* of ArgumentKind */
+    unsigned char kinds[MAX_ARGUMENTS]; /* of ParameterKind */
 } LibraryFunctionObject;
 
-static LibraryFunctionObject *function_cast(PyObject *object) { return (LibraryFunctionObject *)object; }
+static LibraryFunctionObject *library_function_cast(PyObject *object)
+{
+    return (LibraryFunctionObject *)object;
+}
 
 /* The kind of a parameter such as "const void *alpha", which ends before `end`. Enumerations are ints. */
-static ArgumentKind kind_of(const char *start, const char *end)
+static ParameterKind kind_of(const char *start, const char *end)
 {
     static const struct {
         const char *part;
-        ArgumentKind kind;
+        ParameterKind kind;
     } rows[] = {{"*", KIND_POINTER},         {"[", KIND_POINTER},         {"Handle_t ", KIND_HANDLE},
                 {"fftHandle ", KIND_HANDLE}, {"Stream_t ", KIND_POINTER}, {"Params_t ", KIND_POINTER},
                 {"Info_t ", KIND_POINTER},   {"size_t ", KIND_LONG},      {"long long ", KIND_LONG},
@@ -51,16 +54,16 @@ static int read_kinds(const char *params, unsigned char *kinds)
     return count;
 }
 
-/* One call: what its arguments are in C, and the host memory that they lend. */
-typedef struct Call {
+/* A call in progress: its arguments as C has them, and the host memory that they lend. */
+typedef struct LibraryCall {
     uint64_t words[MAX_ARGUMENTS];
     HostBuffer lent[MAX_ARGUMENTS];
     int lent_count;
-} Call;
+} LibraryCall;
 
-/* None, an address of the device, or else an object with a buffer in host memory: for numbers that
- * are read or written before the call returns. */
-static int convert_address(ModuleState *state, PyObject *value, Call *call, uint64_t *out)
+/* *out: the address of an argument: None, which is 0; a device address; or an object with a buffer in host
+ * memory, for numbers that the library reads or writes before it returns. -1 with an exception. */
+static int convert_address(ModuleState *state, PyObject *value, LibraryCall *call, uint64_t *out)
 {
     CUdeviceptr address;
     if (value == Py_None) return 0;
@@ -83,7 +86,7 @@ static int convert_handle(ModuleState *state, PyObject *value, uint64_t *out)
     return -1;
 }
 
-static int convert_one(LibraryFunctionObject *self, PyObject *value, int position, Call *call)
+static int convert_one(LibraryFunctionObject *self, PyObject *value, int position, LibraryCall *call)
 {
     uint64_t *out = &call->words[position];
     if (self->kinds[position] == KIND_HANDLE) return convert_handle(self->state, value, out);
@@ -101,9 +104,9 @@ static int convert_one(LibraryFunctionObject *self, PyObject *value, int positio
     return 0;
 }
 
-/* Calls a function of up to MAX_ARGUMENTS parameters, all of them integers or pointers: on the processors
- * that we run on each has a register or eight bytes of the stack, and more arguments than parameters do no
- * harm. */
+/* Calls a function of up to MAX_ARGUMENTS parameters, all of them integers or pointers. On the processors
+ * that are supported, each takes a register or eight bytes of the stack, and surplus arguments are ignored.
+ */
 static int call_address(LibraryAddress address, const uint64_t *w)
 {
     typedef uint64_t W;
@@ -123,7 +126,7 @@ IN_CALL static CUresult call_relaxed(LibraryAddress address, const uint64_t *wor
     return capture_mode_restore(&mode);
 }
 
-static int call_in_context(LibraryFunctionObject *self, Call *call)
+static int call_in_context(LibraryFunctionObject *self, LibraryCall *call)
 {
     ModuleState *state = self->state;
     LibraryAddress address = state->libraries.functions[self->function];
@@ -139,10 +142,10 @@ static int call_in_context(LibraryFunctionObject *self, Call *call)
 
 static PyObject *call_function(PyObject *callable, PyObject *const *args, size_t flags, PyObject *keywords)
 {
-    LibraryFunctionObject *self = function_cast(callable);
+    LibraryFunctionObject *self = library_function_cast(callable);
     const LibraryRow *row = &library_rows[self->function];
     Py_ssize_t count = PyVectorcall_NARGS(flags);
-    Call call = {.lent_count = 0};
+    LibraryCall call = {.lent_count = 0};
     int failed = 0;
     if (count != self->count || keywords)
         return PyErr_Format(PyExc_TypeError, "%s%s takes %d positional arguments, not %zd", row->name,
@@ -171,7 +174,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     if (READ_CALL(function_doc, INTO(&name)) < 0) return NULL;
     int row = library_find_function(name);
     if (row < 0) return PyErr_Format(PyExc_ValueError, "unknown library function '%s'", name);
-    LibraryFunctionObject *self = function_cast(type->tp_alloc(type, 0));
+    LibraryFunctionObject *self = library_function_cast(type->tp_alloc(type, 0));
     if (!self) return NULL;
     self->call = call_function;
     self->state = state_of_type(type);
@@ -182,7 +185,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 
 static PyObject *function_repr(PyObject *self)
 {
-    const LibraryRow *row = &library_rows[function_cast(self)->function];
+    const LibraryRow *row = &library_rows[library_function_cast(self)->function];
     return PyUnicode_FromFormat("<%s%s>", row->name, row->params);
 }
 

@@ -14,7 +14,7 @@ static MemoryPool *hold_pool(ContextObject *context)
     return pool;
 }
 
-/* Makes this the context's pool unless another thread was first. */
+/* Makes this the context's pool, unless another thread was first: then drops it. */
 static void offer_pool(ContextObject *context, MemoryPool *pool)
 {
     bool first = !context->default_pool;
@@ -22,7 +22,7 @@ static void offer_pool(ContextObject *context, MemoryPool *pool)
     if (!first) memory_pool_leave(pool);
 }
 
-/* A reference; NULL with an exception. */
+/* The context's default pool, made if there is none. Held; NULL with an exception. */
 static MemoryPool *pool_of_context(ContextObject *context)
 {
     MemoryPool *pool = hold_pool(context);
@@ -35,7 +35,7 @@ static MemoryPool *pool_of_context(ContextObject *context)
     return hold_pool(context);
 }
 
-/* pool: one reference that does not hold the context, or NULL. */
+/* Makes this the context's pool. Takes a reference that does not hold the context; NULL: none. */
 static void replace_pool(ContextObject *context, MemoryPool *pool)
 {
     MemoryPool *before = context->default_pool;
@@ -45,7 +45,7 @@ static void replace_pool(ContextObject *context, MemoryPool *pool)
 
 static void end_pool(ContextObject *context) { replace_pool(context, NULL); }
 
-/* The default pool of the current context: a reference; NULL with an exception. */
+/* The default pool of the current context, made if there is none. Held; NULL with an exception. */
 static MemoryPool *current_pool(ModuleState *state)
 {
     ContextObject *context = context_current(state);

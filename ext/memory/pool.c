@@ -30,8 +30,8 @@ static void unlink_pool(MemoryPool *pool)
     state_unlock(pool->state);
 }
 
-/* A pool whose last reference went is in the list until its end gets the lock, and a default pool whose
- * context had its last. */
+/* Holds a pool of the list, unless its end has begun. A pool without references is in the list until its end
+ * takes the lock; a default pool, too, whose context lost its last reference. */
 static bool hold_if_alive(MemoryPool *pool)
 {
     if (atomic_load(&pool->references) == 0 || atomic_load(&pool->context->unreferenced)) return false;
@@ -198,8 +198,9 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out)
     return -1;
 }
 
-/* in_order: after the work on the block's stream, which is all. Else after all work of the context, for which
- * the driver waits when it frees memory that is not ordered. */
+/* Frees a block. in_order: after the work on the block's stream, on which no other work than that uses it.
+ * Else after all work of the context, for which the driver waits by itself when it frees memory that is not
+ * stream-ordered. */
 static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     ContextScope scope;

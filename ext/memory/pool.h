@@ -69,9 +69,9 @@ void memory_pool_hold(MemoryPool *pool);
 void memory_pool_drop(MemoryPool *pool);
 void memory_pool_leave(MemoryPool *pool);
 
-/* memory_pool_release() frees the held blocks by `how`, an IN_CALL function of core/pool.h;
- * memory_pool_trim() frees all but `keep` bytes of them. Nothing is freed in a forked child, where the
- * pool's lock may be locked forever. */
+/* memory_pool_release() frees the held blocks by `how`, an IN_CALL function of core/pool.h.
+ * memory_pool_trim() frees the largest ones until the pool manages at most `keep` bytes, or holds none.
+ * Nothing is freed in a forked child, where the pool's lock may be locked forever. */
 void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver));
 void memory_pool_trim(MemoryPool *pool, size_t keep);
 
