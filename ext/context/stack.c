@@ -8,13 +8,14 @@
 
 #include "ext/base/driver_calls.h"
 
-/* Borrowed; NULL without an exception when this thread has none. */
+/* This thread's stack, borrowed; NULL without an exception when it is empty. */
 static PyObject *get_stack(ModuleState *state)
 {
     PyObject *thread = PyThreadState_GetDict();
     return thread ? PyDict_GetItem(thread, state->str__pycuda_context_stack) : NULL;
 }
 
+/* The first item of a new stack, a new reference. NULL with an exception. */
 static PyObject *get_base(ModuleState *state)
 {
     CUcontext handle = NULL;
@@ -24,7 +25,7 @@ static PyObject *get_base(ModuleState *state)
     return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
 }
 
-/* Borrowed; NULL with an exception. */
+/* This thread's stack, made if it is empty; borrowed. NULL with an exception. */
 static PyObject *need_stack(ModuleState *state)
 {
     PyObject *stack = get_stack(state), *thread = PyThreadState_GetDict();
@@ -59,8 +60,8 @@ static bool is_detached(PyObject *item)
            || atomic_load(&context_cast(item)->dead);
 }
 
-/* Makes the topmost context that is still good current, dropping those above it; at the bottom what was there
- * before. */
+/* Drops contexts that were detached from the top of the stack, and makes the one below current. At the
+ * bottom, that is what was current before the first push, and the stack ends. -1 with an exception. */
 static int activate_top(ModuleState *state)
 {
     PyObject *stack = get_stack(state);
