@@ -62,7 +62,7 @@ def test_a_macro_of_the_options():
     assert sizes("typedef struct {int a;} ALIGNED(16) T;", options=options) == (16, 16)
 
 
-def test_lines_stay():
+def test_lines_of_errors_are_those_of_the_source():
     source = "typedef struct {\n int a; }\n __align__(8)\n\n T;\n__global__ void k() { nothing; }"
     with pytest.raises(drv.CompileError) as caught:
         SourceModule(source)

@@ -215,7 +215,7 @@ switch (row) {{
 @pytest.mark.parametrize(
     "text", ["pycuda::complex<float> r = z;", "float r = z;", "z < z;", "z + p;", "float r(z);"]
 )
-def test_what_is_no_number_does_not_compile(text):
+def test_operations_that_complex_numbers_lack_do_not_compile(text):
     source = f"""#include <pycuda-complex.hpp>
 __global__ void k(pycuda::complex<double> z, float *p) {{ {text} }}"""
     with pytest.raises(drv.CompileError):

@@ -70,7 +70,7 @@ def test_translation(given, expected):
     "given", [given for given, _ in TRANSLATED], ids=[" ".join(given) for given, _ in TRANSLATED]
 )
 @pytest.mark.filterwarnings("ignore:The CUDA compiler succeeded")
-def test_nvrtc_takes_it(given, monkeypatch):
+def test_nvrtc_takes_every_translated_option(given, monkeypatch):
     monkeypatch.setattr("pycuda._compile.finder.find_nvcc", lambda nvcc: None)
     assert b".entry k(" in compile_source(PLAIN, options=given, target="ptx", cache_dir=False)
 
@@ -119,7 +119,7 @@ def test_options_only_nvcc_takes(given, named, monkeypatch):
     assert "no nvcc that runs was found" in str(caught.value)
 
 
-def test_option_nobody_knows(monkeypatch):
+def test_the_error_names_an_unknown_option(monkeypatch):
     monkeypatch.setattr("pycuda._compile.finder.find_nvcc", lambda nvcc: None)
     with pytest.raises(drv.CompileError, match="--no-such-option"):
         compile_source(PLAIN, options=["--no-such-option"], cache_dir=False)

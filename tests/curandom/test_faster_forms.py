@@ -25,7 +25,7 @@ extern "C" __global__ void compare(u64 first, u64 count, u64 step, u64 *differen
 
 
 @pytest.mark.usefixtures("primary_context")
-def test_logarithm_and_root_of_what_comes():
+def test_logarithms_and_square_roots_are_those_of_logf_and_sqrtf():
     compare = SourceModule(COMPARE, no_extern_c=True).get_function("compare")
     different = np.zeros(1, np.uint64)
     # A GPU does all of them in a blink.

@@ -41,8 +41,8 @@ def test_program(run_python, program, output):
         assert doctest.OutputChecker().check_output(output.strip(), done.stdout.strip(), doctest.ELLIPSIS)
 
 
-def test_parts_of_programs_have_a_test_that_runs_them():
-    """```py in place of ```python."""
+def test_a_page_with_parts_of_programs_has_a_test_that_names_it():
+    """Parts are marked ```py, programs ```python."""
     pages = {page.relative_to(DOCS).as_posix() for page in PAGES if "```py\n" in page.read_text()}
     assert pages == PARTS.keys()
     for page, test in PARTS.items():

@@ -25,7 +25,7 @@ def plots():
         sys.modules.pop(name, None)
 
 
-def test_rows_of_libraries_share_what_they_did(plots):
+def test_rows_of_several_libraries_for_one_task_are_one_group(plots):
     table = {
         "header": ["call", "us", "min", "max", "x raw C"],
         "rows": [["raw C, replay", "1.3", "1.2", "2.0", "1"], ["pycuda, replay", "1.5", "1.4", "-", "1.1"]],

@@ -25,8 +25,8 @@ def test_random_programs(part):
     assert not failed, "\n".join([*failed[:3], again])
 
 
-def test_a_missing_gpu_is_told(monkeypatch, capfd):
-    """Once, and not in the words of every program."""
+def test_a_missing_gpu_is_reported_once(monkeypatch, capfd):
+    """Not by every program, whose words on stderr are compared."""
     monkeypatch.setenv("PYCUDA_DEVICE", "")  # comes back after the test, whatever it is then
     monkeypatch.delenv("PYCUDA_DEVICE")
     run.warm_up.__wrapped__(300)
@@ -52,6 +52,6 @@ def test_a_seed_is_one_plan():
         ({"stderr": "Exception ignored in: 'cuMemFree'\n"}, False),
     ],
 )
-def test_what_is_right(change, right):
+def test_a_plan_accepts_its_own_exit_code_and_stderr_only(change, right):
     plan = next(plan for plan in map(make_plan, SEEDS) if plan.last == "end" and plan.ending == "clean")
     assert plan.is_right(**{"code": 0, "stderr": "", **change}) == right

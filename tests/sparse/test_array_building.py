@@ -128,7 +128,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_rows(what):
+def test_indices_and_starts_of_rows_that_do_not_fit_are_refused(what):
     given, text = BAD[what]
     for arrays in given, [gpuarray.to_gpu(np.array(each)) for each in given]:
         with pytest.raises(ValueError, match=text):
@@ -141,7 +141,7 @@ def test_bad_rows(what):
 @pytest.mark.parametrize(
     "rows, columns", [([0, 3], [0, 0]), ([0, 0], [4, 0]), ([-1, 0], [0, 0]), ([0, 0], [0, 2**40])]
 )
-def test_bad_places(form, rows, columns):
+def test_indices_beyond_the_shape_are_refused(form, rows, columns):
     with pytest.raises(ValueError, match=r"less than the shape \(3, 4\): 1 are not"):
         CLASSES[form](([1.0, 2.0], (rows, columns)), shape=(3, 4))
 

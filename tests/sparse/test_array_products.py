@@ -131,7 +131,7 @@ def test_one_number_as_all_elements():
     assert ((csr_array(mat) @ many).get() == mat @ np.full((5, 7), 3.0)).all()
 
 
-def test_complex_numbers_at_an_odd_place():
+def test_complex_numbers_that_are_aligned_as_floats():
     mat, x = typed(poisson(5), np.complex64), vector(25, np.complex64)
     raw = gpuarray.zeros(51, np.float32)
     raw[1:].set(x.view(np.float32))

@@ -158,7 +158,7 @@ def test_views_and_overlapping_vectors():
     check(whole.get()[10:154], mat, x[:144], x[10:154])
 
 
-def test_complex_numbers_at_an_odd_place():
+def test_complex_numbers_that_are_aligned_as_floats():
     mat = typed(poisson(5), np.complex64)
     raw = gpuarray.zeros(51, np.float32)
     x = vector(25, np.complex64)

@@ -418,7 +418,7 @@ def test_a_thread_may_end_with_contexts_on_its_stack(run_python):
         "import sys; sys.exit()",
     ],
 )
-def test_a_process_may_end_anyhow(run_python, ending):
+def test_every_way_to_end_a_process_is_silent(run_python, ending):
     done = run_python(
         f"""
         import numpy as np

@@ -35,7 +35,7 @@ def test_there_is_a_device(device):
     assert drv.Device.count() >= 1
 
 
-def test_the_first_question_initializes(run_python):
+def test_calls_about_devices_initialize_the_driver(run_python):
     program = """
         import pycuda.driver as drv
         print({}, drv.Device(0).name() != "")

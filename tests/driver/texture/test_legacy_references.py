@@ -243,8 +243,8 @@ def test_defaults(linear):
         ("SetBorderColor", (None,), INVALID_VALUE),
     ],
 )
-def test_what_is_taken(image, name, arguments, expected):
-    """Most of it is not looked at."""
+def test_which_values_a_reference_takes(image, name, arguments, expected):
+    """Most are not checked."""
     assert getattr(image, name)(*arguments) == expected
 
 
@@ -259,7 +259,7 @@ def test_what_is_set_is_given_back(image):
     assert [*color, minimum.value, maximum.value] == [1, 2, 3, 4, 3, 1]
 
 
-def test_nothing_where_something_is_expected(cuda, linear):
+def test_null_references_are_errors_and_so_are_most_null_results(cuda, linear):
     nothing = Reference(cuda, None)
     assert nothing.SetFlags(0) == nothing.SetFilterMode(0) == nothing.SetFormat(F32, 1) == INVALID_HANDLE
     for name in ("Flags", "FilterMode", "MipmapFilterMode", "MipmapLevelBias", "MaxAnisotropy", "BorderColor",

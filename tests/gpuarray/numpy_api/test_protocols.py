@@ -45,7 +45,7 @@ class Silent:
         return NotImplemented
 
 
-def test_others_have_their_say_in_ufuncs():
+def test_a_ufunc_calls_array_ufunc_of_the_other_operand():
     array, other = gpuarray.to_gpu(np.arange(3.0)), Other()
     assert np.add(array, other) == np.add(other, array) == ("other", "add", "__call__")
     assert np.add(array, 1, out=other) == ("other", "add", "__call__")
@@ -54,7 +54,7 @@ def test_others_have_their_say_in_ufuncs():
     assert np.sin(array, out=(other,))[1] == "sin"
 
 
-def test_others_have_their_say_in_functions():
+def test_a_function_calls_array_function_of_the_other_operand():
     array, other = gpuarray.to_gpu(np.arange(3.0)), Other()
     assert np.concatenate([array, other]) == ("other", "concatenate")
     assert np.dot(array, other) == np.dot(other, array) == ("other", "dot")
@@ -63,7 +63,7 @@ def test_others_have_their_say_in_functions():
     assert np.linalg.norm(other) == ("other", "norm")
 
 
-def test_when_nobody_knows():
+def test_a_call_for_which_no_operand_has_an_answer_is_a_type_error():
     array, silent = gpuarray.to_gpu(np.arange(3.0)), Silent()
     with pytest.raises(TypeError, match="NotImplemented"):
         np.add(array, silent)
@@ -271,7 +271,7 @@ def test_at(name):
 @pytest.mark.parametrize("ufunc, method, args", [
     (np.power, "at", ([0], 2)), (np.sin, "at", ([0],)), (np.fmax, "reduce", (0, None, None, False, None, 5)),
 ])  # fmt: skip
-def test_folds_that_there_are_not(ufunc, method, args):
+def test_methods_of_ufuncs_that_are_not_supported_raise(ufunc, method, args):
     with pytest.raises((TypeError, ValueError), match="GPUArrays|two operands|initial"):
         refused(ufunc, method, np.arange(1.0, 4), *args)
 
