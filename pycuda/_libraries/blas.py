@@ -47,7 +47,8 @@ def _types(dtype):
 
 
 _AS_IT_IS, _TRANSPOSED = 0, 1
-LARGEST = 2**31 - 1  # of an int
+# The library counts in C ints.
+LARGEST = 2**31 - 1
 
 # NVIDIA's advice for a workspace of the caller's.
 _WORKSPACE, _WORKSPACE_OF_HOPPER = 4 << 20, 32 << 20

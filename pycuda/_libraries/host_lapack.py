@@ -11,7 +11,8 @@ import numpy as np
 
 from pycuda._libraries import host
 
-_PANEL = 32  # columns factorized one by one
+# Columns that are factorized one by one, before the columns after them are updated by one matrix product.
+_PANEL = 32
 
 
 def _for_each(compute, inputs, outputs, info, reason=lambda *own: 1) -> None:

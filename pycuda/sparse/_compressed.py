@@ -17,7 +17,9 @@ from pycuda._libraries.sparse import Rows
 from pycuda.gpuarray import GPUArray
 from pycuda.sparse import _library, _operands
 
-_CARRIED = 1 << 28  # bytes of carries that a product has at a time
+# Bytes of the carries of a product, at most: further columns of the product are computed after the first
+# ones.
+_CARRIED = 1 << 28
 
 
 def at_once(work: Callable[..., Any], *arguments: Any) -> Any:

@@ -17,7 +17,8 @@ from pycuda.sparse._operands import is_aligned, packed
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-_MAX_INDEX = np.iinfo(np.int32).max - 1024  # of indices of 32 bits: kernels count a little further
+# Greater indices take 64 bits. The margin is there because kernels count a little beyond the last index.
+_MAX_INDEX = np.iinfo(np.int32).max - 1024
 
 
 @takes_arrays

@@ -17,8 +17,11 @@ from pycuda.sparse.operator import IdentityOperator, OperatorBase
 from pycuda.sparse.packeted import PacketedSpMV
 from pycuda.tools import PageLockedMemoryPool, context_dependent_memoize, dtype_to_ctype
 
-_CHECK = 10  # iterations from one look at the residual to the next, which is as old
-_REAL = 20  # iterations from one residual made with the operator to the next
+# The host looks at a residual after each _CHECK iterations. The residual is from at least as many iterations
+# before, so that the host need not wait for it.
+_CHECK = 10
+# After each _REAL iterations the residual is computed by the operator, instead of being updated.
+_REAL = 20
 
 
 class ConvergenceError(RuntimeError):

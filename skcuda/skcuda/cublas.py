@@ -188,11 +188,13 @@ cublasSrotg = cublasDrotg = _rotg
 cublasCrotg = cublasZrotg = _complex_rotg
 
 
-_SCALE = 4096.0  # by squares of it the diagonal is kept near 1, and factors by it
+# The diagonal is scaled by squares of this to be near 1, the factors of its row by this. It is that of BLAS.
+_SCALE = 4096.0
 
 
 def _scaled(d, factors: list, where: tuple[int, ...]):
-    """A number of the diagonal near 1, and with it the factors of its row; whether that took a step."""
+    """Scale a number of the diagonal to be near 1, and the factors of its row with it. Returns the number,
+    and whether it was scaled."""
     steps = False
     while d and not _SCALE**-2 < abs(d) < _SCALE**2:
         power = 1 if abs(d) <= _SCALE**-2 else -1

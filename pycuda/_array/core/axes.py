@@ -33,15 +33,15 @@ def normalized_axes(axis, ndim: int, scalars=True) -> tuple[int, ...]:
 
 
 def one_axis(axis, ndim: int, parameter: str | None = None) -> int:
-    """The axis counted from 0. AxisError, which names the parameter, for one that there is not, as any is of
-    a 0-d array.
+    """The axis counted from 0. AxisError, which names the parameter, if the array has no such axis; a 0-d
+    array has none.
     """
     return normalize_axis_index(operator.index(axis), ndim, parameter)
 
 
 def flat_or_axis(a, axis, scalars=False) -> tuple[GPUArray, int]:
-    """(array, axis counted from 0): the flattened array where axis is None. With `scalars` a 0-d array
-    counts as one of one element."""
+    """(array, axis counted from 0). If axis is None, the array is flattened. With `scalars` a 0-d array
+    counts as a vector of one element."""
     if axis is None:
         return a.ravel(), 0
     if scalars and a.ndim == 0:

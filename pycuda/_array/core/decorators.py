@@ -12,24 +12,24 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def array_function(function: _Function, quick: Any = None, writes: bool = False) -> _Function:
-    """takes_arrays for a function that need not be entered for every call: `quick` is the elementwise
-    operation that it is for one array of inexact numbers, or the _LaunchCache that remembers its launches for
-    arguments by position.
+    """As takes_arrays(), for a function whose body need not run at every call. quick: either the elementwise
+    operation that the function is for one array of inexact numbers, or the _LaunchCache that remembers its
+    launches by positional arguments.
     """
     return cast(_Function, functools.update_wrapper(_ArrayFunction(function, quick, writes), function))
 
 
 def takes_arrays(function: _Function) -> _Function:
-    """A function, or a method, that takes other libraries' arrays wherever it takes GPUArrays, and is run
-    with its parameter `stream`, where it has one, as the current one: what it copies and allocates without a
-    word of streams is for that one, too.
+    """Decorate a function, or a method, so that it takes other libraries' arrays wherever it takes GPUArrays.
+    If it has a parameter `stream`, that stream is current while it runs, so that also what it copies and
+    allocates without naming a stream is for that one.
     """
     return array_function(function)
 
 
 def writes_array(function: _Function) -> _Function:
-    """takes_arrays for a method that writes to its array, which is refused where that is a copy that nothing
-    keeps, as in z.real.fill(0).
+    """As takes_arrays(), for a method that writes to its array. The method is refused if that array is a
+    temporary copy, as in z.real.fill(0), where what is written would be lost.
     """
     return array_function(function, writes=True)
 
@@ -50,7 +50,7 @@ _PARAMETERS = {
 
 
 def reduces(function: _Function) -> _Function:
-    """Adds to the docstring what the parameters are that reductions and scans have in common."""
+    """Add to the docstring the parameters that reductions and scans have in common."""
     code = cast(Any, function).__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     rows = "\n".join(f"{name} : {_PARAMETERS[name]}" for name in names)

@@ -67,7 +67,7 @@ _words = memoized_in_context(lambda: ([], []), 256)
 
 
 class _Check:
-    """Around launches: IndexError when one of them met an index that no element has."""
+    """A block around launches. At its end, IndexError if one of them met an index that is out of bounds."""
 
     __slots__ = "recorded", "spare", "stream", "used", "word"
 
@@ -124,14 +124,15 @@ def _plan_check(length: int, numbers, error, refused) -> tuple:
 
 
 def _queue_check(numbers, length: int, check, stream, refused=0) -> None:
-    """Queues a kernel that checks indices, also for the kernel that takes `refused`. Kernels after it are not
-    waited for."""
+    """Queue a kernel that checks indices. It reports to the host and, by `refused`, to a kernel after it. The
+    host does not wait for kernels after it."""
     launched((_plan_check, 1, length), (numbers, check.address, refused), stream)
     check.record()
 
 
 def _queue_check_of_put(numbers, length: int, check, stream) -> GPUArray:
-    """The same; memory for the kernel after it, which writes nothing where an index is wrong."""
+    """Queue a kernel that checks indices, as _queue_check(). Returns the memory by which the kernel after
+    it learns that an index is out of bounds, so that it writes nothing."""
     refused = new((1,), np.int32)
     _driver.memset_d32_async(refused, 0, 1, stream)
     _queue_check(numbers, length, check, stream, refused)
@@ -153,8 +154,9 @@ def host_indices(indices, length: int, mode: str, axis: int = 0) -> np.ndarray:
 
 
 def _in_words(element: str, itemsize: int, bits: int, axes):
-    """(C type, axes) of what is moved: words of up to 16 bytes where elements that follow each other are
-    moved together. bits: those that are set in an address, or in the step between places."""
+    """(C type, axes) of what is moved: words of up to 16 bytes if neighboring elements are moved together,
+    otherwise elements. bits: the bitwise or of the addresses and of the step between places, whose lowest bit
+    is the alignment."""
     *outer, (length, *steps) = axes
     if steps != [itemsize, 0, itemsize]:
         return element, axes
@@ -169,7 +171,7 @@ def _in_words(element: str, itemsize: int, bits: int, axes):
 
 
 def _plan_copy(dtype, index_dtype, mode: str, length: int, step: int, axes, put: bool, bits: int):
-    """(function, grid, block, what it takes last) for indexed_copy(), None where nothing is moved."""
+    """(function, grid, block, its last arguments) for indexed_copy(). None if no element is moved."""
     count = math.prod(axis[0] for axis in axes)
     if count == 0:
         return None
@@ -193,12 +195,14 @@ def _plan_copy(dtype, index_dtype, mode: str, length: int, step: int, axes, put:
 _plans = memoized_in_context(_plan_copy, 256)
 
 
-_MUCH = 8 << 20  # bytes, for which it pays
+# From this many bytes on, moving them takes longer than a check of a few indices for which the host waits.
+_CHECKED_BEFORE = 8 << 20
 
 
 def _is_checked_before(mode: str, numbers, nbytes: int) -> bool:
-    """Whether the indices are few for what is moved: then the host waits only until they are checked."""
-    return mode == "RAISE" and nbytes >= max(8 * numbers.nbytes, _MUCH)
+    """Whether a kernel of its own checks the indices before elements are moved. It does where the indices are
+    few compared to what is moved: the host then waits for this kernel alone."""
+    return mode == "RAISE" and nbytes >= max(8 * numbers.nbytes, _CHECKED_BEFORE)
 
 
 def indexed_copy(array, positions: Positions, axes, other, put=False, stream=None) -> None:
@@ -250,8 +254,8 @@ def _plan_take(axis: int, mode: str, a, numbers, error) -> tuple:
 
 
 def is_remembered_take(a, numbers, allocator) -> bool:
-    """Whether take_axis() takes them: indices on the device, and memory of the pool, whose alignment is
-    known."""
+    """Whether _LaunchCache may remember the launch of take_axis(): the indices are on the device, and all
+    memory is of the pool, so that its alignment is known."""
     return bool(
         isinstance(numbers, _driver.GPUArray)
         and numbers.dtype.kind in "iu"
@@ -296,7 +300,8 @@ def take_along(a, numbers, axis: int, mode: str, shape, stream=None) -> GPUArray
 
 
 def combined_offsets(parts: list[Positions], shape, stream=None) -> Positions:
-    """Several positions of each element, which broadcast together, as offsets that are checked."""
+    """The sum of several positions of each element, which broadcast together, as offsets. They are
+    checked."""
     if len(parts) == 1:
         return parts[0]
     offsets = new(shape, np.int64)

@@ -59,7 +59,8 @@ def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
 
 # ---- by index: which element of the axis is at each position
 
-_MAX_BYTES = 16  # of an element that is an argument of the kernel
+# Bytes of an element of which kernels pad arrays: constants are arguments of the kernel.
+_MAX_BYTES = 16
 
 
 def _by_index(a, widths, mode: str, values=None) -> GPUArray:

@@ -12,7 +12,8 @@ import numpy as np
 
 from pycuda import _driver
 
-_NORESERVE = 0x4000  # Linux: untouched pages cost nothing
+# MAP_NORESERVE of Linux: pages take memory only when they are touched.
+_NORESERVE = 0x4000
 
 
 def _new_host_array(shape, dtype) -> np.ndarray:

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 _FLOATS = np.dtype(np.float32), np.dtype(np.float64)
-_CALLS = 1 << 32  # with one key
+# Calls of a generator that share one key: their number is a word of the counter.
+_CALLS = 1 << 32
 
 
 class Draws:
-    """The key of a generator, which is its seed, and the numbers of its calls."""
+    """The keys of a generator, which follow from its seed, and the numbers of its calls."""
 
     def __init__(self, seed_sequence: np.random.SeedSequence) -> None:
         self.seed_sequence = seed_sequence

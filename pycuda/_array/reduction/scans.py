@@ -41,19 +41,20 @@ def _plan(name, axis, a, out):
     function = axis_scan.axis_scan_kernel(name, types, plan.variant)
     launch = None
     if not plan.partials.values:
-        launch = function.prepared_async_call, plan.grid, plan.block, (plan.arguments, *_ALONE), None
+        launch = function.prepared_async_call, plan.grid, plan.block, (plan.arguments, *_NO_STATE), None
     return (plan, function, acc_size), launch
 
 
 _UFUNCS = {"sum": np.add, "prod": np.multiply}
-_ALONE = (0,) * 5  # blocks that learn nothing from each other
+# The parts of a scan_state for blocks that exchange nothing.
+_NO_STATE = (0,) * 5
 
 
 def _launch(name, a, axis, out, stream) -> None:
     key = _plan, 2, name, axis
     if launches[key].launch((a, out), stream, None) is None:
         plan, function, acc_size = planned(key, (a, out))
-        shared = scratch.states(stream, plan.partials, acc_size) if plan.partials.values else _ALONE
+        shared = scratch.states(stream, plan.partials, acc_size) if plan.partials.values else _NO_STATE
         function.prepared_async_call(plan.grid, plan.block, stream, a, out, plan.arguments, *shared)
 
 

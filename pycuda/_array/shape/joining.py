@@ -42,14 +42,16 @@ def _find_launch(stacked: bool, arrays, axis, out, dtype, stream, allocator):
     return key, launches[key].launch(arrays, stream, allocator)
 
 
-_SMALL = 4 << 20  # bytes; more are copied array by array, which costs less than a copy of words
+# Bytes of arrays that one kernel joins. It moves element by element. Larger arrays are copied one by one, in
+# wide words, which saves more time than the further launches cost.
+_MAX_ONE_LAUNCH = 4 << 20
 
 
 def _is_one_launch(arrays) -> bool:
-    """Whether one kernel takes them all."""
+    """Whether one kernel joins all of the arrays."""
     dtype, size = arrays[0].dtype, sum(array.size for array in arrays)
     return (
-        0 < size * dtype.itemsize <= _SMALL
+        0 < size * dtype.itemsize <= _MAX_ONE_LAUNCH
         and all(array.dtype == dtype for array in arrays)
         and all(map(packed, arrays))
     )

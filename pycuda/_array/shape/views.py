@@ -230,7 +230,8 @@ def broadcast_arrays(*args, subok=False) -> tuple[GPUArray, ...]:
 # ---- cuts
 
 
-_MAX_PARTS = 1 << 24  # of an axis with fewer elements: each is an object
+# Parts of an axis that has fewer elements. Each part is a Python object, so that more would fill the memory.
+_MAX_PARTS = 1 << 24
 
 
 def _places_of_parts(length: int, count: int) -> list[int]:

@@ -9,24 +9,27 @@ from pycuda._kernels.builtin import rank as kernels
 from pycuda._kernels.builtin.sort import order
 from pycuda._kernels.plans.axes import ceil_div, vector_width
 
-_MANY_RANKS = 4 * kernels.MAX_RANKS  # beyond it rows are sorted
-_MAX_ROWS = (1 << 16) - 1  # of a grid
+# For more ranks, which take more than 4 searches, rows are sorted.
+_MAX_SEARCHED = 4 * kernels.MAX_RANKS
+# The second axis of a grid counts the rows.
+_MAX_ROWS = (1 << 16) - 1
 
 
 def can_find(rows, count: int) -> bool:
-    """Whether so many ranks of rows, along the last axis, are found rather by counting than by sorting."""
+    """Whether the elements of `count` ranks of each row, along the last axis, are found by counting, not by
+    sorting."""
     length = rows.shape[-1]
     return (
         elements.kind(rows.dtype) in "if"
         and kernels.MIN_LENGTH <= length <= kernels.LONGEST
-        and 0 < count <= _MANY_RANKS
+        and 0 < count <= _MAX_SEARCHED
         and 0 < rows.size // length <= _MAX_ROWS
     )
 
 
 def _find_group(keys, ranks, stream, allocator):
-    """(elements of at most kernels.MAX_RANKS ranks in packed rows and NaN, or any number where there is none;
-    what is known of each row, a struct RankState)"""
+    """(found, states) for at most kernels.MAX_RANKS ranks in packed rows. found: for each row the elements of
+    these ranks, then NaN if the row has one, otherwise any number. states: struct RankState of each row."""
     length, itemsize = keys.shape[-1], keys.itemsize
     rows = keys.size // length
     out = new((*keys.shape[:-1], len(ranks) + 1), keys.dtype, allocator)
@@ -48,14 +51,14 @@ def _find_group(keys, ranks, stream, allocator):
 
 
 def find_ranks(keys, ranks):
-    """The elements of these ranks in packed rows, and after each group of kernels.MAX_RANKS of them NaN,
-    where the row has one."""
+    """The elements of these ranks in packed rows, an array for each group of kernels.MAX_RANKS ranks. After
+    the elements of a row there is NaN if the row has one, otherwise any number."""
     groups = [ranks[start : start + kernels.MAX_RANKS] for start in range(0, len(ranks), kernels.MAX_RANKS)]
     return [_find_group(keys, group, None, keys.allocator)[0] for group in groups]
 
 
 def partition_rows(keys, rank: int, out, stream=None, allocator=None) -> None:
-    """Packed rows, partitioned about their element of this rank, into other memory."""
+    """Write packed rows, partitioned about their element of this rank, to `out`, which is other memory."""
     allocator = allocator or keys.allocator
     length = keys.shape[-1]
     rows = keys.size // length

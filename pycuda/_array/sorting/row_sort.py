@@ -11,7 +11,9 @@ from pycuda._kernels.builtin import sort as kernels
 from pycuda._kernels.plans.axes import vector_width
 
 _PASS_BLOCK, _DIGIT_BLOCK = (kernels.PASS_THREADS, 1, 1), (kernels.DIGITS, 1, 1)
-_CLEARED_AT_ONCE = 1 << 25  # bytes of all passes' states, at most
+# Bytes of the states of all passes, up to which each pass has its own and one memset clears them. Larger ones
+# share memory, which is cleared before each pass.
+_CLEARED_AT_ONCE = 1 << 25
 
 
 class Parts:

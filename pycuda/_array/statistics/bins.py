@@ -88,7 +88,8 @@ _WIDTHS = {
 
 
 def count_bins(name: str, a, limits, stream) -> int:
-    """How many bins of a flat array, within (first, last) where limits are given."""
+    """The number of bins that NumPy's estimator chooses for a flat array, of its elements within `limits`
+    (first, last) if these are given."""
     if name == "stone":
         raise TypeError("bins='stone' is not supported: pass the number of bins")
     if name not in _WIDTHS:
@@ -177,8 +178,9 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None) -> GPUArray:
 
 
 def _monotonic(bins) -> int:
-    """1 for edges that increase, -1 for others, as NumPy decides it: what the first two that differ do, no
-    later two may undo. So edges that are NaN count as decreasing."""
+    """1 for edges that increase, -1 for edges that decrease, as NumPy decides it: the first two that differ
+    say which, and ValueError is raised if later ones do the opposite. So edges that are NaN count as
+    decreasing."""
     if bins.ndim != 1:
         raise ValueError(f"object {'too deep' if bins.ndim else 'of too small depth'} for desired array")
     before, after = bins[:-1], bins[1:]
@@ -193,7 +195,9 @@ def _monotonic(bins) -> int:
     return 1 if rises else -1
 
 
-_SEARCHED_AT_ONCE = 1 << 20  # values, whose search takes longer than to read the edges
+# From this many values on, their search takes longer than reading the edges, so that digitize() queues the
+# search without waiting to see whether the edges increase.
+_SEARCHED_AT_ONCE = 1 << 20
 # Page-locked memory, and arrays in it whose reading was interrupted: they may still be written.
 _page_locked = memoized_in_context(lambda: (_driver.PageLockedMemoryPool(), []), 256)
 
@@ -222,8 +226,8 @@ def _begin_reading(array) -> Callable[[], np.ndarray]:
 
 
 def digitize(x, bins, right=False) -> GPUArray:
-    """The number of the bin that each value is in. Where the edges are on the device they are read, for which
-    the call waits; of many values not for their search.
+    """The number of the bin that each value is in. The call waits for edges on the device, which the host
+    reads, but not for the search of many values.
     """
     x = as_array(x)
     if x.dtype.kind == "c":
@@ -232,7 +236,7 @@ def digitize(x, bins, right=False) -> GPUArray:
     bins = bins if is_on_device else np.asarray(bins)
     if is_on_device and bins.ndim == 1 and x.size >= _SEARCHED_AT_ONCE:
         read = _begin_reading(bins)
-        found = searchsorted(bins, x, side)  # in vain where the edges decrease
+        found = searchsorted(bins, x, side)  # dropped below if the edges decrease
         direction = _monotonic(read())
     else:
         direction, found = _monotonic(bins.get() if is_on_device else bins), None

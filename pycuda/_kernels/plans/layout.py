@@ -17,7 +17,8 @@ from pycuda._driver import _collapse_axes, _divider
 from pycuda._kernels.plans.axes import broadcast_strides, broadcasts
 from pycuda.compyte.array import is_c_contiguous_strides, is_f_contiguous_strides
 
-_NARROW = 2**31  # fewer elements than that are counted in 32 bits
+# Fewer elements than this are counted in 32 bits.
+_NARROW = 2**31
 
 
 class Operand(NamedTuple):

@@ -22,15 +22,18 @@ from pycuda._kernels.plans.caches import ContextCache, of_stream
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
-_WORDS = 256  # bytes of an area that are 0 between kernels
+# Bytes at the beginning of an area that are 0 between kernels.
+_WORDS = 256
+# Bytes of an area, at least, so that it is rarely replaced by a larger one.
 _MIN_BYTES = 1 << 16
-_GROUP = 32  # SCAN_GROUP of pycuda-scan.hpp
+# SCAN_GROUP of pycuda-scan.hpp.
+_GROUP = 32
 _BYTE = np.dtype(np.uint8)
 _areas, _states = ContextCache(), ContextCache()
 
 
 def _new_zeroed(nbytes: int, cleared: int, stream, captured: bool) -> GPUArray:
-    """Bytes, the first of which are 0."""
+    """New memory, of which the first `cleared` bytes are set to 0 on the stream."""
     memory = (
         _driver.GPUArray(nbytes, _BYTE)
         if captured
