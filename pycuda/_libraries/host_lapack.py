@@ -16,8 +16,8 @@ _PANEL = 32
 
 
 def _for_each(compute, inputs, outputs, info, reason=lambda *own: 1) -> None:
-    """compute(*inputs, *outputs); where that fails, for each matrix: of what fails the outputs are NaN, and
-    info is what reason(*outputs) says of them as they were.
+    """Call compute(*inputs, *outputs) for all matrices at once. If it fails, call it for each matrix; where
+    it fails again, info becomes reason(*outputs), and then the outputs of this matrix become NaN.
     """
     try:
         compute(*inputs, *outputs)
@@ -38,8 +38,9 @@ def _for_each(compute, inputs, outputs, info, reason=lambda *own: 1) -> None:
 
 
 def _solve_triangle(a, b, upper: bool, unit: bool) -> np.ndarray:
-    """x of a x = b, where only a triangle of `a` counts. With rows and columns reversed a lower triangle is
-    an upper one, which elimination with pivots leaves as it is.
+    """The solution x of a x = b, where only a triangle of `a` is read. An upper triangle is solved by
+    np.linalg, as elimination with pivots leaves it as it is; a lower one becomes upper by reversing rows and
+    columns.
     """
     if not upper:
         return _solve_triangle(a[..., ::-1, ::-1], b[..., ::-1, :], upper=True, unit=unit)[..., ::-1, :]
@@ -58,7 +59,7 @@ def _magnitude(values) -> np.ndarray:
 
 
 def _factorize_panel(a, pivots, first: int, last: int) -> None:
-    """Columns first to last of each matrix, with rows interchanged in all columns."""
+    """Factorize columns first to last - 1 of each matrix. Rows are interchanged in all columns."""
     every = np.arange(len(a))
     for k in range(first, last):
         found = k + _magnitude(a[:, k:, k]).argmax(axis=1)

@@ -99,12 +99,12 @@ def _addresses(count: int, *arrays, step: int = 1) -> list[tuple]:
 
 
 def _max_batch(a) -> int:
-    """How many such matrices a call takes of a stack."""
+    """How many matrices like those of `a` one call takes."""
     return min(_MAX_MATRICES, _MAX_ELEMENTS // (a.shape[-2] * a.shape[-1]))
 
 
 def _stacks(count: int, a, *arrays) -> list[tuple]:
-    """(addresses, number of matrices) of each stack that a call takes."""
+    """For each call (addresses of its first matrices, number of its matrices)."""
     max_batch = _max_batch(a)
     numbers = [min(max_batch, count - start) for start in range(0, count, max_batch)]
     return list(zip(_addresses(count, a, *arrays, step=max_batch), numbers, strict=True))
@@ -127,11 +127,12 @@ def _workspaces(name: str, handle, asked, *number) -> tuple:
 
 
 def _factorize(name: str, arrays, info, arguments, asked=None, results=None) -> None:
-    """Calls the function for each matrix.
+    """Call the function for each matrix.
 
-    arguments: those between cusolverDnParams_t and the workspaces, made of the addresses of its parts of the
-    arrays; asked: those of the function that says how large the workspaces are, if they are others; results:
-    on the host, an element for each call, which the function takes last.
+    arguments: a function that makes the arguments between cusolverDnParams_t and the workspaces, of the
+    matrix's addresses in the arrays. asked: the same for the function that returns the sizes of the
+    workspaces, if its arguments differ. results: an array on the host with an element for each call, which
+    the function takes as its last argument.
     """
     stream, function = _driver.current_stream(), _function(name)
     handle, parts = _handle(stream), _addresses(info.size, *arrays, info)
@@ -143,8 +144,8 @@ def _factorize(name: str, arrays, info, arguments, asked=None, results=None) -> 
 
 
 def _factorize_stacks(name: str, arrays, info, arguments) -> None:
-    """Calls a function that takes stacks of matrices, whose last argument is their number; arguments as in
-    _factorize."""
+    """Call a function that takes stacks of matrices and, as its last argument, their number. arguments: as in
+    _factorize()."""
     stream = _driver.current_stream()
     handle = _handle(stream)
     for (*places, place), number in _stacks(info.size, *arrays, info):

@@ -31,7 +31,7 @@ def packed(array: GPUArray, stream: _Stream = None) -> GPUArray:
 
 
 def is_aligned(array: GPUArray) -> bool:
-    """Whether each element can be read at once, and all are whole elements apart."""
+    """Whether each element is aligned to its size, and all strides are multiples of it."""
     size = array.itemsize
     return not array.size or (array._address % size == 0 and not any(step % size for step in array.strides))
 
@@ -48,7 +48,7 @@ def with_contiguous_rows(matrix: GPUArray) -> GPUArray:
 
 
 def step_of(array: GPUArray) -> int:
-    """Elements from one along the first axis to the next."""
+    """The stride of the first axis, in elements."""
     return int(array.strides[0]) // array.itemsize if array.shape[0] > 1 else 0
 
 

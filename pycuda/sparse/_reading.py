@@ -79,7 +79,8 @@ def _contiguous(array: GPUArray, copy: bool) -> GPUArray:
 
 
 def _is_wide(indices: GPUArray | np.ndarray[Any, Any]) -> bool:
-    """Whether they are kept in 64 bits: as they are on the device, or have to be."""
+    """Whether indices are kept in 64 bits: on the device if they have 64 bits, on the host if they need
+    them."""
     if isinstance(indices, GPUArray) or indices.dtype == np.int32:
         return bool(indices.itemsize == 8)
     return bool(indices.size and (indices.max() > _MAX_INDEX or indices.min() < -_MAX_INDEX))
@@ -140,7 +141,8 @@ def read_compressed(
 
 
 def _checked(found: Compressed, values: GPUArray) -> tuple[Compressed, GPUArray]:
-    """They, without values beyond the last row; ValueError when this is no valid matrix."""
+    """The matrix and its values, without values beyond the last row. ValueError if the matrix is not
+    valid."""
     facts = found.facts()
     if facts.bad_starts:
         raise ValueError("index pointer values must start with 0 and form a non-decreasing sequence")

@@ -221,8 +221,9 @@ class CGStateContainer:
 
 
 class _Limit:
-    """Whether a residual is small enough. Relative to the first one alone it never would be after a good
-    start, whose residual is about what rounding leaves."""
+    """Decides whether a residual is small enough, relative to the first one or to the right-hand side,
+    whichever is larger. After a good start the first one is about as small as rounding errors, and no
+    residual would be small enough relative to it."""
 
     def __init__(self, tol: float, first: AsyncInnerProduct, rhs: AsyncInnerProduct) -> None:
         self.tol, self.first, self.rhs = tol, first, rhs
@@ -232,8 +233,8 @@ class _Limit:
         return max(abs(self.first.wait()), abs(self.rhs.wait()))
 
     def reached(self, product: AsyncInnerProduct) -> bool:
-        """Waits for the squared residual; whether it is below the tolerance. ConvergenceError if it is not
-        finite.
+        """Wait for the squared residual and return whether it is below the tolerance. ConvergenceError if it
+        is not finite.
         """
         self.delta = product.wait()
         if not np.isfinite(self.delta):

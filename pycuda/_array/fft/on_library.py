@@ -60,7 +60,8 @@ def _layout(form: _Form, axes, distance: int) -> fft.FftLayout | None:
 
 @functools.lru_cache(1024)
 def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> Step | None:
-    """Along these axes, the last of which is the real one. None where cuFFT does not take the arrays."""
+    """The calls of cuFFT that transform along these axes, the last of which is the real one. None if cuFFT
+    does not take such arrays."""
     rest = [
         (length, source.strides[axis], result.strides[axis])
         for axis, length in enumerate(result.shape)
@@ -84,13 +85,14 @@ def _calls_of_step(step: Step, source: GPUArray, result: GPUArray) -> list[tuple
 
 
 def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> Step | None:
-    """Queue the transform and return its step; None, and nothing is done, if cuFFT takes no such arrays."""
+    """Queue the transform and return its step. If cuFFT does not take such arrays, do nothing and return
+    None."""
     forms = _element_form(source), _element_form(result)
     step = None if None in forms else _plan(*forms, tuple(axes))
     if step is None:
         return None
     calls = _calls_of_step(step, source, result)
-    aligned = max(source.itemsize, result.itemsize)  # also of real numbers, as complex ones are
+    aligned = max(source.itemsize, result.itemsize)  # real numbers must be aligned as complex ones are
     if any(address % aligned for call in calls for address in call):
         return None
     fft.queue(step.transform, calls, forward, _driver.current_stream(), (source, result))
@@ -98,8 +100,8 @@ def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> Step | No
 
 
 def repeat_steps(steps: list[Step], source: GPUArray, result: GPUArray, forward: bool) -> None:
-    """Queues the steps, the first from `source`, the others in place, for arrays of the same forms and
-    addresses modulo 16 as those that they were made for.
+    """Queue the steps: the first from `source` to `result`, the others in place. The arrays have the same
+    forms, and the same addresses modulo 16, as those that the steps were made for.
     """
     stream = _driver.current_stream()
     for step in steps:
@@ -108,7 +110,8 @@ def repeat_steps(steps: list[Step], source: GPUArray, result: GPUArray, forward:
 
 
 def _new_packed_like(like: GPUArray, axes) -> GPUArray:
-    """A new array of the same shape and dtype in which cuFFT takes these axes, all others are the batch."""
+    """A new array of the same shape and dtype whose layout cuFFT takes: it transforms along these axes, and
+    all other axes are its batch."""
     others = [axis for axis in range(like.ndim) if axis not in axes]
     order = (*others, *axes)
     packed = new([like.shape[axis] for axis in order], like.dtype, like.allocator)
@@ -116,7 +119,8 @@ def _new_packed_like(like: GPUArray, axes) -> GPUArray:
 
 
 def _step(source: GPUArray, result: GPUArray, axes, forward: bool) -> Step | None:
-    """Along these axes. None where that needed copies."""
+    """Queue a transform along these axes and return its step; None if it needed copies, which a step does not
+    make."""
     step = _queue(source, result, axes, forward)
     if step:
         return step
@@ -134,8 +138,8 @@ def _by_stride(array: GPUArray, axes) -> list[int]:
 
 
 def _axes_per_call(source, result, axes, last) -> int:
-    """How many of the axes, from the last on, one plan takes together with `last`; as many as a plan can have
-    where a copy is needed in any case.
+    """How many of the axes, counted from the last one, a plan takes together with `last`. If a copy is needed
+    in any case, as many as a plan can have.
     """
     max_count = min(len(axes), _MAX_AXES - len(last))
     forms = _element_form(source), _element_form(result)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _roll_axes(x, axes, part) -> GPUArray:
-    """Rolled along each axis by part(its length)."""
+    """The array rolled along each axis by part(length of the axis)."""
     if axes is None:
         axes = tuple(range(x.ndim))
     if isinstance(axes, int | np.integer):
@@ -35,7 +35,7 @@ def ifftshift(x, axes=None) -> GPUArray:
 
 
 def _frequencies(first, count, n, d, dtype, device) -> GPUArray:
-    """(first, first + 1, ...) / (n d), of so many numbers."""
+    """The `count` numbers first, first + 1 and so on, divided by n * d."""
     check_device(device)
     dtype = np.dtype(np.float64 if dtype is None else dtype)
     if dtype.kind != "f":

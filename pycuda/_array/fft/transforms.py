@@ -243,9 +243,9 @@ def _to_real_conjugated(a, result, sizes) -> Steps:
 
 
 class _Kind(NamedTuple):
-    """run(a, result, sizes): of the sizes the first axis NumPy goes along is the real one of a transform of
-    real numbers, and the last one of a transform to real numbers. It returns its steps, with None for those
-    that cannot be repeated. forward: for the factor.
+    """A kind of transform. run(a, result, sizes) queues it and returns its steps, with None for those that
+    cannot be repeated. Of the axes in the order in which NumPy takes them, the first is the real one if the
+    input is real, the last if the result is. forward: the direction, on which the factor depends.
     """
 
     run: Callable[..., Steps]
@@ -301,7 +301,7 @@ def _dtype(a, kind: _Kind) -> np.dtype:
 
 
 def _plan(a, kind: _Kind, sizes: Sizes, norm, out) -> tuple[GPUArray, list[tuple[_Kind, Sizes]], float]:
-    """(what is transformed, how, the factor of the result). An exception for what NumPy refuses."""
+    """(the array to transform, the steps, the factor of the result). An exception for what NumPy refuses."""
     steps, shape = kind.steps(sizes), a.shape
     if kind.from_real and a.dtype.kind == "c":
         raise TypeError
@@ -313,7 +313,8 @@ def _plan(a, kind: _Kind, sizes: Sizes, norm, out) -> tuple[GPUArray, list[tuple
 
 
 def _step(a, kind: _Kind, sizes: Sizes, out=None) -> tuple[GPUArray, Steps]:
-    """Into `out`, where it has the dtype, or a new array."""
+    """Run one step into `out`, if that has the dtype of the step, or into a new array. Returns it and the
+    steps of cuFFT."""
     dtype = _dtype(a, kind)
     if out is None or out.dtype != dtype:
         out = fresh(a, dtype, "K", kind.shape(a.shape, sizes), None)
@@ -332,7 +333,7 @@ def _scaled_into_out(result, factor: float, dtype, out) -> GPUArray:
 
 
 class _PreparedTransform(NamedTuple):
-    """A transform into a new array that the steps make alone."""
+    """A transform into a new array that consists of steps of cuFFT alone."""
 
     shape: tuple[int, ...]
     dtype: np.dtype

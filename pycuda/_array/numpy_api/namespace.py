@@ -77,14 +77,17 @@ def _function(module: str, place: tuple[str, str], numpys: Callable[..., Any] | 
 
 
 def _place(home: Any, name: str) -> tuple[str, str] | None:
-    """Where ours of NumPy's function is, by its own name or one that it has in its tables."""
+    """(module, name) of our function for NumPy's of this name in `home`. None if there is none.
+
+    It is looked up by this name, and otherwise as the function that NumPy has under it.
+    """
     found = protocols.places_in(home).get(name)
     theirs = getattr(home, name, None)
     return protocols.places().get(theirs) if found is None and callable(theirs) else found
 
 
 def _maker(module: str, home: Any, name: str) -> Callable[[], Any] | None:
-    """What makes the object of this name; None where there is none."""
+    """A function that makes the object of this name. None if pycuda.numpy has no such object."""
     if name in _OLD:
         return None
     theirs = getattr(home, name, None)

@@ -213,7 +213,8 @@ def call_generalised(ufunc, *inputs, out=None, axes=None, casting="same_kind", d
 
 
 def _with_axes(ufunc, inputs, axes, keepdims):
-    """(operands with the axes that `axes` names at the end, what moves those of the result back)."""
+    """(operands with the axes that `axes` names moved to the end, a function that moves the result's axes
+    back)."""
     if not isinstance(axes, list):
         raise TypeError("axes should be a list.")
     *cores, core = [part.strip("()").split(",") for part in re.findall(r"\([^)]*\)", ufunc.signature)]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _Rows(NamedTuple):
-    """Sorted elements along the last axis, and the shape that is left without it."""
+    """Rows of elements, along the last axis, and the shape of a result that has one element of each row."""
 
     rows: GPUArray
     kept: tuple[int, ...]
@@ -40,7 +40,7 @@ class _Rows(NamedTuple):
 
 
 def _as_rows(a, axis) -> tuple[GPUArray, _Rows]:
-    """(elements along the last axis, what else there is to say of them)"""
+    """(rows of the elements along `axis`, the same as _Rows)."""
     axes = normalized_axes(axis, a.ndim, scalars=False)
     if not a.ndim:
         a, axes = a.reshape(1), (0,)
@@ -58,15 +58,16 @@ def _sorted_rows(a, axis) -> _Rows:
 
 
 def _elements_at(rows, places) -> GPUArray:
-    """The elements at these places of each row; a view where they are neighbors."""
+    """The elements at these places of each row. A view if the places are consecutive."""
     if places.size and (places.size == 1 or (np.diff(places) == 1).all()):
         return rows[..., int(places[0]) : int(places[-1]) + 1]
     return rows.take(places, -1)
 
 
 def _elements(rows, *places) -> list[GPUArray]:
-    """For each of the arrays of places the elements that sorting would bring there, along the last axis; then
-    the element that sorting would bring to the end, or one that is NaN just where that is."""
+    """For each array of places the elements that sorting along the last axis would bring there. The last
+    array of the result has one element of each row, which is NaN if sorting would bring a NaN to the row's
+    end."""
     if not ranks.can_find(rows, sum(each.size for each in places)):
         rows = sort(rows, -1)
         return [*(_elements_at(rows, each) for each in places), rows[..., -1:]]
@@ -78,7 +79,7 @@ def _elements(rows, *places) -> list[GPUArray]:
 
 
 def _with_nan(result, last) -> GPUArray:
-    """The result, NaN where a row's last element is. Both with the axis of places."""
+    """The result, with NaN for rows whose `last` element is NaN. Both arrays have the axis of places."""
     if last.dtype.kind not in "fcV" or not last.shape[-1]:
         return result
     return apply("where", apply("isnan", last), last.astype(result.dtype, copy=False), result)
@@ -132,7 +133,7 @@ def _plotting_position(alpha, beta):
 
 
 def _nearest_step(index, exact):
-    """The place after an index, or the one before where it is exact."""
+    """The next place after an index, or the place before it where exact(fraction, index) is true."""
     before = np.floor(index)
     place = np.where(exact(index - before, index), before, before + 1)
     return np.maximum(place.astype(INDEX), 0)
@@ -143,7 +144,8 @@ def _unchanged_gamma(gamma, index):
 
 
 class _Method(NamedTuple):
-    """A place from n and q; what becomes of its part beyond a whole number. None: there is none."""
+    """A method of NumPy's: the place for q among n elements, and the fraction by which to interpolate from
+    the place's own fraction. None: places are whole."""
 
     place: object
     fraction: object = None
@@ -176,15 +178,16 @@ _METHODS = {
 
 
 class _Places(NamedTuple):
-    """Two elements of a row, and how far from the first one to the second."""
+    """The places of two elements of a row, and how far the quantile is from the first to the second."""
 
     before: object
     after: object
-    fraction: object  # None: the first one
+    fraction: object  # None: the quantile is the first one
 
 
 def _quantile_places(method: str, n, q, last) -> _Places:
-    """last: the number of the last element, of each row or of all."""
+    """The places of the quantiles q of rows of n elements. last: the number of the last element, of each row
+    or of all rows."""
     if method not in _METHODS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {_METHODS.keys()}")
     rule = _METHODS[method]
@@ -198,7 +201,7 @@ def _quantile_places(method: str, n, q, last) -> _Places:
 
 
 def _read_q(q, percent) -> tuple[np.ndarray, bool]:
-    """(q as an array of the host, whether it is a weak number). Where it is on the device the call waits."""
+    """(q as an array on the host, whether it is a weak number). The call waits for q on the device."""
     if isinstance(q, _driver.GPUArray):
         q = q.get()
     weak = type(q) in (int, float)
@@ -214,7 +217,7 @@ def _read_q(q, percent) -> tuple[np.ndarray, bool]:
 
 
 def _lerp(before, after, fraction) -> GPUArray:
-    """Interpolate from the nearer of both, so that the result is exact at either."""
+    """Interpolate from the nearer one of two values, so that the result is exact at both."""
     distance = apply("subtract", after, before)
     low = apply("add", before, apply("multiply", distance, fraction))
     high = apply("subtract", after, apply("multiply", distance, 1 - fraction))
@@ -224,7 +227,7 @@ def _lerp(before, after, fraction) -> GPUArray:
 
 
 def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> GPUArray:
-    """Quantiles, or percentiles, along axes, from rows that are sorted for it."""
+    """Quantiles or percentiles along axes, of rows that are sorted or searched for them."""
     if a.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     q, weak = _read_q(q, percent)
