@@ -43,11 +43,12 @@ static void ptx_check_arguments(PtxParser *p, const PtxInsn *insn, const PtxOper
     for (uint32_t i = 0; i < count; i++) ptx_check_argument(p, insn, &list->items[i], params[i], is_return);
 }
 
+/* The prototype that the operand names. The operand is not resolved yet, so its name is looked up. NULL: it
+ * is a .calltargets, or declared further down. */
 static const PtxPrototype *ptx_call_prototype_of(const PtxOperand *operand)
 {
-    if (operand->kind != PTX_OPERAND_PROTOTYPE) return NULL;
-    const PtxName *name = (const PtxName *)(const void *)operand->items;
-    return name->symbol && name->symbol->kind == PTX_SYMBOL_PROTOTYPE ? name->symbol->prototype : NULL;
+    const PtxSymbol *symbol = operand->name->symbol;
+    return symbol && symbol->kind == PTX_SYMBOL_PROTOTYPE ? symbol->prototype : NULL;
 }
 
 void ptx_check_call(PtxParser *p, const PtxInsn *insn)
@@ -67,7 +68,7 @@ void ptx_check_call(PtxParser *p, const PtxInsn *insn)
     if (insn->operands[3].kind != PTX_OPERAND_PROTOTYPE)
         ptx_fail(p, insn->line, callee->column, "an indirect call needs a .callprototype or .calltargets");
     const PtxPrototype *prototype = ptx_call_prototype_of(&insn->operands[3]);
-    if (!prototype) return;
+    if (!prototype) return; /* nothing here to compare the arguments with */
     ptx_check_arguments(p, insn, &insn->operands[0], prototype->returns, prototype->return_count, true);
     ptx_check_arguments(p, insn, &insn->operands[2], prototype->params, prototype->param_count, false);
 }

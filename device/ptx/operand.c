@@ -176,8 +176,7 @@ static void ptx_name_operand(PtxParser *p, PtxOperand *out)
     } else if (p->labels_allowed
                && (!symbol || (symbol->kind != PTX_SYMBOL_FUNCTION && symbol->kind != PTX_SYMBOL_VARIABLE))) {
         out->kind = PTX_OPERAND_LABEL;
-        out->label = NULL;
-        out->items = (PtxOperand *)(void *)name; /* until ptx_add_fixup */
+        out->name = name; /* until its fixup is resolved */
         ptx_next(p);
     } else if (name == p->warp_size) {
         ptx_immediate(p, out);
@@ -213,7 +212,7 @@ static void ptx_offset(PtxParser *p, PtxOperand *out)
         out->offset = (int64_t)((uint64_t)out->offset + (uint64_t)ptx_constant_integer(p));
 }
 
-/* The tuple that [a, ...] is: its first item is the address read so far. */
+/* Reads the rest of a tuple [a, ...]. *out is the address read so far, and becomes the first item. */
 static void ptx_tuple(PtxParser *p, PtxOperand *out)
 {
     uint32_t from = p->operands.count;

@@ -19,14 +19,13 @@ static void ptx_branch_targets(PtxParser *p, PtxTable *table)
         PtxOperand *place = ptx_push(p, &p->operands, sizeof *place);
         place->column = p->tok.column;
         place->count = p->tok.line;
-        place->items = (PtxOperand *)(void *)ptx_expect_name(p, "a label");
+        place->name = ptx_expect_name(p, "a label");
     } while (ptx_accept(p, ','));
     table->count = p->operands.count - from;
     table->labels = ptx_new(p, table->count * sizeof *table->labels);
     PtxOperand *places = (PtxOperand *)p->operands.items + from;
     for (uint32_t i = 0; i < table->count; i++)
-        ptx_add_fixup(p, (PtxName *)(void *)places[i].items, NULL, &table->labels[i], places[i].count,
-                      places[i].column);
+        ptx_add_fixup(p, places[i].name, NULL, &table->labels[i], places[i].count, places[i].column);
     p->operands.count = from;
 }
 
@@ -119,7 +118,7 @@ static void ptx_label_fixups(PtxParser *p, const PtxInsn *insn)
             operand->kind = PTX_OPERAND_TABLE;
         if (operand->kind == PTX_OPERAND_LABEL || operand->kind == PTX_OPERAND_TABLE
             || operand->kind == PTX_OPERAND_PROTOTYPE)
-            ptx_add_fixup(p, (PtxName *)(void *)operand->items, operand, NULL, insn->line, operand->column);
+            ptx_add_fixup(p, operand->name, operand, NULL, insn->line, operand->column);
     }
 }
 

@@ -3,6 +3,8 @@
  * Everything is resolved: an operand names its register by number, its variable, label or function by
  * pointer; immediates are bits with a type; initializers are bytes with relocations; { } scopes are
  * gone. Instructions with the same mnemonic text share one PtxForm, in which modifiers are decoded.
+ * Labels, tables and prototypes may be declared after they are used: until the scope closes, the parser has
+ * the operand's name in their place (PtxOperand.name).
  * All memory belongs to the module and goes with ptx_module_free; strings are interned in it.
  */
 #ifndef DEVICE_PTX_TREE_H
@@ -150,7 +152,7 @@ typedef enum PtxOperandKind {
     PTX_OPERAND_FUNCTION,  /* function */
     PTX_OPERAND_LABEL,     /* label: a branch target */
     PTX_OPERAND_TABLE,     /* table: .branchtargets or .calltargets */
-    PTX_OPERAND_PROTOTYPE, /* prototype: .callprototype */
+    PTX_OPERAND_PROTOTYPE, /* prototype: .callprototype; in the parser .calltargets as well, see PtxInsn */
     PTX_OPERAND_ADDRESS,   /* [base + offset]; base says which of reg, variable or nothing */
     PTX_OPERAND_SINK,      /* _ */
     PTX_OPERAND_VECTOR,    /* {a, b, ...}: items, count */
@@ -192,14 +194,18 @@ struct PtxOperand {
         PtxPrototype *prototype;
         PtxTable *table;
         PtxOperand *items;
+        struct PtxName *name; /* in the parser: of a LABEL, TABLE or PROTOTYPE that is not resolved yet */
     };
 };
 
 #define PTX_NO_GUARD UINT32_MAX
 
-/* Operand order is that of the text. call always has four operands: LIST of returns, callee (FUNCTION,
- * REGISTER or VARIABLE), LIST of arguments, and PROTOTYPE, TABLE or NONE; empty lists where none are given.
- * Optional operands that are absent are not there: look at operand_count. */
+/* Operand order is that of the text. Optional operands that are absent are not there: look at operand_count.
+ *
+ * call always has four operands: LIST of returns, callee (FUNCTION or REGISTER), LIST of arguments, and what
+ * an indirect call may reach; a list that is not written is empty. The last is NONE if the call names
+ * nothing. Otherwise it is PROTOTYPE with a name while the scope is open, and then PROTOTYPE with a
+ * prototype, or TABLE, as the name was declared. */
 typedef struct PtxInsn {
     const PtxForm *form;
     PtxOperand *operands;
