@@ -101,7 +101,7 @@ static bool compile(const NvrtcTable *table, NvrtcProgram program, const NvrtcJo
                        "nvrtcCompileProgram");
 }
 
-/* The program owns them: the product gets copies. */
+/* Copies the lowered names, which the program owns, to the product. */
 static bool fetch_lowered(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job,
                           NvrtcProduct *product)
 {

@@ -46,7 +46,8 @@ static const char *section_name(CubinImage image, const Elf64_Shdr *names, uint3
  * of format 4. Each parameter has one; the second number is for attributes past the first ones. */
 enum { INFO_SIZED = 4, INFO_PARAM = 0x17, INFO_PARAM_WIDE = 0x45 };
 
-/* -1 for a list that does not end at the end of the section. */
+/* How many parameters the section, a list of a kernel's attributes, describes. -1 if the list does not end
+ * where the section does. */
 static int count_params(CubinImage image, const Elf64_Shdr *section)
 {
     int params = 0;

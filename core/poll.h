@@ -22,12 +22,13 @@ IN_CALL CUresult poll_slice(PollPlace place, uint64_t start);
 
 /* The result of polling a mark. */
 typedef struct MarkState {
-    bool captured; /* calls on the stream run later, if at all */
-    bool reached; /* the mark was, or there was none; it is recorded again */
-    bool recorded;
+    bool captured; /* the stream is under capture: its mark was neither polled nor recorded */
+    bool reached; /* the stream has reached the mark, or had none */
+    bool recorded; /* the mark was recorded again */
 } MarkState;
 
-/* Polls the stream's mark, which is first recorded here, and records it again when it was reached. */
+/* Polls the stream's mark, and records it again when it was reached. is_recorded: false for the first poll,
+ * which only records. *mark is made by the first and belongs to the caller. */
 IN_CALL CUresult poll_mark(CUstream stream, CUevent *mark, bool is_recorded, MarkState *out);
 
 #endif

@@ -17,7 +17,7 @@ static void unlock_pool(Pool *pool) { spin_unlock(&pool->lock); }
 
 static const PoolError no_error = {CUDA_SUCCESS, NULL};
 
-/* A new event, or NULL with the error; without host memory it is an error of cuEventCreate as well. */
+/* A new event; NULL and *error if none can be made. Out of host memory counts as one of cuEventCreate. */
 IN_CALL static PoolEvent *make_event(PoolError *error)
 {
     PoolEvent *event = malloc(sizeof *event);
@@ -220,8 +220,8 @@ IN_CALL static void mark_use(const Pool *pool, const PoolBlock *block)
     if (pool->checked && block->size) memory_marks_use(block->heap, block->pointer, block->size);
 }
 
-/* Nothing is waited for on a stream under capture, nor on the legacy stream while it would wait for one:
- * *captured. */
+/* Waits for the work on the stream, or with POOL_NO_STREAM for the event in its place. Does not wait for a
+ * stream under capture, nor for the legacy stream while that would wait for one: then *captured is true. */
 IN_CALL static CUresult await_work(CUstream stream, const PoolEvent *ready, bool *captured)
 {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -305,7 +305,7 @@ static void drop_event(Pool *pool, PoolBlock *block)
     unlock_pool(pool);
 }
 
-/* A block of a stream needs no event: the stream has waited for it. */
+/* Puts a block into its bin. If it belongs to a stream it needs no event, which the stream has waited for. */
 static void hold_locked(Pool *pool, PoolBlock *block)
 {
     deactivate_locked(pool, block);
@@ -362,7 +362,7 @@ static PoolBlock *new_block(const Pool *pool, size_t size, CUstream stream)
     return block;
 }
 
-/* False when that is beyond the limit. */
+/* Counts the bytes as managed. False, with nothing counted, when that is beyond the limit. */
 static bool reserve_bytes(Pool *pool, size_t capacity)
 {
     lock_pool(pool);
@@ -498,7 +498,8 @@ static PoolPendingFree *find_pending_locked(const Pool *pool, CUstream stream)
     return NULL;
 }
 
-/* Without memory for it the stream is not noted, and a later trim may free less. */
+/* Notes a stream on which memory was freed. If out of memory it is not noted, and a later trim may free
+ * less. */
 static void add_pending_locked(Pool *pool, PoolPendingFree one)
 {
     if (pool->pending_count == pool->pending_capacity) {
@@ -534,8 +535,8 @@ static bool pop_pending(Pool *pool, PoolPendingFree *out)
     return some;
 }
 
-/* Ends the work on one that was popped: `done` says that its stream's work is. If not, it is put back,
- * unless memory was freed there meanwhile. */
+/* After the wait for an entry that was removed: `done` says whether its stream's work is done. If not, the
+ * entry is put back, unless memory was freed on that stream meanwhile. */
 static void settle_pending(Pool *pool, PoolPendingFree one, bool done)
 {
     lock_pool(pool);

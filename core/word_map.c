@@ -31,8 +31,8 @@ static bool is_same(const WordEntry *entry, uint64_t hash, const uint64_t *words
 }
 
 /* The link to the entry, or the one where it has to be inserted. */
-static WordEntry **place_of(WordEntry **entries, size_t capacity, uint64_t hash, const uint64_t *words,
-                            size_t length)
+static WordEntry **entry_link(WordEntry **entries, size_t capacity, uint64_t hash, const uint64_t *words,
+                              size_t length)
 {
     size_t i = hash & (capacity - 1);
     while (entries[i] && !is_same(entries[i], hash, words, length)) i = (i + 1) & (capacity - 1);
@@ -42,7 +42,7 @@ static WordEntry **place_of(WordEntry **entries, size_t capacity, uint64_t hash,
 void *word_map_find(const WordMap *map, const uint64_t *words, size_t length)
 {
     if (!map->count) return NULL;
-    const WordEntry *entry = *place_of(map->entries, map->capacity, hash_of(words, length), words, length);
+    const WordEntry *entry = *entry_link(map->entries, map->capacity, hash_of(words, length), words, length);
     return entry ? entry->value : NULL;
 }
 
@@ -54,7 +54,7 @@ static bool grow(WordMap *map)
     if (!entries) return false;
     for (size_t i = 0; i < map->capacity; i++) {
         WordEntry *entry = map->entries[i];
-        if (entry) *place_of(entries, capacity, entry->hash, entry->words, entry->length) = entry;
+        if (entry) *entry_link(entries, capacity, entry->hash, entry->words, entry->length) = entry;
     }
     free(map->entries);
     map->entries = entries;
@@ -66,7 +66,7 @@ bool word_map_put(WordMap *map, const uint64_t *words, size_t length, void *valu
 {
     uint64_t hash = hash_of(words, length);
     if (!grow(map)) return false;
-    WordEntry **place = place_of(map->entries, map->capacity, hash, words, length), *entry = *place;
+    WordEntry **place = entry_link(map->entries, map->capacity, hash, words, length), *entry = *place;
     *before = entry ? entry->value : NULL;
     if (!entry) {
         if (!(entry = malloc(sizeof *entry + length * sizeof *words))) return false;

@@ -5,7 +5,8 @@
 
 #include "core/layout/loop_plan.h"
 
-/* Removes the last axis if both sides can have it as rows of `width` bytes. */
+/* Makes the axis `last` the rows of the pitched copy, if on both sides it steps over `width` bytes or more.
+ * Returns the last axis that remains. */
 static int take_rows(CopyPlan *plan, const LoopPlan *loop, int last)
 {
     ptrdiff_t to = last < 0 ? 0 : loop->operands[0].strides[last],

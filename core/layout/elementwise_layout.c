@@ -49,8 +49,8 @@ static bool is_aligned(const LoopPlan *plan)
     return together % WIDEST_ACCESS == 0;
 }
 
-/* Whether every operand has rows along the last axis that begin aligned and consist of whole vectors, of
- * elements of any size, or one element for a row; *uniform: the latter. */
+/* Whether every operand has, along the last axis, either rows that begin aligned and consist of whole vectors
+ * of elements, or one element for a whole row. Bit k of *uniform: operand k has one element for a row. */
 static bool is_in_rows(const LoopPlan *plan, uint64_t *uniform)
 {
     int last = plan->ndim - 1;
@@ -80,7 +80,8 @@ static bool is_wide(const LoopPlan *plan)
     return wide;
 }
 
-/* The first row of a kind that has enough axes, or -1. */
+/* The first row of elementwise_layouts of that kind and width that has at least ndim axes; -1: there is
+ * none. */
 static int find_layout(LayoutKind kind, int ndim, bool wide)
 {
     for (int i = 0; i < LAYOUT_COUNT; i++) {

@@ -34,8 +34,8 @@ typedef struct Divider {
 
 Divider divider_of(uint32_t divisor);
 
-/* The row of a collapsed loop with elements, whose axes may be exchanged for it. Bit k of *marked: what a
- * kernel of that layout must know of operand k. */
+/* The row of elementwise_layouts for a collapsed loop that has elements. For tiles the plan's axes are
+ * exchanged. Bit k of *marked: what a kernel of that layout must know of operand k. */
 int layout_choose(LoopPlan *plan, uint64_t *marked);
 
 /* Blocks of a launch; `elements`: of a block, or of one side of a tile. */
@@ -44,8 +44,8 @@ ptrdiff_t layout_blocks(const LoopPlan *plan, int layout, ptrdiff_t elements);
 /* Bytes of a parameter block. */
 size_t layout_size(int operands, int layout);
 
-/* Fills a block, which is aligned as slots are, but for the slots of operands that the plan does not have:
- * they are 0. */
+/* Fills the parameter block of a launch with `operands` slots. `block` is aligned for a slot. Slots of
+ * operands that the plan does not have become 0. */
 void layout_pack(const LoopPlan *plan, int operands, int layout, uint64_t marked, unsigned char *block);
 
 unsigned char *layout_slot(unsigned char *block, int operand);

@@ -52,9 +52,9 @@ enum {
  * over as one. From a loop without elements only the axes of length 1 are dropped. */
 void loop_collapse(LoopPlan *plan, int order);
 
-/* Whether operands are contiguous along a different axis than operand 0, which then becomes the second to
- * last: in tiles of both axes the accesses to all of them are coalesced. Bit k of *transposed: operand k is
- * one of them. */
+/* Prepares a loop for tiles. True when operand 0 is contiguous along the last axis and other operands along a
+ * different one: in tiles of both axes the accesses to all of them are coalesced. That other axis becomes the
+ * second to last. Bit k of *transposed: operand k is contiguous along it. */
 bool loop_tile(LoopPlan *plan, uint64_t *transposed);
 
 #endif

@@ -8,9 +8,9 @@
 #define EXEC_ISAS(X) X(v4) X(v3) X(v2)
 #define EXEC_ISA_NAMES "v2, v3 or v4"
 
-/* Whether that is one of EXEC_ISAS, of this processor or not. */
+/* Whether the name is in EXEC_ISAS, whether this processor has that instruction set or not. */
 bool exec_isa_known(const char *name);
-/* The one of EXEC_ISAS that exec_bind chooses (PYCUDA_CPU_ISA requests one). */
+/* The name of the instruction set that exec_bind chooses (PYCUDA_CPU_ISA requests one). */
 const char *exec_isa_name(void);
 
 /* The two handlers of an op: [0] some lanes, [1] all lanes. */

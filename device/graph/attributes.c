@@ -5,7 +5,7 @@
 #include "graph/graph.h"
 
 /* Those that kernel nodes have, by the driver's header. */
-static bool is_known(CUkernelNodeAttrID id)
+static bool is_kernel_attribute(CUkernelNodeAttrID id)
 {
     const uint32_t supported =
         1u << CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW | 1u << CU_LAUNCH_ATTRIBUTE_COOPERATIVE
@@ -24,7 +24,7 @@ static Node *kernel_node(CUgraphNode handle)
 static CUresult get_attribute(CUgraphNode handle, CUkernelNodeAttrID id, CUkernelNodeAttrValue *out)
 {
     const Node *node = kernel_node(handle);
-    if (!node || !is_known(id)) return CUDA_ERROR_INVALID_VALUE;
+    if (!node || !is_kernel_attribute(id)) return CUDA_ERROR_INVALID_VALUE;
     const KernelAttributes *attributes = node->work.kernel.attributes;
     memset(out, 0, sizeof *out);
     if (attributes && attributes->set >> id & 1) *out = attributes->values[id];
@@ -67,7 +67,7 @@ static CUresult set_cluster(KernelWork *kernel, const CUkernelNodeAttrValue *val
 static CUresult set_attribute(CUgraphNode handle, CUkernelNodeAttrID id, const CUkernelNodeAttrValue *value)
 {
     Node *node = kernel_node(handle);
-    if (!node || !is_known(id)) return CUDA_ERROR_INVALID_VALUE;
+    if (!node || !is_kernel_attribute(id)) return CUDA_ERROR_INVALID_VALUE;
     KernelWork *kernel = &node->work.kernel;
     if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) TRY(set_cluster(kernel, value));
     if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) TRY(set_cooperative(kernel, value->cooperative != 0));

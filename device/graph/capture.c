@@ -216,7 +216,8 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *out)
     return result;
 }
 
-/* A stream that is gone ends its capture, if that began with it; else what it did is to be joined yet. */
+/* The stream is destroyed. If its capture began there, the capture ends. Otherwise the capture goes on, and
+ * the stream's last nodes must still be joined (Capture.gone). */
 static CUresult leave_capture(Stream *stream, Ending *ending)
 {
     CaptureMember *member = member_of(stream);

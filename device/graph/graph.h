@@ -62,20 +62,21 @@ Node *node_of(CUgraphNode handle);
 
 /* A new graph with the caller's reference, in the registry; NULL if out of memory. */
 Graph *graph_new(void);
-/* Takes it and its nodes out of the registry. The caller's reference is put once the lock is open. */
+/* Takes the graph and its nodes out of the registry. The caller's reference is put when the graphs' lock is
+ * released. */
 void graph_retire(Graph *graph);
-/* A new node after these. Takes the work over, whatever happens. */
+/* A new node that depends on these. Takes the work over, even if it fails. */
 CUresult graph_add(Graph *graph, Node *const *before, const CUgraphEdgeData *data, size_t count, Work *work,
                    Node **out);
-/* Checks handles of nodes of that graph. */
+/* Whether all handles name nodes of that graph. */
 bool graph_has_all(const Graph *graph, const CUgraphNode *nodes, size_t count);
-/* Numbers the nodes so that each comes after what it depends on; NULL when that cannot be (*cycle) or without
- * memory. The caller frees the array. */
+/* The nodes in an order in which each comes after those it depends on, in an array that the caller frees.
+ * Sets their `position`. NULL if there is a cycle (*cycle), or if out of memory. */
 Node **graph_order(const Graph *graph, bool *cycle);
-/* What the node's edges from others are in that order, and (`outer`) where its graph is: equal in graphs of
- * the same shape. */
+/* A hash of the node's position in the last order, of the edges that lead to it, and of `outer`, the shape of
+ * the node whose child graph this is (0: none). Equal in graphs of the same shape. */
 uint64_t node_shape(const Node *node, uint64_t outer);
-/* The number of a new search through nodes, which notes it in those that it comes to. */
+/* A new number for a search through nodes, which writes it to Node.last_search of those that it visits. */
 uint64_t graph_new_search(void);
 
 bool edge_is_ordinary(const CUgraphEdgeData *data);

@@ -48,23 +48,28 @@ struct CUgraphExec_st {
     uint64_t number;
 };
 
-/* The steps of a graph. *error_node is the node that cannot be, if it is one. */
+/* The program of a graph. On an error *why says what is wrong, and *error_node with which node, if it is
+ * one. */
 CUresult program_new(const Graph *graph, Program **out, Node **error_node, CUgraphInstantiateResult *why);
 Program *program_hold(Program *program);
 void program_put(Program *program);
-/* Replaces *program by a copy that has no other holder; NULL if out of memory. */
+/* Makes *program one that has no other holder, by copying it if need be. Returns it; NULL if out of
+ * memory. */
 Program *program_own(Program **program);
 /* The step of a node, or program->count. */
 size_t program_find(const Program *program, uint64_t node);
-/* A step that does the work, which it takes over, whatever happens. NULL if out of memory. */
+/* A new step that does the work. What else it has of its node is copied from `like`, unless that is NULL.
+ * Takes the work over, even if it fails. NULL if out of memory. */
 Step *step_new(const Step *like, Work *work);
 void step_put(Step *step);
-/* The bodies of a new step of that conditional node; step_put gives them up. */
+/* Makes the bodies of a new step of a conditional node. The step owns them. */
 CUresult program_make_bodies(const Node *node, Step *step);
-/* Puts it in the place of another. */
+/* Replaces the step at that index. Takes over the caller's reference. */
 void program_set(Program *program, size_t index, Step *step);
-/* Memory that it allocates is its own; false when another executable graph has it. Under the graphs' lock. */
+/* Claims the memory that the program allocates: one executable graph at a time may have it. False when
+ * another has a part of it; then nothing is claimed. Under the graphs' lock. */
 bool program_claim(const Program *program);
+/* Undoes program_claim(). */
 void program_yield(const Program *program);
 
 Exec *exec_of(CUgraphExec handle);

@@ -207,7 +207,8 @@ static CUresult hand_over(ReplayTask *task)
     return CUDA_SUCCESS;
 }
 
-/* Waits for events and for the last launch, if that was in another stream: before the whole graph. */
+/* Before the whole graph: makes the stream wait for the events of its wait nodes, and for the previous
+ * launch if that was in another stream. */
 static CUresult wait_first(const ReplayTask *task, Stream *stream)
 {
     const Program *program = task->program;

@@ -86,7 +86,8 @@ void work_begin(Work *work, CUgraphNodeType type, Context *context);
 CUresult work_make_kernel(Work *work, Function *function, const LaunchConfig *shape, void **pointers,
                           void **extra);
 CUresult work_make_kernel_from_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params);
-/* What parameters do not say stays as it was: cooperative or not, clusters, the part of the device. */
+/* Copies from the node's previous work what parameters do not say: cooperative or not, clusters, the part of
+ * the device. */
 CUresult work_keep_shape(Work *work, const Work *before);
 CUresult work_make_copy_from_job(Work *work, const CopyJob *job, Context *context);
 CUresult work_make_copy_from_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext context);

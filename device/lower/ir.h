@@ -115,7 +115,7 @@ static inline void lower_visit(LowerFunction *f, LowerInsn *i, RegisterVisitor v
 Ref lower_new_register(LowerFunction *f, RegisterClass class);
 /* An empty list of instructions of that capacity. */
 void lower_reserve(LowerFunction *f, uint32_t capacity);
-/* Appends an instruction that is still to be written. */
+/* Appends an instruction, which the caller fills in. */
 static inline LowerInsn *lower_add_insn(LowerFunction *f)
 {
     f->insns = arena_grow(f->scratch, f->insns, f->insn_count, &f->insn_capacity, sizeof *f->insns);
@@ -123,7 +123,7 @@ static inline LowerInsn *lower_add_insn(LowerFunction *f)
 }
 /* Appends an instruction with all operands absent. */
 LowerInsn *lower_new_insn(LowerFunction *f, uint16_t op, uint32_t line);
-/* Appends further operands; their first index. */
+/* Appends further operands. Returns the index of the first. */
 uint32_t lower_new_refs(LowerFunction *f, const Ref *refs, uint32_t count);
 
 /* The passes over one function (passes/), in their order between selection and code (pipeline.c). */

@@ -13,7 +13,7 @@ typedef struct OwnedModule {
     jmp_buf on_failure;    /* while it is being made */
 } OwnedModule;
 
-/* Pre-broadcast rows of immediates, each value once for each size. */
+/* A pre-broadcast row of an immediate. Each value has one row for each size. */
 typedef struct ConstantRow {
     uint64_t low, high;
     Ref ref;
@@ -60,20 +60,21 @@ typedef struct Lower {
     Arena body; /* for one function, reused for the next */
     FunctionFacts *functions; /* by PtxFunction.id */
     uint64_t *addresses; /* of module variables by id: in memory, or .shared offsets; NO_ADDRESS */
-    uint64_t **reach; /* for each entry the set of functions that it may run, by id */
+    uint64_t **reach; /* of each entry: the functions that it may run, as a set of bits by id */
     uint32_t entry_count;
     const AluPattern **alu_patterns; /* by PtxForm.id */
     Constants constants;
 } Lower;
 
-/* The operation with a name that was made of a mnemonic; OP_COUNT when there is none. */
+/* The operation of that name, which the caller has made from a mnemonic; OP_COUNT when there is none. */
 uint16_t lower_find_op(const char *name);
 
 /* The row of a constant. A predicate's value is 0 or 1. */
 Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t high);
 
-/* Whether a variable's memory is this module's. An .extern one with a size that nothing defines is, unless
- * modules are linked, as for ptxas; without a size it is dynamic shared memory, or missing. */
+/* Whether the module has the memory of a variable. An .extern variable that nothing defines gets memory if it
+ * has a size and modules are not linked, as with ptxas. Without a size it is dynamic shared memory, or its
+ * definition is missing. */
 static inline bool lower_owns(const Lower *lower, const PtxVariable *v)
 {
     if (v->space == PTX_SPACE_SHARED) return v->size != 0;
@@ -81,12 +82,13 @@ static inline bool lower_owns(const Lower *lower, const PtxVariable *v)
 }
 
 #define NO_ADDRESS UINT64_MAX
-/* The function that aliases resolve to. */
+/* The function itself, or if it is an alias the one that it stands for. */
 const PtxFunction *lower_aliased(const PtxFunction *function);
-/* True when some entry reaches it. */
+/* Whether some entry may run the function with that id. */
 bool lower_reached(const Lower *lower, uint32_t function);
 /* Whether the device has a function of that name of its own. */
 bool lower_is_provided(const char *name);
+/* How many registers a thread of the kernel may use, as its directives say. */
 uint32_t lower_register_limit(const PtxFunction *kernel);
 static inline bool lower_reaches(const Lower *lower, uint32_t entry, uint32_t function)
 {
@@ -96,10 +98,11 @@ static inline bool lower_reaches(const Lower *lower, uint32_t entry, uint32_t fu
 /* The passes over the module before its functions get code, in their order. */
 /* Makes a CodeFunction for every function with a body, the call graph, and what each entry reaches. */
 void lower_call_graph(Lower *lower);
-/* Tells what is used and nowhere defined. */
+/* An error in the log for each symbol that is used and nowhere defined. */
 void lower_undefined(Lower *lower);
-/* Memory and initial bytes of the module's variables; gives the memory back after a failure. */
+/* Allocates and initializes the module's variables. */
 void lower_symbols(Lower *lower);
+/* After a failure: releases what lower_symbols() has allocated. */
 void lower_release_symbols(Lower *lower);
 /* Offsets of .shared variables, and shared_size of the entries. */
 void lower_shared_memory(Lower *lower);
@@ -108,8 +111,9 @@ void lower_shared_memory(Lower *lower);
 /* Instruction selection: PTX instructions to operations on virtual registers; false after an error. */
 bool lower_select(Lower *lower, FunctionFacts *facts, LowerFunction *f);
 void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code);
-/* Find how blocks of a kernel can be run as a whole, and how their warps together at first. */
+/* Finds how blocks of a kernel can be run as a whole: code->elementwise. */
 void lower_elementwise(Lower *lower, CodeFunction *code);
+/* Finds how far a block's warps can be run in lockstep: code->lockstep. */
 void lower_lockstep(Lower *lower, LowerFunction *f, CodeFunction *code);
 
 /* The passes over the module after that. */

@@ -21,13 +21,13 @@ typedef struct Arena {
     Chunks *chunks;        /* where blocks come from, or NULL */
 } Arena;
 
-/* Bytes with anything in them, aligned for `align`, a power of two up to 64. */
+/* Uninitialized bytes, aligned for `align`, a power of two up to 64. */
 void *arena_alloc(Arena *arena, size_t size, size_t align);
 /* Zeroed memory for count elements, aligned for any object. */
 void *arena_zeros(Arena *arena, size_t count, size_t size);
 /* A copy of a string. */
 const char *arena_string(Arena *arena, const char *text);
-/* A growing array, moved when its capacity is used up. */
+/* Moves an array of `count` elements to a place for more: *capacity becomes how many. Returns it. */
 void *arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size);
 /* Capacity for at least one more element of a growing array: returns the array, moved if need be. Needs
  * on_failure. */

@@ -136,11 +136,12 @@ typedef struct PtxBinding {
     bool is_range;
 } PtxBinding;
 
-/* A label used before it is known where it is: resolved when the scopes around it close. */
+/* A name of a label, table or prototype in an operand or a table, to be resolved when the scope closes in
+ * which it is declared. */
 typedef struct PtxFixup {
     PtxName *name;
-    PtxOperand *operand;  /* one of the two */
-    PtxLabel **label;
+    PtxOperand *operand; /* whose name is replaced by what it means; or */
+    PtxLabel **label; /* where the label goes. The other is NULL */
     uint32_t depth, line, column;
 } PtxFixup;
 
@@ -152,7 +153,7 @@ typedef struct PtxScope {
 typedef struct PtxVector {
     void *items;
     uint32_t count, capacity;
-    size_t bytes;              /* of the chunk that it is in */
+    size_t bytes; /* of the chunk that it is in */
 } PtxVector;
 
 /* ---- mnemonics ---- */
@@ -182,7 +183,7 @@ typedef struct PtxWordSet {
 typedef struct PtxElement {
     PtxWordSet set;
     bool optional;
-    bool leading;              /* part of the name: no word of a later element stands before it */
+    bool leading; /* part of the name: no word of a later element stands before it */
 } PtxElement;
 
 /* A row of instructions.def, read at the first use of its opcode. */
@@ -194,16 +195,16 @@ typedef struct PtxRow {
 
 /* What a row of instructions.def asks of one operand. */
 typedef struct PtxOperandRule {
-    uint8_t shape;       /* PtxShape */
-    uint8_t type;        /* PtxType, PTX_TYPE_NONE: any */
-    uint8_t vector;      /* values; 1: a single one; 0: one or a vector of any length */
-    uint8_t space;       /* of an address */
+    uint8_t shape; /* PtxShape */
+    uint8_t type; /* PtxType, PTX_TYPE_NONE: any */
+    uint8_t vector; /* values; 1: a single one; 0: one or a vector of any length */
+    uint8_t space; /* of an address */
     bool optional, pair, sink, relaxed;
-    bool pair_only;      /* a pair, whose predicate is not a sink */
-    bool register_only;  /* no number */
-    uint32_t limit;      /* an immediate is less; 0: any */
-    uint32_t exact;      /* an immediate is that; 0: any */
-    bool braces;         /* a single value may stand in braces */
+    bool pair_only; /* a pair, whose predicate is not a sink */
+    bool register_only; /* no number */
+    uint32_t limit; /* an immediate is less; 0: any */
+    uint32_t exact; /* an immediate is that; 0: any */
+    bool braces; /* a single value may stand in braces */
 } PtxOperandRule;
 
 #define PTX_MAX_OPERANDS 16
@@ -219,7 +220,7 @@ typedef struct PtxRule {
     PtxForm form;
     PtxSignature *signatures;
     uint32_t signature_count;
-    bool accepts_special;       /* mov and cvt read special registers */
+    bool accepts_special; /* mov and cvt read special registers */
 } PtxRule;
 
 /* ---- the parser ---- */
@@ -244,13 +245,13 @@ typedef struct PtxParser {
     /* the function in work */
     PtxFunction *function;
     PtxVector insns, registers, variables, labels;
-    PtxVector operands;                 /* of the instruction and nested lists in work */
-    PtxVector bytes, relocations;       /* of the initializer in work */
-    bool labels_allowed;                /* an unknown name in the operands is a label */
-    uint32_t declared;                  /* registers */
-    uint64_t initialized;               /* bytes of initializers */
-    uint32_t file, source_line;         /* of the last .loc */
-    uint32_t depth;                     /* of nesting, against PTX_MAX_DEPTH */
+    PtxVector operands; /* of the instruction and nested lists in work */
+    PtxVector bytes, relocations; /* of the initializer in work */
+    bool labels_allowed; /* an unknown name in the operands is a label */
+    uint32_t declared; /* registers */
+    uint64_t initialized; /* bytes of initializers */
+    uint32_t file, source_line; /* of the last .loc */
+    uint32_t depth; /* of nesting, against PTX_MAX_DEPTH */
     jmp_buf exit;
 } PtxParser;
 
@@ -306,7 +307,7 @@ void ptx_vocabulary_init(void);
 const PtxName *ptx_word(const char *text, size_t length);
 /* The place of a word of a mnemonic in a PtxWordSet. */
 unsigned ptx_word_index(const PtxName *word);
-/* Adds the alternatives of a row to a set; where they end. */
+/* Adds the alternatives at the start of a row's text to a set. Returns where they end. */
 const char *ptx_alternatives(const char *at, PtxWordSet *set);
 
 /* names.c */
@@ -323,7 +324,8 @@ void ptx_open_scope(PtxParser *p);
 void ptx_close_scope(PtxParser *p);
 PtxSymbol *ptx_declare(PtxParser *p, PtxSymbolKind kind, PtxName *name, uint32_t line, uint32_t column);
 PtxSymbol *ptx_declare_range(PtxParser *p, PtxName *name, uint32_t line, uint32_t column);
-/* The register of a name (and of component `part` of a vector); UINT32_MAX if the name is none. */
+/* The register of a name, of a vector that of component `part`; UINT32_MAX if the name is no register.
+ * *vector: how many registers the name stands for. The first use gives a register its number. */
 uint32_t ptx_find_register(PtxParser *p, PtxName *name, uint32_t part, uint32_t *vector);
 /* The range in sight that has a register of that number; NULL: there is none. */
 static inline PtxSymbol *ptx_find_range(const PtxName *prefix, uint32_t number)
@@ -339,12 +341,12 @@ void ptx_add_fixup(PtxParser *p, PtxName *name, PtxOperand *operand, PtxLabel **
 
 /* constant.c */
 typedef struct PtxConstant {
-    uint8_t type;          /* PTX_s64 PTX_u64 PTX_f32 PTX_f64 */
+    uint8_t type; /* PTX_s64 PTX_u64 PTX_f32 PTX_f64 */
     uint64_t bits;
     PtxVariable *variable; /* of an address, bits is then the offset; NULL: a number */
     PtxFunction *function;
     bool generic;
-    bool masked;           /* 0xff00(x): mask is that */
+    bool masked; /* 0xff00(x): mask is that */
     uint64_t mask;
 } PtxConstant;
 PtxConstant ptx_constant(PtxParser *p);

@@ -40,11 +40,12 @@ typedef struct PtxOptions {
  * ptx_module_free; or NULL, and log->status and log->text say why. */
 PtxModule *ptx_parse(const char *text, size_t length, const PtxOptions *options, PtxLog *log);
 void ptx_module_free(PtxModule *module);
-/* Joins at least one module to a new one, which then owns them; or NULL, with the reason in the log, and they
- * are as they were. Their numbering is that of the whole. */
+/* Joins one or more modules to a new one, which owns them from then on; ids in them are renumbered for the
+ * whole. On failure returns NULL with the reason in the log, and the modules are unchanged. */
 PtxModule *ptx_link(PtxModule *const *parts, uint32_t count, PtxLog *log);
 
-/* Whether they go together so far, undefined names aside; the reason is in the log if not. */
+/* Whether ptx_link() could join these modules with others that define what they lack. If not, the reason is
+ * in the log. */
 bool ptx_link_fits(PtxModule *const *parts, uint32_t count, PtxLog *log);
 /* An error of linking, in the words of NVIDIA's linker. */
 void ptx_link_error(PtxLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -18,7 +18,7 @@ static void ptx_branch_targets(PtxParser *p, PtxTable *table)
     do {
         PtxOperand *place = ptx_push(p, &p->operands, sizeof *place);
         place->column = p->tok.column;
-        place->count = p->tok.line;
+        place->count = p->tok.line; /* until the number of labels is known, where the fixups write to */
         place->name = ptx_expect_name(p, "a label");
     } while (ptx_accept(p, ','));
     table->count = p->operands.count - from;

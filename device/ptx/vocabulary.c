@@ -52,7 +52,7 @@ static const PtxName *find_word(const char *text, size_t length)
     return number ? &vocabulary.words[number - 1] : NULL;
 }
 
-/* The word of that spelling, new or from another table; text stays where it is. */
+/* The word with that spelling, added unless another table has added it. It keeps the pointer to the text. */
 static PtxName *add(const char *text)
 {
     size_t length = strlen(text);

@@ -143,7 +143,7 @@ WorkerPool *driver_workers(Device *device)
     return workers;
 }
 
-/* The profiler's switches have nothing to switch. */
+/* There is no profiler: the arguments are ignored, and there is nothing to start or stop. */
 CUresult cuProfilerInitialize(const char *config, const char *output, CUoutput_mode mode)
 {
     (void)config, (void)output, (void)mode;

@@ -44,16 +44,18 @@ void driver_unlock(void);
 /* NULL if out of memory. */
 WorkerPool *driver_workers(Device *device);
 
-/* Why cuInit failed, in words, or "". After the second call it no longer goes to stderr. */
+/* Why cuInit failed, in words, or "". */
 const char *driver_init_message(void);
+/* The program reads that text itself: from now on it is not written to stderr. */
 void driver_texts_are_read(void);
 
-/* Marks the calling thread as running a stream callback; returns what it was. */
+/* Sets whether the calling thread runs a stream callback. Returns whether it did before. */
 bool driver_enter_callback(bool inside);
 
 /* How many threads a device uses. */
 int driver_threads(void);
-/* How many multiprocessors it shows: programs choose grids by them, cooperative grids are bounded by them. */
+/* How many multiprocessors a device shows: programs choose grids by them, cooperative grids are bounded by
+ * them. */
 int driver_multiprocessors(void);
 
 #define TRY(call) \

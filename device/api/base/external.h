@@ -39,7 +39,8 @@ typedef struct CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st {
     ExternalHandle handle;
     unsigned int flags, reserved[16];
 } CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC;
-/* CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS and _WAIT_PARAMS: alike, but for what other semaphores have. */
+/* CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS and _WAIT_PARAMS. They differ only in members for kinds of semaphores
+ * that are not imported here. */
 typedef struct SemaphoreParams {
     cuuint64_t params[9];
     unsigned int flags, reserved[16];

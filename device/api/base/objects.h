@@ -66,17 +66,20 @@ struct Object {
 
 /* Allocates an object of that many bytes, zeroed, with the caller's reference; not in the registry yet. */
 void *object_new(ObjectKind kind, size_t size, Context *context, void (*release)(Object *self));
-/* Whether its context lives since before the object, or a given context is that. */
-bool object_in_life(const Object *object);
+/* Whether the object was made in that context, and the context was not closed since, even if it is open
+ * again. */
 bool object_is_of(const Object *object, const Context *context);
-/* Enters it: handles now name it, the registry holds a reference. An error if out of memory, or when its
- * context closes. */
+/* As object_is_of(), of the object's own context, which must be live as well. */
+bool object_in_life(const Object *object);
+/* Enters the object into the registry, which holds a reference: from now on its handle is valid. An error if
+ * out of memory, or when its context closes. */
 CUresult object_publish(Object *object);
 /* The live object of that kind with a new reference, or NULL. */
 void *object_get(const void *handle, ObjectKind kind);
 Object *object_hold(Object *object);
 void object_put(Object *object);
-/* Takes it out of the registry; true for the one caller that did it. */
+/* Takes the object out of the registry and puts the registry's reference. True for the caller that did it,
+ * false if it was out already. */
 bool object_retire(Object *object);
 /* Retires all live objects of a context. */
 void object_retire_context(const Context *context);

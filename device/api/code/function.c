@@ -157,6 +157,7 @@ CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, i
     return result;
 }
 
+/* Only tunes: there is no cache to divide. It is checked and not kept, as no call returns it. */
 CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config)
 {
     Function *function;
@@ -165,6 +166,7 @@ CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config)
     return config > CU_FUNC_CACHE_PREFER_EQUAL ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
+/* Changes nothing, as cuCtxSetSharedMemConfig. */
 CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config)
 {
     Function *function;

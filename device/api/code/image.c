@@ -196,7 +196,7 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
     image->options = (CodeOptions){0};
     size_t head = limit < 4 ? strnlen(bytes, limit) : strnlen(bytes, 4);
     if (head == 4) memcpy(&magic, bytes, 4);
-    if (magic == FAT_WRAPPER_MAGIC && limit == SIZE_MAX) { /* holds an address: none of a file */
+    if (magic == FAT_WRAPPER_MAGIC && limit == SIZE_MAX) { /* it holds an address, as no file can */
         FatWrapper wrapper;
         memcpy(&wrapper, bytes, sizeof wrapper);
         if (!wrapper.data) return CUDA_ERROR_INVALID_IMAGE;

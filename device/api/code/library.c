@@ -128,6 +128,8 @@ static CUresult load_library(CUlibrary *out, const void *data, size_t limit, uns
     return result;
 }
 
+/* Options of libraries change nothing: the code is copied, whether the program preserves it
+ * (CU_LIBRARY_BINARY_IS_PRESERVED) or not, and host code has no table of its functions. */
 CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_option *options, void **values,
                            unsigned int count, CUlibraryOption *library_options, void **library_values,
                            unsigned int library_count)
@@ -351,6 +353,8 @@ CUresult cuKernelGetFunction(CUfunction *out, CUkernel handle)
     return CUDA_SUCCESS;
 }
 
+/* Here and in cuKernelSetAttribute: all devices are alike, so the one named is only checked. The kernel's
+ * settings are those in the current context. */
 CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel handle, CUdevice device)
 {
     Function *function;
@@ -374,6 +378,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkerne
     return result;
 }
 
+/* Changes nothing, as cuFuncSetCacheConfig. */
 CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config, CUdevice device)
 {
     Kernel *kernel;

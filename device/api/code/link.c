@@ -137,7 +137,7 @@ CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char *p
 static const char no_code[] = ".version 6.0\n.target sm_50\n.address_size 64\n";
 static const Image nothing = {.parts = {{no_code, sizeof no_code - 1, NULL}}, .count = 1, .linked = true};
 
-/* Whether the whole fits together is seen by loading it. */
+/* Makes the image, and loads it once to find out whether its parts fit together. */
 static CUresult complete_locked(Linker *linker)
 {
     Image image;

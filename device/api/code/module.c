@@ -74,7 +74,7 @@ static int newest_ptx(int driver_version)
     return major == 11 ? 70 + minor : 63 + minor;
 }
 
-/* The option is for kernels that say nothing themselves: neither .maxnreg nor the size of their blocks. */
+/* Sets CU_JIT_MAX_REGISTERS' limit for kernels that have none: neither .maxnreg nor a size of blocks. */
 static void limit_registers(PtxModule *tree, uint32_t max)
 {
     for (uint32_t i = 0; tree && max && i < tree->function_count; i++) {

@@ -41,9 +41,10 @@ CUresult module_load(Context *context, const Image *image, Library *library, Ptx
 CUresult module_result(const PtxLog *log);
 /* Takes the module and its functions out of the registry; its code goes when nothing runs it. */
 bool module_unload(Module *module);
-/* What the module's references are bound to now: to be freed; NULL without any or if out of memory. */
+/* What each of the module's texture and surface references is bound to now: an array that the caller frees.
+ * NULL if the module has none, or if out of memory. */
 TextureBinding *module_bind_references(const Module *module);
-/* The variable of that name, not those it only declares; NULL if there is none. */
+/* The variable that the module defines under that name; NULL if it defines none. */
 const CodeGlobal *module_global(const Module *module, const char *name);
 Function *module_function(const Module *module, const char *name);
 

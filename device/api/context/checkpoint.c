@@ -28,7 +28,7 @@ static bool is_valid(const CheckpointArgs *args, unsigned first)
     return valid;
 }
 
-/* Logs that; returns the error. */
+/* Writes to the log that checkpoints are not supported. Returns the error. */
 static CUresult log_unsupported(const char *what)
 {
     log_error("checkpoints are not supported by the CPU device: %s", what);

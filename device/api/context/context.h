@@ -46,31 +46,32 @@ struct CUctx_st {
 CUresult context_enter(Context **out);
 /* As context_enter(), but a faulted context passes: for what must work then (freeing, querying). */
 CUresult context_enter_any(Context **out);
-/* Takes it off the top of the thread's stack, if it is there: it ends. */
+/* The context is about to end: takes it off the thread's stack if it is on top. */
 void context_leave_top(const Context *context);
 /* What the thread has made current: a context, maybe one derived from a green one, or NULL. */
 Context *context_on_top(void);
 /* The context of a handle, with a reference. NULL stands for the current one. CUDA_ERROR_INVALID_CONTEXT or
  * CUDA_ERROR_CONTEXT_IS_DESTROYED. */
 CUresult context_resolve(CUcontext handle, Context **out);
-/* As context_resolve(), of a handle only, and without the step from a derived context to its base. */
+/* As context_resolve(), but NULL is an error, and a derived context stays itself instead of becoming its
+ * base. */
 CUresult context_named(CUcontext handle, Context **out);
-/* Records the fault that ends it, of the launch with that ticket (0: of none); the first one stays. The text
- * goes to the log. */
+/* Ends the context by a fault of the launch with that ticket (0: of no launch). Only the first fault of a
+ * context is recorded. The text goes to the log. */
 void context_fail(Context *context, CUresult error, const char *text, uint64_t launch);
 CUresult context_error(const Context *context);
 /* The ticket of the launch whose fault ended the current context; 0: none did. */
 cuuint64_t context_failed_launch(void);
-/* Why an object could not be made in it: no memory, or another thread is ending it. A macro, so that clang's
- * analyzer sees at any call depth that it is an error. */
+/* The error when an object could not be made in the context: out of memory, or another thread is ending the
+ * context. A macro, so that clang's analyzer sees at any call depth that it is an error. */
 #define CONTEXT_WITHOUT_MEMORY(context) \
     (atomic_load(&(context)->live) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_CONTEXT_IS_DESTROYED)
-/* Why an address is not known in it. */
+/* The error when an address is not valid in the context: likewise. */
 #define CONTEXT_WITHOUT_ADDRESS(context) \
     (atomic_load(&(context)->live) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_CONTEXT_IS_DESTROYED)
 
 /* --- context_list.c --- */
-/* The calling thread has it on its stack, or has a reference already. */
+/* One more reference. The caller has one, or has the context on its stack. */
 static inline Context *context_retain(Context *context)
 {
     atomic_fetch_add(&context->users, 1);
@@ -81,47 +82,51 @@ static inline void context_put(Context *context) { atomic_fetch_sub(&context->us
 Context *context_find(const void *handle);
 /* A live context derived from a green one in this context, with a reference; NULL: there is none. */
 Context *context_find_derived(const Context *base);
-/* Calls act for each live context with work to do. */
+/* Calls `act` for each live context whose streams have unfinished work. */
 void context_each_busy(void (*act)(Context *context));
 unsigned long long context_new_id(void);
-/* Handles name it from now on. */
+/* Enters the context into the list of all: from now on its handle is valid. */
 void context_enlist(Context *context);
-/* Its close is over: it may be freed as soon as there are no references. Forgets the oldest of many dead. */
+/* The last step of a close: the context may be freed as soon as there are no references. Frees the oldest of
+ * those that died, if there are many. */
 void context_closed(Context *context);
-/* Waits until a close is over, or another thread has opened it again. */
+/* Waits until the context's close is over, or another thread has opened the context again. */
 void context_await_closed(const Context *context);
 
-/* A live context with its default stream; NULL if out of memory. */
+/* A new live context with its default stream. NULL if out of memory. */
 Context *context_new(Device *device, unsigned flags, bool primary);
 void context_free(Context *context);
-/* The context derived from a green one, with the caller's reference. NULL if out of memory. */
+/* A new live context derived from a green one, with the caller's reference. NULL if out of memory. */
 Context *context_new_derived(Context *base, struct CUgreenCtx_st *green, SmRange range);
 void context_close_derived(Context *derived);
-/* From now on it takes no calls; true for the one caller that has to finish the close. */
+/* Begins to close the context: from now on it takes no calls. True for the caller that has to finish the
+ * close, false if another has begun it. */
 bool context_begin_close(Context *context);
-/* Waits for its work and gives everything back. A primary context may be opened again. */
+/* Waits for the context's work and releases all that it has. A primary context may be opened again. */
 void context_finish_close(Context *context);
-/* Both; false when another thread does it. */
+/* context_begin_close(), and context_finish_close() if that returned true. Returns the same. */
 bool context_close(Context *context);
+/* Makes a new or closed context live, with a new id and default settings. False if out of memory. */
 bool context_open(Context *context, unsigned flags);
 
-/* Around what a call itself does to memory: the context's is not freed meanwhile. False when the context is
- * gone. */
+/* Around what a call itself does to memory of the context: a close that another thread begins waits. False,
+ * with nothing to allow, when the context is closed or closing. */
 bool context_keep_open(Context *context);
 void context_allow_close(Context *context);
 
-/* coredump.c: what a context that is made now has of the process, for the caller to free. */
+/* coredump.c: a copy of the process's settings, for a new context. The caller frees it. */
 struct CoredumpSettings *coredump_inherit(void);
 
-/* printf: gather (called by workers) and show (at synchronization). */
+/* Gathers the output of printf in kernels; called by workers. */
 void context_print(void *context, const char *bytes, size_t count);
+/* Writes what was gathered to stdout, at a synchronization. */
 void context_flush(Context *context);
 
 /* The thread's own data. */
 typedef struct ThreadState {
     Context **stack;
     size_t depth, capacity;
-    Stream **streams; /* its default streams, a reference each, one for each context used so */
+    Stream **streams; /* its default streams, a reference each: one for each context where it used one */
     size_t stream_count;
 } ThreadState;
 

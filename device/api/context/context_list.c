@@ -49,7 +49,8 @@ Context *context_find_derived(const Context *base)
     return derived;
 }
 
-/* The live context after that one in the list, whose reference it takes; one that is held stays there. */
+/* The next live context of the list after `before` (NULL: the first), with a reference. Puts the reference to
+ * `before`, which kept that in the list. */
 static Context *next_live(Context *before)
 {
     pthread_mutex_lock(&contexts_lock);

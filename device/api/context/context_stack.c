@@ -111,6 +111,7 @@ CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int 
     return cuCtxCreate_v3(out, params->execAffinityParams, params->numExecAffinityParams, flags, device);
 }
 
+/* No type of affinity is supported, whatever its number. */
 CUresult cuDeviceGetExecAffinitySupport(int *out, int type, CUdevice ordinal)
 {
     (void)type;

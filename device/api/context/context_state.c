@@ -76,6 +76,8 @@ CUresult cuCtxGetFlags(unsigned int *flags)
     return CUDA_SUCCESS;
 }
 
+/* The flags are kept, for cuCtxGetFlags. How a thread waits, whether host memory can be mapped, and whether
+ * local memory is kept does not depend on them. */
 CUresult cuCtxSetFlags(unsigned int flags)
 {
     Context *context;

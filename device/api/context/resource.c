@@ -38,7 +38,8 @@ static Granularity split_granularity(unsigned flags)
     return (Granularity){GROUP_MULTIPROCESSORS, GROUP_MULTIPROCESSORS};
 }
 
-/* In processing clusters of such sizes; an H200 does not report its own, but these fit its answers. */
+/* How many groups of 8 neighbors there are among `count` multiprocessors, where a group lies within one
+ * processing cluster. An H200 does not report the sizes of its clusters; these fit its answers. */
 static unsigned count_groups_of_8(unsigned count)
 {
     static const uint8_t sizes[] = {18, 18, 18, 16, 16, 16, 16, 14};
@@ -166,7 +167,7 @@ bool resource_is_descriptor(CUdevResourceDesc handle)
     return found != NULL;
 }
 
-/* The one of that range: they are never freed, so each is made once. */
+/* The descriptor for a range. Descriptors are never freed, so one is made for each range. */
 static CUdevResourceDesc descriptor_of(SmRange range)
 {
     driver_lock();

@@ -15,10 +15,11 @@ struct CUdevResourceDesc_st {
     SmRange range;
 };
 
-/* A resource that may be split: of a device or a context. */
+/* The CUdevResource for that part of a device. It may be split. */
 CUdevResource resource_of_range(SmRange range);
+/* All multiprocessors of the device. */
 SmRange resource_of_device(const Device *device);
-/* Whether the descriptor was made. */
+/* Whether cuDevResourceGenerateDesc made that descriptor. */
 bool resource_is_descriptor(CUdevResourceDesc handle);
 
 #endif

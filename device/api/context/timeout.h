@@ -11,8 +11,8 @@
 
 uint64_t timeout_clock(void);    /* nanoseconds of CLOCK_MONOTONIC */
 bool timeout_is_set(void);
-/* When a wait for work of that context that begins now has to end, on that clock; 0: never. cuPycudaCancel
- * then cancels this context's work. */
+/* When a wait for work of the context has to end if it begins now, as a time of timeout_clock(); 0: never.
+ * Notes that the thread waits for this context: cuPycudaCancel then cancels its work. */
 uint64_t timeout_deadline(const Context *context);
 
 #endif

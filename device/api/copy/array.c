@@ -143,12 +143,14 @@ static CUresult refuse_valid_array(const void *out, CUarray handle)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+/* No array has planes: formats with several are not supported. */
 CUresult cuArrayGetPlane(CUarray *out, CUarray array, unsigned int plane)
 {
     (void)plane;
     return refuse_valid_array(out, array);
 }
 
+/* No array has its mapping deferred (CUDA_ARRAY3D_DEFERRED_MAPPING): none has requirements, on any device. */
 CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray array, CUdevice device)
 {
     (void)device;

@@ -18,22 +18,27 @@ typedef struct CopyJob {
     uint64_t width, height, depth; /* bytes, rows, layers */
 } CopyJob;
 
-/* Checks and does it: before returning, or in the stream's order. Pageable host memory is copied before
- * returning or, if it is small, kept aside: the program may use it again at once. */
+/* Checks the job and does it in the NULL stream's turn, before returning. */
 CUresult copy_now(const CopyJob *job);
+/* Checks the job and queues it in the stream, or captures it. Pageable host memory is read or written before
+ * returning, or, if it is a small source, kept aside: the program may use it again at once. */
 CUresult copy_in_stream(const CopyJob *job, CUstream stream);
-/* Queues a copy in a stream that has been entered; at_once: it is done when the call returns. */
+/* Queues a job that was checked, in a stream that has been entered. at_once: does it in the stream's turn,
+ * before returning. */
 CUresult copy_queue(Stream *stream, const CopyJob *job, bool at_once);
-/* The job of a shape; arrays[0] and [1] become references to the arrays of target and source. */
+/* The job for a shape as the driver API describes it. arrays[0] and [1] become references to the arrays of
+ * target and source, or NULL. */
 CUresult copy_resolve(const CUDA_MEMCPY3D *shape, CopyJob *job, Array *arrays[2]);
-/* Whether it would be captured in that stream; NULL: in none. */
+/* Sets *captured: whether a copy in that stream would be captured. stream: NULL for a copy without one. */
 CUresult copy_is_captured(const CUstream *stream, bool *captured);
-/* The context of one side of a copy between contexts: waits for its work, where the copy is not captured. */
+/* Checks the context of one side of a copy between contexts. Unless the copy is captured, waits for that
+ * context's work. */
 CUresult copy_enter_peer(CUcontext handle, bool captured);
-/* The steps of a copy, for copies that are kept: */
+/* The two steps of a copy, for callers that keep the job between them. */
+/* Whether the job's memory is valid. */
 bool copy_check(const CopyJob *job);
-/* When its turn has come. It fails, and the context with it, if reserved addresses have lost their memory
- * since they were checked. */
+/* Does the job, whose turn has come. If reserved addresses have lost their memory since they were checked, it
+ * fails, and the context with it. */
 CUresult copy_do(const CopyJob *job, Context *context);
 
 #endif

@@ -1,4 +1,5 @@
-/* Batches of copies: all are checked before the first is queued. */
+/* Batches of copies: all are checked before the first is queued. Hints at where memory lies, and the flag
+ * that prefers overlap with kernels, change nothing: they are for copies by other hardware. */
 #include "api/copy/array.h"
 #include "api/copy/copy.h"
 
@@ -85,7 +86,7 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes
 
 typedef CUDA_MEMCPY3D_BATCH_OP ShapedCopy;
 
-/* The bytes of an element of the array that a side is; 0: it is none. */
+/* Bytes of an element of a side that is an array; 0 for other sides. */
 static size_t element_of(const CUmemcpy3DOperand *side)
 {
     Array *array =
@@ -103,7 +104,7 @@ static bool is_valid_side(const CUmemcpy3DOperand *side)
     return side->type == CU_MEMCPY_OPERAND_TYPE_POINTER && side->pointer.row_length <= max;
 }
 
-/* The bytes that lengths count; 0: the sides do not go together. */
+/* In units of how many bytes lengths are given; 0: the two sides do not fit each other. */
 static size_t unit_of(const ShapedCopy *copy)
 {
     size_t from = element_of(&copy->from), to = element_of(&copy->to);
@@ -149,7 +150,7 @@ static void put_arrays(Array *arrays[2])
         if (arrays[k]) PUT(arrays[k]);
 }
 
-/* Looks at it; with a stream, queues it. */
+/* Queues a copy in the stream; with NULL only checks it. */
 static CUresult one_shape(const ShapedCopy *copy, Stream *stream)
 {
     CopyJob job = {0};

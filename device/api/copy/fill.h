@@ -11,9 +11,10 @@ typedef struct FillJob {
     uint32_t value;
 } FillJob;
 
-/* Aligned to its elements and inside one allocation; *bytes from the first to one past the last. */
+/* Whether the job is aligned to its elements and inside one allocation. *bytes: how many it spans, gaps
+ * included. */
 bool fill_check(const FillJob *job, uint64_t *bytes);
-/* When its turn has come, as copy_do. */
+/* Does the job, whose turn has come. Fails as copy_do() does. */
 CUresult fill_do(const FillJob *job, Context *context);
 
 #endif

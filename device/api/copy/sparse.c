@@ -85,8 +85,8 @@ static SparseTiles tail_tiles(const Array *array, bool by_layer, uint64_t start)
     };
 }
 
-/* Bytes of it in a mip tail: the third dimension becomes a power of two, as an H100's driver (580.159) has
- * it. */
+/* Bytes that a level has in a mip tail: the third dimension becomes a power of two, as an H100's driver
+ * (580.159) has it. */
 static uint64_t tail_bytes(const Array *array, const SparseTiles *t)
 {
     uint64_t depth = 1;

@@ -23,9 +23,10 @@ struct Sparse {
 
 /* Whether a sparse array can have that shape and those flags. */
 CUresult sparse_check(const CUDA_ARRAY3D_DESCRIPTOR *shape);
-/* Makes the arrays, which are the levels of one or a plain one and have their storage, sparse. */
+/* Makes arrays sparse that have their storage: one plain array, or all levels of a mipmapped one. *out
+ * is to be freed by the caller, after an error as well. */
 CUresult sparse_make(Array *const *arrays, unsigned count, Sparse **out);
-/* NULL too. */
+/* NULL is fine. */
 void sparse_free(Sparse *sparse);
 
 #endif

@@ -279,7 +279,9 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
     return launch_handle(function, stream, &shape, pointers, NULL);
 }
 
-/* Attributes that only tune are accepted; those that change what a kernel may do must be known. */
+/* Attributes that only tune are accepted and change nothing. So are those that put a kernel into a domain of
+ * memory synchronization (MEM_SYNC): here a fence orders the accesses of all domains. Those that change what
+ * a kernel may do must be known. */
 static CUresult read_attribute(const CUlaunchAttribute *attribute, LaunchConfig *shape)
 {
     enum {

@@ -23,24 +23,24 @@ static inline LaunchConfig launch_config_shape(const CUlaunchConfig *config)
                           .dynamic_shared = config->sharedMemBytes};
 }
 
-/* Whether the kernel can be launched so; the log says what is wrong. */
+/* An error if the kernel cannot be launched in that shape; the log says what is wrong. */
 CUresult launch_check_shape(const Function *function, const LaunchConfig *shape);
 
-/* Launches it in the stream, or captures that. */
+/* Launches the kernel in the stream, or captures the launch. Parameters come by `pointers` or by `extra`. */
 CUresult launch_function(Function *function, CUstream stream, const LaunchConfig *shape, void **pointers,
                          void **extra);
 
 /* --- api/launch/cluster.c --- */
-/* Whether the kernel can be launched so as far as clusters go. */
+/* The part of launch_check_shape() that is about clusters. */
 CUresult launch_check_cluster(const Function *function, const LaunchConfig *shape);
 /* The cluster of a launch: what the launch names, else what was set of the function. */
 void launch_find_cluster(const Function *function, const LaunchConfig *shape, uint32_t cluster[3]);
 
-/* Says in the log what is wrong with a launch. */
+/* Writes to the log that `what` of a launch is beyond its limit. Returns `error`. */
 CUresult launch_refuse(const CodeFunction *code, CUresult error, const char *what, unsigned long long asked,
                        unsigned long long limit);
 
-/* Whether all blocks of a cooperative launch are resident at a time. */
+/* An error if the blocks of a cooperative launch cannot all be resident at a time. */
 CUresult launch_check_cooperative(const Function *function, const LaunchConfig *shape);
 /* Copies the parameters, given one by one or in a buffer, to param_size bytes. */
 CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **extra, uint8_t *params);
@@ -50,7 +50,8 @@ CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **ex
 int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_shared);
 
 /* --- api/launch/launch.c --- */
-/* All of a launch that is known before it begins; what it is given must live until it ends. */
+/* Fills in all of a launch that is known before it begins. The function and `params` must live until it
+ * ends. */
 void launch_prepare(GridLaunch *launch, const Function *function, const LaunchConfig *shape,
                     const uint8_t *params);
 
@@ -63,17 +64,19 @@ typedef struct KernelRun {
     ExecFault fault;
 } KernelRun;
 
-/* Begins or goes on. true when it is done; the context knows of its fault. A thread with a timeout may
- * leave it half way to the stream's worker. What references are bound to is looked up when it begins, if it
- * was not before. */
+/* Begins the launch at the first call, and continues it at later ones. True when it is done: then a fault of
+ * it has ended the context. False when the thread, which has a timeout, leaves it half way to the stream's
+ * worker. What the module's references are bound to is looked up when it begins, unless run->bindings says
+ * it. */
 bool launch_go_on(KernelRun *run, const GridLaunch *prepared, Function *function, Stream *stream);
 
-/* What that launch of the function and those that come from it need of the driver. The function stays alive
- * as long. */
+/* Fills in what a launch of the function, and what its kernels launch, need of the driver. The function must
+ * live as long as they run. */
 void device_runtime_init(DeviceRuntime *runtime, Function *function);
-/* What a kernel sets of a conditional node (graph/condition.c); false when there is no such handle. */
+/* Sets the value of a conditional node, for a kernel (graph/condition.c). False when there is no such
+ * handle. */
 bool condition_set(CUgraphConditionalHandle handle, unsigned value);
-/* The heap of device-side malloc; NULL if out of memory. */
+/* The context's heap for device-side malloc, made at the first call. NULL if out of memory. */
 DeviceHeap *context_heap(Context *context);
 
 #endif

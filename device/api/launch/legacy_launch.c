@@ -99,7 +99,7 @@ CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int si
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Changes nothing: kernels see all references of their module, and no others. */
+/* Changes nothing, whatever the unit: kernels see all references of their module, and no others. */
 CUresult cuParamSetTexRef(CUfunction handle, int unit, CUtexref texture)
 {
     Function *function;

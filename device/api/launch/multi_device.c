@@ -15,15 +15,12 @@ typedef struct DeviceLaunch {
     void **pointers;
 } DeviceLaunch;
 
-static LaunchConfig shape_of(const CUDA_LAUNCH_PARAMS *p)
+static LaunchConfig cooperative_shape(const CUDA_LAUNCH_PARAMS *p)
 {
-    return (LaunchConfig){{p->gridDimX, p->gridDimY, p->gridDimZ},
-                          {p->blockDimX, p->blockDimY, p->blockDimZ},
-                          p->sharedMemBytes,
-                          true,
-                          0,
-                          {0},
-                          false};
+    return (LaunchConfig){.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+                          .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+                          .dynamic_shared = p->sharedMemBytes,
+                          .cooperative = true};
 }
 
 static CUresult open_launch(const CUDA_LAUNCH_PARAMS *given, DeviceLaunch *launch)
@@ -31,7 +28,7 @@ static CUresult open_launch(const CUDA_LAUNCH_PARAMS *given, DeviceLaunch *launc
     if ((uintptr_t)given->hStream <= (uintptr_t)CU_STREAM_PER_THREAD) return CUDA_ERROR_INVALID_HANDLE;
     TRY(function_enter(given->function, &launch->function));
     TRY(stream_enter(given->hStream, &launch->stream)); /* it is not a node of a graph */
-    launch->shape = shape_of(given);
+    launch->shape = cooperative_shape(given);
     launch->pointers = given->kernelParams;
     return CUDA_SUCCESS;
 }

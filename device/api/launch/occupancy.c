@@ -30,6 +30,8 @@ int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_share
     return smaller(blocks, by_registers ? by_registers : 1);
 }
 
+/* The flag, CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE, changes nothing, here and below: it matters only to GPUs
+ * that cache global memory where shared memory is. */
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction handle, int threads,
                                                               size_t dynamic_shared, unsigned int flags)
 {

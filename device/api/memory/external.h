@@ -16,12 +16,12 @@ typedef struct CUextSemaphore_st ExternalSemaphore;
 CUresult external_map(Context *context, CUexternalMemory handle, uint64_t offset, uint64_t size,
                       CUdeviceptr *out);
 
-/* The semaphores, each with a reference, in an array that is the caller's: live ones, with parameters such as
- * they can have. */
+/* Looks up the semaphores. *out is an array of the caller's, with a reference to each. An error if a handle
+ * or its parameters are not valid. */
 CUresult external_semaphores_enter(const SemaphoresNodeParams *params, ExternalSemaphore ***out);
-/* Gives the references back, and the array. */
+/* Puts the references and frees the array. */
 void external_semaphores_put(ExternalSemaphore **semaphores, unsigned count);
-/* Signals each, or waits for each: for a task of the stream, which is endless if it waits. */
+/* Signals each semaphore, or waits for each, in a task of the stream. A task that waits is an endless one. */
 void external_semaphores_do(ExternalSemaphore *const *semaphores, unsigned count, bool wait, Stream *stream);
 
 #endif

@@ -63,7 +63,7 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore *out,
         result = object_publish(OBJECT(semaphore));
     }
     if (!result) {
-        close(handle->handle.fd);
+        close(handle->handle.fd); /* which the import takes over */
         *out = semaphore;
     }
     PUT(semaphore);

@@ -4,6 +4,8 @@
 
 enum { ALL_HOST_FLAGS = 7, ALL_REGISTER_FLAGS = 15 };
 
+/* The flags are kept for cuMemHostGetFlags and change nothing: all of this memory is portable, mapped and
+ * cached. */
 CUresult cuMemHostAlloc(void **out, size_t size, unsigned int flags)
 {
     Context *context;
@@ -32,6 +34,7 @@ CUresult cuMemFreeHost(void *pointer)
     return context_error(context);
 }
 
+/* Of the flags READ_ONLY alone changes something, as in cuMemHostAlloc. */
 CUresult cuMemHostRegister_v2(void *pointer, size_t size, unsigned int flags)
 {
     Context *context;

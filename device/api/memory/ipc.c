@@ -130,6 +130,8 @@ CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *fi
     return import ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
 }
 
+/* CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS changes nothing: the memory is mapped for the current context, whichever
+ * device it is counted on. */
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle bytes, unsigned int flags)
 {
     Context *context;

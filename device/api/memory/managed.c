@@ -92,7 +92,7 @@ static RangeRecord *record_of_locked(const MemoryRange *range)
     return record;
 }
 
-/* Makes a part start at that place; false if out of memory. */
+/* Divides the record so that one of its parts starts at `place`. False if out of memory. */
 static bool split_locked(RangeRecord *record, uint64_t place)
 {
     size_t at = 0;

@@ -14,11 +14,11 @@ void marks_use(void *mark, size_t size);
 void marks_end(void *mark);
 void marks_drop(void *mark);
 
-/* Before a kernel with that ticket runs: what has ended before it is over, if all work before that is
- * done. */
+/* Before the kernel with that ticket runs: of the uses that ended before it was queued, hides from kernels
+ * those before whose end all work is done. */
 void marks_settle(cuuint64_t ticket);
 
-/* The host is to write into the range, if there is one. */
+/* The host is about to write there; does nothing where the memory map has no range. */
 void marks_host_writes(CUdeviceptr address, size_t size);
 
 #endif

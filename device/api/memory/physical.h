@@ -27,8 +27,9 @@ typedef struct Physical {
     SharedFile file;            /* this one */
 } Physical;
 
-/* Whether the system gives memory that can be mapped twice, and CUmemAllocationHandleType's bits. */
+/* Whether the system has memory that can be mapped twice. */
 bool physical_is_there(void);
+/* The bits of CUmemAllocationHandleType for which handles can be made. */
 int physical_handle_types(void);
 /* The memory of a handle with a reference, or CUDA_ERROR_INVALID_VALUE. */
 CUresult physical_enter(CUmemGenericAllocationHandle handle, Physical **out);
@@ -37,7 +38,7 @@ bool physical_retain(Physical *physical);
 /* The memory of a file descriptor, which stays the caller's, with a reference; CUDA_ERROR_INVALID_VALUE when
  * the descriptor is of anything else. */
 CUresult physical_import(int descriptor, Physical **out);
-/* Puts its pages at that address, which the caller has reserved. */
+/* Maps its pages at an address that the caller has reserved. */
 bool physical_map(const Physical *physical, uint64_t address);
 /* Copies a part of its pages from or to a buffer. */
 void physical_pass(const Physical *physical, uint64_t offset, void *buffer, uint64_t bytes, bool from_buffer);

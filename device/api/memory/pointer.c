@@ -151,6 +151,10 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
     return CUDA_SUCCESS;
 }
 
+/* SYNC_MEMOPS, the one attribute that can be set, is for other hardware that reads the memory while the
+ * driver copies. There is none (IS_GPU_DIRECT_RDMA_CAPABLE is 0): *value changes nothing, and
+ * cuPointerGetAttribute still answers 0. Reserved addresses are accepted where some device has access: the
+ * look-up finds no others. */
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address)
 {
     MemoryRange range;

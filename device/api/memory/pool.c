@@ -53,7 +53,8 @@ CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice ordinal)
     return answer_pool(driver_device(ordinal), POOL_DEVICE, out, true);
 }
 
-/* What kind of pool lives there, and the device that keeps it: the first one for the host's. */
+/* The kind of pool for memory of that type at that location, and the device that has it: the first one for
+ * memory of the host. */
 static CUresult find_pool_place(const CUmemLocation *location, CUmemAllocationType type, Device **device,
                                 PoolKind *kind)
 {

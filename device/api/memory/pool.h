@@ -62,22 +62,26 @@ void pool_counts(Pool *pool, PoolCounts *out);
 void pool_reset_high(Pool *pool, bool reserved);
 /* Releases unused memory until at most that is left. */
 void pool_trim(Pool *pool, uint64_t keep);
-/* Frees what is unused, and from now on whatever is freed: the handle is gone. */
+/* The pool's handle was destroyed. Releases unused memory, and from now on all that is freed to it. */
 void pool_stop_keeping(Pool *pool);
-/* Ends a pool's range, which is unused; false when it is not one. */
+/* Frees memory of a pool that no work uses any more. False when no pool's memory starts at that address. */
 bool pool_release(CUdeviceptr address);
 
-/* Memory of a graph: a block of its own at an address that stays. Calls know it from the beginning. */
+/* Memory of a graph: a block of its own, whose address does not change. Calls find it at once, kernels only
+ * from pool_range_begin on. */
 CUresult pool_bind(Pool *pool, Context *context, uint64_t size, MemoryBlock **out, CUdeviceptr *address);
-/* The graph is gone; what it has handed out stays until it is freed. */
+/* The graph was destroyed. Memory that it has handed out stays until it is freed. */
 void pool_unbind(MemoryBlock *block);
 bool pool_bound_in_use(const MemoryBlock *block);
-/* A launch hands it out, for as long as it runs or (keep) until it is freed. The range as kernels are to
- * find it; the block has a task more until pool_range_settle or pool_range_end with `settle`. */
+/* A launch hands the memory out, for as long as it runs, or with `keep` until the program frees it. Returns
+ * the range as kernels are to find it. The block counts one task more, until pool_range_settle or
+ * pool_range_end with `settle`. */
 MemoryRange pool_bound_take(MemoryBlock *block, bool keep);
-/* Frees what was handed out, for calls; the rest is for pool_range_end. false when it is no such memory. */
+/* Frees, for calls, memory that was handed out; kernels find it until pool_range_end(range). False when no
+ * such memory starts at that address. */
 bool pool_withdraw(CUdeviceptr address, MemoryRange *range);
 bool pool_is_bound(CUdeviceptr address);
+/* From now on kernels find the range; no longer find it; and the block's task is over. */
 void pool_range_begin(const MemoryRange *range);
 void pool_range_end(const MemoryRange *range, bool settle);
 void pool_range_settle(const MemoryRange *range);

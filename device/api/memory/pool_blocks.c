@@ -181,8 +181,9 @@ static bool may_reuse(const MemoryBlock *block, Stream *stream)
            && queue_follows(stream, block->stream, block->number);
 }
 
-/* The smallest unused block for that many bytes, of at most twice the size, that the stream may reuse: the
- * one freed last. With `wait` one of any size and stream. NULL if there is none. */
+/* An unused block of at least that many bytes, and at most twice as many, that the stream may reuse. Of
+ * several one from the lowest bin, there the one freed last. With `wait` a block of any larger size and any
+ * stream. NULL if there is none. */
 static MemoryBlock *find_unused_locked(const Pool *pool, Stream *stream, uint64_t size, bool wait)
 {
     uint64_t need = capacity_for(size), max = wait || need > UINT64_MAX / 2 ? UINT64_MAX : 2 * need;
@@ -234,8 +235,9 @@ static MemoryBlock *find_freed_later_locked(const Device *device, Stream *stream
     return NULL;
 }
 
-/* A new block at another address, for which such blocks stop counting: they end before its range begins in
- * the stream. NULL if they are too few. */
+/* A new block at the expense of freed ones, whose frees have not run but come first in the stream's order.
+ * They no longer count as used memory: they end before the new block's range begins. NULL if they are not
+ * enough. */
 static MemoryBlock *make_from_freed_later_locked(Pool *pool, Stream *stream, uint64_t size)
 {
     MemoryBlock *made = NULL;
@@ -463,7 +465,8 @@ bool pool_withdraw(CUdeviceptr address, MemoryRange *range)
     return found;
 }
 
-/* Why no stream frees it: an H100's driver (580.159) does not support imported memory there. */
+/* The error for an address that cannot be freed in a stream. An H100's driver (580.159) does not support
+ * imported memory there. */
 static CUresult why_not_freed(CUdeviceptr address)
 {
     MemoryRange range = {0};
@@ -474,6 +477,8 @@ static CUresult why_not_freed(CUdeviceptr address)
     return imported ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* Frees pooled memory in the order of the stream: calls no longer find it, kernels do until the task has
+ * run. */
 static CUresult free_in(Stream *stream, CUdeviceptr address)
 {
     RangeTask *task = task_new(run_end);
@@ -598,7 +603,7 @@ CUresult pool_bind(Pool *pool, Context *context, uint64_t size, MemoryBlock **ou
         block->context = context;
         block->observed = true;
         memory_map_find_for_call(driver_memory(), block->base, 1, &range);
-        memory_map_end(driver_memory(), &range);
+        memory_map_end(driver_memory(), &range); /* kernels do not find it yet */
         *address = block->base;
     }
     pthread_mutex_unlock(&blocks_lock);

@@ -41,7 +41,7 @@ void pool_share_free(PoolShare *share)
 }
 
 /* Whether the handle type is one of ours, and nothing else is requested. */
-static bool is_known(CUmemAllocationHandleType type, unsigned long long flags)
+static bool is_supported_handle(CUmemAllocationHandleType type, unsigned long long flags)
 {
     return type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && !flags;
 }
@@ -62,7 +62,7 @@ CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool handle, CUmemA
     Pool *pool;
     MemoryExport place;
     IpcHandle bytes;
-    if (!out || !is_known(type, flags)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !is_supported_handle(type, flags)) return CUDA_ERROR_INVALID_VALUE;
     TRY(pool_enter(handle, &pool));
     bool shareable = pool->share && !pool->share->imported && memory_map_file(driver_memory(), &place);
     int descriptor = -1;
@@ -104,7 +104,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *handle, CUm
     IpcHandle bytes;
     SharedFile file;
     TRY(driver_check());
-    if (!out || !is_known(type, flags)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !is_supported_handle(type, flags)) return CUDA_ERROR_INVALID_VALUE;
     ssize_t length = pread((int)(intptr_t)handle, &bytes, sizeof bytes, 0);
     if (length != (ssize_t)sizeof bytes || !ipc_is(&bytes, IPC_POOL)) {
         log_error("%lld is not a descriptor of a memory pool of the CPU device", (long long)(intptr_t)handle);

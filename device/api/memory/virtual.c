@@ -71,7 +71,7 @@ static Mapping *whole_mappings_locked(const Reservation *r, uint64_t address, ui
 
 /* ---- What the memory map knows ---- */
 
-/* A part like this one, with whatever continues it. */
+/* Adds a part, or makes the last one longer if it is of the same kind with the same access. */
 static void add_part(MemoryRange *parts, size_t *count, const MemoryRange *part)
 {
     MemoryRange *last = *count ? &parts[*count - 1] : NULL;

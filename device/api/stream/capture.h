@@ -25,14 +25,16 @@ static inline bool stream_is_captured(const Stream *stream)
     return atomic_load_explicit(&stream->captured, memory_order_acquire) != NULL;
 }
 
-/* The command is one that cannot be captured: the error for a captured stream. */
+/* A command that cannot be captured was asked of a captured stream. Invalidates the capture and returns the
+ * error for that. */
 CUresult capture_refuse(Stream *stream);
-/* Work of the legacy stream would wait for captured ones: the error, or CUDA_SUCCESS when there are none. */
+/* Before work of the legacy stream, which would wait for the context's blocking streams. An error if one of
+ * them is captured; with `invalidate` its capture is invalidated as well. CUDA_SUCCESS for other streams. */
 CUresult capture_check_legacy(const Stream *stream, bool invalidate);
 /* The error for a call that the modes of the captures in progress forbid to this thread, or CUDA_SUCCESS. */
 CUresult capture_check_thread(void);
 
-/* The command becomes a node. */
+/* These add the command as a node to the graph of the captured stream's capture. */
 CUresult capture_add_kernel(Stream *stream, Function *function, const struct LaunchConfig *shape,
                             void **pointers, void **extra);
 CUresult capture_add_copy(Stream *stream, const struct CopyJob *job);
@@ -44,16 +46,16 @@ CUresult capture_add_alloc(Stream *stream, Pool *pool, size_t size, CUdeviceptr 
 CUresult capture_add_free(Stream *stream, CUdeviceptr address);
 CUresult capture_record(Stream *stream, Event *event, bool external);
 CUresult capture_wait(Stream *stream, Event *event, bool external);
-/* capture_wait for a stream that is not captured. When the event is, the stream joins the capture and *joined
- * is true. */
+/* As capture_wait(), for a stream that is not captured. If the event was recorded under capture, the stream
+ * joins that capture and *joined becomes true. */
 CUresult capture_join(Stream *stream, Event *event, bool *joined);
 /* An event last recorded under capture can be waited for by streams of that capture only. */
 CUresult capture_check_event(Event *event);
 
-/* The event is recorded outside of captures. */
+/* The event is recorded outside of captures now: forgets its record in a capture, if there is one. */
 void capture_forget(Event *event);
 
-/* The stream's handle is gone. */
+/* The stream is destroyed: takes it out of its capture, if it is in one. */
 void capture_leave(Stream *stream);
 
 #endif

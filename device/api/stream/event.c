@@ -92,6 +92,7 @@ static CUresult event_publish(Event *event, CUresult result, CUevent *out)
     return result;
 }
 
+/* CU_EVENT_BLOCKING_SYNC changes nothing: a thread that waits sleeps, or runs the stream's tasks itself. */
 CUresult cuEventCreate(CUevent *out, unsigned int flags)
 {
     Context *context;

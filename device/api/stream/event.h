@@ -11,27 +11,29 @@ typedef struct EventCapture {
     NodeSet before;             /* what its stream's next node depended on */
 } EventCapture;
 
-/* A record asked for, until its place in a stream is known and has been reached. */
+/* Names one record of an event, from the call that requests it until the stream has reached it. */
 typedef struct RecordTicket {
     uint64_t serial, shared_number;
 } RecordTicket;
 
-/* The event with a reference, and its context's fault if there is one. */
+/* The event of a handle, with a reference. An error if there is none, or if its context has failed. */
 CUresult event_enter(CUevent handle, Event **out);
 void event_put(Event *event);
 Context *event_context(const Event *event);
 EventCapture *event_capture(Event *event);
-/* Puts the nodes; it was recorded elsewhere since. */
+/* The event was recorded elsewhere since: drops the nodes. */
 void event_capture_clear(EventCapture *capture);
 
+/* A new record of the event: from now on it is the last one. */
 RecordTicket event_take_ticket(Event *event);
-/* The record is that task of the stream. */
+/* The record is the task with this number of the stream. Nothing changes if a newer record was requested. */
 void event_place(Event *event, RecordTicket ticket, Stream *stream, uint64_t number);
-/* The stream has come to it. */
+/* The stream has reached the record: takes its time. */
 void event_reach(Event *event, RecordTicket ticket);
-/* Its record is what the stream has now, which is not captured. */
+/* Records the event in a stream of its context that is not captured, after what the stream was given so
+ * far. */
 CUresult event_record_in(Stream *stream, Event *event);
-/* Later work of the stream waits for the event's last record, even one by another process. */
+/* Later work of the stream waits for the event's last record, also where another process made it. */
 CUresult event_wait_in(Stream *stream, Event *event);
 
 #endif

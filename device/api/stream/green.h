@@ -26,9 +26,10 @@ CUcontext green_context_handle(const Stream *stream);
 /* How many multiprocessors the stream's kernels have; NULL: those of the default stream. */
 unsigned green_multiprocessors(const Stream *stream);
 /* --- api/stream/context_event.c --- */
-/* The event is reached when all is that the streams have now, of the context or of the green one in it. */
+/* Both work on all streams of the context, or with `green` on those of that green context. */
+/* Records the event after all that these streams were given so far. */
 CUresult context_record_event(Context *base, GreenContext *green, CUevent event);
-/* What those streams get from now on waits for it. */
+/* Makes later work of these streams wait for the event. */
 CUresult context_wait_event(Context *base, GreenContext *green, CUevent event);
 /* --- api/stream/green.c --- */
 /* Makes a new stream one of the green context's; an error if out of memory. */

@@ -97,7 +97,7 @@ static bool list_locked(Stream *stream)
     return true;
 }
 
-/* true when it was in the list: the caller puts the list's reference once the lock is open. */
+/* Takes the stream out of the list. True when it was there: the caller puts the list's reference later. */
 static bool unlist_locked(Stream *stream)
 {
     Context *context = stream->object.context;
@@ -256,7 +256,7 @@ static void wait_number_locked(Stream *stream, uint64_t number)
     while (!queue_reached(stream, number)) sleep_locked(stream, 0);
 }
 
-/* A task of a context that was canceled waits no longer: it is not run. */
+/* Waits for the task's dependencies, not in a canceled context. False when the time `until` comes first. */
 static bool wait_dependencies_locked(const Stream *stream, const Task *task, uint64_t until)
 {
     for (unsigned i = 0; i < task->dependency_count; i++) {
@@ -504,7 +504,7 @@ static bool may_run_locked(const Stream *stream, uint64_t until)
     return !stream->worker_started || !(head->on_worker || (until && (head->endless || head->unfinished)));
 }
 
-/* False when the time has come first; 0: it never does. */
+/* Waits for the stream's tasks up to `number`, or runs them. False when the time `until` comes first. */
 static bool wait_locked(Stream *stream, uint64_t number, uint64_t until)
 {
     while (!queue_reached(stream, number)) {
@@ -597,8 +597,8 @@ CUresult queue_wait_room(Stream *stream)
     return queue_wait(stream, next - MAX_PENDING) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
-/* Whether the stream still has tasks of those up to this ticket; then the number after which it has none,
- * exactly when it alone is used. */
+/* Whether the stream has unfinished tasks with tickets up to `ticket`. Then *number is the number of the
+ * last of them, or a later one: it is exact when no other stream was given tasks meanwhile. */
 static bool has_task_locked(const Stream *stream, uint64_t ticket, uint64_t *number)
 {
     const Task *head = stream->head;

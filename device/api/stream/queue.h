@@ -6,8 +6,8 @@
  * waits for a signal, so that a launch wakes no thread; a thread that waits runs the stream's tasks itself
  * unless the worker does.
  *
- * A thread may have a timeout (timeout.h): its waits end without success when they last longer. What it runs
- * meanwhile the worker takes over, if the task can be left half way.
+ * A thread may have a timeout (timeout.h): a wait that lasts longer ends without success. If the thread is
+ * running a task itself then, and the task can be left half way, the worker takes the task over.
  */
 #ifndef DEVICE_API_STREAM_QUEUE_H
 #define DEVICE_API_STREAM_QUEUE_H
@@ -16,7 +16,7 @@
 
 enum { QUEUE_LEAST_PRIORITY = 0, QUEUE_GREATEST_PRIORITY = -5 };
 
-/* The nearest that there is. */
+/* The valid priority nearest to the one asked for. */
 static inline int queue_priority(int asked)
 {
     return asked > QUEUE_LEAST_PRIORITY      ? QUEUE_LEAST_PRIORITY
@@ -26,7 +26,7 @@ static inline int queue_priority(int asked)
 
 typedef struct Task Task;
 
-/* Work that has to be done before: all of stream's tasks up to that number. */
+/* Work that has to be done before: the tasks of `stream` up to `number`. */
 typedef struct Dependency {
     Stream *stream;             /* a reference */
     uint64_t number;
@@ -80,50 +80,52 @@ struct CUstream_st {
     uint64_t search, searched; /* queue_follows has looked through its tasks up to that one */
 };
 
-/* A stream in its context's list; the caller's reference. NULL if out of memory, or when the context
- * closes. */
+/* A new stream, in its context's list, with the caller's reference. NULL if out of memory, or when the
+ * context closes. */
 Stream *stream_new(Context *context, unsigned flags, int priority);
-/* Streams that are made later begin after what is submitted to this one. With a reference; NULL without
- * memory, or when the context closes. */
+/* The context's barrier stream, made at the first call, with a reference. Streams that are made later begin
+ * after what is submitted to it. NULL if out of memory, or when the context closes. */
 Stream *queue_barrier(Context *context);
-/* The next task of the stream waits for what the barrier has been given so far. As long as there is none the
- * stream may be idle. */
+/* The next task of the stream waits for what the barrier was given so far. This makes no task: until the next
+ * one the stream may be idle. */
 CUresult queue_begin_after(Stream *stream, Stream *barrier);
-/* The default stream with a reference; NULL when the context closes. */
+/* The context's legacy default stream with a reference. NULL when the context closes. */
 Stream *queue_legacy(Context *context);
 
-/* Takes the task over, with a dependency (a reference that it takes over as well) or NULL. Returns its
- * number. */
+/* Queues the task, which the stream owns from now on. It waits for `dependency`, whose reference is taken
+ * over as well, or for nothing more (NULL). Returns the task's number. */
 uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency);
-/* What follows in the stream waits for that record; its reference is taken over. */
+/* Later tasks of the stream wait for `place`. Its reference is taken over, also after an error. */
 CUresult queue_submit_wait(Stream *stream, const Dependency *place);
 /* The streams of the context, with references, `capacity` at most. Returns how many there are. */
 size_t queue_streams(Context *context, Stream **out, size_t capacity);
-/* The number of the last task submitted. */
+/* The number of the last task submitted to the stream. */
 uint64_t queue_last(const Stream *stream);
+/* Whether the stream's tasks up to that number are done. */
 bool queue_reached(const Stream *stream, uint64_t number);
-/* The stream waits for a record of an event, which may have been reached. */
+/* Notes for queue_follows() that the stream waits for a record of an event, which may be reached already. */
 void queue_note_wait(Stream *stream, const Dependency *record);
-/* Whether a new task of the stream would come after that task of the other: by order, by the legacy
- * stream's implicit synchronization or by events. false where that is not known. */
+/* Whether a new task of the stream would come after the task with that number of the other: by order, by the
+ * legacy stream's implicit synchronization or by events. False if it would not, or if that is not known. */
 bool queue_follows(Stream *stream, const Stream *other, uint64_t number);
-/* All waits: false when the thread's timeout ends first, or CUDA_ERROR_NOT_READY. */
-/* Waits until the stream's tasks up to that number are done, running them if need be. */
+/* All waits end without success when the thread's timeout ends first: with false, or CUDA_ERROR_NOT_READY. */
+/* Waits until the stream's tasks up to that number are done. The caller runs them if no worker does. */
 bool queue_wait(Stream *stream, uint64_t number);
-/* Waits for all a new task of that stream would wait for: with the barriers the caller may then do its work
- * itself, without them all is done that was given to the stream, or that it synchronizes with implicitly. */
+/* Waits for the stream's tasks and for those that it synchronizes with implicitly. With `barriers` also for
+ * the barriers of its next task: then the caller may do that task's work itself. */
 bool queue_wait_turn(Stream *stream, bool barriers);
-/* Whether a new task of the stream could run at once, or without the barriers. */
+/* Whether queue_wait_turn() with the same arguments would not wait. */
 bool queue_idle(Stream *stream, bool barriers);
-/* A number of the work that the context has been given so far; and the last one of which all is done. */
+/* The ticket of the last task submitted, over all streams. */
 uint64_t queue_given(void);
-/* The number of the task that the calling thread has submitted last; 0: none since it was requested. */
-cuuint64_t queue_take_given(void);
+/* The ticket up to which all tasks of the context are done. */
 uint64_t queue_done(const Context *context);
-/* Waits until one more task would not have to wait for the queue to shrink: before queue_submit, which does
- * not wait in a thread with a timeout. */
+/* The ticket of the last task that the calling thread has submitted; 0: none since the previous call. */
+cuuint64_t queue_take_given(void);
+/* To be called before queue_submit(), which waits while the queue is full, but not in a thread with a
+ * timeout. Such a thread waits here: CUDA_ERROR_NOT_READY when its timeout ends first. */
 CUresult queue_wait_room(Stream *stream);
-/* No more tasks come: the worker ends after the last, the stream leaves its context's list. */
+/* The stream gets no more tasks. After the last one its worker ends and it leaves its context's list. */
 void queue_close(Stream *stream);
 
 #endif

@@ -10,15 +10,15 @@ typedef struct SharedEvent SharedEvent;
 CUresult shared_event_create(SharedEvent **out, SharedFile *file);
 CUresult shared_event_map(const SharedFile *file, SharedEvent **out);
 void shared_event_unmap(SharedEvent *event);
-/* A record is requested: its number. */
+/* Notes that this process requests a record. Returns its number. */
 uint64_t shared_event_record(SharedEvent *event);
-/* It has been reached. */
+/* Notes that the record with this number was reached. */
 void shared_event_reach(SharedEvent *event, uint64_t number);
-/* The number of the last record that any process asked for; 0 when none did. */
+/* The number of the last record that any process requested; 0: there is none. */
 uint64_t shared_event_last(const SharedEvent *event);
-/* Whether a record was reached, or its process is gone. */
+/* Whether the record was reached. A record of a process that has ended counts as reached. */
 bool shared_event_reached(SharedEvent *event, uint64_t number);
-bool shared_event_wait(SharedEvent *event, uint64_t number,
-                       uint64_t until); /* false at that time; 0: never */
+/* Waits until the record is reached. False when the time `until` (timeout.h; 0: never) comes first. */
+bool shared_event_wait(SharedEvent *event, uint64_t number, uint64_t until);
 
 #endif

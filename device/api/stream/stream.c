@@ -14,7 +14,7 @@ bool stream_null_is_per_thread(bool per_thread)
     return before;
 }
 
-/* Puts those of contexts that are gone. */
+/* Puts the thread's default streams in contexts that are gone. */
 static void drop_dead_streams(ThreadState *state)
 {
     size_t left = 0;

@@ -6,21 +6,22 @@
 
 /* What the thread's NULL stream means: its own default stream or the legacy one. Returns what it was. */
 bool stream_null_is_per_thread(bool per_thread);
-/* The stream of a handle, special ones for the current context, with a reference. Not one under capture: the
- * call is none that can be captured, and is refused with the error for that. */
+/* These return the stream of a handle with a reference. Special handles (NULL and the like) stand for default
+ * streams of the current context. */
+/* For calls that cannot be captured. A captured stream is an error, and its capture is invalidated. */
 CUresult stream_enter(CUstream handle, Stream **out);
-/* For work that can be captured: the caller asks stream_is_captured (capture.h). */
+/* For calls that can be captured: the caller has to ask stream_is_captured (capture.h). */
 CUresult stream_enter_to_submit(CUstream handle, Stream **out);
-/* The NULL stream, for calls without a stream that wait: they can never be captured. */
+/* The NULL stream, for calls that take no stream and wait. They cannot be captured. */
 CUresult stream_enter_at_once(Stream **out);
-/* For waiting and asking whether it is done: a captured stream is refused, and so is every stream while the
- * calling thread may not wait because of captures. */
+/* For calls that wait for the stream or query whether it is done. An error for a captured stream, and for
+ * every stream while captures forbid the calling thread to wait. */
 CUresult stream_enter_to_wait(CUstream handle, Stream **out);
-/* To query or set the stream's own state, captured or not. */
+/* For calls that query or set the stream's own state, captured or not. */
 CUresult stream_enter_itself(CUstream handle, Stream **out);
-/* As stream_enter_itself(), but with a faulted context as well. */
+/* As stream_enter_itself(), also if the context has failed. */
 CUresult stream_enter_any(CUstream handle, Stream **out);
-/* Whether the stream's context has failed: the fault is reported again. */
+/* The error of the fault that ended the stream's context; CUDA_SUCCESS if it has not failed. */
 CUresult stream_error(const Stream *stream);
 /* A new stream of the context, and of a green one or NULL. */
 CUresult stream_create(Context *context, struct CUgreenCtx_st *green, CUstream *out, unsigned flags,

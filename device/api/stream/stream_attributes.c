@@ -26,7 +26,7 @@ struct StreamAttributes {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all streams keep */
 
-static bool is_known(unsigned id) { return id < ATTRIBUTES && sizes[id]; }
+static bool is_stream_attribute(unsigned id) { return id < ATTRIBUTES && sizes[id]; }
 
 /* The values of new streams: no policy of their own, and the domains 0 and 1. */
 static CUlaunchAttributeValue value_locked(const Stream *stream, unsigned id)
@@ -63,7 +63,7 @@ CUresult cuStreamGetAttribute(CUstream handle, unsigned int id, CUlaunchAttribut
 {
     Stream *stream;
     TRY(driver_check());
-    if (!out || !is_known(id)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !is_stream_attribute(id)) return CUDA_ERROR_INVALID_VALUE;
     TRY(stream_enter_itself(handle, &stream));
     pthread_mutex_lock(&lock);
     CUlaunchAttributeValue value = value_locked(stream, id);
@@ -78,7 +78,7 @@ CUresult cuStreamSetAttribute(CUstream handle, unsigned int id, const CUlaunchAt
     Stream *stream;
     TRY(driver_check());
     CUlaunchAttributeValue own = {0};
-    if (!value || !is_known(id) || !is_valid(id, value)) return CUDA_ERROR_INVALID_VALUE;
+    if (!value || !is_stream_attribute(id) || !is_valid(id, value)) return CUDA_ERROR_INVALID_VALUE;
     memcpy(&own, value, sizes[id]);
     TRY(stream_enter_itself(handle, &stream));
     pthread_mutex_lock(&lock);
@@ -94,7 +94,7 @@ static CUresult copy_attributes(Stream *to, const Stream *from)
     if (to->object.context != from->object.context) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
     for (unsigned id = 0; id < ATTRIBUTES && !result; id++)
-        if (is_known(id)) result = set_locked(to, id, value_locked(from, id));
+        if (is_stream_attribute(id)) result = set_locked(to, id, value_locked(from, id));
     pthread_mutex_unlock(&lock);
     return result;
 }

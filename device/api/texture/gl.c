@@ -206,6 +206,7 @@ static CUresult new_resource(CUgraphicsResource *out, unsigned name, unsigned ta
     return result;
 }
 
+/* All devices, whatever the list: OpenGL does not divide its frames among them. */
 CUresult cuGLGetDevices_v2(unsigned *count, CUdevice *devices, unsigned capacity, CUGLDeviceList list)
 {
     OpenGL gl;
@@ -435,7 +436,7 @@ CUresult cuGraphicsMapResources(unsigned count, CUgraphicsResource *resources, C
     return result;
 }
 
-/* Waits for all work of the context: a kernel may use the memory in any stream. */
+/* Waits for all work of the context, not only for `stream`: a kernel may use the memory in any stream. */
 CUresult cuGraphicsUnmapResources(unsigned count, CUgraphicsResource *resources, CUstream stream)
 {
     OpenGL gl;
@@ -463,7 +464,7 @@ CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr *pointer, size_t *siz
     return result;
 }
 
-/* Whether it is mapped as an image. */
+/* An error unless the resource is mapped as an image. */
 static CUresult check_image(const Resource *resource)
 {
     return !resource->mapped   ? CUDA_ERROR_NOT_MAPPED

@@ -26,7 +26,7 @@ CUresult reference_register(Context *context, bool surface, TexRef **out)
     return object_publish(OBJECT(r));
 }
 
-/* A live one, with a reference. */
+/* The live texture or surface reference of a handle, with a reference. */
 static CUresult enter_reference(const void *handle, bool surface, TexRef **out)
 {
     Context *context;
@@ -348,7 +348,7 @@ static TextureBinding binding_of(const TexRef *r)
         surface ? texture_bind(&binding.texture, &r->resource) : make_texture(r, &binding.texture);
     if (result) binding.texture = (Texture){0};
     if (result && result != CUDA_ERROR_INVALID_HANDLE)
-        binding.fault = "cannot be used as it is bound: the driver's log says why";
+        binding.problem = "cannot be used as it is bound: the driver's log says why";
     return binding;
 }
 

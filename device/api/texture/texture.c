@@ -39,7 +39,7 @@ static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
     return CUDA_SUCCESS;
 }
 
-static TextureShape shape_of(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+static TextureShape array_texture_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     bool layered = shape->Flags & CUDA_ARRAY3D_LAYERED;
     if (shape->Flags & CUDA_ARRAY3D_CUBEMAP) return layered ? TEXTURE_ACUBE : TEXTURE_CUBE;
@@ -50,7 +50,7 @@ static TextureShape shape_of(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 /* The memory is that of the array, or of all levels where it is the first of several. */
 static CUresult bind_shape(Texture *t, const Array *array, uint64_t bytes)
 {
-    t->shape = (uint8_t)shape_of(&array->shape);
+    t->shape = (uint8_t)array_texture_shape(&array->shape);
     t->row = array->row;
     t->slice = array->row * array->rows;
     t->sparse = array->sparse;

@@ -18,7 +18,7 @@ enum {
     MBARRIER_PARITY = 1 << 8, /* wait */
     BULK_FROM_SHARED = 1 << 8, /* cp_bulk: offsets in shared memory, else generic addresses */
     BULK_TO_SHARED = 1 << 9,
-    BULK_TO_BLOCKS = 1 << 10 /* refs[more] = row32: those of the cluster by rank */
+    BULK_TO_BLOCKS = 1 << 10 /* to blocks of the cluster: refs[more] is a row with a mask of ranks */
 };
 
 const Insn *mbarrier_init(Warp *warp, const Insn *insn);
@@ -28,7 +28,8 @@ const Insn *mbarrier_arrive(Warp *warp, const Insn *insn);
 const Insn *mbarrier_wait(Warp *warp, const Insn *insn);
 const Insn *mbarrier_pending(Warp *warp, const Insn *insn);
 
-/* complete_tx at an address of the cluster's: bytes of a lane's copy have arrived; false after a fault. */
+/* complete_tx: counts bytes of a lane's copy as arrived at the mbarrier, which any block of the cluster may
+ * have. False after a fault. */
 bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t bytes);
 
 /* Times out the waits of the block's parked groups; true when there were any. */

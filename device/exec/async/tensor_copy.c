@@ -62,7 +62,7 @@ static int64_t pixel_coordinate(const TensorCopy *t, unsigned d, int64_t index, 
 
 /* A coordinate of a row. `number`, of the row among those of this and the later dimensions, becomes its
  * number among those of the later ones. */
-static int64_t place_of(const TensorCopy *t, unsigned d, uint32_t *number)
+static int64_t row_coordinate(const TensorCopy *t, unsigned d, uint32_t *number)
 {
     if (t->map.mode == TENSOR_TILED) {
         uint32_t at = *number % t->count[d];
@@ -80,7 +80,7 @@ static bool find_row(const TensorCopy *t, uint32_t number, uint64_t *address)
     *address = t->map.address;
     if (t->map.mode) number = number / (t->group + t->halo) * t->group + number % (t->group + t->halo);
     for (unsigned d = 1; d <= t->map.rank; d++) {
-        int64_t place = place_of(t, d, &number);
+        int64_t place = row_coordinate(t, d, &number);
         if (place < 0 || place > t->map.dims[d]) return false;
         *address += (uint64_t)place * t->map.strides[d - 1];
     }

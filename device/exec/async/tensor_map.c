@@ -97,7 +97,7 @@ const char *tensor_map_set(TensorMap *map, TensorField field, unsigned dimension
     return NULL;
 }
 
-/* Corners have 16 bits together: fewer each where there are more. */
+/* In a GPU's map the coordinates of a corner share 16 bits: the more there are, the smaller each must be. */
 const char *tensor_map_set_im2col(TensorMap *map, TensorMode mode, const int *lower, const int *upper,
                                   uint32_t channels, uint32_t pixels)
 {
@@ -174,7 +174,7 @@ const Insn *tensor_map_replace(Warp *warp, const Insn *insn)
     return insn + 1;
 }
 
-/* The warp does it once, then others may see it. */
+/* tensormap.cp_fenceproxy: copies once for the warp, then fences, so that other threads see the copy. */
 const Insn *tensor_map_copy(Warp *warp, const Insn *insn)
 {
     int lane = __builtin_ctz(warp->mask);

@@ -121,12 +121,14 @@ bool tensor_type_is_float(unsigned type);
 unsigned tensor_offset_count(TensorMode mode, unsigned rank);
 uint32_t tensor_swizzle_bytes(unsigned swizzle); /* 0: none */
 
-/* A map of zeros that is one. */
+/* Makes it a map whose fields are all zero. */
 void tensor_map_begin(TensorMap *map);
+/* Whether the bytes are a map, by their signature. */
 bool tensor_map_is_one(const TensorMap *map);
-/* Changes a field; NULL, or why that cannot be. */
+/* Changes a field. Returns NULL, or why the value is not possible. */
 const char *tensor_map_set(TensorMap *map, TensorField field, unsigned dimension, uint64_t value);
-/* Makes it one of that im2col mode, once it has its rank and dimensions; NULL, or why that cannot be. */
+/* Changes a map that has its rank and dimensions to that im2col mode. Returns NULL, or why that is not
+ * possible. */
 const char *tensor_map_set_im2col(TensorMap *map, TensorMode mode, const int *lower, const int *upper,
                                   uint32_t channels, uint32_t pixels);
 /* What is wrong with the fields of a map taken together; NULL when tensors can be copied by it. */

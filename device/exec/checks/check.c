@@ -65,7 +65,7 @@ static bool reads_old_value(const CheckedAccess *access)
     return access->kind == ACCESS_READ || (access->kind == ACCESS_ATOMIC && !blind);
 }
 
-/* The bytes that a lane of a store puts there. */
+/* Copies to `value` the bytes that a lane of a store writes. */
 static void take_value(const CheckedAccess *access, uint8_t *value)
 {
     uint32_t count = access->insn->mods & MEM_COUNT ? access->insn->mods & MEM_COUNT : 1;
@@ -331,7 +331,8 @@ static const Insn *original(Warp *w, const Insn *i)
 
 static const Insn *run_access(Warp *w, const Insn *i) { return access_lanes(w, i) ? original(w, i) : NULL; }
 
-/* Strong accesses that may go to global memory; those that may acquire something of another block. */
+/* Whether it is a strong access that may go to global memory: it may acquire what another block has
+ * released. */
 static bool may_order(const Insn *insn)
 {
     const OperationAccess *form = &forms[insn->op];

@@ -26,10 +26,10 @@ typedef struct Checker {
 /* Wraps the handlers of a module that is bound. */
 void check_bind(CodeModule *module);
 
-/* What the grid's blocks access in memory that all reach, if that is to be checked; NULL if not, or if
- * out of memory. */
+/* A record of what the grid's blocks access in global memory. NULL if that is not checked, or if out of
+ * memory. */
 GlobalRace *check_grid(const Grid *grid);
-/* A checker that fits the block and its grid, if that is checked; false if out of memory. */
+/* Gives the block a checker that fits it, or none if its grid is not checked. False if out of memory. */
 bool checker_take(Block *block);
 void checker_begin(Block *block);
 void checker_free(Checker *checker);
@@ -39,8 +39,7 @@ static inline bool check_is_on(const Block *block, unsigned check)
     return block->checker && block->checker->checks & check;
 }
 
-/* Bytes of a lane that an operation is about to read, write or both: false when that is an error, recorded.
- */
+/* Checks an access of a lane before it is made. False when it is an error: then a fault is recorded. */
 bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, AccessKind kind);
 
 bool check_is_atomic(const Insn *insn);
@@ -66,31 +65,33 @@ void async_copies_destroy(AsyncCopies *copies);
 bool async_copies_fit(const AsyncCopies *copies, uint32_t warps, uint32_t shared_size);
 /* Forgets all copies: they are complete. */
 void async_copies_forget(AsyncCopies *copies);
-/* False when an access overlaps a copy that is in flight: a fault is recorded. */
+/* Checks an access. False when it overlaps a copy that is in flight: then a fault is recorded. */
 bool async_copies_access(const AsyncCopies *copies, const RaceAccess *access);
 
-/* A lane has issued a copy to shared memory; false if out of memory, with a fault. */
+/* Notes that a lane has issued a copy to shared memory. False if out of memory: then a fault is recorded. */
 bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, uint32_t bytes);
-/* Lanes have waited for their copies, but for that many groups; or begin a new group. */
+/* Notes that lanes have waited for their copies, except for the `kept` newest groups (COPIES_ALL: without
+ * exception). COPIES_COMMIT: that they begin a new group. */
 #define COPIES_ALL UINT32_MAX
 #define COPIES_COMMIT (UINT32_MAX - 1)
 void check_copies_end(const Warp *warp, uint32_t lanes, uint32_t kept);
 
 /* --- exec/checks/sync.c -------------------------------------------------------------------------------- */
 
-/* The executing lanes arrive at a barrier; false: a fault is recorded. */
+/* Before the executing lanes arrive at a barrier. False when that is an error: then a fault is recorded. */
 bool check_arrival(Warp *warp, const Insn *insn);
-/* A barrier is complete, the waiting threads are not yet released. */
+/* When a barrier is complete, before the waiting threads are released. */
 void check_complete(Block *block, uint32_t barrier);
 
 /* --- exec/checks/report.c ------------------------------------------------------------------------------ */
 
-/* A lane reads that many bytes; that one was never written (an offset in shared memory). */
+/* A lane reads `bytes` bytes, of which the one at `first` (an address, or an offset in shared memory) was
+ * never written. */
 void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared, uint64_t bytes,
                             uint64_t first);
-/* An access overlaps a copy of that thread, which has not waited for it. */
+/* An access overlaps a copy by `thread`, which that thread has not waited for. */
 void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *copy, uint32_t thread);
-/* A group waits at a barrier, other lanes of its warp do not: "did not" come to it, and the like. */
+/* A group waits at a barrier and `others`, lanes of its warp, do not. what: a phrase for what these did. */
 void check_report_divergence(const Warp *warp, const Group *waiting, uint32_t others, const char *what);
 
 #endif

@@ -45,7 +45,7 @@ uint32_t global_order_now(const GlobalOrder *order, uint32_t unit) { return orde
 
 void global_order_fence(GlobalOrder *order, uint32_t unit) { order->units[unit].now++; }
 
-/* Room for all intervals that have ended. */
+/* Makes room for the times of all intervals that have ended. False if out of memory. */
 static bool has_room(Unit *unit)
 {
     if (unit->now <= unit->capacity) return true;

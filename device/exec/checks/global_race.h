@@ -66,7 +66,7 @@ void global_race_leave(GlobalCursor *cursor);
  * last one made. */
 void global_race_begin_strong(GlobalRace *race);
 void global_race_end_strong(GlobalRace *race);
-/* A strong read was made there. */
+/* Notes a strong read: the unit acquires what the word at that address releases. */
 void global_race_acquire(const Warp *warp, uint64_t address);
 void global_race_fence(const Warp *warp);
 /* The memory is new: no thread has accessed it. */
@@ -84,7 +84,7 @@ void global_order_fence(GlobalOrder *order, uint32_t unit);
 /* The time of the release; 0: the unit has made no fence. */
 uint32_t global_order_release(GlobalOrder *order, uint32_t unit);
 void global_order_acquire(GlobalOrder *order, uint32_t unit, uint32_t time);
-/* Whether that interval of the first unit happens before what the second does now. */
+/* Whether `interval` of the unit `first` happens before what the unit `second` does now. */
 bool global_order_holds(GlobalOrder *order, uint32_t first, uint32_t interval, uint32_t second);
 
 /* --- exec/checks/report.c ------------------------------------------------------------------------------ */

@@ -164,7 +164,8 @@ typedef struct CellAccess {
     bool overlaps; /* a write of the same value that some other may not come before */
 } CellAccess;
 
-/* One lane against one list; false: a race, recorded. */
+/* Checks an access of one lane against a list of records, all of one kind. False: it races, and the fault is
+ * recorded. A write of the value that is there already does not race with writes: part->overlaps notes it. */
 static bool check_lane(const Race *race, CellAccess *part, int lane, uint32_t list, AccessKind kind)
 {
     for (; list; list = race->records[list].next) {
@@ -212,7 +213,7 @@ static bool divide_word(Race *race, uint32_t word)
     return true;
 }
 
-/* Part of a word, or all of it. */
+/* Checks and records an access to a word, or to a part of it. False: it races. */
 static bool access_word(Race *race, const RaceAccess *access, uint32_t offset, uint32_t bytes)
 {
     SharedCell *cell = &race->words[offset / WORD_BYTES];

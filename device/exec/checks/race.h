@@ -46,15 +46,17 @@ bool race_access(Race *race, const RaceAccess *access);
 /* Acquire and release at an address in shared memory. */
 void race_acquire(Race *race, const Warp *warp, int lane, uint32_t offset);
 void race_release(Race *race, const Warp *warp, int lane, uint32_t offset);
-/* Time advances for a warp that has released clocks: before its next read or write. Atomic operations before
- * that count as of the same time, so that a histogram is one record a warp. */
+/* Advances the time of a warp that has released clocks. Called before its next read or write: atomic
+ * operations up to then count as of one time, so that a histogram is one record a warp. */
 void race_tick(Race *race, const Warp *warp);
 /* bar.arrive: the executing lanes release their clocks. */
 void race_arrive(Race *race, const Warp *warp, uint32_t barrier);
-/* A barrier is complete, the waiting threads are not yet released. */
+/* When a barrier is complete, before the waiting threads are released. */
 void race_barrier(Race *race, const Block *block, uint32_t barrier);
-/* The cluster's barrier, as far as it orders threads of the block: a phase is complete; lanes have waited. */
+/* The cluster's barrier, as far as it orders threads of the block. */
+/* A phase is complete. */
 void race_cluster_phase(Race *race);
+/* Lanes have waited for the phase. */
 void race_cluster_wait(Race *race, const Warp *warp, uint32_t lanes);
 /* __syncwarp() of these lanes. */
 void race_warp(Race *race, const Warp *warp, uint32_t lanes);
@@ -117,7 +119,7 @@ typedef struct RaceRecord {
     uint16_t bytes;
 } RaceRecord;
 
-/* Records the fault: lane of the access, at that byte, against a thread of the record. */
+/* Records the fault: `lane` of the access, at the byte `offset`, races with `other_lane` of the record. */
 void race_report(const RaceAccess *access, int lane, uint32_t offset, const RaceRecord *other, int other_lane,
                  AccessKind other_kind);
 

@@ -37,7 +37,8 @@ static void clock_join(const Clocks *c, VectorClock *into, const VectorClock *fr
         into->at[t] = into->at[t] > from->at[t] ? into->at[t] : from->at[t];
 }
 
-/* The clock at a place, for it alone to change; NULL if out of memory. */
+/* The clock at `place`, to be changed: if other places share it, it is copied first. NULL if out of
+ * memory. */
 static VectorClock *clock_own(Clocks *c, VectorClock **place)
 {
     if (*place && (*place)->owners == 1) return *place;
@@ -133,7 +134,7 @@ void clocks_cluster_wait(Clocks *c, const Warp *warp, uint32_t lanes)
 
 /* --- synchronization ------------------------------------------------------------------------------ */
 
-/* The one clock that all of them share with no other lane; else NULL. */
+/* The clock that all threads of the rendezvous share, and no others; NULL if there is none. */
 static VectorClock *common_clock(const Clocks *c, const Rendezvous *m)
 {
     VectorClock *first = NULL;

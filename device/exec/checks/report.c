@@ -8,7 +8,7 @@
 #include "exec/memory/memory_map.h"
 
 /* "file:line (PTX line n)" of an instruction of any function of the kernel's module. */
-static const char *place_of(const Block *block, const Insn *insn, char *out, size_t capacity)
+static const char *source_place(const Block *block, const Insn *insn, char *out, size_t capacity)
 {
     const CodeModule *module = block->grid->function->module;
     for (uint32_t f = 0; f < module->function_count; f++) {
@@ -96,7 +96,7 @@ void race_report(const RaceAccess *access, int lane, uint32_t offset, const Race
     bool at_once = same_warp && other->insn == access->insn && other_kind == ACCESS_WRITE;
     describe_variable(block, offset, variable, sizeof variable);
     describe_thread(&block->warps[other->warp], other_lane, thread, sizeof thread);
-    place_of(block, other->insn, place, sizeof place);
+    source_place(block, other->insn, place, sizeof place);
     exec_fault(
         access->warp, access->insn, lane, CUDA_ERROR_LAUNCH_FAILED,
         "race at offset 0x%x of shared memory%s: this %u-byte %s, and %s %u-byte %s by thread %s, %s: %s",
@@ -143,7 +143,7 @@ void global_race_report(const GlobalAccess *access, uint64_t address, const Glob
     char where[192], other_thread[112], place[256];
     describe_range(block, address, where, sizeof where);
     describe_other(block->grid, other, other_thread, sizeof other_thread);
-    place_of(block, insn, place, sizeof place);
+    source_place(block, insn, place, sizeof place);
     exec_fault(
         access->warp, access->insn, access->lane, CUDA_ERROR_LAUNCH_FAILED,
         "race between blocks at 0x%llx%s: this %llu-byte %s, and %s %u-byte %s by %s, %s: blocks run in "
@@ -159,7 +159,7 @@ void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *co
     char variable[128], name[48], place[256];
     describe_variable(block, offset, variable, sizeof variable);
     describe_thread(&block->warps[thread / WARP_LANES], (int)(thread % WARP_LANES), name, sizeof name);
-    place_of(block, copy, place, sizeof place);
+    source_place(block, copy, place, sizeof place);
     exec_fault(
         access->warp, access->insn, __builtin_ctz(access->lanes), CUDA_ERROR_LAUNCH_FAILED,
         "race at offset 0x%x of shared memory%s: this %u-byte %s, and an asynchronous copy by thread %s, %s: "
@@ -191,7 +191,7 @@ void check_report_divergence(const Warp *warp, const Group *waiting, uint32_t ot
 {
     const Block *block = warp->block;
     char place[256];
-    place_of(block, waiting->pc, place, sizeof place);
+    source_place(block, waiting->pc, place, sizeof place);
     exec_fault_plain(block->grid, CUDA_ERROR_LAUNCH_FAILED,
                      "kernel %s, block (%u,%u,%u), warp %u, %s: divergent threads at a barrier: lanes 0x%08x "
                      "arrived, lanes 0x%08x %s; all threads of a warp must reach the same __syncthreads()",

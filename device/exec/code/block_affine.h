@@ -15,8 +15,8 @@ typedef struct BlockAffine {
 /* Bits of result and sources of an operation on affine rows (1: a predicate); 0 of other operations. */
 extern const uint8_t affine_bits[OP_COUNT][4];
 
-/* The result of an operation; false where it is not affine: a widened source, for one, must not wrap between
- * the first thread and the last. */
+/* Computes the result of an operation. False where it is not affine: for example, a source that is widened
+ * must not wrap between the first thread and the last. */
 bool block_affine_compute_any(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b, BlockAffine c,
                               BlockAffine *result);
 static inline bool block_affine_compute(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b,
@@ -28,7 +28,8 @@ static inline bool block_affine_compute(unsigned op, uint32_t threads, BlockAffi
     return true; /* half of all operations are these sums */
 }
 
-/* What a comparison gives in all threads; false where they differ, or may. */
+/* Computes the result of a comparison that is the same in all threads. False where it is not, or may not
+ * be. */
 bool block_affine_compare(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b, bool *result);
 
 /* A load or store of `count` elements in each thread, at an affine address. */

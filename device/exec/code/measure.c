@@ -9,7 +9,8 @@ enum { UNKNOWN = UINT32_MAX, VISITING = UINT32_MAX - 1, UNVISITED = UINT32_MAX -
 
 static bool grows_freely(const Insn *insn) { return insn->op == OP_call_indirect || insn->op == OP_alloca; }
 
-/* Sums the largest callee; depth limits the recursion of this function itself. */
+/* Bytes of local memory for the function and the callee that needs most, with all it calls; UNKNOWN if it may
+ * call itself, or takes memory at run time. `depth` limits the recursion of this function itself. */
 static uint32_t measure_stack(CodeFunction *function, int depth)
 {
     uint32_t max = 0;

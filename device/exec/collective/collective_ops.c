@@ -7,14 +7,14 @@
     for (uint32_t rest_##l = (mask), l = 0; rest_##l && (l = (uint32_t)__builtin_ctz(rest_##l), 1); \
          rest_##l &= rest_##l - 1)
 
-static uint32_t *word_of(const Collective *collective, uint32_t l, Ref ref)
+static uint32_t *row_b32(const Collective *collective, uint32_t l, Ref ref)
 {
     return (uint32_t *)(void *)collective_rows(collective, l, ref);
 }
 
 static uint32_t read_b32(const Collective *collective, uint32_t l, Ref ref)
 {
-    return word_of(collective, l, ref)[l];
+    return row_b32(collective, l, ref)[l];
 }
 
 static uint64_t read_value(const Collective *collective, uint32_t l, bool is_64)
@@ -27,19 +27,19 @@ static uint64_t read_value(const Collective *collective, uint32_t l, bool is_64)
 static bool read_pred(const Collective *collective, uint32_t l, Ref ref)
 {
     bool negate = (collective->insn[l]->mods & MODS_NEGATE) != 0;
-    return (*word_of(collective, l, ref) >> l & 1) != negate;
+    return (*row_b32(collective, l, ref) >> l & 1) != negate;
 }
 
 static void write_b32(const Collective *collective, uint32_t l, Ref ref, uint32_t value)
 {
-    if (ref != REF_ABSENT) word_of(collective, l, ref)[l] = value;
+    if (ref != REF_ABSENT) row_b32(collective, l, ref)[l] = value;
 }
 
 static void write_pred(const Collective *collective, uint32_t l, Ref ref, bool value)
 {
     uint32_t *word;
     if (ref == REF_ABSENT) return;
-    word = word_of(collective, l, ref);
+    word = row_b32(collective, l, ref);
     *word = (*word & ~(1u << l)) | (uint32_t)value << l;
 }
 

@@ -20,8 +20,8 @@ static uint64_t address_of(const Collective *collective, unsigned lane)
 
 /* The host's address of bytes, aligned for `unit`; NULL and, unless it only asks, a fault where there are
  * none. */
-static uint8_t *place_of(const Collective *collective, unsigned lane, uint64_t address, uint64_t bytes,
-                         uint32_t unit, bool write, bool ask)
+static uint8_t *host_bytes(const Collective *collective, unsigned lane, uint64_t address, uint64_t bytes,
+                           uint32_t unit, bool write, bool ask)
 {
     const Insn *insn = collective->insn[lane];
     const Reach reach = {
@@ -72,8 +72,8 @@ static uint8_t *tile_row(const Collective *collective, unsigned tile, unsigned r
 {
     unsigned lane = tile * TILE + row;
     uint8_t *place =
-        place_of(collective, lane, memory_offset(collective->insn[lane], address_of(collective, lane)),
-                 TILE_ROW_BYTES, TILE_ROW_BYTES, write, false);
+        host_bytes(collective, lane, memory_offset(collective->insn[lane], address_of(collective, lane)),
+                   TILE_ROW_BYTES, TILE_ROW_BYTES, write, false);
     return checked_bytes(collective, lane, place, TILE_ROW_BYTES, write);
 }
 
@@ -163,8 +163,8 @@ static bool find_stored(Stored *s, const Collective *collective, bool write)
                    "the lanes of a warp give different addresses or strides of one matrix");
         return false;
     }
-    s->block = place_of(collective, 0, s->address, ((vectors - 1) * s->stride + length) * s->bits / 8,
-                        s->bits < 32 ? 4 : s->bits / 8, write, true);
+    s->block = host_bytes(collective, 0, s->address, ((vectors - 1) * s->stride + length) * s->bits / 8,
+                          s->bits < 32 ? 4 : s->bits / 8, write, true);
     return true;
 }
 
@@ -173,9 +173,9 @@ static uint8_t *stored_at(const Stored *s, unsigned lane, MatrixPlace at, uint32
 {
     uint64_t line = s->access->columns ? at.column : at.row, along = s->access->columns ? at.row : at.column;
     uint64_t offset = (line * s->stride + along) * s->bits / 8;
-    uint8_t *place = s->block
-                         ? s->block + offset
-                         : place_of(s->collective, lane, s->address + offset, bytes, bytes, s->write, false);
+    uint8_t *place =
+        s->block ? s->block + offset
+                 : host_bytes(s->collective, lane, s->address + offset, bytes, bytes, s->write, false);
     return checked_bytes(s->collective, lane, place, bytes, s->write);
 }
 

@@ -119,7 +119,7 @@ static void take_bits(const Fragment *f, Matrix *m, unsigned lane, unsigned reg,
     m->integer[line * depth + along / 32] = word;
 }
 
-static uint64_t word_of(const Collective *collective, const Fragment *f, unsigned lane, unsigned r)
+static uint64_t lane_word(const Collective *collective, const Fragment *f, unsigned lane, unsigned r)
 {
     const uint8_t *row = collective_rows(collective, lane, matrix_refs(collective, lane)[r]);
     return f->type == MATRIX_F64 ? ((const uint64_t *)(const void *)row)[lane]
@@ -139,7 +139,7 @@ static void read_fragment(const Collective *collective, const Fragment *f, unsig
     for (unsigned r = 0; r < registers; r++) {
         MatrixPlace start = fragment_register(f, r);
         for (unsigned l = 0; l < WARP_LANES; l++) {
-            uint64_t word = word_of(collective, f, l, first + r);
+            uint64_t word = lane_word(collective, f, l, first + r);
             if (f->type == MATRIX_B1) take_bits(f, m, l, r, (uint32_t)word);
             for (unsigned e = 0; f->type != MATRIX_B1 && e < packed; e++)
                 take_element(f, m, index_of(f, packed, start, l, e), e, word);

@@ -18,7 +18,7 @@ static unsigned lane_of(unsigned product, unsigned member)
     return member % 4 + 4 * product + (member < 4 ? 0 : HALF_LANES);
 }
 
-static uint32_t *word_of(const Collective *collective, unsigned lane, unsigned r)
+static uint32_t *quad_register(const Collective *collective, unsigned lane, unsigned r)
 {
     Ref ref = matrix_refs(collective, lane)[r];
     return ref == REF_ABSENT ? NULL : (uint32_t *)(void *)collective_rows(collective, lane, ref) + lane;
@@ -28,12 +28,12 @@ static uint32_t *word_of(const Collective *collective, unsigned lane, unsigned r
 static float element_of(const Collective *collective, MatrixType type, unsigned lane, unsigned first,
                         unsigned i)
 {
-    if (type == MATRIX_F32) return f32_from(*word_of(collective, lane, first + i));
-    return f16_to_f32(*word_of(collective, lane, first + i / 2) >> 16 * (i % 2) & 0xffff);
+    if (type == MATRIX_F32) return f32_from(*quad_register(collective, lane, first + i));
+    return f16_to_f32(*quad_register(collective, lane, first + i / 2) >> 16 * (i % 2) & 0xffff);
 }
 
 /* The place of element i of c or d: halves lie along a row, floats in pairs of two rows. */
-static MatrixPlace place_of(MatrixType type, unsigned member, unsigned i)
+static MatrixPlace result_place(MatrixType type, unsigned member, unsigned i)
 {
     if (type != MATRIX_F32) return (MatrixPlace){member, i};
     return (MatrixPlace){(member & 5) + (i & 2), (i & 4) + (member & 2) + (i & 1)};
@@ -51,7 +51,7 @@ static void read_quads(const Collective *collective, const MatrixProduct *p, uns
             *(p->b_columns ? &q->b[i][member] : &q->b[within][i + upper]) = y;
         }
         for (unsigned i = 0; i < SIZE; i++) {
-            MatrixPlace at = place_of((MatrixType)p->c.type, member, i);
+            MatrixPlace at = result_place((MatrixType)p->c.type, member, i);
             q->c[at.row][at.column] = element_of(collective, (MatrixType)p->c.type, lane,
                                                  first + p->a.registers + p->b.registers, i);
         }
@@ -75,9 +75,9 @@ static void write_quads(const Collective *collective, const MatrixProduct *p, un
     const bool halves = p->d.type == MATRIX_F16;
     for (unsigned member = 0; member < MEMBERS; member++) {
         for (unsigned i = 0; i < SIZE; i++) {
-            MatrixPlace at = place_of((MatrixType)p->d.type, member, i);
+            MatrixPlace at = result_place((MatrixType)p->d.type, member, i);
             float sum = sum_of(q, at.row, at.column, halves);
-            uint32_t *d = word_of(collective, lane_of(product, member), halves ? i / 2 : i);
+            uint32_t *d = quad_register(collective, lane_of(product, member), halves ? i / 2 : i);
             if (!d) continue;
             if (!halves)
                 *d = sum != sum ? F32_NAN : f32_bits(sum);

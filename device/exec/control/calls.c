@@ -105,7 +105,7 @@ const Insn *call_indirect(Warp *warp, const Insn *insn, uint32_t lanes)
     return call_enter(warp, insn, (const CodeFunction *)(uintptr_t)value, lanes);
 }
 
-/* Puts the lanes that return to the place of lane l back into their caller; they are all of g. */
+/* Puts a group back into its caller. All its lanes return to the same place, that of lane l. */
 static void return_to(Warp *warp, Group *g, int l)
 {
     const CallHeader *header = header_of(warp, g);
@@ -118,6 +118,7 @@ static void return_to(Warp *warp, Group *g, int l)
     g->depth--;
 }
 
+/* Of `lanes`, those that return to the same place as lane l. */
 static uint32_t lanes_with_return(const CallHeader *header, uint32_t lanes, int l)
 {
     uint32_t same = 0;

@@ -73,8 +73,8 @@ static uint32_t members_here(const Warp *warp, const uint32_t *member)
     return found;
 }
 
-/* Whether the lanes that the running ones name are all elsewhere: to hardware an illegal instruction. With
- * the random scheduler, which lanes are elsewhere says nothing. */
+/* Whether all live lanes in the running lanes' member masks are elsewhere: to hardware that is an illegal
+ * instruction. Never with the random scheduler, where lanes may simply be late. */
 static bool is_lost(const Warp *warp, const uint32_t *member)
 {
     uint32_t named = 0;
@@ -82,8 +82,8 @@ static bool is_lost(const Warp *warp, const uint32_t *member)
     return !warp->randomized && !(named & warp->mask) && (named & warp->live);
 }
 
-/* Leaves the lanes running whose member mask is this one, and those that are not members;
- * the others come back. */
+/* Keeps running the lanes whose member mask is `wanted`, and the `outside` ones. The others become a group
+ * that executes the instruction later. */
 static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uint32_t wanted,
                        uint32_t outside)
 {

@@ -36,8 +36,7 @@ enum { QUARANTINE_RANGES = 4096 }; /* freed ranges that a late access is still a
 
 static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
-/* The bin for slots of at least need bytes; *slot_size becomes the size of its slots, for which the bin is
- * the same. */
+/* The bin for slots of at least `need` bytes. *slot_size: the size of its slots, which is in the same bin. */
 static int bin_of(uint64_t need, uint64_t *slot_size)
 {
     if (need >= HUGE_PAGE) need = align_up(need, HUGE_PAGE);

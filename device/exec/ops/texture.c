@@ -38,18 +38,18 @@ static const CodeReference *reference_of(const Warp *w, u64 handle)
     return handle - 1 < module->reference_count ? &module->references[handle - 1] : NULL;
 }
 
-/* The texture or surface of a handle; false when there is none, or it cannot be used as *fault says. */
-static bool look_up(const Warp *w, u64 handle, bool surface, Texture *out, const char **fault)
+/* The texture or surface of a handle. False when there is none, or it cannot be used: *problem says why. */
+static bool look_up(const Warp *w, u64 handle, bool surface, Texture *out, const char **problem)
 {
     const GridLaunch *launch = w->block->grid->launch;
     const CodeReference *reference = reference_of(w, handle);
-    *fault = "does not exist or was destroyed";
+    *problem = "does not exist or was destroyed";
     if (!reference) return launch->find_texture && launch->find_texture(handle, surface, out);
     *out = launch->bindings[handle - 1].texture;
-    *fault = launch->bindings[handle - 1].fault;
+    *problem = launch->bindings[handle - 1].problem;
     if (reference->surface != surface)
-        *fault = surface ? "is a texture, not a surface" : "is a surface, not a texture";
-    return !*fault;
+        *problem = surface ? "is a texture, not a surface" : "is a surface, not a texture";
+    return !*problem;
 }
 
 static bool is_freed(const Warp *w, const Texture *texture)
@@ -76,7 +76,7 @@ static const char *name_of(const Warp *w, u64 handle, bool surface, char text[12
 static bool find(TexelAccess *a, int lane, bool surface)
 {
     u64 handle = ROW(const u64, a->w, a->i->a)[lane];
-    const char *fault;
+    const char *problem;
     char name[128];
     if (a->valid && handle == a->handle) return true;
     a->valid = false;
@@ -85,9 +85,9 @@ static bool find(TexelAccess *a, int lane, bool surface)
                    "the kernel uses a %s that is not bound", surface ? "surface" : "texture");
         return false;
     }
-    if (!look_up(a->w, handle, surface, &a->texture, &fault)) {
+    if (!look_up(a->w, handle, surface, &a->texture, &problem)) {
         exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "the %s %s",
-                   name_of(a->w, handle, surface, name), fault);
+                   name_of(a->w, handle, surface, name), problem);
         return false;
     }
     if (is_freed(a->w, &a->texture)) {

@@ -32,10 +32,10 @@ static void move_bytes(uint8_t *to, const uint8_t *from, uint32_t size)
     }
 }
 
-typedef enum VectorShape { SCATTERED, UNIFORM, DENSE } VectorShape;
+typedef enum AddressPattern { SCATTERED, UNIFORM, DENSE } AddressPattern;
 
 /* How the addresses lie when all 32 lanes execute: all the same, or one after another. */
-static VectorShape shape_of(const Access *access)
+static AddressPattern address_pattern(const Access *access)
 {
     const uint64_t *wide = ROW(const uint64_t, access->w, access->i->a);
     const uint32_t *narrow = ROW(const uint32_t, access->w, access->i->a);
@@ -63,7 +63,7 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
 
 /* fetch: the bytes of all lanes, x.size apart; store: writes the stage. NULL and false after a fault. Where
  * not all of a vector is there, the elements that are read may be. */
-#define MOVE_FNS(space, local, shape) \
+#define MOVE_FNS(space, local, lane_pattern) \
     static bool fetch_part_##space(Chunk *c, int l) \
     { \
         Access x = c->x; \
@@ -82,17 +82,17 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
     static uint8_t *dense_##space(const Chunk *c) \
     { \
         const Access *x = &c->x; \
-        if ((shape) != DENSE) return NULL; \
+        if ((lane_pattern) != DENSE) return NULL; \
         return at_##space##_lane(x, 0, address_of(x, 0), (uint64_t)x->size * WARP_LANES); \
     } \
     static const uint8_t *fetch_##space(Chunk *c) \
     { \
         const Access *x = &c->x; \
-        const VectorShape lie = shape; \
-        const uint64_t bytes = lie == DENSE ? (uint64_t)x->size * WARP_LANES : x->size; \
-        const uint8_t *p = lie == SCATTERED ? NULL : at_##space##_lane(x, 0, address_of(x, 0), bytes); \
+        const AddressPattern pattern = lane_pattern; \
+        const uint64_t bytes = pattern == DENSE ? (uint64_t)x->size * WARP_LANES : x->size; \
+        const uint8_t *p = pattern == SCATTERED ? NULL : at_##space##_lane(x, 0, address_of(x, 0), bytes); \
         if (p) { \
-            c->step = lie == DENSE ? x->size : 0; \
+            c->step = pattern == DENSE ? x->size : 0; \
             return p; \
         } \
         c->step = x->size; \
@@ -123,8 +123,8 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
         } \
         return true; \
     }
-MOVE_FNS(generic, false, shape_of(x))
-MOVE_FNS(shared, false, shape_of(x))
+MOVE_FNS(generic, false, address_pattern(x))
+MOVE_FNS(shared, false, address_pattern(x))
 MOVE_FNS(local, true, SCATTERED)
 
 /* A parameter: the same bytes for all lanes. */

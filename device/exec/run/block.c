@@ -95,7 +95,7 @@ static size_t describe_block(const Block *block, char *out, size_t capacity)
     return used < capacity ? used : capacity;
 }
 
-/* The blocks of its cluster that wait, too. */
+/* The message also says where the other blocks of its cluster wait. */
 void block_fault_stuck(Block *block)
 {
     char waits[760] = "";

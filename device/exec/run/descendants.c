@@ -59,8 +59,8 @@ static bool start_next_locked(LaunchTree *tree, Children *own)
     return true;
 }
 
-/* The blocks of the grid that launched these are done; it ends with the last of them, and its parent perhaps
- * with it. */
+/* Called when the blocks of a grid are done, or one of its launches: starts its next launches. If none are
+ * left the grid ends, and then perhaps its parent. */
 static void end_grids_locked(LaunchTree *tree, Children *own)
 {
     while (!start_next_locked(tree, own)) {

@@ -182,8 +182,8 @@ static Block *pop_first(Worker *worker)
     return block;
 }
 
-/* A cluster more, where all that the worker holds seem to wait; NULL when there is none, or no memory
- * for it. */
+/* Begins one more cluster, when all that the worker has seem to wait. Returns its first block; NULL when
+ * there is none, or no memory for it. */
 static Block *one_more(Grid *grid, Worker *worker, bool *failed)
 {
     const GridLaunch *launch = grid->launch;

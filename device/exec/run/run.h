@@ -11,31 +11,32 @@ BlockResult block_run(Block *block, Worker *worker);
 void block_release(Worker *worker, Block *block);
 /* The block and its cluster are deadlocked: the fault names the threads that wait and where. */
 void block_fault_stuck(Block *block);
-/* Whether waits may time out once more, where nothing of the cluster can run; not when that has gone on for
- * long. */
+/* Called when nothing of the cluster can run: whether its waits may time out once more. False when that has
+ * gone on for too long. */
 bool cluster_may_wait_longer(Cluster *cluster);
 
-/* A warp gets registers and is at its first instruction; false if out of memory. */
+/* Gives a warp its registers and puts it at its first instruction. False if out of memory. */
 bool warp_begin(Warp *warp, Worker *worker);
-/* Runs a fresh block as a whole. False, and nothing was done, where that is not possible. */
+/* Runs a fresh block as a whole. False, with nothing done, where that is not possible. */
 bool elementwise_run(Block *block, Worker *worker);
 /* Runs the first instructions of a fresh block for all its warps at once, until they diverge. */
 void lockstep_run(Block *block, Worker *worker);
 void lockstep_free(struct Lockstep *lockstep);
 
-/* Clusters. As those of blocks, for the blocks of a cluster together; number: of the cluster in its grid. */
+/* As the functions for blocks, for all blocks of a cluster together. They take and return its first block.
+ * number: of the cluster in its grid. */
 Block *cluster_take(Worker *worker, Grid *grid);
 void cluster_begin(Block *leader, uint64_t number);
 BlockResult cluster_run(Block *leader, Worker *worker);
 void cluster_release_blocks(Worker *worker, Block *leader);
 
-/* Runs the grid without what it launches, which is gathered. */
+/* Runs the grid's blocks. What their threads launch is gathered in `children`, not run. */
 void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, struct Children *children, ExecFault *fault);
 void grid_run_free(struct GridRun *run);
 
 Worker *worker_create(uint32_t index);
 void worker_destroy(Worker *worker);
-/* Before that, waking a thread is not worth it. */
+/* How long a grid runs before it is worth waking other threads. */
 enum { HELP_AFTER_NS = 15000 };
 Worker *worker_acquire(WorkerPool *pool);
 void worker_release(WorkerPool *pool, Worker *worker);

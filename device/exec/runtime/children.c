@@ -91,7 +91,7 @@ static uint64_t put_open(Children *children, Child *child)
     return child->buffer;
 }
 
-/* Whether that may be launched: 0 with its code, or the error. */
+/* Checks a launch. Returns 0, with the kernel's code in *code, or the error. */
 static int check_call(const DeviceRuntime *runtime, const ChildCall *call, const CodeFunction **code)
 {
     const ChildShape *shape = &call->shape;
@@ -121,7 +121,8 @@ uint64_t children_reserve(Children *children, const GridLaunch *parent, uint64_t
     return child ? put_open(children, child) : 0;
 }
 
-/* Those whose function is set, or those without one. */
+/* Takes the open launch with that buffer out of the list. has_function: whether it must have a function or
+ * must have none. NULL when there is none. */
 static Child *take_open_locked(Children *children, uint64_t buffer, bool has_function)
 {
     for (Child **at = &children->open; *at; at = &(*at)->next) {

@@ -67,18 +67,19 @@ typedef enum ChildOrder {
     CHILD_TAIL /* after all */
 } ChildOrder;
 
-/* The address of a buffer for the call's parameters; 0 and *error when the launch cannot be. Errors are those
- * of CUDA's runtime. */
+/* Opens a launch. Returns the address of a buffer for its parameters; 0 and *error when the launch is not
+ * possible. Errors, here and below, are numbered as CUDA's runtime does. */
 uint64_t children_open(Children *children, const GridLaunch *parent, const ChildCall *call, int *error);
-/* As children_open(), of so many bytes, where the kernel is not known before the launch. */
+/* As children_open(), for a kernel that is named only by the launch: a buffer of `size` bytes. */
 uint64_t children_reserve(Children *children, const GridLaunch *parent, uint64_t align, uint64_t size,
                           int *error);
-/* Launches what was opened with that buffer, or the call with the buffer that was reserved. */
+/* Launches what has that buffer. call: NULL after children_open(), the kernel and its shape after
+ * children_reserve(). */
 int children_launch(Children *children, const GridLaunch *parent, uint64_t buffer, const ChildCall *call,
                     ChildOrder order, uint64_t queue);
 int children_transfer(Children *children, const GridLaunch *parent, const Transfer *transfer,
                       ChildOrder order, uint64_t queue);
-/* What is launched from now on comes after what was launched so far. */
+/* What is launched from now on runs after all that was launched so far. */
 void children_wait(Children *children);
 /* Drops what was not launched, once the blocks are done. */
 void children_drop_open(Children *children, DeviceRuntime *runtime);
@@ -88,8 +89,8 @@ void child_list_append(ChildList *list, Child *child);
 /* NULL when there is none. */
 Child *child_list_take(ChildList *list);
 
-/* descendants.c: runs what the grid of the host's launch has launched, and all that comes from it; after a
- * fault (of that grid, already in *fault, or of one of them) drops the rest. */
+/* descendants.c: runs what the grid of the host's launch has launched, and all that these launch in turn.
+ * After a fault, of the host's grid (already in *fault) or of one of these, the rest is dropped. */
 int descendants_run(Children *root, const GridLaunch *launch, WorkerPool *pool, ExecFault *fault);
 
 #endif

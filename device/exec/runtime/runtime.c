@@ -107,7 +107,7 @@ uint64_t runtime_EventRecordWithFlags(RuntimeCall *c)
 /* --- launches ------------------------------------------------------------------------------------------ */
 
 /* A grid, a block and the shared memory, from that argument on. */
-static ChildShape shape_of(const uint64_t *values)
+static ChildShape child_shape(const uint64_t *values)
 {
     ChildShape shape = {.shared = (uint32_t)values[6]};
     for (int k = 0; k < 3; k++) {
@@ -128,7 +128,7 @@ static uint64_t launch_child(RuntimeCall *c, uint64_t buffer, const ChildCall *c
 
 uint64_t runtime_GetParameterBufferV2(RuntimeCall *c)
 {
-    ChildCall call = {c->values[0], shape_of(&c->values[1])};
+    ChildCall call = {c->values[0], child_shape(&c->values[1])};
     int error;
     uint64_t buffer = children_open(children_of(c), runtime_launch(c), &call, &error);
     note_error(c, error);
@@ -148,7 +148,7 @@ uint64_t runtime_GetParameterBuffer(RuntimeCall *c)
 
 uint64_t runtime_LaunchDevice(RuntimeCall *c)
 {
-    ChildCall call = {c->values[0], shape_of(&c->values[2])};
+    ChildCall call = {c->values[0], child_shape(&c->values[2])};
     return launch_child(c, c->values[1], &call, c->values[9]);
 }
 

@@ -16,9 +16,9 @@ typedef struct Transfer {
     uint64_t width, height, depth; /* in bytes, rows and layers; at least 1 each */
 } Transfer;
 
-/* Whether both sides end at an address at all. */
+/* Whether the extent of both sides is within the range of addresses. */
 bool transfer_is_valid(const Transfer *transfer);
-/* Moves the bytes; *fault is filled when the launch may not touch them. */
+/* Moves the bytes. When the launch may not touch them, fills *fault and moves none. */
 void transfer_run(const Transfer *transfer, const GridLaunch *launch, ExecFault *fault);
 
 #endif

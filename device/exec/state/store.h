@@ -16,7 +16,8 @@ typedef struct WarpStore {
 /* Lends the warp registers and local memory that fit its grid; false if out of memory. */
 bool store_borrow(Warp *warp, Worker *worker);
 void store_return(Warp *warp, Worker *worker);
-/* A larger register file for a running warp: its content moves, and the base of the running frame with it. */
+/* Gives a running warp a larger register file, with the same contents. Moves the base of the running frame to
+ * it. False if out of memory. */
 bool store_grow(Warp *warp, size_t registers);
 void store_free(WarpStore *store);
 

@@ -13,7 +13,7 @@ typedef struct CubePoint {
 
 CubePoint cube_point(const uint32_t direction[3]);
 /* How far a step from the direction goes, in units of the position on its face. The neighbors of the face
- * count as folded out next to it; false when the step ends on one of them or on the opposite face. */
+ * count as folded out next to it. False when the step ends on one of them or on the opposite face. */
 bool cube_step(const uint32_t direction[3], const uint32_t step[3], double out[2]);
 
 #endif

@@ -86,7 +86,7 @@ struct Texture {
 /* What a texture or surface reference of a module is bound to while a kernel runs. */
 typedef struct TextureBinding {
     Texture texture; /* storage 0: nothing, which reads as zeros and is not written */
-    const char *fault; /* why it cannot be used, or NULL */
+    const char *problem; /* why it cannot be used, to follow its name in a message; or NULL */
 } TextureBinding;
 
 /* Whether an instruction of that shape may use the texture. */
@@ -129,7 +129,7 @@ typedef enum TextureQuery {
     QUERY_NUM_MIPMAP_LEVELS,
     QUERY_NUM_SAMPLES
 } TextureQuery;
-/* level: whose size is requested; of one that is not there all sizes are 0. */
+/* What a query returns for a level. Of a level that the texture does not have everything is 0. */
 uint32_t texture_query(const Texture *texture, TextureQuery query, uint32_t level);
 
 /* --- levels of detail, mipmap.c --- */
@@ -138,16 +138,17 @@ enum { TEXTURE_MAX_LEVELS = 18, LEVEL_ONE = 256 };
 
 /* One level as a texture of its own. */
 Texture texture_level(const Texture *texture, unsigned level);
-/* How far it is from the start of one level to the next. */
+/* Bytes from the start of a level to the start of the next. */
 uint64_t texture_level_bytes(uint64_t slice, uint64_t layers);
-/* Of an instruction that names no level, as compilers have it: the sampler's minimum, whatever its bias. */
+/* The level of detail of an instruction that names none: the sampler's minimum is read, whatever its bias. */
 #define TEXTURE_NO_DETAIL (-32.0f)
 
 /* A number as 256ths, the rest cut off; what is not a number counts as 0. */
 int32_t texture_fixed_detail(float detail);
 /* As texture_fixed_detail(), for a sampler's bias, which is from -16 to 16. */
 int32_t texture_fixed_bias(float bias);
-/* The level of detail that is read when an instruction asks for this one: in 256ths, within the levels. */
+/* The level of detail that is read when an instruction asks for `detail`: with the sampler's bias and limits,
+ * in 256ths, within the texture's levels. */
 int32_t texture_detail(const Texture *texture, float detail);
 /* The level of detail that gradients of the coordinates ask for, gradient.c. */
 float texture_gradient_detail(const Texture *texture, const uint32_t coordinates[4], const uint32_t dx[4],

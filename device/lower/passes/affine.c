@@ -32,13 +32,13 @@ static const AffineForm forms[OP_COUNT] = {
 #undef AFFINE
 };
 
-/* The lattice: what a register's rows may be at most. */
-typedef uint8_t Kind;
-enum { KIND_UNIFORM, KIND_LINE, KIND_ANY };
+/* The lattice of the analysis: what a register's rows are known to be. */
+typedef uint8_t RowShape;
+enum { ROW_UNIFORM, ROW_AFFINE, ROW_ANY };
 
 typedef struct Affinity {
     LowerFunction *f;
-    Kind *kinds;        /* by register */
+    RowShape *shapes;        /* by register */
     uint8_t *wanted;
     uint8_t *rooted, *compared; /* of those that comparisons alone read: see find_compared */
     uint32_t *spread;   /* block + 1 in which the register's row is expanded */
@@ -46,30 +46,31 @@ typedef struct Affinity {
     uint32_t block, line;
 } Affinity;
 
-static Kind kind_of(const Affinity *a, Ref ref)
+static RowShape row_shape(const Affinity *a, Ref ref)
 {
     switch (ref >> REF_BASE_SHIFT) {
-    case REF_FRAME: return a->kinds[ref_number(ref)];
+    case REF_FRAME: return a->shapes[ref_number(ref)];
     case REF_CONST:
     case REF_PARAM:
-    case REF_BLOCK: return KIND_UNIFORM;
-    case REF_WARP: return KIND_LINE;
-    default: return KIND_UNIFORM; /* absent */
+    case REF_BLOCK: return ROW_UNIFORM;
+    case REF_WARP: return ROW_AFFINE;
+    default: return ROW_UNIFORM; /* absent */
     }
 }
 
-static Kind worse(Kind x, Kind y) { return x > y ? x : y; }
+static RowShape worse(RowShape x, RowShape y) { return x > y ? x : y; }
 
-static Kind result_kind(const Affinity *a, const LowerInsn *i)
+static RowShape result_shape(const Affinity *a, const LowerInsn *i)
 {
-    Kind x = kind_of(a, i->a), y = kind_of(a, i->b), z = kind_of(a, i->c), max = worse(worse(x, y), z);
-    if (max == KIND_ANY) return KIND_ANY;
+    RowShape x = row_shape(a, i->a), y = row_shape(a, i->b), z = row_shape(a, i->c),
+             max = worse(worse(x, y), z);
+    if (max == ROW_ANY) return ROW_ANY;
     switch (forms[i->op].rule) {
     case RULE_SUM: return max;
-    case RULE_PRODUCT: return x != KIND_UNIFORM && y != KIND_UNIFORM ? KIND_ANY : max;
-    case RULE_SHIFT: return y != KIND_UNIFORM ? KIND_ANY : x;
-    case RULE_UNIFORM: return max != KIND_UNIFORM ? KIND_ANY : KIND_UNIFORM;
-    default: return KIND_ANY;
+    case RULE_PRODUCT: return x != ROW_UNIFORM && y != ROW_UNIFORM ? ROW_ANY : max;
+    case RULE_SHIFT: return y != ROW_UNIFORM ? ROW_ANY : x;
+    case RULE_UNIFORM: return max != ROW_UNIFORM ? ROW_ANY : ROW_UNIFORM;
+    default: return ROW_ANY;
     }
 }
 
@@ -83,11 +84,11 @@ static void set_any(void *closure, Ref *ref, bool read, bool written)
 {
     Affinity *a = closure;
     (void)read;
-    if (written) a->kinds[ref_number(*ref)] = KIND_ANY;
+    if (written) a->shapes[ref_number(*ref)] = ROW_ANY;
 }
 
 /* Down to the fixed point: any other operation gives rows that are not affine. */
-static void find_kinds(Affinity *a)
+static void find_shapes(Affinity *a)
 {
     LowerFunction *f = a->f;
     for (uint32_t n = 0; n < f->insn_count; n++)
@@ -96,16 +97,19 @@ static void find_kinds(Affinity *a)
         a->changed = false;
         for (uint32_t n = 0; n < f->insn_count; n++) {
             const LowerInsn *i = &f->insns[n];
-            if (!is_affine_operation(i) || a->kinds[ref_number(i->d)] == KIND_ANY) continue;
-            Kind kind = result_kind(a, i);
-            if (kind <= a->kinds[ref_number(i->d)]) continue;
-            a->kinds[ref_number(i->d)] = kind;
+            if (!is_affine_operation(i) || a->shapes[ref_number(i->d)] == ROW_ANY) continue;
+            RowShape shape = result_shape(a, i);
+            if (shape <= a->shapes[ref_number(i->d)]) continue;
+            a->shapes[ref_number(i->d)] = shape;
             a->changed = true;
         }
     } while (a->changed);
 }
 
-static bool affine(const Affinity *a, Ref ref) { return ref_is_register(ref) && kind_of(a, ref) != KIND_ANY; }
+static bool affine(const Affinity *a, Ref ref)
+{
+    return ref_is_register(ref) && row_shape(a, ref) != ROW_ANY;
+}
 
 static void want_affine(Affinity *a, Ref ref)
 {
@@ -124,13 +128,15 @@ static bool is_access(const Affinity *a, const LowerInsn *i)
     return forms[i->op].rule == RULE_ACCESS && affine(a, i->a) && !(i->mods & MEM_STRONG);
 }
 
-/* Of rows that addresses are computed from, or that are uniform. */
+/* Whether it compares only rows that addresses are computed from, or that are no registers. */
 static bool is_comparison(const Affinity *a, const LowerInsn *i)
 {
     return forms[i->op].rule == RULE_COMPARE && (!ref_is_register(i->a) || is_wanted(a, i->a))
            && (!ref_is_register(i->b) || is_wanted(a, i->b));
 }
 
+/* Wants the registers that addresses are computed from, to the fixed point. Instructions are visited from the
+ * last to the first, since a register is mostly wanted by a later one. */
 static void find_wanted(Affinity *a)
 {
     LowerFunction *f = a->f;
@@ -207,7 +213,7 @@ static void find_compared(Affinity *a)
     LowerFunction *f = a->f;
     find_rooted(a);
     for (uint32_t r = 0; r < f->register_count; r++)
-        a->compared[r] = a->kinds[r] != KIND_ANY && a->rooted[r] && !a->wanted[r];
+        a->compared[r] = a->shapes[r] != ROW_ANY && a->rooted[r] && !a->wanted[r];
     do {
         a->changed = false;
         for (uint32_t n = 0; n < f->insn_count; n++) check_compared(a, &f->insns[n]);
@@ -262,10 +268,10 @@ static void rewrite_all(Affinity *a)
 void lower_affine(LowerFunction *f)
 {
     Affinity a = {.f = f};
-    a.kinds = ARENA_ZEROS(f->scratch, Kind, f->register_count);
+    a.shapes = ARENA_ZEROS(f->scratch, RowShape, f->register_count);
     a.wanted = ARENA_ZEROS(f->scratch, uint8_t, f->register_count);
     a.spread = ARENA_ZEROS(f->scratch, uint32_t, f->register_count);
-    find_kinds(&a);
+    find_shapes(&a);
     find_wanted(&a);
     if (!memchr(a.wanted, true, f->register_count)) return;
     a.rooted = ARENA_ZEROS(f->scratch, uint8_t, f->register_count);

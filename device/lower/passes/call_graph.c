@@ -95,7 +95,7 @@ static CodeFunction *new_function(Lower *lower, const PtxFunction *tree)
     return code;
 }
 
-/* Entries come first in the module. */
+/* Makes the entries, or the other functions. The entries are made first: they come first in the module. */
 static void make_functions(Lower *lower, bool entries)
 {
     for (uint32_t i = 0; i < lower->tree->function_count; i++) {
@@ -183,7 +183,7 @@ enum { DEEPEST_CHAIN = 1000 };
 
 static StackState stack_below(Lower *lower, uint32_t id, uint8_t *states, int depth);
 
-/* The deepest of what a function calls; false when one is unknown. */
+/* *deepest: the most stack that a function's callees need. False when that of one is unknown. */
 static bool deepest_callee(Lower *lower, const FunctionFacts *facts, uint8_t *states, int depth,
                            uint32_t *deepest)
 {

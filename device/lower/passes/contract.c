@@ -157,7 +157,7 @@ static uint32_t definition_of(const Contraction *c, Ref ref)
     return node->role == ROLE_PRODUCT || node->role == ROLE_SIGN ? c->made[r] : NONE;
 }
 
-static void note_read(void *closure, Ref *ref, bool read, bool written)
+static void note_use(void *closure, Ref *ref, bool read, bool written)
 {
     Contraction *c = closure;
     LowerInsn *i = &c->f->insns[c->insn];
@@ -230,7 +230,7 @@ static void scan_region(Contraction *c)
     for (c->insn = c->first; c->insn < c->end; c->insn++) {
         LowerInsn *i = &f->insns[c->insn];
         Node *node = &c->nodes[c->insn];
-        lower_visit(f, i, note_read, c);
+        lower_visit(f, i, note_use, c);
         if (node->role == ROLE_SUM) note_sum(c, node);
         node->versions[0] = version_of(c, i->a);
         node->versions[1] = version_of(c, i->b);
@@ -306,6 +306,8 @@ static void keep_sources(Contraction *c, const LowerInsn *mul, const Node *node)
     }
 }
 
+/* Writes the fma for a sum and the product that it takes. An operand of the product that was overwritten
+ * since (stale) is read from its copy (kept). */
 static void write_fma(Contraction *c, const LowerInsn *sum, const Node *node)
 {
     bool negative, minus = sum->op == node->ops->sub;

@@ -182,7 +182,8 @@ static bool source_operand(Path *path, Ref ref, uint32_t size, int *part, uint8_
     return path->code.operands[*operand].size == size;
 }
 
-/* The operation that computes the other parts already, or a new one. */
+/* Finds an operation that computes the same for other parts, not yet for `part`, or adds one. *result: its
+ * operand d. False when there is no room. */
 static bool find_op(Path *path, const ElementwiseOp *wanted, unsigned part, uint8_t *result)
 {
     for (uint32_t n = 0; n < path->code.op_count; n++) {

@@ -40,7 +40,7 @@ static bool loads_in_a_loop(const CodeFunction *code)
     return false;
 }
 
-static void note_read(void *closure, Ref *ref, bool read, bool written)
+static void note_needed_row(void *closure, Ref *ref, bool read, bool written)
 {
     Reads *x = closure;
     const uint32_t row = ref_number(*ref) / LOCKSTEP_UNIT_BYTES;
@@ -58,7 +58,7 @@ static bool find_reads(LowerFunction *f, const CodeFunction *code, CodeLockstep 
     for (uint32_t b = 0; b < f->block_count; b++)
         for (uint32_t n = 0; n < f->blocks[b].count; n++, x.index++) {
             while (code->insns[x.index].op == OP_label || code->insns[x.index].op == OP_guard) x.index++;
-            lower_visit(f, &f->insns[f->blocks[b].first + n], note_read, &x);
+            lower_visit(f, &f->insns[f->blocks[b].first + n], note_needed_row, &x);
         }
     return x.fits;
 }

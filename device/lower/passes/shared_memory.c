@@ -71,7 +71,7 @@ static bool are_live_together(const Layout *l, const SharedVariable *a, const Sh
     return false;
 }
 
-/* The lowest place that no variable met in some kernel has taken. */
+/* Places a variable at the lowest offset that none of those before has in any kernel where both are used. */
 static void place_variable(Layout *l, uint32_t index)
 {
     SharedVariable *v = &l->variables[index];
@@ -170,7 +170,7 @@ static uint32_t max_static_shared(const Layout *l, const PtxFunction *entry)
     return max && !entry->home->assembled ? max : MAX_STATIC_SHARED;
 }
 
-/* A kernel's size. */
+/* Sets how much static shared memory a kernel has. An error if ptxas would not give it so much. */
 static void set_size(Layout *l, const FunctionFacts *facts)
 {
     const PtxFunction *tree = facts->tree;

@@ -13,7 +13,7 @@ typedef struct LoopWrites {
     bool carries;
 } LoopWrites;
 
-/* Called after note_read() for an instruction: its reads come before its writes. */
+/* Called after note_early_read() for an instruction: its reads come before its writes. */
 static void note_write(void *closure, Ref *ref, bool read, bool written)
 {
     LoopWrites *loop = closure;
@@ -22,7 +22,7 @@ static void note_write(void *closure, Ref *ref, bool read, bool written)
 }
 
 /* A register that is read before the block writes it is carried to the next round if it writes it later. */
-static void note_read(void *closure, Ref *ref, bool read, bool written)
+static void note_early_read(void *closure, Ref *ref, bool read, bool written)
 {
     LoopWrites *loop = closure;
     uint32_t *at = &loop->written[ref_number(*ref)];
@@ -56,7 +56,7 @@ static bool carries_something(LowerFunction *f, LoopWrites *loop)
     const LowerBlock *block = &f->blocks[loop->block];
     loop->carries = false;
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
-        lower_visit(f, &f->insns[i], note_read, loop);
+        lower_visit(f, &f->insns[i], note_early_read, loop);
         lower_visit(f, &f->insns[i], note_write, loop);
     }
     return loop->carries;

@@ -75,7 +75,7 @@ void select_fence(Select *s)
     insn->mods = ptx_has(form, PTX_MOD_cta) ? FENCE_BLOCK : 0;
 }
 
-/* Which of the 16 barriers: for the count that the function needs. */
+/* Counts the barriers that the function needs: up to the one used, or all when that is in a register. */
 static void note_barrier(Select *s, const PtxOperand *o)
 {
     uint32_t count = MAX_BARRIERS;

@@ -99,7 +99,7 @@ typedef struct MatrixShape {
     unsigned m, n, k;
 } MatrixShape;
 
-static MatrixShape shape_of(const PtxForm *form)
+static MatrixShape product_shape(const PtxForm *form)
 {
     MatrixShape s = {0};
     sscanf(ptx_modifiers[form->group[PTX_GROUP_SHAPE]].spelling, "m%un%uk%u", &s.m, &s.n, &s.k);
@@ -134,7 +134,8 @@ typedef struct Registers {
     uint8_t count;
 } Registers;
 
-/* Adds those of an operand; false and an error when they are not those of the fragment. */
+/* Adds the registers of an operand. An error, and false, when they are not as many as the fragment has, or of
+ * another type. */
 static bool add_registers(Select *s, const PtxOperand *o, const Fragment *f, bool written, Registers *out)
 {
     bool vector = o->kind == PTX_OPERAND_VECTOR, wide = f->type == MATRIX_F64;
@@ -210,7 +211,7 @@ static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
         select_unsupported(s, "a product of this type with these modifiers");
         return false;
     }
-    MatrixShape shape = shape_of(form);
+    MatrixShape shape = product_shape(form);
     p->d = fragment_of(MATRIX_C, d, shape, wmma);
     p->a = fragment_of(MATRIX_A, a, shape, wmma);
     p->b = fragment_of(MATRIX_B, b, shape, wmma);
@@ -326,7 +327,7 @@ static bool read_access(Select *s, uint32_t kinds, MatrixAccess *access)
         select_unsupported(s, "a matrix of this shape, layout and type");
         return false;
     }
-    access->fragment = fragment_of(role, type, shape_of(form), true);
+    access->fragment = fragment_of(role, type, product_shape(form), true);
     return true;
 }
 

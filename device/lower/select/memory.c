@@ -1,8 +1,9 @@
 /* Loads, stores and atomics: the operation follows from space, memory type and register width. */
 #include "lower/select/select.h"
 
-typedef enum Kind {
-    KIND_NONE,
+/* How an element is accessed: its type in memory, then the bits of the register. */
+typedef enum ElementAccess {
+    ACCESS_NONE,
     U8_16,
     U8_32,
     U8_64,
@@ -19,8 +20,8 @@ typedef enum Kind {
     S32_64,
     B64_64,
     B128_128,
-    LOAD_KINDS_COUNT
-} Kind;
+    ELEMENT_ACCESSES
+} ElementAccess;
 
 #define LOADS(p) \
     {[U8_16] = OP_##p##_u8_16,   [U8_32] = OP_##p##_u8_32,   [U8_64] = OP_##p##_u8_64, \
@@ -36,11 +37,11 @@ typedef enum Kind {
      [B128_128] = OP_##p##_b128}
 
 /* By space (generic, shared, local, param), scalar or vector. */
-static const uint16_t load_ops[4][2][LOAD_KINDS_COUNT] = {{LOADS(ld_generic), LOADS(ldv_generic)},
+static const uint16_t load_ops[4][2][ELEMENT_ACCESSES] = {{LOADS(ld_generic), LOADS(ldv_generic)},
                                                           {LOADS(ld_shared), LOADS(ldv_shared)},
                                                           {LOADS(ld_local), LOADS(ldv_local)},
                                                           {LOADS(ld_param), LOADS(ldv_param)}};
-static const uint16_t store_ops[3][2][LOAD_KINDS_COUNT] = {{STORES(st_generic), STORES(stv_generic)},
+static const uint16_t store_ops[3][2][ELEMENT_ACCESSES] = {{STORES(st_generic), STORES(stv_generic)},
                                                            {STORES(st_shared), STORES(stv_shared)},
                                                            {STORES(st_local), STORES(stv_local)}};
 
@@ -49,43 +50,45 @@ static int space_index(PtxSpace space)
     return space == PTX_SPACE_SHARED ? 1 : space == PTX_SPACE_LOCAL ? 2 : space == PTX_SPACE_PARAM ? 3 : 0;
 }
 
-/* Kinds by memory bits and register class; signed ones where that widens. */
-static Kind kind_of(PtxType type, RegisterClass class)
+/* The access for a type in memory, taken as unsigned, and a register; ACCESS_NONE when there is none. */
+static ElementAccess element_access(PtxType type, RegisterClass class)
 {
-    static const uint8_t kinds[5][5] = {[1] = {[CLASS_16] = U8_16, [CLASS_32] = U8_32, [CLASS_64] = U8_64},
-                                        [2] = {[CLASS_16] = B16_16, [CLASS_32] = U16_32, [CLASS_64] = U16_64},
-                                        [3] = {[CLASS_32] = B32_32, [CLASS_64] = U32_64},
-                                        [4] = {[CLASS_64] = B64_64}};
+    static const uint8_t accesses[5][5] = {
+        [1] = {[CLASS_16] = U8_16, [CLASS_32] = U8_32, [CLASS_64] = U8_64},
+        [2] = {[CLASS_16] = B16_16, [CLASS_32] = U16_32, [CLASS_64] = U16_64},
+        [3] = {[CLASS_32] = B32_32, [CLASS_64] = U32_64},
+        [4] = {[CLASS_64] = B64_64}};
     unsigned bits = ptx_type_bits(type);
-    if (bits == 128) return class == CLASS_128 ? B128_128 : KIND_NONE;
+    if (bits == 128) return class == CLASS_128 ? B128_128 : ACCESS_NONE;
     unsigned row = bits == 8 ? 1 : bits == 16 ? 2 : bits == 32 ? 3 : bits == 64 ? 4 : 0;
-    return kinds[row][class];
+    return accesses[row][class];
 }
 
-static Kind signed_kind(Kind kind)
+/* The access that widens by the sign; the same where nothing is widened. */
+static ElementAccess signed_access(ElementAccess access)
 {
-    switch (kind) {
+    switch (access) {
     case U8_16: return S8_16;
     case U8_32: return S8_32;
     case U8_64: return S8_64;
     case U16_32: return S16_32;
     case U16_64: return S16_64;
     case U32_64: return S32_64;
-    default: return kind;
+    default: return access;
     }
 }
 
 uint16_t select_load_op(PtxSpace space, bool vector, PtxType type, RegisterClass class)
 {
-    Kind kind = kind_of(type, class);
-    if (ptx_types[type].class == PTX_SIGNED) kind = signed_kind(kind);
-    return kind ? load_ops[space_index(space)][vector][kind] : OP_COUNT;
+    ElementAccess access = element_access(type, class);
+    if (ptx_types[type].class == PTX_SIGNED) access = signed_access(access);
+    return access ? load_ops[space_index(space)][vector][access] : OP_COUNT;
 }
 
 uint16_t select_store_op(PtxSpace space, bool vector, PtxType type, RegisterClass class)
 {
-    Kind kind = kind_of(type, class);
-    return kind && space != PTX_SPACE_PARAM ? store_ops[space_index(space)][vector][kind] : OP_COUNT;
+    ElementAccess access = element_access(type, class);
+    return access && space != PTX_SPACE_PARAM ? store_ops[space_index(space)][vector][access] : OP_COUNT;
 }
 
 static uint16_t address_mods(const Address *a) { return a->narrow ? MEM_ADDR32 : 0; }
@@ -220,6 +223,7 @@ static void store_elements(Select *s, const Address *a, const PtxOperand *elemen
     for (uint32_t i = 0; i < count; i++)
         refs[i] = elements[i].kind == PTX_OPERAND_REGISTER ? REF_MAKE(REF_FRAME, elements[i].reg)
                                                            : select_source(s, &elements[i], type);
+    /* A number takes the width of the registers next to it. */
     for (uint32_t i = 0; i < count; i++)
         if (elements[i].kind != PTX_OPERAND_REGISTER && class != class_of(type))
             refs[i] = lower_constant(s->lower, class, ptx_immediate_bits(&elements[i], type), 0);

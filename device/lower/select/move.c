@@ -126,8 +126,7 @@ void select_lop3(Select *s)
     bool predicate = to->kind == PTX_OPERAND_PAIR;
     Ref sources[3];
     for (uint32_t i = 0; i < 3; i++) sources[i] = select_source(s, operand_at(s, i + 1), PTX_b32);
-    Ref result = select_dest(s, predicate ? &to->items[0] : to, CLASS_32);
-    if (predicate && s->guard != REF_ABSENT) result = lower_new_register(s->f, CLASS_32);
+    Ref result = predicate ? REF_ABSENT : select_dest(s, to, CLASS_32);
     LowerInsn *insn = predicate ? select_temp(s, OP_lop3_b32, CLASS_32) : select_emit(s, OP_lop3_b32);
     insn->flags |= FLAG_PURE;
     insn->a = sources[0];

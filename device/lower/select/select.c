@@ -106,6 +106,7 @@ void select_guarded_end(Select *s, GuardedBlock guarded)
     s->guard_flag = guarded.flag;
 }
 
+/* Sets s->line to the source position of the instruction, which is added unless the last one has the same. */
 static void select_line(Select *s)
 {
     const PtxInsn *insn = s->insn;

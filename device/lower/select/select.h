@@ -54,19 +54,19 @@ static inline const PtxOperand *operand_at(const Select *s, uint32_t index)
     return index < s->insn->operand_count ? &s->insn->operands[index] : &none;
 }
 
-/* emit.c's counterpart: an instruction under the guard of the PTX instruction. */
+/* Appends an instruction under the guard of the PTX instruction. */
 LowerInsn *select_emit(Select *s, uint16_t op);
-/* An instruction without side effects whose result d is a new register: needs no guard. */
+/* Appends an instruction without side effects, whose result d is a new register. It needs no guard. */
 LowerInsn *select_temp(Select *s, uint16_t op, RegisterClass class);
-/* select_temp with its sources; unsupported for OP_COUNT. */
+/* As select_temp(), with its sources. Returns the result. OP_COUNT is an error: not supported. */
 Ref select_compute(Select *s, uint16_t op, RegisterClass class, Ref a, Ref b, Ref c);
 /* d = a of the same class. */
 void select_copy(Select *s, Ref d, Ref a);
-/* As select_copy(), for a value computed just now and used nowhere else: computes it into d where that can
- * be. */
+/* As select_copy(), for a value that was computed just now and is used nowhere else: where possible it is
+ * computed into d instead. */
 void select_deliver(Select *s, Ref d, Ref value);
-/* For instructions that cannot be guarded themselves: where the guard is false, a branch goes from
- * select_guarded_begin() to select_guarded_end(). */
+/* For instructions that cannot be guarded themselves: where the guard is false, a branch skips what was
+ * appended between select_guarded_begin() and select_guarded_end(). */
 typedef struct GuardedBlock {
     bool open;
     uint32_t label;
@@ -98,7 +98,7 @@ static inline uint16_t op_or_none(uint16_t op) { return op ? op : OP_COUNT; }
 uint16_t select_sat_op(PtxType type);
 uint16_t select_relu_op(PtxType type);
 
-/* Address operands: row (or absent) plus offset in a space. */
+/* An address operand: row (or absent) plus offset in a space. */
 typedef struct Address {
     Ref row;
     int64_t offset;
@@ -106,24 +106,26 @@ typedef struct Address {
     bool narrow;           /* 32-bit row */
     bool relative;         /* LOCAL: the offset counts from the own frame */
 } Address;
-/* What a space is for exec/: parameters through a register are the buffer's memory, or local memory. */
+/* The space that exec/ accesses for a space of PTX. For .param, by a register, that is the memory of a
+ * kernel's parameter buffer, or local memory. */
 PtxSpace select_space(const Select *s, PtxSpace space);
 bool select_address(Select *s, const PtxOperand *operand, PtxSpace space, Address *address);
-/* An address as a value: the row with the offset added; of 32 bits, or of 64 where *wide. */
+/* An address as a value: the row with the offset added. *wide: it has 64 bits, else 32. */
 Ref select_address_value(Select *s, const Address *address, bool *wide);
-/* An address operand as a value of 64 bits; *shared (may be NULL): it is an offset in shared memory. */
+/* An address operand as a value of 64 bits. *shared: it is an offset in shared memory; shared may be NULL. */
 Ref select_wide_address(Select *s, const PtxOperand *operand, PtxSpace space, bool *shared);
 /* The address of a variable in its own space, as a value of 64 or, where it is a constant, fewer bits. */
 Ref select_variable_address(Select *s, const PtxOperand *operand, RegisterClass class);
-/* Result of a read of the kernel's parameters, pre-broadcast. */
+/* The row that holds, in all lanes, what a load of the kernel's parameters gives. */
 Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass class, bool is_signed);
 /* Gives a .param variable that is an argument or result of calls its place in the frame called. */
 void select_call_places(Select *s);
 void select_take_parameters(Select *s); /* of a function with registers as parameters, at its start */
-void select_return_results(Select *s);    /* before it returns */
+void select_return_results(Select *s); /* before it returns */
 /* Places of variables in local memory and of kernel parameters in their buffer. */
 void select_frame(Select *s);
-/* Layout of a call's results, then arguments, in the frame called: fills places, returns the bytes. */
+/* Lays out a call's results, then its arguments, in the frame of the function called. Fills the places;
+ * returns the bytes. */
 uint32_t select_call_layout(PtxVariable **returns, uint32_t return_count, PtxVariable **params,
                             uint32_t param_count, LocalPlace *return_places, LocalPlace *param_places);
 uint16_t select_load_op(PtxSpace space, bool vector, PtxType type, RegisterClass class);
@@ -131,7 +133,7 @@ uint16_t select_store_op(PtxSpace space, bool vector, PtxType type, RegisterClas
 
 /* The families. */
 void select_alu(Select *s);
-bool select_has_operation(Select *s); /* that select_alu would take */
+bool select_has_operation(Select *s); /* whether select_alu() has one for the instruction */
 void select_minmax(Select *s);
 void select_mov(Select *s);
 void select_lop3(Select *s);

@@ -11,7 +11,7 @@ typedef struct TextureOperands {
     uint16_t mods;
 } TextureOperands;
 
-static bool shape_of(Select *s, uint16_t *shape)
+static bool texture_shape(Select *s, uint16_t *shape)
 {
     switch (s->insn->form->group[PTX_GROUP_SHAPE]) {
     case PTX_MOD_1d: *shape = TEXTURE_1D; return true;
@@ -99,7 +99,7 @@ static bool read_place(Select *s, const PtxOperand *tuple, TextureOperands *t)
     uint16_t shape;
     for (int k = 0; k < 16; k++) t->refs[k] = REF_ABSENT;
     t->count = 8;
-    if (!shape_of(s, &shape)) return false;
+    if (!texture_shape(s, &shape)) return false;
     if (tuple->kind != PTX_OPERAND_TUPLE || tuple->count != 2) {
         select_error(s, tuple->column, "a handle and coordinates are expected here");
         return false;

@@ -179,7 +179,7 @@ static bool operand_error(Select *s, uint32_t index, const char *why)
     return false;
 }
 
-/* Operands that mean something, and that the GPUs' compiler takes. */
+/* Whether ptxas takes the operands, and they have a meaning; else an error. */
 static bool scalar_operands(Select *s)
 {
     bool is_vmad = s->insn->form->opcode == PTX_OP_vmad;
