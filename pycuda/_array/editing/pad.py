@@ -128,7 +128,7 @@ def _mirror_odd(a, axis, before, after, twice):
 
 
 def _ramp(end, edge, width: int, axis: int, ndim: int):
-    """Equal steps from `end` towards `edge`, which is not reached."""
+    """Numbers in equal steps from `end` towards `edge`, without `edge` itself."""
     shape = tuple(-1 if each == axis else 1 for each in range(ndim))
     numbers = arange(width, dtype=np.float64).reshape(shape)
     exact = edge.dtype.kind in "biu"
@@ -191,7 +191,7 @@ def _by_function(array, widths, function, keywords) -> GPUArray:
 
 
 def _check_axes(array, widths, mode: str) -> None:
-    """NumPy's error for an empty axis that is to be extended by what is in it."""
+    """Raise NumPy's error if an axis that is padded by its own elements has none."""
     if mode in ("constant", "empty"):
         return
     for axis, (before, after) in enumerate(widths):

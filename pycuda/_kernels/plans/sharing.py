@@ -24,7 +24,7 @@ class Vector(NamedTuple):
     linear: bool
 
     def limits(self, indices: range) -> tuple[int, int]:
-        """The first element that is touched, and the one after the last."""
+        """(the first element that the kernel accesses, the one after the last)."""
         if not (self.linear and self.use.indexed):
             return 0, self.array.size
         low, high = min(indices[0], indices[-1]), max(indices[0], indices[-1]) + 1
@@ -32,8 +32,9 @@ class Vector(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """same: for each vector the first that is the same array; None where memory is shared otherwise. copies:
-    (number of a vector, first elements of it that are to be copied, or None for all).
+    """How vectors share memory. same: for each vector the number of the first vector that is the same array;
+    None if two vectors share memory in another way and one is written. copies: for each vector to copy before
+    the launch its number, and how many of its first elements, or None for all.
     """
 
     same: tuple[int, ...] | None
@@ -51,7 +52,7 @@ def copy(array, count: int | None, stream):
 
 
 def check_written(vector: Vector) -> None:
-    """ValueError for an array that has one element in several places, and is written to."""
+    """ValueError if the array is written to and several of its elements share memory."""
     use = vector.use
     if use.stored and use.subscripted and _share_memory(vector.array, None):
         raise ValueError(
@@ -60,7 +61,7 @@ def check_written(vector: Vector) -> None:
 
 
 def _accessed_part(vector: Vector, indices: range):
-    """An array of what is touched; None for nothing."""
+    """The part of the array that the kernel accesses, as an array. None if it accesses nothing."""
     low, high = vector.limits(indices)
     if high <= low:
         return None
@@ -68,7 +69,7 @@ def _accessed_part(vector: Vector, indices: range):
 
 
 def _are_one(a: Vector, b: Vector) -> bool:
-    """Whether element i of both is one place."""
+    """Whether element i of `a` and element i of `b` are the same memory, for every i."""
     if a.array._address != b.array._address or a.array.itemsize != b.array.itemsize:
         return False
     alike = a.array.shape == b.array.shape and a.array.strides == b.array.strides
@@ -80,13 +81,14 @@ def _read_only(use) -> bool:
 
 
 def _are_written_by_all(a, b, conditional: bool) -> bool:
-    """Whether each index certainly writes to both."""
+    """Whether the kernel writes to both vectors at every index."""
     certain = (a.assigned and b.assigned) or not conditional
     return certain and a.indexed and b.indexed and a.stored and b.stored
 
 
 def _to_copy(vectors, j: int, k: int, conditional: bool) -> set[int]:
-    """Which of two that share memory is to be copied."""
+    """The vector to copy, of two that share memory: one that is only read. An empty
+    set if the text may keep them apart."""
     a, b = vectors[j], vectors[k]
     if _read_only(a.use):
         return {j}
@@ -101,8 +103,8 @@ def _to_copy(vectors, j: int, k: int, conditional: bool) -> set[int]:
 
 
 def find_shared_memory(vectors: list[Vector], indices: range, conditional: bool) -> Sharing:
-    """What the vectors of a call for these indices, at least one, have in common. conditional: the text has
-    conditions. ValueError for two that are written and share memory.
+    """How the vectors of a call share memory. indices: those that the kernel goes through, at least one.
+    conditional: the text has conditions. ValueError if two vectors that are written share memory.
     """
     parts = [_accessed_part(vector, indices) for vector in vectors]
     same, copies, disjoint = list(range(len(vectors))), set(), True
