@@ -63,7 +63,7 @@ int convert_read(const char *signature, FAST_PARAMETERS, const ArgumentTarget *t
 int convert_read_call(const char *signature, PyObject *args, PyObject *kwargs, const ArgumentTarget *targets,
                       int total);
 
-/* *out: the truth value of the object, as bool() gives it. */
+/* *out: whether the object is true, as bool() says. */
 int convert_bool(PyObject *value, bool *out);
 
 /* Integers: Python's and NumPy's and all other objects with __index__, but no floats. value NULL leaves *out

@@ -198,8 +198,9 @@ def _monotonic(bins) -> int:
 # From this many values on, their search takes longer than reading the edges, so that digitize() queues the
 # search without waiting to see whether the edges increase.
 _SEARCHED_AT_ONCE = 1 << 20
-# Page-locked memory, and arrays in it whose reading was interrupted: they may still be written.
-_page_locked = memoized_in_context(lambda: (_driver.PageLockedMemoryPool(), []), 256)
+# Page-locked memory, and by id() the arrays in it that may still be written: an array whose reading was not
+# finished stays there.
+_page_locked = memoized_in_context(lambda: (_driver.PageLockedMemoryPool(), {}), 256)
 
 
 def _begin_reading(array) -> Callable[[], np.ndarray]:
@@ -209,18 +210,15 @@ def _begin_reading(array) -> Callable[[], np.ndarray]:
     if captures.is_captured() or not array.flags.c_contiguous:
         before = captures.last_work(None)
         return functools.partial(captures.in_own_stream_after, before, array.get)
-    pool, interrupted = _page_locked()
+    pool, pending = _page_locked()
     host = pool.allocate(array.shape, array.dtype)
+    pending[id(host)] = host
     array.get_async(ary=host)
     event = _driver.Event(_driver.event_flags.DISABLE_TIMING).record()
 
     def finish():
-        try:
-            event.synchronize()
-        except BaseException:
-            interrupted.append(host)
-            raise
-        return host
+        event.synchronize()
+        return pending.pop(id(host))
 
     return finish
 

@@ -64,7 +64,7 @@ def wide(kind):
 
 
 def kind_of(word, types):
-    """What stands behind the colon of an operand, as a kind of inputs.py; types: those of the mnemonic."""
+    """What stands after the colon of an operand, as a kind of inputs.py; types: those of the mnemonic."""
     if word == "w":
         return wide(types[0])
     kind = word
