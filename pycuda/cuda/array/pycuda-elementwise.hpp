@@ -376,10 +376,11 @@ template <class T> PYCUDA_INLINE T sign(const T &a)
 // ---- complex numbers, in NumPy's steps
 
 #ifdef PYCUDA_COMPLEX_HPP
-// z / |z|; NaN where both parts are infinite.
+// z / |z|; NaN where a part is NaN or both are infinite.
 template <class T> PYCUDA_INLINE complex<T> sign(const complex<T> &z)
 {
     const T x = z._M_re, y = z._M_im, length = hypotenuse(x, y);
+    if (is_nan(x) || is_nan(y)) return complex<T>(x + y, x + y);
     if (length == 0) return complex<T>();
     if (!isinf(length)) return complex<T>(x / length, y / length);
     if (isinf(x) && isinf(y)) return complex<T>(x - x, x - x);

@@ -129,10 +129,17 @@ PYCUDA_FUNCTION complex<T> exp(const complex<T> &z)
 
 PYCUDA_FUNCTION complex<T> expm1(const complex<T> &z)
 {
-    const T half = ::sin(z._M_im / 2);
+    using namespace complex_parts;
+    const T x = z._M_re, y = z._M_im;
+    if (y == 0) return complex<T>(::expm1(x), y);
+    if (!is_finite(y) || x > Format<T>::exponent_limit()) {
+        const complex<T> power = exp(z);
+        return complex<T>(power._M_re - 1, power._M_im);
+    }
+    const T half = ::sin(y / 2);
     T s, c;
-    ::sincos(z._M_im, &s, &c);
-    return complex<T>(::expm1(z._M_re) * c - 2 * half * half, ::exp(z._M_re) * s);
+    ::sincos(y, &s, &c);
+    return complex<T>(::expm1(x) * c - 2 * half * half, ::exp(x) * s);
 }
 
 PYCUDA_FUNCTION complex<T> log(const complex<T> &z)
