@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda import _driver
+from pycuda._driver import _is_captured
 
 from . import blas, finding
 from .blas import CUDA_DATA_TYPES
@@ -29,7 +30,7 @@ _LEFT = 0
 _MAX_MATRICES, _MAX_ELEMENTS = 8192, 1 << 24
 # Before, cusolverDnXsyevBatched gives wrong eigenvectors where its workspace is not zero at first.
 _SYEV_SINCE = 11703
-_LARGEST_OF_GESVDJ = 32
+LARGEST_OF_GESVDJ = 32
 # Rows and columns from which on cusolverDnXgesvdp takes less time than cusolverDnXgesvd, on an H100: with
 # vectors, and without them.
 _SMALLEST_OF_GESVDP, _SMALLEST_FOR_VALUES = 64, 192
@@ -224,12 +225,17 @@ def orgqr(q, tau) -> None:
 # ---- singular values
 
 
+def captures_gesvd(a) -> bool:
+    """Whether gesvd() of such matrices can be captured: of one by one cuSOLVER computes a part on the host."""
+    return max(a.shape[-2:]) <= LARGEST_OF_GESVDJ
+
+
 def gesvd(a, s, u, vh, info, may_wait: bool) -> None:
-    """A stack of small matrices at once. Of others the library takes those with at least as many rows as
-    columns: of the rest the adjoint.
+    """A stack of small matrices at once, and a small matrix that is captured. Of others the library takes
+    those with at least as many rows as columns: of the rest the adjoint.
     """
     rows, columns = a.shape[-2:]
-    if info.size > 1 and max(rows, columns) <= _LARGEST_OF_GESVDJ:
+    if captures_gesvd(a) and (info.size > 1 or _is_captured(_driver.current_stream())):
         _gesvdj(a, s, u, vh, info)
         return
     smallest = _SMALLEST_FOR_VALUES if u is None else _SMALLEST_OF_GESVDP
@@ -328,14 +334,22 @@ def _gesvdj(a, s, u, vh, info) -> None:
 # ---- eigenvalues
 
 
+def captures_syevd() -> bool:
+    """Whether syevd() can be captured: of matrices one by one cuSOLVER computes a part on the host."""
+    return _version() >= _SYEV_SINCE
+
+
 def syevd(a, w, upper, vectors, info) -> None:
-    """As lapack.syevd. Stacks are one call where the library's version has that without errors."""
+    """As lapack.syevd. Stacks, and what is captured, are one call where the library's version has that
+    without errors.
+    """
     side, kind, real = a.shape[-1], _data_type(a), _data_type(w)
 
     def arguments(a, w):
         return int(vectors), int(upper), side, kind, a, side, real, w, kind
 
-    if min(info.size, _max_batch(a)) > 1 and _version() >= _SYEV_SINCE:
+    is_stack = min(info.size, _max_batch(a)) > 1
+    if (is_stack or _is_captured(_driver.current_stream())) and _version() >= _SYEV_SINCE:
         _factorize_stacks("cusolverDnXsyevBatched", (a, w), info, arguments)
     else:
         _factorize("cusolverDnXsyevd", (a, w), info, arguments)

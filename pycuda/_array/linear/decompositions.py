@@ -83,6 +83,7 @@ def qr(a, mode="reduced"):
 
 def unchecked_svd(a, dtype, full_matrices: bool, vectors: bool):
     """(u, s, vh, info), with u and vh in columns, or None."""
+    lapack.refuse_gesvd_in_capture(a)
     *batch, rows, columns = a.shape
     min_side = min(rows, columns)
     s = new((*batch, min_side), real_dtype(dtype), a.allocator)

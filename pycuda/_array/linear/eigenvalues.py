@@ -41,6 +41,7 @@ def _syevd(function, a, uplo, vectors: bool) -> tuple[GPUArray, GPUArray]:
     a = stacked_square(function, a, uplo)
     dtype = common_dtype(a)
     checks.refuse_in_capture(f"numpy.linalg.{function.__name__}")
+    lapack.refuse_syevd_in_capture(a)
     w = new(a.shape[:-1], real_dtype(dtype), a.allocator)
     v, info = in_columns(a, dtype), checks.new_info(a.shape[:-2], a.allocator)
     lapack.syevd(v, w, uplo.upper() == "U", vectors, info)
@@ -67,6 +68,7 @@ def _geev(function, a, vectors: bool) -> tuple[GPUArray, GPUArray | None]:
     a = stacked_square(function, a)
     dtype = common_dtype(a)
     checks.refuse_in_capture(f"numpy.linalg.{function.__name__}")
+    lapack.refuse_geev_in_capture(a)
     result = complex_dtype(dtype)
     w = new(a.shape[:-1], result, a.allocator)
     v = new_columns(a.shape, result, a.allocator) if vectors else None

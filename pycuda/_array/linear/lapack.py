@@ -131,6 +131,29 @@ def orgqr(q, tau) -> None:
         _library().orgqr(q, tau)
 
 
+def _refuse_in_capture(name: str) -> None:
+    captures.refuse(name, "cuSOLVER computes a part of it on the host")
+
+
+def refuse_gesvd_in_capture(a) -> None:
+    """LogicError where the current stream is captured and gesvd() of such matrices cannot be."""
+    if a.size and not host.is_possible() and not solver.captures_gesvd(a):
+        largest = solver.LARGEST_OF_GESVDJ
+        _refuse_in_capture(f"numpy.linalg.svd of a matrix with more than {largest} rows or columns")
+
+
+def refuse_syevd_in_capture(a) -> None:
+    """LogicError where the current stream is captured and syevd() cannot be."""
+    if a.size and captures.is_captured() and not host.is_possible() and not solver.captures_syevd():
+        _refuse_in_capture("numpy.linalg.eigh before cuSOLVER 11.7.3")
+
+
+def refuse_geev_in_capture(a) -> None:
+    """LogicError where the current stream is captured and geev() cannot be."""
+    if a.size and not host.is_possible():
+        _refuse_in_capture("numpy.linalg.eig")
+
+
 def gesvd(a, s, u, vh, info, may_wait: bool) -> None:
     """a = u s vh, by the shapes of u and vh, which may be None; `a` is overwritten. may_wait: the host may
     wait for the result."""
@@ -183,7 +206,6 @@ def geev(a, w, v, info) -> None:
     if library is host_lapack:
         library.geev(a, w, v, info)
         return
-    captures.refuse("numpy.linalg.eig", "cuSOLVER computes a part of it on the host")
     pairs = v if v is None or v.dtype == a.dtype else new_columns(a.shape, a.dtype, a.allocator)
     if not library.geev(a, w, pairs, info):
         _by_the_host(a, w, v, info)
