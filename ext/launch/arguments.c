@@ -434,22 +434,13 @@ static bool fits_bytes(PyObject *number, size_t size, CUdeviceptr *out)
     return value < 0 ? value >= LLONG_MIN >> unused : (CUdeviceptr)value <= ULLONG_MAX >> unused;
 }
 
-static bool is_integer(FunctionObject *function, Py_ssize_t position)
-{
-    CpuParameterKind kind = CPU_PARAMETER_UNKNOWN;
-    CUresult result;
-    CALL_CORE(function->state, result, ASKS_ONCE,
-              driver_parameter_kind(function->handle, (size_t)position, &kind));
-    return result == CUDA_SUCCESS && kind == CPU_PARAMETER_INTEGER;
-}
-
-/* Converts a NumPy integer whose size is not the parameter's, but only when the driver knows that the
- * parameter is an integer: by its size it could be a double. 1 when the value was taken. */
+/* Converts a NumPy integer whose size is not the parameter's, but only when the driver or the source says
+ * that the parameter is an integer: by its size it could be a double. 1 when the value was taken. */
 static int resize_integer(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *value)
 {
     uint32_t size = launch->function->layout.params[position].size;
     if (!PyArray_IsScalar(argument, Integer) || size > sizeof(CUdeviceptr)
-        || !is_integer(launch->function, position))
+        || !parameter_types_is_integer(launch->function, position))
         return 0;
     PyObject *number = PyNumber_Index(argument);
     if (!number) return -1;

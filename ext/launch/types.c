@@ -87,15 +87,28 @@ PyObject *parameter_types_note(PyObject *self, PyObject *read)
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
+/* The letter that the source says for the parameter; 0 when it does not say one. */
+static char letter_by_source(FunctionObject *function, Py_ssize_t position)
+{
+    const char *types = types_by_source(function);
+    if (!types) PyErr_Clear();
+    return types ? types[2 * position] : 0;
+}
+
 ParameterForm parameter_types_form(FunctionObject *function, Py_ssize_t position)
 {
     CpuParameterKind kind = kind_by_driver(function, (size_t)position);
     if (kind != CPU_PARAMETER_UNKNOWN)
         return kind == CPU_PARAMETER_STRUCTURE ? PARAMETER_STRUCTURE : PARAMETER_PLAIN;
-    const char *types = types_by_source(function);
-    if (!types) PyErr_Clear();
-    char letter = types ? types[2 * position] : 0;
+    char letter = letter_by_source(function, position);
     return letter == 's' ? PARAMETER_STRUCTURE : letter ? PARAMETER_PLAIN : PARAMETER_UNKNOWN;
+}
+
+bool parameter_types_is_integer(FunctionObject *function, Py_ssize_t position)
+{
+    CpuParameterKind kind = kind_by_driver(function, (size_t)position);
+    if (kind != CPU_PARAMETER_UNKNOWN) return kind == CPU_PARAMETER_INTEGER;
+    return letter_by_source(function, position) == 'i';
 }
 
 static const ParameterType *type_of(const FunctionObject *function, Py_ssize_t position)

@@ -30,6 +30,8 @@ typedef enum ParameterForm {
 
 /* The form by the driver's or the source's information. May run Python code. */
 ParameterForm parameter_types_form(FunctionObject *function, Py_ssize_t position);
+/* Whether the driver, or else the source, says that the parameter is an integer. */
+bool parameter_types_is_integer(FunctionObject *function, Py_ssize_t position);
 
 /* Checks an argument. kind: its row in the table of kinds, or NULL. *may_remember: false if the next object
  * of the kind must be checked too. -1 with TypeError, or with a warning that became an exception. */

@@ -23,16 +23,16 @@ class MemoryPool:
         drv.default_memory_pool().free_held()
 
     def used_bytes(self) -> int:
-        """Bytes in blocks that arrays have."""
-        return drv.default_memory_pool().active_bytes
+        """Bytes of the blocks that arrays have, as they were allocated."""
+        return self.total_bytes() - self.free_bytes()
 
     def total_bytes(self) -> int:
         """Bytes that the pool has from the driver."""
         return drv.default_memory_pool().managed_bytes
 
     def free_bytes(self) -> int:
-        """Bytes in blocks that are free."""
-        return self.total_bytes() - self.used_bytes()
+        """Bytes of the blocks that are free."""
+        return drv.default_memory_pool().snapshot().held_bytes
 
     def n_free_blocks(self) -> int:
         """The number of free blocks."""
