@@ -226,7 +226,7 @@ def orgqr(q, tau) -> None:
 
 
 def captures_gesvd(a) -> bool:
-    """Whether gesvd() of such matrices can be captured: of one by one cuSOLVER computes a part on the host."""
+    """Whether gesvd() can be captured: of larger matrices cuSOLVER computes a part on the host."""
     return max(a.shape[-2:]) <= LARGEST_OF_GESVDJ
 
 
