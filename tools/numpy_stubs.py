@@ -25,6 +25,7 @@ from typing import Any as _Any
 OWN = """from pycuda._array.interop.interchange import asnumpy as asnumpy
 from pycuda._array.interop.interchange import from_dlpack as from_dlpack
 from pycuda._array.numpy_api.inspection import __array_namespace_info__ as __array_namespace_info__
+from pycuda._array.numpy_api.inspection import finfo as finfo
 from pycuda._array.numpy_api.ufunc_objects import Ufunc as ufunc
 from pycuda.gpuarray import GPUArray as ndarray
 """
@@ -33,7 +34,7 @@ MODULES = (
     ("linalg", pycuda.numpy.linalg, numpy.linalg),
     ("fft", pycuda.numpy.fft, numpy.fft),
 )
-OWN_NAMES = {"asnumpy", "from_dlpack", "__array_namespace_info__", "ufunc", "ndarray"}
+OWN_NAMES = {"asnumpy", "from_dlpack", "__array_namespace_info__", "finfo", "ufunc", "ndarray"}
 
 
 def default(value):

@@ -20,7 +20,7 @@ import numpy as _numpy
 # ruff: noqa: F401
 from pycuda._array.interop.interchange import asnumpy, from_dlpack
 from pycuda._array.numpy_api import namespace as _namespace
-from pycuda._array.numpy_api.inspection import __array_namespace_info__
+from pycuda._array.numpy_api.inspection import __array_namespace_info__, finfo
 from pycuda._array.numpy_api.ufunc_objects import Ufunc as ufunc
 from pycuda.gpuarray import GPUArray as ndarray
 
@@ -33,7 +33,7 @@ _MODULES = "fft", "linalg", "random"
 def __getattr__(name: str) -> _Any:
     value: _Any
     if name == "__all__":
-        own = "__array_namespace_info__", "asnumpy", "from_dlpack", "ndarray", "ufunc"
+        own = "__array_namespace_info__", "asnumpy", "finfo", "from_dlpack", "ndarray", "ufunc"
         value = _namespace.names(_numpy, __name__, *own, *_MODULES)
     elif name in _MODULES:
         value = _import_module(f"{__name__}.{name}")

@@ -29,7 +29,6 @@ from numpy import einsum_path as einsum_path
 from numpy import errstate as errstate
 from numpy import euler_gamma as euler_gamma
 from numpy import exceptions as exceptions
-from numpy import finfo as finfo
 from numpy import flexible as flexible
 from numpy import float16 as float16
 from numpy import float32 as float32
@@ -107,6 +106,7 @@ from numpy import void as void
 from pycuda._array.interop.interchange import asnumpy as asnumpy
 from pycuda._array.interop.interchange import from_dlpack as from_dlpack
 from pycuda._array.numpy_api.inspection import __array_namespace_info__ as __array_namespace_info__
+from pycuda._array.numpy_api.inspection import finfo as finfo
 from pycuda._array.numpy_api.ufunc_objects import Ufunc as ufunc
 from pycuda.gpuarray import GPUArray as ndarray
 from pycuda.gpuarray import GPUArray as _GPUArray

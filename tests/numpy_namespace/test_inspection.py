@@ -1,5 +1,7 @@
 """What the namespace says about itself, and how an array leads to it."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,24 @@ def test_dtypes():
         info.dtypes(kind="letters")
     with pytest.raises(ValueError, match="device"):
         info.dtypes(device="cpu")
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_limits_are_numbers_of_python(name):
+    """With the values of NumPy's finfo; those of complex numbers are those of their parts."""
+    for given in (getattr(xp, name), np.dtype(name), xp.zeros(2, dtype=name)):
+        ours, theirs = xp.finfo(given), np.finfo(name)
+        assert type(ours.bits) is int and ours.bits == theirs.bits and ours.dtype == theirs.dtype
+        for attribute in ("eps", "max", "min", "smallest_normal", "tiny", "resolution"):
+            value = getattr(ours, attribute)
+            assert type(value) is float and value == getattr(theirs, attribute)
+        assert repr(ours) == repr(theirs) and str(ours) == str(theirs) and "eps" in dir(ours)
+    assert copy.copy(ours).eps == ours.eps
+
+
+def test_only_floating_point_numbers_have_such_limits():
+    for wrong in (xp.int32, xp.zeros(1, dtype=bool)):
+        with pytest.raises(ValueError):
+            xp.finfo(wrong)
+    with pytest.raises(AttributeError):
+        xp.finfo(xp.float32).nonsense  # noqa: B018

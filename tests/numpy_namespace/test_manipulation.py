@@ -66,6 +66,13 @@ def test_repeats(a, times, axis):
     check("tile", a, ())
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+def test_numbers_of_repeats_have_any_integer_dtype(dtype):
+    a, times = xp.asarray([[1, 2, 3], [4, 5, 6]]), xp.asarray([0, 2, 1], dtype=getattr(xp, dtype))
+    assert xp.repeat(a, times, axis=1).get().tolist() == [[2, 2, 3], [5, 5, 6]]
+    assert xp.repeat(a, times[1:2], axis=0).shape == (4, 3)
+
+
 @few
 @given(arrays(), axes, st.lists(st.integers(-5, 4), max_size=4))
 def test_taken_elements(a, axis, indices):

@@ -58,7 +58,7 @@ def real_dtype(dtype) -> np.dtype:
     return np.empty(0, dtype).real.dtype
 
 
-def finfo(dtype):
+def limits_of(dtype):
     """numpy.finfo, of bfloat16 too."""
     if dtype.kind == "V":
         import ml_dtypes

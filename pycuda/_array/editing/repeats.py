@@ -57,7 +57,7 @@ def repeat(
                 f"operands could not be broadcast together with shape ({self.shape[axis]},) "
                 f"({counts.size},)"
             )
-        numbers = np.repeat(np.arange(counts.size), counts)
+        numbers = np.repeat(np.arange(counts.size), counts.astype(np.intp))
         return take(self, numbers, axis, stream=stream, allocator=allocator)
     count = int(counts.reshape(()))
     # Each part is broadcast along a new axis after the repeated one; reshape merges the two.

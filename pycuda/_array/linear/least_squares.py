@@ -9,7 +9,7 @@ import numpy as np
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
-from pycuda._array.core.operands import as_array, finfo, real_dtype
+from pycuda._array.core.operands import as_array, limits_of, real_dtype
 from pycuda._array.linear import checks
 from pycuda._array.linear.decompositions import svd, unchecked_svd
 from pycuda._array.linear.matmul import matmul
@@ -53,9 +53,9 @@ def lstsq(a, b, rcond=None):
     checks.refuse_in_capture("numpy.linalg.lstsq")
     rows, columns = a.shape
     if rcond is None:
-        rcond = finfo(dtype).eps * max(rows, columns)
+        rcond = limits_of(dtype).eps * max(rows, columns)
     elif rcond < 0:
-        rcond = finfo(dtype).eps
+        rcond = limits_of(dtype).eps
     u, s, vh, info = unchecked_svd(a, dtype, full_matrices=False, vectors=True)
     checks.raise_if_failed(info, _NOT_CONVERGED, u, s, vh)
     large = apply("greater", s, s.max(initial=0) * float(rcond))
@@ -78,7 +78,7 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=_NOT_GIVEN) -> GPUArray:
         rcond = 1e-15 if rtol is _NOT_GIVEN else rtol
     a = (stacked_square if hermitian else stacked)(np.linalg.pinv, a, hermitian=hermitian)
     if rcond is None:
-        rcond = max(a.shape[-2:]) * finfo(common_dtype(a)).eps
+        rcond = max(a.shape[-2:]) * limits_of(common_dtype(a)).eps
     if not a.size:
         return new((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype, a.allocator)
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
@@ -96,7 +96,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None) -> GPUArray:
         return apply("not_equal", a, 0).any().astype(np.int64)
     s = svd(a, compute_uv=False, hermitian=hermitian)
     if tol is None:
-        rtol = max(a.shape[-2:]) * finfo(s.dtype).eps if rtol is None else _relative_tolerance(rtol)
+        rtol = max(a.shape[-2:]) * limits_of(s.dtype).eps if rtol is None else _relative_tolerance(rtol)
         threshold = s.max(axis=-1, keepdims=True, initial=0) * rtol
     else:
         threshold = _relative_tolerance(tol)

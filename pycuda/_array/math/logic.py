@@ -14,7 +14,7 @@ from pycuda._array.core.axes import one_axis
 from pycuda._array.core.broadcast import fit
 from pycuda._array.core.creation import full
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.operands import as_array, dtype_of, finfo, operand
+from pycuda._array.core.operands import as_array, dtype_of, limits_of, operand
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -123,7 +123,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None) -> GPUArray:
         for part in (result._real, result._imag):
             nan_to_num(part, False, nan, posinf, neginf)
         return result
-    limits = finfo(x.dtype)
+    limits = limits_of(x.dtype)
     maximum = limits.max if posinf is None else posinf
     minimum = limits.min if neginf is None else neginf
     tests = apply("isnan", x), isposinf(x), isneginf(x)
@@ -137,7 +137,7 @@ def real_if_close(a, tol=100) -> GPUArray:
     if a.dtype.kind != "c":
         return a
     if tol > 1:
-        tol = float(finfo(a.dtype).eps) * tol
+        tol = float(limits_of(a.dtype).eps) * tol
     return a._real if bool(apply("less", _absolute(a._imag), tol).all()) else a
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.operands import finfo
+from pycuda._array.core.operands import limits_of
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def sinc(x) -> GPUArray:
     """sin(pi x) / (pi x), 1 where x is 0."""
     inexact = x.astype(np.float64) if x.dtype.kind in "biu" else x
-    tiny = float(finfo(inexact.dtype).eps)
+    tiny = float(limits_of(inexact.dtype).eps)
     angle = apply("multiply", math.pi, apply("where", apply("equal", inexact, 0), tiny, inexact))
     return apply("divide", apply("sin", angle), angle)
 

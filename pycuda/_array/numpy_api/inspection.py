@@ -9,6 +9,7 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.devices import check_device, current_device
+from pycuda._array.core.operands import limits_of
 
 # Of the array API standard; each has the names of those before it.
 VERSIONS = "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"
@@ -90,3 +91,43 @@ def array_namespace(api_version: str | None) -> Any:
     if api_version is not None and api_version not in VERSIONS:
         raise ValueError(f"unsupported api_version {api_version!r}: there are {', '.join(VERSIONS)}")
     return importlib.import_module("pycuda.numpy")
+
+
+class finfo:
+    """Limits of floating-point numbers, as numpy.finfo, but Python's numbers as the array API standard asks.
+
+    Parameters
+    ----------
+    dtype : dtype or array
+        Of real or complex floating-point numbers: the limits are those of its parts.
+
+    Raises
+    ------
+    ValueError
+        For other dtypes.
+
+    Examples
+    --------
+    >>> import pycuda.numpy as xp
+    >>> xp.finfo(xp.float32).eps
+    1.1920928955078125e-07
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        given = dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype)
+        self._numpys = limits_of(np.dtype(given))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_numpys":  # of a copy that is being made
+            raise AttributeError(name)
+        value = getattr(self._numpys, name)
+        return value.item() if isinstance(value, np.generic) else value
+
+    def __repr__(self) -> str:
+        return repr(self._numpys)
+
+    def __str__(self) -> str:
+        return str(self._numpys)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._numpys)

@@ -26,7 +26,7 @@ NUMPYS_OWN = """
     byte ubyte short ushort intc uintc int_ uint intp uintp long ulong longlong ulonglong half single double
     csingle cdouble
     generic number integer signedinteger unsignedinteger inexact floating complexfloating flexible void
-    dtype finfo iinfo ScalarType typecodes sctypeDict isdtype issubdtype promote_types result_type can_cast
+    dtype iinfo ScalarType typecodes sctypeDict isdtype issubdtype promote_types result_type can_cast
     common_type min_scalar_type mintypecode typename broadcast_shapes einsum_path
     iscomplexobj isrealobj isscalar iterable ndim shape size isfortran may_share_memory shares_memory
     array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific
@@ -42,6 +42,11 @@ _CREATE = frozenset(
     identity tri indices diag_indices mask_indices tril_indices triu_indices bartlett blackman hamming hanning
     kaiser frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt fftfreq rfftfreq""".split()
 )
+# What the array API standard defines otherwise than some versions of NumPy do.
+_STANDARDS = {
+    ("numpy.linalg", "eig"): ("linear.eigenvalues", "complex_eig"),
+    ("numpy.linalg", "eigvals"): ("linear.eigenvalues", "complex_eigvals"),
+}
 # They make arrays by an index, and are no functions.
 _INDEX_TRICKS = frozenset(("c_", "mgrid", "ogrid", "r_"))
 
@@ -81,7 +86,7 @@ def _place(home: Any, name: str) -> tuple[str, str] | None:
 
     It is looked up by this name, and otherwise as the function that NumPy has under it.
     """
-    found = protocols.places_in(home).get(name)
+    found = _STANDARDS.get((home.__name__, name)) or protocols.places_in(home).get(name)
     theirs = getattr(home, name, None)
     return protocols.places().get(theirs) if found is None and callable(theirs) else found
 
