@@ -117,7 +117,7 @@ static LaunchQueue *open_locked(LaunchQueues *queues, const Owner *owner)
 static void use_locked(LaunchQueues *queues, LaunchQueue *queue, long calls)
 {
     queue->queued += calls;
-    queue->used = ++queues->uses;
+    queue->used = ++queues->use_number;
 }
 
 /* ---- Polled events ---- */
@@ -284,7 +284,7 @@ uint64_t queue_begin_wait(ModuleState *state)
 {
     lock_queues(state);
     close_locked(&state->queues);
-    uint64_t begin = state->queues.uses;
+    uint64_t begin = state->queues.use_number;
     unlock_queues(state);
     return begin;
 }

@@ -33,7 +33,7 @@ typedef struct LaunchQueue {
     long look_at;           /* when so many are queued, the polled event is asked */
     CUevent polled;         /* owned: the polled event; NULL: not made yet, or lent */
     long polled_calls;      /* queued before it was recorded; 0: it is not recorded */
-    uint64_t used;          /* LaunchQueues.uses, when a call was last counted */
+    uint64_t used;          /* LaunchQueues.use_number, when a call was last counted */
 } LaunchQueue;
 
 /* In the module's state; all zero at first. The GIL guards them, in builds without one the state's lock. */
@@ -43,7 +43,7 @@ typedef struct LaunchQueues {
     size_t last;            /* its place in `list`, counted from 1; 0: `left` belongs to no stream */
     size_t count, space;
     LaunchQueue *list;      /* owned */
-    uint64_t uses;          /* counts up whenever the next call of a stream is the first after a wait */
+    uint64_t use_number;    /* how often calls of a queue were counted, of all queues */
 } LaunchQueues;
 
 /* How many calls the launch of a graph counts as. What it really takes of a queue depends on its branches,

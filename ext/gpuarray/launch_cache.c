@@ -97,8 +97,8 @@ static void free_key(Key *key)
     if (key->words != key->few) PyMem_Free(key->words);
 }
 
-/* The i-th array, or NULL for what needs a closer look: no GPUArray, or one that is written to and may not
- * be. */
+/* The i-th array of the key. NULL, and the call is not looked up, where there is no such argument, where it
+ * is no GPUArray or one without a dtype (not initialized), and where it is read-only and would be written. */
 static const GPUArrayObject *array_at(const LaunchCacheObject *cache, Values values, Py_ssize_t i)
 {
     Py_ssize_t position = cache->positions[i];

@@ -109,7 +109,8 @@ def _product_kind(job: CompileJob, parsed: options.Parsed) -> tuple[str, str]:
     return arch, "cubin"
 
 
-def _key(*parts) -> str:
+def _cache_name(*parts) -> str:
+    """The name, without its suffix, of the cache's entry for what depends on these parts."""
     return cache.digest(
         *(part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogateescape") for part in parts)
     )
@@ -312,7 +313,7 @@ def _with_nvrtc(
     toolkit = [_CUDA_STD, *toolkit] if toolkit else []
     arguments = _nvrtc_arguments(job, parsed, compiler, toolkit)
     marks = _marks(job, parsed)
-    key = _key(
+    key = _cache_name(
         pycuda.VERSION_TEXT,
         marks,
         job.source,
@@ -422,7 +423,7 @@ def _with_nvcc(
     job = job._replace(options=(*job.options, *_constexpr_options(found), *_lines(job, job.options)))
     flags = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
     marks = _marks(job, parsed)
-    key = _key(pycuda.VERSION_TEXT, marks, job.source, job.options, identity, flags, *found.contents)
+    key = _cache_name(pycuda.VERSION_TEXT, marks, job.source, job.options, identity, flags, *found.contents)
     return _load_or_make(
         where, f"{key}.{target}", lambda: _for_device(marks, _run_nvcc(job, path, target)), found
     )

@@ -43,7 +43,8 @@ def _is_debugging() -> bool:
     return driver.CUDA_DEBUGGING
 
 
-def _key(kind: str, device, *asked) -> tuple:
+def _request_key(kind: str, device, *asked) -> tuple:
+    """What a request's result depends on: for the results that the process remembers."""
     here = None
     with passing:
         here = os.getcwd()  # what relative folders are relative to
@@ -69,7 +70,7 @@ def remembered(
     kind: str, device, asked: tuple, make_job: Callable[[], build.CompileJob]
 ) -> build.CompiledCode:
     """The code of a job, compiled if this process has no valid one for the same request."""
-    key = _key(kind, device, *asked)
+    key = _request_key(kind, device, *asked)
     return _recall(key) or _run(key, make_job())
 
 

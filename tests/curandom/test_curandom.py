@@ -446,7 +446,9 @@ def test_arrays_in_fortran_order_are_filled_as_they_lie():
 
 
 def test_a_block_of_a_stream_waits_for_the_default_stream(monkeypatch):
-    """None is the block's stream if the one before it has its name."""
+    """The event after a generator's use on the default stream is recorded under the legacy stream's own name:
+    within the block None means the block's stream.
+    """
     asked, event = [], drv.Event
 
     class Event:

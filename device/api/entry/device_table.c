@@ -9,14 +9,16 @@ const CpuDeviceTable *cpuDeviceTable(void)
     static const CpuMemoryMarks marks = {marks_make, marks_use, marks_end, marks_drop};
     static const CpuLaunchNumbers numbers = {queue_take_given, context_failed_launch, report_is_on,
                                              report_site};
-    static const CpuDeviceTable table = {sizeof table,
-                                         driver_init_message,
-                                         function_parameter_kind,
-                                         &marks,
-                                         &numbers,
-                                         "make a new context, or restart the program",
-                                         driver_setting_names,
-                                         marks_host_writes};
+    static const CpuDeviceTable table = {
+        .size = sizeof table,
+        .init_problem = driver_init_message,
+        .parameter_kind = function_parameter_kind,
+        .memory_marks = &marks,
+        .launch_numbers = &numbers,
+        .fault_advice = "make a new context, or restart the program",
+        .settings = driver_setting_names,
+        .host_writes = marks_host_writes,
+    };
     driver_texts_are_read();
     return &table;
 }

@@ -27,7 +27,7 @@ static CUresult set_format(Texture *t, CUarray_format format, unsigned channels)
     return CUDA_SUCCESS;
 }
 
-/* The memory must be allocated in its whole length, and must not be host memory. */
+/* The memory must lie within one allocation. */
 static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
 {
     MemoryRange range;

@@ -26,8 +26,8 @@ typedef void (*WideFn)(void *d, const void *a, const void *b, const void *c, siz
 
 /* Splits vectors of 2 or 4 elements, one vector for each thread, into a row for each element. */
 typedef void WideSplitFn(void *const rows[4], unsigned count, const void *from, unsigned warps);
-/* Each lane's 32 bits from the lane at a distance in its warp. */
-typedef void WideExchangeFn(void *d, const void *a, unsigned distance, unsigned warps);
+/* Each lane gets the 32 bits of lane (own number ^ lane_mask) of its warp. */
+typedef void WideExchangeFn(void *d, const void *a, unsigned lane_mask, unsigned warps);
 
 /* All of one instruction set. */
 typedef struct WideTable {

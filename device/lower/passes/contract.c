@@ -293,6 +293,8 @@ static Ref negated_operand(Contraction *c, const FloatOps *ops, Ref source, uint
     return d;
 }
 
+/* Before a product: copies those of its sources that have a register in `kept`, as they are overwritten
+ * before the fma, which comes at the sum, reads them. */
 static void keep_sources(Contraction *c, const LowerInsn *mul, const Node *node)
 {
     static const uint16_t copies[] = {

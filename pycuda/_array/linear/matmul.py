@@ -44,13 +44,12 @@ def _result_dtype(first, second) -> np.dtype:
     return ufunc_dtypes(np.matmul, (first, second))[2]
 
 
+# A cache for each value of same_bits.is_wanted().
 # Of products into a new array of NumPy's dtype: the launch of our own kernel, or a _Repeated. Launches of the
 # first one are repeated without entering matmul, whichever bits are wanted: theirs are the same everywhere.
-_known = launch_cache((0, 1), aligned=True)
-_known_with_same_bits = launch_cache((0, 1), aligned=True)
+_known = {wanted: launch_cache((0, 1), aligned=True) for wanted in (False, True)}
 # Of products into a given array that has NumPy's dtype and none of the operands' memory: what queues them.
-_known_into = launch_cache((0, 1, 2), aligned=True)
-_known_into_with_same_bits = launch_cache((0, 1, 2), aligned=True)
+_known_into = {wanted: launch_cache((0, 1, 2), aligned=True) for wanted in (False, True)}
 
 
 class _ByVector(NamedTuple):
@@ -79,7 +78,7 @@ class _Repeated(NamedTuple):
 
 def _repeat_known(a, b, stream, allocator) -> GPUArray | None:
     """The product of arrays of forms that were seen before; None for others."""
-    known = _known_with_same_bits if is_wanted() else _known
+    known = _known[is_wanted()]
     found = known.find((a, b))
     if found is None:
         return known.launch((a, b), stream, allocator)
@@ -89,8 +88,7 @@ def _repeat_known(a, b, stream, allocator) -> GPUArray | None:
 
 def _repeat_known_into(a, b, out, stream) -> bool:
     """Whether the product is queued: that of arrays of forms that were seen before."""
-    known = _known_into_with_same_bits if is_wanted() else _known_into
-    product = known.find((a, b, out))
+    product = _known_into[is_wanted()].find((a, b, out))
     if product is None or overlap(out, a) or overlap(out, b):
         return False
     stream = stream or _driver.current_stream()
@@ -102,7 +100,7 @@ def _repeat_known_into(a, b, out, stream) -> bool:
 
 
 def _with_known_launches(function):
-    return array_function(function, _known)
+    return array_function(function, _known[False])
 
 
 @_with_known_launches
@@ -168,8 +166,7 @@ def matmul(
         if is_new and product:
             _remember(x1, x2, product, shape, result)
         elif direct and product and dtype is None:
-            known = _known_into_with_same_bits if is_wanted() else _known_into
-            known.remember((x1, x2, out), product)
+            _known_into[is_wanted()].remember((x1, x2, out), product)
     return c if direct or out is None else write_back(c, out, stream)
 
 
@@ -224,7 +221,7 @@ def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.MatmulPlan | N
 
 def _remember(x1, x2, product, shape, dtype) -> None:
     """Stores how operands of these shapes and dtypes are multiplied, for later calls."""
-    known = _known_with_same_bits if is_wanted() else _known
+    known = _known[is_wanted()]
     if not isinstance(product, kernels.MatmulPlan) or not product.has_same_bits:
         known.remember((x1, x2), _Repeated(shape, dtype, product))
         return

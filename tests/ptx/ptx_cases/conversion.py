@@ -120,6 +120,8 @@ def logic(table):
 
 
 def move(table):
+    """mov of every type, of a vector into one register and back (pack, unpack), and of constants."""
+
     def rows(*arguments, **options):
         table.rows("move", *arguments, **options)
 
