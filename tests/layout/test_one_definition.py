@@ -1,11 +1,15 @@
-"""Functions of arrays: each name is defined in one module of pycuda/_array. Where PyCUDA's signature or
-NumPy's differs, it is in the module of such signatures."""
+"""Functions of arrays: each name is defined in one module of pycuda/_array. Where PyCUDA's signature, NumPy's
+or the array API standard's differs, it is in the module of such signatures."""
 
 import ast
 from pathlib import Path
 
 ARRAY = Path(__file__).resolve().parents[2] / "pycuda" / "_array"
-SIGNATURES = {"numpy_api/numpy_signatures.py", "pycuda_api/pycuda_signatures.py"}
+SIGNATURES = {
+    "numpy_api/numpy_signatures.py",
+    "numpy_api/standard_signatures.py",
+    "pycuda_api/pycuda_signatures.py",
+}
 
 
 def defined(path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from against_numpy import arrays, check, few
+from against_numpy import arrays, check, few, on_device, same
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,3 +100,19 @@ def test_clip(a, low, high):
     check("clip", a, low, high)
     check("clip", a, min=low, max=high)
     check("clip", a, a, 2)
+    there = on_device(a)
+    for names in ({"min": low, "max": high}, {"a_min": low, "max": high}, {"min": low, "a_max": high}):
+        same(xp.clip(there, **names), xp.clip(there, low, high).get())
+    same(xp.clip(there, low), xp.clip(there, min=low).get())
+    same(xp.clip(there, low, max=high), xp.clip(there, low, high).get())
+    same(xp.clip(there), a)
+
+
+def test_bounds_are_given_once_and_may_be_lists():
+    a = xp.asarray([1, 2, 3])
+    for bounds in ({"min": [2, 0, 0], "max": [3, 1, 4]}, {"a_min": [2, 0, 0], "a_max": [3, 1, 4]}):
+        same(xp.clip(a, **bounds), [2, 1, 3])
+    with pytest.raises(ValueError, match="a_max"):
+        xp.clip(a, 0, 2, a_max=2)
+    with pytest.raises(TypeError, match=r"^clip\(\)"):
+        xp.clip(a, 0, 2, max=2)

@@ -197,3 +197,19 @@ def test_methods(name, parameters):
 def test_attributes_and_operators():
     assert [name for name in ATTRIBUTES if not hasattr(GPUArray, name)] == []
     assert [name for name in OPERATORS if not hasattr(GPUArray, f"__{name}__")] == []
+
+
+@pytest.mark.parametrize("name, parameters", rows(SIGNATURES), ids=lambda value: value)
+def test_parameters_have_the_names_and_places_of_the_standard(name, parameters):
+    """Those that are never named may have other names."""
+    scope = {}
+    exec(f"def function{parameters}: pass", scope)
+    if name in ("iinfo", "can_cast", "result_type"):  # NumPy's own
+        return
+    ours = inspect.signature(find(name)).parameters
+    theirs = inspect.signature(scope["function"]).parameters.values()
+    for each, known in zip(theirs, [*ours.values()][: len(theirs)], strict=True):
+        if each.kind == each.POSITIONAL_OR_KEYWORD:
+            assert known.name == each.name and known.kind == each.kind
+        if each.kind == each.KEYWORD_ONLY:
+            assert ours[each.name].kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)

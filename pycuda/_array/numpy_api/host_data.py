@@ -114,9 +114,12 @@ class ArrayParameters(NamedTuple):
     others: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None
 
 
-# Parameters whose lists are something else than NumPy's function says: subscripts, or one array.
+# Parameters whose lists are something else than NumPy's function says: subscripts, or one array. Those of
+# clip are keywords of ours alone.
 _SPECIAL = {
     ("block", "arrays"): _leaves,
+    ("clip", "a_min"): as_operand,
+    ("clip", "a_max"): as_operand,
     ("einsum", "operands"): _of_einsum,
     ("lexsort", "keys"): _each,
     ("poly", "seq_of_zeros"): _array,

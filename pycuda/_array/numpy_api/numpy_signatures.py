@@ -22,20 +22,20 @@ from pycuda._array.sorting.sorting import sort
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
-_MISSING = getattr(np, "_NoValue", None)
+MISSING = getattr(np, "_NoValue", None)
 _REAL = (int, float, np.integer, np.floating)
 
 
 def _given(**keywords):
     """The keywords that a caller said."""
-    return {name: value for name, value in keywords.items() if value is not _MISSING and value is not None}
+    return {name: value for name, value in keywords.items() if value is not MISSING and value is not None}
 
 
 def _reduction(name):
     """sum or prod with NumPy's parameters."""
 
-    def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=_MISSING, where=True):
-        if initial is _MISSING and where is True and axis is dtype is out is None and keepdims is not True:
+    def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=MISSING, where=True):
+        if initial is MISSING and where is True and axis is dtype is out is None and keepdims is not True:
             return getattr(_driver.GPUArray, name)(a)  # whose launch may be remembered
         return getattr(_driver.GPUArray, name)(
             a, axis, dtype, out, keepdims is True, **_given(initial=initial), where=where
@@ -48,7 +48,7 @@ def _reduction(name):
 def _extreme(name):
     """max or min with NumPy's parameters."""
 
-    def function(a, axis=None, out=None, keepdims=False, initial=_MISSING, where=True):
+    def function(a, axis=None, out=None, keepdims=False, initial=MISSING, where=True):
         return getattr(_driver.GPUArray, name)(
             a, axis, out, keepdims is True, **_given(initial=initial), where=where
         )
@@ -97,8 +97,8 @@ def _spread(name):
     """var or std with NumPy's parameters."""
 
     def function(
-        a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=_MISSING,
-        correction=_MISSING,
+        a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=MISSING,
+        correction=MISSING,
     ):  # fmt: skip
         more = _given(mean=mean, correction=correction)
         return getattr(_driver.GPUArray, name)(
@@ -112,18 +112,18 @@ def _spread(name):
 std, var = _spread("std"), _spread("var")
 
 
-def clip(a, a_min=_MISSING, a_max=_MISSING, out=None, *, min=_MISSING, max=_MISSING, **kwargs) -> GPUArray:
+def clip(a, a_min=MISSING, a_max=MISSING, out=None, *, min=MISSING, max=MISSING, **kwargs) -> GPUArray:
     """np.clip"""
     from pycuda._array.numpy_api.ufuncs import check_plain
 
-    if a_min is _MISSING and a_max is _MISSING:
-        a_min, a_max = (None if each is _MISSING else each for each in (min, max))
-    elif min is not _MISSING or max is not _MISSING:
+    if a_min is MISSING and a_max is MISSING:
+        a_min, a_max = (None if each is MISSING else each for each in (min, max))
+    elif min is not MISSING or max is not MISSING:
         raise ValueError(
             "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is " "forbidden."
         )
-    elif a_min is _MISSING or a_max is _MISSING:
-        missing = "a_min" if a_min is _MISSING else "a_max"
+    elif a_min is MISSING or a_max is MISSING:
+        missing = "a_min" if a_min is MISSING else "a_max"
         raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
     check_plain("clip", kwargs)
     return elementwise.clip(as_array(a), a_min, a_max, out)
