@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 import pycuda.driver as drv
@@ -13,6 +15,16 @@ from pycuda._kernels.plans.caches import ContextCache, current
 from pycuda._kernels.user import operands, parsing
 from pycuda._kernels.user import scan as kernels
 from pycuda.tools import dtype_to_ctype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.core.types import Allocator, Stream
+    from pycuda.gpuarray import GPUArray
+
 
 __all__ = ["ExclusiveScanKernel", "InclusiveScanKernel"]
 
@@ -31,14 +43,14 @@ class _ScanKernel:
 
     def __init__(
         self,
-        dtype,
+        dtype: DTypeLike,
         scan_expr: str,
-        neutral=None,
+        neutral: float | str | None = None,
         name_prefix: str = "scan",
-        options=None,
+        options: Sequence[str] | None = None,
         preamble: str = "",
-        devices=None,  # ignored: kernels are compiled for the current context's device
-    ):
+        devices: Any = None,  # ignored: kernels are compiled for the current context's device
+    ) -> None:
         self.dtype = np.dtype(dtype)
         self.neutral = neutral
         if self._exclusive and neutral is None:
@@ -104,8 +116,15 @@ class _ScanKernel:
 
     # ---- calls
 
-    @takes_arrays
-    def __call__(self, input_ary, output_ary=None, allocator=None, stream=None, *, segments=None):
+    def __call__(
+        self,
+        input_ary: GPUArray,
+        output_ary: GPUArray | None = None,
+        allocator: Allocator = None,
+        stream: Stream = None,
+        *,
+        segments: GPUArray | None = None,
+    ) -> GPUArray:
         """Scan an array.
 
         Parameters
@@ -133,6 +152,13 @@ class _ScanKernel:
         TypeError
             An array of another dtype.
         """
+        result = self._call(input_ary, output_ary, allocator, stream, segments)
+        given = input_ary if output_ary is None else output_ary
+        return result if isinstance(given, str) else given
+
+    @takes_arrays
+    def _call(self, input_ary, output_ary, allocator, stream, segments):
+        """The array with the result."""
         shape, strides = self._checked(input_ary, "input_ary", self.dtype)
         if isinstance(output_ary, str):
             if output_ary != "new":
@@ -145,7 +171,8 @@ class _ScanKernel:
         out_shape, out_strides = self._checked(output_ary, "output_ary", self.dtype)
         if out_shape != shape:
             raise ValueError(f"the input has shape {shape}, the output {out_shape}")
-        more, tiling = (), self._tiling
+        more: tuple[Any, ...] = ()
+        tiling = self._tiling
         if segments is not None:
             flag_shape, flag_strides = self._checked(segments, "segments", _FLAG)
             if flag_shape != shape:
@@ -225,8 +252,15 @@ class ExclusiveScanKernel(_ScanKernel):
     _exclusive = True
 
     def __init__(
-        self, dtype, scan_expr, neutral=None, name_prefix="scan", options=None, preamble="", devices=None
-    ):
+        self,
+        dtype: DTypeLike,
+        scan_expr: str,
+        neutral: float | str | None = None,
+        name_prefix: str = "scan",
+        options: Sequence[str] | None = None,
+        preamble: str = "",
+        devices: Any = None,
+    ) -> None:
         super().__init__(
             dtype,
             scan_expr,

@@ -139,6 +139,7 @@ typedef struct ArrayFunctionObject {
     bool writes; /* to its first argument */
     bool has_stream; /* it has a parameter `stream` */
     Py_ssize_t stream_at; /* the position of `stream` or `stream_or_out`; -1: not to be given by position */
+    Py_ssize_t out_at; /* likewise that of `out` or `stream_or_out` */
     PyObject *attributes; /* __dict__ */
     PyObject *weak_references;
 } ArrayFunctionObject;
@@ -165,13 +166,34 @@ static PyObject *call_on_stream(const ArrayFunctionObject *outer, PyObject *stre
     return result;
 }
 
-/* Replaces a view that was made here by the array that it is a view of. Steals the reference. */
-static PyObject *original_of(const Replacing *work, PyObject *result)
+/* The argument `out` of a call, borrowed, or NULL. */
+static PyObject *given_out(const ArrayFunctionObject *outer, FAST_PARAMETERS)
 {
-    for (Py_ssize_t i = 0; result && i < PyList_GET_SIZE(work->pairs); i += 2) {
-        if (PyList_GET_ITEM(work->pairs, i) != result) continue;
+    for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
+        PyObject *name = PyTuple_GET_ITEM(keywords, i);
+        bool is_out = PyUnicode_CompareWithASCIIString(name, "out") == 0;
+        if (is_out || PyUnicode_CompareWithASCIIString(name, "stream_or_out") == 0)
+            return args[arg_count + i];
+    }
+    return outer->out_at >= 0 && outer->out_at < arg_count ? args[outer->out_at] : NULL;
+}
+
+static bool is_or_contains(PyObject *out, PyObject *array)
+{
+    for (Py_ssize_t i = 0; PyTuple_Check(out) && i < PyTuple_GET_SIZE(out); i++)
+        if (PyTuple_GET_ITEM(out, i) == array) return true;
+    return out == array;
+}
+
+/* Replaces a view of the array that the results were to go to by that array, which the caller gave. Any other
+ * view is a result. Steals the reference to the result. */
+static PyObject *original_of(const Replacing *work, PyObject *out, PyObject *result)
+{
+    for (Py_ssize_t i = 0; out && result && i < PyList_GET_SIZE(work->pairs); i += 2) {
+        PyObject *array = PyList_GET_ITEM(work->pairs, i + 1);
+        if (PyList_GET_ITEM(work->pairs, i) != result || !is_or_contains(out, array)) continue;
         Py_DECREF(result);
-        return Py_NewRef(PyList_GET_ITEM(work->pairs, i + 1));
+        return Py_NewRef(array);
     }
     return result;
 }
@@ -187,7 +209,8 @@ static PyObject *call_with_views(const ArrayFunctionObject *outer, PyObject *str
     if (values && work.pairs && transfer_stream(outer->state, stream, &work.mode) == 0)
         while (done < total && (values[done] = replaced(&work, args[done], DEPTH))) done++;
     if (!PyErr_Occurred())
-        result = original_of(&work, call_on_stream(outer, stream, values, arg_count, keywords));
+        result = original_of(&work, given_out(outer, args, arg_count, keywords),
+                             call_on_stream(outer, stream, values, arg_count, keywords));
     while (done > 0) Py_DECREF(values[--done]);
     PyMem_Free(values);
     Py_XDECREF(work.pairs);
@@ -238,20 +261,23 @@ static Py_ssize_t code_count(PyObject *code, const char *name)
     return count;
 }
 
-/* Finds out whether the function has a parameter `stream`, and its position. -1 with an exception. */
-static int find_stream(ArrayFunctionObject *outer)
+/* Finds out whether the function has parameters `stream` and `out`, and their positions. -1 with an
+ * exception. */
+static int find_parameters(ArrayFunctionObject *outer)
 {
     PyObject *code = PyObject_GetAttrString(outer->function, "__code__");
     PyObject *names = code ? PyObject_GetAttrString(code, "co_varnames") : NULL;
     Py_ssize_t placed = names ? code_count(code, "co_argcount") : -1;
     Py_ssize_t by_name = placed < 0 ? -1 : code_count(code, "co_kwonlyargcount");
-    outer->stream_at = -1;
+    outer->stream_at = outer->out_at = -1;
     for (Py_ssize_t i = 0; by_name >= 0 && i < placed + by_name; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
         bool is_named = PyUnicode_CompareWithASCIIString(name, "stream") == 0;
         bool is_either = PyUnicode_CompareWithASCIIString(name, "stream_or_out") == 0;
         outer->has_stream = outer->has_stream || is_named;
+        bool is_out = PyUnicode_CompareWithASCIIString(name, "out") == 0;
         if ((is_named || is_either) && i < placed) outer->stream_at = i;
+        if ((is_out || is_either) && i < placed) outer->out_at = i;
     }
     Py_XDECREF(names);
     Py_XDECREF(code);
@@ -275,7 +301,7 @@ static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject
     outer->quick = Py_XNewRef(quick);
     outer->writes = writes;
     if (quick && PyUnicode_Check(quick)) PyUnicode_InternInPlace(&outer->quick);
-    if (find_stream(outer) < 0) Py_CLEAR(outer);
+    if (find_parameters(outer) < 0) Py_CLEAR(outer);
     return (PyObject *)outer;
 }
 

@@ -78,9 +78,13 @@ class DeviceMatrix:
                 f"{name} has the shape {vector.shape}, a matrix of shape {self.shape} needs ({length},)"
             )
 
-    @takes_arrays
     def multiply(self, x: GPUArray, y: GPUArray | None = None, stream: _Stream = None) -> GPUArray:
         """y += A x, or A x in a new array without y."""
+        product = self._multiply(x, y, stream)
+        return product if y is None else y
+
+    @takes_arrays
+    def _multiply(self, x: GPUArray, y: GPUArray | None, stream: _Stream) -> GPUArray:
         rows, columns = self.shape
         self.check_vector("x", x, columns)
         add = y is not None
