@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import functools
+from types import GenericAlias as _GenericAlias
 from typing import TYPE_CHECKING, Any
+from typing import overload as _overload
 
 import numpy as np
 
@@ -28,11 +30,21 @@ from pycuda.tools import get_or_register_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
     from typing import Literal
 
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
-    from pycuda._array.core.types import Allocator, Array, HostOrDevice, Operand, Shape, Stream
+    from pycuda._array.core.types import (
+        Allocator,
+        Array,
+        HostOrDevice,
+        Inexact,
+        Operand,
+        Scalar,
+        Shape,
+        Stream,
+    )
 
 __all__ = [
     "ArrayFlags",
@@ -154,6 +166,9 @@ class GPUArray(_GPUArrayBase):
         The shape or the order is invalid.
     """
 
+    # GPUArray[np.float32] in annotations: the type of the elements.
+    __class_getitem__ = classmethod(_GenericAlias)
+
     # Over one axis, a tuple of axes, or all of them (None). Results are cast to the dtype of out=.
     sum, prod = reductions.sum, reductions.prod
     max, min = reductions.max, reductions.min
@@ -179,13 +194,13 @@ class GPUArray(_GPUArrayBase):
 
     @decorators.takes_arrays
     def compress(
-        self,
+        self: Array[Scalar],
         condition: HostOrDevice,
         axis: int | None = None,
         out: Array | None = None,
         *,
         stream: Stream = None,
-    ) -> GPUArray:
+    ) -> GPUArray[Scalar]:
         """The elements along an axis where the condition is true, as numpy.compress.
 
         Parameters
@@ -250,7 +265,7 @@ class GPUArray(_GPUArrayBase):
     # What few programs call is imported when it is called.
 
     @decorators.takes_arrays
-    def dot(self, b: Operand, out: Array | None = None) -> GPUArray:
+    def dot(self: Array[Scalar], b: Operand | Array[Scalar], out: Array | None = None) -> GPUArray[Scalar]:
         """Sums of products over the last axis of this array and the last but one, or only one, of the other,
         as numpy.dot.
 
@@ -265,7 +280,7 @@ class GPUArray(_GPUArrayBase):
         return products.dot(self, b, out)
 
     @decorators.takes_arrays
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> GPUArray:
+    def diagonal(self: Array[Scalar], offset: int = 0, axis1: int = 0, axis2: int = 1) -> GPUArray[Scalar]:
         """A view of the elements whose indices along two axes differ by `offset`; their axis is the last one.
 
         Parameters
@@ -279,13 +294,13 @@ class GPUArray(_GPUArrayBase):
 
     @decorators.takes_arrays
     def trace(
-        self,
+        self: Array[Inexact],
         offset: int = 0,
         axis1: int = 0,
         axis2: int = 1,
         dtype: DTypeLike | None = None,
         out: Array | None = None,
-    ) -> GPUArray:
+    ) -> GPUArray[Inexact]:
         """The sum of a diagonal, as numpy.trace.
 
         Parameters
@@ -383,6 +398,15 @@ class GPUArray(_GPUArrayBase):
         """The device whose memory the array is in."""
         return drv.Device(self.__dlpack_device__()[1])
 
+    @_overload
+    def to_device(
+        self: Array[Scalar], device: drv.Device, /, *, stream: Stream = None
+    ) -> GPUArray[Scalar]: ...
+    @_overload
+    def to_device(
+        self: Array[Scalar], device: Literal["cpu"], /, *, stream: Stream = None
+    ) -> NDArray[Scalar]: ...
+
     def to_device(self, device: drv.Device | Literal["cpu"], /, *, stream: Stream = None) -> Any:
         """The array on another device, as the array API standard has it.
 
@@ -407,7 +431,7 @@ class GPUArray(_GPUArrayBase):
 
         return interchange.to_device(self, device, stream)
 
-    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         """pycuda.numpy, which has the functions of the array API standard.
 
         Parameters
@@ -469,19 +493,19 @@ class GPUArray(_GPUArrayBase):
 
         return scalars.reduced(self)
 
-    def __copy__(self) -> Any:
+    def __copy__(self: Array[Scalar]) -> GPUArray[Scalar]:
         """copy(), with the attributes that were set."""
         from pycuda._array.interop import scalars
 
         return scalars.copied(self)
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self: Array[Scalar], memo: Any) -> GPUArray[Scalar]:
         """copy(), with copies of the attributes that were set."""
         from pycuda._array.interop import scalars
 
         return scalars.deep_copied(self, memo)
 
-    def __dask_tokenize__(self) -> Any:
+    def __dask_tokenize__(self) -> object:
         """A name for dask that no other array has."""
         return dask.token(self)
 
@@ -587,7 +611,7 @@ def zeros(
     order: str = "C",
     *,
     stream: Stream = None,
-) -> GPUArray:
+) -> GPUArray[np.float64]:
     """zeros(shape, dtype=float64, allocator=None, order="C", *, stream=None) -> GPUArray of zeros."""
     return _set_to_zeros(GPUArray(shape, dtype, allocator, order=order), stream)
 
@@ -605,8 +629,8 @@ def _set_to_zeros(result, stream):
 
 @decorators.takes_arrays
 def empty_like(
-    other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
-) -> GPUArray:
+    other_ary: Array[Scalar], dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
+) -> GPUArray[Scalar]:
     """empty_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of the same shape, unset, for
     work on the stream. order "K" and "A" keep the other's axis order.
     """
@@ -625,8 +649,8 @@ def empty_like(
 
 @decorators.takes_arrays
 def zeros_like(
-    other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
-) -> GPUArray:
+    other_ary: Array[Scalar], dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
+) -> GPUArray[Scalar]:
     """zeros_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of this shape, of zeros."""
     return _set_to_zeros(empty_like(other_ary, dtype, order, stream=stream), stream)
 

@@ -15,7 +15,7 @@ from pycuda._driver import _forbid_writing
 from pycuda._kernels.plans.axes import broadcast_strides, broadcasts
 
 if TYPE_CHECKING:
-    from pycuda._array.core.types import Array, Shape
+    from pycuda._array.core.types import Array, Scalar, Shape
     from pycuda.gpuarray import GPUArray
 
 
@@ -26,7 +26,7 @@ def fit(*shapes) -> bool:
 
 
 @takes_arrays
-def broadcast_to(a: Array, shape: Shape) -> GPUArray:
+def broadcast_to(a: Array[Scalar], shape: Shape) -> GPUArray[Scalar]:
     """A view of this shape with the elements of `a` repeated by strides of 0. It is read-only."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if not broadcasts(a.shape, shape):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from pycuda._kernels.plans.caches import launched
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from pycuda._array.core.types import Allocator, Array, Shape, Stream
+    from pycuda._array.core.types import Allocator, Array, DTypeOf, Scalar, Shape, Stream
     from pycuda.gpuarray import GPUArray
 
 
@@ -59,20 +59,20 @@ def ones(
     order: str = "C",
     *,
     stream: Stream = None,
-) -> GPUArray:
+) -> GPUArray[np.float64]:
     """A new array of this shape of ones."""
     return full(shape, 1, dtype, allocator, order, stream=stream)
 
 
 @takes_arrays
 def full_like(
-    other_ary: Array,
+    other_ary: Array[Scalar],
     fill_value: Any,
     dtype: DTypeLike | None = None,
     order: str = "K",
     *,
     stream: Stream = None,
-) -> GPUArray:
+) -> GPUArray[Scalar]:
     """A new array of the shape of another with every element the same number."""
     from pycuda.gpuarray import empty_like
 
@@ -83,8 +83,8 @@ def full_like(
 
 @takes_arrays
 def ones_like(
-    other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
-) -> GPUArray:
+    other_ary: Array[Scalar], dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
+) -> GPUArray[Scalar]:
     """A new array of the shape of another, of ones."""
     return full_like(other_ary, 1, dtype, order, stream=stream)
 
@@ -118,6 +118,12 @@ def _read_range(args, kwargs) -> _Range:
     given["start"] = 0 if given["start"] is None else given["start"]
     given["step"] = 1 if given["step"] is None else given["step"]
     return _Range(**given)
+
+
+@overload
+def arange(*args: float, dtype: DTypeOf[Scalar], **kwargs: Any) -> GPUArray[Scalar]: ...
+@overload
+def arange(*args: Any, **kwargs: Any) -> GPUArray: ...
 
 
 @takes_arrays
@@ -216,7 +222,7 @@ def eye(
     *,
     allocator: Allocator = None,
     stream: Stream = None,
-) -> GPUArray:
+) -> GPUArray[np.float64]:
     """N rows and M columns of zeros with ones on the diagonal that begins k columns from the left."""
     rows, k = operator.index(N), operator.index(k)
     columns = rows if M is None else operator.index(M)
@@ -232,7 +238,7 @@ def eye(
 @takes_arrays
 def identity(
     n: int, dtype: DTypeLike = np.float64, *, allocator: Allocator = None, stream: Stream = None
-) -> GPUArray:
+) -> GPUArray[np.float64]:
     """n rows and columns of zeros with ones on the diagonal."""
     return eye(n, dtype=dtype, allocator=allocator, stream=stream)
 
@@ -254,7 +260,7 @@ def tri(
     *,
     allocator: Allocator = None,
     stream: Stream = None,
-) -> GPUArray:
+) -> GPUArray[np.float64]:
     """N rows and M columns, ones on and below the diagonal k and zeros above."""
     rows = operator.index(N)
     columns = rows if M is None else operator.index(M)
@@ -284,13 +290,13 @@ def _triangle(m, k: int, lower: bool, stream) -> GPUArray:
 
 
 @takes_arrays
-def tril(m: Array, k: int = 0, *, stream: Stream = None) -> GPUArray:
+def tril(m: Array[Scalar], k: int = 0, *, stream: Stream = None) -> GPUArray[Scalar]:
     """The array with zeros above the diagonal k."""
     return _triangle(m, operator.index(k), lower=True, stream=stream)
 
 
 @takes_arrays
-def triu(m: Array, k: int = 0, *, stream: Stream = None) -> GPUArray:
+def triu(m: Array[Scalar], k: int = 0, *, stream: Stream = None) -> GPUArray[Scalar]:
     """The array with zeros below the diagonal k."""
     return _triangle(m, operator.index(k), lower=False, stream=stream)
 

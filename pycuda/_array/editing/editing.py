@@ -21,6 +21,7 @@ from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at, atleast_3d, moveaxis
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Arrays, Scalar
     from pycuda.gpuarray import GPUArray
 
 
@@ -30,12 +31,12 @@ def _all_arrays(tup) -> list[GPUArray]:
     return [as_array(each) for each in tup]
 
 
-def dstack(tup) -> GPUArray:
+def dstack(tup: Arrays[Scalar]) -> GPUArray[Scalar]:
     """Arrays one after another along the third axis."""
     return concatenate([atleast_3d(each) for each in _all_arrays(tup)], 2)
 
 
-def column_stack(tup) -> GPUArray:
+def column_stack(tup: Arrays[Scalar]) -> GPUArray[Scalar]:
     """Columns side by side; arrays of one axis are columns."""
     arrays = [each if each.ndim > 1 else each.reshape(-1, 1) for each in _all_arrays(tup)]
     return concatenate(arrays, 1)
@@ -114,7 +115,7 @@ def _one_place(place: int, length: int, maximum: int, axis: int) -> int:
     return place + length if place < 0 else place
 
 
-def delete(arr, obj, axis=None) -> GPUArray:
+def delete(arr: Array[Scalar], obj, axis=None) -> GPUArray[Scalar]:
     """The array without these parts along an axis, or without these of its elements in C order.
 
     Where they are given as an array on the device, or as a list of several, the call waits for the stream:
@@ -146,7 +147,7 @@ def _values(values, dtype) -> GPUArray:
     return as_array(np.asarray(values, dtype)[()] if is_number(values) else values).astype(dtype, copy=False)
 
 
-def insert(arr, obj, values, axis=None) -> GPUArray:
+def insert(arr: Array[Scalar], obj, values, axis=None) -> GPUArray[Scalar]:
     """The array with values put in before these places along an axis, or into the flattened one."""
     arr, axis = flat_or_axis(arr, axis)
     length = arr.shape[axis]
@@ -187,7 +188,7 @@ def _insert_many(arr, places, values, axis) -> GPUArray:
     return result
 
 
-def resize(a, new_shape) -> GPUArray:
+def resize(a: Array[Scalar], new_shape) -> GPUArray[Scalar]:
     """A new array of this shape, filled with the elements over and over again."""
     shape = (new_shape,) if isinstance(new_shape, int | np.integer) else tuple(new_shape)
     count = math.prod(map(operator.index, shape))
@@ -200,7 +201,7 @@ def resize(a, new_shape) -> GPUArray:
     return tile(flat, times)[:count].reshape(shape)
 
 
-def trim_zeros(filt, trim="fb", axis=None) -> GPUArray:
+def trim_zeros(filt: Array[Scalar], trim="fb", axis=None) -> GPUArray[Scalar]:
     """A view without the zeros before the first and after the last nonzero element. Waits for the stream."""
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):

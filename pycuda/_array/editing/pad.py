@@ -17,6 +17,7 @@ from pycuda._kernels.builtin.rearrange import plan_pad
 from pycuda._kernels.plans.caches import launched
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Scalar
     from pycuda.gpuarray import GPUArray
 
 _KEYWORDS = {
@@ -199,7 +200,7 @@ def _check_axes(array, widths, mode: str) -> None:
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
 
 
-def pad(array, pad_width, mode="constant", **kwargs) -> GPUArray:
+def pad(array: Array[Scalar], pad_width, mode="constant", **kwargs) -> GPUArray[Scalar]:
     """An array with elements before and after it along its axes, as numpy.pad."""
     widths = _widths(pad_width, array.ndim)
     if callable(mode):

@@ -17,14 +17,19 @@ from pycuda._array.indexing.take_put import take
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pycuda._array.core.types import Allocator, Array, Stream
+    from pycuda._array.core.types import Allocator, Array, Scalar, Stream
     from pycuda.gpuarray import GPUArray
 
 
 @takes_arrays
 def repeat(
-    self: Array, repeats: Any, axis: int | None = None, *, stream: Stream = None, allocator: Allocator = None
-) -> GPUArray:
+    self: Array[Scalar],
+    repeats: Any,
+    axis: int | None = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray[Scalar]:
     """Repeat each element, or each part along an axis, as numpy.repeat.
 
     Parameters
@@ -70,8 +75,8 @@ def repeat(
 
 @takes_arrays
 def tile(
-    a: Array, reps: int | Sequence[int], *, stream: Stream = None, allocator: Allocator = None
-) -> GPUArray:
+    a: Array[Scalar], reps: int | Sequence[int], *, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray[Scalar]:
     """The array as a whole repeated along each axis, as numpy.tile."""
     reps = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
     ndim = max(len(reps), a.ndim)

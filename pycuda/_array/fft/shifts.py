@@ -12,6 +12,7 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.shape.joining import concatenate, roll
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Scalar
     from pycuda.gpuarray import GPUArray
 
 
@@ -24,12 +25,12 @@ def _roll_axes(x, axes, part) -> GPUArray:
     return roll(x, [part(x.shape[axis]) for axis in axes], axes)
 
 
-def fftshift(x, axes=None) -> GPUArray:
+def fftshift(x: Array[Scalar], axes=None) -> GPUArray[Scalar]:
     """numpy.fft.fftshift"""
     return _roll_axes(x, axes, lambda length: length // 2)
 
 
-def ifftshift(x, axes=None) -> GPUArray:
+def ifftshift(x: Array[Scalar], axes=None) -> GPUArray[Scalar]:
     """numpy.fft.ifftshift"""
     return _roll_axes(x, axes, lambda length: -(length // 2))
 
@@ -50,7 +51,7 @@ def _checked_length(n) -> int:
     return int(n)
 
 
-def fftfreq(n, d=1.0, device=None, *, dtype=None) -> GPUArray:
+def fftfreq(n, d=1.0, device=None, *, dtype=None) -> GPUArray[np.float64]:
     """The frequencies of the elements of a transform, as numpy.fft.fftfreq."""
     n = _checked_length(n)
     positive = (n - 1) // 2 + 1
@@ -59,7 +60,7 @@ def fftfreq(n, d=1.0, device=None, *, dtype=None) -> GPUArray:
     return concatenate((above, below))
 
 
-def rfftfreq(n, d=1.0, device=None, *, dtype=None) -> GPUArray:
+def rfftfreq(n, d=1.0, device=None, *, dtype=None) -> GPUArray[np.float64]:
     """The frequencies of the elements of a transform of real numbers, as numpy.fft.rfftfreq."""
     n = _checked_length(n)
     return _frequencies(0, n // 2 + 1, n, d, dtype, device)

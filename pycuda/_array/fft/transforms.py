@@ -388,71 +388,71 @@ def _call(function, kind: _Kind, a, size, axes, norm, out, read=_several_axes) -
     return _scaled_into_out(result, factor, _real(a.dtype) if half else result.dtype, out)
 
 
-def fft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+def fft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.fft"""
     return _call(np.fft.fft, FORWARD, a, n, axis, norm, out, _one_axis)
 
 
-def ifft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+def ifft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.ifft"""
     return _call(np.fft.ifft, INVERSE, a, n, axis, norm, out, _one_axis)
 
 
-def rfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+def rfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.rfft"""
     return _call(np.fft.rfft, FROM_REAL, a, n, axis, norm, out, _one_axis)
 
 
-def irfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+def irfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.floating]:
     """numpy.fft.irfft"""
     return _call(np.fft.irfft, TO_REAL, a, n, axis, norm, out, _one_axis)
 
 
-def hfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+def hfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.floating]:
     """numpy.fft.hfft"""
     return _call(np.fft.hfft, OF_HERMITIAN, a, n, axis, norm, out, _one_axis)
 
 
-def ihfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+def ihfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.ihfft"""
     return _call(np.fft.ihfft, TO_HERMITIAN, a, n, axis, norm, out, _one_axis)
 
 
-def fftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray:
+def fftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.fftn"""
     return _call(np.fft.fftn, FORWARD, a, s, axes, norm, out)
 
 
-def ifftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray:
+def ifftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.ifftn"""
     return _call(np.fft.ifftn, INVERSE, a, s, axes, norm, out)
 
 
-def rfftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray:
+def rfftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.rfftn"""
     return _call(np.fft.rfftn, FROM_REAL, a, s, axes, norm, out)
 
 
-def irfftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray:
+def irfftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray[np.floating]:
     """numpy.fft.irfftn"""
     return _call(np.fft.irfftn, TO_REAL, a, s, axes, norm, out)
 
 
-def fft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray:
+def fft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.fft2"""
     return _call(np.fft.fft2, FORWARD, a, s, axes, norm, out)
 
 
-def ifft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray:
+def ifft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.ifft2"""
     return _call(np.fft.ifft2, INVERSE, a, s, axes, norm, out)
 
 
-def rfft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray:
+def rfft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.rfft2"""
     return _call(np.fft.rfft2, FROM_REAL, a, s, axes, norm, out)
 
 
-def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray:
+def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray[np.floating]:
     """numpy.fft.irfft2"""
     return _call(np.fft.irfft2, TO_REAL, a, s, axes, norm, out)

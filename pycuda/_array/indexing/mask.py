@@ -122,7 +122,7 @@ def take_true(a, mask, stream=None, what="a[mask]") -> GPUArray:
 
 
 @takes_arrays
-def nonzero(a: Array, *, stream: Stream = None) -> tuple[GPUArray, ...]:
+def nonzero(a: Array, *, stream: Stream = None) -> tuple[GPUArray[np.intp], ...]:
     """The indices of the elements that are not 0, one array of int64 for each axis, as numpy.nonzero.
     Waits for the stream.
 
@@ -139,7 +139,7 @@ def nonzero(a: Array, *, stream: Stream = None) -> tuple[GPUArray, ...]:
 
 
 @takes_arrays
-def flatnonzero(a: Array, *, stream: Stream = None) -> GPUArray:
+def flatnonzero(a: Array, *, stream: Stream = None) -> GPUArray[np.intp]:
     """The indices of the elements of the flattened array that are not 0, as numpy.flatnonzero.
 
     Parameters

@@ -34,7 +34,7 @@ def _as_indices(value) -> GPUArray:
     return value.astype(INDEX, copy=False)
 
 
-def unravel_index(indices, shape, order="C") -> tuple[GPUArray, ...]:
+def unravel_index(indices, shape, order="C") -> tuple[GPUArray[np.intp], ...]:
     """The index along each axis of elements with these flat indices. Waits for the stream, to check them."""
     _check_order(order)
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
@@ -52,7 +52,7 @@ def unravel_index(indices, shape, order="C") -> tuple[GPUArray, ...]:
     return tuple(reversed(result)) if order == "C" else tuple(result)
 
 
-def ravel_multi_index(multi_index, dims, mode="raise", order="C") -> GPUArray:
+def ravel_multi_index(multi_index, dims, mode="raise", order="C") -> GPUArray[np.intp]:
     """The flat indices of the elements with these indices. mode "raise" waits for the stream."""
     _check_order(order)
     dims = (dims,) if isinstance(dims, int | np.integer) else tuple(dims)
@@ -86,7 +86,7 @@ def ix_(*args) -> tuple[GPUArray, ...]:
     return tuple(result)
 
 
-def argwhere(a) -> GPUArray:
+def argwhere(a) -> GPUArray[np.intp]:
     """The indices of the elements that are not 0, one row each. Waits for the stream."""
     if a.ndim == 0:
         return argwhere(a.reshape(1))[:, :0]
@@ -106,7 +106,7 @@ def _shifts(bitorder: str) -> GPUArray:
     return arange(7, -1, -1, dtype=np.uint8) if bitorder == "big" else arange(8, dtype=np.uint8)
 
 
-def packbits(a, /, axis=None, bitorder="big") -> GPUArray:
+def packbits(a, /, axis=None, bitorder="big") -> GPUArray[np.uint8]:
     """Eight booleans in each byte."""
     if a.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
@@ -121,7 +121,7 @@ def packbits(a, /, axis=None, bitorder="big") -> GPUArray:
     return moveaxis(bits.sum(axis=-1, dtype=np.uint8), -1, axis)
 
 
-def unpackbits(a, /, axis=None, count=None, bitorder="big") -> GPUArray:
+def unpackbits(a, /, axis=None, count=None, bitorder="big") -> GPUArray[np.uint8]:
     """A byte, 0 or 1, for each bit."""
     if a.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")

@@ -30,7 +30,7 @@ from pycuda._array.indexing.mask import coordinates_of_true, take_true
 from pycuda._driver import _check_writable
 
 if TYPE_CHECKING:
-    from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
+    from pycuda._array.core.types import Allocator, Array, HostOrDevice, Scalar, Stream
     from pycuda.gpuarray import GPUArray
 
 
@@ -64,7 +64,7 @@ def _copy_if_out(result, out, stream):
 
 @takes_arrays
 def take(
-    self: Array,
+    self: Array[Scalar],
     indices: HostOrDevice | int,
     axis: int | None = None,
     out: Array | None = None,
@@ -72,7 +72,7 @@ def take(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Scalar]:
     """Elements by index along an axis, or of the flattened array, as numpy.take. Indices on the device are
     checked there, which waits for the stream; mode "wrap" and "clip" do not.
 
@@ -125,8 +125,13 @@ def _values_along(a, indices, axis):
 
 @takes_arrays
 def take_along_axis(
-    a: Array, indices: HostOrDevice, axis: int | None = -1, *, mode: str = "raise", stream: Stream = None
-) -> GPUArray:
+    a: Array[Scalar],
+    indices: HostOrDevice,
+    axis: int | None = -1,
+    *,
+    mode: str = "raise",
+    stream: Stream = None,
+) -> GPUArray[Scalar]:
     """The elements along an axis whose indices are in `indices`, as numpy.take_along_axis: one array of
     indices for each place along the other axes. mode as for take().
     """
@@ -210,12 +215,12 @@ def put_along_axis(arr, indices, values, axis) -> None:
 @takes_arrays
 def compress(
     condition: HostOrDevice,
-    a: Array,
+    a: Array[Scalar],
     axis: int | None = None,
     out: Array | None = None,
     *,
     stream: Stream = None,
-) -> GPUArray:
+) -> GPUArray[Scalar]:
     """The elements along an axis where the condition is true, as numpy.compress.
 
     Parameters
@@ -246,7 +251,7 @@ def compress(
 
 
 @takes_arrays
-def extract(condition: HostOrDevice, arr: Array, *, stream: Stream = None) -> GPUArray:
+def extract(condition: HostOrDevice, arr: Array[Scalar], *, stream: Stream = None) -> GPUArray[Scalar]:
     """The elements of the flattened array where the condition is true, as numpy.extract.
 
     Parameters

@@ -19,22 +19,30 @@ from pycuda._array.core.operands import as_array, operand, result_or_out
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pycuda._array.core.types import Array, Operand, Stream
+    from pycuda._array.core.types import Array, Operand, Scalar, Stream
     from pycuda.gpuarray import GPUArray
 
 
 @takes_arrays
 def if_positive(
-    criterion: Operand, then_: Operand, else_: Operand, out: Array | None = None, stream: Stream = None
-) -> GPUArray:
+    criterion: Operand,
+    then_: Operand | Array[Scalar],
+    else_: Operand | Array[Scalar],
+    out: Array | None = None,
+    stream: Stream = None,
+) -> GPUArray[Scalar]:
     """`then_` where the criterion is greater than 0, `else_` elsewhere. Operands broadcast."""
     return apply("if_positive", criterion, then_, else_, out=out, stream=stream)
 
 
 @takes_arrays
 def where(
-    criterion: Operand, then_: Operand, else_: Operand, out: Array | None = None, stream: Stream = None
-) -> GPUArray:
+    criterion: Operand,
+    then_: Operand | Array[Scalar],
+    else_: Operand | Array[Scalar],
+    out: Array | None = None,
+    stream: Stream = None,
+) -> GPUArray[Scalar]:
     """`then_` where the criterion is not 0, `else_` elsewhere. Operands broadcast."""
     return apply("where", criterion, then_, else_, out=out, stream=stream)
 
@@ -104,7 +112,7 @@ def choose(a: Array, choices: Sequence[Operand], out: Array | None = None, mode:
     return result_or_out(result, out)
 
 
-def piecewise(x, condlist, funclist, *args, **kw) -> GPUArray:
+def piecewise(x: Array[Scalar], condlist, funclist, *args, **kw) -> GPUArray[Scalar]:
     """Each element by the last function, or number, whose condition is true there. A function is called with
     the elements of its condition, for which the call waits."""
     conditions = condlist if isinstance(condlist, list | tuple) else [condlist]

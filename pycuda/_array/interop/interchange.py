@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from pycuda._array.core.elementwise import apply
 from pycuda._driver import _from_capsule, _from_table
 
 if TYPE_CHECKING:
-    from pycuda._array.core.types import Stream
+    from numpy.typing import NDArray
+
+    from pycuda._array.core.types import Scalar, Stream
     from pycuda.gpuarray import GPUArray
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # DLPack's device types
@@ -114,6 +116,14 @@ def _copy_view(view, stream):
     from pycuda.gpuarray import empty_like
 
     return apply("copy", view, out=empty_like(view), stream=stream)
+
+
+@overload
+def asnumpy(
+    a: GPUArray[Scalar] | np.ndarray[Any, np.dtype[Scalar]], stream: Stream = None, order: str = "C"
+) -> NDArray[Scalar]: ...
+@overload
+def asnumpy(a: Any, stream: Stream = None, order: str = "C") -> NDArray[Any]: ...
 
 
 def asnumpy(a: Any, stream: Stream = None, order: str = "C") -> np.ndarray[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from pycuda._array.linear.matrices import (
 )
 
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from pycuda._array.core.types import Array, Inexact, QRResult, SVDResult
     from pycuda.gpuarray import GPUArray
 
 _QR = type(np.linalg.qr(np.ones((1, 1))))
@@ -33,7 +36,7 @@ NOT_DEFINITE = "Matrix is not positive definite"
 NOT_CONVERGED = "SVD did not converge"
 
 
-def cholesky(a, /, *, upper=False) -> GPUArray:
+def cholesky(a: Array[Inexact], /, *, upper=False) -> GPUArray[Inexact]:
     """numpy.linalg.cholesky"""
     a = stacked_square(np.linalg.cholesky, a, upper=upper)
     dtype = common_dtype(a)
@@ -61,7 +64,17 @@ def _product_of_reflectors(factors, tau, width: int) -> GPUArray:
     return q
 
 
-def qr(a, mode="reduced"):
+@overload
+def qr(a: Array[Inexact], mode: Literal["reduced", "complete"] = "reduced") -> QRResult[Inexact]: ...
+@overload
+def qr(a: Any, mode: Literal["reduced", "complete"] = "reduced") -> QRResult: ...
+@overload
+def qr(a: Any, mode: Literal["r"]) -> GPUArray: ...
+@overload
+def qr(a: Any, mode: Literal["raw"]) -> tuple[GPUArray, GPUArray]: ...
+
+
+def qr(a, mode="reduced") -> QRResult | GPUArray | tuple[GPUArray, GPUArray]:
     """numpy.linalg.qr"""
     if mode not in ("reduced", "complete", "r", "raw"):
         raise numpy_error(np.linalg.qr, a, mode)
@@ -120,7 +133,21 @@ def _sort_decreasing(values) -> GPUArray:
     return values[..., ::-1].copy("C")
 
 
-def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
+@overload
+def svd(
+    a: Array[Inexact], full_matrices: bool = True, compute_uv: Literal[True] = True, hermitian: bool = False
+) -> SVDResult[Inexact]: ...
+@overload
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: Literal[True] = True, hermitian: bool = False
+) -> SVDResult: ...
+@overload
+def svd(
+    a: Any, full_matrices: bool = True, *, compute_uv: Literal[False], hermitian: bool = False
+) -> GPUArray[np.floating]: ...
+
+
+def svd(a, full_matrices=True, compute_uv=True, hermitian=False) -> SVDResult | GPUArray:
     """numpy.linalg.svd"""
     if hermitian:
         return _of_hermitian(stacked_square(np.linalg.svd, a, hermitian=True), compute_uv)
@@ -132,6 +159,6 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     return _SVD(in_rows(u), s, in_rows(vh)) if compute_uv else s
 
 
-def svdvals(x, /) -> GPUArray:
+def svdvals(x, /) -> GPUArray[np.floating]:
     """numpy.linalg.svdvals"""
     return svd(x, compute_uv=False)

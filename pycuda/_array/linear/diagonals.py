@@ -19,10 +19,11 @@ from pycuda._array.shape.views import strided
 from pycuda._driver import _check_writable
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Inexact, Scalar
     from pycuda.gpuarray import GPUArray
 
 
-def diagonal(a, offset=0, axis1=0, axis2=1) -> GPUArray:
+def diagonal(a: Array[Scalar], offset=0, axis1=0, axis2=1) -> GPUArray[Scalar]:
     """A view of the elements whose indices along two axes differ by `offset`; their axis is the last one."""
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
@@ -42,22 +43,22 @@ def diagonal(a, offset=0, axis1=0, axis2=1) -> GPUArray:
     return strided(a[tuple(index)], shape, (*(a.strides[axis] for axis in others), step))
 
 
-def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None) -> GPUArray:
+def trace(a: Array[Inexact], offset=0, axis1=0, axis2=1, dtype=None, out=None) -> GPUArray[Inexact]:
     """The sum of a diagonal."""
     return diagonal(a, offset, axis1, axis2).sum(axis=-1, dtype=dtype, out=out)
 
 
-def last_diagonal(x, /, *, offset=0) -> GPUArray:
+def last_diagonal(x: Array[Scalar], /, *, offset=0) -> GPUArray[Scalar]:
     """numpy.linalg.diagonal: of the last two axes."""
     return diagonal(x, offset, -2, -1)
 
 
-def last_trace(x, /, *, offset=0, dtype=None) -> GPUArray:
+def last_trace(x: Array[Inexact], /, *, offset=0, dtype=None) -> GPUArray[Inexact]:
     """numpy.linalg.trace: of the last two axes."""
     return trace(x, offset, -2, -1, dtype)
 
 
-def diag(v, k=0) -> GPUArray:
+def diag(v: Array[Scalar], k=0) -> GPUArray[Scalar]:
     """The diagonal of a matrix, or a matrix with this diagonal and zeros elsewhere."""
     if v.ndim == 2:
         return diagonal(v, k)
@@ -70,7 +71,7 @@ def diag(v, k=0) -> GPUArray:
     return result
 
 
-def diagflat(v, k=0) -> GPUArray:
+def diagflat(v: Array[Scalar], k=0) -> GPUArray[Scalar]:
     """A matrix with the elements on its diagonal."""
     return diag(v.ravel(), k)
 
@@ -109,7 +110,7 @@ def fill_diagonal(a, val, wrap=False) -> None:
 # ---- indices
 
 
-def diag_indices_from(arr) -> tuple[GPUArray, ...]:
+def diag_indices_from(arr) -> tuple[GPUArray[np.intp], ...]:
     """The indices of the main diagonal of an array whose axes are of one length."""
     _diagonal_step(arr)
     if len(set(arr.shape)) > 1:
@@ -123,13 +124,13 @@ def _triangle_of(arr) -> tuple[int, int]:
     return arr.shape
 
 
-def tril_indices_from(arr, k=0) -> tuple[GPUArray, ...]:
+def tril_indices_from(arr, k=0) -> tuple[GPUArray[np.intp], ...]:
     """The indices of the elements on and below the diagonal k."""
     rows, columns = _triangle_of(arr)
     return coordinates_of_true(tri(rows, columns, k, np.bool_))
 
 
-def triu_indices_from(arr, k=0) -> tuple[GPUArray, ...]:
+def triu_indices_from(arr, k=0) -> tuple[GPUArray[np.intp], ...]:
     """The indices of the elements on and above the diagonal k."""
     rows, columns = _triangle_of(arr)
     return coordinates_of_true(apply("logical_not", as_array(tri(rows, columns, k - 1, np.bool_))))

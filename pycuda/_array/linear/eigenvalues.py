@@ -23,6 +23,7 @@ from pycuda._array.linear.matrices import (
 )
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, EighResult, EigResult, Inexact
     from pycuda.gpuarray import GPUArray
 
 _Eigh = type(np.linalg.eigh(np.ones((1, 1))))
@@ -49,13 +50,13 @@ def _syevd(function, a, uplo, vectors: bool) -> tuple[GPUArray, GPUArray]:
     return w, v
 
 
-def eigh(a, UPLO="L"):
+def eigh(a: Array[Inexact], UPLO="L") -> EighResult[Inexact]:
     """numpy.linalg.eigh"""
     w, v = _syevd(np.linalg.eigh, a, UPLO, vectors=True)
     return _Eigh(w, in_rows(v))
 
 
-def eigvalsh(a, UPLO="L") -> GPUArray:
+def eigvalsh(a, UPLO="L") -> GPUArray[np.floating]:
     """numpy.linalg.eigvalsh"""
     return _syevd(np.linalg.eigvalsh, a, UPLO, vectors=False)[0]
 
@@ -98,24 +99,24 @@ def _are_real(a, w) -> bool:
     return _can_be_real() and are_real(a, w)
 
 
-def complex_eig(a):
+def complex_eig(a) -> EigResult:
     """numpy.linalg.eig, also complex where all eigenvalues are real, as the array API standard asks"""
     w, v = _geev(np.linalg.eig, a, vectors=True)
     return _Eig(w, in_rows(v))
 
 
-def eig(a):
+def eig(a) -> EigResult:
     """numpy.linalg.eig"""
     w, v = complex_eig(a)
     return _Eig(apply("real", w), apply("real", v)) if _are_real(a, w) else _Eig(w, v)
 
 
-def complex_eigvals(a) -> GPUArray:
+def complex_eigvals(a) -> GPUArray[np.complexfloating]:
     """numpy.linalg.eigvals, also complex where all are real, as the array API standard asks"""
     return _geev(np.linalg.eigvals, a, vectors=False)[0]
 
 
-def eigvals(a) -> GPUArray:
+def eigvals(a) -> GPUArray[np.inexact]:
     """numpy.linalg.eigvals"""
     w = complex_eigvals(a)
     return apply("real", w) if _are_real(a, w) else w

@@ -5,7 +5,7 @@ elements and a sum where there is nothing else to it.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -271,6 +271,6 @@ def _arrange_result(term, output, shape) -> GPUArray:
     return array if array.shape == shape else broadcast_to(array, shape)
 
 
-def einsum_path(*operands, optimize="greedy", einsum_call=False):
+def einsum_path(*operands, optimize="greedy", einsum_call=False) -> tuple[list[Any], str]:
     """The order of contractions that NumPy chooses for shapes like these."""
     return np.einsum_path(*stand_in(operands), optimize=optimize, einsum_call=einsum_call)

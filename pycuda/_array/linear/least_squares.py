@@ -18,6 +18,7 @@ from pycuda._array.linear.norms import norm
 from pycuda._array.linear.solving import unchecked_inverse
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Inexact
     from pycuda.gpuarray import GPUArray
 
 _NOT_CONVERGED = "SVD did not converge in Linear Least Squares"
@@ -43,7 +44,7 @@ def _squared_magnitudes(x) -> GPUArray:
     return apply("square", x)
 
 
-def lstsq(a, b, rcond=None):
+def lstsq(a, b, rcond=None) -> tuple[GPUArray, GPUArray, GPUArray, GPUArray]:
     """numpy.linalg.lstsq"""
     a, b = as_array(a), as_array(b)
     right = b[:, None] if b.ndim == 1 else b
@@ -69,7 +70,7 @@ def lstsq(a, b, rcond=None):
     return x[:, 0].copy() if b.ndim == 1 else x, residuals, rank, s
 
 
-def pinv(a, rcond=None, hermitian=False, *, rtol=_NOT_GIVEN) -> GPUArray:
+def pinv(a: Array[Inexact], rcond=None, hermitian=False, *, rtol=_NOT_GIVEN) -> GPUArray[Inexact]:
     """numpy.linalg.pinv"""
     a = as_array(a)
     if rcond is not None and rtol is not _NOT_GIVEN:
@@ -87,7 +88,7 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=_NOT_GIVEN) -> GPUArray:
     return in_rows(matmul(adjoint(vh), apply("multiply", factor, adjoint(u))))
 
 
-def matrix_rank(A, tol=None, hermitian=False, *, rtol=None) -> GPUArray:
+def matrix_rank(A, tol=None, hermitian=False, *, rtol=None) -> GPUArray[np.intp]:
     """numpy.linalg.matrix_rank"""
     a = as_array(A)
     if rtol is not None and tol is not None:
@@ -109,7 +110,7 @@ def _with_infinity(result, x) -> GPUArray:
     return apply("where", apply("isnan", result) & known, np.inf, result).astype(result.dtype, copy=False)
 
 
-def cond(x, p=None) -> GPUArray:
+def cond(x, p=None) -> GPUArray[np.floating]:
     """numpy.linalg.cond"""
     x = as_array(x)
     if x.ndim < 2 or 0 in x.shape[-2:]:

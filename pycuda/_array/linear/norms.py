@@ -55,7 +55,7 @@ def _matrix(x, order, axes, keepdims) -> GPUArray:
     return result[tuple(0 if axis in (row, column) else slice(None) for axis in range(x.ndim))]
 
 
-def norm(x, ord=None, axis=None, keepdims=False) -> GPUArray:
+def norm(x, ord=None, axis=None, keepdims=False) -> GPUArray[np.floating]:
     """numpy.linalg.norm"""
     if axis is None:
         if ord is None or (x.ndim == 1 and ord == 2) or (x.ndim == 2 and ord in ("f", "fro")):
@@ -73,11 +73,11 @@ def norm(x, ord=None, axis=None, keepdims=False) -> GPUArray:
     return _matrix(x, ord, axis, keepdims)
 
 
-def vector_norm(x, /, *, axis=None, keepdims=False, ord=2) -> GPUArray:
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2) -> GPUArray[np.floating]:
     """numpy.linalg.vector_norm: over several axes, or all, as if they were one."""
     return _vector(x, ord, axis, keepdims)
 
 
-def matrix_norm(x, /, *, keepdims=False, ord="fro") -> GPUArray:
+def matrix_norm(x, /, *, keepdims=False, ord="fro") -> GPUArray[np.floating]:
     """numpy.linalg.matrix_norm: of the last two axes."""
     return _matrix(x, ord, (-2, -1), keepdims)

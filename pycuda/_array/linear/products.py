@@ -25,6 +25,7 @@ from pycuda._kernels.builtin.cross import plan_cross
 from pycuda._kernels.plans.caches import launched, launches
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Arrays, Scalar
     from pycuda.gpuarray import GPUArray
 
 
@@ -36,7 +37,7 @@ def conjugated(a) -> GPUArray:
 # ---- of vectors and matrices
 
 
-def dot(a, b, out=None) -> GPUArray:
+def dot(a: Array[Scalar], b: Array[Scalar], out=None) -> GPUArray[Scalar]:
     """Sums of products over the last axis of `a` and the last but one, or only one, of `b`, as numpy.dot."""
     a, b = as_array(a), as_array(b)
     if not a.ndim or not b.ndim:
@@ -48,7 +49,7 @@ def dot(a, b, out=None) -> GPUArray:
     return result_or_out(tensordot(a, b, ((a.ndim - 1,), (max(b.ndim - 2, 0),))), out)
 
 
-def vdot(a, b, /) -> GPUArray:
+def vdot(a: Array[Scalar], b: Array[Scalar], /) -> GPUArray[Scalar]:
     """The sum of products of all elements, those of `a` conjugated."""
     a, b = as_array(a).ravel(), as_array(b).ravel()
     if a.size != b.size:
@@ -64,7 +65,7 @@ def sum_of_products(a, b) -> GPUArray:
     return matmul(a, b)
 
 
-def inner(a, b, /) -> GPUArray:
+def inner(a: Array[Scalar], b: Array[Scalar], /) -> GPUArray[Scalar]:
     """Sums of products over the last axes of both."""
     a, b = as_array(a), as_array(b)
     if not a.ndim or not b.ndim:
@@ -74,7 +75,7 @@ def inner(a, b, /) -> GPUArray:
     return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
 
 
-def outer(a, b, out=None) -> GPUArray:
+def outer(a: Array[Scalar], b: Array[Scalar], out=None) -> GPUArray[Scalar]:
     """The products of each element of one with each of the other, both flattened."""
     a, b = as_array(a).ravel(), as_array(b).ravel()
     return apply("multiply", a[:, None], b[None, :], out=out)
@@ -97,7 +98,7 @@ def _tensordot_axes(axes, a, b):
     return first, second
 
 
-def tensordot(a, b, axes=2) -> GPUArray:
+def tensordot(a: Array[Scalar], b: Array[Scalar], axes=2) -> GPUArray[Scalar]:
     """Sums of products over a number of axes, or over these axes of each array."""
     a, b = as_array(a), as_array(b)
     first, second = _tensordot_axes(axes, a, b)
@@ -112,7 +113,7 @@ def tensordot(a, b, axes=2) -> GPUArray:
     return matmul(left, right).reshape(shape)
 
 
-def kron(a, b) -> GPUArray:
+def kron(a: Array[Scalar], b: Array[Scalar]) -> GPUArray[Scalar]:
     """Blocks of the second array, each multiplied by an element of the first."""
     a, b = as_array(a), as_array(b)
     ndim = max(a.ndim, b.ndim)
@@ -136,7 +137,7 @@ def _has_planar_cross() -> bool:
     return True
 
 
-def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray:
+def cross(a: Array[Scalar], b: Array[Scalar], axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray[Scalar]:
     """The vector product along an axis of length 3; before NumPy 2.5 also 2: then the third component alone,
     of two such."""
     if axis is not None:
@@ -204,14 +205,14 @@ def vecmat(x1, x2, /, out=None, *, dtype=None) -> GPUArray:
 # ---- numpy.linalg's
 
 
-def outer_of_vectors(x1, x2, /) -> GPUArray:
+def outer_of_vectors(x1: Array[Scalar], x2: Array[Scalar], /) -> GPUArray[Scalar]:
     """numpy.linalg.outer"""
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
     return outer(x1, x2)
 
 
-def linalg_cross(x1, x2, /, *, axis=-1) -> GPUArray:
+def linalg_cross(x1: Array[Scalar], x2: Array[Scalar], /, *, axis=-1) -> GPUArray[Scalar]:
     """numpy.linalg.cross"""
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
@@ -221,17 +222,17 @@ def linalg_cross(x1, x2, /, *, axis=-1) -> GPUArray:
     return cross(x1, x2, axis=axis)
 
 
-def linalg_vecdot(x1, x2, /, *, axis=-1) -> GPUArray:
+def linalg_vecdot(x1: Array[Scalar], x2: Array[Scalar], /, *, axis=-1) -> GPUArray[Scalar]:
     """numpy.linalg.vecdot"""
     return vecdot(x1, x2, axis=axis)
 
 
-def linalg_tensordot(x1, x2, /, *, axes=2) -> GPUArray:
+def linalg_tensordot(x1: Array[Scalar], x2: Array[Scalar], /, *, axes=2) -> GPUArray[Scalar]:
     """numpy.linalg.tensordot"""
     return tensordot(x1, x2, axes)
 
 
-def linalg_matmul(x1, x2, /) -> GPUArray:
+def linalg_matmul(x1: Array[Scalar], x2: Array[Scalar], /) -> GPUArray[Scalar]:
     """numpy.linalg.matmul"""
     return matmul(x1, x2)
 
@@ -254,7 +255,7 @@ def _chain_order(shapes):
     return cuts
 
 
-def multi_dot(arrays, *, out=None) -> GPUArray:
+def multi_dot(arrays: Arrays[Scalar], *, out=None) -> GPUArray[Scalar]:
     """The product of several matrices, in the order that takes the fewest steps."""
     arrays = [as_array(each) for each in arrays]
     if len(arrays) < 2:
@@ -306,7 +307,7 @@ def _two_vectors(a, v):
     return a, v
 
 
-def convolve(a, v, mode="full") -> GPUArray:
+def convolve(a: Array[Scalar], v: Array[Scalar], mode="full") -> GPUArray[Scalar]:
     """The sums of products of one array and the other one reversed, at each distance."""
     a, v = _two_vectors(a, v)
     if v.size > a.size:
@@ -314,7 +315,7 @@ def convolve(a, v, mode="full") -> GPUArray:
     return _slide(a, v[::-1], mode)
 
 
-def correlate(a, v, mode="valid") -> GPUArray:
+def correlate(a: Array[Scalar], v: Array[Scalar], mode="valid") -> GPUArray[Scalar]:
     """The sums of products of one array and the other one conjugated, at each distance."""
     a, v = _two_vectors(a, v)
     if v.size <= a.size:

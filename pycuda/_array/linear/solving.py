@@ -27,6 +27,7 @@ from pycuda._array.linear.matrices import (
 )
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Inexact, Scalar, SlogdetResult
     from pycuda.gpuarray import GPUArray
 
 _Slogdet = type(np.linalg.slogdet(np.ones((1, 1))))
@@ -75,7 +76,7 @@ def _solve_systems(a, right, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None
     return x, info, None
 
 
-def solve(a, b) -> GPUArray:
+def solve(a: Array[Inexact], b: Array[Inexact]) -> GPUArray[Inexact]:
     """numpy.linalg.solve"""
     a, b = as_array(a), as_array(b)
     a = stacked_square(np.linalg.solve, a, b)
@@ -106,7 +107,7 @@ def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
     return x, info, pivots_of(factors)
 
 
-def inv(a) -> GPUArray:
+def inv(a: Array[Inexact]) -> GPUArray[Inexact]:
     """numpy.linalg.inv"""
     a = stacked_square(np.linalg.inv, a)
     dtype = common_dtype(a)
@@ -116,7 +117,7 @@ def inv(a) -> GPUArray:
     return in_rows(x)
 
 
-def matrix_power(a, n) -> GPUArray:
+def matrix_power(a: Array[Scalar], n) -> GPUArray[Scalar]:
     """numpy.linalg.matrix_power, by repeated squaring"""
     a = stacked_square(np.linalg.matrix_power, a, n)
     try:
@@ -141,7 +142,7 @@ def matrix_power(a, n) -> GPUArray:
 # ---- determinants
 
 
-def slogdet(a):
+def slogdet(a: Array[Inexact]) -> SlogdetResult[Inexact]:
     """numpy.linalg.slogdet"""
     a = stacked_square(np.linalg.slogdet, a)
     dtype = common_dtype(a)
@@ -153,7 +154,7 @@ def slogdet(a):
     return _Slogdet(sign, apply("log", apply("absolute", main)).sum(axis=-1))
 
 
-def det(a) -> GPUArray:
+def det(a: Array[Inexact]) -> GPUArray[Inexact]:
     """numpy.linalg.det"""
     a = stacked_square(np.linalg.det, a)
     sign, logarithm = slogdet(a)
@@ -163,7 +164,7 @@ def det(a) -> GPUArray:
 # ---- tensors
 
 
-def tensorsolve(a, b, axes=None) -> GPUArray:
+def tensorsolve(a: Array[Inexact], b: Array[Inexact], axes=None) -> GPUArray[Inexact]:
     """numpy.linalg.tensorsolve"""
     a, b = as_array(a), as_array(b)
     given = a
@@ -180,7 +181,7 @@ def tensorsolve(a, b, axes=None) -> GPUArray:
     return solve(a.reshape(side, side), b.ravel()).reshape(shape)
 
 
-def tensorinv(a, ind=2) -> GPUArray:
+def tensorinv(a: Array[Inexact], ind=2) -> GPUArray[Inexact]:
     """numpy.linalg.tensorinv"""
     a = as_array(a)
     if ind <= 0 or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):

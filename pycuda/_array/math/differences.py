@@ -20,6 +20,7 @@ from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Inexact, Scalar
     from pycuda.gpuarray import GPUArray
 
 _MISSING = getattr(np, "_NoValue", None)
@@ -63,7 +64,7 @@ def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING) -> GPUArray:
     return a
 
 
-def ediff1d(ary, to_end=None, to_begin=None) -> GPUArray:
+def ediff1d(ary: Array[Scalar], to_end=None, to_begin=None) -> GPUArray[Scalar]:
     """Differences of the flattened array, with these numbers before and after them."""
     flat = as_array(ary).ravel()
     parts = [apply("subtract", flat[1:], flat[:-1])]
@@ -156,7 +157,7 @@ def _edge_slopes(f, axis, step, order) -> tuple[GPUArray, GPUArray]:
     return results[0], results[1]
 
 
-def gradient(f, *varargs, axis=None, edge_order=1):
+def gradient(f, *varargs, axis=None, edge_order=1) -> GPUArray | tuple[GPUArray, ...]:
     """The slope along each axis: of second order inside, of `edge_order` at the edges."""
     axes = normalized_axes(axis, f.ndim, scalars=False)
     if edge_order > 2:
@@ -229,7 +230,9 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi) -> GPUArray:
 def _cumulative_function(name):
     """The function cumulative_sum or cumulative_prod."""
 
-    def function(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+    def function(
+        x: Array[Inexact], /, *, axis=None, dtype=None, out=None, include_initial=False
+    ) -> GPUArray[Inexact]:
         if axis is None:
             if x.ndim >= 2:
                 raise ValueError(

@@ -18,18 +18,22 @@ from pycuda._kernels.builtin import elements
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from pycuda._array.core.types import Allocator, Array, Operand, Stream
+    from pycuda._array.core.types import Allocator, Array, Operand, Scalar, Stream
     from pycuda.gpuarray import GPUArray
 
 
 @takes_arrays
-def maximum(a: Operand, b: Operand, out: Array | None = None, stream: Stream = None) -> GPUArray:
+def maximum(
+    a: Operand | Array[Scalar], b: Operand | Array[Scalar], out: Array | None = None, stream: Stream = None
+) -> GPUArray[Scalar]:
     """The greater of both at each place, the number where one is NaN. Operands broadcast."""
     return apply("fmax", a, b, out=out, stream=stream)
 
 
 @takes_arrays
-def minimum(a: Operand, b: Operand, out: Array | None = None, stream: Stream = None) -> GPUArray:
+def minimum(
+    a: Operand | Array[Scalar], b: Operand | Array[Scalar], out: Array | None = None, stream: Stream = None
+) -> GPUArray[Scalar]:
     """The less of both at each place, the number where one is NaN. Operands broadcast."""
     return apply("fmin", a, b, out=out, stream=stream)
 
@@ -48,7 +52,7 @@ def logical_and(
     *,
     allocator: Allocator = None,
     stream: Stream = None,
-) -> GPUArray:
+) -> GPUArray[np.bool_]:
     """Whether both are not 0, as bool."""
     _check_no_host(x1, x2)
     return apply("logical_and", x1, x2, out=out, allocator=allocator, stream=stream)
@@ -62,7 +66,7 @@ def logical_or(
     *,
     allocator: Allocator = None,
     stream: Stream = None,
-) -> GPUArray:
+) -> GPUArray[np.bool_]:
     """Whether one of both is not 0, as bool."""
     _check_no_host(x1, x2)
     return apply("logical_or", x1, x2, out=out, allocator=allocator, stream=stream)
@@ -71,7 +75,7 @@ def logical_or(
 @takes_arrays
 def logical_not(
     x: Operand, out: Array | None = None, *, allocator: Allocator = None, stream: Stream = None
-) -> GPUArray:
+) -> GPUArray[np.bool_]:
     """Whether each element is 0, as bool."""
     _check_no_host(x)
     return apply("logical_not", x, out=out, allocator=allocator, stream=stream)
@@ -110,7 +114,9 @@ def clip(
 
 
 @takes_arrays
-def round(self: Array, decimals: int = 0, out: Array | None = None, *, stream: Stream = None) -> GPUArray:
+def round(
+    self: Array[Scalar], decimals: int = 0, out: Array | None = None, *, stream: Stream = None
+) -> GPUArray[Scalar]:
     """Round to a number of decimals, ties to even, as numpy.round.
 
     Parameters
@@ -188,7 +194,7 @@ def astype(
 
 
 @writes_array
-def fill(self: Array, value: Any, stream: Stream = None) -> GPUArray:
+def fill(self: Array[Scalar], value: Any, stream: Stream = None) -> GPUArray[Scalar]:
     """Set every element to one value, converted to the dtype of the array, which is returned.
 
     Parameters
@@ -208,7 +214,7 @@ def fill(self: Array, value: Any, stream: Stream = None) -> GPUArray:
 
 
 @takes_arrays
-def conj(self: Array, out: Array | None = None, *, stream: Stream = None) -> GPUArray:
+def conj(self: Array[Scalar], out: Array | None = None, *, stream: Stream = None) -> GPUArray[Scalar]:
     """The complex conjugate; the array itself when it is not complex.
 
     Parameters
@@ -223,7 +229,7 @@ def conj(self: Array, out: Array | None = None, *, stream: Stream = None) -> GPU
 
 
 @takes_arrays
-def reverse(self: Array, stream: Stream = None) -> GPUArray:
+def reverse(self: Array[Scalar], stream: Stream = None) -> GPUArray[Scalar]:
     """A copy of this shape and order with the last element first, along every axis.
 
     Parameters

@@ -17,12 +17,13 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.operands import as_array, dtype_of, limits_of, operand
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Scalar
     from pycuda.gpuarray import GPUArray
 
 # ---- near and equal
 
 
-def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray:
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray[np.bool_]:
     """Whether abs(a - b) <= atol + rtol * abs(b), for each element, as numpy.isclose."""
     a, b = operand(a), operand(b)
     if dtype_of(b).kind in "biu":
@@ -49,7 +50,7 @@ def _isnan(value):
     return apply("isnan", value) if isinstance(value, _driver.GPUArray) else bool(np.isnan(value))
 
 
-def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray:
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray[np.bool_]:
     """Whether isclose() holds everywhere: a 0-d bool array."""
     return isclose(a, b, rtol, atol, equal_nan).all()
 
@@ -61,7 +62,7 @@ def _same_elements(a, b, equal_nan) -> GPUArray:
     return equal.all()
 
 
-def array_equal(a1, a2, equal_nan=False) -> GPUArray:
+def array_equal(a1, a2, equal_nan=False) -> GPUArray[np.bool_]:
     """Whether shapes and all elements are equal: a 0-d bool array."""
     a1, a2 = as_array(a1), as_array(a2)
     if a1.shape != a2.shape:
@@ -69,7 +70,7 @@ def array_equal(a1, a2, equal_nan=False) -> GPUArray:
     return _same_elements(a1, a2, equal_nan)
 
 
-def array_equiv(a1, a2) -> GPUArray:
+def array_equiv(a1, a2) -> GPUArray[np.bool_]:
     """Whether the arrays broadcast to each other and all elements are equal then."""
     a1, a2 = as_array(a1), as_array(a2)
     try:
@@ -87,7 +88,7 @@ def array_equiv(a1, a2) -> GPUArray:
 def _infinity_test(negative: bool):
     """The function isneginf or isposinf."""
 
-    def function(x, out=None):
+    def function(x, out=None) -> GPUArray[np.bool_]:
         if x.dtype.kind == "c":
             raise TypeError("This operation is not supported for complex values: it would be ambiguous.")
         if x.dtype.kind in "biu":
@@ -103,17 +104,17 @@ def _infinity_test(negative: bool):
 isneginf, isposinf = _infinity_test(True), _infinity_test(False)
 
 
-def iscomplex(x) -> GPUArray:
+def iscomplex(x) -> GPUArray[np.bool_]:
     """Whether the imaginary part is not 0, for each element."""
     return apply("not_equal", x._imag, 0)
 
 
-def isreal(x) -> GPUArray:
+def isreal(x) -> GPUArray[np.bool_]:
     """Whether the imaginary part is 0, for each element."""
     return apply("equal", x._imag, 0)
 
 
-def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None) -> GPUArray:
+def nan_to_num(x: Array[Scalar], copy=True, nan=0.0, posinf=None, neginf=None) -> GPUArray[Scalar]:
     """The array with these numbers in place of NaN and the infinities: the maximum of the dtype by
     default."""
     result = x.copy() if copy else x

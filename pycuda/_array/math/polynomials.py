@@ -226,7 +226,7 @@ def _covariance(powers, scale, residuals, points: int, scaled: bool, several: bo
     return apply("multiply", base[:, :, None] if several else base, factor)
 
 
-def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False) -> GPUArray | tuple[GPUArray, ...]:
     """The polynomial of this degree with the least squares of errors. Waits for the rank, unless nothing is
     checked."""
     x, y = (apply("add", as_array(each), 0.0) for each in (x, y))

@@ -7,7 +7,7 @@ the device.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,12 +24,17 @@ from pycuda._driver import _packed_strides
 from pycuda._driver import _to_gpu as to_gpu
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pycuda._array.core.types import Array, Result, Scalar
     from pycuda.gpuarray import GPUArray
 
 # ---- np.f(..., like=a): NumPy takes like= away
 
 
-def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0) -> GPUArray:
+def array(
+    object: Array[Scalar], dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0
+) -> GPUArray[Scalar]:
     """np.array(..., like=a)"""
     result = _converted(object, dtype, order, copy)
     return result.reshape((1,) * (ndmin - result.ndim) + result.shape) if ndmin > result.ndim else result
@@ -73,25 +78,25 @@ def _converted(a, dtype, order, copy) -> GPUArray:
     return a
 
 
-def asarray(a, dtype=None, order=None, *, device=None, copy=None) -> GPUArray:
+def asarray(a: Array[Scalar] | Any, dtype=None, order=None, *, device=None, copy=None) -> GPUArray[Scalar]:
     """np.asarray(..., like=a)"""
     check_device(device)
     return _converted(a, dtype, order, copy)
 
 
-def ascontiguousarray(a, dtype=None) -> GPUArray:
+def ascontiguousarray(a: Array[Scalar], dtype=None) -> GPUArray[Scalar]:
     """np.ascontiguousarray(..., like=a): with one axis at least."""
     result = _converted(a, dtype, "C", None)
     return result if result.ndim else result.reshape(1)
 
 
-def asfortranarray(a, dtype=None) -> GPUArray:
+def asfortranarray(a: Array[Scalar], dtype=None) -> GPUArray[Scalar]:
     """np.asfortranarray(..., like=a)"""
     result = _converted(a, dtype, "F", None)
     return result if result.ndim else result.reshape(1)
 
 
-def require(a, dtype=None, requirements=None) -> GPUArray:
+def require(a: Array[Scalar], dtype=None, requirements=None) -> GPUArray[Scalar]:
     """np.require(..., like=a), with requirements of contiguity, and of memory of its own."""
     names = {"F_CONTIGUOUS": "F", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "OWNDATA": "O"}
     asked = {names.get(each.upper(), each.upper()[0]) for each in requirements or ()}
@@ -112,7 +117,7 @@ def _coordinates(shape, dtype) -> list[GPUArray]:
     return result
 
 
-def fromfunction(function, shape, *, dtype=float, **kwargs):
+def fromfunction(function: Callable[..., Result], shape, *, dtype=float, **kwargs) -> Result:
     """np.fromfunction(..., like=a): the function of the coordinates of each element."""
     shape = tuple(shape)
     return function(*(broadcast_to(each, shape) for each in _coordinates(shape, dtype)), **kwargs)
@@ -130,12 +135,12 @@ def indices(dimensions, dtype=int, sparse=False) -> GPUArray | tuple[GPUArray, .
     return result
 
 
-def diag_indices(n, ndim=2) -> tuple[GPUArray, ...]:
+def diag_indices(n, ndim=2) -> tuple[GPUArray[np.intp], ...]:
     """The indices of the diagonal of n rows and columns, as numpy.diag_indices."""
     return (creation.arange(n, dtype=np.dtype(int)),) * ndim
 
 
-def mask_indices(n, mask_func, k=0) -> tuple[GPUArray, ...]:
+def mask_indices(n, mask_func, k=0) -> tuple[GPUArray[np.intp], ...]:
     """The indices of what mask_func, a function such as numpy.triu, keeps of n rows and columns, as
     numpy.mask_indices.
     """
@@ -143,12 +148,12 @@ def mask_indices(n, mask_func, k=0) -> tuple[GPUArray, ...]:
     return apply("not_equal", kept, 0).nonzero()
 
 
-def tril_indices(n, k=0, m=None) -> tuple[GPUArray, ...]:
+def tril_indices(n, k=0, m=None) -> tuple[GPUArray[np.intp], ...]:
     """The indices of the elements up to the diagonal k, as numpy.tril_indices."""
     return creation.tri(n, m, k, bool).nonzero()
 
 
-def triu_indices(n, k=0, m=None) -> tuple[GPUArray, ...]:
+def triu_indices(n, k=0, m=None) -> tuple[GPUArray[np.intp], ...]:
     """The indices of the elements from the diagonal k on, as numpy.triu_indices."""
     return apply("logical_not", creation.tri(n, m, k - 1, bool)).nonzero()
 

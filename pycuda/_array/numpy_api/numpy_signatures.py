@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from pycuda._array.shape import joining, views
 from pycuda._array.sorting.sorting import sort
 
 if TYPE_CHECKING:
+    from typing import Literal
+
+    from pycuda._array.core.types import Array, Arrays, DTypeOf, Floating, Inexact, Scalar
     from pycuda.gpuarray import GPUArray
 
 MISSING = getattr(np, "_NoValue", None)
@@ -34,7 +37,9 @@ def _given(**keywords):
 def _reduction(name):
     """sum or prod with NumPy's parameters."""
 
-    def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=MISSING, where=True):
+    def function(
+        a: Array[Inexact], axis=None, dtype=None, out=None, keepdims=False, initial=MISSING, where=True
+    ) -> GPUArray[Inexact]:
         if initial is MISSING and where is True and axis is dtype is out is None and keepdims is not True:
             return getattr(_driver.GPUArray, name)(a)  # whose launch may be remembered
         return getattr(_driver.GPUArray, name)(
@@ -48,7 +53,9 @@ def _reduction(name):
 def _extreme(name):
     """max or min with NumPy's parameters."""
 
-    def function(a, axis=None, out=None, keepdims=False, initial=MISSING, where=True):
+    def function(
+        a: Array[Scalar], axis=None, out=None, keepdims=False, initial=MISSING, where=True
+    ) -> GPUArray[Scalar]:
         return getattr(_driver.GPUArray, name)(
             a, axis, out, keepdims is True, **_given(initial=initial), where=where
         )
@@ -58,7 +65,7 @@ def _extreme(name):
 
 
 def _boolean(name):
-    def function(a, axis=None, out=None, keepdims=False, *, where=True):
+    def function(a, axis=None, out=None, keepdims=False, *, where=True) -> GPUArray[np.bool_]:
         return getattr(_driver.GPUArray, name)(a, axis, out, keepdims is True, where=where)
 
     function.__name__ = name
@@ -66,7 +73,7 @@ def _boolean(name):
 
 
 def _index_of_extreme(name):
-    def function(a, axis=None, out=None, *, keepdims=False):
+    def function(a, axis=None, out=None, *, keepdims=False) -> GPUArray[np.intp]:
         return getattr(_driver.GPUArray, name)(a, axis, out, keepdims is True)
 
     function.__name__ = name
@@ -74,7 +81,7 @@ def _index_of_extreme(name):
 
 
 def _cumulative(name):
-    def function(a, axis=None, dtype=None, out=None):
+    def function(a: Array[Inexact], axis=None, dtype=None, out=None) -> GPUArray[Inexact]:
         return getattr(_driver.GPUArray, name)(a, axis, dtype, out)
 
     function.__name__ = name
@@ -88,7 +95,9 @@ argmax, argmin = _index_of_extreme("argmax"), _index_of_extreme("argmin")
 cumsum, cumprod = _cumulative("cumsum"), _cumulative("cumprod")
 
 
-def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -> GPUArray:
+def mean(
+    a: Array[Inexact], axis=None, dtype=None, out=None, keepdims=False, *, where=True
+) -> GPUArray[Inexact]:
     """np.mean"""
     return _driver.GPUArray.mean(a, axis, dtype, out, keepdims is True, where=where)
 
@@ -97,9 +106,9 @@ def _spread(name):
     """var or std with NumPy's parameters."""
 
     def function(
-        a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=MISSING,
-        correction=MISSING,
-    ):  # fmt: skip
+        a: Array[Floating], axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True,
+        mean=MISSING, correction=MISSING,
+    ) -> GPUArray[Floating]:  # fmt: skip
         more = _given(mean=mean, correction=correction)
         return getattr(_driver.GPUArray, name)(
             a, axis, dtype, out, ddof, keepdims is True, where=where, **more
@@ -129,7 +138,7 @@ def clip(a, a_min=MISSING, a_max=MISSING, out=None, *, min=MISSING, max=MISSING,
     return elementwise.clip(as_array(a), a_min, a_max, out)
 
 
-def round(a, decimals=0, out=None) -> GPUArray:
+def round(a: Array[Scalar], decimals=0, out=None) -> GPUArray[Scalar]:
     """np.round"""
     return elementwise.round(a, decimals, out)
 
@@ -140,7 +149,19 @@ def astype(x, dtype, /, *, copy=True, device=None) -> GPUArray:
     return x.astype(dtype, copy=copy)
 
 
-def where(condition, x=None, y=None, /):
+@overload
+def where(condition: Any, /) -> tuple[GPUArray[np.intp], ...]: ...
+@overload
+def where(condition: Any, x: Array[Scalar], y: Array[Scalar], /) -> GPUArray[Scalar]: ...
+@overload
+def where(condition: Any, x: Array[Inexact], y: float, /) -> GPUArray[Inexact]: ...
+@overload
+def where(condition: Any, x: float, y: Array[Inexact], /) -> GPUArray[Inexact]: ...
+@overload
+def where(condition: Any, x: Any, y: Any, /) -> GPUArray: ...
+
+
+def where(condition, x=None, y=None, /) -> GPUArray | tuple[GPUArray, ...]:
     """np.where, with one argument np.nonzero."""
     if x is None and y is None:
         return as_array(condition).nonzero()
@@ -149,7 +170,7 @@ def where(condition, x=None, y=None, /):
     return apply("where", condition, x, y)
 
 
-def take(a, indices, axis=None, out=None, mode="raise") -> GPUArray:
+def take(a: Array[Scalar], indices, axis=None, out=None, mode="raise") -> GPUArray[Scalar]:
     """np.take"""
     return as_array(a).take(indices, axis, out, mode)
 
@@ -159,37 +180,37 @@ def put(a, ind, v, mode="raise") -> None:
     a.put(ind, v, mode)
 
 
-def take_along_axis(arr, indices, axis=-1) -> GPUArray:
+def take_along_axis(arr: Array[Scalar], indices, axis=-1) -> GPUArray[Scalar]:
     """np.take_along_axis"""
     return take_put.take_along_axis(as_array(arr), indices, axis)
 
 
-def repeat(a, repeats, axis=None) -> GPUArray:
+def repeat(a: Array[Scalar], repeats, axis=None) -> GPUArray[Scalar]:
     """np.repeat"""
     return as_array(a).repeat(repeats, axis)
 
 
-def nonzero(a):
+def nonzero(a) -> tuple[GPUArray[np.intp], ...]:
     """np.nonzero"""
     return a.nonzero()
 
 
-def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None) -> GPUArray:
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None) -> GPUArray[np.intp]:
     """np.argsort"""
     return a.argsort(axis, kind, order, stable=stable, descending=descending)
 
 
-def argpartition(a, kth, axis=-1, kind="introselect", order=None) -> GPUArray:
+def argpartition(a, kth, axis=-1, kind="introselect", order=None) -> GPUArray[np.intp]:
     """np.argpartition"""
     return a.argpartition(kth, axis, kind, order)
 
 
-def searchsorted(a, v, side="left", sorter=None) -> GPUArray:
+def searchsorted(a, v, side="left", sorter=None) -> GPUArray[np.intp]:
     """np.searchsorted"""
     return as_array(a).searchsorted(v, side, sorter)
 
 
-def sort_complex(a) -> GPUArray:
+def sort_complex(a) -> GPUArray[np.complexfloating]:
     """np.sort_complex"""
     result = sort(a)
     if a.dtype.kind == "c":
@@ -198,7 +219,7 @@ def sort_complex(a) -> GPUArray:
     return result.astype(np.complex64 if small else np.complex128)
 
 
-def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None) -> GPUArray:
+def reshape(a: Array[Scalar], /, shape=None, order="C", *, newshape=None, copy=None) -> GPUArray[Scalar]:
     """np.reshape; `newshape` is an older name of `shape`."""
     shape = newshape if shape is None else shape
     if shape is None:
@@ -206,7 +227,7 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None) -> GPUArra
     return views.reshaped(a, shape, order=order, copy=copy)
 
 
-def transpose(a, axes=None) -> GPUArray:
+def transpose(a: Array[Scalar], axes=None) -> GPUArray[Scalar]:
     """np.transpose"""
     return a.transpose(axes)
 
@@ -214,13 +235,13 @@ def transpose(a, axes=None) -> GPUArray:
 # ---- new arrays: np.f(..., like=a), from which NumPy takes like= away, and np.f_like(a)
 
 
-def empty(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
+def empty(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray[np.float64]:
     """np.empty(..., like=a)"""
     check_device(device)
     return _driver.GPUArray(shape, np.float64 if dtype is None else dtype, order=order)
 
 
-def zeros(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
+def zeros(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray[np.float64]:
     """np.zeros(..., like=a)"""
     from pycuda.gpuarray import zeros
 
@@ -228,7 +249,7 @@ def zeros(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
     return zeros(shape, np.float64 if dtype is None else dtype, order=order)
 
 
-def ones(shape, dtype=None, order="C", *, device=None) -> GPUArray:
+def ones(shape, dtype=None, order="C", *, device=None) -> GPUArray[np.float64]:
     """np.ones(..., like=a)"""
     return full(shape, 1, np.float64 if dtype is None else dtype, order, device=device)
 
@@ -253,21 +274,45 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None) -> GPUArray:
     return creation.full(shape, value, dtype, order=order)
 
 
-def eye(N, M=None, k=0, dtype=np.float64, order="C", *, device=None) -> GPUArray:
+def eye(N, M=None, k=0, dtype=np.float64, order="C", *, device=None) -> GPUArray[np.float64]:
     """np.eye(..., like=a)"""
     check_device(device)
     result = creation.eye(N, M, k, np.float64 if dtype is None else dtype)
     return result if order == "C" else views.copy(result, order)
 
 
-def identity(n, dtype=None) -> GPUArray:
+def identity(n, dtype=None) -> GPUArray[np.float64]:
     """np.identity(..., like=a)"""
     return creation.identity(n, np.float64 if dtype is None else dtype)
 
 
-def tri(N, M=None, k=0, dtype=np.float64) -> GPUArray:
+def tri(N, M=None, k=0, dtype=np.float64) -> GPUArray[np.float64]:
     """np.tri(..., like=a)"""
     return creation.tri(N, M, k, np.float64 if dtype is None else dtype)
+
+
+@overload
+def arange(
+    start_or_stop: int, /, stop: int | None = None, step: int = 1, dtype: None = None, *, device: Any = None
+) -> GPUArray[np.int_]: ...
+@overload
+def arange(
+    start_or_stop: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    dtype: None = None,
+    *,
+    device: Any = None,
+) -> GPUArray[np.float64]: ...
+@overload
+def arange(
+    start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: DTypeOf[Scalar], device: Any = None
+) -> GPUArray[Scalar]: ...
+@overload
+def arange(
+    start_or_stop: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None
+) -> GPUArray: ...
 
 
 def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None) -> GPUArray:
@@ -277,7 +322,59 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None) -> G
     return likes.numbers_from(start, stop, step, dtype)
 
 
-def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+@overload
+def linspace(
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: Literal[False] = False,
+    dtype: None = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> GPUArray[np.float64]: ...
+@overload
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: Literal[False] = False,
+    *,
+    dtype: DTypeOf[Scalar],
+    axis: int = 0,
+    device: Any = None,
+) -> GPUArray[Scalar]: ...
+@overload
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: Literal[False] = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> GPUArray: ...
+@overload
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> GPUArray | tuple[GPUArray, GPUArray]: ...
+
+
+def linspace(
+    start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
+) -> GPUArray | tuple[GPUArray, GPUArray]:
     """np.linspace"""
     check_device(device)
     if (
@@ -290,12 +387,14 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     return (result, step) if retstep else result
 
 
-def meshgrid(*xi, copy=True, sparse=False, indexing="xy") -> tuple[GPUArray, ...]:
+def meshgrid(*xi: Array[Scalar], copy=True, sparse=False, indexing="xy") -> tuple[GPUArray[Scalar], ...]:
     """np.meshgrid"""
     return tuple(creation.meshgrid(*map(as_array, xi), copy=copy, sparse=sparse, indexing=indexing))
 
 
-def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
+def empty_like(
+    prototype: Array[Scalar], dtype=None, order="K", subok=True, shape=None, *, device=None
+) -> GPUArray[Scalar]:
     """np.empty_like. A structured dtype for numbers is a TypeError, by which dask learns that it must not
     keep results in the fields of one array on the host."""
     if dtype is not None and np.dtype(dtype).names and not prototype.dtype.names:
@@ -304,7 +403,9 @@ def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, devi
 
 
 def _filled_like(number):
-    def function(a, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
+    def function(
+        a: Array[Scalar], dtype=None, order="K", subok=True, shape=None, *, device=None
+    ) -> GPUArray[Scalar]:
         return full_like(a, number, dtype, order, subok, shape, device=device)
 
     return function
@@ -313,7 +414,9 @@ def _filled_like(number):
 zeros_like, ones_like = _filled_like(0), _filled_like(1)
 
 
-def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
+def full_like(
+    a: Array[Scalar], fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None
+) -> GPUArray[Scalar]:
     """np.full_like"""
     result = likes.fresh(a, dtype, order, shape, device)
     result[...] = _cast_to(fill_value, result.dtype)
@@ -345,44 +448,46 @@ def _cast_operands(arrays, dtype, casting):
     return arrays
 
 
-def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind") -> GPUArray:
+def concatenate(
+    arrays: Arrays[Scalar], /, axis=0, out=None, *, dtype=None, casting="same_kind"
+) -> GPUArray[Scalar]:
     """np.concatenate"""
     arrays = _cast_operands(arrays, out.dtype if dtype is None and out is not None else dtype, casting)
     return joining.concatenate(arrays, axis, out=out, dtype=dtype)
 
 
-def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind") -> GPUArray:
+def stack(arrays: Arrays[Scalar], axis=0, out=None, *, dtype=None, casting="same_kind") -> GPUArray[Scalar]:
     """np.stack"""
     arrays = _cast_operands(arrays, out.dtype if dtype is None and out is not None else dtype, casting)
     return joining.stack(arrays, axis, out=out, dtype=dtype)
 
 
-def vstack(tup, *, dtype=None, casting="same_kind") -> GPUArray:
+def vstack(tup: Arrays[Scalar], *, dtype=None, casting="same_kind") -> GPUArray[Scalar]:
     """np.vstack"""
     return joining.vstack(_cast_operands(tup, dtype, casting), dtype=dtype)
 
 
-def hstack(tup, *, dtype=None, casting="same_kind") -> GPUArray:
+def hstack(tup: Arrays[Scalar], *, dtype=None, casting="same_kind") -> GPUArray[Scalar]:
     """np.hstack"""
     return joining.hstack(_cast_operands(tup, dtype, casting), dtype=dtype)
 
 
-def broadcast_to(array, shape, subok=False) -> GPUArray:
+def broadcast_to(array: Array[Scalar], shape, subok=False) -> GPUArray[Scalar]:
     """np.broadcast_to"""
     return broadcast.broadcast_to(as_array(array), shape)
 
 
-def tile(A, reps) -> GPUArray:
+def tile(A: Array[Scalar], reps) -> GPUArray[Scalar]:
     """np.tile"""
     return repeats.tile(as_array(A), reps)
 
 
-def flip(m, axis=None) -> GPUArray:
+def flip(m: Array[Scalar], axis=None) -> GPUArray[Scalar]:
     """np.flip"""
     return joining.flip(m, axis)
 
 
-def roll(a, shift, axis=None) -> GPUArray:
+def roll(a: Array[Scalar], shift, axis=None) -> GPUArray[Scalar]:
     """np.roll"""
     return joining.roll(a, shift, axis)
 
@@ -406,7 +511,7 @@ def imag(val) -> GPUArray:
     return val._imag
 
 
-def fix(x, out=None) -> GPUArray:
+def fix(x: Array[Scalar], out=None) -> GPUArray[Scalar]:
     """np.fix"""
     return apply("trunc", x, out=out)
 

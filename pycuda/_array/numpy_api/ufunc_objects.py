@@ -5,7 +5,7 @@ in host memory, too.
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, overload
 
 import numpy as np
 
@@ -13,7 +13,16 @@ from pycuda import _driver
 from pycuda._array.core.elementwise import ELEMENTWISE, apply
 from pycuda._array.numpy_api.host_data import HOST, as_operand
 from pycuda._array.numpy_api.protocols import __array_ufunc__
+from pycuda._array.numpy_api.ufunc_kinds import Kind
 from pycuda._driver import _elementwise
+
+if TYPE_CHECKING:
+    from pycuda._array.core.types import Inexact, Number, Scalar
+    from pycuda._array.numpy_api import ufunc_kinds as kinds
+    from pycuda.gpuarray import GPUArray
+
+# Arrays in host memory, too.
+_Of: TypeAlias = "GPUArray[Scalar] | np.ndarray[Any, np.dtype[Scalar]]"
 
 # The characters of dtypes, in NumPy's ufunc.types, that no kernel has.
 _UNKNOWN = frozenset("gGOmM")
@@ -38,7 +47,7 @@ def _parameters(ufunc) -> inspect.Signature:
     )
 
 
-class Ufunc:
+class Ufunc(Generic[Kind]):
     """A function of the elements of arrays that broadcast against each other, as numpy.ufunc.
 
     Operands may be GPUArrays, other libraries' arrays, numbers, and data in host memory (lists, NumPy's
@@ -82,6 +91,79 @@ class Ufunc:
 
     def __reduce__(self) -> str:
         return self.__name__
+
+    @overload
+    def __call__(self: Ufunc[kinds.Booleans], *operands: Any, **keywords: Any) -> GPUArray[np.bool_]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.TwoResults], *operands: Any, **keywords: Any
+    ) -> tuple[GPUArray, GPUArray]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.OneInexact], x: _Of[Inexact], /, *, where: Any = True
+    ) -> GPUArray[Inexact]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.OneScalar], x: _Of[Scalar], /, *, where: Any = True
+    ) -> GPUArray[Scalar]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.Magnitude], x: _Of[np.complex64], /, *, where: Any = True
+    ) -> GPUArray[np.float32]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.Magnitude], x: _Of[np.complex128], /, *, where: Any = True
+    ) -> GPUArray[np.float64]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.Magnitude], x: _Of[Scalar], /, *, where: Any = True
+    ) -> GPUArray[Scalar]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.TwoScalars], x1: _Of[Scalar], x2: _Of[Scalar], /, *, where: Any = True
+    ) -> GPUArray[Scalar]: ...
+    @overload  # numpy.float64, which is a float, decides about the dtype as an array does
+    def __call__(self, x1: Any, x2: np.generic, /, **keywords: Any) -> GPUArray: ...
+    @overload
+    def __call__(self, x1: np.generic, x2: Any, /, **keywords: Any) -> GPUArray: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.TwoInexact] | Ufunc[kinds.TwoNumbers] | Ufunc[kinds.TwoScalars],
+        x1: _Of[Inexact],
+        x2: _Of[Inexact] | float,
+        /,
+        *,
+        where: Any = True,
+    ) -> GPUArray[Inexact]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.TwoInexact] | Ufunc[kinds.TwoNumbers] | Ufunc[kinds.TwoScalars],
+        x1: float,
+        x2: _Of[Inexact],
+        /,
+        *,
+        where: Any = True,
+    ) -> GPUArray[Inexact]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.TwoNumbers] | Ufunc[kinds.TwoScalars],
+        x1: _Of[Number],
+        x2: _Of[Number] | int,
+        /,
+        *,
+        where: Any = True,
+    ) -> GPUArray[Number]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.TwoNumbers] | Ufunc[kinds.TwoScalars],
+        x1: int,
+        x2: _Of[Number],
+        /,
+        *,
+        where: Any = True,
+    ) -> GPUArray[Number]: ...
+    @overload
+    def __call__(self, *operands: Any, **keywords: Any) -> GPUArray: ...
 
     def __call__(self, *operands: Any, **keywords: Any) -> Any:
         """The function of operands that broadcast against each other.

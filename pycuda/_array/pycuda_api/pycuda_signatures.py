@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from pycuda._array.core.types import Allocator, Array, Arrays, HostOrDevice, Shape, Stream
+    from pycuda._array.core.types import Allocator, Array, Arrays, HostOrDevice, Number, Scalar, Shape, Stream
     from pycuda.gpuarray import GPUArray
 
 _COUNT = np.dtype(np.int64)
@@ -47,8 +47,8 @@ def _quick_sum(function):
 
 @_quick_sum
 def sum(
-    a: Array, dtype: DTypeLike | None = None, stream: Stream = None, allocator: Allocator = None
-) -> GPUArray:
+    a: Array[Number], dtype: DTypeLike | None = None, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray[Number]:
     """The sum of the elements.
 
     Parameters
@@ -79,7 +79,7 @@ def sum(
 def _min_or_max(name):
     """PyCUDA's function max or min: without axes, and NaNs are ignored."""
 
-    def extreme(a: Array, stream: Stream = None) -> GPUArray:
+    def extreme(a: Array[Scalar], stream: Stream = None) -> GPUArray[Scalar]:
         if a.dtype.kind == "c":
             raise TypeError(f"{name} is not supported for complex numbers")
         return reduce(f"nan{name}", a, None, None, None, keepdims=False, stream=stream)
@@ -111,21 +111,25 @@ max, min = _min_or_max("max"), _min_or_max("min")
 
 
 @takes_arrays
-def any(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray:
+def any(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray[np.bool_]:
     """Whether an element is not 0: a 0-d bool array."""
     return reduce("any", a, None, None, None, keepdims=False, stream=stream, allocator=allocator)
 
 
 @takes_arrays
-def all(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray:
+def all(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray[np.bool_]:
     """Whether no element is 0: a 0-d bool array."""
     return reduce("all", a, None, None, None, keepdims=False, stream=stream, allocator=allocator)
 
 
 @takes_arrays
 def dot(
-    a: Array, b: Array, dtype: DTypeLike | None = None, stream: Stream = None, allocator: Allocator = None
-) -> GPUArray:
+    a: Array[Number],
+    b: Array[Number],
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray[Number]:
     """The sum of the products of elements, in C order, without conjugation.
 
     Parameters
@@ -156,11 +160,11 @@ def dot(
 @takes_arrays
 def subset_sum(
     subset: Array,
-    a: Array,
+    a: Array[Number],
     dtype: DTypeLike | None = None,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Number]:
     """sum() of the elements whose numbers, in C order, are in `subset`."""
     return sum(take(a, subset, stream=stream), dtype, stream, allocator)
 
@@ -168,24 +172,24 @@ def subset_sum(
 @takes_arrays
 def subset_dot(
     subset: Array,
-    a: Array,
-    b: Array,
+    a: Array[Number],
+    b: Array[Number],
     dtype: DTypeLike | None = None,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Number]:
     """dot() of the elements whose numbers, in C order, are in `subset`."""
     return dot(take(a, subset, stream=stream), take(b, subset, stream=stream), dtype, stream, allocator)
 
 
 @takes_arrays
-def subset_max(subset: Array, a: Array, stream: Stream = None) -> GPUArray:
+def subset_max(subset: Array, a: Array[Scalar], stream: Stream = None) -> GPUArray[Scalar]:
     """max() of the elements whose numbers, in C order, are in `subset`."""
     return max(take(a, subset, stream=stream), stream)
 
 
 @takes_arrays
-def subset_min(subset: Array, a: Array, stream: Stream = None) -> GPUArray:
+def subset_min(subset: Array, a: Array[Scalar], stream: Stream = None) -> GPUArray[Scalar]:
     """min() of the elements whose numbers, in C order, are in `subset`."""
     return min(take(a, subset, stream=stream), stream)
 
@@ -194,7 +198,9 @@ def subset_min(subset: Array, a: Array, stream: Stream = None) -> GPUArray:
 
 
 @takes_arrays
-def take(a: Array, indices: HostOrDevice, out: Array | None = None, stream: Stream = None) -> GPUArray:
+def take(
+    a: Array[Scalar], indices: HostOrDevice, out: Array | None = None, stream: Stream = None
+) -> GPUArray[Scalar]:
     """The elements of the flattened array whose numbers are in `indices`; negative ones count from the end.
 
     Parameters
@@ -240,8 +246,8 @@ def _check_flat(name, indices) -> None:
 
 @takes_arrays
 def multi_take(
-    arrays: Arrays, indices: HostOrDevice, out: Arrays | None = None, stream: Stream = None
-) -> list[GPUArray]:
+    arrays: Arrays[Scalar], indices: HostOrDevice, out: Arrays | None = None, stream: Stream = None
+) -> list[GPUArray[Scalar]]:
     """take(array, indices) for each of the arrays."""
     if not len(arrays):
         return []
@@ -254,14 +260,14 @@ def multi_take(
 
 @takes_arrays
 def multi_take_put(
-    arrays: Arrays,
+    arrays: Arrays[Scalar],
     dest_indices: Array,
     src_indices: Array,
     dest_shape: Shape | None = None,
     out: Arrays | None = None,
     stream: Stream = None,
     src_offsets: Sequence[int] | None = None,
-) -> list[GPUArray]:
+) -> list[GPUArray[Scalar]]:
     """out[k].flat[dest_indices[i]] = arrays[k].flat[src_indices[i] + src_offsets[k]] for each of the arrays.
 
     Without `out` arrays of dest_shape are made, whose other elements are not set.
@@ -291,12 +297,12 @@ def multi_take_put(
 
 @takes_arrays
 def multi_put(
-    arrays: Arrays,
+    arrays: Arrays[Scalar],
     dest_indices: Array,
     dest_shape: Shape | None = None,
     out: Arrays | None = None,
     stream: Stream = None,
-) -> list[GPUArray]:
+) -> list[GPUArray[Scalar]]:
     """out[k].flat[dest_indices[i]] = arrays[k].flat[i] for each of the arrays.
 
     Without `out` arrays of dest_shape are made, whose other elements are not set.
@@ -319,18 +325,18 @@ def multi_put(
 
 
 @takes_arrays
-def transpose(a: Array, axes: Sequence[int] | None = None) -> GPUArray:
+def transpose(a: Array[Scalar], axes: Sequence[int] | None = None) -> GPUArray[Scalar]:
     """a.transpose(axes): a view with the axes in another order, reversed by default."""
     return a.transpose(axes)
 
 
 @takes_arrays
-def reshape(a: Array, *shape: Any, order: str = "C", stream: Stream = None) -> GPUArray:
+def reshape(a: Array[Scalar], *shape: Any, order: str = "C", stream: Stream = None) -> GPUArray[Scalar]:
     """``a.reshape(*shape, order=order)``: the elements in another shape, a view where strides allow it."""
     return a.reshape(*shape, order=order, stream=stream)
 
 
 @takes_arrays
-def split(a: Array, parts: int | Sequence[int], axis: int = 0) -> list[GPUArray]:
+def split(a: Array[Scalar], parts: int | Sequence[int], axis: int = 0) -> list[GPUArray[Scalar]]:
     """Views of the parts along an axis: `parts` equal ones, or cut at these places, as numpy.split."""
     return views.split(a, parts, axis)

@@ -21,7 +21,7 @@ from pycuda._driver import _check_writable
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from pycuda._array.core.types import Allocator, Array, Axes, Stream
+    from pycuda._array.core.types import Allocator, Array, Axes, Floating, Inexact, Scalar, Stream
     from pycuda.gpuarray import GPUArray
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -56,7 +56,7 @@ def _index_of_extreme(name, a, axis, out, keepdims, stream, allocator) -> GPUArr
 
 @_method
 def sum(
-    self: Array,
+    self: Array[Inexact],
     axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
@@ -66,7 +66,7 @@ def sum(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Inexact]:
     """The sum of the elements, as numpy.sum: small integers are summed in the default one, half in float.
     Floats are summed by pairs, in an order that depends on shape and strides only."""
     return _reduce("sum", self, axis, dtype, out, keepdims, initial, where, stream, allocator)
@@ -74,7 +74,7 @@ def sum(
 
 @_method
 def prod(
-    self: Array,
+    self: Array[Inexact],
     axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
@@ -84,14 +84,14 @@ def prod(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Inexact]:
     """The product of the elements, as numpy.prod."""
     return _reduce("prod", self, axis, dtype, out, keepdims, initial, where, stream, allocator)
 
 
 @_method
 def max(
-    self: Array,
+    self: Array[Scalar],
     axis: Axes = None,
     out: Array | None = None,
     keepdims: bool = False,
@@ -100,14 +100,14 @@ def max(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Scalar]:
     """The maximum, as numpy.max: NaN where there is one. ValueError without elements."""
     return _reduce("max", self, axis, None, out, keepdims, initial, where, stream, allocator)
 
 
 @_method
 def min(
-    self: Array,
+    self: Array[Scalar],
     axis: Axes = None,
     out: Array | None = None,
     keepdims: bool = False,
@@ -116,7 +116,7 @@ def min(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Scalar]:
     """The minimum, as numpy.min: NaN where there is one. ValueError without elements."""
     return _reduce("min", self, axis, None, out, keepdims, initial, where, stream, allocator)
 
@@ -131,7 +131,7 @@ def any(
     where: Array | bool = True,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[np.bool_]:
     """Whether an element is not 0."""
     return _any_or_all("any", self, axis, out, keepdims, where, stream, allocator)
 
@@ -146,7 +146,7 @@ def all(
     where: Array | bool = True,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[np.bool_]:
     """Whether no element is 0."""
     return _any_or_all("all", self, axis, out, keepdims, where, stream, allocator)
 
@@ -160,7 +160,7 @@ def argmax(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[np.intp]:
     """The index of the first maximum along an axis, or in the flattened array, as numpy.argmax.
     ValueError without elements."""
     return _index_of_extreme("argmax", self, axis, out, keepdims, stream, allocator)
@@ -175,7 +175,7 @@ def argmin(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[np.intp]:
     """The index of the first minimum, as argmax()."""
     return _index_of_extreme("argmin", self, axis, out, keepdims, stream, allocator)
 
@@ -191,7 +191,7 @@ def _elements_per_result(a, axis) -> int:
 @takes_arrays
 @reduces
 def mean(
-    self: Array,
+    self: Array[Inexact],
     axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
@@ -200,7 +200,7 @@ def mean(
     where: Array | bool = True,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Inexact]:
     """The mean of the elements, as numpy.mean: of integers in float64, of float16 in float32."""
     if where is not True:
         from pycuda._array.reduction.masked import mean_of_some
@@ -237,7 +237,7 @@ def _var_or_std(
 @takes_arrays
 @reduces
 def var(
-    self: Array,
+    self: Array[Floating],
     axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
@@ -249,7 +249,7 @@ def var(
     correction: float | None = None,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Floating]:
     """The mean square of the distances from the mean, as numpy.var; divided by the number of elements less
     ddof."""
     return _var_or_std(
@@ -260,7 +260,7 @@ def var(
 @takes_arrays
 @reduces
 def std(
-    self: Array,
+    self: Array[Floating],
     axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
@@ -272,7 +272,7 @@ def std(
     correction: float | None = None,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Floating]:
     """The square root of var()."""
     return _var_or_std(
         "std", self, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator
@@ -335,6 +335,6 @@ def _cast_into_out(name, result, out, stream) -> GPUArray:
 @takes_arrays
 def count_nonzero(
     a: Array, axis: Axes = None, *, keepdims: bool = False, stream: Stream = None, allocator: Allocator = None
-) -> GPUArray:
+) -> GPUArray[np.intp]:
     """How many elements are not 0, as numpy.count_nonzero: int64, a 0-d array for all."""
     return reduce("count_nonzero", a, axis, None, None, keepdims, stream, allocator)

@@ -23,7 +23,7 @@ from pycuda._kernels.plans.caches import launches, planned
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from pycuda._array.core.types import Allocator, Array, Stream
+    from pycuda._array.core.types import Allocator, Array, Inexact, Stream
     from pycuda.gpuarray import GPUArray
 
 
@@ -89,14 +89,14 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
 @takes_arrays
 @reduces
 def cumsum(
-    self: Array,
+    self: Array[Inexact],
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Inexact]:
     """The sums of the elements up to each along an axis, or of the flattened array, as numpy.cumsum."""
     return scan("sum", self, axis, dtype, out, stream, allocator)
 
@@ -104,13 +104,13 @@ def cumsum(
 @takes_arrays
 @reduces
 def cumprod(
-    self: Array,
+    self: Array[Inexact],
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     out: Array | None = None,
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Inexact]:
     """The products of the elements up to each along an axis, or of the flattened array, as numpy.cumprod."""
     return scan("prod", self, axis, dtype, out, stream, allocator)

@@ -19,7 +19,7 @@ from pycuda._kernels.plans.caches import launched, launches
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from pycuda._array.core.types import Allocator, Array, Arrays, Axes, Stream
+    from pycuda._array.core.types import Allocator, Array, Arrays, Axes, Scalar, Stream
     from pycuda.gpuarray import GPUArray
 
 
@@ -69,14 +69,14 @@ def _join_target(arrays, shape, dtype, out, allocator):
 
 @takes_arrays
 def concatenate(
-    arrays: Arrays,
+    arrays: Arrays[Scalar],
     axis: int | None = 0,
     allocator: Allocator = None,
     *,
     out: Array | None = None,
     dtype: DTypeLike | None = None,
     stream: Stream = None,
-) -> GPUArray:
+) -> GPUArray[Scalar]:
     """Arrays one after another along an axis, as numpy.concatenate.
 
     Parameters
@@ -135,14 +135,14 @@ def concatenate(
 
 @takes_arrays
 def stack(
-    arrays: Arrays,
+    arrays: Arrays[Scalar],
     axis: int = 0,
     allocator: Allocator = None,
     *,
     out: Array | None = None,
     dtype: DTypeLike | None = None,
     stream: Stream = None,
-) -> GPUArray:
+) -> GPUArray[Scalar]:
     """Arrays of one shape along a new axis, as numpy.stack. ValueError when shapes differ."""
     arrays = tuple(arrays)
     key, result = _find_launch(True, arrays, axis, out, dtype, stream, allocator)
@@ -163,8 +163,12 @@ def stack(
 
 @takes_arrays
 def vstack(
-    arrays: Arrays, allocator: Allocator = None, *, dtype: DTypeLike | None = None, stream: Stream = None
-) -> GPUArray:
+    arrays: Arrays[Scalar],
+    allocator: Allocator = None,
+    *,
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+) -> GPUArray[Scalar]:
     """Rows one below the other, as numpy.vstack."""
     arrays = tuple(arrays)
     _check_arrays(arrays)
@@ -174,8 +178,12 @@ def vstack(
 
 @takes_arrays
 def hstack(
-    arrays: Arrays, allocator: Allocator = None, *, dtype: DTypeLike | None = None, stream: Stream = None
-) -> GPUArray:
+    arrays: Arrays[Scalar],
+    allocator: Allocator = None,
+    *,
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+) -> GPUArray[Scalar]:
     """Columns side by side, arrays of one axis end to end, as numpy.hstack."""
     arrays = tuple(arrays)
     _check_arrays(arrays)
@@ -184,7 +192,7 @@ def hstack(
 
 
 @takes_arrays
-def flip(a: Array, axis: Axes = None) -> GPUArray:
+def flip(a: Array[Scalar], axis: Axes = None) -> GPUArray[Scalar]:
     """A view with the order along these axes reversed (all by default), as numpy.flip."""
     axes = normalized_axes(axis, a.ndim, scalars=False)
     return a[tuple(slice(None, None, -1) if each in axes else slice(None) for each in range(a.ndim))]
@@ -192,13 +200,13 @@ def flip(a: Array, axis: Axes = None) -> GPUArray:
 
 @takes_arrays
 def roll(
-    a: Array,
+    a: Array[Scalar],
     shift: int | tuple[int, ...],
     axis: Axes = None,
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Scalar]:
     """Elements moved along axes; those beyond the end come back at the start, as numpy.roll. Shifts on the
     device are read."""
     shift = shift.get() if isinstance(shift, _driver.GPUArray) else shift
@@ -233,7 +241,7 @@ def _move(source, target, moves, done, stream) -> None:
 
 
 @takes_arrays
-def flatten(self: GPUArray, order: str = "C", *, stream: Stream = None) -> GPUArray:
+def flatten(self: Array[Scalar], order: str = "C", *, stream: Stream = None) -> GPUArray[Scalar]:
     """The elements along one axis in this order, always a copy, as numpy.ndarray.flatten.
 
     Parameters

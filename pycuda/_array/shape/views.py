@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -19,7 +19,7 @@ from pycuda._array.core.operands import as_array
 from pycuda._driver import _forbid_writing
 
 if TYPE_CHECKING:
-    from pycuda._array.core.types import Array
+    from pycuda._array.core.types import Array, Scalar
     from pycuda.gpuarray import GPUArray
 
 
@@ -74,14 +74,14 @@ def in_order(a, order) -> GPUArray:
 
 
 @takes_arrays
-def ravel(a, order="C", stream=None) -> GPUArray:
+def ravel(a: Array[Scalar], order="C", stream=None) -> GPUArray[Scalar]:
     """The elements along one axis, read in this order: a view where strides allow it."""
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     return in_order(a, order).reshape(a.size, stream=stream)
 
 
-def copy(a, order="K", subok=False) -> GPUArray:
+def copy(a: Array[Scalar], order="K", subok=False) -> GPUArray[Scalar]:
     """A new array with the elements, in this order in memory."""
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
@@ -103,7 +103,7 @@ def reshaped(a, *shape, order="C", copy=None, stream=None) -> GPUArray:
 # ---- axes
 
 
-def squeeze(a, axis=None) -> GPUArray:
+def squeeze(a: Array[Scalar], axis=None) -> GPUArray[Scalar]:
     """A view without axes of length 1: all of them, or these."""
     if axis is None:
         return a.squeeze()
@@ -113,7 +113,7 @@ def squeeze(a, axis=None) -> GPUArray:
     return a[tuple(0 if each in axes else slice(None) for each in range(a.ndim))]
 
 
-def expand_dims(a, axis) -> GPUArray:
+def expand_dims(a: Array[Scalar], axis) -> GPUArray[Scalar]:
     """A view with new axes of length 1, which are these of the result."""
     axis = axis if isinstance(axis, tuple | list) else (axis,)
     axes = normalize_axis_tuple(axis, a.ndim + len(axis))
@@ -121,7 +121,7 @@ def expand_dims(a, axis) -> GPUArray:
 
 
 @takes_arrays
-def swapaxes(a: Array, axis1: int, axis2: int) -> GPUArray:
+def swapaxes(a: Array[Scalar], axis1: int, axis2: int) -> GPUArray[Scalar]:
     """A view with two axes swapped.
 
     Parameters
@@ -135,7 +135,7 @@ def swapaxes(a: Array, axis1: int, axis2: int) -> GPUArray:
     return a.transpose(order)
 
 
-def moveaxis(a, source, destination) -> GPUArray:
+def moveaxis(a: Array[Scalar], source, destination) -> GPUArray[Scalar]:
     """A view with these axes in these places, and the others in their order."""
     source = normalize_axis_tuple(source, a.ndim, "source")
     destination = normalize_axis_tuple(destination, a.ndim, "destination")
@@ -147,7 +147,7 @@ def moveaxis(a, source, destination) -> GPUArray:
     return a.transpose(order)
 
 
-def rollaxis(a, axis, start=0) -> GPUArray:
+def rollaxis(a: Array[Scalar], axis, start=0) -> GPUArray[Scalar]:
     """A view with an axis moved before the one at `start`."""
     axis = one_axis(axis, a.ndim)
     place = start + a.ndim if start < 0 else start
@@ -158,7 +158,7 @@ def rollaxis(a, axis, start=0) -> GPUArray:
     return moveaxis(a, axis, place - (axis < place))
 
 
-def matrix_transpose(x, /) -> GPUArray:
+def matrix_transpose(x: Array[Scalar], /) -> GPUArray[Scalar]:
     """A view with the last two axes swapped."""
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
@@ -168,7 +168,12 @@ def matrix_transpose(x, /) -> GPUArray:
 def _at_least(place):
     """A function of several arrays, given one axis or more each."""
 
-    def function(*arys):
+    @overload
+    def function(ary: Array[Scalar], /) -> GPUArray[Scalar]: ...
+    @overload
+    def function(*arys: Any) -> GPUArray | tuple[GPUArray, ...]: ...
+
+    def function(*arys) -> GPUArray | tuple[GPUArray, ...]:
         found = tuple(place(as_array(each)) for each in arys)
         return found[0] if len(found) == 1 else found
 
@@ -186,7 +191,7 @@ atleast_2d = _at_least(lambda a: a if a.ndim > 1 else a.reshape(1, -1))
 atleast_3d = _at_least(_with_three_axes)
 
 
-def rot90(m, k=1, axes=(0, 1)) -> GPUArray:
+def rot90(m: Array[Scalar], k=1, axes=(0, 1)) -> GPUArray[Scalar]:
     """A view turned by k right angles in the plane of two axes."""
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
@@ -209,7 +214,7 @@ def rot90(m, k=1, axes=(0, 1)) -> GPUArray:
 def _flip_function(axis, min_ndim):
     """The function flipud or fliplr: a view of arrays with at least `min_ndim` axes, one reversed."""
 
-    def function(m):
+    def function(m: Array[Scalar]) -> GPUArray[Scalar]:
         if m.ndim < min_ndim:
             raise ValueError(f"Input must be >= {min_ndim}-d.")
         return m[at(axis, slice(None, None, -1))]
@@ -220,7 +225,7 @@ def _flip_function(axis, min_ndim):
 flipud, fliplr = _flip_function(0, 1), _flip_function(1, 2)
 
 
-def broadcast_arrays(*args, subok=False) -> tuple[GPUArray, ...]:
+def broadcast_arrays(*args: Array[Scalar], subok=False) -> tuple[GPUArray[Scalar], ...]:
     """Views of one shape, to be read only."""
     arrays = [as_array(each) for each in args]
     shape = np.broadcast_shapes(*(each.shape for each in arrays))
@@ -244,7 +249,7 @@ def _places_of_parts(length: int, count: int) -> list[int]:
     return [part * each + min(part, longer) for part in range(1, count)]
 
 
-def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
+def array_split(ary: Array[Scalar], indices_or_sections, axis=0) -> list[GPUArray[Scalar]]:
     """Views of nearly equal parts along an axis, whose number is given, or of parts cut at these places."""
     axis = one_axis(axis, ary.ndim)
     length = ary.shape[axis]
@@ -258,7 +263,7 @@ def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
     return [ary[at(axis, slice(start, end))] for start, end in itertools.pairwise(edges)]
 
 
-def split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
+def split(ary: Array[Scalar], indices_or_sections, axis=0) -> list[GPUArray[Scalar]]:
     """Views of equal parts along an axis, whose number is given, or of parts cut at these places."""
     if not hasattr(indices_or_sections, "__len__"):
         count, length = int(indices_or_sections), ary.shape[one_axis(axis, ary.ndim)]
@@ -267,28 +272,28 @@ def split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
     return array_split(ary, indices_or_sections, axis)
 
 
-def hsplit(ary, indices_or_sections) -> list[GPUArray]:
+def hsplit(ary: Array[Scalar], indices_or_sections) -> list[GPUArray[Scalar]]:
     """Cut along the second axis, or the only one."""
     if ary.ndim == 0:
         raise ValueError("hsplit only works on arrays of 1 or more dimensions")
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
-def vsplit(ary, indices_or_sections) -> list[GPUArray]:
+def vsplit(ary: Array[Scalar], indices_or_sections) -> list[GPUArray[Scalar]]:
     """Cut along the first axis."""
     if ary.ndim < 2:
         raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return split(ary, indices_or_sections, 0)
 
 
-def dsplit(ary, indices_or_sections) -> list[GPUArray]:
+def dsplit(ary: Array[Scalar], indices_or_sections) -> list[GPUArray[Scalar]]:
     """Cut along the third axis."""
     if ary.ndim < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")
     return split(ary, indices_or_sections, 2)
 
 
-def unstack(x, /, *, axis=0) -> tuple[GPUArray, ...]:
+def unstack(x: Array[Scalar], /, *, axis=0) -> tuple[GPUArray[Scalar], ...]:
     """Views of the parts along an axis, without that axis."""
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")

@@ -21,6 +21,8 @@ from pycuda._kernels.builtin import sort as kernels
 from pycuda._kernels.builtin.topk import rank_of_limit
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from pycuda._array.core.types import Allocator, Array, Stream
     from pycuda.gpuarray import GPUArray
 
@@ -37,7 +39,7 @@ class TopK(NamedTuple):
     """The result of topk."""
 
     values: GPUArray
-    indices: GPUArray
+    indices: GPUArray[np.intp]
 
 
 @takes_arrays

@@ -4,7 +4,7 @@ depends on values, so each call waits for its stream once or twice; isin() does 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -21,10 +21,13 @@ from pycuda._kernels.builtin.search import look_up
 from pycuda._kernels.builtin.sort import order
 
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from pycuda._array.core.types import Array, Scalar
     from pycuda.gpuarray import GPUArray
 
 
-def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None) -> GPUArray:
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None) -> GPUArray[np.bool_]:
     """Which elements are among the test elements. `assume_unique` and `kind` change nothing."""
     element, test = as_array(element), as_array(test_elements).ravel()
     if kind not in (None, "sort", "table"):
@@ -39,7 +42,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     return result
 
 
-def in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None) -> GPUArray:
+def in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None) -> GPUArray[np.bool_]:
     """isin() of the flattened array."""
     return isin(as_array(ar1).ravel(), ar2, assume_unique, invert, kind=kind)
 
@@ -54,7 +57,24 @@ def _one_dtype(*arrays) -> list[GPUArray]:
     return [each.astype(dtype, copy=False) for each in arrays]
 
 
-def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
+@overload
+def intersect1d(
+    ar1: Array[Scalar],
+    ar2: Array[Scalar],
+    assume_unique: bool = False,
+    return_indices: Literal[False] = False,
+) -> GPUArray[Scalar]: ...
+@overload
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: Literal[False] = False
+) -> GPUArray: ...
+@overload
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, return_indices: Literal[True]
+) -> tuple[GPUArray, GPUArray[np.intp], GPUArray[np.intp]]: ...
+
+
+def intersect1d(ar1, ar2, assume_unique=False, return_indices=False) -> GPUArray | tuple[GPUArray, ...]:
     """The elements that are in both, sorted."""
     ar1, ar2 = _one_dtype(ar1, ar2)
     if not return_indices:
@@ -91,18 +111,18 @@ def _equal_to_next(ordered) -> GPUArray:
     return apply("equal", ordered[1:], ordered[:-1])
 
 
-def union1d(ar1, ar2) -> GPUArray:
+def union1d(ar1: Array[Scalar], ar2: Array[Scalar]) -> GPUArray[Scalar]:
     """The elements that are in one of both, sorted."""
     return unique(concatenate([each.ravel() for each in map(as_array, (ar1, ar2))]))
 
 
-def setdiff1d(ar1, ar2, assume_unique=False) -> GPUArray:
+def setdiff1d(ar1: Array[Scalar], ar2, assume_unique=False) -> GPUArray[Scalar]:
     """The elements of the first that are not in the second."""
     ar1 = _unique_unless_assumed(as_array(ar1), assume_unique)
     return ar1[isin(ar1, as_array(ar2), invert=True)]
 
 
-def setxor1d(ar1, ar2, assume_unique=False) -> GPUArray:
+def setxor1d(ar1: Array[Scalar], ar2: Array[Scalar], assume_unique=False) -> GPUArray[Scalar]:
     """The elements that are in one of both only, sorted."""
     ar1, ar2 = _one_dtype(ar1, ar2)
     both = concatenate(

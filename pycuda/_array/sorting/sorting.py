@@ -24,7 +24,7 @@ from pycuda._kernels.builtin import sort as kernels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
+    from pycuda._array.core.types import Allocator, Array, HostOrDevice, Scalar, Stream
     from pycuda.gpuarray import GPUArray
 
 
@@ -103,7 +103,7 @@ def sort_in_place(a, axis, kind, order, stable, descending, stream) -> None:
 
 @takes_arrays
 def sort(
-    a: Array,
+    a: Array[Scalar],
     axis: int | None = -1,
     kind: str | None = None,
     order: None = None,
@@ -112,7 +112,7 @@ def sort(
     descending: bool | None = None,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Scalar]:
     """A sorted copy, as numpy.sort.
 
     Parameters
@@ -151,7 +151,7 @@ def sort(
 
 @takes_arrays
 def partition(
-    a: Array,
+    a: Array[Scalar],
     kth: int | Sequence[int],
     axis: int | None = -1,
     kind: str = "introselect",
@@ -159,7 +159,7 @@ def partition(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[Scalar]:
     """A copy in which element kth is where sorting would bring it, as numpy.partition. In long rows others
     keep their order on either side; short ones are sorted, and for several kth.
 
@@ -204,7 +204,7 @@ def argsort(
     descending: bool | None = None,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[np.intp]:
     """The indices that sort along an axis, as numpy.argsort; of equal elements the first comes first.
 
     Parameters
@@ -277,7 +277,7 @@ def argpartition(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[np.intp]:
     """The indices that partition the array, as numpy.argpartition: those of argsort.
 
     Parameters
@@ -308,7 +308,7 @@ def lexsort(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[np.intp]:
     """The indices that sort by several keys, the last of which counts most, as numpy.lexsort.
 
     Parameters
@@ -415,7 +415,7 @@ def searchsorted(
     *,
     stream: Stream = None,
     allocator: Allocator = None,
-) -> GPUArray:
+) -> GPUArray[np.intp]:
     """Find the indices at which values would be inserted into a sorted array, as numpy.searchsorted.
 
     Parameters

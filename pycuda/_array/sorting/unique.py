@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -22,8 +22,77 @@ from pycuda._kernels.builtin import sort as kernels
 from pycuda._kernels.plans.axes import packed_axes
 
 if TYPE_CHECKING:
-    from pycuda._array.core.types import Allocator, Array, Stream
+    from typing import Literal
+
+    from pycuda._array.core.types import Allocator, Array, Scalar, Stream
     from pycuda.gpuarray import GPUArray
+
+
+@overload
+def unique(
+    ar: Array[Scalar],
+    return_index: Literal[False] = False,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray[Scalar]: ...
+@overload
+def unique(
+    ar: Any,
+    return_index: Literal[True],
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> tuple[GPUArray, ...]: ...
+@overload
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    *,
+    return_inverse: Literal[True],
+    return_counts: bool = False,
+    axis: int | None = None,
+    equal_nan: bool = True,
+    sorted: bool = True,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> tuple[GPUArray, ...]: ...
+@overload
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    *,
+    return_counts: Literal[True],
+    axis: int | None = None,
+    equal_nan: bool = True,
+    sorted: bool = True,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> tuple[GPUArray, ...]: ...
+@overload
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> Any: ...
 
 
 @takes_arrays
@@ -162,40 +231,40 @@ class UniqueAll(NamedTuple):
     """The result of unique_all."""
 
     values: GPUArray
-    indices: GPUArray
-    inverse_indices: GPUArray
-    counts: GPUArray
+    indices: GPUArray[np.intp]
+    inverse_indices: GPUArray[np.intp]
+    counts: GPUArray[np.intp]
 
 
 class UniqueCounts(NamedTuple):
     """The result of unique_counts."""
 
     values: GPUArray
-    counts: GPUArray
+    counts: GPUArray[np.intp]
 
 
 class UniqueInverse(NamedTuple):
     """The result of unique_inverse."""
 
     values: GPUArray
-    inverse_indices: GPUArray
+    inverse_indices: GPUArray[np.intp]
 
 
-def unique_all(x) -> UniqueAll:
+def unique_all(x: Array) -> UniqueAll:
     """The distinct elements, where each is first, which of them gives each element, and how often."""
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
-def unique_counts(x) -> UniqueCounts:
+def unique_counts(x: Array) -> UniqueCounts:
     """The distinct elements, and how often each occurs."""
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
-def unique_inverse(x) -> UniqueInverse:
+def unique_inverse(x: Array) -> UniqueInverse:
     """The distinct elements, and which of them gives each element."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
-def unique_values(x) -> GPUArray:
+def unique_values(x: Array[Scalar]) -> GPUArray[Scalar]:
     """The distinct elements."""
     return unique(x, equal_nan=False)

@@ -223,7 +223,7 @@ def _begin_reading(array) -> Callable[[], np.ndarray]:
     return finish
 
 
-def digitize(x, bins, right=False) -> GPUArray:
+def digitize(x, bins, right=False) -> GPUArray[np.intp]:
     """The number of the bin that each value is in. The call waits for edges on the device, which the host
     reads, but not for the search of many values.
     """

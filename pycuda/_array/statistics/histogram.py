@@ -202,7 +202,7 @@ def _all_edges(columns, bins, limits) -> list[np.ndarray]:
     return edges
 
 
-def histogramdd(sample, bins=10, range=None, density=None, weights=None):
+def histogramdd(sample, bins=10, range=None, density=None, weights=None) -> tuple[GPUArray, list[GPUArray]]:
     """How many points are in each bin of several axes, as numpy.histogramdd.
 
     Returns
@@ -236,7 +236,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     return inside, edges_on_device
 
 
-def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None) -> tuple[GPUArray, GPUArray, GPUArray]:
     """How many points are in each bin of a plane, as numpy.histogram2d."""
     x, y = as_array(x), as_array(y)
     if x.size != y.size:

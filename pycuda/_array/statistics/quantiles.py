@@ -23,6 +23,7 @@ from pycuda._array.sorting.sorting import sort
 from pycuda._array.statistics.statistics import nanmean, weights_for
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Inexact
     from pycuda.gpuarray import GPUArray
 
 
@@ -100,7 +101,9 @@ def _middle(rows, first, last) -> GPUArray:
     return result.astype(rows.dtype, copy=False) if rows.dtype.kind in "fcV" else result
 
 
-def median(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPUArray:
+def median(
+    a: Array[Inexact], axis=None, out=None, overwrite_input=False, keepdims=False
+) -> GPUArray[Inexact]:
     """The middle of the elements in their order, or the mean of the two in the middle."""
     rows, found = _as_rows(a, axis)
     length = rows.shape[-1]
@@ -112,7 +115,9 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPU
     return result_or_out(result.reshape(found.kept_dims if keepdims and a.ndim else found.kept), out)
 
 
-def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPUArray:
+def nanmedian(
+    a: Array[Inexact], axis=None, out=None, overwrite_input=False, keepdims=False
+) -> GPUArray[Inexact]:
     """The median of the elements that are not NaN; NaN where there is none."""
     found = _sorted_rows(a, axis)
     if not a.size:
@@ -315,7 +320,7 @@ def _quantiles(percent, skip_nan):
     def function(
         a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
         interpolation=None,
-    ):  # fmt: skip
+    ) -> GPUArray:  # fmt: skip
         method = method if interpolation is None else interpolation
         return _quantile(a, q, axis, out, method, keepdims is True, weights, percent, skip_nan)
 

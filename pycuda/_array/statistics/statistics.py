@@ -22,6 +22,7 @@ from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Floating, Inexact, Scalar
     from pycuda.gpuarray import GPUArray
 
 
@@ -33,7 +34,9 @@ def _none_if_no_value(value):
 # ---- numpy.nan*
 
 
-def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True) -> GPUArray:
+def nansum(
+    a: Array[Inexact], axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True
+) -> GPUArray[Inexact]:
     """The sum of the elements that are not NaN."""
     return without_nan(a, 0).sum(
         axis=axis,
@@ -45,7 +48,9 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, whe
     )
 
 
-def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True) -> GPUArray:
+def nanprod(
+    a: Array[Inexact], axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True
+) -> GPUArray[Inexact]:
     """The product of the elements that are not NaN."""
     return without_nan(a, 1).prod(
         axis=axis,
@@ -60,7 +65,9 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, wh
 def _nan_extreme(name, ufunc):
     """The function nanmax or nanmin."""
 
-    def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
+    def function(
+        a: Array[Scalar], axis=None, out=None, keepdims=False, initial=None, where=True
+    ) -> GPUArray[Scalar]:
         initial, keepdims = _none_if_no_value(initial), keepdims is True
         if initial is None and where is not True and where is not None:
             raise ValueError(
@@ -92,7 +99,9 @@ def _nan_extreme(name, ufunc):
 nanmax, nanmin = _nan_extreme("max", "fmax"), _nan_extreme("min", "fmin")
 
 
-def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -> GPUArray:
+def nanmean(
+    a: Array[Inexact], axis=None, dtype=None, out=None, keepdims=False, *, where=True
+) -> GPUArray[Inexact]:
     """The mean of the elements that are not NaN; NaN where there is none."""
     if axis is not None:
         axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
@@ -103,8 +112,17 @@ def _nan_spread(name):
     """The function nanvar or nanstd."""
 
     def function(
-        a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
-    ):
+        a: Array[Floating],
+        axis=None,
+        dtype=None,
+        out=None,
+        ddof=0,
+        keepdims=False,
+        *,
+        where=True,
+        mean=None,
+        correction=None,
+    ) -> GPUArray[Floating]:
         ddof = ddof if _none_if_no_value(correction) is None else correction
         keepdims, mean = keepdims is True, _none_if_no_value(mean)
         if axis is not None:
@@ -126,7 +144,7 @@ nanvar, nanstd = _nan_spread("var"), _nan_spread("std")
 def _nan_place(name):
     """The function nanargmax or nanargmin."""
 
-    def function(a, axis=None, out=None, *, keepdims=False):
+    def function(a, axis=None, out=None, *, keepdims=False) -> GPUArray[np.intp]:
         if not has_nan(a):
             return getattr(a, name)(axis=axis, out=out, keepdims=keepdims is True)
         mask = apply("isnan", a)
@@ -143,12 +161,12 @@ def _nan_place(name):
 nanargmax, nanargmin = _nan_place("argmax"), _nan_place("argmin")
 
 
-def nancumsum(a, axis=None, dtype=None, out=None) -> GPUArray:
+def nancumsum(a: Array[Inexact], axis=None, dtype=None, out=None) -> GPUArray[Inexact]:
     """cumsum() with 0 in place of NaN."""
     return without_nan(a, 0).cumsum(axis=axis, dtype=dtype, out=out)
 
 
-def nancumprod(a, axis=None, dtype=None, out=None) -> GPUArray:
+def nancumprod(a: Array[Inexact], axis=None, dtype=None, out=None) -> GPUArray[Inexact]:
     """cumprod() with 1 in place of NaN."""
     return without_nan(a, 1).cumprod(axis=axis, dtype=dtype, out=out)
 
@@ -156,13 +174,15 @@ def nancumprod(a, axis=None, dtype=None, out=None) -> GPUArray:
 # ---- others
 
 
-def ptp(a, axis=None, out=None, keepdims=False) -> GPUArray:
+def ptp(a: Array[Scalar], axis=None, out=None, keepdims=False) -> GPUArray[Scalar]:
     """The maximum less the minimum."""
     maximum, minimum = (each(axis=axis, keepdims=keepdims is True) for each in (a.max, a.min))
     return apply("subtract", maximum, minimum, out=out)
 
 
-def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+def average(
+    a, axis=None, weights=None, returned=False, *, keepdims=False
+) -> GPUArray | tuple[GPUArray, GPUArray]:
     """The mean, or that of elements with weights. Where weights sum to 0 it is not finite."""
     keepdims = keepdims is True
     if axis is not None:
@@ -209,7 +229,7 @@ def _variables(m, rowvar, dtype) -> GPUArray:
 
 def cov(
     m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
-) -> GPUArray:
+) -> GPUArray[np.inexact]:
     """Covariances of variables, which are rows, as numpy.cov."""
     m = as_array(m)
     others = [] if y is None else [as_array(y)]
@@ -255,7 +275,7 @@ def _freedom(total, weights, aweights, ddof) -> GPUArray:
     return apply("subtract", total, apply("divide", apply("multiply", squares, ddof), total))
 
 
-def corrcoef(x, y=None, rowvar=True, *, dtype=None) -> GPUArray:
+def corrcoef(x, y=None, rowvar=True, *, dtype=None) -> GPUArray[np.inexact]:
     """Correlations of variables, which are rows, as numpy.corrcoef."""
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
