@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pycuda._array.core import decorators, elementwise
+
+if TYPE_CHECKING:
+    from typing import Any, Protocol, overload
+
+    from pycuda._array.core.types import Array, Inexact, Operand, Stream
+    from pycuda.gpuarray import GPUArray
+
+    class _Function(Protocol):
+        """Of one array; deprecated `stream_or_out` is not among the parameters."""
+
+        @overload
+        def __call__(
+            self, array: GPUArray[Inexact], *, out: Array | None = None, stream: Stream = None
+        ) -> GPUArray[Inexact]: ...
+        @overload
+        def __call__(self, array: Array, *, out: Array | None = None, stream: Stream = None) -> GPUArray: ...
+
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 _FUNCTIONS = """fabs ceil floor exp log log10 sqrt sin cos tan asin acos atan sinh cosh tanh""".split()
@@ -21,11 +39,11 @@ def _check_out(array, out) -> None:
         )
 
 
-def _unary(name):
+def _unary(name: str) -> _Function:
     """The module's function of this name."""
     numpy_name = _NUMPY_NAMES.get(name, name)
 
-    def function(array, stream_or_out=None, *, out=None, stream=None):
+    def function(array: Any, stream_or_out: Any = None, *, out: Any = None, stream: Stream = None) -> Any:
         if stream_or_out is not None:
             warnings.warn(
                 f"{name}: pass out= or stream= by name, not by position", DeprecationWarning, stacklevel=2
@@ -86,7 +104,7 @@ tanh = _unary("tanh")
 
 
 @decorators.takes_arrays
-def fmod(arg, mod, stream=None):
+def fmod(arg: Array, mod: Operand, stream: Stream = None) -> GPUArray:
     """Remainder of arg / mod with the sign of arg.
 
     Parameters
@@ -102,7 +120,7 @@ def fmod(arg, mod, stream=None):
 
 
 @decorators.takes_arrays
-def ldexp(significand, exponent, stream=None):
+def ldexp(significand: Any, exponent: Any, stream: Stream = None) -> GPUArray:
     """significand * 2 ** exponent.
 
     Parameters
@@ -122,7 +140,7 @@ def ldexp(significand, exponent, stream=None):
 
 
 @decorators.takes_arrays
-def frexp(arg, stream=None):
+def frexp(arg: Array, stream: Stream = None) -> tuple[GPUArray, GPUArray]:
     """Significands of 0.5 or more and less than 1, and exponents of 2.
 
     Parameters
@@ -140,7 +158,7 @@ def frexp(arg, stream=None):
 
 
 @decorators.takes_arrays
-def modf(arg, stream=None):
+def modf(arg: Array, stream: Stream = None) -> tuple[GPUArray, GPUArray]:
     """Fractional and whole parts, each with the sign of the value.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pycuda.driver as drv
 from pycuda import gpuarray
@@ -22,6 +22,16 @@ from pycuda._kernels.user.elementwise import (
 )
 from pycuda._kernels.user.ready_made import *  # noqa: F403
 from pycuda.tools import ScalarArg, VectorArg, context_dependent_memoize, dtype_to_ctype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from pycuda._array.core.types import Stream
+    from pycuda._kernels.user.c_types import Argument
+
+    _Arguments = str | Sequence[Argument]
+
 
 __all__ = [
     "ElementwiseKernel",
@@ -123,16 +133,16 @@ class ElementwiseKernel:
 
     def __init__(
         self,
-        arguments,
+        arguments: _Arguments,
         operation: str,
         name: str = "kernel",
         keep: bool = False,
-        options=None,
+        options: Sequence[str] | None = None,
         *,
         preamble: str = "",
         loop_prep: str = "",
         after_loop: str = "",
-    ):
+    ) -> None:
         self.name = name
         self._given = arguments if isinstance(arguments, str) else list(arguments)
         texts = {
@@ -150,7 +160,13 @@ class ElementwiseKernel:
     # ---- calls
 
     @remembering
-    def __call__(self, *args, range=None, slice=None, stream=None) -> None:
+    def __call__(
+        self,
+        *args: Any,
+        range: builtins.range | builtins.slice | None = None,
+        slice: builtins.slice | None = None,
+        stream: Stream = None,
+    ) -> None:
         """Run the operation for every index.
 
         Parameters

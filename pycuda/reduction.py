@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import re
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -24,6 +25,19 @@ from pycuda._kernels.user import reduction as kernels
 from pycuda._kernels.user.elementwise import vectors_of
 from pycuda._kernels.user.reduction import get_reduction_kernel_and_types, get_reduction_module
 from pycuda.tools import VectorArg, context_dependent_memoize, dtype_to_ctype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.core.types import Allocator, Array, Axes, Stream
+    from pycuda._kernels.user.c_types import Argument
+    from pycuda.gpuarray import GPUArray
+
+    _Arguments = str | Sequence[Argument]
+
 
 __all__ = [
     "ReductionKernel",
@@ -106,18 +120,18 @@ class ReductionKernel:
     @_also_named(dtype="dtype_out")
     def __init__(
         self,
-        dtype_out,
-        neutral,
+        dtype_out: DTypeLike,
+        neutral: float | str,
         reduce_expr: str,
         map_expr: str | None = None,
-        arguments=None,
+        arguments: _Arguments | None = None,
         name: str = "reduce_kernel",
         keep: bool = False,
-        options=None,
+        options: Sequence[str] | None = None,
         preamble: str = "",
         *,
-        _accumulator=None,
-    ):
+        _accumulator: DTypeLike | None = None,
+    ) -> None:
         self.dtype_out = np.dtype(dtype_out)
         self.block_size = kernels.BLOCK_SIZE
         self.name = name
@@ -158,16 +172,16 @@ class ReductionKernel:
     @remembering
     def __call__(
         self,
-        *args,
-        stream=None,
-        out=None,
-        allocator=None,
-        kernel_wrapper=None,
-        axis=None,
-        keepdims=False,
-        range=None,
-        slice=None,
-    ):
+        *args: Any,
+        stream: Stream = None,
+        out: Array | None = None,
+        allocator: Allocator = None,
+        kernel_wrapper: Any = None,
+        axis: Axes = None,
+        keepdims: bool = False,
+        range: builtins.range | builtins.slice | None = None,
+        slice: builtins.slice | None = None,
+    ) -> GPUArray:
         """Reduce arrays.
 
         Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pycuda import _driver
 from pycuda._base.driver_extras import CompileError
@@ -10,6 +11,11 @@ from pycuda._base.driver_extras import CompileError
 from . import arguments, build, report, signatures, symbols, target
 from .options import capability, register_limit
 from .requests import Request, checked, compiled_code
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from typing import Literal
 
 _PLAIN_NAME = re.compile(r"[\w.$]*")
 
@@ -45,7 +51,7 @@ class CudaModule:
         squeezed = symbols.squeezed(name)
         return self._names.get(squeezed) or self._names.get("&" + squeezed) or name
 
-    def get_function(self, name):
+    def get_function(self, name: str) -> _driver.Function:
         """Find a kernel of the module.
 
         Parameters
@@ -70,7 +76,7 @@ class CudaModule:
             function._note_types(signatures.reader(self._request.source, self._request.options, name))
         return function
 
-    def get_global(self, name):
+    def get_global(self, name: str) -> tuple[int, int]:
         """Find a __device__ or __constant__ variable of the module.
 
         Parameters
@@ -99,7 +105,7 @@ class CudaModule:
                 problem.args = (f"{problem}; the module's variables are: {', '.join(known)}",)
             raise
 
-    def get_texref(self, name):
+    def get_texref(self, name: str) -> _driver.TextureReference:
         """Find a ``texture<>`` variable of the module.
 
         Parameters
@@ -117,7 +123,7 @@ class CudaModule:
         """
         return self._loaded().get_texref(self._in_code(name))
 
-    def get_surfref(self, name):
+    def get_surfref(self, name: str) -> _driver.SurfaceReference:
         """Find a ``surface<>`` variable of the module.
 
         Parameters
@@ -199,32 +205,28 @@ class SourceModule(CudaModule):
 
     def __init__(
         self,
-        source,
-        nvcc=arguments.NVCC,
-        options=None,
-        keep=False,
-        no_extern_c=False,
-        arch=None,
-        code=None,
-        cache_dir=None,
-        include_dirs=None,
-        name_expressions=(),
-    ):
+        source: str | bytes,
+        nvcc: str | os.PathLike[str] = arguments.NVCC,
+        options: str | Sequence[str] | None = None,
+        keep: bool = False,
+        no_extern_c: bool = False,
+        arch: str | None = None,
+        code: str | None = None,
+        cache_dir: str | os.PathLike[str] | Literal[False] | None = None,
+        include_dirs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+        name_expressions: Sequence[str] = (),
+    ) -> None:
         arguments.name(arch, "arch")
         if arch is not None:
             self._warn_of_arch(arch)
-        self._request = checked(
-            Request(
-                source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs,
-                expressions=name_expressions,
-            )
-        )  # fmt: skip
+        given = source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs
+        self._request = checked(Request._make((*given, "cubin", name_expressions)))
         compiled = compiled_code(self._request)
         self.module, self._code = _load(compiled, self._request.options), compiled.code
         self._names = symbols.by_expression(self._request.expressions, compiled.names)
         self._instances: dict = {}
 
-    def get_function(self, name):
+    def get_function(self, name: str) -> _driver.Function:
         """Find a kernel of the module.
 
         Parameters

@@ -89,7 +89,7 @@ class Request(NamedTuple):
 
     source: str
     nvcc: str | None
-    options: Sequence[str]
+    options: tuple[str, ...]
     keep: bool
     no_extern_c: bool
     arch: str | None

@@ -8,7 +8,7 @@ of numpy.random with that seed. Generators by cuRAND's names are in pycuda.curan
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from pycuda._array.core.types import Array, HostOrDevice
+    from pycuda._array.core.types import Array, DTypeOf, HostOrDevice, Scalar
     from pycuda.gpuarray import GPUArray
 
     _Size = int | Sequence[int] | None
@@ -85,6 +85,15 @@ class Generator:
 
     # ---- uniform numbers
 
+    @overload
+    def random(
+        self, size: _Size = None, dtype: type[np.float64] = ..., out: Any = None
+    ) -> GPUArray[np.float64]: ...
+    @overload
+    def random(self, size: _Size = None, *, dtype: DTypeOf[Scalar], out: Any = None) -> GPUArray[Scalar]: ...
+    @overload
+    def random(self, size: _Size = None, dtype: DTypeLike = ..., out: Any = None) -> GPUArray: ...
+
     def random(self, size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None) -> GPUArray:
         """Uniform numbers in [0, 1).
 
@@ -99,7 +108,9 @@ class Generator:
         dtype = distributions.float_dtype(dtype)
         return distributions.new_numbers(self._draws, "Uniform", size, 0.0, 1.0, dtype, out)
 
-    def uniform(self, low: _Parameter = 0.0, high: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+    def uniform(
+        self, low: _Parameter = 0.0, high: _Parameter = 1.0, size: _Size = None
+    ) -> GPUArray[np.float64]:
         """Uniform numbers in [low, high).
 
         Parameters
@@ -110,6 +121,35 @@ class Generator:
         low, high = distributions.parameter(low), distributions.parameter(high)
         difference = distributions.difference(high, low)
         return distributions.new_numbers(self._draws, "Uniform", size, low, difference)
+
+    @overload
+    def integers(
+        self,
+        low: _Parameter,
+        high: _Parameter | None = None,
+        size: _Size = None,
+        dtype: type[np.int64] = ...,
+        endpoint: bool = False,
+    ) -> GPUArray[np.int64]: ...
+    @overload
+    def integers(
+        self,
+        low: _Parameter,
+        high: _Parameter | None = None,
+        size: _Size = None,
+        *,
+        dtype: DTypeOf[Scalar],
+        endpoint: bool = False,
+    ) -> GPUArray[Scalar]: ...
+    @overload
+    def integers(
+        self,
+        low: _Parameter,
+        high: _Parameter | None = None,
+        size: _Size = None,
+        dtype: DTypeLike = ...,
+        endpoint: bool = False,
+    ) -> GPUArray: ...
 
     def integers(
         self, low: _Parameter, high: _Parameter | None = None, size: _Size = None,
@@ -141,6 +181,17 @@ class Generator:
 
     # ---- distributions
 
+    @overload
+    def standard_normal(
+        self, size: _Size = None, dtype: type[np.float64] = ..., out: Any = None
+    ) -> GPUArray[np.float64]: ...
+    @overload
+    def standard_normal(
+        self, size: _Size = None, *, dtype: DTypeOf[Scalar], out: Any = None
+    ) -> GPUArray[Scalar]: ...
+    @overload
+    def standard_normal(self, size: _Size = None, dtype: DTypeLike = ..., out: Any = None) -> GPUArray: ...
+
     def standard_normal(self, size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None) -> GPUArray:
         """Normal numbers of mean 0 and standard deviation 1.
 
@@ -154,7 +205,9 @@ class Generator:
         dtype = distributions.float_dtype(dtype)
         return distributions.new_numbers(self._draws, "Normal", size, 0.0, 1.0, dtype, out)
 
-    def normal(self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+    def normal(
+        self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None
+    ) -> GPUArray[np.float64]:
         """Normal numbers.
 
         Parameters
@@ -166,7 +219,9 @@ class Generator:
         loc, scale = distributions.parameter(loc), checked_parameter("scale", scale, _is_not_negative, "< 0")
         return distributions.new_numbers(self._draws, "Normal", size, loc, scale)
 
-    def lognormal(self, mean: _Parameter = 0.0, sigma: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+    def lognormal(
+        self, mean: _Parameter = 0.0, sigma: _Parameter = 1.0, size: _Size = None
+    ) -> GPUArray[np.float64]:
         """Numbers whose logarithms are normal.
 
         Parameters
@@ -180,6 +235,19 @@ class Generator:
             checked_parameter("sigma", sigma, _is_not_negative, "< 0"),
         )
         return apply("exp", distributions.new_numbers(self._draws, "Normal", size, mean, sigma))
+
+    @overload
+    def standard_exponential(
+        self, size: _Size = None, dtype: type[np.float64] = ..., method: str = ..., out: Any = None
+    ) -> GPUArray[np.float64]: ...
+    @overload
+    def standard_exponential(
+        self, size: _Size = None, *, dtype: DTypeOf[Scalar], method: str = ..., out: Any = None
+    ) -> GPUArray[Scalar]: ...
+    @overload
+    def standard_exponential(
+        self, size: _Size = None, dtype: DTypeLike = ..., method: str = ..., out: Any = None
+    ) -> GPUArray: ...
 
     def standard_exponential(
         self, size: _Size = None, dtype: DTypeLike = np.float64, method: str = "zig", out: Any = None
@@ -200,7 +268,7 @@ class Generator:
         dtype = distributions.float_dtype(dtype)
         return distributions.new_numbers(self._draws, "Exponential", size, 1.0, 0.0, dtype, out)
 
-    def exponential(self, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+    def exponential(self, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray[np.float64]:
         """Exponential numbers.
 
         Parameters
@@ -211,6 +279,19 @@ class Generator:
         """
         scale = checked_parameter("scale", scale, _is_not_negative, "< 0")
         return distributions.new_numbers(self._draws, "Exponential", size, scale)
+
+    @overload
+    def standard_gamma(
+        self, shape: _Parameter, size: _Size = None, dtype: type[np.float64] = ..., out: Any = None
+    ) -> GPUArray[np.float64]: ...
+    @overload
+    def standard_gamma(
+        self, shape: _Parameter, size: _Size = None, *, dtype: DTypeOf[Scalar], out: Any = None
+    ) -> GPUArray[Scalar]: ...
+    @overload
+    def standard_gamma(
+        self, shape: _Parameter, size: _Size = None, dtype: DTypeLike = ..., out: Any = None
+    ) -> GPUArray: ...
 
     def standard_gamma(
         self, shape: _Parameter, size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None
@@ -231,7 +312,7 @@ class Generator:
         )
         return distributions.new_numbers(self._draws, "Gamma", size, shape, 1.0, dtype, out)
 
-    def gamma(self, shape: _Parameter, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+    def gamma(self, shape: _Parameter, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray[np.float64]:
         """Numbers of the gamma distribution.
 
         Parameters
@@ -245,7 +326,7 @@ class Generator:
         )
         return distributions.new_numbers(self._draws, "Gamma", size, shape, scale)
 
-    def chisquare(self, df: _Parameter, size: _Size = None) -> GPUArray:
+    def chisquare(self, df: _Parameter, size: _Size = None) -> GPUArray[np.float64]:
         """Numbers of the chi-square distribution.
 
         Parameters
@@ -257,7 +338,7 @@ class Generator:
         df = checked_parameter("df", df, _is_positive, "<= 0")
         return distributions.new_numbers(self._draws, "Gamma", size, distributions.half(df), 2.0)
 
-    def beta(self, a: _Parameter, b: _Parameter, size: _Size = None) -> GPUArray:
+    def beta(self, a: _Parameter, b: _Parameter, size: _Size = None) -> GPUArray[np.float64]:
         """Numbers of the beta distribution.
 
         Parameters
@@ -271,7 +352,9 @@ class Generator:
         )
         return distributions.new_numbers(self._draws, "Beta", size, a, b)
 
-    def laplace(self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+    def laplace(
+        self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None
+    ) -> GPUArray[np.float64]:
         """Numbers of the Laplace distribution.
 
         Parameters
@@ -286,7 +369,9 @@ class Generator:
         shape = distributions.shape_of(size, center, width)
         return center + width * (self.standard_exponential(shape) - self.standard_exponential(shape))
 
-    def logistic(self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+    def logistic(
+        self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None
+    ) -> GPUArray[np.float64]:
         """Numbers of the logistic distribution.
 
         Parameters
@@ -302,7 +387,9 @@ class Generator:
         ratio = self.standard_exponential(shape) / self.standard_exponential(shape)
         return center + width * apply("log", ratio)
 
-    def gumbel(self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+    def gumbel(
+        self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None
+    ) -> GPUArray[np.float64]:
         """Numbers of the Gumbel distribution.
 
         Parameters
@@ -317,7 +404,7 @@ class Generator:
         numbers = self.standard_exponential(distributions.shape_of(size, center, width))
         return center - width * apply("log", numbers)
 
-    def rayleigh(self, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+    def rayleigh(self, scale: _Parameter = 1.0, size: _Size = None) -> GPUArray[np.float64]:
         """Numbers of the Rayleigh distribution.
 
         Parameters
@@ -329,7 +416,7 @@ class Generator:
         numbers = self.standard_exponential(distributions.shape_of(size, width))
         return width * apply("sqrt", 2 * numbers)
 
-    def weibull(self, a: _Parameter, size: _Size = None) -> GPUArray:
+    def weibull(self, a: _Parameter, size: _Size = None) -> GPUArray[np.float64]:
         """Numbers of the Weibull distribution with scale 1.
 
         Parameters
@@ -340,7 +427,7 @@ class Generator:
         exponent = checked_parameter("a", a, _is_positive, "<= 0")
         return self.standard_exponential(distributions.shape_of(size, exponent)) ** (1 / exponent)
 
-    def pareto(self, a: _Parameter, size: _Size = None) -> GPUArray:
+    def pareto(self, a: _Parameter, size: _Size = None) -> GPUArray[np.float64]:
         """Numbers of the Pareto II distribution, which begins at 0.
 
         Parameters
@@ -351,7 +438,7 @@ class Generator:
         exponent = checked_parameter("a", a, _is_positive, "<= 0")
         return apply("expm1", self.standard_exponential(distributions.shape_of(size, exponent)) / exponent)
 
-    def power(self, a: _Parameter, size: _Size = None) -> GPUArray:
+    def power(self, a: _Parameter, size: _Size = None) -> GPUArray[np.float64]:
         """Numbers in [0, 1] whose density is a power, of exponent a - 1.
 
         Parameters
@@ -362,7 +449,7 @@ class Generator:
         exponent = checked_parameter("a", a, _is_positive, "<= 0")
         return apply("exp", self.standard_exponential(distributions.shape_of(size, exponent)) / -exponent)
 
-    def standard_cauchy(self, size: _Size = None) -> GPUArray:
+    def standard_cauchy(self, size: _Size = None) -> GPUArray[np.float64]:
         """Numbers of the Cauchy distribution.
 
         Parameters
@@ -371,7 +458,7 @@ class Generator:
         """
         return self.standard_normal(size) / self.standard_normal(size)
 
-    def standard_t(self, df: _Parameter, size: _Size = None) -> GPUArray:
+    def standard_t(self, df: _Parameter, size: _Size = None) -> GPUArray[np.float64]:
         """Numbers of Student's distribution.
 
         Parameters
@@ -384,7 +471,7 @@ class Generator:
         shape = distributions.shape_of(size, freedom)
         return self.standard_normal(shape) / apply("sqrt", self.chisquare(freedom, shape) / freedom)
 
-    def geometric(self, p: _Parameter, size: _Size = None) -> GPUArray:
+    def geometric(self, p: _Parameter, size: _Size = None) -> GPUArray[np.int64]:
         """Numbers of trials up to the first success, as int64.
 
         Parameters
@@ -400,7 +487,7 @@ class Generator:
         trials = apply("ceil", numbers / -apply("log1p", -chance))
         return apply("maximum", trials, 1.0).astype(np.int64)
 
-    def negative_binomial(self, n: _Parameter, p: _Parameter, size: _Size = None) -> GPUArray:
+    def negative_binomial(self, n: _Parameter, p: _Parameter, size: _Size = None) -> GPUArray[np.int64]:
         """Numbers of failures before n successes, as int64.
 
         Parameters
@@ -416,7 +503,7 @@ class Generator:
         )
         return self.poisson(self.gamma(successes, (1 - chance) / chance, size))
 
-    def dirichlet(self, alpha: HostOrDevice, size: _Size = None) -> GPUArray:
+    def dirichlet(self, alpha: HostOrDevice, size: _Size = None) -> GPUArray[np.float64]:
         """Vectors of numbers whose sum is 1.
 
         Parameters
@@ -431,7 +518,7 @@ class Generator:
         )
         return numbers / numbers.sum(axis=-1, keepdims=True)
 
-    def binomial(self, n: _Parameter, p: _Parameter, size: _Size = None) -> GPUArray:
+    def binomial(self, n: _Parameter, p: _Parameter, size: _Size = None) -> GPUArray[np.int64]:
         """Numbers of successes, as int64.
 
         Parameters
@@ -446,7 +533,7 @@ class Generator:
         p = checked_parameter("p", p, lambda each: (each >= 0) & (each <= 1), "< 0, p > 1 or p is NaN")
         return distributions.new_numbers(self._draws, "Binomial", size, n, p, np.int64)
 
-    def poisson(self, lam: _Parameter = 1.0, size: _Size = None) -> GPUArray:
+    def poisson(self, lam: _Parameter = 1.0, size: _Size = None) -> GPUArray[np.int64]:
         """Poisson numbers, as int64.
 
         Parameters
@@ -463,7 +550,7 @@ class Generator:
     def multivariate_normal(
         self, mean: HostOrDevice, cov: HostOrDevice, size: _Size = None, check_valid: str = "warn",
         tol: float = 1e-8, *, method: str = "svd",
-    ) -> GPUArray:  # fmt: skip
+    ) -> GPUArray[np.float64]:  # fmt: skip
         """Vectors of normal numbers with covariances.
 
         Parameters
@@ -511,7 +598,7 @@ class Generator:
             As in NumPy; the order is always random.
         """
         numbers = isinstance(a, int | np.integer)
-        population = None if numbers else asarray(a)
+        population: GPUArray | None = None if numbers else asarray(a)
         if population is not None and population.ndim == 0:
             raise ValueError("a must be a sequence or an integer, not a 0-d array")
         count = int(a) if population is None else population.shape[axis]  # type: ignore[arg-type]
@@ -525,6 +612,13 @@ class Generator:
         return indices if population is None else population.take(indices, axis, mode="wrap")
 
     @takes_arrays
+    @overload
+    def permutation(self, x: int, axis: int = 0) -> GPUArray[np.int64]: ...
+    @overload
+    def permutation(self, x: GPUArray[Scalar], axis: int = 0) -> GPUArray[Scalar]: ...
+    @overload
+    def permutation(self, x: HostOrDevice, axis: int = 0) -> GPUArray: ...
+
     def permutation(self, x: int | HostOrDevice, axis: int = 0) -> GPUArray:
         """A copy with the elements along an axis in a random order; of an int the numbers below it.
 
@@ -535,7 +629,7 @@ class Generator:
         """
         if isinstance(x, int | np.integer):
             return self.permuted(arange(int(x), dtype=np.dtype(np.int64)))
-        array = asarray(x)
+        array: GPUArray = asarray(x)
         order = distributions.random_indices(
             self._draws, array.shape[axis], (array.shape[axis],), False, None
         )
@@ -551,7 +645,7 @@ class Generator:
         axis : int, optional
         out : GPUArray, optional
         """
-        array = asarray(x)
+        array: GPUArray = asarray(x)
         flat = array.ravel() if axis is None else array
         result = distributions.permute_rows(self._draws, flat, 0 if axis is None else axis)
         return result_or_out(result.reshape(array.shape), out)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from pycuda import _driver
 from pycuda._driver import (
@@ -22,6 +22,7 @@ from pycuda._driver import (
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 current = _context_serial
 
@@ -126,9 +127,9 @@ def launched(key: tuple, values: tuple, stream: Any = None, allocator: Any = Non
     return result
 
 
-def remembering(method):
+def remembering(method: _Method) -> _Method:
     """A method __call__ that need not be entered for what the attribute _launches remembers a launch of."""
-    return functools.update_wrapper(_KernelCall(method), method)
+    return cast(_Method, functools.update_wrapper(_KernelCall(method), method))
 
 
 def _clear_launches() -> None:

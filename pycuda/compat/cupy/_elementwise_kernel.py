@@ -12,7 +12,7 @@ from pycuda._array.core.elementwise import apply
 from pycuda.compat.cupy import _notation
 from pycuda.compat.cupy._context import require
 from pycuda.compat.cupy.cuda import driver_stream
-from pycuda.gpuarray import GPUArray
+from pycuda.gpuarray import GPUArray, broadcast_to
 
 
 class ElementwiseKernel:
@@ -125,7 +125,7 @@ class ElementwiseKernel:
             elif value.shape != shape:
                 if is_output:
                     raise ValueError(f"Out shape is mismatched: {each.name} is {value.shape}, not {shape}")
-                value = np.broadcast_to(value, shape)
+                value = broadcast_to(value, shape)
             prepared.append(value)
         return prepared
 
