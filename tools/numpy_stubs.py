@@ -1,32 +1,216 @@
 #!/usr/bin/env python3
-"""Writes the stubs of pycuda.numpy, for type checkers, from what its functions are when it is imported.
+"""Writes the stubs of pycuda.gpuarray and pycuda.numpy, for type checkers, from what their functions are when
+they are imported.
 
-Usage: python tools/numpy_stubs.py, with the version of NumPy whose names they are to have. They say names,
-parameters and which functions return one array.
+Usage: python tools/numpy_stubs.py, with the version of NumPy whose names they are to have. Annotations of the
+functions say the types. One whose result is `GPUArray[Scalar]`, with a parameter `a: Array[Scalar]`, becomes
+overloads: for a GPUArray of known dtype, for `dtype=` of known type, and for anything else.
 """
 
 import inspect
+import re
 import textwrap
 import types
+import typing
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy
 
 import pycuda.numpy
 from pycuda import gpuarray
 
-FOLDER = Path(pycuda.numpy.__file__).parent
-HEAD = """# Written by tools/numpy_stubs.py.
-# fmt: off
-# ruff: noqa: I001, RUF022
-from typing import Any as _Any
+FOLDER = Path(gpuarray.__file__).parent
+VARIABLES = re.compile(r"\b(Scalar|Number|Inexact|Floating|Result)\b")
+ARRAY_OF_ONE_DTYPE = re.compile(r"GPUArray(\[[\w.]+\])?$")
+WIDTH = 106
 
+# ---- the forms of a function
+
+
+class Form(NamedTuple):
+    """A signature: parameters with annotations, by name, and the result."""
+
+    parameters: list[inspect.Parameter]
+    result: str
+
+
+def text_of(annotation):
+    """An annotation as text; Any without one."""
+    if annotation is inspect.Parameter.empty:
+        return "Any"
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", repr(annotation))
+
+
+def annotated(signature):
+    """The parameters, with annotations that are texts."""
+    return [each.replace(annotation=text_of(each.annotation)) for each in signature.parameters.values()]
+
+
+def bound(parameters, result):
+    """The form in which a parameter with a type variable is an array of known dtype."""
+    found = []
+    for each in parameters:
+        note = each.annotation
+        if each.name in ("dtype", "out") and each.default is not each.empty:
+            note = "None"
+        elif variable := re.search(r"\b(Arrays?)\[(\w+)\]", note):
+            known = f"GPUArray[{variable[2]}]"
+            note = known if variable[1] == "Array" else f"Sequence[{known}]"
+        found.append(each.replace(annotation=note))
+    return Form(found, result)
+
+
+def by_dtype(parameters):
+    """The form in which `dtype=` decides about the result's dtype. By name only, where it is not the first
+    of the parameters with defaults."""
+    place = next(n for n, each in enumerate(parameters) if each.name == "dtype")
+    found = [each.replace(annotation=VARIABLES.sub("Any", each.annotation)) for each in parameters]
+    named = found[place].replace(annotation="DTypeOf[Scalar]", default=inspect.Parameter.empty)
+    if any(each.default is not each.empty for each in found[:place]):
+        named = named.replace(kind=named.KEYWORD_ONLY)
+        after = [
+            each.replace(kind=each.KEYWORD_ONLY) if each.kind == each.POSITIONAL_OR_KEYWORD else each
+            for each in found[place + 1 :]
+        ]
+        return Form([*found[:place], named, *after], "GPUArray[Scalar]")
+    return Form([*found[:place], named, *found[place + 1 :]], "GPUArray[Scalar]")
+
+
+def forms(function):
+    """The signatures of a function: those of its overloads, or those that follow from its annotations."""
+    body = inspect.unwrap(function)
+    overloads = typing.get_overloads(body) if inspect.isfunction(body) else []
+    if overloads:
+        signatures = [inspect.signature(each) for each in overloads]
+        return [Form(annotated(each), text_of(each.return_annotation)) for each in signatures]
+    signature = inspect.signature(function)
+    parameters, result = annotated(signature), text_of(signature.return_annotation)
+    names = {each.name: each for each in parameters}
+    # Of a variance the result is a float, whatever the computation's dtype.
+    has_dtype = "dtype" in names and "ddof" not in names and ARRAY_OF_ONE_DTYPE.match(result) is not None
+    has_variable = VARIABLES.search(result) is not None
+    found = []
+    if has_variable or (has_dtype and result != "GPUArray" and names["dtype"].default is not inspect._empty):
+        found.append(bound(parameters, result))
+    if has_dtype:
+        found.append(by_dtype(parameters))
+    plain = [each.replace(annotation=VARIABLES.sub("Any", each.annotation)) for each in parameters]
+    rest = "GPUArray" if has_dtype else VARIABLES.sub("Any", result).replace("GPUArray[Any]", "GPUArray")
+    if "Result" in result:
+        return [Form(parameters, result)]
+    return [*found, Form(plain, rest)]
+
+
+# ---- as text
+
+
+def default(value):
+    """A default as text, ... for what is not a literal."""
+    return repr(value) if value is None or type(value) in (bool, int, float, str) else "..."
+
+
+def parameter(each, name_of, first):
+    """A parameter as text, without the marks / and *."""
+    stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+    value = "" if each.default is each.empty else f" = {default(each.default)}"
+    note = (
+        "" if first and each.annotation in ("Any", "Array", "Array[Any]") else f": {name_of(each.annotation)}"
+    )
+    return f"{stars}{each.name}{note}{value}"
+
+
+def parameters_of(form, name_of, is_method):
+    """The parameters as text, with the marks."""
+    found, before = [], None
+    for n, each in enumerate(form.parameters):
+        if before == each.POSITIONAL_ONLY and each.kind != each.POSITIONAL_ONLY:
+            found.append("/")
+        if each.kind == each.KEYWORD_ONLY and before not in (each.KEYWORD_ONLY, each.VAR_POSITIONAL):
+            found.append("*")
+        found.append(parameter(each, name_of, is_method and n == 0))
+        before = each.kind
+    return [*found, "/"] if before == inspect.Parameter.POSITIONAL_ONLY else found
+
+
+def wrapped(items, end, indent=""):
+    """The items, with commas, in lines that are not too long; each item stays in one line."""
+    lines = [""]
+    for each in items:
+        if lines[-1] and len(lines[-1]) + len(each) + 2 + len(indent) > WIDTH:
+            lines.append("")
+        lines[-1] += f" {each}," if lines[-1] else f"{each},"
+    return textwrap.indent("\n".join(lines), indent) + end
+
+
+def definition(name, form, name_of, is_method=False):
+    """A function as text."""
+    items, result = parameters_of(form, name_of, is_method), name_of(form.result, is_result=True)
+    text = f"def {name}({', '.join(items)}) -> {result}: ..."
+    return text if len(text) <= WIDTH else f"def {name}(\n{wrapped(items, '', '    ')}\n) -> {result}: ..."
+
+
+def of_method(form):
+    """The form of a method. Its own array has the type variable of the class, and a bound for it where the
+    function's variable has one."""
+    own, *others = form.parameters
+    if variable := re.match(r"(?:GPU)?Array\[(Scalar|Inexact|Floating|Any)\]$", own.annotation):
+        bound = {"Inexact": "GPUArray[np.inexact[Any]]", "Floating": "GPUArray[np.floating[Any]]"}
+        own = own.replace(annotation=bound.get(variable[1], "Any"))
+        if variable[1] != "Any":
+            of_class = re.compile(rf"\b{variable[1]}\b")
+            others = [each.replace(annotation=of_class.sub("_Scalar_co", each.annotation)) for each in others]
+            return Form([own, *others], of_class.sub("_Scalar_co", form.result))
+    return Form([own, *others], form.result)
+
+
+def definitions(name, function, name_of, is_method=False):
+    """A function as text, its overloads where it has more than one form."""
+    found = forms(function)
+    if is_method and len(found) == 2 and "[Scalar]" in found[0].result:
+        first, second = ([each.annotation for each in form.parameters[1:]] for form in found)
+        found = found[:1] if first == second else found  # any array is a GPUArray[Scalar]
+    found = [of_method(each) for each in found] if is_method else found
+    mark = "@overload\n" if len(found) > 1 else ""
+    return [mark + definition(name, each, name_of, is_method) for each in found]
+
+
+# ---- pycuda.numpy
+
+NUMPY_HEAD = """# Written by tools/numpy_stubs.py.
+# fmt: off
+# ruff: noqa: F401, I001, RUF022
+import builtins as _builtins
+from collections.abc import Callable as _Callable
+from collections.abc import Sequence as _Sequence
+from typing import Any as _Any
+from typing import Literal as _Literal
+from typing import TypeAlias as _TypeAlias
+from typing import overload
+
+import numpy as _np
+
+from pycuda._array.core import types as _types
+from pycuda._array.core.types import DTypeOf as _DTypeOf
+from pycuda._array.core.types import Floating as _Floating
+from pycuda._array.core.types import Inexact as _Inexact
+from pycuda._array.core.types import Result as _Result
+from pycuda._array.core.types import Scalar as _Scalar
+from pycuda.gpuarray import GPUArray as _GPUArray
+"""
+# Operands may be on the host.
+OPERANDS = """
+_Array: _TypeAlias = _GPUArray[_Scalar] | _np.ndarray[_Any, _np.dtype[_Scalar]]
 """
 OWN = """from pycuda._array.interop.interchange import asnumpy as asnumpy
 from pycuda._array.interop.interchange import from_dlpack as from_dlpack
+from pycuda._array.numpy_api import ufunc_kinds as _kinds
 from pycuda._array.numpy_api.inspection import __array_namespace_info__ as __array_namespace_info__
 from pycuda._array.numpy_api.inspection import finfo as finfo
 from pycuda._array.numpy_api.ufunc_objects import Ufunc as ufunc
+from pycuda._array.sorting.unique import UniqueAll as _UniqueAll
+from pycuda._array.sorting.unique import UniqueCounts as _UniqueCounts
+from pycuda._array.sorting.unique import UniqueInverse as _UniqueInverse
 from pycuda.gpuarray import GPUArray as ndarray
 """
 MODULES = (
@@ -35,43 +219,71 @@ MODULES = (
     ("fft", pycuda.numpy.fft, numpy.fft),
 )
 OWN_NAMES = {"asnumpy", "from_dlpack", "__array_namespace_info__", "finfo", "ufunc", "ndarray"}
+PLAIN = {"None", "True", "False", "int", "float", "complex", "str", "list", "tuple", "type"}
 
 
-def default(value):
-    """A default as text, ... for what is not a literal."""
-    return repr(value) if value is None or type(value) in (bool, int, float, str) else "..."
+def private_name(note, is_result=False):
+    """An annotation with the names that the stubs of pycuda.numpy have for its types, as `bool` and others
+    are NumPy's there."""
+    note = note if is_result else note.replace("GPUArray[", "Array[")
+
+    def replace(match):
+        word = match[0]
+        if word in PLAIN or word.startswith("'") or match.string[match.start() - 1 : match.start()] == ".":
+            return word
+        if word == "bool":
+            return "_builtins.bool"
+        if word.endswith("Result") and word != "Result":
+            bare = is_result and match.string[match.end() : match.end() + 1] != "[" and word != "EigResult"
+            return f"_types.{word}[_Any]" if bare else f"_types.{word}"
+        return "_Any" if word in ("Stream", "Allocator", "Shape", "Axes") else f"_{word}"
+
+    return re.sub(r"'[^']*'|\b\w+\b", replace, note)
 
 
-def parameter(each):
-    """A parameter as text, without the marks / and *."""
-    stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
-    value = "" if each.default is each.empty else f" = {default(each.default)}"
-    return f"{stars}{each.name}: _Any{value}"
+def numpys_form(form):
+    """A form for pycuda.numpy, which takes more than the functions of pycuda._array do: only what types
+    depend on is said of its parameters."""
+    typed = ("Array[", "Arrays[", "DTypeOf[", "Callable[", "Literal[")
+    found = []
+    for each in form.parameters:
+        note = each.annotation
+        is_typed = note == "None" or (VARIABLES.search(note) and any(word in note for word in typed))
+        found.append(each.replace(annotation=note if is_typed else "Any"))
+    return Form(found, form.result)
 
 
-def parameters(signature):
-    """The parameters as text, with the marks."""
-    found, before = [], None
-    for each in signature.parameters.values():
-        if before == each.POSITIONAL_ONLY and each.kind != each.POSITIONAL_ONLY:
-            found.append("/")
-        if each.kind == each.KEYWORD_ONLY and before not in (each.KEYWORD_ONLY, each.VAR_POSITIONAL):
-            found.append("*")
-        found.append(parameter(each))
-        before = each.kind
-    return [*found, "/"] if before == inspect.Parameter.POSITIONAL_ONLY else found
+def numpy_function(name, function):
+    """A function of pycuda.numpy as text."""
+    is_overloaded = bool(typing.get_overloads(inspect.unwrap(function)))
+    found = forms(function)
+    found = found if is_overloaded else [numpys_form(each) for each in found]
+    mark = "@overload\n" if len(found) > 1 else ""
+    return [mark + definition(name, each, private_name) for each in found]
 
 
-def definition(name, function):
-    """A function as text."""
-    signature = inspect.signature(function)
-    array = signature.return_annotation in ("GPUArray", gpuarray.GPUArray)
-    result = "_GPUArray" if array else "None" if signature.return_annotation in ("None", None) else "_Any"
-    text = f"def {name}({', '.join(parameters(signature))}) -> {result}: ..."
-    if len(text) <= 110:
-        return text
-    inner = textwrap.fill(f"{', '.join(parameters(signature))},", 106, break_on_hyphens=False)
-    return f"def {name}(\n{textwrap.indent(inner, '    ')}\n) -> {result}: ..."
+def kind_of(ufunc):
+    """The class of pycuda._array.numpy_api.ufunc_kinds that says what dtype results have."""
+    loops = [each.split("->") for each in ufunc.types]
+    known = [(inputs, outputs) for inputs, outputs in loops if {*inputs} <= {*"?bBhHiIlLefdFD"}]
+    if ufunc.nout == 2:
+        return "TwoResults"
+    if all(outputs == "?" for _, outputs in known):
+        return "Booleans"
+    if ufunc.__name__ == "absolute":
+        return "Magnitude"
+    if not all({*inputs} == {*outputs} for inputs, outputs in known) or ufunc.__name__ == "float_power":
+        return "Other"
+    letters = "".join(inputs for inputs, _ in known)
+    number = "One" if ufunc.nin == 1 else "Two"
+    if not {*"bil"} & {*letters}:
+        return f"{number}Inexact"
+    return f"{number}Scalar" if ufunc.nin == 1 else "TwoScalars" if "?" in letters else "TwoNumbers"
+
+
+def ufunc_line(name, ufunc):
+    """A ufunc as text."""
+    return f"{name}: ufunc[_kinds.{kind_of(ufunc)}]"
 
 
 def imported(names, module):
@@ -80,7 +292,7 @@ def imported(names, module):
 
 
 def stub(name):
-    """The text of the stub of a module."""
+    """The text of the stub of a module of pycuda.numpy."""
     module, theirs = next(found for each, *found in MODULES if each == name)
     values = {each: getattr(module, each) for each in module.__all__ if each not in OWN_NAMES}
     modules = [each for each in values if isinstance(values[each], types.ModuleType) and each != "exceptions"]
@@ -89,22 +301,97 @@ def stub(name):
     others = [each for each in values if each not in {*modules, *own, *ufuncs}]
     lines = imported(own, theirs.__name__)
     if name == "__init__":
-        lines += [*OWN.splitlines(), "from pycuda.gpuarray import GPUArray as _GPUArray"]
+        lines += OWN.splitlines()
         lines += [f"from pycuda.numpy import {each} as {each}" for each in modules]
+        objects = [each for each in others if not callable(values[each])]
+        lines += [f"from {type(values[each]).__module__} import {each} as {each}" for each in objects]
         lines += ["", "__array_api_version__: str"]
-    else:
-        lines += ["from pycuda.gpuarray import GPUArray as _GPUArray"]
-    listed = textwrap.fill(", ".join(f'"{each}"' for each in module.__all__), 106)
-    lines += ["", "__all__ = [", textwrap.indent(listed, "    ") + ",", "]", ""]
-    lines += [f"{each}: ufunc" for each in ufuncs]
-    lines += [f"{each}: _Any" for each in others if not callable(values[each])]
-    lines += [definition(each, values[each]) for each in others if callable(values[each])]
-    return HEAD + "\n".join(lines) + "\n"
+    lines += ["", "__all__ = [", wrapped([f'"{each}"' for each in module.__all__], "", "    "), "]"]
+    lines += [OPERANDS]
+    lines += [ufunc_line(each, getattr(theirs, each)) for each in ufuncs]
+    for each in others:
+        if callable(values[each]):
+            lines += numpy_function(each, values[each])
+    return NUMPY_HEAD + "\n".join(lines) + "\n"
+
+
+# ---- pycuda.gpuarray
+
+ARRAY_HEAD = """# Written by tools/numpy_stubs.py.
+# fmt: off
+# ruff: noqa: F401, I001, RUF022
+from collections.abc import Callable, Collection, Sequence
+from types import GenericAlias, ModuleType
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+import pycuda.driver as drv
+from pycuda._array.core.types import Allocator, Array, Arrays, Axes, DTypeOf, Floating, HostOrDevice, Inexact
+from pycuda._array.core.types import Number, Operand, Scalar, Shape, Stream
+from pycuda._array.sorting.greatest import TopK
+from pycuda import _driver
+from pycuda._driver import _GPUArrayBase, _Scalar_co
+from pycuda._driver import _to_gpu as to_gpu, _to_gpu_async as to_gpu_async
+from pycuda.compyte.array import ArrayFlags as ArrayFlags, get_common_dtype as get_common_dtype
+from pycuda.tools import get_or_register_dtype as get_or_register_dtype
+"""
+VECTORS = """
+class _VectorTypes(type):
+    def __getattr__(cls, name: str) -> Any: ...
+
+class vec(metaclass=_VectorTypes): ...
+
+empty = GPUArray
+"""
+# NumPy's stubs take what has __array__ for data that NumPy reads; ours refuses.
+HIDDEN = {"__array__", "__module__", "__doc__", "__dict__", "__weakref__", "__class_getitem__"}
+ELSEWHERE = {"ArrayFlags", "GPUArray", "empty", "get_common_dtype", "get_or_register_dtype", "to_gpu"}
+ELSEWHERE |= {"to_gpu_async", "vec"}
+
+
+def same_name(note, is_result=False):
+    """An annotation in the stub of pycuda.gpuarray, which has the names that the sources have."""
+    return re.sub(r"\b(?<!GPU)(Arrays?)\b(?!\[)", r"\1[Any]", note)
+
+
+def members():
+    """The methods and properties of GPUArray as text."""
+    lines = []
+    for name, value in vars(gpuarray.GPUArray).items():
+        if name in HIDDEN or (name.startswith("_") and not name.startswith("__")) or not value:
+            continue
+        if isinstance(value, property):
+            result = text_of(inspect.signature(value.fget).return_annotation)
+            lines.append(f"@property\ndef {name}(self) -> {result}: ...")
+        elif inspect.isfunction(inspect.unwrap(value)):  # others are the base's
+            lines += definitions(name, value, same_name, is_method=True)
+    return lines
+
+
+def array_stub():
+    """The text of the stub of pycuda.gpuarray."""
+    lines = ["", "__all__ = [", wrapped([f'"{each}"' for each in gpuarray.__all__], "", "    "), "]"]
+    lines += ["", "class GPUArray(_GPUArrayBase[_Scalar_co]):"]
+    lines += ["    def __class_getitem__(cls, item: Any, /) -> GenericAlias: ..."]
+    lines += [textwrap.indent(each, "    ") for each in members()]
+    lines += [VECTORS]
+    for each in gpuarray.__all__:
+        if each not in ELSEWHERE:
+            lines += definitions(each, getattr(gpuarray, each), same_name)
+    return ARRAY_HEAD + "\n".join(lines) + "\n"
+
+
+def stubs():
+    """The texts of all stubs, by their files."""
+    found = {FOLDER / "numpy" / f"{name}.pyi": stub(name) for name, *_ in MODULES}
+    return {**found, FOLDER / "gpuarray.pyi": array_stub()}
 
 
 def main():
-    for name, *_ in MODULES:
-        (FOLDER / f"{name}.pyi").write_text(stub(name))
+    for path, text in stubs().items():
+        path.write_text(text)
 
 
 if __name__ == "__main__":
