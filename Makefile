@@ -181,7 +181,8 @@ lint-python: $(VENV)/.tools
 	$(BIN)/ruff check pycuda skcuda tests benchmarks docs examples tools
 	PYCUDA_DEVICE=cpu MYPYPATH=. $(BIN)/python -m mypy.stubtest pycuda --mypy-config-file pyproject.toml \
 	  --ignore-disjoint-bases --allowlist tools/stubtest_allowlist.txt
-	PYCUDA_DEVICE=cpu $(BIN)/pytest tests/gpuarray/core/test_typing.py
+	PYCUDA_DEVICE=cpu $(BIN)/pytest tests/gpuarray/core/test_typing.py \
+	  tests/typing/test_programs.py::test_mypy_finds_no_error
 
 clean: ## remove what was built
 	rm -rf build .venv

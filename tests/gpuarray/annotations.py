@@ -1,0 +1,141 @@
+"""Whether the annotations of pycuda.numpy's functions say the truth about the results of calls."""
+
+import ast
+import contextlib
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+
+import pycuda.numpy as xp
+from pycuda.gpuarray import GPUArray
+
+BOUNDS = {"Scalar": np.generic, "Number": np.number, "Inexact": np.inexact, "Floating": np.floating}
+
+
+def tool_of_stubs():
+    """tools/numpy_stubs.py, which writes the stubs from the annotations."""
+    path = Path(__file__).parents[2] / "tools" / "numpy_stubs.py"
+    spec = importlib.util.spec_from_file_location("numpy_stubs", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+STUBS = tool_of_stubs()
+
+
+def as_dtype(value):
+    """The dtype that `dtype=` is given by a class or a dtype of NumPy's. None for anything else."""
+    known = isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic))
+    return np.dtype(value) if known else None
+
+
+def matches(note, value, given, found):
+    """Whether an argument is of this annotation; `found` learns the dtype of its type variable."""
+    variable = re.search(r"\[(Scalar|Number|Inexact|Floating)\]", note)
+    if note == "None":
+        return not given or value is None
+    if literals := re.match(r"Literal\[(.*)\]$", note):
+        return value in ast.literal_eval(f"[{literals[1]}]")
+    if note in ("int", "float"):
+        return type(value) in ((int,) if note == "int" else (int, float))
+    if variable is None or variable[1] not in BOUNDS:
+        return True
+    if "DTypeOf" in note:
+        found[variable[1]] = [as_dtype(value)]
+        return as_dtype(value) is not None
+    values = list(value) if isinstance(value, tuple | list) else [value]
+    arrays = [each for each in values if isinstance(each, GPUArray)]
+    found.setdefault(variable[1], []).extend(each.dtype for each in arrays)
+    return len(arrays) == len(values) and all(
+        np.issubdtype(each.dtype, BOUNDS[variable[1]]) for each in arrays
+    )
+
+
+def is_true(note, result, found):
+    """Whether a result is of this annotation."""
+    if note.startswith("GPUArray["):
+        name = note[len("GPUArray[") : -1]
+        if name in found:  # operands of several dtypes are of their common class, which says less
+            return len({*found[name]}) > 1 or result.dtype == found[name][0]
+        return np.issubdtype(result.dtype, getattr(np, name.removeprefix("np.")))
+    if parts := re.match(r"(tuple|list)\[(GPUArray[^,]*)(, \.\.\.)?\]$", note):
+        return type(result).__name__ == parts[1] and all(is_true(parts[2], each, found) for each in result)
+    if note == "GPUArray":
+        return isinstance(result, GPUArray)
+    return True
+
+
+def check(name, function, arguments, keywords, result):
+    """The first form of the function that takes these arguments says the truth about the result."""
+    for form in STUBS.forms(function):
+        signature = inspect.Signature(form.parameters)
+        with contextlib.suppress(TypeError):
+            given = signature.bind(*arguments, **keywords).arguments
+            found = {}
+            if all(
+                matches(each.annotation, given.get(each.name, each.default), each.name in given, found)
+                for each in form.parameters
+            ):
+                assert is_true(form.result, result, found), f"{name}: {form.result}, {found}, {result!r}"
+                return form.result
+    raise AssertionError(f"no form of {name} takes {arguments}, {keywords}")
+
+
+def check_ufunc(name, operands, result):
+    """The kind of the ufunc says the truth about the result."""
+    kind, dtypes = (
+        STUBS.kind_of(getattr(np, name)),
+        {each.dtype for each in operands if hasattr(each, "dtype")},
+    )
+    if kind == "TwoResults":
+        assert type(result) is tuple and len(result) == 2, name
+    elif kind == "Booleans":
+        assert result.dtype == np.bool_, name
+    elif kind != "Other" and len(dtypes) == 1 and len(operands) <= 2:
+        dtype = dtypes.pop()
+        if kind == "Magnitude":
+            assert result.dtype == np.abs(np.ones(1, dtype)).dtype, name
+        elif dtype.kind in "fc" or (kind in ("OneScalar", "TwoScalars", "TwoNumbers") and dtype.kind in "iu"):
+            assert result.dtype == dtype, f"{name}: {kind}, {result.dtype} of {dtype}"
+
+
+class Checked:
+    """pycuda.numpy, or a module in it, whose functions are checked at each call."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        value = getattr(self._module, name)
+        if inspect.ismodule(value):
+            return Checked(value) if value.__name__ != "pycuda.numpy.random" else value
+        is_ufunc = isinstance(value, xp.ufunc)
+        if not (is_ufunc or inspect.isfunction(inspect.unwrap(value))) or isinstance(value, type):
+            return value
+
+        def function(*arguments, **keywords):
+            result = value(*arguments, **keywords)
+            if not is_ufunc:
+                check(name, value, arguments, keywords, result)
+            elif not keywords:
+                check_ufunc(name, arguments, result)
+            return result
+
+        return function if not is_ufunc else CheckedUfunc(value, function)
+
+
+class CheckedUfunc:
+    """A ufunc whose calls are checked; its methods are not."""
+
+    def __init__(self, ufunc, call):
+        self._ufunc, self._call = ufunc, call
+
+    def __call__(self, *operands, **keywords):
+        return self._call(*operands, **keywords)
+
+    def __getattr__(self, name):
+        return getattr(self._ufunc, name)

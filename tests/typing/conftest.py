@@ -1,0 +1,6 @@
+"""Helpers of the tests of arrays."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpuarray"))

@@ -1,0 +1,56 @@
+"""The stubs are what the annotations say, and where they say nothing is listed here. That annotations say the
+truth is tested with the functions: tests/gpuarray/numpy_api/test_numpy_names.py.
+"""
+
+import ast
+
+import numpy as np
+import pytest
+from annotations import STUBS
+
+
+@pytest.mark.skipif(not np.__version__.startswith("2.4."), reason="the stubs are those of NumPy 2.4")
+@pytest.mark.parametrize("path", STUBS.stubs(), ids=lambda path: str(path.relative_to(STUBS.FOLDER)))
+def test_the_stubs_are_what_the_functions_are(path):
+    assert path.read_text() == STUBS.stubs()[path], "python tools/numpy_stubs.py writes them again"
+
+
+# ---- where nothing is said
+
+SAYS_NOTHING = {
+    # Python's numbers, nested lists of them, what pickle stores.
+    "gpuarray: GPUArray.item", "gpuarray: GPUArray.tolist", "gpuarray: GPUArray.__reduce_ex__",
+    # Whatever NumPy's function returns.
+    "gpuarray: GPUArray.__array_function__", "gpuarray: GPUArray.__array_ufunc__",
+    # Whether flags are true is known when the program runs.
+    "gpuarray: unique", "numpy/__init__: unique",
+    # Capsules, addresses or allocations, owners of memory, and what the user made them of.
+    "_driver: _GPUArrayBase.__dlpack__", "_driver: _GPUArrayBase.gpudata", "_driver: _GPUArrayBase.data",
+    "_driver: _GPUArrayBase.base", "_driver: _GPUArrayBase.allocator", "_driver: ArgumentHandler.array",
+    "_driver: ExternalMemoryPool.resource", "_driver: RegisteredHostMemory.base",
+    "_driver: TextureObject.source",
+    # The flat view, which takes any index.
+    "_driver: _GPUArrayBase.flat",
+    # The type depends on the attribute.
+    "_driver: pointer_get_attribute",
+}  # fmt: skip
+
+
+def silent(node, prefix):
+    """The public names whose type is Any, or is not said."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.ClassDef) and (each.name == "_GPUArrayBase" or each.name[0] != "_"):
+            yield from silent(each, f"{prefix}{each.name}.")
+        elif isinstance(each, ast.FunctionDef) and (each.name[0] != "_" or each.name.startswith("__")):
+            if each.returns is None or ast.unparse(each.returns) in ("Any", "_Any"):
+                yield prefix + each.name
+        elif isinstance(each, ast.AnnAssign) and ast.unparse(each.annotation) in ("Any", "_Any"):
+            yield prefix + ast.unparse(each.target)
+
+
+def test_where_the_stubs_say_nothing():
+    found = set()
+    for name in ("numpy/__init__", "numpy/linalg", "numpy/fft", "gpuarray", "_driver"):
+        tree = ast.parse((STUBS.FOLDER / f"{name}.pyi").read_text())
+        found |= {f"{name}: {each}" for each in silent(tree, "")}
+    assert found == SAYS_NOTHING

@@ -1,0 +1,85 @@
+"""Programs with types, as users write them: they run, and two type checkers find no error in them."""
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pycuda.gpuarray import GPUArray
+
+FOLDER = Path(__file__).with_name("programs")
+ROOT = FOLDER.parents[2]
+PROGRAMS = sorted(each.stem for each in FOLDER.glob("*.py"))
+
+needs_assert_type = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="typing.assert_type is of Python 3.11"
+)
+
+
+def element(of):
+    """The class of the elements in NDArray[np.float32] or GPUArray[np.float32]; np.generic for Any."""
+    last = typing.get_args(of)[-1]
+    last = typing.get_args(last)[0] if typing.get_origin(last) is np.dtype else last
+    return np.generic if last is typing.Any else last
+
+
+def assert_is_of(value, of):
+    """typing.assert_type, for the value that there is when the program runs."""
+    origin, arguments = typing.get_origin(of) or of, typing.get_args(of)
+    assert isinstance(value, origin), f"{type(value).__name__} is no {of}"
+    if origin in (GPUArray, np.ndarray) and arguments:
+        assert issubclass(value.dtype.type, element(of)), f"an array of {value.dtype} is no {of}"
+    elif origin is tuple and arguments[-1] is not ...:
+        for each, part in zip(value, arguments, strict=True):
+            assert_is_of(each, part)
+    elif origin in (list, tuple):
+        for each in value:
+            assert_is_of(each, arguments[0])
+    return value
+
+
+def test_a_wrong_type_is_found(primary_context):
+    array = GPUArray(3, np.float32)
+    for value, of in (
+        (array, GPUArray[np.float64]), (array, np.ndarray), ((array, 1), tuple[GPUArray, ...]),
+        (array.get(), np.ndarray[typing.Any, np.dtype[np.int8]]), ([array], list[GPUArray[np.bool_]]),
+    ):  # fmt: skip
+        with pytest.raises(AssertionError):
+            assert_is_of(value, of)
+
+
+@needs_assert_type
+@pytest.mark.usefixtures("primary_context")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_runs_and_its_types_are_true(name, monkeypatch):
+    monkeypatch.setattr(typing, "assert_type", assert_is_of)
+    spec = importlib.util.spec_from_file_location(f"typed_{name}", FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main()
+
+
+@needs_assert_type
+def test_mypy_finds_no_error(tmp_path):
+    pytest.importorskip("mypy", reason="one of the tools of make lint")
+    config = tmp_path / "mypy.ini"
+    config.write_text("[mypy]\nstrict = True\n[mypy-scipy.*,mako.*]\nignore_missing_imports = True\n")
+    command = [sys.executable, "-m", "mypy", "--config-file", str(config), "--follow-imports", "silent"]
+    command += ["--cache-dir", str(tmp_path / "cache"), str(FOLDER)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_assert_type
+def test_pyright_finds_no_error():
+    checker = next(filter(importlib.util.find_spec, ("pyright", "basedpyright")), None)
+    if checker is None:
+        pytest.skip("neither pyright nor basedpyright is installed: they bring node, which is 200 MB")
+    command = [sys.executable, "-m", checker, "--level", "error", "--pythonpath", sys.executable]
+    done = subprocess.run([*command, "--project", str(FOLDER)], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
