@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 _MISSING = getattr(np, "_NoValue", None)
 
 
+def _is_given(value) -> bool:
+    """Whether it is an argument: NumPy's default is its own object, that of the array API standard None."""
+    return value is not _MISSING and value is not None
+
+
 def _slice_of_axis(a, axis, start, end) -> GPUArray:
     return a[at(axis, slice(start, end))]
 
@@ -54,9 +59,9 @@ def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING) -> GPUArray:
         raise ValueError("diff requires input that is at least one dimensional")
     axis = one_axis(axis, a.ndim)
     parts = [a]
-    if prepend is not _MISSING:
+    if _is_given(prepend):
         parts.insert(0, _as_part(prepend, a, axis))
-    if append is not _MISSING:
+    if _is_given(append):
         parts.append(_as_part(append, a, axis))
     a = concatenate(parts, axis) if len(parts) > 1 else a
     for _ in range(min(n, a.shape[axis])):  # then nothing is left
