@@ -1,0 +1,162 @@
+/* cuda-cpu: runs a program with the CPU device as its driver.
+ *
+ * The libraries in this program's folder come first on LD_LIBRARY_PATH, the options become the CPU device's
+ * settings, and the program takes this one's place: its exit status and signals are its own. Before that the
+ * library is initialized here, so that a setting that it refuses is reported in words: most programs show
+ * only the number of the error.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi/cpu_device.h"
+
+enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+/* An option with a value, for a setting; or without one (no `value`), where the setting becomes `fixed`. */
+typedef struct Option {
+    const char *name, *value, *variable, *fixed, *help;
+} Option;
+
+static const Option options[] = {
+    {"--devices", "N", "PYCUDA_CPU_DEVICES", NULL, "how many devices there are (1)"},
+    {"--threads", "N", "PYCUDA_CPU_THREADS", NULL, "worker threads (one for each processor)"},
+    {"--capability", "X.Y", "PYCUDA_CPU_COMPUTE_CAPABILITY", NULL, "the compute capability of the devices"},
+    {"--memory", "SIZE", "PYCUDA_CPU_MEMORY", NULL, "the memory of a device: 512M, 4G"},
+    {"--checks", "LIST", "PYCUDA_CPU_CHECK", NULL, "racecheck, initcheck, initcheck-shared, synccheck"},
+    {"--log", NULL, "PYCUDA_CPU_LOG", "stderr", "print why calls and kernels fail to stderr"},
+};
+enum { OPTION_COUNT = sizeof options / sizeof *options };
+
+/* What programs read that look for the driver elsewhere; `file`: the library's path, else its folder's. */
+static const struct {
+    const char *variable;
+    bool file;
+} places[] = {
+    {"NUMBA_CUDA_DRIVER", true},
+    {"TRITON_LIBCUDA_PATH", false},
+};
+
+static int usage(FILE *to, int status)
+{
+    fputs("usage: cuda-cpu [options] [--] command [argument ...]\n"
+          "       cuda-cpu --path\n\n"
+          "Runs a program on the CPU device, which it finds as libcuda.so.1 and libcuda.so.\n\n",
+          to);
+    for (const Option *option = options; option < options + OPTION_COUNT; option++)
+        fprintf(to, "  %-12s %-5s %s\n", option->name, option->value ? option->value : "", option->help);
+    fputs("  --path             print the folder of the libraries\n"
+          "  --help             print this\n",
+          to);
+    return status;
+}
+
+static int refuse(const char *problem, const char *what)
+{
+    fprintf(stderr, "cuda-cpu: %s%s\n", problem, what);
+    return EXIT_USAGE;
+}
+
+/* The folder of this program, without a slash at its end. False where /proc does not say it. */
+static bool find_folder(char folder[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    if (length <= 0) return false;
+    folder[length] = '\0';
+    *strrchr(folder, '/') = '\0';
+    return true;
+}
+
+/* The option that the argument names, alone or with "=value"; NULL: none. */
+static const Option *find_option(const char *argument, const char **value)
+{
+    size_t length = strcspn(argument, "=");
+    *value = argument[length] ? argument + length + 1 : NULL;
+    for (const Option *option = options; option < options + OPTION_COUNT; option++)
+        if (strlen(option->name) == length && !strncmp(option->name, argument, length)) return option;
+    return NULL;
+}
+
+/* Sets the variables of the options before the command; *next: the first argument after them. 0, or the exit
+ * status. */
+static int read_options(char **arguments, char ***next)
+{
+    for (; *arguments && !strncmp(*arguments, "--", 2); arguments++) {
+        const char *value;
+        if (!strcmp(*arguments, "--")) {
+            arguments++;
+            break;
+        }
+        const Option *option = find_option(*arguments, &value);
+        if (!option) return refuse("no such option: ", *arguments);
+        if (!option->value && value) return refuse("no value belongs to ", option->name);
+        if (option->value && !value && !(value = *++arguments))
+            return refuse("a value is missing: ", option->name);
+        setenv(option->variable, option->value ? value : option->fixed, true);
+    }
+    *next = arguments;
+    return 0;
+}
+
+static bool set_places(const char *folder)
+{
+    char text[PATH_MAX + sizeof "/libcuda.so.1"];
+    const char *before = getenv("LD_LIBRARY_PATH");
+    size_t size = strlen(folder) + (before ? strlen(before) : 0) + 2;
+    char *path = malloc(size);
+    if (!path) return false;
+    snprintf(path, size, before && *before ? "%s:%s" : "%s", folder, before);
+    setenv("LD_LIBRARY_PATH", path, true);
+    free(path);
+    setenv("PYCUDA_DEVICE", "cpu", true);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(text, sizeof text, places[i].file ? "%s/libcuda.so.1" : "%s", folder);
+        setenv(places[i].variable, text, true);
+    }
+    return true;
+}
+
+/* Whether the CPU device accepts its settings. */
+static bool check_library(const char *folder)
+{
+    char path[PATH_MAX + sizeof "/libcuda.so.1"];
+    snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        refuse("the CPU device's library cannot be opened: ", dlerror());
+        return false;
+    }
+    CUresult (*init)(unsigned) = NULL;
+    CpuDeviceTableFn table = NULL;
+    *(void **)&init = dlsym(library, "cuInit");
+    *(void **)&table = dlsym(library, "cpuDeviceTable");
+    if (!init || !table) {
+        refuse("this is not the CPU device's library: ", path);
+        return false;
+    }
+    const CpuDeviceTable *device = table(); /* before init, which else prints its texts */
+    if (init(0) == CUDA_SUCCESS) return true;
+    refuse("", device->init_problem());
+    return false;
+}
+
+int main(int count, char **arguments)
+{
+    char folder[PATH_MAX], **command = NULL;
+    if (!find_folder(folder)) return refuse("/proc/self/exe does not say where this program is", "");
+    if (count == 2 && !strcmp(arguments[1], "--help")) return usage(stdout, 0);
+    if (count == 2 && !strcmp(arguments[1], "--path")) return puts(folder) < 0;
+    int status = read_options(arguments + 1, &command);
+    if (status) return status;
+    if (!*command) return usage(stderr, EXIT_USAGE);
+    if (!check_library(folder)) return EXIT_USAGE;
+    if (!set_places(folder)) return refuse("not enough memory", "");
+    execvp(*command, command);
+    status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+    fprintf(stderr, "cuda-cpu: %s: %s\n", *command, strerror(errno));
+    return status;
+}
