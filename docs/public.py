@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+import sys
 import types
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def _of_numpy(module, name):
     """Whether pycuda.numpy has NumPy's own object of this name (a dtype, a constant), or a module."""
     if not module.__name__.startswith("pycuda.numpy"):
         return False
-    value, numpys = getattr(module, name), importlib.import_module(module.__name__.removeprefix("pycuda."))
+    value, numpys = getattr(module, name), sys.modules.get(module.__name__.removeprefix("pycuda."))
     return isinstance(value, types.ModuleType) or value is getattr(numpys, name, object)
 
 

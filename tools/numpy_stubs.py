@@ -217,6 +217,7 @@ MODULES = (
     ("__init__", pycuda.numpy, numpy),
     ("linalg", pycuda.numpy.linalg, numpy.linalg),
     ("fft", pycuda.numpy.fft, numpy.fft),
+    ("special", pycuda.numpy.special, types.ModuleType("")),  # SciPy's names, none of NumPy's
 )
 OWN_NAMES = {"asnumpy", "from_dlpack", "__array_namespace_info__", "finfo", "ufunc", "ndarray"}
 PLAIN = {"None", "True", "False", "int", "float", "complex", "str", "list", "tuple", "type"}
@@ -266,6 +267,8 @@ def kind_of(ufunc):
     """The class of pycuda._array.numpy_api.ufunc_kinds that says what dtype results have."""
     loops = [each.split("->") for each in ufunc.types]
     known = [(inputs, outputs) for inputs, outputs in loops if {*inputs} <= {*"?bBhHiIlLefdFD"}]
+    if ufunc.nin > 2:
+        return "Other"
     if ufunc.nout == 2:
         return "TwoResults"
     if all(outputs == "?" for _, outputs in known):
@@ -306,9 +309,11 @@ def stub(name):
         objects = [each for each in others if not callable(values[each])]
         lines += [f"from {type(values[each]).__module__} import {each} as {each}" for each in objects]
         lines += ["", "__array_api_version__: str"]
+    elif ufuncs:
+        lines += ["from pycuda._array.numpy_api import ufunc_kinds as _kinds", "from pycuda.numpy import ufunc"]
     lines += ["", "__all__ = [", wrapped([f'"{each}"' for each in module.__all__], "", "    "), "]"]
     lines += [OPERANDS]
-    lines += [ufunc_line(each, getattr(theirs, each)) for each in ufuncs]
+    lines += [ufunc_line(each, getattr(theirs, each, values[each])) for each in ufuncs]
     for each in others:
         if callable(values[each]):
             lines += numpy_function(each, values[each])

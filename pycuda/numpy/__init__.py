@@ -27,7 +27,7 @@ from pycuda.gpuarray import GPUArray as ndarray
 #: The version of the array API standard.
 __array_api_version__ = "2025.12"
 
-_MODULES = "fft", "linalg", "random"
+_MODULES = "fft", "linalg", "random", "special"
 
 
 def __getattr__(name: str) -> _Any:

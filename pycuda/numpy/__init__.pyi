@@ -131,6 +131,7 @@ from pycuda.gpuarray import GPUArray as ndarray
 from pycuda.numpy import fft as fft
 from pycuda.numpy import linalg as linalg
 from pycuda.numpy import random as random
+from pycuda.numpy import special as special
 from pycuda._array.numpy_api.index_tricks import c_ as c_
 from pycuda._array.numpy_api.index_tricks import mgrid as mgrid
 from pycuda._array.numpy_api.index_tricks import ogrid as ogrid
@@ -183,9 +184,9 @@ __all__ = [
     "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "s_", "save", "savetxt",
     "savez", "savez_compressed", "sctypeDict", "searchsorted", "select", "set_printoptions", "setdiff1d",
     "seterr", "setxor1d", "shape", "shares_memory", "short", "sign", "signbit", "signedinteger", "sin",
-    "sinc", "single", "sinh", "size", "sort", "sort_complex", "spacing", "split", "sqrt", "square",
-    "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh",
-    "tensordot", "tile", "trace", "transpose", "trapezoid", "tri", "tril", "tril_indices",
+    "sinc", "single", "sinh", "size", "sort", "sort_complex", "spacing", "special", "split", "sqrt",
+    "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan",
+    "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid", "tri", "tril", "tril_indices",
     "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from", "true_divide",
     "trunc", "typecodes", "typename", "ubyte", "ufunc", "uint", "uint16", "uint32", "uint64", "uint8",
     "uintc", "uintp", "ulong", "ulonglong", "union1d", "unique", "unique_all", "unique_counts",

@@ -47,6 +47,17 @@ def _parameters(ufunc) -> inspect.Signature:
     )
 
 
+class OwnUfunc:
+    """What is asked of a ufunc of NumPy's, of one of pycuda.numpy.special's."""
+
+    nout, identity, signature = 1, None, None
+
+    def __init__(self, name: str, operands: int) -> None:
+        self.__name__ = name
+        self.nin, self.nargs = operands, operands + 1
+        self.types = ["f" * operands + "->f", "d" * operands + "->d"]
+
+
 class Ufunc(Generic[Kind]):
     """A function of the elements of arrays that broadcast against each other, as numpy.ufunc.
 
@@ -87,7 +98,7 @@ class Ufunc(Generic[Kind]):
         return len(self.types)
 
     def __repr__(self) -> str:
-        return f"<ufunc pycuda.numpy.{self.__name__}>"
+        return f"<ufunc {self.__module__}.{self.__name__}>"
 
     def __reduce__(self) -> str:
         return self.__name__

@@ -20,6 +20,7 @@ from pycuda._array.core.operands import as_array, as_mask, checked_out, result_o
 from pycuda._array.linear import products
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.numpy_api import segments
+from pycuda._array.numpy_api.ufunc_objects import OwnUfunc
 from pycuda._array.reduction.reduce import folded_dtype
 from pycuda._array.reduction.scans import scan
 from pycuda._array.shape.joining import concatenate
@@ -67,26 +68,30 @@ _GENERALISED = {
 
 @functools.lru_cache(256)
 def _row_of(ufunc) -> str | None:
-    """The row of the table that a ufunc of NumPy's or SciPy's is. SciPy is not imported: its
-    ufuncs are those of scipy.special where the program has imported that."""
+    """The row of the table that a ufunc of NumPy's, SciPy's or pycuda.numpy.special's is. SciPy is not
+    imported: its ufuncs are those of scipy.special where the program has imported that. With its support for
+    other libraries' arrays scipy.special has functions that call them."""
     if ufunc in ELEMENTWISE:
         return ELEMENTWISE[ufunc]
-    row = SPECIAL.get(ufunc.__name__)
-    theirs = getattr(sys.modules.get("scipy.special"), ufunc.__name__, None)
-    return row.name if row is not None and theirs is ufunc else None
+    row = SPECIAL.get(ufunc.__name__.removeprefix("_"))
+    if row is None or isinstance(ufunc, OwnUfunc):
+        return row and row.name
+    homes = (sys.modules.get(name) for name in ("scipy.special", "scipy.special._ufuncs"))
+    theirs = (getattr(home, ufunc.__name__, None) for home in homes)
+    return row.name if any(each is ufunc for each in theirs) else None
 
 
 @functools.lru_cache(256)
-def _loop_of_special(ufunc, kinds, dtype, casting) -> np.dtype:
+def _loop_of_scipys(ufunc, kinds, dtype, casting) -> np.dtype:
     """The dtype that SciPy computes in, which depends on the order of the ufunc's loops."""
     return ufunc_dtypes(ufunc, kinds, dtype, casting)[-1]
 
 
-def _special_dtype(ufunc, inputs, dtype, casting) -> np.dtype:
+def _scipys_dtype(ufunc, inputs, dtype, casting) -> np.dtype:
     kinds = tuple(weak_dtype(each) for each in inputs)
     if all(isinstance(each, type) for each in kinds):
         kinds = tuple(np.result_type(each(0)) for each in kinds)
-    return _loop_of_special(ufunc, kinds, None if dtype is None else np.dtype(dtype), casting)
+    return _loop_of_scipys(ufunc, kinds, None if dtype is None else np.dtype(dtype), casting)
 
 
 def _refuse_host(name, inputs) -> None:
@@ -142,10 +147,10 @@ def call(
     _refuse_host_out(out)
     _refuse_host(ufunc.__name__, inputs)
     name = _row_of(ufunc)
-    if ufunc not in ELEMENTWISE:
-        dtype = _special_dtype(ufunc, inputs, dtype, casting)
+    if ufunc not in ELEMENTWISE and not isinstance(ufunc, OwnUfunc):
+        dtype = _scipys_dtype(ufunc, inputs, dtype, casting)
     given = {"dtype": dtype, "stream": stream, "allocator": allocator, "casting": casting}
-    if casting == "unsafe":
+    if casting == "unsafe" and ufunc in ELEMENTWISE:
         _warn_discarded(ufunc, inputs, out, dtype)
     if where is not True:
         return _call_where(ufunc, name, inputs, out, where, given)

@@ -325,6 +325,10 @@ SPECIAL = {
         "beta": "pycuda::beta(a, b)",
         "betaln": "pycuda::log_beta(a, b)",
         "betainc": "pycuda::incomplete_beta(a, b, c)",
+        "gammainc": "pycuda::lower_gamma(a, b)",
+        "gammaincc": "pycuda::upper_gamma(a, b)",
+        "zeta": "pycuda::hurwitz_zeta(a, b)",
+        "riemann_zeta": "pycuda::riemann_zeta(a)",
         # Bessel functions
         "j0": "j0(a)",
         "j1": "j1(a)",

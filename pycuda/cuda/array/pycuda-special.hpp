@@ -297,4 +297,6 @@ static __device__ double incomplete_beta(double a, double b, double x)
 
 }  // namespace pycuda
 
+#include "pycuda-special-gamma.hpp"
+
 #endif

@@ -34,6 +34,10 @@ BOUNDS = {
     "beta": (1, 20, (0, 40)),
     "betaln": (1, 120, (0, 40), "zero"),
     "betainc": (1, 600, UNIT),
+    "gammainc": (1, 1000, (0, 50)),
+    "gammaincc": (1, 1000, (0, 50)),
+    "zeta": (1, 10, (1, 60)),
+    "riemann_zeta": (1, 60, (-15, 60), "zero"),
     "j0": (8, 8000, LINE, "zero"),
     "j1": (8, 8000, LINE, "zero"),
     "y0": (8, 8000, POSITIVE, "zero"),
@@ -65,10 +69,15 @@ EITHER_ZERO = {"erfinv", "erfcinv", "i1", "i1e"}
 AT_INFINITY = {"j0": 0, "j1": 0, "y0": 0, "y1": 0, "i0": np.inf, "i1": np.inf}
 
 
+def scipys(name):
+    """SciPy's ufunc. Its zeta is a function that calls one of two."""
+    return getattr(special._ufuncs, f"_{name}" if name.endswith("zeta") else name)
+
+
 def drawn(name, char):
     rng = np.random.default_rng(7)
     low, high = BOUNDS[name][2]
-    operands = [rng.uniform(low, high, COUNT) for _ in range(getattr(special, name).nin)]
+    operands = [rng.uniform(low, high, COUNT) for _ in range(scipys(name).nin)]
     if name == "betainc":
         operands[:2] = [rng.uniform(0.1, 50, COUNT) for _ in range(2)]
     if name == "yn":
@@ -95,9 +104,9 @@ def test_each_function_has_a_bound_and_is_in_the_page():
 @pytest.mark.parametrize("name", SPECIAL)
 def test_accuracy(name, char):
     operands = drawn(name, char)
-    got = getattr(special, name)(*map(gpuarray.to_gpu, operands))
+    got = scipys(name)(*map(gpuarray.to_gpu, operands))
     assert type(got) is gpuarray.GPUArray and got.dtype == np.dtype(char)
-    want = getattr(special, name)(*[each.astype(float) for each in operands])
+    want = scipys(name)(*[each.astype(float) for each in operands])
     off = abs(got.get().astype(float) - want) / unit(name, want, operands)
     worst = off.argmax()
     assert off[worst] <= BOUNDS[name][char == "d"], [each[worst] for each in operands]
@@ -105,7 +114,7 @@ def test_accuracy(name, char):
 
 @pytest.mark.parametrize("name", SPECIAL)
 def test_edges(name):
-    function = getattr(special, name)
+    function = scipys(name)
     axis = SIGNED if function.nin == 1 or name.startswith("xlog") else EDGES
     operands = [each.ravel() for each in np.meshgrid(*(axis,) * function.nin)]
     if name in ("beta", "betaln"):  # SciPy: infinite for a pole and NaN
@@ -119,10 +128,10 @@ def test_edges(name):
         np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(want[got == 0]))
 
 
-@pytest.mark.parametrize("name", [name for name in SPECIAL if getattr(special, name).nin == 1])
+@pytest.mark.parametrize("name", [name for name in SPECIAL if scipys(name).nin == 1])
 def test_infinities(name):
     x = np.array([np.inf, -np.inf])
-    function = getattr(special, name)
+    function = scipys(name)
     want, got = function(x), function(gpuarray.to_gpu(x)).get()
     if name in AT_INFINITY:
         want = np.array([AT_INFINITY[name], (-1 if name.endswith("1") else 1) * AT_INFINITY[name]], float)
@@ -151,6 +160,26 @@ def test_betainc_of_large_parameters():
     np.testing.assert_allclose(got, special.betainc(a, b, x), rtol=1e-11)
     huge = special.betainc(gpuarray.to_gpu(np.array([1e300])), 1e300, 0.5).get()
     assert np.isnan(huge).all()  # not wrong: the page says so
+
+
+def test_incomplete_gamma_functions_of_large_and_small_parameters():
+    rng = np.random.default_rng(5)
+    for a, bound in ((rng.uniform(50, 5000, 500), 2e-12), (10 ** rng.uniform(-6, 0, 500), 2e-14)):
+        x = a * rng.uniform(0.8, 1.2, 500) if bound > 1e-13 else 10 ** rng.uniform(-6, 0, 500)
+        for function in (special.gammainc, special.gammaincc):
+            got = function(gpuarray.to_gpu(a), gpuarray.to_gpu(x)).get()
+            np.testing.assert_allclose(got, function(a, x), rtol=bound)
+    huge = special.gammainc(gpuarray.to_gpu(np.array([1e300])), 1e300).get()
+    assert np.isnan(huge).all()  # not wrong: the page says so
+
+
+def test_zeta():
+    """At its zeros, between 0 and 1, and of negative second operands."""
+    s = np.array([-30, -15.5, -2, -1, -0.5, 0, 0.25, 0.999, 1.001, 30])
+    np.testing.assert_allclose(special.zeta(gpuarray.to_gpu(s)).get(), special.zeta(s), rtol=1e-13)
+    q = np.array([-9.5, -2.25, -0.5, 1e-3, 1e9])
+    np.testing.assert_allclose(special.zeta(3.0, gpuarray.to_gpu(q)).get(), special.zeta(3.0, q), rtol=1e-13)
+    assert np.isnan(special.zeta(3.0, gpuarray.to_gpu(np.array([-1e6 - 0.5]))).get()).all()
 
 
 @pytest.mark.parametrize("char", "?bBhHiILeF")

@@ -1,0 +1,143 @@
+// The incomplete gamma functions and Hurwitz's zeta function, included by pycuda-special.hpp.
+#ifndef PYCUDA_SPECIAL_GAMMA_HPP
+#define PYCUDA_SPECIAL_GAMMA_HPP
+
+namespace pycuda {
+
+// x^a exp(-x) / Gamma(a + 1). For large a by DLMF 5.11.1, where the powers and Gamma cancel.
+static __device__ double gamma_power(double a, double x)
+{
+    if (a >= 10) {
+        const double u = (x - a) / a;
+        return exp(a * log1p_less_x(u, x / a) - stirling_rest(a)) * 0.39894228040143267794 / sqrt(a);
+    }
+    return x < 700 ? pow(x, a) * exp(-x) / tgamma(a + 1) : exp(a * log(x) - x - lgamma(a + 1));
+}
+
+// P(a, x), DLMF 8.11.4, which converges fast for x < a. NaN where it takes too many steps.
+static __device__ double lower_gamma_series(double a, double x)
+{
+    double term = 1, sum = 1;
+    for (int n = 1; n <= 20000; n++) {
+        term *= x / (a + n);
+        sum += term;
+        if (term <= 1e-17 * sum) return gamma_power(a, x) * sum;
+    }
+    return NAN;
+}
+
+// Q(a, x) for x > a by the continued fraction of DLMF 8.9.2, by Lentz's method. NaN where it takes too many
+// steps.
+static __device__ double upper_gamma_fraction(double a, double x)
+{
+    const double tiny = 1e-300;
+    double b = x + 1 - a, c = 1 / tiny, d = 1 / b, value = d;
+    for (int n = 1; n <= 20000; n++) {
+        const double term = -n * (n - a);
+        b += 2;
+        d = term * d + b;
+        c = b + term / c;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = fabs(c) < tiny ? tiny : c;
+        value *= c * d;
+        if (fabs(c * d - 1) < 2e-16) return gamma_power(a, x) * a * value;
+    }
+    return NAN;
+}
+
+// Q(a, x) for x about 1 and less, DLMF 8.7.3: 1 - x^a / Gamma(a + 1), and a sum, each without cancellation.
+// 1 + a is rounded: lgamma is continued by its derivative.
+static __device__ double upper_gamma_series(double a, double x)
+{
+    double term = 1, sum = 0;
+    for (int n = 1; n <= 100; n++) {
+        term *= -x / n;
+        sum += term / (a + n);
+        if (fabs(term) <= 1e-17 * fabs(sum)) break;
+    }
+    const double plus_one = 1 + a, lost = a - (plus_one - 1);
+    const double power = a * log(x) - (lgamma(plus_one) + lost * digamma(plus_one));
+    return -expm1(power) - a * exp(power) * sum;
+}
+
+// True: `lower`, which is P(a, x), is known from the limits.
+PYCUDA_INLINE bool incomplete_gamma_is_special(double a, double x, double &lower)
+{
+    lower = NAN;
+    if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return true;
+    lower = a == 0 || isinf(x) ? 1 : 0;
+    return a == 0 || x == 0 || isinf(a) || isinf(x);
+}
+
+// P(a, x), DLMF 8.2.4
+static __device__ double lower_gamma(double a, double x)
+{
+    double lower;
+    if (incomplete_gamma_is_special(a, x, lower)) return lower;
+    return x > 1 && x > a ? 1 - upper_gamma_fraction(a, x) : lower_gamma_series(a, x);
+}
+
+// Q(a, x), DLMF 8.2.4
+static __device__ double upper_gamma(double a, double x)
+{
+    double lower;
+    if (incomplete_gamma_is_special(a, x, lower)) return 1 - lower;
+    if (x > 1.1) return x > a ? upper_gamma_fraction(a, x) : 1 - lower_gamma_series(a, x);
+    const bool lower_is_small = x > 0.5 ? 1.1 * x < a : -0.4 / log(x) < a;
+    return lower_is_small ? 1 - lower_gamma_series(a, x) : upper_gamma_series(a, x);
+}
+
+// B_2k / (2 k)!, DLMF 24.2.1
+__device__ const double bernoulli_over_factorial[] = {
+    1. / 12,         -1. / 720,       1. / 30240,      -1. / 1209600,
+    1. / 47900160,   -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13,
+    8.5860620562778446e-15, -2.1748686985580619e-16, 5.5090028283602295e-18, -1.3954464685812523e-19,
+};
+
+// The sum of (k + q)^-s over k >= 0, DLMF 25.11.5: at least nine terms, and the others by Euler-Maclaurin.
+static __device__ double sum_of_powers(double s, double q)
+{
+    double sum = 0;
+    for (int k = 0; k < 9 || q <= 9; k++, q += 1) {
+        const double term = pow(q, -s);
+        sum += term;
+        if (q > 0 && fabs(term) < 1e-17 * fabs(sum)) return sum;
+    }
+    const double power = pow(q, -s);
+    sum += power * q / (s - 1) + power / 2;
+    double factor = s, term = power / q;
+    for (int k = 0; k < 12; k++) {
+        const double part = bernoulli_over_factorial[k] * factor * term;
+        sum += part;
+        if (fabs(part) <= 1e-17 * fabs(sum)) break;
+        factor *= (s + 2 * k + 1) * (s + 2 * k + 2);
+        term /= q * q;
+    }
+    return sum;
+}
+
+// Hurwitz's zeta function for s >= 1. NaN for negative q that take too many steps.
+static __device__ double hurwitz_zeta(double s, double q)
+{
+    if (s == 1) return INFINITY;
+    if (s < 1 || q != q) return NAN;
+    if (q <= 0 && q == floor(q)) return INFINITY;
+    if (s != s || (q <= 0 && s != floor(s)) || q < -20000) return NAN;
+    if (q > 1e8) return (1 / (s - 1) + 1 / (2 * q)) * pow(q, 1 - s);
+    return sum_of_powers(s, q);
+}
+
+// Riemann's zeta function; for negative s by the reflection DLMF 25.4.1.
+static __device__ double riemann_zeta(double s)
+{
+    if (isinf(s)) return s > 0 ? 1 : NAN;
+    if (s != s || s >= 0) return s == 1 ? INFINITY : sum_of_powers(s, 1);
+    if (s == 2 * floor(s / 2)) return 0;
+    const double power = pow(6.283185307179586477, s / 2);  // twice: (2 pi)^s may be subnormal
+    const double reflected = sinpi(s / 2) * sum_of_powers(1 - s, 1) * 0.31830988618379067154;
+    return reflected * power * tgamma(1 - s) * power;
+}
+
+}  // namespace pycuda
+
+#endif
