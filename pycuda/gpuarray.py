@@ -483,8 +483,8 @@ class GPUArray(_GPUArrayBase):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: get() copies an array to the host."""
         raise TypeError(
-            "Implicit conversion to a NumPy array is not allowed, as it would hide a copy to the host: use "
-            "get()"
+            "Implicit conversion to a NumPy array is not allowed, as it would hide a copy to the host: "
+            "array.get() makes one"
         )
 
     def __reduce_ex__(self, protocol: Any, /) -> Any:
