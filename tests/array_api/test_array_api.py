@@ -1,0 +1,103 @@
+"""What SciPy and scikit-learn offer to every library's arrays, with GPUArrays: run_calls.py calls it, in
+processes of its own, since SciPy reads SCIPY_ARRAY_API when it is imported. Here the calls that need few
+kernels; all of them with PYCUDA_ARRAY_API=all, which `make array-api` sets. This file, run by python, makes
+all calls and rewrites the lists of docs/array_api.md.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+PAGE = FOLDER.parents[1] / "docs" / "array_api.md"
+sys.path.insert(0, str(FOLDER))
+
+import scipy_calls  # noqa: E402
+import sklearn_calls  # noqa: E402
+
+TABLES = {"scipy": scipy_calls, "sklearn": sklearn_calls}
+TITLES = {"scipy": "SciPy", "sklearn": "scikit-learn"}
+# Versions before these mark less, and not by name.
+OLDEST = {"scipy": "1.17", "sklearn": "1.9"}
+# What does not work, and why.
+PROBLEMS = {
+    "signal.filtfilt": "makes NumPy arrays of its operands",
+    "signal.impulse": "makes NumPy arrays of its operands",
+}
+# They need the most kernels, each compiled when it is used first.
+COSTLY = re.compile(
+    r"""cluster\.hierarchy | differentiate\. | integrate\.(cubature|nsum|qmc|tanhsinh) | interpolate\.
+    | mixture\. | spatial\. | model_selection\.(Halving|Random) | optimize\.elementwise\.
+    | stats\.(bws|cumfreq|epps|expect|mode|obrien|power|relfreq|siegel|theil)""",
+    re.VERBOSE,
+)
+
+
+def outcome(library, names, timeout):
+    """What run_calls.py prints."""
+    command = [sys.executable, FOLDER / "run_calls.py", library, *names]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def chosen(library):
+    calls = TABLES[library].calls()
+    return [name for name in calls if os.environ.get("PYCUDA_ARRAY_API") == "all" or not COSTLY.match(name)]
+
+
+def version(found):
+    return tuple(map(int, found["version"].split(".")[:2]))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("library", TABLES)
+def test_calls(library):
+    """Each works as with NumPy's arrays, unless it is among those that do not, which still do not; and each
+    name that the library marks has a call."""
+    pytest.importorskip(library, minversion=OLDEST[library])
+    found = outcome(library, chosen(library), 600)
+    assert len(found["problems"]) > 50
+    wrong = {name: text for name, text in found["problems"].items() if text and name not in PROBLEMS}
+    assert not wrong
+    for name in PROBLEMS.keys() & found["problems"].keys():
+        assert found["problems"][name].startswith(
+            "TypeError: Implicit conversion to a NumPy array is not allowed"
+        )
+        assert found["problems"][name].endswith("array.get() makes one")
+    if version(found) in TABLES[library].KNOWN:
+        names = {*TABLES[library].calls()}
+        assert {*found["marked"]} <= names | {name.rpartition(".")[2] for name in names}
+
+
+def test_every_call_is_in_the_page():
+    listed = {*re.findall(r"^`[\w.`, \n]+$", PAGE.read_text(), re.M)}
+    names = {name for row in listed for name in re.findall(r"`([\w.]+)`", row)}
+    assert names == {name for table in TABLES.values() for name in table.calls()} - {*PROBLEMS}
+    for name, reason in PROBLEMS.items():
+        assert f"| `{name}` | {reason} |" in PAGE.read_text()
+
+
+def lists(library, found):
+    """A section of the page."""
+    assert {name for name, text in found["problems"].items() if text} <= {*PROBLEMS}, found["problems"]
+    names = ", ".join(f"`{name}`" for name in sorted(found["problems"]) if name not in PROBLEMS)
+    rows = [f"| `{name}` | {PROBLEMS[name]} |" for name in PROBLEMS if name in found["problems"]]
+    table = ["", "| does not work | because it |", "| --- | --- |", *rows] if rows else []
+    return [f"## {TITLES[library]} {found['version']}", "", textwrap.fill(names, 110), *table, ""]
+
+
+def main():
+    text, mark, _ = PAGE.read_text().partition("<!-- Written by tests/array_api/test_array_api.py -->\n")
+    sections = [lists(library, outcome(library, [], 600)) for library in TABLES]
+    PAGE.write_text(text + mark + "\n".join(line for lines in sections for line in lines))
+
+
+if __name__ == "__main__":
+    main()
