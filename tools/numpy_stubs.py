@@ -310,7 +310,10 @@ def stub(name):
         lines += [f"from {type(values[each]).__module__} import {each} as {each}" for each in objects]
         lines += ["", "__array_api_version__: str"]
     elif ufuncs:
-        lines += ["from pycuda._array.numpy_api import ufunc_kinds as _kinds", "from pycuda.numpy import ufunc"]
+        lines += [
+            "from pycuda._array.numpy_api import ufunc_kinds as _kinds",
+            "from pycuda.numpy import ufunc",
+        ]
     lines += ["", "__all__ = [", wrapped([f'"{each}"' for each in module.__all__], "", "    "), "]"]
     lines += [OPERANDS]
     lines += [ufunc_line(each, getattr(theirs, each, values[each])) for each in ufuncs]

@@ -82,16 +82,16 @@ def _row_of(ufunc) -> str | None:
 
 
 @functools.lru_cache(256)
-def _loop_of_scipys(ufunc, kinds, dtype, casting) -> np.dtype:
+def _loop_of_special(ufunc, kinds, dtype, casting) -> np.dtype:
     """The dtype that SciPy computes in, which depends on the order of the ufunc's loops."""
     return ufunc_dtypes(ufunc, kinds, dtype, casting)[-1]
 
 
-def _scipys_dtype(ufunc, inputs, dtype, casting) -> np.dtype:
+def _special_dtype(ufunc, inputs, dtype, casting) -> np.dtype:
     kinds = tuple(weak_dtype(each) for each in inputs)
     if all(isinstance(each, type) for each in kinds):
         kinds = tuple(np.result_type(each(0)) for each in kinds)
-    return _loop_of_scipys(ufunc, kinds, None if dtype is None else np.dtype(dtype), casting)
+    return _loop_of_special(ufunc, kinds, None if dtype is None else np.dtype(dtype), casting)
 
 
 def _refuse_host(name, inputs) -> None:
@@ -148,7 +148,7 @@ def call(
     _refuse_host(ufunc.__name__, inputs)
     name = _row_of(ufunc)
     if ufunc not in ELEMENTWISE and not isinstance(ufunc, OwnUfunc):
-        dtype = _scipys_dtype(ufunc, inputs, dtype, casting)
+        dtype = _special_dtype(ufunc, inputs, dtype, casting)
     given = {"dtype": dtype, "stream": stream, "allocator": allocator, "casting": casting}
     if casting == "unsafe" and ufunc in ELEMENTWISE:
         _warn_discarded(ufunc, inputs, out, dtype)
