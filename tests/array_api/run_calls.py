@@ -89,7 +89,7 @@ def problem(text, names, host, relative):
     return None
 
 
-# ---- SciPy. What scikit-learn's solvers find is as exact as they are told to be.
+# ---- SciPy. scikit-learn's solvers stop at a tolerance.
 
 RELATIVE = {"scipy": 1e-8, "sklearn": 1e-6}
 
