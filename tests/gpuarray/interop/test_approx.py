@@ -1,0 +1,32 @@
+"""pytest.approx compares arrays on the host: it never copies one there, and says how to."""
+
+import numpy as np
+import pytest
+
+from pycuda import gpuarray
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+
+def test_copies_are_compared():
+    a = gpuarray.to_gpu(np.array([0.1, 0.2]))
+    assert (a * 3).get() == pytest.approx([0.3, 0.6])
+    assert float(gpuarray.sum(a)) == pytest.approx(0.3)
+    assert gpuarray.sum(a).item() != pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        lambda a: gpuarray.sum(a) == pytest.approx(0.3),
+        lambda a: pytest.approx(a) == [0.1, 0.2],
+    ],
+)
+def test_arrays_are_refused(compare):
+    with pytest.raises(TypeError, match=r"use get\(\)"):
+        compare(gpuarray.to_gpu(np.array([0.1, 0.2])))
+
+
+def test_expected_numbers_are_in_the_message():
+    with pytest.raises(TypeError, match="cannot compare"):
+        assert gpuarray.to_gpu(np.array([0.1, 0.2])) == pytest.approx(np.array([0.1, 0.2]))
