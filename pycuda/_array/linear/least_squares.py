@@ -88,6 +88,14 @@ def pinv(a: Array[Inexact], rcond=None, hermitian=False, *, rtol=_NOT_GIVEN) -> 
     return in_rows(matmul(adjoint(vh), apply("multiply", factor, adjoint(u))))
 
 
+def standard_pinv(a: Array[Inexact], rcond=None, hermitian=False, *, rtol=None) -> GPUArray[Inexact]:
+    """numpy.linalg.pinv with the array API standard's default: singular values count as 0 up to the largest
+    times max(M, N) and the precision of the dtype."""
+    if rcond is not None and rtol is None:
+        return pinv(a, rcond, hermitian)
+    return pinv(a, rcond, hermitian, rtol=rtol)
+
+
 def matrix_rank(A, tol=None, hermitian=False, *, rtol=None) -> GPUArray[np.intp]:
     """numpy.linalg.matrix_rank"""
     a = as_array(A)

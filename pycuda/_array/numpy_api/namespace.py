@@ -45,6 +45,7 @@ _CREATE = frozenset(
 # What the array API standard defines otherwise than some versions of NumPy do.
 _STANDARDS = {
     ("numpy", "clip"): ("numpy_api.standard_signatures", "clip"),
+    ("numpy.linalg", "pinv"): ("linear.least_squares", "standard_pinv"),
     ("numpy.linalg", "eig"): ("linear.eigenvalues", "complex_eig"),
     ("numpy.linalg", "eigvals"): ("linear.eigenvalues", "complex_eigvals"),
 }
