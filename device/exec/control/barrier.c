@@ -1,8 +1,8 @@
 /* Barriers of a block count threads, not warps; threads that have exited count as arrived.
  *
- * A group that waits is parked in GROUP_BARRIER with the barrier's number. The last arrival releases all that
- * wait, each at its own pc, and hands them what bar.red has combined. Threads that bring different barrier
- * numbers or counts are split into groups first.
+ * A group that waits is parked in GROUP_BARRIER with the barrier's number. The last arrival releases all
+ * groups that wait, each at its own pc, and writes what bar.red has combined into their registers. Threads of
+ * a group that name different barriers or thread counts are split into groups first.
  */
 #include "exec/checks/check.h"
 #include "exec/control/barrier.h"
@@ -13,7 +13,8 @@ static bool barrier_full(const Block *block, const Barrier *barrier)
     return barrier->arrived >= (barrier->expected ? barrier->expected : block->live);
 }
 
-/* Writes the combined value into the destination of a waiting group's bar.red. */
+/* Writes the combined value into the destination of a waiting group's bar.red: a number for each lane, or a
+ * predicate, which is one word with a bit for each lane. Other barrier instructions have no destination. */
 static void deliver_reduction(Warp *warp, const Group *g, const Barrier *barrier)
 {
     const Insn *insn = g->pc;
@@ -32,7 +33,8 @@ static void deliver_reduction(Warp *warp, const Group *g, const Barrier *barrier
     }
 }
 
-static void barrier_free(Block *block, uint32_t number)
+/* Completes a barrier: lets the groups that wait at it go on after it, and makes it idle again. */
+static void barrier_release(Block *block, uint32_t number)
 {
     Barrier *barrier = &block->barriers[number];
     if (block->checker) check_barrier(block, number);
@@ -53,17 +55,18 @@ static void barrier_free(Block *block, uint32_t number)
     cluster_advance(block->cluster);
 }
 
-/* Called after exits: a barrier whose missing threads have all exited is complete now. */
+/* A barrier with a thread count of its own goes on waiting for that many threads. */
 void barrier_exit(Block *block)
 {
     for (uint32_t busy = block->barriers_busy; busy; busy &= busy - 1) {
         uint32_t number = (uint32_t)__builtin_ctz(busy);
         const Barrier *barrier = &block->barriers[number];
-        if (!barrier->expected && barrier_full(block, barrier)) barrier_free(block, number);
+        if (!barrier->expected && barrier_full(block, barrier)) barrier_release(block, number);
     }
 }
 
-/* Operands that are uniform by their kind: constants and parameters. */
+/* Whether all lanes have one value of the operand because of what it refers to: a constant, a parameter, a
+ * row of the block, or nothing. */
 static bool is_uniform(Ref ref)
 {
     uint32_t base = ref >> REF_BASE_SHIFT;
@@ -82,6 +85,7 @@ static uint32_t lanes_at_same_barrier(Warp *warp, const Insn *insn, uint32_t mas
     return same;
 }
 
+/* Counts the executing lanes at the barrier, for bar.red with their predicates. */
 static void count_arrivals(Warp *warp, const Insn *insn, Barrier *barrier)
 {
     uint32_t lanes = lane_count(warp->mask);
@@ -91,6 +95,8 @@ static void count_arrivals(Warp *warp, const Insn *insn, Barrier *barrier)
     barrier->popc += lane_count(pred_lanes(warp, insn->c, insn->mods) & warp->mask);
 }
 
+/* Makes the running group, which has been counted, wait at the barrier. If it was the last one, the barrier
+ * is released with it. Returns what the warp runs next. */
 static const Insn *park_at(Warp *warp, const Insn *insn, uint32_t number)
 {
     Block *block = warp->block;
@@ -99,7 +105,7 @@ static const Insn *park_at(Warp *warp, const Insn *insn, uint32_t number)
     g->state = GROUP_BARRIER;
     g->barrier = number;
     g->waited = ++warp->turn;
-    if (barrier_full(block, &block->barriers[number])) barrier_free(block, number);
+    if (barrier_full(block, &block->barriers[number])) barrier_release(block, number);
     return group_next(warp);
 }
 
@@ -127,6 +133,6 @@ const Insn *barrier_arrive(Warp *warp, const Insn *insn)
     count_arrivals(warp, insn, barrier);
     if (insn->op != OP_bar_arrive) return park_at(warp, insn, number);
     if (block->checker) check_publish(warp, number);
-    if (barrier_full(block, barrier)) barrier_free(block, number);
+    if (barrier_full(block, barrier)) barrier_release(block, number);
     return insn + 1;
 }

@@ -29,7 +29,8 @@ static CallHeader *header_of(const Warp *warp, const Group *g)
 
 static int first_lane(uint32_t mask) { return __builtin_ctz(mask); }
 
-/* Room for the callee's frames; false after a fault. */
+/* Makes room for the callee's frames, and in the register file for the header and the rows after its frame,
+ * in which it puts the arguments of its own calls. False after a fault: stack overflow. */
 static bool room_for(Warp *warp, const Insn *insn, const CodeFunction *callee)
 {
     const Group *g = warp->current;
@@ -53,7 +54,6 @@ static bool room_for(Warp *warp, const Insn *insn, const CodeFunction *callee)
     return true;
 }
 
-/* Calls for some lanes of the running group; the others wait after the call. */
 const Insn *call_enter(Warp *warp, const Insn *insn, const CodeFunction *callee, uint32_t lanes)
 {
     Group *g = warp->current;
@@ -77,6 +77,7 @@ const Insn *call_enter(Warp *warp, const Insn *insn, const CodeFunction *callee,
     return group_next(warp);
 }
 
+/* Whether the value, which may be any number, is the address of a function of the module. */
 static bool is_function(const CodeModule *module, uint64_t value)
 {
     for (uint32_t k = 0; k < module->function_count; k++) {
@@ -85,7 +86,8 @@ static bool is_function(const CodeModule *module, uint64_t value)
     return false;
 }
 
-/* Calls what each lane's address says: lanes with the first lane's address now, the others come back here. */
+/* Calls the function whose address is in each lane's register: for the lanes with the first lane's address
+ * now; the others become a group that executes the instruction again. */
 const Insn *call_indirect(Warp *warp, const Insn *insn, uint32_t lanes)
 {
     const uint64_t *address = ROW(const uint64_t, warp, insn->a);
@@ -105,7 +107,7 @@ const Insn *call_indirect(Warp *warp, const Insn *insn, uint32_t lanes)
     return call_enter(warp, insn, (const CodeFunction *)(uintptr_t)value, lanes);
 }
 
-/* Puts a group back into its caller. All its lanes return to the same place, that of lane l. */
+/* Puts a group back into its caller. All its lanes return to the same place, so lane l's header serves. */
 static void return_to(Warp *warp, Group *g, int l)
 {
     const CallHeader *header = header_of(warp, g);
@@ -131,7 +133,7 @@ static uint32_t lanes_with_return(const CallHeader *header, uint32_t lanes, int 
     return same;
 }
 
-/* Returns for some lanes of the running group; the others go on after the ret. */
+/* A callee's group that had several callers becomes a group for each place to return to. */
 const Insn *call_return(Warp *warp, const Insn *insn, uint32_t lanes)
 {
     Group *g = warp->current;
@@ -147,7 +149,7 @@ const Insn *call_return(Warp *warp, const Insn *insn, uint32_t lanes)
     return group_next(warp);
 }
 
-/* brx.idx: a group splits by target. */
+/* The group is split by target; the lanes of the last target go on as the running group. */
 const Insn *call_table(Warp *warp, const Insn *insn)
 {
     const CodeTable *table = insn->pointer;

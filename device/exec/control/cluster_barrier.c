@@ -9,7 +9,8 @@
 #include "exec/control/barrier.h"
 #include "exec/control/group.h"
 
-/* Lets the groups of a warp go on whose lanes have all seen the phase's end. */
+/* After the end of a phase: lets those groups of the warp go on after their wait of which every lane has
+ * arrived. */
 static void release_warp(Warp *warp)
 {
     warp->complete |= warp->arrived;
@@ -25,7 +26,7 @@ static void release_warp(Warp *warp)
     }
 }
 
-/* Ends the phase when all threads have arrived. */
+/* Ends the phase when all threads that have not exited have arrived, and at least one. */
 static void complete_phase_if_done(Cluster *cluster)
 {
     uint32_t live = 0;
@@ -42,7 +43,7 @@ static void complete_phase_if_done(Cluster *cluster)
     }
 }
 
-/* A lane has arrived already, or has not. */
+/* The fault of `lanes` that arrive twice or wait without an arrival, as `what` says. Returns NULL. */
 static const Insn *phase_fault(Warp *warp, const Insn *insn, uint32_t lanes, const char *what)
 {
     return exec_fault(warp, insn, __builtin_ctz(lanes), CUDA_ERROR_LAUNCH_FAILED,
@@ -63,6 +64,8 @@ const Insn *cluster_arrive(Warp *warp, const Insn *insn)
     return insn + 1;
 }
 
+/* Lanes whose phase is complete go on at once. The others (`open`) wait, as a group of their own where the
+ * running group has lanes of both kinds. */
 const Insn *cluster_wait(Warp *warp, const Insn *insn)
 {
     uint32_t missing = warp->mask & ~(warp->arrived | warp->complete), open = warp->mask & warp->arrived;

@@ -3,7 +3,8 @@
  * A lane that comes to a .sync collective waits until every lane of its member mask that has not exited
  * waits at an instruction of the same kind with the same mask, even at another pc. The last arrival
  * carries the operation out for all, lane by lane, each with the operands of its own instruction and frame.
- * Handlers in exec/ops/warp.c take the common case, all members here already, for the operations worth it.
+ * The common case, in which all members arrive together, is handled in exec/ops/warp.c for the operations
+ * where that is worth it.
  */
 #include <string.h>
 
@@ -11,11 +12,13 @@
 #include "exec/checks/check.h"
 #include "exec/control/group.h"
 
+/* Whether g waits at a collective of the operation and the member mask of `like`, which waits at one. */
 static bool same_kind(const Group *g, const Group *like)
 {
     return g->state == GROUP_SYNC && g->member_mask == like->member_mask && g->pc->op == like->pc->op;
 }
 
+/* Fills *collective with the lanes of all groups that wait at the collective of `like`. */
 static void gather_lanes(Warp *warp, const Group *like, Collective *collective)
 {
     collective->lanes = 0;
@@ -35,13 +38,14 @@ static void gather_lanes(Warp *warp, const Group *like, Collective *collective)
     collective->members = like->member_mask;
 }
 
-/* Carries out the operation once all members are here; true when groups were released. */
-static bool complete_if_all_here(Warp *warp, Group *like)
+/* Carries out the collective at which `like` waits, and releases the groups that wait at it, unless members
+ * that have not exited are still missing. */
+static void complete_if_all_here(Warp *warp, const Group *like)
 {
     Collective collective;
-    Group key = *like;
-    gather_lanes(warp, like, &collective);
-    if (key.member_mask & warp->live & ~collective.lanes) return false;
+    const Group key = *like; /* a copy: the release changes *like */
+    gather_lanes(warp, &key, &collective);
+    if (key.member_mask & warp->live & ~collective.lanes) return;
     collective_execute(&collective);
     for (uint32_t k = 0; k < warp->group_count; k++) {
         Group *g = &warp->groups[k];
@@ -50,15 +54,12 @@ static bool complete_if_all_here(Warp *warp, Group *like)
         g->pc++;
     }
     warp->parked = false;
-    return true;
 }
 
-/* Called after exits: completes collectives whose missing lanes have all exited. */
 void collective_exit(Warp *warp)
 {
     for (uint32_t k = 0; k < warp->group_count; k++) {
-        if (warp->groups[k].state == GROUP_SYNC && complete_if_all_here(warp, &warp->groups[k]))
-            k = UINT32_MAX;
+        if (warp->groups[k].state == GROUP_SYNC) complete_if_all_here(warp, &warp->groups[k]);
     }
 }
 
@@ -73,8 +74,9 @@ static uint32_t members_here(const Warp *warp, const uint32_t *member)
     return found;
 }
 
-/* Whether all live lanes in the running lanes' member masks are elsewhere: to hardware that is an illegal
- * instruction. Never with the random scheduler, where lanes may simply be late. */
+/* Whether the running lanes' member masks name lanes that have not exited, but none of the running ones: to
+ * hardware that is an illegal instruction. Always false with the random scheduler, where the named lanes may
+ * just be late. */
 static bool is_lost(const Warp *warp, const uint32_t *member)
 {
     uint32_t named = 0;
@@ -82,10 +84,10 @@ static bool is_lost(const Warp *warp, const uint32_t *member)
     return !warp->randomized && !(named & warp->mask) && (named & warp->live);
 }
 
-/* Keeps running the lanes whose member mask is `wanted`, and the `outside` ones. The others become a group
- * that executes the instruction later. */
-static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uint32_t wanted,
-                       uint32_t outside)
+/* Keeps in the running group the lanes whose member mask is `wanted`, and the lanes `outside`, which are not
+ * in their own masks. The others become a group that executes the instruction later. */
+static void keep_same_mask(Warp *warp, const Insn *insn, const uint32_t *member, uint32_t wanted,
+                           uint32_t outside)
 {
     uint32_t same = outside;
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {
@@ -97,8 +99,8 @@ static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uin
     warp_set_mask(warp, same);
 }
 
-/* Only lanes that are not members of their own masks have arrived. They take part at once; it is a fault when
- * all lanes that their masks name are elsewhere. */
+/* collective_enter() where every running lane is outside its own mask: they execute the operation at once,
+ * among themselves. It is a fault when all lanes that their masks name are elsewhere. */
 static const Insn *enter_outside(Warp *warp, const Insn *insn, const uint32_t *member)
 {
     int first = __builtin_ctz(warp->mask);
@@ -110,7 +112,8 @@ static const Insn *enter_outside(Warp *warp, const Insn *insn, const uint32_t *m
     return insn + 1;
 }
 
-/* All lanes that are here take part, members or not; others do not wait. */
+/* A group waits with the mask of its members. Lanes outside their own masks stay in it: they take part in the
+ * operation, but no lane waits for them. */
 const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
 {
     const uint32_t *member = ROW(const uint32_t, warp, member_ref);
@@ -122,7 +125,7 @@ const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
                           first, member[first]);
     if (!own) return enter_outside(warp, insn, member);
     uint32_t wanted = member[__builtin_ctz(own)];
-    take_alike(warp, insn, member, wanted, outside);
+    keep_same_mask(warp, insn, member, wanted, outside);
     Group *g = warp->current;
     g->pc = insn;
     g->state = GROUP_SYNC;
@@ -132,7 +135,6 @@ const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
     return group_next(warp);
 }
 
-/* The lanes of a collective that has no member mask: those that execute now. */
 void collective_now(Warp *warp, const Insn *insn)
 {
     Collective collective = {.lanes = warp->mask, .members = warp->mask, .warp = warp};

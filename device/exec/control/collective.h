@@ -14,7 +14,7 @@ typedef struct Collective {
     Warp *warp;
 } Collective;
 
-/* The rows of an operand as lane l sees it. */
+/* The rows of an operand as lane l sees them: in its frame, with its module's constants. */
 static inline uint8_t *collective_rows(const Collective *collective, uint32_t l, Ref ref)
 {
     uint32_t base = ref >> REF_BASE_SHIFT;
@@ -24,14 +24,22 @@ static inline uint8_t *collective_rows(const Collective *collective, uint32_t l,
     return rows + (ref & REF_OFFSET_MASK);
 }
 
+/* The running lanes come to a .sync collective; member_ref: the operand with their member masks. The lanes
+ * that are in their own mask, and have the same one as the first such lane, wait as one group; with them wait
+ * the lanes that are outside their own masks. Lanes in another mask execute the instruction later. Returns
+ * the instruction to go on with, NULL when the warp must wait or after a fault. */
 const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref);
+/* After lanes of the warp have exited: carries out the collectives that waited for these alone. */
 void collective_exit(Warp *warp);
+/* Computes the operation and writes its results; who waits is the caller's business. */
 void collective_execute(const Collective *collective);
+/* Executes a collective of exactly the running lanes, without waiting for others. */
 void collective_now(Warp *warp, const Insn *insn);
 
-/* The lane whose value a shuffle by `lanes` gives to `lane`, by the rules of the ISA: b = lane, delta or
- * mask, c = clamp and segment mask. It is the lane itself if the source is out of its segment, which *valid
- * says, or not one of `lanes`. */
+/* The lane whose value a shuffle gives to `lane`, by the rules of the PTX manual: b = source lane, delta or
+ * xor mask; c = clamp value in bits 0 to 4, segment mask in bits 8 to 12; lanes: those that take part. *valid
+ * becomes whether the source is within the lane's segment. If it is not, or is not one of `lanes`, the result
+ * is `lane` itself. */
 static inline int shuffle_source(unsigned op, int lane, uint32_t b, uint32_t c, uint32_t lanes, bool *valid)
 {
     int bval = (int)(b & 31), cval = (int)(c & 31), segment = (int)(c >> 8 & 31);
@@ -58,8 +66,8 @@ static inline int shuffle_source(unsigned op, int lane, uint32_t b, uint32_t c, 
     return *valid && lanes >> (source & 31) & 1 ? source : lane;
 }
 
-/* What a vote by `lanes` gives to each of them: `votes` for vote.ballot, else 0 or 1. `votes`: the
- * lanes whose predicate is true. */
+/* What a vote by `lanes` gives to each of them: for vote.ballot `votes`, the lanes whose predicate is true;
+ * for the other votes 0 or 1. */
 static inline uint32_t vote_value(unsigned op, uint32_t votes, uint32_t lanes)
 {
     switch (op) {

@@ -13,13 +13,15 @@
 #include "exec/control/group.h"
 #include "exec/state/grid.h"
 
+/* Whether two groups are ready at the same place in the same frames: then they can be one. */
 static bool may_merge(const Group *a, const Group *b)
 {
     return a->pc == b->pc && a->depth == b->depth && a->frame == b->frame && a->local == b->local
            && a->state == GROUP_READY && b->state == GROUP_READY;
 }
 
-/* Sets next_pc: the lowest pc, at the running group's depth, of a group that waits for its turn. */
+/* next_pc is the lowest pc of the other ready groups at the running group's call depth; the maximum if there
+ * are none, and with the random scheduler, which never merges. */
 void group_refresh(Warp *warp)
 {
     const Group *current = warp->current;
@@ -37,6 +39,7 @@ void group_refresh(Warp *warp)
     warp->next_pc = lowest;
 }
 
+/* Takes g off the list. The last group takes its place, so that a pointer to that one is no longer valid. */
 static void group_remove(Warp *warp, Group *g)
 {
     Group *last = &warp->groups[--warp->group_count];
@@ -45,7 +48,7 @@ static void group_remove(Warp *warp, Group *g)
     if (warp->current == last) warp->current = g;
 }
 
-/* Reconvergence: merges every group at the running one's pc into it. */
+/* Reconvergence: merges every group at the running one's pc into it. Whether there were any. */
 static bool group_absorb(Warp *warp)
 {
     bool met = false;
@@ -60,7 +63,8 @@ static bool group_absorb(Warp *warp)
     return met;
 }
 
-/* Makes g the running group. Fuel is the warp's: changes of group within a turn do not fill it up. */
+/* Makes g the running group, merged with those at the same pc, and returns that pc. pinned: it keeps its turn
+ * although another has a lower pc. Fuel is the warp's: a change of group within a turn does not renew it. */
 static const Insn *group_load(Warp *warp, Group *g, bool pinned)
 {
     warp->current = g;
@@ -74,11 +78,13 @@ static const Insn *group_load(Warp *warp, Group *g, bool pinned)
     return g->pc;
 }
 
+/* Whether group a has precedence: the deeper call, then the lower pc. */
 static bool runs_before(const Group *a, const Group *b)
 {
     return a->depth != b->depth ? a->depth > b->depth : (uintptr_t)a->pc < (uintptr_t)b->pc;
 }
 
+/* A ready group, picked at random; NULL if there is none. */
 static Group *group_random(Warp *warp)
 {
     uint32_t ready = 0, pick;
@@ -90,6 +96,7 @@ static Group *group_random(Warp *warp)
     }
 }
 
+/* The group to run next; NULL when none is ready. */
 static Group *group_best(Warp *warp)
 {
     Group *best = NULL;
@@ -102,7 +109,7 @@ static Group *group_best(Warp *warp)
     return best;
 }
 
-/* Schedules the next group; NULL parks the warp, or ends it when no group is left. */
+/* A warp whose last group has gone is done. */
 const Insn *group_next(Warp *warp)
 {
     Group *best = group_best(warp);
@@ -113,7 +120,7 @@ const Insn *group_next(Warp *warp)
     return NULL;
 }
 
-/* Random scheduler: every lane is a group of its own. */
+/* Random scheduler: divides the only group of a new warp into one for each lane, and runs any. */
 static void group_randomize(Warp *warp)
 {
     Group whole = warp->groups[0];
@@ -125,7 +132,6 @@ static void group_randomize(Warp *warp)
     group_next(warp);
 }
 
-/* The only group of a new warp. */
 void group_start(Warp *warp, uint32_t mask)
 {
     const CodeFunction *function = warp->block->grid->function;
@@ -143,7 +149,6 @@ void group_start(Warp *warp, uint32_t mask)
     if (warp->randomized) group_randomize(warp);
 }
 
-/* Splits some lanes off the running group, as a group of their own. */
 Group *group_divide(Warp *warp, uint32_t mask, const Insn *pc)
 {
     Group *part = &warp->groups[warp->group_count++];
@@ -155,10 +160,9 @@ Group *group_divide(Warp *warp, uint32_t mask, const Insn *pc)
     return part;
 }
 
-/* Lets some lanes of the running group wait at pc: with the group that waits there, or on their own. */
 void group_fork(Warp *warp, uint32_t mask, const Insn *pc)
 {
-    Group *part = group_divide(warp, mask, pc);
+    Group *part = group_divide(warp, mask, pc); /* the last one: merging it with another removes it */
     for (Group *g = warp->groups; g != part && !warp->randomized; g++) {
         if (g == warp->current || !may_merge(g, part)) continue;
         g->mask |= mask;
@@ -168,7 +172,7 @@ void group_fork(Warp *warp, uint32_t mask, const Insn *pc)
     }
 }
 
-/* A divergent branch: other_mask goes on at other, the rest at here; the lower pc runs. */
+/* The lanes at the lower pc stay the running group, and go on unless a third group has a lower pc still. */
 const Insn *group_split(Warp *warp, const Insn *here, const Insn *other, uint32_t other_mask)
 {
     uint32_t rest = warp->current->mask & ~other_mask;
@@ -184,7 +188,8 @@ const Insn *group_split(Warp *warp, const Insn *here, const Insn *other, uint32_
     return group_load(warp, warp->current, pinned);
 }
 
-/* The running group comes to pc, at or past which another waits: merge, or let the lower one run (false). */
+/* The running group comes to pc, and another group waits there or at a lower pc. Merges the groups at pc.
+ * Returns whether the running group goes on; if not, a group at a lower pc runs first. */
 static bool group_meet(Warp *warp, const Insn *pc)
 {
     warp->current->pc = pc;
@@ -198,20 +203,17 @@ static bool group_meet(Warp *warp, const Insn *pc)
     return false;
 }
 
-/* A label at or past the pc of a waiting group. */
 const Insn *group_reach(Warp *warp, const Insn *label)
 {
     return group_meet(warp, label) ? label + 1 : group_next(warp);
 }
 
-/* After an instruction that may have split the group: the parts that have done it already wait there. */
 const Insn *group_rejoin(Warp *warp, const Insn *next)
 {
     return group_meet(warp, next) ? next : group_next(warp);
 }
 
-/* Called at pc when the fuel is used up. The group that waited longest runs next, after the other warps of
- * the block. */
+/* The group that waited longest runs next, after the other warps of the block have had their turns. */
 const Insn *group_yield(Warp *warp, const Insn *pc)
 {
     Group *oldest = warp->current;
@@ -229,14 +231,13 @@ const Insn *group_yield(Warp *warp, const Insn *pc)
     return NULL;
 }
 
-/* Random scheduler: puts the running group back and takes any. */
 const Insn *group_preempt(Warp *warp, const Insn *pc)
 {
     warp->current->pc = pc;
     return group_next(warp);
 }
 
-/* Ends lanes of the running group; what is left of it goes on at rest. */
+/* What waits for the lanes that exit is completed: collectives of the warp, barriers of block and cluster. */
 const Insn *group_exit(Warp *warp, uint32_t lanes, const Insn *rest)
 {
     Block *block = warp->block;

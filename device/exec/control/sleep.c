@@ -1,8 +1,8 @@
 /* nanosleep: lanes that sleep are parked until their time has come; other lanes, warps and blocks run
  * meanwhile.
  *
- * A worker whose blocks are all asleep sleeps too, the last part of the time awake: the host's clock is
- * coarse.
+ * A worker whose blocks are all asleep sleeps too. For the last COARSE_NS it polls instead, because the host
+ * may wake a thread that much too late.
  */
 #include <sched.h>
 #include <time.h>
@@ -11,9 +11,9 @@
 #include "exec/control/sleep.h"
 #include "exec/state/clock.h"
 
-enum { MAX_NS = 1000000, COARSE_NS = 100000 };
+enum { MAX_NS = 1000000, COARSE_NS = 100000 }; /* the PTX manual limits a nanosleep to 1 ms */
 
-/* The time of the lane that sleeps longest. */
+/* The longest duration that a running lane asks for, in nanoseconds: the group sleeps as a whole. */
 static uint64_t longest_duration(const Warp *warp, const Insn *insn)
 {
     const uint32_t *wanted = ROW(const uint32_t, warp, insn->a);
@@ -25,7 +25,8 @@ static uint64_t longest_duration(const Warp *warp, const Insn *insn)
     return longest < MAX_NS ? longest : MAX_NS;
 }
 
-static void note(Block *block, uint64_t until)
+/* The block must be woken at that time, or earlier. */
+static void set_wake_time(Block *block, uint64_t until)
 {
     if (!block->wake_at || until < block->wake_at) block->wake_at = until;
 }
@@ -41,7 +42,7 @@ const Insn *sleep_enter(Warp *warp, const Insn *insn)
     g->wake_at = exec_now_ns() + wanted;
     g->waited = ++warp->turn;
     warp->fuel = FUEL_PLAIN; /* for its next turn */
-    note(warp->block, g->wake_at);
+    set_wake_time(warp->block, g->wake_at);
     return group_next(warp);
 }
 
@@ -56,7 +57,7 @@ void sleep_wake(Block *block)
             Group *g = &warp->groups[n];
             if (g->state != GROUP_SLEEP) continue;
             if (g->wake_at > now) {
-                note(block, g->wake_at);
+                set_wake_time(block, g->wake_at);
                 continue;
             }
             g->state = GROUP_READY;
