@@ -17,9 +17,9 @@ struct CUuserObject_st {
 static void drop_references(UserObject *object, unsigned count)
 {
     if (atomic_fetch_sub(&object->count, count) != count) return;
-    bool before = driver_enter_callback(true);
+    bool before = driver_set_in_callback(true);
     object->destroy(object->data);
-    driver_enter_callback(before);
+    driver_set_in_callback(before);
     object_retire(OBJECT(object));
 }
 

@@ -415,9 +415,9 @@ void work_do(const Work *work)
     case CU_GRAPH_NODE_TYPE_MEMCPY: copy_do(&work->copy.job, work->context); break;
     case CU_GRAPH_NODE_TYPE_MEMSET: fill_do(&work->fill, work->context); break;
     case CU_GRAPH_NODE_TYPE_HOST:
-        before = driver_enter_callback(true);
+        before = driver_set_in_callback(true);
         work->host.function(work->host.data);
-        driver_enter_callback(before);
+        driver_set_in_callback(before);
         break;
     default: break;
     }

@@ -113,7 +113,8 @@ COREDUMP_SETTING(cuCoredumpGetAttribute)
 COREDUMP_SETTING(cuCoredumpGetAttributeGlobal)
 COREDUMP_SETTING(cuCoredumpSetAttribute)
 COREDUMP_SETTING(cuCoredumpSetAttributeGlobal)
-/* The arguments of all calls: what each of them does not use is zero. */
+/* Stands for the structure of arguments of every checkpoint call. Words that a call does not use must be
+ * zero. */
 typedef struct CheckpointArgs {
     cuuint64_t words[8];
 } CheckpointArgs;
@@ -146,6 +147,7 @@ typedef struct CUmemcpyAttributes_st {
     CUmemLocation from, to;
     unsigned int flags;
 } CUmemcpyAttributes;
+/* attributes[a] is for the copies from number starts[a] on, up to the next attribute's. */
 #define BATCH_COPIES(suffix) \
     CU_API CUresult cuMemcpyBatchAsync##suffix(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, \
                                                size_t count, CUmemcpyAttributes *attributes, size_t *starts, \
@@ -196,8 +198,8 @@ STREAM_ATTRIBUTES(_ptsz)
 CU_API CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, CUgreenCtx *green);
 CU_API CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext *context, CUgreenCtx *green);
 
-/* Words of memory in the order of streams: the first versions, the second ones, and each with a per-thread
- * default stream. */
+/* Waits for words of memory and writes to them, in the order of streams. Each call has a first version, a
+ * second one (_v2), and of both a variant with a per-thread default stream (_ptsz). */
 typedef struct CUstreamBatchMemOpParams_union {
     int operation;
     CUdeviceptr address;
@@ -231,7 +233,9 @@ STREAM_VALUES(_v2)
 STREAM_VALUES(_ptsz)
 STREAM_VALUES(_v2_ptsz)
 
-/* More of them are in graph/legacy.h. Beyond the driver API: */
+/* The exports for the first versions of graph calls are in graph/legacy.h. */
+
+/* Not of the driver API: see abi/cpu_device.h. */
 CU_API const CpuDeviceTable *cpuDeviceTable(void);
 
 #endif

@@ -16,20 +16,21 @@ typedef struct Driver {
 static Driver driver = {.chunks = CHUNKS_INITIALIZER};
 static pthread_mutex_t driver_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local bool inside_callback;
-static atomic_bool texts_are_read; /* the table was requested: stderr is not for us */
-static char init_problem[1024];    /* under the driver's mutex */
+static atomic_bool stderr_is_muted; /* by driver_mute_stderr() */
+static char init_problem[1024];     /* written under the driver's mutex */
 
 int driver_threads(void) { return driver_settings()->threads; }
 
 int driver_multiprocessors(void) { return driver_settings()->multiprocessors; }
 
-/* The workers do not exist in the child: nothing may be called there. */
+/* Runs in a forked child, where no worker thread exists: from now on driver_check() refuses all calls. */
 static void mark_forked(void)
 {
     if (atomic_load(&driver.initialized)) atomic_store(&driver.forked, 1);
 }
 
-/* Says why cuInit fails: in the log, to pycuda by its table, to others on stderr. */
+/* Returns `result`, and reports why cuInit fails: in the log, in driver_init_message(), and on stderr unless
+ * the program asked to show the message itself or the log is printed there anyway. */
 __attribute__((format(printf, 2, 3))) static CUresult refuse_locked(CUresult result, const char *format, ...)
 {
     va_list list;
@@ -37,13 +38,13 @@ __attribute__((format(printf, 2, 3))) static CUresult refuse_locked(CUresult res
     vsnprintf(init_problem, sizeof init_problem, format, list);
     va_end(list);
     log_error("%s", init_problem);
-    if (!atomic_load(&texts_are_read) && !driver_settings()->log_printed)
+    if (!atomic_load(&stderr_is_muted) && !driver_settings()->log_printed)
         fprintf(stderr, "CPU device: %s\n", init_problem);
     return result;
 }
 
-/* Twice what the devices have leaves addresses for managed and host memory and for what is freed and kept
- * aside. */
+/* The memory map of all devices; NULL if there is not enough address space. It has twice the addresses of the
+ * devices' memory: the second half is for managed and host memory, and for freed ranges in quarantine. */
 static MemoryMap *make_memory(const DriverSettings *wanted)
 {
     MemoryMap *map = memory_map_create_min(2 * wanted->memory * (uint64_t)wanted->devices);
@@ -95,10 +96,10 @@ CUresult cuInit(unsigned int flags)
     return result;
 }
 
-/* Written by the call that failed; only read after it. */
+/* Read without the lock: the cuInit that failed has written it before it returned. */
 const char *driver_init_message(void) { return init_problem; }
 
-void driver_texts_are_read(void) { atomic_store(&texts_are_read, true); }
+void driver_mute_stderr(void) { atomic_store(&stderr_is_muted, true); }
 
 CUresult cuDriverGetVersion(int *version)
 {
@@ -114,7 +115,7 @@ CUresult driver_check(void)
     return inside_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
-bool driver_enter_callback(bool inside)
+bool driver_set_in_callback(bool inside)
 {
     bool before = inside_callback;
     inside_callback = inside;

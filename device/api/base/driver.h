@@ -18,16 +18,17 @@ typedef struct DevicePools {
     struct CUmemPoolHandle_st *standard, *current; /* made when first requested */
 } DevicePools;
 
-/* A virtual device. They share the host's memory map; each has its own workers, size and primary context. */
+/* A virtual device. All devices share one memory map; each has its own worker threads, size of memory,
+ * primary context and pools. */
 typedef struct Device {
     int ordinal;
     uint64_t memory_size;
     _Atomic uint64_t memory_used;
-    WorkerPool *workers;        /* made at the first launch */
-    Context *primary;           /* made at the first retain */
+    WorkerPool *workers; /* made at the first launch */
+    Context *primary; /* made at the first retain */
     unsigned primary_flags;
     DevicePools pools[POOL_KINDS];
-    struct CUmemPoolHandle_st *graph_pool; /* the memory of graphs; made at the first */
+    struct CUmemPoolHandle_st *graph_pool; /* the memory of graphs; made for the first one that allocates */
 } Device;
 
 /* CUDA_ERROR_NOT_INITIALIZED before cuInit and in a forked child, CUDA_ERROR_NOT_PERMITTED inside a stream
@@ -41,16 +42,17 @@ Chunks *driver_chunks(void);
 /* The lock for making things lazily (worker pools, primary contexts, default pools). */
 void driver_lock(void);
 void driver_unlock(void);
-/* NULL if out of memory. */
+/* The device's worker threads, which the first call starts; NULL if out of memory. */
 WorkerPool *driver_workers(Device *device);
 
 /* Why cuInit failed, in words, or "". */
 const char *driver_init_message(void);
-/* The program reads that text itself: from now on it is not written to stderr. */
-void driver_texts_are_read(void);
+/* From now on that text is not written to stderr: the program shows it itself. */
+void driver_mute_stderr(void);
 
-/* Sets whether the calling thread runs a stream callback. Returns whether it did before. */
-bool driver_enter_callback(bool inside);
+/* Sets whether the calling thread runs a stream callback, in which it may make no driver call. Returns the
+ * value from before, which the caller sets again at the end. */
+bool driver_set_in_callback(bool inside);
 
 /* How many threads a device uses. */
 int driver_threads(void);
@@ -58,6 +60,7 @@ int driver_threads(void);
  * them. */
 int driver_multiprocessors(void);
 
+/* Returns from the calling function with the result of the call if that is an error. */
 #define TRY(call) \
     do { \
         CUresult try_result = (call); \

@@ -12,7 +12,8 @@ static const ErrorRow error_rows[] = {
 #undef CU_ERROR
 };
 
-static const ErrorRow *error_row(CUresult error)
+/* The row of abi/cuda_errors.def with that code, or NULL. */
+static const ErrorRow *find_error_row(CUresult error)
 {
     for (size_t i = 0; i < sizeof error_rows / sizeof *error_rows; i++)
         if (error_rows[i].code == (int)error) return &error_rows[i];
@@ -22,7 +23,7 @@ static const ErrorRow *error_row(CUresult error)
 CUresult cuGetErrorName(CUresult error, const char **name)
 {
     if (!name) return CUDA_ERROR_INVALID_VALUE;
-    const ErrorRow *row = error_row(error);
+    const ErrorRow *row = find_error_row(error);
     *name = row ? row->name : NULL;
     return row ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -30,7 +31,7 @@ CUresult cuGetErrorName(CUresult error, const char **name)
 CUresult cuGetErrorString(CUresult error, const char **text)
 {
     if (!text) return CUDA_ERROR_INVALID_VALUE;
-    const ErrorRow *row = error_row(error);
+    const ErrorRow *row = find_error_row(error);
     *text = row ? row->text : NULL;
     return row ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

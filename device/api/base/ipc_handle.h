@@ -1,6 +1,6 @@
-/* What a process gives to others: the bytes of an IpcHandle, where to find the file of something. Memory of
- * cuMemAlloc lies in one file for each process, at offsets; every interprocess event has a page of its
- * own. */
+/* IPC handles: bytes that a process passes to other ones, by which they find the file that an object of it
+ * is in. All memory of cuMemAlloc in a process is in one file, at different offsets; every interprocess
+ * event has a file of one page. */
 #ifndef DEVICE_API_BASE_IPC_HANDLE_H
 #define DEVICE_API_BASE_IPC_HANDLE_H
 
@@ -9,21 +9,26 @@
 
 typedef enum IpcKind { IPC_MEMORY = 1, IPC_EVENT = 2, IPC_POOL = 3, IPC_POOL_MEMORY = 4 } IpcKind;
 
-/* 64 bytes, as every handle of the driver's. */
+/* 64 bytes, as the driver API's handles for IPC have. */
 typedef struct IpcHandle {
     char magic[8];
-    uint32_t kind;
-    int32_t process, descriptor, reserved;
-    uint64_t inode, offset, size, id;
-    uint64_t pool;           /* that it belongs to, by its number in that process */
+    uint32_t kind; /* IpcKind */
+    int32_t process; /* the one that made the handle: its ID */
+    int32_t descriptor; /* of the file in that process */
+    int32_t reserved;
+    uint64_t inode; /* of the file: another one shows that the descriptor was reused */
+    uint64_t offset, size, id; /* of the memory in the file */
+    uint64_t pool; /* the pool that the memory belongs to, by its number in that process */
 } IpcHandle;
 
-/* Fills the handle for something of this process. */
-void ipc_name(IpcHandle *handle, IpcKind kind, int descriptor, uint64_t inode);
-/* The file of a handle that another process made; the log says what is wrong. */
+/* Fills in the handle of an object of this process, whose file has that descriptor and inode. */
+void ipc_fill_handle(IpcHandle *handle, IpcKind kind, int descriptor, uint64_t inode);
+/* Opens the file of a handle that must be of that kind and made by another process. The log says what is
+ * wrong. */
 CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file);
-/* As ipc_open(), of any kind and process. */
-CUresult ipc_reach(const IpcHandle *handle, SharedFile *file);
-bool ipc_is(const IpcHandle *handle, IpcKind kind);
+/* Opens the file without these two checks. */
+CUresult ipc_open_file(const IpcHandle *handle, SharedFile *file);
+/* Whether the bytes are a handle of that kind. */
+bool ipc_is_kind(const IpcHandle *handle, IpcKind kind);
 
 #endif

@@ -1,5 +1,6 @@
 /* The log of cuLogsCurrent, cuLogsDumpToFile, cuLogsDumpToMemory and cuLogsRegisterCallback: the newest
- * entries, each a line of text. An iterator is the number of entries there had been when it was made. */
+ * entries, each a line of text. A CUlogIterator is the number of entries that had been made when the program
+ * took it. */
 #include "api/base/log.h"
 
 #include <pthread.h>
@@ -11,7 +12,8 @@
 #include "api/base/api.h"
 #include "api/base/settings.h"
 
-enum { LOG_ENTRIES = 100, LOG_TEXT_BYTES = 1400, LOG_CALLBACKS = 16, LEVEL_ERROR = 0, LEVEL_WARNING = 1 };
+enum { LOG_ENTRIES = 100, LOG_TEXT_BYTES = 1400, LOG_CALLBACKS = 16 };
+enum { LEVEL_ERROR = 0, LEVEL_WARNING = 1 }; /* CUlogLevel */
 
 typedef struct CUlogsCallbackEntry_st {
     CUlogsCallback call;
@@ -23,6 +25,7 @@ static char *log_lines[LOG_ENTRIES]; /* entry n is at n % LOG_ENTRIES */
 static unsigned log_count;           /* entries ever made */
 static LogCallback log_callbacks[LOG_CALLBACKS];
 
+/* Owns the line from now on; the oldest one is freed. */
 static void keep_line(char *line)
 {
     pthread_mutex_lock(&log_lock);
@@ -33,6 +36,7 @@ static void keep_line(char *line)
     free(old);
 }
 
+/* Each callback gets a copy of the text, which it may write to. */
 static void call_callbacks(unsigned level, const char *text)
 {
     LogCallback callbacks[LOG_CALLBACKS];
@@ -49,13 +53,14 @@ static void call_callbacks(unsigned level, const char *text)
 
 static void log_entry(unsigned level, const char *format, va_list list)
 {
+    static const char warning[] = "warning: ";
     char text[LOG_TEXT_BYTES];
     vsnprintf(text, sizeof text, format, list);
     for (size_t length = strlen(text); length && text[length - 1] == '\n';) text[--length] = '\0';
-    size_t size = strlen(text) + 16;
+    size_t size = sizeof warning + strlen(text) + sizeof "\n";
     char *line = malloc(size);
     if (line) {
-        snprintf(line, size, "%s%s\n", level == LEVEL_ERROR ? "" : "warning: ", text);
+        snprintf(line, size, "%s%s\n", level == LEVEL_ERROR ? "" : warning, text);
         if (driver_settings()->log_printed) fprintf(stderr, "CPU device: %s", line);
         keep_line(line);
     }
@@ -78,7 +83,8 @@ void log_warning(const char *format, ...)
     va_end(list);
 }
 
-/* The first entry that is still there, from the iterator on. */
+/* The number of the entry to read first: the iterator's, or the oldest that is kept if there is no iterator,
+ * its entry is no longer kept, or it is invalid. */
 static unsigned first_kept_locked(const CUlogIterator *iterator)
 {
     unsigned oldest = log_count > LOG_ENTRIES ? log_count - LOG_ENTRIES : 0;

@@ -1,11 +1,12 @@
 /* The driver's objects and how their handles are checked.
  *
- * A handle is the address of an object that is in the registry of live objects. A call that works with an
- * object holds a reference: destroying takes the object out of the registry at once, its resources go with
- * the last reference, and the addresses of the most recently dead are not used again for a while, so that
- * stale handles are distinguished from live ones. An object keeps its context from being forgotten, dead or
- * alive, so that it can always be asked; what the context releases when it closes, its objects find gone
- * (`life`).
+ * A handle is the address of an object in the registry of live objects. A call that works with an object
+ * holds a reference. Destroying an object takes it out of the registry at once; the last reference releases
+ * its resources. The addresses of the objects that died last are not used again yet, so that stale handles
+ * are recognized.
+ *
+ * An object has a reference to its context, which may be read for as long, even if it is closed. A context
+ * that is opened again is another one for its old objects: Object.life differs from the context's id.
  */
 #ifndef DEVICE_API_BASE_OBJECTS_H
 #define DEVICE_API_BASE_OBJECTS_H
@@ -59,9 +60,9 @@ struct Object {
     _Atomic unsigned references;
     bool live;                     /* in the registry */
     Context *context;              /* a reference; NULL: belongs to the process */
-    unsigned long long life;       /* the id that the context had: it gets another when it is reopened */
-    Object *chain;                 /* next in its bucket of the registry */
-    void (*release)(Object *self); /* frees what it holds, not the object; may be NULL */
+    unsigned long long life; /* the context's id when the object was made: a reopened one has another */
+    Object *chain; /* next in its bucket of the registry */
+    void (*release)(Object *self); /* frees what the object holds, but not itself; may be NULL */
 };
 
 /* Allocates an object of that many bytes, zeroed, with the caller's reference; not in the registry yet. */
@@ -69,14 +70,16 @@ void *object_new(ObjectKind kind, size_t size, Context *context, void (*release)
 /* Whether the object was made in that context, and the context was not closed since, even if it is open
  * again. */
 bool object_is_of(const Object *object, const Context *context);
-/* As object_is_of(), of the object's own context, which must be live as well. */
-bool object_in_life(const Object *object);
+/* Whether the object's context is live, and was not closed since the object was made. */
+bool object_context_is_live(const Object *object);
 /* Enters the object into the registry, which holds a reference: from now on its handle is valid. An error if
  * out of memory, or when its context closes. */
 CUresult object_publish(Object *object);
-/* The live object of that kind with a new reference, or NULL. */
+/* The live object of that kind with a new reference, or NULL. The handle may be any value. */
 void *object_get(const void *handle, ObjectKind kind);
+/* Adds a reference; returns the object. */
 Object *object_hold(Object *object);
+/* Releases a reference; the last one calls `release` and frees the object. NULL: nothing is done. */
 void object_put(Object *object);
 /* Takes the object out of the registry and puts the registry's reference. True for the caller that did it,
  * false if it was out already. */
@@ -84,6 +87,7 @@ bool object_retire(Object *object);
 /* Retires all live objects of a context. */
 void object_retire_context(const Context *context);
 
+/* Of a pointer to a type that begins with the member `object`. */
 #define OBJECT(pointer) (&(pointer)->object)
 #define PUT(pointer) object_put(OBJECT(pointer))
 

@@ -1,4 +1,5 @@
-/* See report.h. Lines are written whole, with no buffer, so that none is lost and none mixed up. */
+/* See report.h. Each line is one write() to a file opened for appending: lines of several processes are not
+ * mixed, and none is lost in a buffer. */
 #include "api/base/report.h"
 
 #include <fcntl.h>
@@ -13,12 +14,15 @@
 
 static _Atomic uint64_t launches, unfreed;
 
+enum { LINE_BYTES = 2048 };
+
+/* Writes one line; line breaks in the text become spaces, and a text that is too long is cut. */
 static void write_line(const char *what, const char *text)
 {
-    char line[2048];
+    char line[LINE_BYTES];
     int length = snprintf(line, sizeof line - 1, "%s %s", what, text);
     if (length < 0) return;
-    if ((size_t)length > sizeof line - 2) length = sizeof line - 2;
+    if (length > LINE_BYTES - 2) length = LINE_BYTES - 2; /* what snprintf has written, without its NUL */
     for (char *end = line; (end = strchr(end, '\n')) != NULL;) *end = ' ';
     line[length] = '\n';
     int file = open(driver_settings()->report, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -32,7 +36,9 @@ bool report_is_on(void) { return driver_settings()->report[0] != '\0'; }
 
 /* --- faults and where they were launched ----------------------------------------------------------- */
 
-/* Launch sites by ticket, as many as launches can be queued. A launch may fail before its site is set. */
+/* The launch with ticket t has entry t % SITES, which it takes from an older launch. There are as many
+ * entries as launches can be queued. The site may be set before or after the launch fails: the second of the
+ * two events writes it. */
 enum { SITES = 4096 };
 typedef struct Site {
     uint64_t launch;
@@ -42,13 +48,14 @@ typedef struct Site {
 static Site sites[SITES];
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void write_of_launch(const char *what, uint64_t launch, const char *text)
+static void write_launch_line(const char *what, uint64_t launch, const char *text)
 {
-    char line[2048];
+    char line[LINE_BYTES];
     snprintf(line, sizeof line, "%ld.%llu %s", (long)getpid(), (unsigned long long)launch, text);
     write_line(what, line);
 }
 
+/* The entry of the launch, emptied if an older launch had it. */
 static Site *site_locked(uint64_t launch)
 {
     Site *site = &sites[launch % SITES];
@@ -60,13 +67,13 @@ static Site *site_locked(uint64_t launch)
 
 static void write_site_locked(const Site *site)
 {
-    if (site->failed && site->text) write_of_launch("site", site->launch, site->text);
+    if (site->failed && site->text) write_launch_line("site", site->launch, site->text);
 }
 
 void report_fault(const char *text, uint64_t launch)
 {
     if (!report_is_on()) return;
-    write_of_launch("fault", launch, text);
+    write_launch_line("fault", launch, text);
     if (!launch) return;
     pthread_mutex_lock(&sites_lock);
     Site *site = site_locked(launch);
@@ -101,8 +108,8 @@ static void write_count(const char *what, uint64_t count)
     if (count) write_line(what, number);
 }
 
-/* Runs at exit, but not in a forked child. */
-__attribute__((destructor)) static void finish(void)
+/* Runs at exit; a forked child writes nothing. */
+__attribute__((destructor)) static void write_counts_at_exit(void)
 {
     if (!report_is_on() || driver_check() == CUDA_ERROR_NOT_INITIALIZED) return;
     for (int i = 0; i < driver_settings()->devices; i++)

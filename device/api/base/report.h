@@ -1,11 +1,11 @@
 /* PYCUDA_CPU_REPORT: what happened, for the parent of the program, in a file that processes append lines to.
  *
- *   fault LAUNCH TEXT  a kernel has failed, at once
- *   site LAUNCH TEXT   where the launch of a fault is in the program, before or after it
- *   launches COUNT     at the end of a process that made any
- *   unfreed BYTES      memory of a device that was not freed when its context ended, or the process
+ *   fault LAUNCH TEXT  a kernel has failed; written at once
+ *   site LAUNCH TEXT   the line of the program that made that launch; written after its fault line
+ *   launches COUNT     written at the end of a process that made any
+ *   unfreed BYTES      device memory that was not freed when its context or the process ended
  *
- * LAUNCH is PROCESS.TICKET (queue.h); with ticket 0 it is none.
+ * LAUNCH is PROCESS.TICKET (queue.h); ticket 0: the fault is of no launch.
  */
 #ifndef DEVICE_API_BASE_REPORT_H
 #define DEVICE_API_BASE_REPORT_H
@@ -21,7 +21,9 @@ bool report_is_on(void);
 void report_fault(const char *text, uint64_t launch);
 /* Sets the place of a launch in the program, which is written if the launch fails. */
 void report_site(cuuint64_t launch, const char *site);
+/* Counts a launch. */
 void report_launch(void);
+/* Adds to the bytes that were not freed. */
 void report_unfreed(uint64_t bytes);
 
 #endif

@@ -14,8 +14,12 @@
 static DriverSettings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 
-/* The highest that the CPU device has all ordinary instructions of, and that of drivers older than it. */
-enum { DEFAULT_CAPABILITY = 90, DEFAULT_SINCE = 11080, OLDER_CAPABILITY = 75 };
+/* The compute capability where none is set. DEFAULT_CAPABILITY is the highest of which the CPU device has all
+ * ordinary instructions; drivers before version DEFAULT_SINCE do not know it, and have OLDER_CAPABILITY. */
+enum { DEFAULT_CAPABILITY = 90, DEFAULT_SINCE = 11080, OLDER_CAPABILITY = 75, MIN_CAPABILITY = 50 };
+
+#define MAX_MEMORY 0x1p40 /* bytes */
+enum { UPPER_CASE = ~0x20 }; /* the mask that makes a letter of ASCII upper case */
 
 static bool read_number(const char *text, int low, int high, int *out)
 {
@@ -33,7 +37,7 @@ static bool read_memory(const char *text, DriverSettings *out)
     char *end = NULL;
     double value = strtod(text, &end);
     int shift = 0;
-    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    const char *unit = *end ? strchr(units, *end & UPPER_CASE) : NULL;
     if (unit && *unit) {
         shift = 10 * (int)(unit - units + 1);
         end++;
@@ -41,7 +45,7 @@ static bool read_memory(const char *text, DriverSettings *out)
         if (*end == 'B' || *end == 'b') end++;
     }
     double bytes = value * (double)(UINT64_C(1) << shift);
-    if (end == text || *end || !(bytes >= 1) || bytes > 0x1p40) return false;
+    if (end == text || *end || !(bytes >= 1) || bytes > MAX_MEMORY) return false;
     out->memory = (uint64_t)bytes;
     return true;
 }
@@ -60,19 +64,21 @@ static bool read_capability(const char *text, DriverSettings *out)
     for (const char *at = text; *at; at++)
         if (*at != '.') wanted = 10 * wanted + (*at - '0');
     for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
-        if (capabilities[i] == wanted && wanted >= 50) {
+        if (capabilities[i] == wanted && wanted >= MIN_CAPABILITY) {
             out->capability = wanted;
             return true;
         }
     return false;
 }
 
+/* Only checks the value: exec/bind.c reads the variable itself. */
 static bool read_isa(const char *text, DriverSettings *out)
 {
     (void)out;
     return exec_isa_known(text);
 }
 
+/* Only checks the value: exec/run/workers.c reads the variable itself. */
 static bool read_schedule(const char *text, DriverSettings *out)
 {
     uint64_t seed;
@@ -80,6 +86,7 @@ static bool read_schedule(const char *text, DriverSettings *out)
     return worker_schedule_seed(text, &seed);
 }
 
+/* Words separated by commas or spaces. */
 static bool read_checks(const char *text, DriverSettings *out)
 {
     static const struct {
@@ -108,16 +115,17 @@ static bool read_report(const char *text, DriverSettings *out)
 
 static bool read_log(const char *text, DriverSettings *out)
 {
-    return out->log_printed = strcmp(text, "stderr") == 0;
+    out->log_printed = strcmp(text, "stderr") == 0;
+    return out->log_printed;
 }
 
-/* Half of the host's memory, at most 8 GiB. */
+/* Half of the host's memory in whole MiB, at most 8 GiB. */
 static uint64_t default_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t half = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : UINT64_C(1) << 30;
     uint64_t max = UINT64_C(8) << 30;
-    return (half < max ? half : max) & ~UINT64_C(0xfffff);
+    return (half < max ? half : max) >> 20 << 20;
 }
 
 static int processor_count(void)
@@ -127,10 +135,11 @@ static int processor_count(void)
 }
 
 typedef struct Setting {
-    const char *variable, *may_be; /* may_be: of a NUMBER, what comes after its range */
-    bool (*read)(const char *text, DriverSettings *out); /* NULL: a number */
-    size_t field;
-    int low, high, fallback;
+    const char *variable;
+    const char *may_be; /* what values are allowed, in words; of a NUMBER, what is said after its range */
+    bool (*read)(const char *text, DriverSettings *out); /* false: not allowed. NULL: a NUMBER */
+    size_t field; /* of a NUMBER: the offset of its int in DriverSettings */
+    int low, high, fallback; /* of a NUMBER */
 } Setting;
 
 static const Setting rows[] = {
@@ -146,6 +155,7 @@ const char *const driver_setting_names[] = {
 #include "api/base/settings.def"
     NULL};
 
+/* Only the first problem is kept. */
 static void set_problem(const Setting *row, const char *text)
 {
     char range[64] = "";
@@ -172,7 +182,7 @@ static void read_settings(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) read_row(&rows[i]);
     if (!settings.capability)
         settings.capability = settings.version < DEFAULT_SINCE ? OLDER_CAPABILITY : DEFAULT_CAPABILITY;
-    if (!settings.threads) settings.threads = processor_count(); /* reads a file: not for every launch */
+    if (!settings.threads) settings.threads = processor_count(); /* here, as it reads a file each time */
 }
 
 const DriverSettings *driver_settings(void)

@@ -92,7 +92,7 @@ static bool library_unload(Library *library)
     }
     pthread_mutex_lock(&library->lock);
     for (size_t i = 0; i < library->instance_count; i++) {
-        if (object_in_life(OBJECT(library->instances[i])))
+        if (object_context_is_live(OBJECT(library->instances[i])))
             queue_wait_context_despite_capture(library->instances[i]->object.context);
         module_unload(library->instances[i]);
     }
@@ -168,7 +168,7 @@ static void drop_dead_locked(Library *library)
     size_t left = 0;
     for (size_t i = 0; i < library->instance_count; i++) {
         Module *module = library->instances[i];
-        if (object_in_life(OBJECT(module)))
+        if (object_context_is_live(OBJECT(module)))
             library->instances[left++] = module;
         else
             PUT(module);

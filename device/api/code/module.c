@@ -201,13 +201,13 @@ TextureBinding *module_bind_references(const Module *module)
 CUresult module_load(Context *context, const Image *image, Library *library, PtxLog *log, Module **out)
 {
     Module *module = object_new(OBJECT_MODULE, sizeof *module, context, module_release);
-    if (!module) return CONTEXT_WITHOUT_MEMORY(context);
+    if (!module) return CONTEXT_MEMORY_ERROR(context);
     module->library = library;
     CUresult result = compile_image(module, image, log);
     if (!result) result = make_functions(module);
     if (!result) result = make_references(module);
     if (!result) result = object_publish(OBJECT(module));
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) result = CONTEXT_WITHOUT_MEMORY(context);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) result = CONTEXT_MEMORY_ERROR(context);
     if (result) {
         module_unload(module);
         PUT(module);

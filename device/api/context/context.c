@@ -51,7 +51,7 @@ Context *context_new(Device *device, unsigned flags, bool primary)
     if (!context) return NULL;
     context->device = device;
     context->primary = primary;
-    context->version = 3020;
+    context->version = CONTEXT_API_VERSION;
     pthread_mutex_init(&context->print_lock, NULL);
     if (!context_open(context, flags)) {
         context_free(context);
@@ -79,10 +79,11 @@ Context *context_new_derived(Context *base, struct CUgreenCtx_st *green, SmRange
 
 void context_close_derived(Context *derived)
 {
-    if (context_begin_close(derived)) context_closed(derived);
+    if (context_begin_close(derived)) context_set_closed(derived);
 }
 
-/* Counted before `live` is looked at, as context_finish_close looks at the count after that was cleared. */
+/* The count is raised before `live` is read; context_finish_close() reads the count after `live` was cleared.
+ * So either this call sees that the context closes, or the close sees the count. */
 bool context_keep_open(Context *context)
 {
     atomic_fetch_add(&context->kept_open, 1);
@@ -95,6 +96,7 @@ void context_allow_close(Context *context) { atomic_fetch_sub(&context->kept_ope
 
 bool context_begin_close(Context *context) { return atomic_exchange(&context->live, false); }
 
+/* Writes the kept text of printf to stdout. */
 static void show_locked(Context *context)
 {
     if (!context->print_length) return;
@@ -132,7 +134,7 @@ void context_finish_close(Context *context)
     uint64_t counted = bytes[MEMORY_DEVICE] + bytes[MEMORY_MANAGED] + bytes[MEMORY_ARRAY];
     atomic_fetch_sub(&context->device->memory_used, counted);
     report_unfreed(counted);
-    context_closed(context);
+    context_set_closed(context);
 }
 
 bool context_close(Context *context)
@@ -142,7 +144,7 @@ bool context_close(Context *context)
     return mine;
 }
 
-/* The context that calls work in when this one is meant. */
+/* The context in which calls work when `context` is current: itself, or the base of a derived one. */
 static CUresult working_context(Context *context, Context **out)
 {
     *out = context;
@@ -207,11 +209,11 @@ CUresult context_error(const Context *context)
 
 void context_fail(Context *context, CUresult error, const char *text, uint64_t launch)
 {
-    int none = 0;
+    int no_error = CUDA_SUCCESS;
     log_error("%s", text);
     report_fault(text, launch);
     if (!context_error(context)) atomic_store(&context->failed_launch, launch);
-    atomic_compare_exchange_strong(&context->error, &none, (int)error);
+    atomic_compare_exchange_strong(&context->error, &no_error, (int)error);
 }
 
 cuuint64_t context_failed_launch(void)

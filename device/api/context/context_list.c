@@ -1,19 +1,20 @@
-/* The list of all contexts that handles may name: the living, and the last that died.
+/* The list of all contexts that a handle may name: the live ones, and those that were closed last, so that
+ * their handles give CUDA_ERROR_CONTEXT_IS_DESTROYED.
  *
- * A thread that uses a context not on its own stack holds a reference. A context is forgotten, and its memory
- * freed when its close is over and there are no references: both are checked under the list's lock, the
- * only place where a context may be looked up without a reference.
+ * A thread that uses a context which is not on its own stack holds a reference. A context is taken off the
+ * list and freed when it is closed and has no references. Both are checked under the list's lock, which is
+ * also the only place where a context may be read without a reference.
  */
 #include <stdlib.h>
 
 #include "api/context/upcalls.h"
 
-enum { DEAD_CONTEXTS = 64 };     /* that many are known as destroyed; then the oldest are forgotten */
+enum { DEAD_CONTEXTS = 64 };     /* closed contexts that stay in the list; above it the oldest are freed */
 
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t one_closed = PTHREAD_COND_INITIALIZER;
 static Context *contexts;        /* the newest first */
-static unsigned dead_contexts;   /* of them, those that are not primary ones */
+static unsigned dead_contexts;   /* the closed ones in the list, without primary contexts, which stay */
 
 unsigned long long context_new_id(void)
 {
@@ -68,7 +69,7 @@ void context_each_busy(void (*act)(Context *context))
         if (queue_context_busy(context)) act(context);
 }
 
-/* The link to the oldest context that may be forgotten; NULL when there is none. */
+/* The link to the oldest context that may be freed; NULL if there is none. */
 static Context **oldest_dead_locked(void)
 {
     Context **oldest = NULL;
@@ -78,23 +79,23 @@ static Context **oldest_dead_locked(void)
     return oldest;
 }
 
-void context_closed(Context *context)
+void context_set_closed(Context *context)
 {
-    Context *forgotten = NULL, **oldest;
+    Context *unlinked = NULL, **oldest;
     pthread_mutex_lock(&contexts_lock);
     atomic_store(&context->closed, true);
     if (!context->primary) dead_contexts++;
     for (; dead_contexts > DEAD_CONTEXTS && (oldest = oldest_dead_locked()) != NULL; dead_contexts--) {
         Context *dead = *oldest;
         *oldest = dead->next;
-        dead->next = forgotten;
-        forgotten = dead;
+        dead->next = unlinked;
+        unlinked = dead;
     }
     pthread_cond_broadcast(&one_closed);
     pthread_mutex_unlock(&contexts_lock);
-    for (Context *next; forgotten; forgotten = next) {
-        next = forgotten->next;
-        context_free(forgotten);
+    for (Context *next; unlinked; unlinked = next) {
+        next = unlinked->next;
+        context_free(unlinked);
     }
 }
 

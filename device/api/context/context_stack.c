@@ -16,7 +16,8 @@ static Context *pop_context(ThreadState *state)
     return context;
 }
 
-/* A thread ends: its default streams finish what they have and go. A forked child has no threads for them. */
+/* Runs at the end of a thread: its default streams are destroyed once their work is done. A forked child has
+ * no workers that could do it, and keeps them. */
 static void drop_thread_state(void *value)
 {
     ThreadState *state = value;
@@ -59,18 +60,15 @@ static CUresult push_context(ThreadState *state, Context *context)
     return CUDA_SUCCESS;
 }
 
-static CUresult create_context(CUcontext *out, unsigned flags, CUdevice ordinal, unsigned version)
+static CUresult create_context(CUcontext *out, unsigned flags, CUdevice ordinal)
 {
     TRY(driver_check());
-    if (!out || flags & ~(unsigned)CU_CTX_FLAGS_MASK) return CUDA_ERROR_INVALID_VALUE;
-    unsigned wait = flags & CU_CTX_SCHED_MASK;
-    if (wait & (wait - 1)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !context_flags_are_valid(flags)) return CUDA_ERROR_INVALID_VALUE;
     Device *device = driver_device(ordinal);
     ThreadState *state = thread_state();
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
     Context *context = state ? context_new(device, flags, false) : NULL;
     if (!context) return CUDA_ERROR_OUT_OF_MEMORY;
-    context->version = version;
     context->retained = 1;
     CUresult result = push_context(state, context);
     if (result)
@@ -82,18 +80,18 @@ static CUresult create_context(CUcontext *out, unsigned flags, CUdevice ordinal,
 
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device)
 {
-    return create_context(out, flags, device, 3020);
+    return create_context(out, flags, device);
 }
 
-enum { AFFINITY_MULTIPROCESSORS = 0 };
-enum { GRAPHICS_D3D12 = 1, GRAPHICS_NV_BLOB = 2 };
+enum { AFFINITY_MULTIPROCESSORS = 0 }; /* CUexecAffinityType */
+enum { GRAPHICS_D3D12 = 1, GRAPHICS_NV_BLOB = 2 }; /* CUcigDataType */
 
-/* A context with a part of the multiprocessors is something that servers of several processes give. */
+/* Execution affinity, which is a part of the multiprocessors, exists only under MPS. */
 CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int count, unsigned int flags,
                         CUdevice device)
 {
     if (count > 0) return params ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : CUDA_ERROR_INVALID_VALUE;
-    return create_context(out, flags, device, 3020);
+    return create_context(out, flags, device);
 }
 
 static CUresult refuse_graphics(const CUctxCigParam *params)
@@ -103,11 +101,11 @@ static CUresult refuse_graphics(const CUctxCigParam *params)
     return valid ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Fails only for what is requested: zeroed parameters ask for nothing. */
+/* Parameters that are zero request nothing, and are accepted. */
 CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int flags, CUdevice device)
 {
     if (params && params->cigParams) return refuse_graphics(params->cigParams);
-    if (!params) return create_context(out, flags, device, 3020);
+    if (!params) return create_context(out, flags, device);
     return cuCtxCreate_v3(out, params->execAffinityParams, params->numExecAffinityParams, flags, device);
 }
 
@@ -122,8 +120,8 @@ CUresult cuDeviceGetExecAffinitySupport(int *out, int type, CUdevice ordinal)
     return CUDA_SUCCESS;
 }
 
-/* Limits of multiprocessors are those of MPS, without which it is all of the device; the share of a green
- * context is a resource (cuCtxGetDevResource), no affinity. */
+/* Only MPS limits a context's multiprocessors: without it they are all of the device. The part that a green
+ * context has is a resource (cuCtxGetDevResource), not an affinity. */
 CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, int type)
 {
     CUdevice device;
@@ -136,6 +134,8 @@ CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, int type)
     return CUDA_SUCCESS;
 }
 
+/* With a timeout, waits for the context's work first: the wait can time out, and then nothing has changed.
+ * The close that follows cannot be interrupted. */
 static CUresult destroy_context(Context *context)
 {
     if (context->primary || context->base) return CUDA_ERROR_INVALID_CONTEXT;
@@ -262,6 +262,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice ordinal)
     return CUDA_SUCCESS;
 }
 
+/* Waits first if a timeout is set, as destroy_context() does. The driver's lock is not held meanwhile, so the
+ * context is looked at again afterwards. */
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 {
     TRY(driver_check());
@@ -310,9 +312,8 @@ static CUresult set_primary_flags(CUdevice ordinal, unsigned flags, bool while_a
 {
     TRY(driver_check());
     Device *device = driver_device(ordinal);
-    unsigned wait = flags & CU_CTX_SCHED_MASK;
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
-    if (flags & ~(unsigned)CU_CTX_FLAGS_MASK || wait & (wait - 1)) return CUDA_ERROR_INVALID_VALUE;
+    if (!context_flags_are_valid(flags)) return CUDA_ERROR_INVALID_VALUE;
     driver_lock();
     bool refused = !while_active && device->primary && atomic_load(&device->primary->live);
     if (!refused) device->primary_flags = flags;

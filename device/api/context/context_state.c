@@ -36,7 +36,8 @@ CUresult cuCtxGetDevice(CUdevice *device)
     return CUDA_SUCCESS;
 }
 
-/* A function that returns one fact about a context, by its handle. */
+/* Defines a function that writes `fact`, an expression of `context`, to *out. Its parameters are `params`,
+ * one of which must be named `handle`. */
 #define CONTEXT_FACT(function, params, out, fact) \
     CUresult function params \
     { \
@@ -50,7 +51,8 @@ CONTEXT_FACT(cuCtxGetDevice_v2, (CUdevice * out, CUcontext handle), out, context
 CONTEXT_FACT(cuCtxGetApiVersion, (CUcontext handle, unsigned int *out), out, context->version)
 #undef CONTEXT_FACT
 
-/* A green context has an id of its own. */
+/* A derived context has an id of its own, but context_resolve() returns its base: it is called for its
+ * errors only. */
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
     Context *context;
@@ -82,8 +84,7 @@ CUresult cuCtxSetFlags(unsigned int flags)
 {
     Context *context;
     TRY(context_enter(&context));
-    unsigned wait = flags & CU_CTX_SCHED_MASK;
-    if (flags & ~(unsigned)CU_CTX_FLAGS_MASK || wait & (wait - 1)) return CUDA_ERROR_INVALID_VALUE;
+    if (!context_flags_are_valid(flags)) return CUDA_ERROR_INVALID_VALUE;
     atomic_store(&context->flags, flags);
     return CUDA_SUCCESS;
 }
@@ -129,7 +130,7 @@ CUresult cuCtxResetPersistingL2Cache(void)
     return context_enter(&context);
 }
 
-/* Limits that mean something on compute capability 7.5. */
+/* Whether cuCtxGetLimit knows the limit. */
 static bool has_limit(CUlimit limit) { return limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE; }
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
@@ -144,21 +145,23 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
+    enum { MAX_STACK = 512 * 1024, STACK_UNIT = 16, MAX_FETCH = 128, MIN_PENDING_LAUNCHES = 32 };
     Context *context;
     TRY(context_enter(&context));
     if (!has_limit(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
     if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-    if (limit == CU_LIMIT_STACK_SIZE && value > 512 * 1024) return CUDA_ERROR_INVALID_VALUE;
-    if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > 128) return CUDA_ERROR_INVALID_VALUE;
+    if (limit == CU_LIMIT_STACK_SIZE && value > MAX_STACK) return CUDA_ERROR_INVALID_VALUE;
+    if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > MAX_FETCH) return CUDA_ERROR_INVALID_VALUE;
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && context->heap && value != atomic_load(&context->limits[limit]))
-        return CUDA_ERROR_INVALID_VALUE; /* kernels may hold memory of it */
-    if (limit == CU_LIMIT_STACK_SIZE) value = (value + 15) & ~(size_t)15;
-    if (limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT && value < 32) value = 32; /* as on a GPU */
+        return CUDA_ERROR_INVALID_VALUE; /* kernels may hold memory of the heap */
+    if (limit == CU_LIMIT_STACK_SIZE) value = (value + STACK_UNIT - 1) & ~(size_t)(STACK_UNIT - 1);
+    if (limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT && value < MIN_PENDING_LAUNCHES)
+        value = MIN_PENDING_LAUNCHES; /* as on a GPU */
     atomic_store(&context->limits[limit], value);
     return CUDA_SUCCESS;
 }
 
-/* The bit of a context's `peers` that stands for another context's device. */
+/* The device of the context with that handle, and its bit in another context's `peers`. */
 static CUresult peer_bit(CUcontext handle, Device **device, uint64_t *bit)
 {
     Context *peer;

@@ -10,15 +10,20 @@ static pthread_rwlock_t registry_lock = PTHREAD_RWLOCK_INITIALIZER;
 static Object **buckets;
 static size_t bucket_count, object_total;
 static pthread_mutex_t grave_lock = PTHREAD_MUTEX_INITIALIZER;
-static Object *graves[GRAVES]; /* the last dead, so that their addresses are not used again at once */
+static Object
+    *graves[GRAVES]; /* the objects that died last: freed later, so that their addresses are not used
+                                * again at once */
 static unsigned grave_next;
 
+/* The index of the address's bucket among `count`, a power of two. */
 static size_t bucket_of(const void *address, size_t count)
 {
     uint64_t key = (uint64_t)(uintptr_t)address >> 4;
     return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (count - 1);
 }
 
+/* Doubles the table when there is an object for each bucket. False only if there is no table at all: one that
+ * cannot grow is used as it is. */
 static bool grow_locked(void)
 {
     if (object_total < bucket_count) return true;
@@ -55,17 +60,17 @@ bool object_is_of(const Object *object, const Context *context)
     return object->context == context && object->life == atomic_load(&context->id);
 }
 
-bool object_in_life(const Object *object)
+bool object_context_is_live(const Object *object)
 {
     return atomic_load(&object->context->live) && object_is_of(object, object->context);
 }
 
-/* A context retires its objects after `live` was cleared: none comes later. */
+/* A closing context clears `live` before it retires its objects, so no object can be published after that. */
 CUresult object_publish(Object *object)
 {
     CUresult result = CUDA_SUCCESS;
     pthread_rwlock_wrlock(&registry_lock);
-    if (object->context && !object_in_life(object))
+    if (object->context && !object_context_is_live(object))
         result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     else if (!grow_locked())
         result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -113,6 +118,8 @@ void object_put(Object *object)
     free(old);
 }
 
+/* Takes the object out of its bucket; false if it is in none. The registry's reference stays with the
+ * caller. */
 static bool unlink_locked(Object *object)
 {
     if (!object->live) return false;

@@ -1,10 +1,11 @@
 /* Device resources: multiprocessors, split into groups as an H200's driver splits them.
  *
- * From compute capability 9.0 on each group has eight multiprocessors at least that lie together, in one of
- * the processing clusters that a GPU is built of, so that portable clusters of blocks fit. Those are not all
- * of one size, which leaves fewer such groups_of_8 than the multiprocessors would make: 15 of an H200's 132.
+ * A GPU is built of processing clusters of multiprocessors. From compute capability 9.0 on a group has at
+ * least eight multiprocessors of one processing cluster, so that a portable cluster of blocks fits into it.
+ * The processing clusters have different sizes, not all multiples of eight, so there are fewer such groups
+ * than the number of multiprocessors allows: 15 of an H200's 132.
  *
- * A CUdevResource is a value that the program copies; what it does not see says where it came from. */
+ * A CUdevResource is a value that the program copies. Its padding says where it came from (Origin). */
 #include "api/context/resource.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 /* The contents of CUdevResource._internal_padding. */
 typedef struct Origin {
     uint64_t signature;
-    uint64_t split;         /* the call that made it; 0: a device or a context, which may be split */
+    uint64_t split; /* number of the split that made it; 0: of a device or a context, which may be split */
     SmRange range;
 } Origin;
 #define ORIGIN_SIGNATURE UINT64_C(0x736d2d72616e6765)
@@ -23,7 +24,7 @@ _Static_assert(sizeof(Origin) <= sizeof(((CUdevResource *)0)->_internal_padding)
 
 enum { GROUP_MULTIPROCESSORS = 8 };
 
-/* How many multiprocessors a group has at least, and what their number is a multiple of. */
+/* A group has at least min_count multiprocessors, and a multiple of unit. */
 typedef struct Granularity {
     unsigned min_count, unit;
 } Granularity;
@@ -52,6 +53,7 @@ static unsigned count_groups_of_8(unsigned count)
     return groups_of_8;
 }
 
+/* alignment: CUdevSmResource.smCoscheduledAlignment. */
 static CUdevResource make_resource(SmRange range, uint64_t split, unsigned alignment)
 {
     Origin origin = {ORIGIN_SIGNATURE, split, range};
@@ -61,7 +63,8 @@ static CUdevResource make_resource(SmRange range, uint64_t split, unsigned align
     return resource;
 }
 
-/* The alignment is that of groups: an H200's 132 are not a multiple of 8. */
+/* The alignment is the unit of groups, also where the range itself is not a multiple of it, as an H200's
+ * 132. */
 CUdevResource resource_of_range(SmRange range) { return make_resource(range, 0, split_granularity(0).unit); }
 
 SmRange resource_of_device(const Device *device)
@@ -70,6 +73,7 @@ SmRange resource_of_device(const Device *device)
     return (SmRange){device->ordinal, count, count_groups_of_8(count)};
 }
 
+/* False if the resource was not made by make_resource(), or its count was changed. */
 static bool read_origin(const CUdevResource *resource, Origin *origin)
 {
     memcpy(origin, resource->_internal_padding, sizeof *origin);
@@ -99,6 +103,7 @@ typedef struct Division {
     unsigned size, max_groups;
 } Division;
 
+/* How the range is cut into groups of at least min_count; an error if no group fits. */
 static CUresult divide_range(const SmRange *range, unsigned min_count, unsigned flags, Division *out)
 {
     enum {
@@ -156,7 +161,7 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *groups, unsigned *count, con
 
 /* --- descriptors -------------------------------------------------------------------------------------- */
 
-static CUdevResourceDesc descriptors;   /* under the driver's lock */
+static CUdevResourceDesc descriptors; /* under the driver's lock */
 
 bool resource_is_descriptor(CUdevResourceDesc handle)
 {

@@ -6,8 +6,9 @@
 #include "api/context/upcalls.h"
 
 static _Thread_local unsigned timeout; /* microseconds; 0: none */
-static _Thread_local const Context *awaited; /* the context of the last wait, as a handle */
-static _Thread_local unsigned long long awaited_life; /* its id then: a primary context gets new ones */
+static _Thread_local const Context
+    *awaited; /* the context of the last wait, as a handle without a reference */
+static _Thread_local unsigned long long awaited_life; /* its id then: one that was reopened has another */
 
 uint64_t timeout_clock(void)
 {

@@ -1,8 +1,8 @@
 /* A timeout for the waits of the calling thread.
  *
- * Not part of CUDA: the two exports are for a program that must notice signals. While its thread has set a
- * timeout, a call that would wait for longer returns CUDA_ERROR_NOT_READY with nothing done, and may be
- * repeated.
+ * Not part of CUDA: cuPycudaSetTimeout and cuPycudaCancel are for programs that must react to signals. While
+ * a thread has a timeout, each of its calls that would wait for longer returns CUDA_ERROR_NOT_READY and has
+ * changed nothing, so that it can be repeated.
  */
 #ifndef DEVICE_API_CONTEXT_TIMEOUT_H
 #define DEVICE_API_CONTEXT_TIMEOUT_H

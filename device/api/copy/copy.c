@@ -112,7 +112,7 @@ CUresult copy_now(const CopyJob *job)
     TRY(stream_enter_at_once(&stream));
     CUresult result = CUDA_SUCCESS;
     if (!is_empty(job))
-        result = copy_check(job) ? run_in_turn(stream, job) : CONTEXT_WITHOUT_ADDRESS(stream->object.context);
+        result = copy_check(job) ? run_in_turn(stream, job) : CONTEXT_ADDRESS_ERROR(stream->object.context);
     PUT(stream);
     return result;
 }
@@ -167,7 +167,7 @@ static CUresult copy_in_order(Stream *stream, const CopyJob *job)
     bool to_pageable, from_pageable;
     if (is_empty(job)) return CUDA_SUCCESS;
     if (!check_side(job, &job->to, &to_pageable) || !check_side(job, &job->from, &from_pageable))
-        return CONTEXT_WITHOUT_ADDRESS(stream->object.context);
+        return CONTEXT_ADDRESS_ERROR(stream->object.context);
     if (stream_is_captured(stream)) return capture_add_copy(stream, job);
     bool small = job->width <= STAGED_BYTES && job->height <= STAGED_BYTES && job->depth <= STAGED_BYTES
                  && job->width * job->height <= STAGED_BYTES

@@ -72,7 +72,7 @@ static CUresult fill_in_order(Stream *stream, const FillJob *fill)
 {
     uint64_t bytes;
     if (!fill->width || !fill->height) return CUDA_SUCCESS;
-    if (!fill_check(fill, &bytes)) return CONTEXT_WITHOUT_ADDRESS(stream->object.context);
+    if (!fill_check(fill, &bytes)) return CONTEXT_ADDRESS_ERROR(stream->object.context);
     if (stream_is_captured(stream)) return capture_add_fill(stream, fill);
     if (bytes <= INLINE_BYTES && queue_idle(stream, true)) return fill_here(fill, stream->object.context);
     TRY(queue_wait_room(stream));

@@ -19,6 +19,6 @@ const CpuDeviceTable *cpuDeviceTable(void)
         .settings = driver_setting_names,
         .host_writes = marks_host_writes,
     };
-    driver_texts_are_read();
+    driver_mute_stderr();
     return &table;
 }

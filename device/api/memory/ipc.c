@@ -49,7 +49,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
     }
     memory_map_written(driver_memory(), range.base,
                        range.size); /* other processes' writes are not seen here */
-    ipc_name(&handle, IPC_MEMORY, place.descriptor, place.inode);
+    ipc_fill_handle(&handle, IPC_MEMORY, place.descriptor, place.inode);
     handle.offset = place.offset;
     handle.size = range.size;
     handle.id = range.id;

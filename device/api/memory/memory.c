@@ -84,7 +84,7 @@ bool memory_release(CUdeviceptr address)
 void memory_release_of(const Object *object, CUdeviceptr address)
 {
     if (!context_keep_open(object->context)) return;
-    if (object_in_life(object)) memory_release(address);
+    if (object_context_is_live(object)) memory_release(address);
     context_allow_close(object->context);
 }
 

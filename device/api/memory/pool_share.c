@@ -67,7 +67,7 @@ CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool handle, CUmemA
     bool shareable = pool->share && !pool->share->imported && memory_map_file(driver_memory(), &place);
     int descriptor = -1;
     if (shareable) {
-        ipc_name(&bytes, IPC_POOL, place.descriptor, place.inode);
+        ipc_fill_handle(&bytes, IPC_POOL, place.descriptor, place.inode);
         bytes.pool = pool->share->number;
         bytes.reserved = pool->device->ordinal;
         descriptor = write_file(&bytes);
@@ -106,7 +106,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *handle, CUm
     TRY(driver_check());
     if (!out || !is_supported_handle(type, flags)) return CUDA_ERROR_INVALID_VALUE;
     ssize_t length = pread((int)(intptr_t)handle, &bytes, sizeof bytes, 0);
-    if (length != (ssize_t)sizeof bytes || !ipc_is(&bytes, IPC_POOL)) {
+    if (length != (ssize_t)sizeof bytes || !ipc_is_kind(&bytes, IPC_POOL)) {
         log_error("%lld is not a descriptor of a memory pool of the CPU device", (long long)(intptr_t)handle);
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -115,7 +115,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *handle, CUm
                   bytes.reserved);
         return CUDA_ERROR_INVALID_DEVICE;
     }
-    TRY(ipc_reach(&bytes, &file));
+    TRY(ipc_open_file(&bytes, &file));
     Pool *pool = import_pool(&bytes, &file);
     if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = pool;
@@ -136,7 +136,7 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr address
         log_error("only memory of a pool made for it (CUmemPoolProps.handleTypes) can be exported");
         return CUDA_ERROR_INVALID_VALUE;
     }
-    ipc_name(&bytes, IPC_POOL_MEMORY, place.descriptor, place.inode);
+    ipc_fill_handle(&bytes, IPC_POOL_MEMORY, place.descriptor, place.inode);
     bytes.offset = place.offset;
     bytes.size = range.size;
     bytes.id = range.id;
@@ -148,7 +148,7 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr address
 /* Whether the pointer comes from the process and the pool that were imported. */
 static bool is_of_export(const PoolShare *share, const IpcHandle *bytes)
 {
-    return share && share->imported && ipc_is(bytes, IPC_POOL_MEMORY) && bytes->process == share->process
+    return share && share->imported && ipc_is_kind(bytes, IPC_POOL_MEMORY) && bytes->process == share->process
            && bytes->inode == share->inode && bytes->pool == share->number;
 }
 

@@ -114,7 +114,7 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent handle)
     TRY(event_enter(handle, &event));
     bool ours = event->shared && !event->imported && shared_file_is_open(&event->file);
     if (ours) {
-        ipc_name(&bytes, IPC_EVENT, event->file.descriptor, (uint64_t)event->file.inode);
+        ipc_fill_handle(&bytes, IPC_EVENT, event->file.descriptor, (uint64_t)event->file.inode);
         memcpy(out, &bytes, sizeof bytes);
     }
     PUT(event);

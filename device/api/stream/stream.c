@@ -20,7 +20,7 @@ static void drop_dead_streams(ThreadState *state)
     size_t left = 0;
     for (size_t i = 0; i < state->stream_count; i++) {
         Stream *stream = state->streams[i];
-        if (object_in_life(OBJECT(stream)))
+        if (object_context_is_live(OBJECT(stream)))
             state->streams[left++] = stream;
         else
             PUT(stream);
@@ -63,7 +63,7 @@ CUresult stream_enter_any(CUstream handle, Stream **out)
     }
     bool own = handle == CU_STREAM_PER_THREAD || (!handle && null_is_per_thread);
     Stream *stream = own ? thread_stream(context) : queue_legacy(context);
-    if (!stream) return CONTEXT_WITHOUT_MEMORY(context);
+    if (!stream) return CONTEXT_MEMORY_ERROR(context);
     if (own) object_hold(OBJECT(stream));
     *out = stream;
     return CUDA_SUCCESS;
@@ -112,7 +112,7 @@ CUresult stream_create(Context *context, GreenContext *green, CUstream *out, uns
 {
     if (!out || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
     Stream *stream = stream_new(context, flags, queue_priority(priority));
-    if (!stream) return CONTEXT_WITHOUT_MEMORY(context);
+    if (!stream) return CONTEXT_MEMORY_ERROR(context);
     CUresult result = green ? green_adopt(green, stream) : CUDA_SUCCESS;
     if (!result) result = object_publish(OBJECT(stream));
     if (!result)
@@ -241,12 +241,12 @@ typedef struct CallbackTask {
 static void run_callback(Task *self, Stream *stream)
 {
     CallbackTask *task = (CallbackTask *)self;
-    bool before = driver_enter_callback(true);
+    bool before = driver_set_in_callback(true);
     if (task->function)
         task->function(task->data);
     else
         task->callback(task->handle, stream_error(stream), task->data);
-    driver_enter_callback(before);
+    driver_set_in_callback(before);
 }
 
 static void free_callback(Task *self) { free(self); }
