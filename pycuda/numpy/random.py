@@ -571,7 +571,8 @@ class Generator:
         from pycuda._array.random import multivariate
 
         shape = distributions.shape_of(() if size is None else size)
-        mean, factor = multivariate.covariance_factor(asarray(mean), asarray(cov), check_valid, tol, method)
+        mean = asarray(mean)
+        factor = multivariate.covariance_factor(mean, asarray(cov), check_valid, tol, method)
         numbers = self.standard_normal((*shape, mean.size))
         return apply("add", numbers @ factor, mean)
 
