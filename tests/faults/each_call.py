@@ -2,15 +2,20 @@
 
     PYCUDA_FAULT_CALL=0 PYTHONPATH=tests/faults pytest -p each_call tests/driver tests/gpuarray tests/compiler
 
-After a first clean run every call of the test's body fails once with each of --fault-codes; of more than 300,
-which only tests make that repeat the same calls in a loop, about a hundred. What may come out: the test's own
-success; the exception of the failing call, by its code and routine; the test's own disappointment when it
-caught that exception or when the error was reported where nothing could be raised. Anything else is a
-failure, as are leaked objects, a body that hangs, and a clean run that fails afterwards. A body runs in
-a thread of its own, so that it starts with no current context and leaves none.
+After a first run without a failure, every driver call of the test's body fails once with each of
+--fault-codes. Bodies with more than ALL_UP_TO calls repeat the same calls in a loop: of these about AT_LEAST
+fail. An attempt is good if the body
 
-Tests that start processes are passed over, as their calls are made elsewhere, and so are
-those that draw their input.
+- succeeds, or
+- raises the failing call's error, recognized by its code and routine, or
+- fails an assertion of its own after the error was raised in it, or reported where nothing could be raised.
+
+Any other exception fails the test, and so do leaked objects, a body that hangs, and a last run without a
+failure that does not pass. A body runs in a thread of its own, so that it starts without a current context
+and leaves none.
+
+Tests that start processes are left out, as their calls are made in those processes; so are tests with random
+input, whose calls differ from run to run.
 """
 
 import contextlib
@@ -29,12 +34,13 @@ from _pytest.runner import runtestprotocol
 import pycuda.driver as drv
 
 core = drv._driver
-# Out of memory, invalid value, unknown. A kernel's fault is reported once and then hushed at releases.
+# Out of memory, invalid value, unknown. Not a kernel's fault: releases ignore its error once it was reported.
 CODES = "2,1,999"
 # Of a body with more than ALL_UP_TO calls about AT_LEAST fail; a body may take JOIN_SECONDS.
 ALL_UP_TO, AT_LEAST, JOIN_SECONDS = 300, 100, 60
-tally = {"tests": 0, "passed over": 0, "failing calls": 0, "raised": 0, "reported": 0, "quiet": 0}
-quiet = {}  # routine -> how often it failed without a report
+# Printed at the end. Each failing call was raised, reported as unraisable, or quiet, which is neither.
+tally = {"tests": 0, "left out": 0, "failing calls": 0, "raised": 0, "reported": 0, "quiet": 0}
+quiet = {}  # routine -> how often its failure was quiet
 
 
 def pytest_addoption(parser):
@@ -48,7 +54,7 @@ def pytest_configure(config):
 
 
 def starts_processes(item):
-    """Whether the test, or a fixture that it uses, starts processes."""
+    """Whether the test, or a fixture that it uses, starts processes, by the names in their code."""
     names = {name for name in item.function.__code__.co_names if name in ("subprocess", "multiprocessing")}
     for definitions in item._fixtureinfo.name2fixturedefs.values():
         code = getattr(definitions[-1].func, "__code__", None)
@@ -63,7 +69,7 @@ def is_random(item):
 
 def pytest_collection_modifyitems(config, items):
     kept = [item for item in items if not starts_processes(item) and not is_random(item)]
-    tally["passed over"] = len(items) - len(kept)
+    tally["left out"] = len(items) - len(kept)
     items[:] = kept
 
 
@@ -72,11 +78,16 @@ def pytest_collection_finish(session):
     if not core._fault_arm(0):
         raise pytest.UsageError("faults need PYCUDA_FAULT_CALL=0 in the environment")
     gc.collect()
-    gc.freeze()  # what is there now need not be searched for what tests leave behind
+    gc.freeze()  # no objects of tests yet: the searches for leaked objects need not look at these
 
 
 class EventWaits:
-    """Ends waits for an Event that a failed body will never set."""
+    """Ends the waits, with a timeout, for a threading.Event that a failed body will never set.
+
+    install() replaces Event.wait for all tests. give_up() wakes the waiting threads and lets later waits
+    return at once, until `given_up` is False again. Waits without a timeout are left alone: a thread that
+    starts waits for an Event in this way.
+    """
 
     def __init__(self):
         self.waiting, self.given_up, self.wait = set(), False, threading.Event.wait
@@ -101,9 +112,11 @@ class EventWaits:
 event_waits = EventWaits()
 
 
-def go_on():
-    """Ends what the body left in flight and what it left current; then a copy still arrives."""
-    with contextlib.suppress(drv.LogicError):
+def check_recovery():
+    """End the work that the body left in flight, pop the contexts that it left current, and check that a copy
+    to the device and back still works.
+    """
+    with contextlib.suppress(drv.LogicError):  # there is no context to pop anymore
         while True:
             drv.Context.synchronize()
             drv.Context.pop()
@@ -112,13 +125,20 @@ def go_on():
 
 
 class Attempt:
-    """One run of a body: its n-th call (0: none) fails with this code; and what came of it."""
+    """One run of a body in which its n-th driver call (0: none) fails with this code. run() fills in the
+    rest.
+
+    Attributes: `calls`, the number of calls that the body made; `failed`, the name of the call that failed,
+    or None; `error`, the exception that the body raised, or None; `reports`, the exceptions that were
+    reported as unraisable or ended a thread; `hangs`, whether the body did not end; `unrecovered`, the
+    exception of check_recovery(), or None.
+    """
 
     def __init__(self, n=0, code=0):
         self.n, self.code = n, code
-        self.calls, self.failed = 0, None  # how many there were; the name of the one that failed
-        self.error, self.reports = None, []  # what the body raised, what was reported as unraisable
-        self.hangs, self.stuck = False, None  # stuck: the error of a copy after the body
+        self.calls, self.failed = 0, None
+        self.error, self.reports = None, []
+        self.hangs, self.unrecovered = False, None
 
     def __str__(self):
         return f"call {self.n}, {self.failed}, fails with {self.code}:"
@@ -136,9 +156,9 @@ class Attempt:
                 core._fault_arm(0)
                 self.calls = core._fault_calls() - before
             try:
-                go_on()
+                check_recovery()
             except Exception as error:
-                self.stuck = error
+                self.unrecovered = error
 
         def report(unhandled):
             self.reports.append(unhandled.exc_value)
@@ -165,43 +185,51 @@ class Attempt:
             and error.routine in names_of(self.failed)
         )
 
-    def reported(self):
-        """Whether the body saw an error: it may compare messages, and those of errors of its threads."""
-        seen = isinstance(self.error, AssertionError) and re.search(" failed: |CUDA_ERROR_", str(self.error))
-        return bool(seen) or any(isinstance(error, drv.Error) for error in chain(self.error) + self.reports)
+    def has_seen_error(self):
+        """Whether a driver error reached the test: one was raised or reported, or the message of the failed
+        assertion has the text of one, which the test compared or which a thread of the test passed to it.
+        """
+        compared = isinstance(self.error, AssertionError) and re.search(
+            " failed: |CUDA_ERROR_", str(self.error)
+        )
+        return bool(compared) or any(
+            isinstance(error, drv.Error) for error in chain(self.error) + self.reports
+        )
 
     def complaint(self):
-        """What is wrong with what came out, or None."""
+        """A text that says what is wrong with this attempt; None if it is good (see the top of this file)."""
         if self.hangs:
             return "it hangs"
-        if self.stuck:
-            return f"afterwards nothing works: {self.stuck!r}"
+        if self.unrecovered:
+            return f"afterwards nothing works: {self.unrecovered!r}"
         if self.failed == "cuInit" and not isinstance(self.error, SystemError):
-            return None  # where it fails there is no driver, and the compiler works for none
-        ours, expected = any(map(self.is_ours, self.reports)), (AssertionError, Failed)
+            return None  # taken for a machine without a driver, on which the compiler still works
+        is_reported, failed_assertion = any(map(self.is_ours, self.reports)), (AssertionError, Failed)
         others = [
-            error for error in self.reports if not self.is_ours(error) and not isinstance(error, expected)
+            error
+            for error in self.reports
+            if not self.is_ours(error) and not isinstance(error, failed_assertion)
         ]
-        if others and not ours:
+        if others and not is_reported:
             return f"reported besides: {others!r}"
         if self.error is None or self.is_ours(self.error):
             return None
-        if isinstance(self.error, drv.Error) and ours:
-            return None  # a consequence of what was reported
-        return (
-            None
-            if isinstance(self.error, expected) and self.reported()
-            else f"{type(self.error).__name__}: {self.error}"
-        )
+        if isinstance(self.error, drv.Error) and is_reported:
+            return None  # a consequence of the error that was reported
+        if isinstance(self.error, failed_assertion) and self.has_seen_error():
+            return None
+        return f"{type(self.error).__name__}: {self.error}"
 
     def forget(self):
-        """What the frames of the error hold is not left behind by the test."""
+        """Drop the errors and the objects that their frames hold, which would count as leaked by the test."""
         for error in [*chain(self.error), *self.reports]:
             traceback.clear_frames(error.__traceback__)
-        self.error, self.stuck, self.reports = None, None, []
+        self.error, self.unrecovered, self.reports = None, None, []
 
 
-ALSO_NAMED = {  # as PyCUDA names it, or by the call that was asked for
+# Names that errors use instead of the routine that failed: PyCUDA's, or that of the call that the caller
+# made.
+ALSO_NAMED = {
     "cuCtxSetCurrent": ["cuCtxPushCurrent", "cuCtxPopCurrent"],
     "cuDeviceGetAttribute": ["cuDeviceComputeCapability"],
     "cuModuleLoadDataEx": ["cuModuleLoadData"],
@@ -211,9 +239,9 @@ ALSO_NAMED = {  # as PyCUDA names it, or by the call that was asked for
 }
 
 
-# Tests in which another path is taken when these calls fail, without an error.
+# Tests in which nothing raises when these calls fail: the library takes another way, and the test finds that.
 OTHER_WAYS = {
-    # Without an event behind its work a stream that goes is waited for.
+    # When no event can be recorded after its work, a stream that is dropped is waited for.
     "test_a_dropped_stream_still_keeps_what_its_work_needs": ["cuEventCreate", "cuEventRecord"],
     # "invalid value" means an address of no allocation, which is then refused by the operation.
     "test_memory_that_is_too_short": ["cuMemGetAddressRange"],
@@ -223,7 +251,7 @@ OTHER_WAYS = {
 
 
 def names_of(routine):
-    """The names by which an error may call this driver function."""
+    """The values of `routine` that an error of this driver function may have."""
     return [routine, *ALSO_NAMED.get(routine, [])]
 
 
@@ -236,7 +264,7 @@ def chain(error):
     return seen
 
 
-attempts = []  # the one under way
+attempts = []  # the attempt that is running, as the only element
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -264,6 +292,7 @@ def pytest_pyfunc_call(pyfuncitem):
 
 
 def count(attempt):
+    """Add a good attempt to `tally` and `quiet`; one that made fewer than n calls had no failure to count."""
     if not attempt.failed:
         return
     tally["failing calls"] += 1
@@ -287,36 +316,35 @@ def run_once(item, attempt, nextitem):
     return reports
 
 
-def chosen(n, calls):
-    """Whether the n-th of so many calls is one that fails."""
+def is_chosen(n, calls):
+    """Whether the n-th of a body's calls is to fail: all are, or some at equal distances."""
     return calls <= ALL_UP_TO or n % (calls // AT_LEAST) == 0
 
 
 class Sibling:
-    """Stands for a next test of the same file: fixtures of the test end, those of the file stay."""
+    """Stands for a next test of the same file: pytest then ends the fixtures of the test, not the file's."""
 
     def __init__(self, item):
-        self.above = item.listchain()[:-1]
+        self.parents = item.listchain()[:-1]
 
     def listchain(self):
-        return self.above
+        return self.parents
 
 
 def run_all(item):
-    """The reports of all runs that say something."""
+    """The reports of the first run if it does not pass; otherwise those of the attempts that fail."""
     first = Attempt()
     reports = run_once(item, first, Sibling(item))
     if not all(report.passed for report in reports):
         return reports
     tally["tests"] += 1
-    only, lines = item.config.option.fault_call, []
+    only, failures = item.config.option.fault_call, []
     for code in map(int, item.config.option.fault_codes.split(",")):
         for n in range(1, first.calls + 1):
-            if only == n or (only is None and chosen(n, first.calls)):
-                lines += [
-                    report for report in run_once(item, Attempt(n, code), Sibling(item)) if not report.passed
-                ]
-    return lines
+            if only == n or (only is None and is_chosen(n, first.calls)):
+                reports = run_once(item, Attempt(n, code), Sibling(item))
+                failures += [report for report in reports if not report.passed]
+    return failures
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -339,7 +367,8 @@ def pytest_sessionfinish(session):
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node, error):
     for name, number in getattr(node, "workeroutput", {}).get("fault_tally", {}).items():
-        tally[name] = number if name == "passed over" else tally[name] + number
+        # Each worker of pytest-xdist collects all tests, and so leaves out the same ones.
+        tally[name] = number if name == "left out" else tally[name] + number
     for name, number in getattr(node, "workeroutput", {}).get("fault_quiet", {}).items():
         quiet[name] = quiet.get(name, 0) + number
 

@@ -1,7 +1,7 @@
-"""Lets the driver calls of a piece of work fail, one after another, in a program of its own.
+"""Lets the driver calls of a function fail, one after another, in a program of its own.
 
-The work is done again and again in a context that is there already: a GPU takes half a second to make one and
-to destroy it. What fails is injected, so the context is as good after a failure as before.
+The function is called again and again in one context, as a GPU takes half a second to make one and to destroy
+it. The context stays usable: failures are only simulated (`core/fault.h`).
 """
 
 import gc
@@ -12,12 +12,12 @@ import pycuda.driver as drv
 
 core = drv._driver
 CODES = {"out of memory": 2, "invalid value": 1, "not found": 500, "unknown": 999}
-WORK_EVERY = 10  # attempts
-gc.freeze()  # what was imported: no garbage, and most of what there is
+WORK_EVERY = 10  # attempts, after which the work is done once without a failure
+gc.freeze()  # garbage collections, of which each attempt makes one, need not look at what was imported
 
 
 def state():
-    """The objects that live once nothing is in flight, and the context that is current."""
+    """({type: number of its live objects} once nothing is in flight, the current context or None)."""
     current = drv.Context.get_current()
     if current:
         current.synchronize()
@@ -28,27 +28,29 @@ def state():
 class Failing:
     """Work (a function) whose driver calls fail, one after another, with this CUresult code.
 
-    What it may raise is the failing call's error, or an error for which may_be(error) is true; nothing is
-    left behind, the same context is current, and the work can be done again.
+    It may raise the failing call's error, or an error for which may_be(error) is true. After each attempt it
+    is asserted that no object is leaked and that the same context is current; the work is done again.
     """
 
     def __init__(self, work, code, may_be=lambda error: False):
         self.work, self.code, self.may_be = work, code, may_be
         self.reports = []
 
-    def is_right(self, error):
+    def is_expected(self, error):
         ours = isinstance(error, drv.Error) and str(error) and error.code == self.code
         return ours or self.may_be(error)
 
     def attempt(self, n):
-        """Lets the n-th call fail. Whether the work got that far, and whether the failure was reported."""
+        """Do the work with its n-th call failing: (whether it made n calls, whether an error was raised or
+        reported).
+        """
         before, raised = core._fault_calls(), False
         assert core._fault_arm(n, self.code)
         try:
             self.work()
         except Exception as error:
             raised = True
-            if not self.is_right(error):
+            if not self.is_expected(error):
                 raise
         reached = core._fault_calls() - before >= n
         core._fault_arm(0)
@@ -57,7 +59,7 @@ class Failing:
         return reached, reported
 
     def each_call(self):
-        """(calls of the work, failures that were raised or reported, failures of which nothing was said)"""
+        """(calls of the work, failures that were raised or reported, failures that were neither)"""
         sys.unraisablehook = lambda report: self.reports.append(str(report.exc_value))
         self.work()
         at_first, failures, quiet = state(), 0, 0
@@ -67,7 +69,7 @@ class Failing:
             if not reached:
                 break
             failures += reported
-            # Before a release that question may fail: the context is then made current in any case.
+            # A release asks which context is current. When that fails it makes its context current anyway.
             quiet += not reported and core._fault_failed() != "cuCtxGetCurrent"
             if n % WORK_EVERY == 0:
                 self.work()
@@ -77,7 +79,7 @@ class Failing:
 
 
 def in_a_context(work, code, **options):
-    """Prints Failing.each_call(), in a context made for it; options: of Failing."""
+    """Print the numbers of Failing(work, code, **options).each_call() in a context made for it."""
     drv.init()
     context = drv.Device(0).make_context()
     print(*Failing(work, code, **options).each_call())

@@ -1,5 +1,5 @@
-"""Every driver call of the main path fails once, and every one of contexts that come and go: then an error or
-a result, nothing left, and it goes on.
+"""Every driver call of a few programs fails once, of the usual calls and of making contexts: the call raises
+or the result is right, nothing is leaked, and the program can go on.
 """
 
 import pytest
@@ -186,7 +186,7 @@ VIRTUAL_MEMORY = """
 in_a_context(virtual_memory, code)
 """
 
-# When something fails, objects of the context outlive it.
+# When a call fails, the local variables of the traceback outlive the context that they belong to.
 CONTEXTS = """
 def work():
     context = drv.Device(0).make_context()
@@ -207,12 +207,13 @@ print(*Failing(work, code).each_call())
 
 
 def counts(run_python, program, code):
+    """Run a program in which calls fail with this code: the three numbers of Failing.each_call()."""
     done = run_python(f"{PARTS}\ncode = {code}\n{program}", env={"PYCUDA_FAULT_CALL": "0"}, timeout=300)
     assert done.returncode == 0, done.stderr
     return map(int, done.stdout.split())
 
 
-# A program, and how many calls it makes at least.
+# A program, and a number below that of its calls.
 PROGRAMS = {"main path": (MAIN_PATH, 80), "pools": (POOLS, 40), "virtual memory": (VIRTUAL_MEMORY, 15)}
 PROGRAMS["contexts"] = CONTEXTS, 20
 

@@ -18,6 +18,7 @@ drv.Context.synchronize()
 
 
 def in_thread(work):
+    # The result of work(), called in a new thread, which has no context.
     seen = []
     thread = threading.Thread(target=lambda: seen.append(work()))
     thread.start()
@@ -27,6 +28,7 @@ def in_thread(work):
 
 
 def fails(n, routine, code, work, *arguments):
+    # Asserts that work(*arguments) raises the error of its n-th driver call, which is `routine`. True.
     core._fault_arm(n, code)
     with pytest.raises(drv.Error) as info:
         work(*arguments)
@@ -47,7 +49,7 @@ def test_a_thread_without_a_context(run_python):
 
 
 def test_the_context_below_a_pushed_one(run_python):
-    """When it is not known what was current, nothing is pushed: the pop could not bring it back."""
+    """push() asks which context is current, for pop() to restore it. When that fails it pushes nothing."""
     program = """
         context, before = device.make_context(), None
         drv.Context.pop()
@@ -64,7 +66,9 @@ def test_the_context_below_a_pushed_one(run_python):
 
 
 def test_a_context_that_stays_current(run_python):
-    """A new context is taken off the driver's stack; when that fails it is destroyed."""
+    """make_context() pops the new context from the driver's stack; when that fails it destroys the
+    context.
+    """
     program = """
         before = drv.Context.get_current()
         fails(2, "cuCtxPopCurrent", MEMORY, device.make_context)
@@ -74,7 +78,7 @@ def test_a_context_that_stays_current(run_python):
     run(run_python, program)
 
 
-def test_detach_when_nobody_tells_what_is_current(run_python):
+def test_detach_when_the_current_context_cannot_be_queried(run_python):
     program = """
         first, second = device.make_context(), device.make_context()
         core._fault_arm(1, MEMORY)
@@ -87,10 +91,11 @@ def test_detach_when_nobody_tells_what_is_current(run_python):
     run(run_python, program)
 
 
-def test_attributes_that_fail_are_not_called_unanswered(run_python):
+def test_attributes_that_fail_raise(run_python):
+    """Only attributes that the driver does not know are left out of get_attributes()."""
     run(run_python, "fails(3, 'cuDeviceGetAttribute', MEMORY, device.get_attributes)")
 
 
 def test_code_is_not_made_for_another_device(run_python):
-    """A driver that fails is not taken for no driver, for which code of a default architecture is made."""
+    """Without a driver code is compiled for a default architecture; a driver whose calls fail raises."""
     run(run_python, "fails(2, 'cuCtxGetCurrent', MEMORY, SourceModule, '__global__ void k() {}')")

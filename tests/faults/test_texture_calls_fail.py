@@ -1,4 +1,6 @@
-"""Every driver call of work with textures and surfaces fails once: an error, nothing left, and it goes on."""
+"""Every driver call of a program with textures and surfaces fails once: it raises or the result is right,
+nothing is leaked, and the program can go on.
+"""
 
 import pytest
 from faults.one_by_one import CODES
