@@ -1,7 +1,9 @@
-"""Starts Python programs from a process that has imported what takes long and forks once for each: an
-interpreter with NumPy begins in a tenth of the time. The fork is taken before the interpreter opens its main
-program (`sitecustomize.py`), so all that follows is as in a new one: `__main__`, arguments, the import of
-pycuda, tracebacks, signals, exit codes, the end.
+"""Starts Python programs quickly: a server process imports the slow modules once and forks for each program,
+which takes a tenth of the time that a new interpreter needs to import NumPy.
+
+The server is an interpreter that has not opened its main program yet (`sitecustomize.py`). So each fork goes
+on like a new interpreter: `__main__`, arguments, the import of pycuda, tracebacks, signals, exit codes and
+the interpreter's end are as usual.
 """
 
 import contextlib
@@ -13,20 +15,27 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 
-# What the interpreter, the loader of libraries, malloc and NumPy read before a program's first line.
-_READ_AT_START = ("PYTHON", "LD_", "MALLOC_", "GLIBC_", "OPENBLAS_", "NPY_", "LANG", "LC_")
+# Prefixes of the variables that the interpreter, the dynamic loader, malloc and NumPy read only once, before
+# a program's first line. A fork cannot have other values of them than the server.
+_START_PREFIXES = ("PYTHON", "LD_", "MALLOC_", "GLIBC_", "OPENBLAS_", "NPY_", "LANG", "LC_")
 
 
-def _read_at_start(env):
-    return {key: value for key, value in env.items() if key.startswith(_READ_AT_START)}
+def _start_variables(env):
+    """The part of an environment that takes effect only when an interpreter starts."""
+    return {key: value for key, value in env.items() if key.startswith(_START_PREFIXES)}
 
 
 class ForkServer:
-    """`folder` is its own; `env`, what it starts with; `modules`, what it imports if that is possible."""
+    """A server process.
+
+    Parameters: `folder`, an empty one, for the server alone; `env`, its environment; `modules`, the names of
+    those to import before the forks. A module that cannot be imported is left out.
+    """
 
     def __init__(self, folder, env, modules):
         self.env = env
-        # The path of the main program is the interpreter's first argument: the same for all of them.
+        # The interpreter got the path of its main program when it started, so all forks open the same path:
+        # a link in this folder, which run() points at the program's folder.
         self.current = folder / "current"
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         path = os.pathsep.join([os.path.dirname(__file__), env["PYTHONPATH"]])
@@ -39,11 +48,15 @@ class ForkServer:
         self.socket = ours
 
     def fits(self, env):
-        """Whether a program with that environment begins as the server did."""
-        return _read_at_start(env) == _read_at_start(self.env)
+        """Whether a fork can run a program with this environment: the variables that are read only at the
+        start are those of the server.
+        """
+        return _start_variables(env) == _start_variables(self.env)
 
     def run(self, folder, env, timeout):
-        """Runs `program.py` of a folder, as subprocess.run(text=True, capture_output=True) does."""
+        """Run `program.py` of a folder as subprocess.run(text=True, capture_output=True, timeout=timeout)
+        does, with its result and its TimeoutExpired. After a timeout the program is killed.
+        """
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.current)
         os.symlink(folder, self.current)
@@ -52,7 +65,8 @@ class ForkServer:
         socket.send_fds(self.socket, [request], [write for _, write in pipes])
         for _, write in pipes:
             os.close(write)
-        program = int(self.socket.recv(100))
+        # The server answers twice: the fork's process ID now, its exit code when it has ended.
+        process_id = int(self.socket.recv(100))
         with ThreadPoolExecutor(2) as readers:
             ends = [readers.submit(_read, read) for read, _ in pipes]
             try:
@@ -60,18 +74,20 @@ class ForkServer:
                     raise subprocess.TimeoutExpired(str(folder), timeout)
             except BaseException:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(program, signal.SIGKILL)
+                    os.kill(process_id, signal.SIGKILL)
                 raise
             finally:
                 code = int(self.socket.recv(100))
         return subprocess.CompletedProcess(str(folder), code, *(end.result() for end in ends))
 
     def close(self):
-        self.socket.close()  # which ends it
+        """End the server and wait for its end."""
+        self.socket.close()  # the server ends when it can receive nothing more
         with self.process:
             pass
 
 
 def _read(descriptor):
+    """The text that comes from a pipe until its other end is closed."""
     with open(descriptor) as pipe:
         return pipe.read()

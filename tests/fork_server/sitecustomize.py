@@ -1,5 +1,6 @@
-"""The server's side: `site` imports this after the search path is complete and before the main program is
-opened. A fork returns from it and goes on to that program; the server itself never returns.
+"""The process that forks for ForkServer. `site` imports this module when the search path is complete, before
+the main program is opened. In a fork the import returns, and the interpreter goes on to the main program; in
+the server it never returns.
 """
 
 import contextlib
@@ -13,11 +14,16 @@ import types
 
 
 def _serve(descriptor, modules):
-    """Returns in the forked process."""
+    """Fork for each request of the socket. Returns in the forks only; the server exits from here.
+
+    A request is JSON with the keyword arguments of _become() and, passed with it, the write ends of two
+    pipes.
+    """
     for module in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
-    # No program looks for garbage among these objects, at its end either: their pages would be copied.
+    # Frozen objects are never searched for garbage. A search would write to their reference counts, and so
+    # copy the pages that the forks share with the server.
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=descriptor) as client:
@@ -25,28 +31,31 @@ def _serve(descriptor, modules):
             message, ends, _, _ = socket.recv_fds(client, 1 << 20, 2)
             if not message:
                 os._exit(0)
-            program = os.fork()
-            if program == 0:
+            process_id = os.fork()
+            if process_id == 0:
                 _become(ends, **json.loads(message))
                 return
             for end in ends:
                 os.close(end)
-            client.send(str(program).encode())
-            client.send(str(os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])).encode())
+            client.send(str(process_id).encode())
+            _, status = os.waitpid(process_id, 0)
+            client.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
 def _become(ends, env, folder):
+    """Make of this fork the process of a program: its output pipes, environment and current folder."""
     for end, standard in zip(ends, (1, 2), strict=True):
         os.dup2(end, standard)
         os.close(end)
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
-    # A main module that the end of the interpreter collects, as it does not what is frozen.
+    # The server's `__main__` is frozen, so its objects would not be collected when the interpreter ends.
     main = types.ModuleType("__main__")
     main.__dict__.update(sys.modules["__main__"].__dict__)
     sys.modules["__main__"] = main
 
 
 sys.path.remove(os.path.dirname(__file__))
-_serve(*(lambda descriptor, *modules: (descriptor, modules))(*json.loads(os.environ["FORK_SERVER"])))
+_descriptor, *_modules = json.loads(os.environ["FORK_SERVER"])
+_serve(_descriptor, _modules)
