@@ -104,6 +104,9 @@ def test_an_expression_that_names_nothing():
 
 @pytest.mark.parametrize("target, arch", [("ptx", "compute_80"), ("cubin", "sm_80"), ("cubin", "sm_90")])
 def test_symbols(target, arch, monkeypatch):
+    """The names are read from PTX and from cubins."""
+    # With the CPU device as its target compile() makes PTX, whatever `target` says; without a device it does
+    # as it is asked.
     monkeypatch.setattr("pycuda._compile.target.current", lambda: None)
     text = """__constant__ float c[4]; __device__ int d = 3; __device__ void *p; __shared__ int s;
     extern "C" __global__ void k(double *a) { *a = sin(*a) + c[d] + (p != 0); printf("%d", d); }"""

@@ -156,7 +156,9 @@ def test_poisson(cls, mean):
 @pytest.mark.parametrize("mean", [0.5, 5.0, 40.0, 64.0, 80.0, 300.0, 4000.0, 1e6])
 @pytest.mark.parametrize("cls", QUASI)
 def test_poisson_is_the_inverse(cls, mean):
-    """Quasi-random counts are a monotonic function of the numbers, right but at the edges of counts."""
+    """Quasi-random counts are the inverse distribution function of the uniform numbers: never falling, and
+    off by one only where a number is at the border between two counts.
+    """
     u = new(cls).gen_uniform(20_000, np.float64).get()
     x = new(cls).gen_poisson(20_000, np.float64, mean).get()
     first, p = poisson_pmf(mean)

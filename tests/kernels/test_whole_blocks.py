@@ -158,44 +158,52 @@ def kernels():
     return module.get_function
 
 
+RESULT_NAN = 0x7FFFFFFF  # the bits of every NaN that an addition computes, whatever its operands are
+
+
 def floats(n, seed=1):
+    """n normally distributed numbers, among them a few of NaN, infinity and -0."""
     rng = np.random.default_rng(seed)
     out = rng.normal(size=n).astype(np.float32)
     out[rng.integers(0, n, 3)] = [np.nan, np.inf, -0.0]
-    out.view(np.uint32)[n // 2] = 0xFFC12345  # a NaN that is not the one of results
+    out.view(np.uint32)[n // 2] = 0xFFC12345  # a NaN with other bits than RESULT_NAN
     return out
 
 
 @pytest.mark.parametrize("threads", [1, 31, 32, 33, 100, 256, 1024])
 @pytest.mark.parametrize("offset", [0, 1])
 def test_sums(kernels, threads, offset):
+    """Sums where the last block is not full (its last threads are out of bounds) and the arrays begin
+    `offset` elements after an aligned address. Nothing before or after the `n` results is written.
+    """
     blocks = 5
     n = blocks * threads - threads // 3
     a, b = floats(n + offset, 1), floats(n + offset, 2)
     out = np.zeros(blocks * threads + offset, np.float32)
     to, left, right = (drv.to_device(x) for x in (out, a, b))
-    step = 4 * offset
-    kernels("sums")(
-        np.intp(int(to) + step), np.intp(int(left) + step), np.intp(int(right) + step), np.uint32(n),
-        block=(threads, 1, 1), grid=(blocks, 1),
-    )  # fmt: skip
+    addresses = [np.intp(int(memory) + offset * out.itemsize) for memory in (to, left, right)]
+    kernels("sums")(*addresses, np.uint32(n), block=(threads, 1, 1), grid=(blocks, 1))
     result = drv.from_device_like(to, out)
     expected = a[offset:] + b[offset:]
     np.testing.assert_array_equal(result[offset : offset + n], expected)
     nans = result[offset : offset + n][np.isnan(expected)]
-    assert set(nans.view(np.uint32).tolist()) == {0x7FFFFFFF}
+    assert set(nans.view(np.uint32).tolist()) == {RESULT_NAN}
     assert not result[offset + n :].any() and not result[:offset].any()
 
 
 @pytest.mark.parametrize("threads", [16, 64, 96, 1024])
 def test_vectors(kernels, threads):
-    n = 3 * threads - 5
+    """Threads that each load and store vectors of 4 floats; those past the n-th vector store nothing."""
+    blocks, factor = 3, 1.5
+    n = blocks * threads - 5
     a, b = floats(4 * n, 1), floats(4 * n, 2)
-    out = np.zeros(4 * 3 * threads, np.float32)
+    out = np.zeros(4 * blocks * threads, np.float32)
     kernels("quads")(
-        drv.InOut(out), drv.In(a), drv.In(b), np.int32(n), np.float32(1.5), block=(threads, 1, 1), grid=(3, 1)
-    )
-    exact = a.astype(np.float64) * 1.5 - b  # a fused operation, of numbers of which this is nearly exact
+        drv.InOut(out), drv.In(a), drv.In(b), np.int32(n), np.float32(factor), block=(threads, 1, 1),
+        grid=(blocks, 1),
+    )  # fmt: skip
+    # The compiler makes one fused operation of product and difference, which rounds once.
+    exact = a.astype(np.float64) * factor - b
     np.testing.assert_allclose(out[: 4 * n], exact.astype(np.float32), rtol=1e-6, atol=1e-6)
     assert not out[4 * n :].any()
 
@@ -207,12 +215,14 @@ def test_elements_are_swapped_within_a_vector(kernels):
     np.testing.assert_array_equal(out, (a.reshape(-1, 4)[:, [1, 0, 3, 2]] + 1).ravel())
 
 
-def test_doubles(kernels):
-    a = floats(2 * 300).astype(np.float64)
-    out = np.zeros(2 * 384)
-    kernels("doubles")(drv.InOut(out), drv.In(a), np.int64(300), block=(128, 1, 1), grid=(3, 1))
-    np.testing.assert_array_equal(out[:600], -a / 3)
-    assert not out[600:].any()
+def test_vectors_of_doubles(kernels):
+    """Threads past the n-th vector of two doubles, in a last block that is not full, store nothing."""
+    n, threads, blocks = 300, 128, 3
+    a = floats(2 * n).astype(np.float64)
+    out = np.zeros(2 * threads * blocks)
+    kernels("doubles")(drv.InOut(out), drv.In(a), np.int64(n), block=(threads, 1, 1), grid=(blocks, 1))
+    np.testing.assert_array_equal(out[: 2 * n], -a / 3)
+    assert not out[2 * n :].any()
 
 
 def test_a_kernel_that_swaps_two_arrays(kernels):
@@ -288,12 +298,13 @@ def test_operands_and_result_are_one_array(kernels):
 
 
 def test_arrays_that_overlap(kernels):
-    """Blocks of one warp, one after another: what a block reads, none writes but those before it."""
+    """a[i + 1] = 2 * a[i] by blocks of one warp, which run one after another: a block reads one element that
+    the block before it wrote, and its own stores only after all its loads."""
     a = np.arange(200, dtype=np.float32)
     if "CPU" not in drv.Context.get_device().name():
         pytest.skip("the order of blocks is the CPU device's")
     if os.environ.get("PYCUDA_CPU_SCHEDULE") or os.environ.get("PYCUDA_CPU_THREADS") != "1":
-        pytest.skip("of one thread")
+        pytest.skip("blocks run in order only with one thread and without a random schedule")
     x = drv.to_device(a)
     kernels("sums")(np.intp(int(x) + 4), x, x, np.uint32(160), block=(32, 1, 1), grid=(5, 1))
     expected = a.copy()

@@ -66,7 +66,8 @@ OPERATORS = {
 }  # fmt: skip
 
 
-def none(dtype):
+def empty(dtype):
+    """An array without elements, of this dtype."""
     return xp.empty(0, dtype=getattr(xp, dtype))
 
 
@@ -75,12 +76,12 @@ def rows(table):
 
 
 def test_the_tables_are_numpys():
-    """So that what follows is about pycuda."""
+    """NumPy and pycuda.numpy promote as `promoted`, which the tests below compare with."""
     assert len(PAIRS) == 1 + 8 * 8 - 8 + 4 * 4  # uint64 with a signed integer has no row
     for first, second in PAIRS:
         assert np.promote_types(first, second) == promoted(first, second)
-        assert xp.result_type(none(first), none(second)) == promoted(first, second)
-        assert xp.result_type(getattr(xp, first), none(second)) == promoted(first, second)
+        assert xp.result_type(empty(first), empty(second)) == promoted(first, second)
+        assert xp.result_type(getattr(xp, first), empty(second)) == promoted(first, second)
 
 
 @pytest.mark.parametrize("name, dtypes, result", rows(BINARY))
@@ -89,9 +90,9 @@ def test_functions_of_two_arrays(name, dtypes, result):
     assert pairs
     for first, second in pairs:
         wanted = result or promoted(first, second)
-        assert function(none(first), none(second)).dtype == wanted, (first, second)
+        assert function(empty(first), empty(second)).dtype == wanted, (first, second)
         if name in OPERATORS:
-            assert getattr(none(first), OPERATORS[name])(none(second)).dtype == wanted
+            assert getattr(empty(first), OPERATORS[name])(empty(second)).dtype == wanted
 
 
 @pytest.mark.parametrize("name, dtypes, result", rows(UNARY))
@@ -99,13 +100,13 @@ def test_functions_of_one_array(name, dtypes, result):
     if name in ("ceil", "floor", "trunc") and np.lib.NumpyVersion(np.__version__) < "2.1.0":
         dtypes = REAL  # integers become float64 there
     for dtype in dtypes:
-        assert getattr(xp, name)(none(dtype)).dtype == (result or dtype), dtype
+        assert getattr(xp, name)(empty(dtype)).dtype == (result or dtype), dtype
 
 
 def test_parts_of_complex_numbers():
     for real, dtype in zip(REAL, COMPLEX, strict=True):
         for name in ("abs", "real", "imag"):
-            assert getattr(xp, name)(none(dtype)).dtype == real
+            assert getattr(xp, name)(empty(dtype)).dtype == real
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -113,20 +114,20 @@ def test_numbers_of_python_take_the_dtype_of_the_array(dtype):
     kinds = {"b": [True], "i": [1], "u": [1], "f": [1, 1.5], "c": [1, 1.5, 2j]}[np.dtype(dtype).kind]
     for number in kinds:
         function = xp.logical_and if dtype == "bool" else xp.multiply
-        assert function(none(dtype), number).dtype == dtype
-        assert function(number, none(dtype)).dtype == dtype
-        assert xp.where(none("bool"), none(dtype), number).dtype == dtype
-        assert xp.result_type(none(dtype), number) == dtype
+        assert function(empty(dtype), number).dtype == dtype
+        assert function(number, empty(dtype)).dtype == dtype
+        assert xp.where(empty("bool"), empty(dtype), number).dtype == dtype
+        assert xp.result_type(empty(dtype), number) == dtype
         if dtype != "bool":
-            assert (none(dtype) * number).dtype == (number - none(dtype)).dtype == dtype
+            assert (empty(dtype) * number).dtype == (number - empty(dtype)).dtype == dtype
     if dtype in REAL:
-        assert (none(dtype) + 1j).dtype == COMPLEX[REAL.index(dtype)]
+        assert (empty(dtype) + 1j).dtype == COMPLEX[REAL.index(dtype)]
 
 
 @pytest.mark.parametrize("first, second", PAIRS)
 def test_other_functions_of_two_arrays(first, second):
-    one, other, wanted = none(first), none(second), promoted(first, second)
-    assert xp.where(none("bool"), one, other).dtype == wanted
+    one, other, wanted = empty(first), empty(second), promoted(first, second)
+    assert xp.where(empty("bool"), one, other).dtype == wanted
     assert xp.concat([one, other]).dtype == xp.stack([one, other]).dtype == wanted
     assert xp.tensordot(one, other, axes=0).dtype == wanted
     if first != "bool":
@@ -138,20 +139,20 @@ def test_other_functions_of_two_arrays(first, second):
 def test_sums(name):
     for dtype in NUMBERS:
         wanted = "int64" if dtype in SIGNED else "uint64" if dtype in UNSIGNED else dtype
-        assert getattr(xp, name)(none(dtype)).dtype == wanted
-        assert getattr(xp, name)(none(dtype), dtype=xp.float64 if dtype in REAL else dtype).dtype == (
+        assert getattr(xp, name)(empty(dtype)).dtype == wanted
+        assert getattr(xp, name)(empty(dtype), dtype=xp.float64 if dtype in REAL else dtype).dtype == (
             "float64" if dtype in REAL else dtype
         )
 
 
 def test_other_reductions():
     for dtype in ALL:
-        assert xp.any(none(dtype)).dtype == xp.all(none(dtype)).dtype == "bool"
-        assert xp.count_nonzero(none(dtype)).dtype == xp.nonzero(none(dtype))[0].dtype == "int64"
-        assert xp.isin(none(dtype), none(dtype)).dtype == "bool"
-        assert xp.unique_values(none(dtype)).dtype == dtype
+        assert xp.any(empty(dtype)).dtype == xp.all(empty(dtype)).dtype == "bool"
+        assert xp.count_nonzero(empty(dtype)).dtype == xp.nonzero(empty(dtype))[0].dtype == "int64"
+        assert xp.isin(empty(dtype), empty(dtype)).dtype == "bool"
+        assert xp.unique_values(empty(dtype)).dtype == dtype
     for dtype in INTEGERS + REAL:
-        assert xp.argsort(none(dtype)).dtype == "int64" and xp.sort(none(dtype)).dtype == dtype
+        assert xp.argsort(empty(dtype)).dtype == "int64" and xp.sort(empty(dtype)).dtype == dtype
     for dtype in ("uint8", "float32"):
         one = xp.ones(1, dtype=getattr(xp, dtype))
         assert xp.max(one).dtype == xp.min(one).dtype == dtype
