@@ -105,7 +105,13 @@ def scipy_calls():
         names[first] = getattr(scipy, first)
     for name in ("RigidTransform", "Rotation"):
         names[name] = getattr(names["spatial"].transform, name)
-    return names, table.HOST, table.calls()
+    calls = table.calls()
+    if (
+        tuple(map(int, scipy.__version__.split(".")[:2])) in table.KNOWN
+    ):  # others may mark fewer and have fewer
+        return names, table.HOST, calls | table.marked_as_cpu()
+    marked = marked_by_scipy()
+    return names, table.HOST, {name: call for name, call in calls.items() if name in marked}
 
 
 def marked_by_scipy():
@@ -158,8 +164,6 @@ def main():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         marked = marked_by_scipy() if library == "scipy" else marked_by_sklearn()
-    if library == "scipy":  # another version of SciPy may not mark all of them
-        calls = {name: call for name, call in calls.items() if name in marked}
     found = {
         "version": importlib.import_module(library).__version__,
         "marked": marked,

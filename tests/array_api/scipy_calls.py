@@ -23,6 +23,7 @@ HOST = {
     "i": np.array([3, 0, 2, 1, 3, 3, 2]),
     "q": np.array([0.25, 0.5, 0.75]),
     "r": np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.5, -0.5, 0.5], [0, 0, 0.6, 0.8]]),  # rotations
+    "o": np.array([[1, 2, 1, 1, 0.3, 0.2], [2, 1, 0.5, 1, -0.4, 0.1]]),  # sections of a filter
     "z": np.array([[0, 1, 0.5, 2], [2, 3, 1.0, 2], [4, 5, 2.5, 4]]),  # a linkage of 4
 }
 
@@ -219,6 +220,59 @@ stats.zscore stats.zscore(f, axis=1, nan_policy="omit")
 stats.variation stats.variation(p, axis=1)
 """
 
+# SciPy marks these as for the CPU alone.
+MARKED_AS_CPU = """
+signal.bilinear_zpk signal.bilinear_zpk(x[:2], -x[:3], 1.0, 2.0)
+signal.buttord signal.buttord(x[1], x[2], 3, 40)
+signal.cheb1ord signal.cheb1ord(x[1], x[2], 3, 40)
+signal.cheb2ord signal.cheb2ord(x[1], x[2], 3, 40)
+signal.fftconvolve signal.fftconvolve(v, x)
+signal.findfreqs signal.findfreqs(x[:3], x[:3] + 1, 8)
+signal.freqs signal.freqs(x[:3], x[:3] + 1, worN=y)
+signal.freqs_zpk signal.freqs_zpk(x[:2], -x[:3], 2.0, worN=y)
+signal.freqz signal.freqz(x[:3], x[:3] + 1, worN=y)
+signal.freqz_sos signal.freqz_sos(o, worN=y)
+signal.lfiltic signal.lfiltic(x[:2], x[:3] + 1, v)
+signal.lp2bp signal.lp2bp(x[:2], x[:3] + 1, 2.0, 0.5)
+signal.lp2bp_zpk signal.lp2bp_zpk(x[:2], -x[:3], 1.0, 2.0, 0.5)
+signal.lp2bs signal.lp2bs(x[:2], x[:3] + 1, 2.0, 0.5)
+signal.lp2bs_zpk signal.lp2bs_zpk(x[:2], -x[:3], 1.0, 2.0, 0.5)
+signal.lp2hp signal.lp2hp(x[:2], x[:3] + 1, 2.0)
+signal.lp2hp_zpk signal.lp2hp_zpk(x[:2], -x[:3], 1.0, 2.0)
+signal.lp2lp signal.lp2lp(x[:2], x[:3] + 1, 2.0)
+signal.lp2lp_zpk signal.lp2lp_zpk(x[:2], -x[:3], 1.0, 2.0)
+signal.minimum_phase signal.minimum_phase(y[:5] * (2 - y[:5]) + 1)
+signal.normalize signal.normalize(x[:2], x[:3] + 1)
+signal.oaconvolve signal.oaconvolve(v, x)
+signal.resample signal.resample(v, 12)
+signal.sos2tf signal.sos2tf(o)
+signal.sos2zpk signal.sos2zpk(o)
+signal.tf2zpk signal.tf2zpk(x[:3], x[:3] + 1)
+signal.vectorstrength signal.vectorstrength(v, x[4] * 4)
+signal.zpk2tf signal.zpk2tf(x[:2], -x[:3], 1.0)
+special.betaincc special.betaincc(p[:, :9], x, x)
+special.stdtr special.stdtr(p[:, :9], x - 0.5)
+special.stdtrit special.stdtrit(p[:, :9] + 1, x)
+stats.brunnermunzel stats.brunnermunzel(v, w)
+stats.combine_pvalues stats.combine_pvalues(x)
+stats.f_oneway stats.f_oneway(v, w, v + w)
+stats.levene stats.levene(v, w)
+stats.linregress stats.linregress(v, w)
+stats.mannwhitneyu stats.mannwhitneyu(v, w, method="asymptotic")
+stats.pearsonr stats.pearsonr(v, w)
+stats.pointbiserialr stats.pointbiserialr(v > 0, w)
+stats.ttest_1samp stats.ttest_1samp(v, 0.1)
+stats.ttest_ind stats.ttest_ind(v, w)
+stats.ttest_ind_from_stats stats.ttest_ind_from_stats(x[1], x[2], 10, x[3], x[4], 12)
+stats.ttest_rel stats.ttest_rel(v, w)
+"""
+# special.NAME(arguments): rows of our own table.
+SPECIAL = {
+    "betainc": "x, x[4], x", "betaln": "p[:, :9], x", "cbrt": "m", "erfcx": "m", "exp10": "x", "exp2": "x",
+    "fdtr": "x[4], x, p[:, :9]", "fdtrc": "x[4], x, p[:, :9]", "gamma": "p", "j0": "p", "j1": "p",
+    "kl_div": "p[:, :9], x", "loggamma": "p", "y0": "p", "y1": "p", "yn": "2, p",
+}  # fmt: skip
+
 # signal.windows.NAME(arguments, xp=xp)
 WINDOWS = {
     "chebwin": "8, 60", "exponential": "8, tau=3.0", "gaussian": "8, 2.0", "general_cosine": "8, q",
@@ -230,10 +284,21 @@ nuttall parzen taylor triang tukey"""
 WINDOWS |= dict.fromkeys(_PLAIN.split(), "8")
 
 
+def _rows(text):
+    return dict(row.split(" ", 1) for row in text.strip().splitlines())
+
+
 def calls():
     """{name: call}"""
-    rows = dict(row.split(" ", 1) for row in CALLS.strip().splitlines())
+    rows = _rows(CALLS)
     for name, arguments in WINDOWS.items():
         more = "" if name == "general_cosine" else ", xp=xp"
         rows[f"signal.windows.{name}"] = f"signal.windows.{name}({arguments}{more})"
     return rows
+
+
+def marked_as_cpu():
+    """{name: call}, of those that SciPy does not offer."""
+    return _rows(MARKED_AS_CPU) | {
+        f"special.{name}": f"special.{name}({row})" for name, row in SPECIAL.items()
+    }

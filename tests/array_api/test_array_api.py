@@ -32,9 +32,12 @@ PROBLEMS = {
 }
 # They need the most kernels, each compiled when it is used first.
 COSTLY = re.compile(
-    r"""cluster\.hierarchy | differentiate\. | integrate\.(cubature|nsum|qmc|tanhsinh) | interpolate\.
-    | mixture\. | spatial\. | model_selection\.(Halving|Random) | optimize\.elementwise\.
-    | stats\.(bws|cumfreq|epps|expect|mode|obrien|power|relfreq|siegel|theil)""",
+    r"""cluster\.hierarchy | differentiate\. | integrate\.(cubature|cumulative_simpson|nsum|qmc|simpson|tanhsinh)
+    | interpolate\. | mixture\. | model_selection\.(Halving|Random) | optimize\.elementwise\.
+    | signal\.(buttord|cheb|findfreqs|freqs|lp2|minimum|resample|savgol|sawtooth) | spatial\.
+    | special\.(beta|chdtr|fdtr|polygamma|stdtr|yn)
+    | stats\.(boot|bws|chatter|cumfreq|epps|expect|f_one|fried|levene|mode|obrien|pearson|power|relfreq|siegel)
+    | stats\.theil""",
     re.VERBOSE,
 )
 
@@ -47,8 +50,14 @@ def outcome(library, names, timeout):
     return json.loads(done.stdout)
 
 
+def names_of(library):
+    """The names of all calls."""
+    extra = scipy_calls.marked_as_cpu() if library == "scipy" else {}
+    return [*TABLES[library].calls(), *extra]
+
+
 def chosen(library):
-    calls = TABLES[library].calls()
+    calls = names_of(library)
     return [name for name in calls if os.environ.get("PYCUDA_ARRAY_API") == "all" or not COSTLY.match(name)]
 
 
@@ -72,25 +81,35 @@ def test_calls(library):
         )
         assert found["problems"][name].endswith("array.get() makes one")
     if version(found) in TABLES[library].KNOWN:
-        names = {*TABLES[library].calls()}
+        names = {*names_of(library)}
         assert {*found["marked"]} <= names | {name.rpartition(".")[2] for name in names}
 
 
 def test_every_call_is_in_the_page():
     listed = {*re.findall(r"^`[\w.`, \n]+$", PAGE.read_text(), re.M)}
     names = {name for row in listed for name in re.findall(r"`([\w.]+)`", row)}
-    assert names == {name for table in TABLES.values() for name in table.calls()} - {*PROBLEMS}
+    assert names == {name for library in TABLES for name in names_of(library)} - {*PROBLEMS}
     for name, reason in PROBLEMS.items():
         assert f"| `{name}` | {reason} |" in PAGE.read_text()
+
+
+def listed(names):
+    """Names as text of the page."""
+    return textwrap.fill(", ".join(f"`{name}`" for name in sorted(names)), 110)
 
 
 def lists(library, found):
     """A section of the page."""
     assert {name for name, text in found["problems"].items() if text} <= {*PROBLEMS}, found["problems"]
-    names = ", ".join(f"`{name}`" for name in sorted(found["problems"]) if name not in PROBLEMS)
+    assert [*found["problems"]] == names_of(library)
     rows = [f"| `{name}` | {PROBLEMS[name]} |" for name in PROBLEMS if name in found["problems"]]
     table = ["", "| does not work | because it |", "| --- | --- |", *rows] if rows else []
-    return [f"## {TITLES[library]} {found['version']}", "", textwrap.fill(names, 110), *table, ""]
+    head, offered = f"## {TITLES[library]} {found['version']}", TABLES[library].calls().keys() - {*PROBLEMS}
+    lines = [head, "", listed(offered), *table, ""]
+    if library == "scipy":
+        lines += ["These work, too, which SciPy marks as for the CPU alone:", ""]
+        lines += [listed(scipy_calls.marked_as_cpu()), ""]
+    return lines
 
 
 def main():

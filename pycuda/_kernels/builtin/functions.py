@@ -325,6 +325,8 @@ SPECIAL = {
         "beta": "pycuda::beta(a, b)",
         "betaln": "pycuda::log_beta(a, b)",
         "betainc": "pycuda::incomplete_beta(a, b, c)",
+        "fdtr": "pycuda::f_distribution(a, b, c)",
+        "fdtrc": "pycuda::f_tail(a, b, c)",
         "gammainc": "pycuda::lower_gamma(a, b)",
         "gammaincc": "pycuda::upper_gamma(a, b)",
         "zeta": "pycuda::hurwitz_zeta(a, b)",

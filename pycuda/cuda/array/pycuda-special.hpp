@@ -295,6 +295,19 @@ static __device__ double incomplete_beta(double a, double b, double x)
     return 1 - beta_power(a, b, x, y) * beta_fraction(b, a, y) / b;
 }
 
+// Snedecor's F distribution and its tail: DLMF 8.17.2 of the ratio of the degrees of freedom.
+PYCUDA_INLINE bool f_is_defined(double a, double b, double x) { return a > 0 && b > 0 && x >= 0; }
+
+PYCUDA_INLINE double f_distribution(double a, double b, double x)
+{
+    return f_is_defined(a, b, x) ? incomplete_beta(a / 2, b / 2, a * x / (b + a * x)) : NAN;
+}
+
+PYCUDA_INLINE double f_tail(double a, double b, double x)
+{
+    return f_is_defined(a, b, x) ? incomplete_beta(b / 2, a / 2, b / (b + a * x)) : NAN;
+}
+
 }  // namespace pycuda
 
 #include "pycuda-special-gamma.hpp"
