@@ -23,9 +23,10 @@ from pycuda.numpy import ufunc
 
 __all__ = [
     "beta", "betainc", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv",
-    "exp10", "exp2", "expit", "expm1", "gamma", "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1",
-    "i1e", "j0", "j1", "kl_div", "log1p", "log_expit", "log_ndtr", "loggamma", "logit", "multigammaln",
-    "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "xlog1py", "xlogy", "y0", "y1", "yn", "zeta",
+    "exp10", "exp2", "expit", "expm1", "fdtr", "fdtrc", "gamma", "gammainc", "gammaincc", "gammaln", "i0",
+    "i0e", "i1", "i1e", "j0", "j1", "kl_div", "log1p", "log_expit", "log_ndtr", "loggamma", "logit",
+    "multigammaln", "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "xlog1py", "xlogy", "y0", "y1", "yn",
+    "zeta",
 ]
 
 _Array: _TypeAlias = _GPUArray[_Scalar] | _np.ndarray[_Any, _np.dtype[_Scalar]]
@@ -45,6 +46,8 @@ exp10: ufunc[_kinds.OneInexact]
 exp2: ufunc[_kinds.OneInexact]
 expit: ufunc[_kinds.OneInexact]
 expm1: ufunc[_kinds.OneInexact]
+fdtr: ufunc[_kinds.Other]
+fdtrc: ufunc[_kinds.Other]
 gamma: ufunc[_kinds.OneInexact]
 gammainc: ufunc[_kinds.TwoInexact]
 gammaincc: ufunc[_kinds.TwoInexact]
