@@ -33,9 +33,9 @@ PROBLEMS = {
 # They need the most kernels, each compiled when it is used first.
 COSTLY = re.compile(
     r"""cluster\.hierarchy | differentiate\. | integrate\.(cubature|nsum|qmc|simpson|tanhsinh)
-    | integrate\.cumulative_simpson | interpolate\. | mixture\. | model_selection\.(Halving|Random) | optimize\.elementwise\.
-    | signal\.(buttord|cheb|findfreqs|freqs|lp2|minimum|resample|savgol|sawtooth) | spatial\.
-    | special\.(beta|chdtr|fdtr|polygamma|stdtr|yn)
+    | integrate\.cumulative_simpson | interpolate\. | mixture\. | model_selection\.(Halving|Random)
+    | optimize\.elementwise\. | signal\.(buttord|cheb|findfreqs|freqs|lp2|minimum|resample|savgol|sawtooth)
+    | spatial\. | special\.(beta|chdtr|fdtr|polygamma|stdtr|yn)
     | stats\.(boot|bws|chatter|cumfreq|epps|expect|f_one|fried|levene|mode|obrien|pearson|power)
     | stats\.(relfreq|siegel|theil)""",
     re.VERBOSE,
