@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 
 def _result_dtype(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
-    """SciPy's dtype of a product: NumPy's, or the next one that there are kernels for."""
+    """The dtype of a product, as SciPy's: NumPy's result dtype, or float32 for float16, which SciPy and the
+    kernels do not have."""
     found = np.result_type(first, second)
     return np.dtype(np.float32) if found == np.float16 else reading.read_dtype(found)
 
 
 def _refusal(x: Any) -> Exception:
-    """The exception for an operand of a product that is no dense array on the device."""
+    """The exception for an operand of a product that is not a dense array on the device."""
     if is_number(x):
         return ValueError("Scalar operands are not allowed, use '*' instead")
     if isinstance(x, SparseArray):
@@ -43,12 +44,12 @@ def _refusal(x: Any) -> Exception:
 
 
 class SparseArray:
-    """What csr_array, csc_array and coo_array have in common. It is not made itself."""
+    """The base class of csr_array, csc_array and coo_array."""
 
     ndim = 2
     format = ""  # "csr", "csc" or "coo"
     __array_ufunc__ = None  # NumPy's scalars and arrays leave operators to this class
-    __array_priority__ = 1000.0  # and those of CuPy
+    __array_priority__ = 1000.0  # CuPy's arrays leave operators to this class
     _data: GPUArray
 
     @property
@@ -96,7 +97,7 @@ class SparseArray:
         return made
 
     def _coordinates(self) -> tuple[GPUArray, GPUArray, GPUArray]:
-        """Rows, columns and values of the elements, no two in one place."""
+        """(rows, columns, values) of the elements, with those in one place summed."""
         found, values = without_duplicates(self._rows(), self.data)
         return found.row_numbers(), found.columns, values
 
@@ -252,7 +253,8 @@ class SparseArray:
     # ---- products
 
     def _operand(self, x: Any, axis: int, what: str) -> GPUArray:
-        """A dense operand, whose `axis` meets the matrix."""
+        """The operand if it is a dense array whose `axis` has the matrix's length; otherwise an exception.
+        `what`: "after" for A @ x, "before" for x @ A."""
         if not isinstance(x, GPUArray):
             raise _refusal(x)
         if x.ndim not in (1, 2):
@@ -265,6 +267,7 @@ class SparseArray:
         return x
 
     def _product(self, rows: Compressed, x: GPUArray) -> GPUArray:
+        """`rows` times x, in the result dtype. `rows`: the matrix, or the transposed one, by rows."""
         if x.dtype == self.dtype:
             return rows.times_vector(self.data, x) if x.ndim == 1 else rows.times_matrix(self.data, x)
         dtype = _result_dtype(self.dtype, x.dtype)
@@ -301,6 +304,7 @@ class SparseArray:
         return self._scaled(self.data / number) if is_number(number) else NotImplemented
 
     def _scaled(self, values: GPUArray) -> Self:
+        """The array with these values, in a dtype that there are kernels for."""
         return self._with_values(values.astype(_result_dtype(values.dtype, values.dtype), copy=False))
 
     def __neg__(self) -> Self:
@@ -308,7 +312,7 @@ class SparseArray:
         return self._with_values(-self.data)
 
     def __len__(self) -> int:
-        """Refused, as it might be the number of rows or of elements."""
+        """TypeError: the length might be the number of rows or of elements."""
         raise TypeError("sparse array length is ambiguous; use nnz or shape[0]")
 
     def __repr__(self) -> str:
@@ -333,10 +337,10 @@ def _rmatmul(a: SparseArray, x: Array) -> GPUArray:
 
 
 class _CompressedArray(SparseArray):
-    """csr_array and csc_array: lines are rows of the one, columns of the other."""
+    """The base class of csr_array, whose lines are its rows, and csc_array, whose lines are its columns."""
 
-    _lines: Compressed  # those of the transposed matrix where lines are columns
-    _by_rows = True
+    _lines: Compressed  # the lines as rows: for csc_array, the rows of the transposed matrix
+    _by_rows = True  # whether lines are rows
 
     def __init__(
         self, arg1: Any, shape: tuple[int, int] | None = None, dtype: DTypeLike | None = None,
@@ -350,6 +354,7 @@ class _CompressedArray(SparseArray):
     def _read(
         self, given: Any, shape: tuple[int, int] | None, dtype: DTypeLike | None, copy: bool, check: bool
     ) -> tuple[Compressed, GPUArray]:
+        """(lines, values) of what the constructor is given."""
         if isinstance(given, SparseArray):
             made = given.asformat(self.format, copy)
             assert isinstance(made, _CompressedArray)
@@ -371,7 +376,7 @@ class _CompressedArray(SparseArray):
         return placed.by_rows(), values
 
     def _along_lines(self, shape: tuple[int, int] | None) -> tuple[int, int] | None:
-        """A shape as (lines, their length), and the other way."""
+        """(rows, columns) as (number of lines, length of a line), or the reverse."""
         return shape if shape is None or self._by_rows else shape[::-1]
 
     @classmethod
@@ -393,18 +398,18 @@ class _CompressedArray(SparseArray):
 
     @property
     def indptr(self) -> GPUArray:
-        """Where the elements of each row (csr_array) or column (csc_array) begin, and their number. It must
-        not be changed."""
+        """The index of the first element of each row (csr_array) or column (csc_array), and at the end the
+        number of elements. It must not be changed."""
         return self._lines.starts
 
     @property
     def has_sorted_indices(self) -> bool:
-        """Whether the indices of each row or column rise or stay."""
+        """Whether no index of a row or column is smaller than the one before it."""
         return self._lines.facts().falling == 0
 
     @property
     def has_canonical_format(self) -> bool:
-        """Whether the indices of each row or column rise: no two elements are in one place."""
+        """Whether the indices of each row or column are sorted, and no two elements are in one place."""
         return self._lines.facts().not_rising == 0
 
     def sort_indices(self) -> None:
@@ -415,8 +420,8 @@ class _CompressedArray(SparseArray):
             self._lines = Compressed(found.starts, found.columns, found.shape, None, found.facts())
 
     def sum_duplicates(self) -> None:
-        """Sort the elements of each row or column, and sum those in one place, as they come one after
-        another."""
+        """Sort the elements of each row or column by their indices, and sum those in one place in their
+        order."""
         self._lines, self._data = without_duplicates(self._lines, self.data)
 
     def copy(self) -> Self:
@@ -425,8 +430,8 @@ class _CompressedArray(SparseArray):
         copied = Compressed(lines.starts.copy(), lines.columns.copy(), lines.shape, None, lines._facts)
         return self._of(copied, self.data.copy())
 
-    def _across(self) -> tuple[Compressed, GPUArray]:
-        """The lines of the other direction, with values in their order."""
+    def _other_lines(self) -> tuple[Compressed, GPUArray]:
+        """(columns of a csr_array or rows of a csc_array, the values in their order)."""
         turned = self._lines.turned()
         assert turned.order is not None
         lines = Compressed(turned.starts, turned.columns, turned.shape, None, turned.facts())
@@ -462,24 +467,24 @@ class csr_array(_CompressedArray):
     ----------
     arg1 : object
         A sparse array or matrix of SciPy or of this package, a dense matrix (GPUArray or NumPy's),
-        (data, indices, indptr), (data, (row, col)) whose duplicates are summed, or a shape: arrays of both
-        libraries. Arrays on the device are used as they are, those of the host copied.
+        (data, indices, indptr), (data, (row, col)) whose duplicates are summed, or a shape. Each array may be
+        a GPUArray or NumPy's: those on the device are used without a copy, those of the host are copied.
     shape : (int, int), optional
-        By default the least that has all elements.
+        By default the smallest that has all elements.
     dtype : dtype, optional
         bool, integers, float32, float64, complex64 or complex128.
     copy : bool, optional
         Whether arrays on the device are copied, too.
     check : bool, optional
-        Whether indices out of range are looked for, which the host waits for. Without it nothing may be out
-        of range.
+        Whether to check that all indices are in range, for which the host waits. Without the check an index
+        out of range is undefined behavior.
 
     Raises
     ------
     ValueError
         Arrays that do not fit, an index out of range, or a dtype that is not supported.
     TypeError
-        Indices that are no integers.
+        Indices that are not integers.
 
     Notes
     -----
@@ -525,7 +530,7 @@ class csr_array(_CompressedArray):
         copy : bool, optional
             Memory is never shared.
         """
-        return csc_array._of(*self._across())
+        return csc_array._of(*self._other_lines())
 
 
 class csc_array(_CompressedArray):
@@ -534,14 +539,14 @@ class csc_array(_CompressedArray):
     Parameters
     ----------
     arg1, shape, dtype, copy, check
-        As csr_array takes them; (data, indices, indptr) are those of columns.
+        As csr_array takes them, except that (data, indices, indptr) describe compressed columns.
 
     Raises
     ------
     ValueError
         Arrays that do not fit, an index out of range, or a dtype that is not supported.
     TypeError
-        Indices that are no integers.
+        Indices that are not integers.
 
     Notes
     -----
@@ -575,7 +580,7 @@ class csc_array(_CompressedArray):
         copy : bool, optional
             Memory is never shared.
         """
-        return csr_array._of(*self._across())
+        return csr_array._of(*self._other_lines())
 
     def tocsc(self, copy: bool = False) -> csc_array:
         """Itself, or a copy.
@@ -593,18 +598,18 @@ class coo_array(SparseArray):
     Parameters
     ----------
     arg1, shape, dtype, copy, check
-        As csr_array takes them, but for (data, indices, indptr). Duplicates stay.
+        As csr_array takes them, except that arg1 cannot be (data, indices, indptr). Duplicates are kept.
 
     Raises
     ------
     ValueError
         Arrays that do not fit, an index out of range, or a dtype that is not supported.
     TypeError
-        Indices that are no integers.
+        Indices that are not integers.
 
     Notes
     -----
-    For products its elements are ordered by rows once; duplicates count each.
+    For products its elements are ordered by rows once; each duplicate is multiplied and added.
 
     Examples
     --------
@@ -680,8 +685,7 @@ class coo_array(SparseArray):
         return self._placed.facts().not_rising == 0
 
     def sum_duplicates(self) -> None:
-        """Sort the elements by rows, then by columns, and sum those in one place, as they come one after
-        another."""
+        """Sort the elements by rows, then by columns, and sum those in one place in their order."""
         if not self.has_canonical_format:
             made = self.tocsr().tocoo()
             self._placed, self._data = made._placed, made.data

@@ -1,4 +1,4 @@
-"""Products by cuSPARSE: where it is there, and takes less time than our own kernels."""
+"""Products by cuSPARSE, where it is installed and takes less time than our own kernels."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Rule(NamedTuple):
-    """Products that cuSPARSE makes in less time."""
+    """Products that cuSPARSE computes in less time than our own kernels."""
 
     algorithm: str  # of VECTOR_ALGORITHMS for a width of 1, else of MATRIX_ALGORITHMS
     widths: range  # columns of the dense operand, 1 for a vector
-    min_count: int = 0  # elements
-    lengths: tuple[float, float] = (0, np.inf)  # elements of a row, on average
+    min_count: int = 0  # elements of the sparse matrix, at least
+    lengths: tuple[float, float] = (0, np.inf)  # elements of a row, on average: (minimum, maximum)
 
 
 # By dtype.char. Measured on an H100 by benchmarks/sparse.py: five elements a row times 128 columns take 1.08
@@ -32,7 +32,8 @@ _RULES: dict[str, tuple[Rule, ...]] = {"f": (_MANY_COLUMNS,), "d": (_MANY_COLUMN
 
 
 def algorithm(dtype: np.dtype[Any], shape: tuple[int, int], count: int, width: int) -> str | None:
-    """The algorithm of the library for a product with this many columns; None: our own kernel."""
+    """The library's algorithm for a product with `width` columns of a matrix with `count` elements; None if
+    our own kernel is to do it."""
     rules = _RULES.get(dtype.char, ())
     if not rules or not count or not width:
         return None
@@ -44,13 +45,15 @@ def algorithm(dtype: np.dtype[Any], shape: tuple[int, int], count: int, width: i
 
 
 def _is_possible(dtype: np.dtype[Any]) -> bool:
-    """Whether the library may be used now. Not in captures, whose workspaces would have to be kept."""
+    """Whether the library may be used now. Not if the same bits are wanted on every device, not on a stream
+    that pycuda did not make, and not in captures, whose workspaces would have to be kept."""
     stream = _driver.current_stream()
     return not is_wanted() and is_own_stream(stream) and not _is_captured(stream) and sparse.has(dtype)
 
 
 def multiply_vector(rows: sparse.Rows, x: GPUArray, y: GPUArray) -> bool:
-    """y = A x for contiguous vectors; False, and y is as it was, if our own kernel is to do it."""
+    """Queue y = A x for contiguous vectors and return True; False, with y unchanged, if our own kernel is to
+    do it."""
     found = algorithm(y.dtype, rows.shape, int(rows.values.size), 1)
     if found is None:
         return False
@@ -59,7 +62,8 @@ def multiply_vector(rows: sparse.Rows, x: GPUArray, y: GPUArray) -> bool:
 
 
 def multiply_matrix(rows: sparse.Rows, x: GPUArray, y: GPUArray) -> bool:
-    """y = A x for matrices whose rows are contiguous, one after another; False if our kernel is to do it."""
+    """Queue y = A x for dense matrices whose rows are contiguous and do not overlap, and return True; False,
+    with y unchanged, if our own kernel is to do it."""
     found = algorithm(y.dtype, rows.shape, int(rows.values.size), int(y.shape[1]))
     if found is None:
         return False

@@ -1,4 +1,5 @@
-"""A sparse matrix on the device: SciPy's, in CSR format, with the layout for the kernel."""
+"""The sparse matrix of PyCUDA's operators: SciPy's CSR matrix, copied to the device in a layout for a
+kernel."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ _MAX_INT32 = np.iinfo(np.int32).max
 
 
 def compressed_rows(mat: Any, dtype: DTypeLike) -> Any:
-    """Any sparse matrix, of SciPy or on the device, as one of SciPy's of compressed rows and this dtype,
-    duplicates summed."""
+    """Any sparse matrix, of SciPy or on the device, as SciPy's csr_matrix of this dtype, with duplicates
+    summed. `mat` stays as it is."""
     sparse = scipy_sparse()
     if isinstance(mat, SparseArray):
         mat = mat.get()
@@ -42,6 +43,7 @@ def compressed_rows(mat: Any, dtype: DTypeLike) -> Any:
         raise TypeError(f"cannot cast mat from {mat.dtype} to {dtype}")
     csr = sparse.csr_matrix(mat, dtype=dtype)
     if not csr.has_canonical_format:
+        # csr_matrix() shares the memory of a CSR matrix, and sum_duplicates() writes to it.
         csr = csr.copy() if sparse.issparse(mat) and mat.format == "csr" else csr
         csr.sum_duplicates()
     return csr
@@ -65,7 +67,7 @@ class DeviceMatrix:
         self.tile_count = self._layout.tile_count
 
     def check_vector(self, name: str, vector: GPUArray, length: int) -> None:
-        """TypeError or ValueError unless it can be multiplied with."""
+        """TypeError or ValueError unless it is a vector of this length, with the matrix's dtype."""
         if not isinstance(vector, GPUArray):
             raise TypeError(
                 f"{name} must be a GPUArray, not {type(vector).__name__}: create one with "
@@ -79,7 +81,7 @@ class DeviceMatrix:
             )
 
     def multiply(self, x: GPUArray, y: GPUArray | None = None, stream: _Stream = None) -> GPUArray:
-        """y += A x, or A x in a new array without y."""
+        """y += A x, returning y; without y, A x in a new array."""
         product = self._multiply(x, y, stream)
         return product if y is None else y
 
@@ -94,16 +96,16 @@ class DeviceMatrix:
             self.check_vector("y", y, rows)
         if not rows or (add and not self.nnz):
             return y
-        if not _direct(y):
+        if not _is_packed(y):
             product = self.multiply(x, stream=stream)
             apply("add", parts(y), parts(product), out=parts(y), stream=stream)
             return y
-        if not _direct(x) or overlap(x, y):
+        if not _is_packed(x) or overlap(x, y):
             x = packed(x, stream)
         self._layout.launch(x, y, add, stream)
         return y
 
 
-def _direct(vector: GPUArray) -> bool:
-    """Whether the kernel can use the array as it is: one element after the other, each read at once."""
+def _is_packed(vector: GPUArray) -> bool:
+    """Whether the kernel can use the array as it is: contiguous, and each element aligned to its size."""
     return not vector.size or (vector.flags.forc and vector._address % vector.itemsize == 0)

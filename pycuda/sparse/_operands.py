@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def parts(array: GPUArray) -> GPUArray:
-    """Real numbers in place of complex ones, which other kernels take wherever these begin."""
+    """A view of complex numbers as real ones, with a further axis of 2; real arrays as they are. A complex
+    number may begin at any multiple of half its size, where kernels of complex elements cannot load it."""
     if array.dtype.kind != "c":
         return array
     real = np.dtype(f"f{array.itemsize // 2}")
@@ -37,18 +38,18 @@ def is_aligned(array: GPUArray) -> bool:
 
 
 def with_any_stride(vector: GPUArray) -> GPUArray:
-    """The vector, or a copy if it is not aligned."""
+    """The vector, or a contiguous copy if it is not aligned."""
     return vector if is_aligned(vector) else packed(vector)
 
 
 def with_contiguous_rows(matrix: GPUArray) -> GPUArray:
-    """The matrix, or a copy if it is not aligned or its rows are not contiguous."""
+    """The matrix, or a C-contiguous copy if it is not aligned or its rows are not contiguous."""
     contiguous = matrix.shape[1] <= 1 or matrix.strides[1] == matrix.itemsize
     return matrix if contiguous and is_aligned(matrix) else packed(matrix)
 
 
 def step_of(array: GPUArray) -> int:
-    """The stride of the first axis, in elements."""
+    """The stride of the first axis, in elements; 0 if that has one element or none."""
     return int(array.strides[0]) // array.itemsize if array.shape[0] > 1 else 0
 
 

@@ -1,4 +1,4 @@
-"""What sparse arrays are made of, as given to their constructors: on the device, and checked."""
+"""Reads what the constructors of sparse arrays are given: moves it to the device, and checks it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _MAX_INDEX = np.iinfo(np.int32).max - 1024
 
 @takes_arrays
 def _viewed(given: Any) -> tuple[Any]:
+    """The argument as takes_arrays passes it, in a tuple: the decorator reads arrays of other libraries."""
     return (given,)
 
 
 def on_device_or_host(given: Any) -> GPUArray | np.ndarray[Any, Any]:
-    """An array of any library: a GPUArray of its memory, or one of NumPy."""
+    """An array of any library as a GPUArray of its memory, if that is on the device, or as NumPy's array."""
     found = given if isinstance(given, GPUArray | np.ndarray) else _viewed(given)[0]
     return found if isinstance(found, GPUArray) else np.asarray(found)
 
@@ -54,14 +55,14 @@ def read_shape(shape: Any) -> tuple[int, int]:
 
 
 def is_shape(given: Any) -> TypeGuard[tuple[int, int]]:
-    """Whether the argument of a constructor says the shape of an empty array."""
+    """Whether the argument of a constructor is the shape of an empty array: a tuple of two integers."""
     return (
         isinstance(given, tuple) and len(given) == 2 and all(isinstance(n, int | np.integer) for n in given)
     )
 
 
 def read_values(given: Any, dtype: DTypeLike | None, copy: bool) -> GPUArray:
-    """The values of elements, one after another."""
+    """The values of elements as a contiguous array on the device."""
     values = on_device_or_host(given)
     found = read_dtype(values.dtype if dtype is None else dtype)
     if values.ndim != 1:
@@ -74,13 +75,13 @@ def read_values(given: Any, dtype: DTypeLike | None, copy: bool) -> GPUArray:
 
 
 def _contiguous(array: GPUArray, copy: bool) -> GPUArray:
-    """The array as kernels take it, or a copy."""
+    """The array if kernels can take it as it is and `copy` is False, otherwise a contiguous copy."""
     return array if not copy and array.flags.c_contiguous and is_aligned(array) else packed(array)
 
 
 def _is_wide(indices: GPUArray | np.ndarray[Any, Any]) -> bool:
-    """Whether indices are kept in 64 bits: on the device if they have 64 bits, on the host if they need
-    them."""
+    """Whether indices are kept in 64 bits: those on the device if they have 64 bits (whether they need them,
+    the host would have to wait for), those on the host if they need them."""
     if isinstance(indices, GPUArray) or indices.dtype == np.int32:
         return bool(indices.itemsize == 8)
     return bool(indices.size and (indices.max() > _MAX_INDEX or indices.min() < -_MAX_INDEX))
@@ -89,7 +90,8 @@ def _is_wide(indices: GPUArray | np.ndarray[Any, Any]) -> bool:
 def read_indices(
     names: Sequence[str], given: Sequence[Any], copy: bool, max_index: int = 0
 ) -> list[GPUArray]:
-    """Arrays of indices in one dtype: int32 unless numbers up to max_index, or their own, need int64."""
+    """Arrays of indices on the device, in one dtype: int64 if max_index or one of the arrays needs it, else
+    int32. `names`: what errors call the arrays."""
     arrays = [on_device_or_host(each) for each in given]
     for name, each in zip(names, arrays, strict=True):
         if each.ndim != 1:
@@ -110,7 +112,7 @@ def _indices(array: GPUArray | np.ndarray[Any, Any], dtype: np.dtype[Any], copy:
 
 
 def _length(indices: GPUArray) -> int:
-    """The length of an axis that has these indices, which the host waits for."""
+    """The smallest length of an axis that has these indices, which the host waits for."""
     if not indices.size:
         raise ValueError("cannot infer dimensions from zero sized index arrays")
     return int(indices.max().get()) + 1
@@ -123,7 +125,8 @@ def read_compressed(
     given: tuple[Any, Any, Any], shape: tuple[int, int] | None, dtype: DTypeLike | None, copy: bool,
     check: bool,
 ) -> tuple[Compressed, GPUArray]:  # fmt: skip
-    """(data, indices, indptr) of compressed rows, of a matrix of this shape or the smallest one possible."""
+    """(structure, values) of a matrix given as (data, indices, indptr) of compressed rows. Without a shape it
+    has the smallest one possible."""
     data, indices, indptr = given
     values = read_values(data, dtype, copy)
     max_index = max(values.size, *(shape or (0,)))
@@ -162,7 +165,8 @@ def _checked(found: Compressed, values: GPUArray) -> tuple[Compressed, GPUArray]
 def read_placed(
     given: tuple[Any, Any], shape: tuple[int, int] | None, dtype: DTypeLike | None, copy: bool, check: bool
 ) -> tuple[Placed, GPUArray]:
-    """(data, (row, col)), of a matrix of this shape or the smallest one possible."""
+    """(structure, values) of a matrix given as (data, (row, col)). Without a shape it has the smallest one
+    possible."""
     data, places = given
     if len(places) != 2:
         raise ValueError(f"{len(places)} arrays of indices: a sparse array has two axes")
@@ -181,7 +185,8 @@ def read_placed(
 
 
 def read_dense(given: Any, dtype: DTypeLike | None) -> tuple[Placed, GPUArray]:
-    """The elements of a dense matrix that are not 0, row by row. The host waits for their number."""
+    """(structure, values) of the elements of a dense matrix that are not 0, row by row. The host waits for
+    their number."""
     dense = on_device_or_host(given)
     if dense.ndim != 2:
         raise ValueError(f"the dense array has the shape {dense.shape}: a sparse array has two axes")

@@ -1,4 +1,4 @@
-"""SciPy's sparse matrices, which are needed for copies of them and to them."""
+"""SciPy's sparse matrices. SciPy is imported when a matrix is first copied from it or to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def scipy_sparse() -> Any:
-    """The module scipy.sparse; ImportError that says what to install."""
+    """The module scipy.sparse; an ImportError that says what to install if SciPy is not installed."""
     try:
         import scipy.sparse
     except ImportError as error:

@@ -17,11 +17,13 @@ from pycuda.sparse.operator import IdentityOperator, OperatorBase
 from pycuda.sparse.packeted import PacketedSpMV
 from pycuda.tools import PageLockedMemoryPool, context_dependent_memoize, dtype_to_ctype
 
-# The host looks at a residual after each _CHECK iterations. The residual is from at least as many iterations
-# before, so that the host need not wait for it.
+# Every _CHECK iterations the host looks at the size of a residual that is at least _CHECK iterations old, so
+# that it need not wait for the device.
 _CHECK = 10
-# After each _REAL iterations the residual is computed by the operator, instead of being updated.
+# Every _REAL iterations the residual is computed by the operator, instead of being updated: updates
+# accumulate rounding errors.
 _REAL = 20
+_MIN_ITERATIONS, _ITERATIONS_PER_ROW = 61, 10  # of the default of max_iterations
 
 
 class ConvergenceError(RuntimeError):
@@ -39,13 +41,14 @@ def _lc2_kernel(dtype: np.dtype[Any], a_on_device: bool, b_on_device: bool) -> E
 
 @context_dependent_memoize
 def _guarded_div_kernel(dtype: np.dtype[Any]) -> ElementwiseKernel:
+    """out = a / b, and 0 where b is 0."""
     t = dtype_to_ctype(dtype)
     expression = f"out[i] = b[i] == {t}(0) ? {t}(0) : a[i] / b[i]"
     return ElementwiseKernel(f"{t} *out, {t} *a, {t} *b", expression, "guarded_div")
 
 
 def _inner_left(vector: GPUArray) -> GPUArray:
-    """The left operand of an inner product."""
+    """The left operand of an inner product: dot() does not conjugate."""
     return vector.conj() if vector.dtype.kind == "c" else vector
 
 
@@ -124,23 +127,27 @@ class CGStateContainer:
         self.rhs = rhs
         self.x = gpuarray.zeros(rhs.shape, rhs.dtype, allocator=rhs.allocator) if x is None else x
         self.residual = self.lc2(1, rhs, -1, self.operator(self.x))
-        self.d = self._apart(self.precon(self.residual))
+        self.d = self._own_copy(self.precon(self.residual))
         delta = self._delta(self.d)
         self.real_delta_queue = [delta]
         self.delta = delta.gpu_result
         self._rhs_delta = delta if x is None else self._product(rhs, self.precon(rhs))
 
-    def _apart(self, vector: GPUArray) -> GPUArray:
-        """A copy if the vector is the residual, which the identity returns and the next iteration changes."""
+    def _own_copy(self, vector: GPUArray) -> GPUArray:
+        """The vector, or a copy if it is the residual itself, which the identity operator returns: d and the
+        residual are changed in place."""
         return vector.copy() if vector is self.residual else vector
 
     def _product(self, left: GPUArray, right: GPUArray) -> AsyncInnerProduct:
+        """The inner product of two vectors, on its way to the host."""
         return AsyncInnerProduct(_inner_left(left), right, self.pagelocked_allocator)
 
     def _delta(self, preconditioned: GPUArray) -> AsyncInnerProduct:
+        """The squared size of the residual r, r^H M^-1 r, where `preconditioned` is M^-1 r."""
         return self._product(self.residual, preconditioned)
 
     def _latest_delta(self) -> AsyncInnerProduct:
+        """The size of the residual where a run begins."""
         return self.real_delta_queue[-1] if self.real_delta_queue else self._delta(self.precon(self.residual))
 
     def one_iteration(self, compute_real_residual: bool = False) -> None:
@@ -198,22 +205,22 @@ class CGStateContainer:
         The number of iterations does not depend on how fast the device is.
         """
         if max_iterations is None:
-            max_iterations = max(61, 10 * self.operator.shape[0])
+            max_iterations = max(_MIN_ITERATIONS, _ITERATIONS_PER_ROW * self.operator.shape[0])
         call = debug_callback or (lambda *args: None)
         limit = _Limit(tol, self._latest_delta(), self._rhs_delta)
         self.real_delta_queue = []
-        made: list[int] = []  # iterations of what is in the queue
+        queued_in: list[int] = []  # the iteration in which each entry of real_delta_queue was queued
         for iteration in range(max_iterations):
             last = iteration == max_iterations - 1
             real = iteration % min(_REAL, self.operator.shape[0] or 1) == 0 or last
             self.one_iteration(real)
             if real:
-                made.append(iteration)
+                queued_in.append(iteration)
             call("it+residual" if real else "it", iteration, self.x, self.residual, self.d, limit.delta)
             if iteration % _CHECK and not last:
                 continue
-            while made and (last or made[0] <= iteration - _CHECK):
-                made.pop(0)
+            while queued_in and (last or queued_in[0] <= iteration - _CHECK):
+                queued_in.pop(0)
                 if limit.reached(self.real_delta_queue.pop(0)):
                     call("end", iteration, self.x, self.residual, self.d, limit.delta)
                     return self.x
@@ -221,15 +228,16 @@ class CGStateContainer:
 
 
 class _Limit:
-    """Decides whether a residual is small enough, relative to the first one or to the right-hand side,
-    whichever is larger. After a good start the first one is about as small as rounding errors, and no
-    residual would be small enough relative to it."""
+    """Decides whether a residual is small enough, relative to the run's first residual or to the right-hand
+    side, whichever is larger. If a run starts near the solution, its first residual is about as small as
+    rounding errors, and no later one would be small enough relative to it alone. All sizes are squares."""
 
     def __init__(self, tol: float, first: AsyncInnerProduct, rhs: AsyncInnerProduct) -> None:
         self.tol, self.first, self.rhs = tol, first, rhs
-        self.delta: Any = None
+        self.delta: Any = None  # the last size that reached() looked at
 
-    def largest(self) -> Any:
+    def scale(self) -> Any:
+        """The squared size to which the tolerance is relative; waits for it."""
         return max(abs(self.first.wait()), abs(self.rhs.wait()))
 
     def reached(self, product: AsyncInnerProduct) -> bool:
@@ -242,13 +250,13 @@ class _Limit:
                 f"conjugate gradients: the residual became {self.delta}: is the operator positive definite, "
                 "and are all of its elements finite?"
             )
-        return bool(abs(self.delta) <= self.tol**2 * self.largest())
+        return bool(abs(self.delta) <= self.tol**2 * self.scale())
 
     def failure(self, iterations: int) -> str:
         """The message of the error after that many iterations."""
         if self.delta is None:
             return f"conjugate gradients: max_iterations is {iterations}: nothing was done"
-        ratio = np.sqrt(abs(self.delta) / self.largest())
+        ratio = np.sqrt(abs(self.delta) / self.scale())
         return (
             f"conjugate gradients: after {iterations} iterations the residual is {ratio:.3g} of the initial "
             f"one or of the right-hand side, and tol is {self.tol:g}: allow more iterations or a larger tol"

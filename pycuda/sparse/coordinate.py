@@ -1,4 +1,4 @@
-"""CoordinateSpMV: any sparse matrix times vectors, in the numbering that it has."""
+"""CoordinateSpMV: any sparse matrix times vectors, without renumbering."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class MatrixOperator(OperatorBase):
         x : GPUArray
             It has the dtype of the matrix, with as many elements as it has columns.
         y : GPUArray, optional
-            To which the product is added; by default a new one, which gets the product.
+            The vector to which the product is added; by default a new array that holds the product.
         stream : pycuda.driver.Stream, optional
 
         Returns

@@ -22,11 +22,12 @@ def _spread(csr: Any) -> float:
 
 
 def _renumbered(csr: Any, is_symmetric: bool) -> tuple[Any, np.ndarray[Any, Any]]:
-    """(matrix, old numbers in new order): by reverse Cuthill-McKee where that halves the spread at least."""
+    """(matrix, old numbers in new order), renumbered by reverse Cuthill-McKee if that at least halves the
+    spread; otherwise the matrix as it is."""
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     numbers = np.arange(csr.shape[0], dtype=np.int32)
-    if csr.nnz and csr.indices.dtype == np.int32:  # which is all that SciPy's function takes
+    if csr.nnz and csr.indices.dtype == np.int32:  # SciPy's function takes no other dtype of indices
         by_neighbors = reverse_cuthill_mckee(csr, symmetric_mode=bool(is_symmetric)).astype(np.int32)
         moved = csr[by_neighbors][:, by_neighbors]
         if 2 * _spread(moved) <= _spread(csr):
@@ -55,7 +56,7 @@ class PacketedSpMV(MatrixOperator):
     block_count : int
         Blocks of a launch.
     new2old_fetch_indices, old2new_fetch_indices : GPUArray
-        By which `permute` and `unpermute` take elements.
+        The indices by which `permute` and `unpermute` take elements of a vector.
     """
 
     def __init__(self, mat: Any, is_symmetric: bool, dtype: DTypeLike) -> None:
@@ -64,10 +65,10 @@ class PacketedSpMV(MatrixOperator):
             raise ValueError(f"only square matrices are supported: mat has the shape {shape}")
         csr, numbers = _renumbered(compressed_rows(mat, dtype), is_symmetric)
         super().__init__(csr)
-        back = np.empty_like(numbers)
-        back[numbers] = np.arange(len(numbers), dtype=np.int32)
+        inverse = np.empty_like(numbers)
+        inverse[numbers] = np.arange(len(numbers), dtype=np.int32)
         self.new2old_fetch_indices = gpuarray.to_gpu(numbers)
-        self.old2new_fetch_indices = gpuarray.to_gpu(back)
+        self.old2new_fetch_indices = gpuarray.to_gpu(inverse)
 
     def permute(self, x: GPUArray) -> GPUArray:
         """A vector in the numbering of the operator, as a new array."""

@@ -37,7 +37,7 @@ NUMBERS = [
     ("kernels", "Arrays of # elements or more", [elementwise.STREAMING_FROM]),
     ("sparse", "tiles of # elements and rows", [spmv.window(4)]),
     ("sparse", "elements and rows (# of elements of 8 bytes)", [spmv.window(8)]),
-    ("sparse", "Rows of more than # elements have blocks of their own", [spmv._LONG]),
+    ("sparse", "Rows of more than # elements have blocks of their own", [spmv._LONGEST_SHORT_ROW]),
     ("sparse", "those of more than # several", [spmv._PIECE]),
     ("sparse", "at least # elements of 4 or 8 bytes", [column_sorted.MIN_ELEMENTS]),
     ("sparse", "at most # columns", [column_sorted._MAX_COLUMNS]),

@@ -56,9 +56,9 @@ def test_widths(width):
 
 
 def test_a_slice_of_the_columns_at_a_time(monkeypatch):
-    monkeypatch.setattr("pycuda.sparse._compressed._CARRIED", 1)
+    monkeypatch.setattr("pycuda.sparse._compressed._MAX_CARRY_BYTES", 1)
     mat, many = typed(power_law(300, 2000), np.float32), matrix(2000, 100, np.float32)
-    assert kernels.most_columns(9, 4, 1) == 32
+    assert kernels.columns_at_a_time(9, 4, 1) == 32
     check((csr_array(mat) @ gpuarray.to_gpu(many)).get(), mat, many)
 
 

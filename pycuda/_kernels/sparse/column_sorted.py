@@ -23,10 +23,11 @@ _LONGEST = 1024
 _MAX_TILE_ELEMENTS = 1 << 16
 # Columns of a matrix: at most this many, as each 65,536 of them may need a chunk of their own in every tile.
 _MAX_COLUMNS = 1 << 23
-# Bytes of x that the first-level cache of a multiprocessor may hold: for such an x sorting saves nothing.
+# An x of at most this many bytes may be in the first-level cache of a multiprocessor: sorting saves nothing.
 _CACHED = 256 << 10
-# Bytes of x that one request brings: a cache line.
+# Bytes of x that one memory request loads: a cache line.
 _LINE = 128
+# SortedTile of pycuda-sparse-sorted.hpp.
 TILE = np.dtype([("chunk", "i4"), ("chunks", "i4"), ("row", "i4"), ("rows", "i4")])
 
 # Elements of a matrix for which there are enough large tiles to give every multiprocessor work.
@@ -38,8 +39,8 @@ _SAMPLES, _TILE_BYTES, _MIN_SAVED = 16, 192 << 10, 0.15
 
 
 class BlockShape(NamedTuple):
-    """How large a block is, how many blocks a multiprocessor has, and the bytes of shared memory of each. The
-    memory that these leave is cache for x."""
+    """The threads of a block, how many blocks a multiprocessor runs at a time, and the bytes of shared memory
+    of each. What they leave of that memory is first-level cache, for x."""
 
     threads: int
     resident: int
@@ -77,14 +78,15 @@ def column_sorted_kernel(dtype, offset):
 
 
 def shape_of(itemsize: int) -> BlockShape:
-    """The shape for the current device, which may have less shared memory."""
+    """The BlockShape for elements of this size. Shared memory is limited to what the current device has."""
     shape = _BLOCK_SHAPES[itemsize]
     attribute = _driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     return shape._replace(shared=min(shape.shared, _driver.Context.get_device().get_attribute(attribute)))
 
 
 def shared(count: int, itemsize: int) -> int:
-    """Bytes of shared memory for that many products: bank() of pycuda-sparse.hpp."""
+    """Bytes of shared memory for that many products, one place in 33 of which stays unused: bank() of
+    pycuda-sparse.hpp."""
     return (count + count // 32) * itemsize
 
 
@@ -131,10 +133,11 @@ def plan_column_sorted(starts, itemsize: int) -> ColumnSortedPlan:
 
 
 def _tile_size(count: int, itemsize: int) -> int:
-    """Elements after which a new tile begins with the next row. A tile has at most as many as fit into shared
+    """Elements after which a new tile begins with the next row. Two conditions: the elements fit into shared
     memory, and the number of tiles is a multiple of the number of blocks that run at a time, so that the last
     blocks of a launch end together."""
     shape = shape_of(itemsize)
+    # A tile ends with a whole row, of up to _LONGEST elements more. 32 / 33: see shared().
     max_elements = min(shape.shared // itemsize * 32 // 33, _MAX_TILE_ELEMENTS) - _LONGEST - 1
     blocks = _driver.Context.get_device().multiprocessor_count * shape.resident
     return ceil_div(count, blocks * ceil_div(count, blocks * max_elements))
@@ -163,8 +166,8 @@ class Elements(NamedTuple):
 
 
 def by_column(found: ColumnSortedPlan, columns, values) -> tuple[Elements, int]:
-    """The elements of a matrix by column, and how many products a tile has at most. Writes into `found.tiles`
-    which chunks each tile has."""
+    """(the elements of a matrix by column, the maximum number of products of a tile). Writes into
+    `found.tiles` which chunks each tile has."""
     tiles, starts = found.tiles, found.starts
     firsts = starts[np.append(tiles["row"], len(starts) - 1)]
     largest = int(np.diff(firsts).max())
@@ -181,6 +184,7 @@ def _tile_by_column(columns, values) -> Elements:
     """The elements of a tile, sorted by column. A chunk is padded with copies of its first element; their
     products are written to the place of that element, and are equal."""
     numbers = np.arange(len(columns))
+    # Sorts by column, then by place: a place has 16 bits (_MAX_TILE_ELEMENTS).
     keys = columns.astype(np.int64) << 16 | numbers
     keys.sort()
     column, place = keys >> 16, keys & 0xFFFF
@@ -189,6 +193,7 @@ def _tile_by_column(columns, values) -> Elements:
     bases = column[begins].astype(np.int32)
     places = np.repeat((place[begins] << 16).astype(np.uint32), _CHUNK)
     in_chunks = np.repeat(values[place[begins]], _CHUNK)
+    # Where each element goes in the padded arrays.
     at = np.repeat(np.arange(len(begins)) * _CHUNK - begins, lengths) + numbers
     places[at] = place << 16 | column - np.repeat(bases, lengths)
     in_chunks[at] = values[place]

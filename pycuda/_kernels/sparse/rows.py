@@ -18,14 +18,16 @@ CARRY_THREADS = 1024
 # Elements of a row that is not cut in a product with a vector: one tile has them all, in shared memory.
 LONGEST = 512
 
-# In a product with a matrix: lanes that share a tile, and columns of each of them, at most.
+# In a product with a matrix: the maximum number of lanes that share a tile, and of columns of each lane.
 _MAX_LANES, _MAX_EACH = 32, 4
-# Elements of the matrix that a thread loads before it uses them. Half as many where a thread's columns have
-# more than 32 bytes, as its registers hold x for all of them.
-_AHEAD = 4
+# Lanes that share a tile are a multiple of this.
+_MIN_LANES = 4
+# Elements of the matrix that a thread loads before it uses them. Half as many if an element of each of the
+# thread's columns takes more than this many bytes in all, as its registers hold x for all of them.
+_AHEAD, _MAX_BYTES_AHEAD = 4, 32
 # Steps of a tile of a product with a matrix, and elements of a piece of a row that is longer than a piece.
 _STEPS, _PIECE = 64, 256
-# Blocks along the second axis of a grid.
+# CUDA's limit of blocks along the second axis of a grid.
 _MAX_BLOCKS = 65535
 
 _SOURCE = """#include "sparse/pycuda-sparse-rows.hpp"
@@ -109,13 +111,13 @@ class Tiling(NamedTuple):
 
 @functools.cache
 def vector_tiling(dtype: np.dtype) -> Tiling:
-    """For products with a vector."""
+    """The tiling for products with a vector."""
     return Tiling(spmv.window(dtype.itemsize), LONGEST)
 
 
 def matrix_tiling() -> Tiling:
-    """For products with a matrix. Tiles are small, so that the rows that are multiplied at the same time are
-    near each other and often read the same rows of the dense matrix, from the cache."""
+    """The tiling for products with a matrix. Tiles are small, so that the rows that are multiplied at the
+    same time are near each other and often read the same rows of the dense matrix, from the cache."""
     return Tiling(_STEPS, _PIECE)
 
 
@@ -126,7 +128,8 @@ def _find_bounds(index: np.dtype):
 
 
 def find_bounds(tiling: Tiling, tiles: int, starts, rows: int, bounds, stream) -> None:
-    """Writes where the tiles begin: an array of (tiles + 1, 2) indices."""
+    """Queues the search for where each tile begins, and the end: `bounds` is an array of (tiles + 1, 2)
+    indices, the Bounds of pycuda-sparse-rows.hpp."""
     _find_bounds(starts.dtype).prepared_async_call(
         (ceil_div(tiles + 1, spmv.THREADS), 1), (spmv.THREADS, 1, 1), stream,
         starts, rows, tiles, *tiling, bounds,
@@ -146,7 +149,7 @@ def _multiply_vector(dtype: np.dtype, index: np.dtype, ordered: bool):
 
 @context_dependent_memoize
 def _multiply_matrix(dtype: np.dtype, index: np.dtype, ordered: bool, lanes: int, each: int):
-    ahead = _AHEAD // 2 if each * dtype.itemsize > 32 else _AHEAD
+    ahead = _AHEAD // 2 if each * dtype.itemsize > _MAX_BYTES_AHEAD else _AHEAD
     text = _MATRIX.format(lanes=lanes, each=each, ahead=ahead, ordered="true" if ordered else "false")
     return compiled(_types(dtype, index) + text).get_function("multiply").prepare("PqqqPPPPPqPqPqi")
 
@@ -158,7 +161,7 @@ def _add_carries(dtype: np.dtype, index: np.dtype, lanes: int):
 
 
 class Tiles(NamedTuple):
-    """A matrix that is cut."""
+    """A matrix that is cut into `count` tiles; `bounds`: where they begin, as find_bounds() writes them."""
 
     tiling: Tiling
     count: int
@@ -167,7 +170,8 @@ class Tiles(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The elements of a matrix: arrays of the device, or 0 for one that is not there."""
+    """The elements of a matrix: arrays on the device, or 0 (NULL) for one that is empty or not needed.
+    Element i is values[order[i]], or values[i] without an order."""
 
     columns: object
     order: object
@@ -175,8 +179,8 @@ class Stored(NamedTuple):
 
 
 def multiply_vector(tiles: Tiles, stored: Stored, x, stride: int, y, carries, stream) -> None:
-    """y = A x, but for the carries; where `stored` has no columns, y = the sums of the rows. x: an address;
-    stride: the distance of its elements, in elements."""
+    """y = A x, except that the carries must be added (add_carries()). Where stored.columns is 0, y = the sums
+    of the rows. x: an address; stride: the distance of its elements, in elements."""
     ordered = not isinstance(stored.order, int)
     _multiply_vector(y.dtype, tiles.starts.dtype, ordered).prepared_async_call(
         (tiles.count, 1), (spmv.THREADS, 1, 1), stream,
@@ -186,19 +190,19 @@ def multiply_vector(tiles: Tiles, stored: Stored, x, stride: int, y, carries, st
 
 def lanes_of(width: int) -> tuple[int, int]:
     """(threads for a tile, columns of each) of a product with this many columns."""
-    lanes = min(max(power_at_least(width), 4), _MAX_LANES)
+    lanes = min(max(power_at_least(width), _MIN_LANES), _MAX_LANES)
     return lanes, min(power_at_least(ceil_div(width, lanes)), _MAX_EACH)
 
 
-def most_columns(carries: int, itemsize: int, nbytes: int) -> int:
+def columns_at_a_time(carries: int, itemsize: int, nbytes: int) -> int:
     """How many columns of a product are computed at a time, so that their carries, `carries` for each column,
     have at most `nbytes`."""
     return max(_MAX_LANES, min(nbytes // (carries * itemsize), _MAX_BLOCKS * _MAX_LANES))
 
 
 def multiply_matrix(tiles: Tiles, stored: Stored, x, pitch: int, y, carries, stream) -> None:
-    """y = A x, but for the carries. y: rows of contiguous elements; x: an address; pitch: the distance of its
-    rows, in elements."""
+    """y = A x, except that the carries must be added (add_carries()). y: rows of contiguous elements; x: an
+    address; pitch: the distance of its rows, in elements."""
     width, y_pitch, ordered = y.shape[1], y.strides[0] // y.itemsize, not isinstance(stored.order, int)
     lanes, each = lanes_of(width)
     grid = ceil_div(tiles.count, spmv.THREADS // lanes), ceil_div(width, lanes * each)

@@ -11,12 +11,16 @@ from pycuda._kernels.plans.modules import compiled
 
 THREADS = 256
 
-# Elements of the longest row that shares a tile with others. A tile may have as many more than a window.
-_LONG = 512
-# Elements of a piece of a longer row: 12 for each thread of a block.
-_PIECE = 3072
+# Elements of the longest row that shares a tile with others. A tile may have up to this many elements more
+# than a window, as it ends with a whole row.
+_LONGEST_SHORT_ROW = 512
+# Elements of a piece of a longer row.
+_PIECE = 12 * THREADS
 _TYPES = {"f4": "float", "f8": "double", "c8": "float2", "c16": "double2"}
+# Tile and LongRow of pycuda-sparse.hpp.
 TILE = np.dtype([("first", "i8"), ("row", "i4"), ("packed", "u4")])
+# The first bits of two fields of Tile.packed: the logarithm of lanes, and the number of elements.
+_PACKED_LANES, _PACKED_COUNT = 12, 16
 LONG_ROW = np.dtype([("row", "i4"), ("begin", "i4"), ("end", "i4"), ("unused", "i4")])
 
 _SOURCE = """#include "sparse/pycuda-sparse.hpp"
@@ -81,7 +85,7 @@ def multiply(dtype, offset, columns: str):
         window=window(dtype.itemsize),
         # Bounds the registers of a thread, so that a multiprocessor has 7 blocks.
         resident=", 7" if dtype.itemsize == 4 else "",
-        longest=_LONG,
+        longest=_LONGEST_SHORT_ROW,
     )
     return compiled(text).get_function("multiply_tiles").prepare("PPPPPPPPi")
 
@@ -93,7 +97,7 @@ def sum_long_rows(dtype):
 
 
 class RowTilePlan(NamedTuple):
-    """How a matrix is cut: an array of TILE, one of LONG_ROW, the number of pieces that are summed later."""
+    """How a matrix is cut: an array of TILE, one of LONG_ROW, the number of pieces of these rows in all."""
 
     tiles: np.ndarray
     long_rows: np.ndarray
@@ -103,7 +107,7 @@ class RowTilePlan(NamedTuple):
 def plan_row_tiles(starts, itemsize: int) -> RowTilePlan:
     """The tiles of a matrix whose rows begin at the elements `starts`, ending with their count."""
     lengths = np.diff(starts)
-    is_long = lengths > _LONG
+    is_long = lengths > _LONGEST_SHORT_ROW
     short = _short_tiles(starts, lengths, is_long, window(itemsize))
     pieces, long_rows = _pieces(starts, lengths, np.flatnonzero(is_long))
     tiles = np.concatenate([short, pieces])
@@ -115,18 +119,19 @@ def plan_row_tiles(starts, itemsize: int) -> RowTilePlan:
 
 
 class Columns(NamedTuple):
-    """The columns of a matrix's elements, in as few bytes as they fit."""
+    """The columns of a matrix's elements, in as few bytes as possible; `low` and `high` are the constructor's
+    arguments."""
 
-    kind: str  # of pycuda-sparse.hpp
+    kind: str  # the class of pycuda-sparse.hpp
     low: np.ndarray
     high: np.ndarray
 
 
 def narrow_columns(tiles, columns, count: int) -> Columns:
-    """The columns of all elements in as few bytes as possible. `count`: the columns of the matrix."""
+    """The Columns of all elements. `columns`: the column of each element; `count`: columns of the matrix."""
     if len(columns):
         # Tiles are in the order of the elements and have all of them.
-        counts = tiles["packed"] >> 16
+        counts = tiles["packed"] >> _PACKED_COUNT
         first = tiles["first"][counts > 0]
         bases = np.zeros(len(tiles), np.int32)
         bases[counts > 0] = np.minimum.reduceat(columns, first)
@@ -155,13 +160,16 @@ def _short_tiles(starts, lengths, is_long, size: int) -> np.ndarray:
     tiles = np.empty(len(first_row), TILE)
     tiles["first"], tiles["row"] = starts[first_row], first_row
     count = starts[first_row + row_count] - starts[first_row]
-    tiles["packed"] = row_count | _logarithm_of_lanes(row_count, longest) << 12 | count << 16
+    lanes = _logarithm_of_lanes(row_count, longest)
+    tiles["packed"] = row_count | lanes << _PACKED_LANES | count << _PACKED_COUNT
     return tiles
 
 
 def _logarithm_of_lanes(rows, longest) -> np.ndarray:
-    """The logarithm of the cheapest number of lanes for a row, in each tile. A round costs the elements of a
-    lane, one step, and 2 for each exchange of sums; the block makes rounds until all rows are done."""
+    """For each tile the logarithm (base 2) of the cheapest number of lanes for a row, 1 to 32. `longest`:
+    elements of the tile's longest row. The block takes as many rows at a time as its threads suffice for, in
+    rounds. The estimated cost of a round is the elements of a lane, 1, and 2 for each exchange of sums
+    between lanes."""
     costs = [-(-(rows << shift) // THREADS) * (-(-longest >> shift) + 1 + 2 * shift) for shift in range(6)]
     return np.argmin(costs, axis=0).astype(np.int64)
 
@@ -174,7 +182,7 @@ def _pieces(starts, lengths, rows) -> tuple[np.ndarray, np.ndarray]:
     tiles = np.empty(len(within), TILE)
     tiles["first"] = np.repeat(starts[rows], counts) + within * _PIECE
     length = np.minimum(np.repeat(lengths[rows], counts) - within * _PIECE, _PIECE)
-    tiles["packed"] = length << 16
+    tiles["packed"] = length << _PACKED_COUNT
     several = counts > 1
     tiles["row"] = targets(np.repeat(rows, counts), np.repeat(several, counts))
     return tiles, long_rows(rows[several], counts[several])
@@ -186,7 +194,7 @@ def targets(rows, is_piece) -> np.ndarray:
 
 
 def long_rows(rows, counts) -> np.ndarray:
-    """The LONG_ROW structures of rows with these numbers of pieces."""
+    """The LONG_ROW structures of these rows. counts: how many pieces each has."""
     found = np.zeros(len(rows), LONG_ROW)
     found["row"], found["end"] = rows, np.cumsum(counts)
     found["begin"] = found["end"] - counts

@@ -14,7 +14,8 @@ from pycuda._kernels.sparse.spmv import c_offset
 
 THREADS = 256
 
-# Blocks of the kernels that count: each adds its counts to those of all once, and its threads loop.
+# The kernels that count use at most this many blocks, whose threads loop: each block adds its counts to the
+# Facts, by atomic operations.
 _MAX_BLOCKS = 1024
 _SOURCE = """#include "sparse/pycuda-sparse.hpp"
 #include "sparse/pycuda-sparse-structure.hpp"
@@ -55,14 +56,15 @@ fill_k(const Index *rows, const Index *columns, const T *values, long long count
 
 
 class Facts(NamedTuple):
-    """StructureFacts of pycuda-sparse-structure.hpp."""
+    """StructureFacts of pycuda-sparse-structure.hpp. Neighbors are consecutive elements of a row; for
+    elements that have a row and a column each, consecutive elements, compared by row, then by column."""
 
-    bad_starts: int
-    bad_places: int
-    not_rising: int
-    falling: int
-    longest: int
-    count: int
+    bad_starts: int  # rows that end before they begin; 1 more if the first row does not begin at 0
+    bad_places: int  # elements outside of the matrix
+    not_rising: int  # neighbors in falling order or in one place
+    falling: int  # neighbors in falling order
+    longest: int  # elements of the longest row
+    count: int  # elements
 
 
 class _Kernels(NamedTuple):
@@ -85,6 +87,7 @@ def _fill(dtype: np.dtype, index: np.dtype):
 
 
 def _grid(count: int, max_blocks: int = 2**31 - 1) -> tuple[int, int]:
+    """A grid with a thread for each of `count` items, of at most `max_blocks` blocks."""
     return min(max(ceil_div(count, THREADS), 1), max_blocks), 1
 
 
@@ -112,7 +115,7 @@ def number_rows(starts, numbers, stream=None) -> None:
 
 
 def fill_dense(rows, columns, values, dense, stream=None) -> None:
-    """dense[row, column] = value for each element. All elements are in different places."""
+    """dense[row, column] = value for each element. No two elements are in one place."""
     steps = (step // dense.itemsize for step in dense.strides)
     _fill(dense.dtype, rows.dtype)[0].prepared_async_call(
         _grid(rows.size), (THREADS, 1, 1), stream, rows, columns, values, rows.size, dense, *steps
@@ -120,7 +123,8 @@ def fill_dense(rows, columns, values, dense, stream=None) -> None:
 
 
 def fill_diagonal(rows, columns, values, k: int, diagonal, stream=None) -> None:
-    """diagonal[number] = value of each element whose column is its row + k. All are in different places."""
+    """For each element whose column is its row + k: diagonal[its number on the diagonal] = value. No two
+    elements are in one place."""
     _fill(values.dtype, rows.dtype)[1].prepared_async_call(
         _grid(rows.size), (THREADS, 1, 1), stream, rows, columns, values, rows.size, k, diagonal
     )
