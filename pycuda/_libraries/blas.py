@@ -41,17 +41,18 @@ _DEFAULT_ALGORITHM = -1
 
 @functools.cache
 def _types(dtype):
-    """The library's types for a dtype, by name, which NumPy computes each time; None if it has no products of
-    them."""
+    """(type of elements, type of computation, dtype of alpha and beta) for a dtype; None if the library has
+    no products of it. Cached, as NumPy computes dtype.name at each access."""
     return _TYPES_BY_NAME.get(dtype.name)
 
 
-_AS_IT_IS, _TRANSPOSED = 0, 1
+_AS_IT_IS, _TRANSPOSED = 0, 1  # cublasOperation_t
 # The library counts in C ints.
 LARGEST = 2**31 - 1
 
-# NVIDIA's advice for a workspace of the caller's.
-_WORKSPACE, _WORKSPACE_OF_HOPPER = 4 << 20, 32 << 20
+# The sizes in bytes that cuBLAS's manual recommends for a workspace that the caller provides.
+_WORKSPACE, _WORKSPACE_SINCE_HOPPER = 4 << 20, 32 << 20
+_HOPPER = 9  # major compute capability
 
 _gemm = _driver._LibraryFunction("cublasGemmStridedBatchedEx")
 
@@ -59,47 +60,50 @@ _gemm = _driver._LibraryFunction("cublasGemmStridedBatchedEx")
 # ---- handles
 
 
-# By streams: what queues at once, and what is captured. And those that no stream has.
+# PooledHandles by stream: for work queued now, and for captured work. And the handles of streams that are
+# gone.
 _handles, _captured_handles, _spare = ContextCache(), ContextCache(), ContextCache()
 
 
-def _workspace(captured: bool):
-    """(memory, its size). Each product of a graph has its own: graphs may run at the same time."""
+def _new_workspace(captured: bool):
+    """(memory, its size)."""
     major = _driver.Context.get_device().compute_capability()[0]
-    size = _WORKSPACE_OF_HOPPER if major >= 9 else _WORKSPACE
+    size = _WORKSPACE_SINCE_HOPPER if major >= _HOPPER else _WORKSPACE
     memory = _driver.GPUArray(size, np.uint8) if captured else _driver.mem_alloc(size)
     return memory, size
 
 
-def handle(stream):
-    """The _LibraryHandle of a stream of the current context. A stream of others gets one for each call, as
-    nothing says when it is gone.
+def handle_of(stream):
+    """The _LibraryHandle of a stream of the current context, with a workspace. It is kept for the next calls,
+    except for a stream that pycuda did not make: that gets a new one for each call, as nothing says when the
+    stream is destroyed.
     """
     captured = _is_captured(stream)
     handles, key = of_stream(_captured_handles if captured else _handles, stream)
     if handles is None:
-        made = _driver._LibraryHandle("cublas")
-        made.use(stream, *_workspace(captured))
-        return made
-    found = handles.get(key)
-    if found is None:
-        found = PooledHandle("cublas", _spare.setdefault(current(), []))
-    if captured or key not in handles:
-        found.value.use(stream, *_workspace(captured))
-        handles[key] = found
-    return found.value
+        own = _driver._LibraryHandle("cublas")
+        own.use(stream, *_new_workspace(captured))
+        return own
+    pooled = handles.get(key)
+    if pooled is not None and not captured:
+        return pooled.value
+    if pooled is None:
+        pooled = PooledHandle("cublas", _spare.setdefault(current(), []))
+    # Graphs may run at the same time, so each captured product needs a workspace that no other one uses: a
+    # kept handle gets a new workspace for every captured call.
+    pooled.value.use(stream, *_new_workspace(captured))
+    handles[key] = pooled
+    return pooled.value
 
 
 # ---- products
 
 
 class MatrixLayout(NamedTuple):
-    """A matrix as BLAS has it: whether it is the transposed one that lies there in columns, and how far apart
-    they begin, in elements.
-    """
+    """A matrix as BLAS describes it."""
 
-    transposed: int
-    leading: int
+    transposed: int  # _AS_IT_IS if the matrix is stored column by column, _TRANSPOSED if row by row
+    leading: int  # the distance, in elements, between the beginnings of these columns or rows
 
     def transpose(self) -> MatrixLayout:
         """The layout of the transposed matrix."""
@@ -107,7 +111,8 @@ class MatrixLayout(NamedTuple):
 
 
 def layout(shape, strides, itemsize: int) -> MatrixLayout | None:
-    """The layout of a matrix; None if neither rows nor columns are contiguous, or it exceeds an int."""
+    """The MatrixLayout of a matrix; None if neither rows nor columns are contiguous, or a size exceeds a C
+    int."""
     (rows, columns), (row_stride, column_stride) = shape, strides
     for transposed, length, stride, count, step in (
         (_AS_IT_IS, rows, row_stride, columns, column_stride),
@@ -136,17 +141,17 @@ class MatrixProduct(NamedTuple):
 
 
 def gemm(product: MatrixProduct, dtype, addresses, stream) -> None:
-    """Queues the product of matrices at these addresses."""
+    """Queues the product of the matrices at `addresses`, which are those of a, b and c."""
     kind, computed, scale = _types(dtype)
     one, zero = _CONSTANTS[scale]
     (rows, columns, inner), (left, right, result), (count, *strides) = product
     step, other_step, result_step = (stride // dtype.itemsize for stride in strides)
     a, b, c = addresses
-    if result.transposed:  # c' = b' a'
+    if result.transposed:  # BLAS writes columns: by rows c is computed as its transpose, c' = b' a'
         rows, columns, left, right = columns, rows, right.transpose(), left.transpose()
         a, b, step, other_step = b, a, other_step, step
     _gemm(
-        handle(stream), left.transposed, right.transposed, rows, columns, inner, one,
+        handle_of(stream), left.transposed, right.transposed, rows, columns, inner, one,
         a, kind, left.leading, step, b, kind, right.leading, other_step, zero,
         c, kind, result.leading, result_step, count, computed, _DEFAULT_ALGORITHM,
     )  # fmt: skip

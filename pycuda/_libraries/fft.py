@@ -1,5 +1,6 @@
 """Fourier transforms by cuFFT. A plan is made once for a transform, its layout and a stream, and kept with
-its workspace while all workspaces of the context fit into a number of bytes: the longest unused goes first.
+its workspace. When the workspaces of a context exceed a limit in bytes, the plans that were not used for the
+longest time are dropped.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from .blas import CUDA_DATA_TYPES
 from .shortage import no_room
 
 _FORWARD, _INVERSE = -1, 1
-_ALLOC_FAILED = 2
-# Of plans without a workspace, which have memory all the same.
+_ALLOC_FAILED = 2  # cufftResult
+# The maximum number of plans of a context: a plan without a workspace takes memory too.
 _MAX_PLANS = 1024
+# By default, workspaces may take one part in so many of the device's memory.
+_DEFAULT_LIMIT_DIVISOR = 16
 
 _do_not_allocate = _LibraryFunction("cufftSetAutoAllocation")
 _make = _LibraryFunction("cufftXtMakePlanMany")
@@ -29,16 +32,15 @@ _execute = _LibraryFunction("cufftXtExec")
 
 
 class FftLayout(NamedTuple):
-    """The places of elements, in elements. `stride`: of the last axis. embed[i] times the stride of axis i is
-    the stride of axis i - 1. `distance`: between consecutive transforms of a batch."""
+    """Where elements are in memory, as cuFFT describes it. All distances are in elements."""
 
-    embed: tuple[int, ...]
-    stride: int
-    distance: int
+    embed: tuple[int, ...]  # embed[i] times the stride of axis i is the stride of axis i - 1
+    stride: int  # of the last axis
+    distance: int  # between consecutive transforms of a batch
 
 
 class FftTransform(NamedTuple):
-    """Everything that a plan depends on but its stream. Dtypes by name."""
+    """Everything that a plan depends on, except its stream. Types are names of dtypes."""
 
     sizes: tuple[int, ...]
     batch: int
@@ -53,12 +55,13 @@ class FftTransform(NamedTuple):
 
 
 class _FftPlan:
-    """A plan of cuFFT's that one stream uses, and the memory that its kernels use meanwhile."""
+    """A cuFFT plan that one stream uses, and its workspace. A thread calls acquire(), executes the plan, and
+    calls release(); meanwhile other threads wait in acquire()."""
 
     def __init__(self, transform: FftTransform):
         sizes, batch, source, source_type, result, result_type = transform
         size = np.zeros(1, np.uint64)
-        # Of the operands, the complex one names the precision.
+        # The precision is given as a complex type: the one of the operands that is complex, or both are.
         computed = max(CUDA_DATA_TYPES[source_type], CUDA_DATA_TYPES[result_type])
         self.handle = _driver._LibraryHandle("cufft")
         _do_not_allocate(self.handle, 0)
@@ -70,13 +73,14 @@ class _FftPlan:
         )  # fmt: skip
         self.size = int(size[0])
         self.workspace_size = max(self.size, 1)
-        self.workspace: Any = None
-        self.is_set = False  # whether the plan has it: what is captured has its own
-        self.used = 0
+        self.workspace: Any = None  # made by the first acquire() outside of a capture
+        self.is_set = False  # whether the handle uses self.workspace: not after a capture
+        self.used = 0  # the number of the last use, of all uses of plans
         self.lock = threading.Lock()
 
     def acquire(self, stream) -> Any:
-        """The workspace of calls in the stream. Until release() no other thread uses the plan."""
+        """Lock the plan until release() and return the workspace that its next executions use. If this fails,
+        the plan is not locked."""
         self.lock.acquire()
         try:
             return self._prepare(stream)
@@ -88,13 +92,12 @@ class _FftPlan:
         self.lock.release()
 
     def _prepare(self, stream) -> Any:
-        """Gives the plan its workspace and returns it: for a capture one of its own, else one that is
-        kept."""
-        if _is_captured(stream):  # graphs may run at the same time
+        """Make the handle use a workspace and return it: a new one for a capture, otherwise the plan's."""
+        if _is_captured(stream):  # graphs may run at the same time, so each execution needs its own
             workspace, self.is_set = _driver.GPUArray(self.workspace_size, np.uint8), False
             self.handle.use(stream, workspace, self.workspace_size)
             return workspace
-        if self.workspace is None:  # not of a pool, whose memory keeps the streams alive that it is used on
+        if self.workspace is None:  # not from the pool, whose blocks keep the streams that use them alive
             self.workspace = _driver.mem_alloc(self.workspace_size)
         if not self.is_set:
             self.handle.use(stream, self.workspace, self.workspace_size)
@@ -104,19 +107,21 @@ class _FftPlan:
 
 # ---- the plans of a context
 
-_plans = ContextCache()
+_plans = ContextCache()  # for each stream a dict of plans by FftTransform
 _uses = itertools.count(1)
-_limits = ContextCache()  # what was set
+_limits = ContextCache()  # what set_limit() was called with
 
 
 def limit() -> int:
-    """The bytes that workspaces of plans may take that are kept in the current context."""
+    """The bytes that the workspaces of the current context's plans may take together."""
     size = _limits.get(current())
-    return _driver.Context.get_device().total_memory() // 16 if size is None else size
+    if size is None:
+        return _driver.Context.get_device().total_memory() // _DEFAULT_LIMIT_DIVISOR
+    return size
 
 
 def set_limit(size: int | None) -> None:
-    """Set the limit of the plans' memory; None is a sixteenth of the device's."""
+    """Set the limit for the current context, and drop plans beyond it. None: the default."""
     _limits[current()] = size
     _evict()
 
@@ -159,8 +164,8 @@ def _evict() -> None:
 
 
 def _made_before(transform: FftTransform) -> _FftPlan:
-    """A plan of any stream, for one that is captured and has none: cuFFT makes plans by way of the legacy
-    stream, which would end the capture.
+    """The plan of any stream for this transform, for a captured stream that has none: making a plan uses the
+    legacy default stream, which would invalidate the capture. LogicError if no stream has one.
     """
     for plans in _by_stream():
         if transform in plans:
@@ -172,7 +177,8 @@ def _made_before(transform: FftTransform) -> _FftPlan:
 
 
 def _plan(transform: FftTransform, stream) -> _FftPlan:
-    """The stream's plan for the transform, which is made if there is none."""
+    """The stream's plan for the transform, which is made if there is none. The plan for a stream that pycuda
+    did not make is not kept."""
     streams, key = of_stream(_plans, stream)
     plans = {} if streams is None else streams.setdefault(key, {})
     found = plans.get(transform)
@@ -186,12 +192,14 @@ def _plan(transform: FftTransform, stream) -> _FftPlan:
     return found
 
 
-def _is_memory(error: Exception) -> bool:
+def _is_shortage(error: Exception) -> bool:
+    """Whether one of the errors that _acquire_plan() catches means that memory is short."""
     return not isinstance(error, _driver.LibraryError) or error.code == _ALLOC_FAILED
 
 
 def _acquire_plan(transform: FftTransform, stream) -> tuple[_FftPlan, Any]:
-    """(plan, workspace), to be released. MemoryError when there is no room, even without other plans."""
+    """(plan, workspace); the caller must release() the plan. If memory is short, all kept plans are dropped
+    and it is tried once more; then MemoryError."""
     for attempt in range(2):
         size = None
         try:
@@ -199,7 +207,7 @@ def _acquire_plan(transform: FftTransform, stream) -> tuple[_FftPlan, Any]:
             size = plan.size
             return plan, plan.acquire(stream)
         except (MemoryError, _driver.MemoryError, _driver.LibraryError) as error:
-            if not _is_memory(error):
+            if not _is_shortage(error):
                 raise
             clear()
             if attempt:
@@ -208,7 +216,8 @@ def _acquire_plan(transform: FftTransform, stream) -> tuple[_FftPlan, Any]:
 
 
 def queue(transform: FftTransform, calls: Sequence[tuple[int, int]], forward: bool, stream, arrays) -> None:
-    """Queues the transform between the addresses of each call, which are in these arrays."""
+    """Queues the transform once for each of `calls`, (address of the source, address of the result).
+    `arrays`: the arrays at these addresses, which are kept alive until the work is done."""
     plan, workspace = _acquire_plan(transform, stream)
     try:
         _driver._library_uses(stream, (*arrays, workspace, plan.handle))

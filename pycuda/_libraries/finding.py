@@ -1,4 +1,4 @@
-"""Finding and loading NVIDIA's libraries. None is needed: without it our own kernels do the work."""
+"""Finding and loading NVIDIA's libraries. All are optional: without them our own kernels do the work."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pycuda._compile.finder import library_path
 
 
 class LibraryNotFound(ImportError):
-    """A library of NVIDIA's that the call needs is not there; the text says what to install."""
+    """A library of NVIDIA's that the call needs is not installed; the message says what to install."""
 
 
 @functools.cache
 def problem(name: str) -> str | None:
-    """Why the library cannot be used, None when it is loaded. The first call searches for it."""
+    """Why the library cannot be used; None if it is loaded. The first call searches for it and loads it."""
     if _driver._is_cpu_device():
         return "NVIDIA's libraries do not run on the CPU device"
     try:
@@ -30,7 +30,7 @@ def problem(name: str) -> str | None:
 
 
 def require(name: str) -> None:
-    """LibraryNotFound unless the library is loaded."""
+    """Load the library; LibraryNotFound if that is not possible."""
     reason = problem(name)
     if reason is not None:
         raise LibraryNotFound(

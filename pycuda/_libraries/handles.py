@@ -7,7 +7,8 @@ from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
 
 class PooledHandle:
-    """A handle that one stream uses. When the stream is gone the next one takes it over: destroying it would
+    """A handle that one stream uses: from the list `spare`, or a new one if that is empty. When the stream is
+    gone, and this object with it, the handle goes to `spare` for another stream: destroying a handle would
     wait for all work of the context.
     """
 
@@ -20,8 +21,8 @@ class PooledHandle:
 
 
 class Handles:
-    """The handles of a kind that has no workspace. A stream of others gets one for each call: nothing says
-    when it is gone.
+    """The handles of a library that needs no workspace from the caller, one for each stream. A stream that
+    pycuda did not make gets a new one for each call, as nothing says when the stream is destroyed.
     """
 
     def __init__(self, kind: str):
@@ -32,12 +33,12 @@ class Handles:
         """The _LibraryHandle of a stream of the current context."""
         handles, key = of_stream(self._by_stream, stream)
         if handles is None:
-            made = _driver._LibraryHandle(self._kind)
-            made.use(stream)
-            return made
-        found = handles.get(key)
-        if found is None:
-            found = PooledHandle(self._kind, self._spare.setdefault(current(), []))
-            found.value.use(stream)
-            handles[key] = found
-        return found.value
+            own = _driver._LibraryHandle(self._kind)
+            own.use(stream)
+            return own
+        pooled = handles.get(key)
+        if pooled is None:
+            pooled = PooledHandle(self._kind, self._spare.setdefault(current(), []))
+            pooled.value.use(stream)
+            handles[key] = pooled
+        return pooled.value

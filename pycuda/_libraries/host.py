@@ -1,4 +1,5 @@
-"""NumPy on the memory of the CPU device, which is host memory: in a stream's order, as a kernel is."""
+"""NumPy on the memory of the CPU device, which is host memory. Its functions run in a stream's order, as
+kernels do."""
 
 from __future__ import annotations
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 
 class _Memory:
+    """An array's memory for np.asarray(), as elements of type void: NumPy has no code for some dtypes.
+    `written`: whether the host will write to it."""
+
     def __init__(self, array: GPUArray, written: bool):
         self.__array_interface__ = {
             "version": 3,
@@ -25,7 +29,7 @@ class _Memory:
 
 
 def _view(array: GPUArray, written: bool = False) -> np.ndarray:
-    """A NumPy array of the same memory, which it does not keep."""
+    """A NumPy array of the same memory, which it does not keep alive."""
     if not array.size:
         return np.empty(array.shape, array.dtype)
     return np.asarray(_Memory(array, written)).view(array.dtype)
@@ -37,7 +41,8 @@ def is_possible() -> bool:
 
 
 def _run_in_stream(function, views, written, arguments, _used) -> None:
-    """Run the function in a thread of the driver. Results that could not be computed are NaN."""
+    """Run the function in a thread of the driver. If it raises, floating-point outputs become NaN. `_used`:
+    the arrays whose memory the views have, kept alive by this argument."""
     try:
         with np.errstate(all="ignore"):
             function(*views, *written, *arguments)
@@ -55,11 +60,12 @@ def queue(
     *arguments: object,
     stream=None,
 ) -> None:
-    """Queues function(*inputs, *outputs, *arguments), which gets NumPy arrays of the same memory and writes
-    into those of the outputs. Later work on the stream waits for it. It may be captured.
+    """Queues function(*inputs, *outputs, *arguments): the function gets NumPy arrays of the same memory and
+    writes into those of the outputs. Later work on the stream waits for it. It may be captured.
 
-    The function makes no driver calls. An exception goes to sys.unraisablehook, and the outputs are NaN:
-    what can fail in ordinary use, a matrix that is singular, is written into an output instead.
+    The function must make no driver calls. An exception goes to sys.unraisablehook, and floating-point
+    outputs become NaN; so a failure that is ordinary, such as a singular matrix, is written into an output
+    instead.
     """
     if stream is None:
         stream = _driver.current_stream()

@@ -1,5 +1,6 @@
-"""LAPACK's factorizations on the CPU device, by numpy.linalg; where it has none, by the blocked algorithm of
-the textbook. pycuda._array.linear.lapack says what each takes.
+"""LAPACK's factorizations on the CPU device, by numpy.linalg. NumPy has no LU factorization, which is a
+blocked algorithm here. For the arguments of public functions see pycuda._array.linear.lapack. Functions with
+a leading underscore do the work on NumPy's arrays, and run in a stream's order.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ _PANEL = 32
 
 
 def _for_each(compute, inputs, outputs, info, reason=lambda *own: 1) -> None:
-    """Call compute(*inputs, *outputs) for all matrices at once. If it fails, call it for each matrix; where
-    it fails again, info becomes reason(*outputs), and then the outputs of this matrix become NaN.
+    """Call compute(*inputs, *outputs) for the whole stack at once. If that raises LinAlgError, call it for
+    each matrix. For a matrix for which it raises again, info becomes reason(*outputs of this matrix), and
+    then these outputs become NaN.
     """
     try:
         compute(*inputs, *outputs)
@@ -38,9 +40,9 @@ def _for_each(compute, inputs, outputs, info, reason=lambda *own: 1) -> None:
 
 
 def _solve_triangle(a, b, upper: bool, unit: bool) -> np.ndarray:
-    """The solution x of a x = b, where only a triangle of `a` is read. An upper triangle is solved by
-    np.linalg, as elimination with pivots leaves it as it is; a lower one becomes upper by reversing rows and
-    columns.
+    """The solution x of a x = b, where only a triangle of `a` is read; its diagonal counts as ones if `unit`.
+    An upper triangle is solved by np.linalg.solve, whose elimination has nothing to eliminate; a lower one
+    becomes upper by reversing rows and columns.
     """
     if not upper:
         return _solve_triangle(a[..., ::-1, ::-1], b[..., ::-1, :], upper=True, unit=unit)[..., ::-1, :]
@@ -59,7 +61,8 @@ def _magnitude(values) -> np.ndarray:
 
 
 def _factorize_panel(a, pivots, first: int, last: int) -> None:
-    """Factorize columns first to last - 1 of each matrix. Rows are interchanged in all columns."""
+    """Factorize columns first to last - 1 of each matrix of the stack, in place. Rows are interchanged in all
+    columns; pivots count from 1."""
     every = np.arange(len(a))
     for k in range(first, last):
         found = k + _magnitude(a[:, k:, k]).argmax(axis=1)
@@ -71,7 +74,8 @@ def _factorize_panel(a, pivots, first: int, last: int) -> None:
 
 
 def _getrf(a, pivots, info) -> None:
-    """LU factorization of each matrix, a panel of columns at a time."""
+    """LU factorization of each matrix in place, a panel of columns at a time. info: the number, from 1, of
+    the first pivot that is 0; 0 if there is none."""
     rows, columns = a.shape[-2:]
     count = min(rows, columns)
     work = np.array(a, order="C").reshape(-1, rows, columns)
@@ -89,7 +93,8 @@ def _getrf(a, pivots, info) -> None:
 
 
 def permutation(pivots, rows: int) -> np.ndarray:
-    """The rows of the matrix in the order in which L U has them."""
+    """order such that row i of L U is row order[i] of the matrix. pivots[i], from 1, is the row with which
+    row i was interchanged."""
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
     for k in range(pivots.shape[-1]):
         place = pivots[..., k, None] - 1
@@ -100,7 +105,7 @@ def permutation(pivots, rows: int) -> np.ndarray:
 
 
 def _getrs(lu, pivots, b, transposed) -> None:
-    """Solves with the factors of getrf; transposed: 0, 1, or 2 for the conjugate transpose."""
+    """Solve in place of b with the factors of getrf. transposed: 0, 1, or 2 for the conjugate transpose."""
     order = permutation(pivots, lu.shape[-1])[..., None]
     if not transposed:
         x = _solve_triangle(lu, np.take_along_axis(b, order, -2), upper=False, unit=True)
@@ -113,7 +118,8 @@ def _getrs(lu, pivots, b, transposed) -> None:
 
 
 def _getrs_each(lu, pivots, b, transposed) -> None:
-    """Solve with each matrix. Solutions of singular ones are NaN; getrf has reported them."""
+    """Solve with each matrix. Solutions of singular matrices are NaN; getrf has reported these in its
+    info."""
     failed = np.zeros(b.shape[:-2], np.int32)
     _for_each(functools.partial(_getrs, transposed=transposed), (lu, pivots), (b,), failed)
 
@@ -127,7 +133,8 @@ def getrs(lu, pivots, b, transposed) -> None:
 
 
 def _trsm(a, b, upper, transposed, unit) -> None:
-    """Solves with a triangle; transposed: 0, 1, or 2 for the conjugate transpose."""
+    """Solve in place of b with a triangle of `a`. transposed: 0, 1, or 2 for the conjugate transpose; `upper`
+    is the triangle before it is transposed."""
     if transposed:
         a, upper = a.swapaxes(-1, -2), not upper
     a = a.conj() if transposed == 2 else a
@@ -143,7 +150,7 @@ def trsm(a, b, upper, transposed, unit) -> None:
     host.queue(_trsm, (a,), (b,), upper, transposed, unit)
 
 
-# ---- what NumPy has
+# ---- functions that NumPy has
 
 
 def _gesv(a, x, info) -> None:
@@ -169,6 +176,7 @@ def inverse(a, x, info) -> None:
 
 
 def _is_definite(a, upper) -> bool:
+    """Whether a Hermitian matrix, of which one triangle is read, is positive definite."""
     try:
         np.linalg.cholesky(a, upper=upper)
     except np.linalg.LinAlgError:
@@ -183,7 +191,8 @@ def _potrf(a, info, upper) -> None:
         a[...] = np.linalg.cholesky(a, upper=upper)
 
     def leading_minor(a):
-        """The size of the smallest one that is not positive definite."""
+        """The size of the smallest leading minor that is not positive definite, found by bisection: all
+        larger ones are not either."""
         sizes = range(1, len(a))
         return 1 + bisect.bisect(sizes, False, key=lambda size: not _is_definite(a[:size, :size], upper))
 
@@ -204,8 +213,9 @@ def geqrf(a, tau) -> None:
 
 
 def _orgqr(tau, q) -> None:
-    """I - V T V^H, with V the vectors and T the triangle whose inverse has 1 / tau on its diagonal and V^H V
-    above (Joffrain et al., Accumulating Householder Transformations, Revisited, 2006).
+    """q, whose columns hold the vectors of Householder reflectors, becomes their product I - V T V^H. V has
+    the vectors as columns; T is the upper triangle whose inverse has 1 / tau on its diagonal and V^H V above
+    it (Joffrain et al., Accumulating Householder Transformations, Revisited, 2006).
     """
     count = tau.shape[-1]
     v = np.tril(q[..., :count], -1) + np.eye(q.shape[-2], count, dtype=q.dtype)
@@ -223,14 +233,16 @@ def orgqr(q, tau) -> None:
 
 
 def _gesvd(a, info, s, *vectors) -> None:
-    """Singular values, and vectors where arrays for them are given."""
+    """Singular values, and if `vectors` is (u, vh) also the vectors: as many as these arrays have room
+    for."""
 
     def compute(a, s, *vectors):
         if not vectors:
             s[...] = np.linalg.svd(a, compute_uv=False)
             return
         u, vh = vectors
-        full = u.shape[-2:] + vh.shape[-2:] == (a.shape[-2],) * 2 + (a.shape[-1],) * 2
+        rows, columns = a.shape[-2:]
+        full = u.shape[-2:] == (rows, rows) and vh.shape[-2:] == (columns, columns)
         u[...], s[...], vh[...] = np.linalg.svd(a, full_matrices=full)
 
     _for_each(compute, (a,), (s, *vectors), info)
@@ -241,7 +253,7 @@ def gesvd(a, s, u, vh, info) -> None:
 
 
 def _syevd(a, w, info, upper, vectors) -> None:
-    """Eigenvalues of Hermitian matrices, and with `vectors` their eigenvectors, in place of `a`."""
+    """Eigenvalues of Hermitian matrices to w; if `vectors`, eigenvectors in place of `a`."""
     triangle = "U" if upper else "L"
 
     def compute(a, w):
@@ -258,7 +270,8 @@ def syevd(a, w, upper, vectors, info) -> None:
 
 
 def geev_of_host(a, info, w, *vectors) -> None:
-    """geev on NumPy's arrays."""
+    """Eigenvalues of general matrices to w, and their right eigenvectors if an array for them is given. All
+    are NumPy's arrays."""
 
     def compute(a, w, *vectors):
         if vectors:

@@ -1,5 +1,6 @@
-"""LAPACK's factorizations of small matrices by our own kernels: pycuda._array.linear.lapack says what each
-takes. The libraries launch kernels for one matrix after the other, or need an array of addresses.
+"""LAPACK's factorizations of small matrices by our own kernels, one launch for a whole stack: the libraries
+launch kernels for each matrix, or need an array of addresses. For the arguments see
+pycuda._array.linear.lapack.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ def can_factor(a) -> bool:
 
 
 def can_solve(a, columns: int) -> bool:
-    """Whether there are kernels for systems with that many right-hand sides, as gesv() and inverse() take."""
+    """Whether gesv() and inverse() can solve systems of this size with so many right-hand sides."""
     return can_factor(a) and kernels.fits_with_sides(a.shape[-1], columns, a.itemsize)
 
 
 def _launch(function, grid, block, shared: int, *arguments) -> None:
+    """Launch on the current stream. (grid, block, shared) is what plan functions of kernels return."""
     stream = _driver.current_stream()
     function.prepared_async_call(grid, block, stream, *arguments, shared_size=shared)
 
@@ -38,7 +40,7 @@ def getrf(a, pivots, info) -> None:
 
 
 def row_order(pivots, order, inverse: bool) -> None:
-    """As lapack.row_order, for matrices of any size."""
+    """The same as lapack.row_order, for matrices of any size."""
     rows, count = order.shape[-1], pivots.shape[-1]
     *plan, shared = kernels.plan_row_order(order.size // rows, rows)
     spare = 0 if shared else _driver.GPUArray(order.shape, order.dtype)
@@ -63,8 +65,9 @@ def _solve(a, pivots, b, transposed: int, exchanged: int, triangles) -> None:
 
 
 def _solve_strided(a, b, info, identity: bool) -> None:
-    """Solves small systems whose matrices have any strides: those of a stack that has no common stride are
-    copied.
+    """Solve small systems, whose matrices may have any strides. A stack whose matrices are not at equal
+    distances is copied first. identity: the right-hand sides are the identity matrix, so b becomes the
+    inverse.
     """
     side, columns = b.shape[-2:]
     axes, _ = _collapse_axes(list(zip(a.shape[:-2], a.strides[:-2], strict=True)), 1)

@@ -1,5 +1,5 @@
-"""LAPACK's factorizations by cuSOLVER and cuBLAS: pycuda._array.linear.lapack says what each takes. Each
-matrix of a stack is a call of the library, unless it has a function for stacks.
+"""LAPACK's factorizations by cuSOLVER and cuBLAS. Each matrix of a stack is a call of the library, unless it
+has a function for stacks. For the arguments of public functions see pycuda._array.linear.lapack.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ if TYPE_CHECKING:
 
 # LAPACK's letter of a dtype, by its character.
 _LETTERS = {"f": "S", "d": "D", "F": "C", "D": "Z"}
-_LEFT = 0
+_LEFT = 0  # cublasSideMode_t
+_NO_VECTORS, _VECTORS = 0, 1  # cusolverEigMode_t
 
-# Of a stack that one call takes: cusolverDnXsyevBatched fails for tens of thousands of matrices, and its
-# workspace has the size of the stack.
+# Limits of a stack that one call takes: cusolverDnXsyevBatched fails for tens of thousands of matrices, and
+# its workspace has the size of the stack.
 _MAX_MATRICES, _MAX_ELEMENTS = 8192, 1 << 24
-# Before, cusolverDnXsyevBatched gives wrong eigenvectors where its workspace is not zero at first.
+# The version (_version()) since which cusolverDnXsyevBatched is used: earlier ones give wrong eigenvectors
+# unless its workspace is set to 0 before.
 _SYEV_SINCE = 11703
+# The maximum number of rows and of columns that the library's gesvdjBatched takes.
 LARGEST_OF_GESVDJ = 32
-# Rows and columns from which on cusolverDnXgesvdp takes less time than cusolverDnXgesvd, on an H100: with
-# vectors, and without them.
+# The number of rows and columns from which on cusolverDnXgesvdp takes less time than cusolverDnXgesvd on an
+# H100, with vectors and without them.
 _SMALLEST_OF_GESVDP, _SMALLEST_FOR_VALUES = 64, 192
 
 
@@ -47,14 +50,14 @@ def require() -> None:
     finding.require("cusolver")
 
 
-# ---- what calls share
+# ---- common to all calls
 
 _handle = Handles("cusolverDn").of
 
 
 @functools.cache
 def _parameters() -> int:
-    """cusolverDnParams_t with the library's defaults, which belongs to no context."""
+    """A cusolverDnParams_t with the library's defaults. It belongs to no context."""
     made = np.zeros(1, np.uint64)
     _function("cusolverDnCreateParams")(made)
     return int(made[0])
@@ -62,7 +65,7 @@ def _parameters() -> int:
 
 @functools.cache
 def _jacobi_parameters() -> int:
-    """gesvdjInfo_t with the library's defaults: singular values as precise as the dtype, in their order. It
+    """A gesvdjInfo_t with the library's defaults: singular values sorted, with the precision of the dtype. It
     belongs to no context.
     """
     made = np.zeros(1, np.uint64)
@@ -79,7 +82,7 @@ def _version() -> int:
 
 
 def _workspace(name: str, size: int) -> GPUArray:
-    """Memory for a call, from the pool of arrays. MemoryError with amounts."""
+    """Memory for a call, from the pool of arrays. A MemoryError says how much was needed and is free."""
     try:
         return _driver.GPUArray(max(size, 1), np.uint8)
     except _driver.MemoryError as error:
@@ -87,8 +90,8 @@ def _workspace(name: str, size: int) -> GPUArray:
 
 
 def _addresses(count: int, *arrays, step: int = 1) -> list[tuple]:
-    """The address of each of the `count` matrices, or each step-th, in each array; None for an array that is
-    None.
+    """For each step-th of the `count` matrices of a stack, its addresses in the arrays: a tuple that has None
+    for an array that is None.
     """
     places = [
         itertools.repeat(None)
@@ -105,7 +108,8 @@ def _max_batch(a) -> int:
 
 
 def _stacks(count: int, a, *arrays) -> list[tuple]:
-    """For each call (addresses of its first matrices, number of its matrices)."""
+    """For each call of a function for stacks: (addresses of its first matrix in the arrays, number of its
+    matrices)."""
     max_batch = _max_batch(a)
     numbers = [min(max_batch, count - start) for start in range(0, count, max_batch)]
     return list(zip(_addresses(count, a, *arrays, step=max_batch), numbers, strict=True))
@@ -116,11 +120,13 @@ def _data_type(array) -> int:
 
 
 def _note_use(stream, *arrays) -> None:
+    """Keep these arrays alive until the work that is queued next is done. None is ignored."""
     _driver._library_uses(stream, tuple(each for each in arrays if each is not None))
 
 
 def _workspaces(name: str, handle, asked, *number) -> tuple:
-    """(memory on the device, its size, memory of the host, its size) for calls of the function."""
+    """(memory on the device, its size, memory on the host, its size) for calls of the function. asked: the
+    arguments of the function that returns the sizes; number: of the matrices of a stack, if it takes one."""
     sizes = np.zeros(2, np.uint64)
     _function(f"{name}_bufferSize")(handle, _parameters(), *asked, sizes[:1], sizes[1:], *number)
     on_device, on_host = (int(each) for each in sizes)
@@ -130,10 +136,10 @@ def _workspaces(name: str, handle, asked, *number) -> tuple:
 def _factorize(name: str, arrays, info, arguments, asked=None, results=None) -> None:
     """Call the function for each matrix.
 
-    arguments: a function that makes the arguments between cusolverDnParams_t and the workspaces, of the
-    matrix's addresses in the arrays. asked: the same for the function that returns the sizes of the
-    workspaces, if its arguments differ. results: an array on the host with an element for each call, which
-    the function takes as its last argument.
+    arguments: a function of the matrix's addresses in the arrays; it returns the arguments between
+    cusolverDnParams_t and the workspaces. asked: the same for the library's function that returns the sizes
+    of the workspaces, if its arguments differ. results: an array on the host with an element for each call,
+    which the library's function takes as its last argument.
     """
     stream, function = _driver.current_stream(), _function(name)
     handle, parts = _handle(stream), _addresses(info.size, *arrays, info)
@@ -157,7 +163,7 @@ def _factorize_stacks(name: str, arrays, info, arguments) -> None:
 
 
 def _columns(shape, dtype) -> GPUArray:
-    """A new stack of matrices, column by column."""
+    """A new stack of matrices that are stored column by column."""
     *batch, rows, columns = shape
     return _driver.GPUArray((*batch, columns, rows), dtype).swapaxes(-1, -2)
 
@@ -166,8 +172,8 @@ def _columns(shape, dtype) -> GPUArray:
 
 
 def getrf(a, pivots, info) -> None:
-    """As lapack.getrf: LU factorization by cusolverDnXgetrf. Its workspace query has no pivots, hence two
-    lists of arguments.
+    """LU factorization by cusolverDnXgetrf. Two lists of arguments, as the query of its workspaces takes no
+    pivots.
     """
     (rows, columns), kind = a.shape[-2:], _data_type(a)
     _factorize(
@@ -178,10 +184,10 @@ def getrf(a, pivots, info) -> None:
 
 
 def trsm(a, b, upper, transposed, unit) -> None:
-    """As lapack.trsm: cuBLAS's trsm for each matrix."""
+    """cuBLAS's trsm for each matrix."""
     stream, (rows, columns) = _driver.current_stream(), b.shape[-2:]
     function = _function(f"cublas{_LETTERS[b.dtype.char]}trsm_v2")
-    handle, one = blas.handle(stream), np.ones(1, b.dtype)
+    handle, one = blas.handle_of(stream), np.ones(1, b.dtype)
     _note_use(stream, a, b)
     for triangle, right in _addresses(b.size // (rows * columns), a, b):
         function(
@@ -207,7 +213,7 @@ def geqrf(a, tau) -> None:
 
 
 def orgqr(q, tau) -> None:
-    """As lapack.orgqr: Q from the reflectors, in their place."""
+    """Q from the reflectors, in their place."""
     stream, (rows, columns), count = _driver.current_stream(), q.shape[-2:], tau.shape[-1]
     letter = _LETTERS[q.dtype.char]
     name = f"cusolverDn{letter}{'or' if letter in 'SD' else 'un'}gqr"
@@ -226,21 +232,25 @@ def orgqr(q, tau) -> None:
 
 
 def captures_gesvd(a) -> bool:
-    """Whether gesvd() can be captured: of larger matrices cuSOLVER computes a part on the host."""
+    """Whether gesvd() can be captured: for larger matrices cuSOLVER computes a part on the host."""
     return max(a.shape[-2:]) <= LARGEST_OF_GESVDJ
 
 
 def gesvd(a, s, u, vh, info, may_wait: bool) -> None:
-    """A stack of small matrices at once, and a small matrix that is captured. Of others the library takes
-    those with at least as many rows as columns: of the rest the adjoint.
+    """Singular values, and vectors unless u and vh are None. may_wait: whether the host may wait for the
+    device.
+
+    Stacks of small matrices, and small matrices that are captured, are computed by Jacobi's method. The
+    functions for other matrices take only those with at least as many rows as columns: others are replaced by
+    their adjoints.
     """
     rows, columns = a.shape[-2:]
     if captures_gesvd(a) and (info.size > 1 or _is_captured(_driver.current_stream())):
         _gesvdj(a, s, u, vh, info)
         return
     smallest = _SMALLEST_FOR_VALUES if u is None else _SMALLEST_OF_GESVDP
-    is_polar = may_wait and min(rows, columns) >= smallest
-    decompose = _gesvdp_or_gesvd if is_polar else _gesvd
+    by_polar = may_wait and min(rows, columns) >= smallest
+    decompose = _gesvdp_or_gesvd if by_polar else _gesvd
     if rows >= columns:
         decompose(a, s, u, vh, info)
         return
@@ -255,18 +265,21 @@ def gesvd(a, s, u, vh, info, may_wait: bool) -> None:
 
 
 def _gesvdp_or_gesvd(a, s, u, vh, info) -> None:
+    """gesvdp, or gesvd if that is not precise enough, fails or has too little memory."""
     try:
         if _gesvdp(a, s, u, vh, info):
             return
     except _driver.MemoryError:
-        pass  # the other needs less
+        pass  # gesvd needs less memory
     _gesvd(a, s, u, vh, info)
 
 
 def _gesvdp(a, s, u, vh, info) -> bool:
-    """By the polar decomposition, in double precision and always with vectors: without them some versions of
-    the library fail. It shifts singular values near zero, and says by how much. False where that is
-    more than rounding, or where it failed; then `a` is as it was.
+    """Singular values and vectors by the polar decomposition, in double precision. The host waits for them.
+
+    Returns False, with `a` unchanged, if the function failed or its result is not precise: it shifts singular
+    values near zero and returns by how much, which may be more than a rounding error. It is always called for
+    vectors, as some versions of the library fail without them.
     """
     (*batch, rows, columns), dtype = a.shape, np.result_type(a.dtype, np.float64)
     copy, right = _columns(a.shape, dtype), _columns((*batch, columns, columns), dtype)
@@ -276,7 +289,8 @@ def _gesvdp(a, s, u, vh, info) -> bool:
     is_economic, kind, real = int(left.shape[-1] < rows), _data_type(copy), _data_type(values)
 
     def arguments(a, s, u, v):
-        return 1, is_economic, rows, columns, kind, a, rows, real, s, kind, u, rows, kind, v, columns, kind
+        sizes = is_economic, rows, columns
+        return _VECTORS, *sizes, kind, a, rows, real, s, kind, u, rows, kind, v, columns, kind
 
     shifts = np.zeros(info.size)
     _factorize("cusolverDnXgesvdp", (copy, values, left, right), info, arguments, results=shifts)
@@ -307,18 +321,18 @@ def _gesvd(a, s, u, vh, info) -> None:
 
 
 def _gesvdj(a, s, u, vh, info) -> None:
-    """By Jacobi's method. The library has V where LAPACK has its adjoint, and takes memory for all columns of
-    U and V, wanted or not.
+    """Singular values and vectors by Jacobi's method. The library returns V where LAPACK returns its adjoint,
+    and writes all columns of U and V, whether they are wanted or not.
     """
     stream, (*batch, rows, columns) = _driver.current_stream(), a.shape
     name, vectors = f"cusolverDn{_LETTERS[a.dtype.char]}gesvdjBatched", u is not None
-    is_whole = vectors and u.shape[-1] == rows
-    left = u if is_whole else _columns((*batch, rows, rows), a.dtype)
+    has_all_columns = vectors and u.shape[-1] == rows
+    left = u if has_all_columns else _columns((*batch, rows, rows), a.dtype)
     right = _columns((*batch, columns, columns), a.dtype)
     handle, length = _handle(stream), np.zeros(1, np.int32)
     for (*places, place), number in _stacks(info.size, a, s, left, right, info):
-        matrices, values, of_left, of_right = places
-        own = int(vectors), rows, columns, matrices, rows, values, of_left, rows, of_right, columns
+        matrices, values, left_vectors, right_vectors = places
+        own = int(vectors), rows, columns, matrices, rows, values, left_vectors, rows, right_vectors, columns
         _function(f"{name}_bufferSize")(handle, *own, length, _jacobi_parameters(), number)
         size = int(length[0])
         workspace = _workspace(name, size * a.itemsize)
@@ -326,7 +340,7 @@ def _gesvdj(a, s, u, vh, info) -> None:
         _function(name)(handle, *own, workspace.ptr, size, place, _jacobi_parameters(), number)
     if not vectors:
         return
-    if not is_whole:
+    if not has_all_columns:
         u[...] = left[..., : u.shape[-1]]
     vh[...] = right[..., : vh.shape[-2]].swapaxes(-1, -2).conj()
 
@@ -335,13 +349,14 @@ def _gesvdj(a, s, u, vh, info) -> None:
 
 
 def captures_syevd() -> bool:
-    """Whether syevd() can be captured: of matrices one by one cuSOLVER computes a part on the host."""
+    """Whether syevd() can be captured: by the batched function. For single matrices cuSOLVER computes a part
+    on the host."""
     return _version() >= _SYEV_SINCE
 
 
 def syevd(a, w, upper, vectors, info) -> None:
-    """As lapack.syevd. Stacks, and what is captured, are one call where the library's version has that
-    without errors.
+    """Eigenvalues of Hermitian matrices, and their vectors if `vectors`. Stacks, and captured calls, are
+    computed by the batched function if the library's version is new enough, others matrix by matrix.
     """
     side, kind, real = a.shape[-1], _data_type(a), _data_type(w)
 
@@ -356,14 +371,15 @@ def syevd(a, w, upper, vectors, info) -> None:
 
 
 def geev(a, w, v, info) -> bool:
-    """False where the library has no such function, before CUDA 12.8. v has the dtype of `a`: that of a real
-    matrix has the real and the imaginary parts of a pair of eigenvectors in two columns, as LAPACK's.
+    """Eigenvalues of general matrices, and right eigenvectors unless v is None. Returns False if the library
+    has no such function, as before CUDA 12.8. v has the dtype of `a`: for a real matrix, two columns hold the
+    real and the imaginary part of a pair of eigenvectors, as in LAPACK.
     """
     side, kind, values = a.shape[-1], _data_type(a), _data_type(w)
 
     def arguments(a, w, v):
         vectors = int(v is not None)
-        return 0, vectors, side, kind, a, side, values, w, kind, None, side, kind, v, side, kind
+        return _NO_VECTORS, vectors, side, kind, a, side, values, w, kind, None, side, kind, v, side, kind
 
     try:
         _factorize("cusolverDnXgeev", (a, w, v), info, arguments)

@@ -19,12 +19,13 @@ from .shortage import no_room
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
-# Of NVIDIA's header: cusparseSpMVAlg_t, cusparseSpMMAlg_t, cusparseIndexType_t, cusparseOrder_t.
-VECTOR_ALGORITHMS = {"CSR_ALG1": 2, "CSR_ALG2": 3}
-MATRIX_ALGORITHMS = {"CSR_ALG1": 4, "CSR_ALG2": 6, "CSR_ALG3": 12}
-_INDEX_TYPES = {4: 2, 8: 3}
-_BY_ROWS = 2
-_AS_IT_IS = 0
+# Enumerators of cusparse.h.
+VECTOR_ALGORITHMS = {"CSR_ALG1": 2, "CSR_ALG2": 3}  # cusparseSpMVAlg_t
+MATRIX_ALGORITHMS = {"CSR_ALG1": 4, "CSR_ALG2": 6, "CSR_ALG3": 12}  # cusparseSpMMAlg_t
+_INDEX_TYPES = {4: 2, 8: 3}  # cusparseIndexType_t by itemsize
+_BASE_ZERO = 0  # cusparseIndexBase_t
+_BY_ROWS = 2  # cusparseOrder_t
+_AS_IT_IS = 0  # cusparseOperation_t
 
 _TYPES = {name: CUDA_DATA_TYPES[name] for name in ("float32", "float64", "complex64", "complex128")}
 _handle = Handles("cusparse").of
@@ -37,6 +38,7 @@ def _function(name: str) -> Any:
 
 @functools.cache
 def _constants(name: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """(1, 0) in arrays of this dtype, for alpha and beta."""
     return np.ones(1, name), np.zeros(1, name)
 
 
@@ -49,14 +51,15 @@ class Rows(NamedTuple):
     """A matrix in compressed rows."""
 
     shape: tuple[int, int]
-    starts: GPUArray
+    starts: GPUArray  # the first element of each row, and the number of elements
     columns: GPUArray
     values: GPUArray
 
 
 @contextlib.contextmanager
 def _described(create: str, destroy: str, *arguments: Any) -> Iterator[int]:
-    """A descriptor of the library's, which has memory of the host alone."""
+    """A descriptor, made by the function `create` and destroyed at the end of the block. It has memory on the
+    host alone, so queued work does not need it."""
     made = np.zeros(1, np.uint64)
     _function(create)(made, *arguments)
     try:
@@ -69,7 +72,7 @@ def _matrix(a: Rows) -> contextlib.AbstractContextManager[int]:
     index = _INDEX_TYPES[a.starts.itemsize]
     return _described(
         "cusparseCreateCsr", "cusparseDestroySpMat", *a.shape, a.values.size,
-        a.starts.ptr, a.columns.ptr, a.values.ptr, index, index, 0, _TYPES[a.values.dtype.name],
+        a.starts.ptr, a.columns.ptr, a.values.ptr, index, index, _BASE_ZERO, _TYPES[a.values.dtype.name],
     )  # fmt: skip
 
 
@@ -86,7 +89,8 @@ def _dense(x: GPUArray) -> contextlib.AbstractContextManager[int]:
 
 
 def _queue(name: str, a: Rows, x: GPUArray, y: GPUArray, arguments: tuple[Any, ...]) -> None:
-    """Asks the function how large its workspace is to be, and calls it."""
+    """Calls the function of this name with a workspace of the size that it needs. a, x, y: the arrays in
+    use."""
     stream = _driver.current_stream()
     handle, size = _handle(stream), np.zeros(1, np.uint64)
     _function(f"{name}_bufferSize")(handle, *arguments, size)
