@@ -78,12 +78,18 @@ RECIPES = {
         (
             "pycuda/_array/sorting/sets.py",
             "def isin(",
-            "def derivative(p, m=1):\n"
+            "def derivative(p: Array[Scalar], m=1) -> GPUArray[Scalar]:\n"
             '    """The coefficients of the derivative, as numpy.polyder."""\n'
             "    for _ in range(m):\n"
             "        p = p[:-1] * arange(len(p) - 1, 0, -1, dtype=p.dtype)\n"
             "    return p\n\n\n",
         ),
+        (
+            "pycuda/gpuarray.py",
+            "from pycuda._array.sorting.unique import unique",
+            "from pycuda._array.sorting.sets import derivative\n",
+        ),
+        ("pycuda/gpuarray.py", '    "dot",', '    "derivative",\n'),
         (
             "pycuda/_array/sorting/sets.py",
             "from pycuda._array.core.elementwise import",
@@ -104,6 +110,7 @@ import numpy as np
 import pycuda.autoinit
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
+import pycuda.numpy as xp
 from pycuda._array.core.elementwise import apply
 from pycuda._array.numpy_api.protocols import implementation
 from pycuda._array.reduction.reduce import reduce
@@ -117,6 +124,9 @@ assert (apply("cube", a).get() == host**3).all()
 assert reduce("sumsq", a).get() == (host**2).sum()
 assert implementation(np.polyder).__name__ == "derivative"
 assert (np.polyder(a).get() == np.polyder(host)).all()
+assert (xp.polyder([1, 2.5, -3]).get() == np.polyder(host)).all()
+assert (a.__array_namespace__().polyder(a).get() == np.polyder(host)).all()
+assert (gpuarray.derivative(a).get() == np.polyder(host)).all()
 assert (a.negated().get() == -host).all()
 module = drv.module_from_buffer(b'''
 .version 8.0
@@ -214,3 +224,14 @@ def test_a_tree_with_one_of_each_recipe_builds_and_works(tmp_path):
     )
     shutil.rmtree(build)
     assert done.stdout == "done\n", done.stdout + done.stderr
+    subprocess.run(
+        [sys.executable, "-S", tree / "tools" / "numpy_stubs.py"],
+        env={**os.environ, "PYTHONPATH": path, "PYCUDA_DEVICE": "cpu"},
+        check=True,
+    )
+    stub = (package.parent / "numpy" / "__init__.pyi").read_text()
+    assert "def polyder(p: _Array[_Scalar], m: _Any = 1) -> _GPUArray[_Scalar]: ..." in stub
+    assert (
+        "def derivative(p: GPUArray[Scalar], m: Any = 1) -> GPUArray[Scalar]: ..."
+        in (package.parent / "gpuarray.pyi").read_text()
+    )
