@@ -499,9 +499,12 @@ static int gpuarray_bool(PyObject *self)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     if (array->size != 1) {
-        PyErr_SetString(
-            PyExc_ValueError,
-            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
+        const char *text = "The truth value of an empty array is ambiguous. Use `array.size > 0` to check "
+                           "that an array is not empty.";
+        if (array->size)
+            text =
+                "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()";
+        PyErr_SetString(PyExc_ValueError, text);
         return -1;
     }
     PyObject *host = PyObject_CallMethodNoArgs(self, array->state->str_get);

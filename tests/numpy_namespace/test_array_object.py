@@ -69,6 +69,12 @@ def test_conversions_of_one_element():
             convert(wrong)
 
 
+@pytest.mark.parametrize("size, words", [(0, "empty array"), (2, "more than one element")])
+def test_only_one_element_is_true_or_false(size, words):
+    with pytest.raises(ValueError, match=words):
+        bool(xp.ones(size))
+
+
 keys = st.one_of(
     st.integers(-4, 3), st.just(Ellipsis), st.none(),
     st.builds(slice, *[st.none() | st.integers(-5, 5)] * 2, st.sampled_from([None, 1, 2, -1, -3])),
