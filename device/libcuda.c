@@ -1,2 +1,3 @@
-/* The library named libcuda.so: it depends on libcuda.so.1 in its folder, so dlsym finds the driver API. */
+/* The libraries libcuda.so and libcuda-names.so: they only depend on others in their folder (meson.build), so
+ * dlsym finds the driver API in them. */
 typedef int a_file_declares_something;

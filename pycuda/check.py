@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 import argparse
-import collections
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from typing import NamedTuple
+
+from pycuda._base import cpu_report
 
 _CHECKS = "racecheck,initcheck,synccheck"
 _SHOWN = 20
@@ -33,33 +33,11 @@ The exit code is the program's, or 1 when that is 0 and a kernel has failed.
 """
 
 
-class _Report(NamedTuple):
-    """The events in the processes of a program."""
-
-    faults: list[str]
-    launches: int
-    unfreed: int
-
-
-def _read_report(path: str) -> _Report:
-    """The report that the CPU device wrote to this file."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        rows = [line.rstrip("\n").partition(" ")[::2] for line in file]
-    counts: collections.Counter[str] = collections.Counter()
-    for what, value in rows:
-        if what not in ("fault", "site"):
-            counts[what] += int(value)
-    sites = dict(value.split(" ", 1) for what, value in rows if what == "site")
-    faults = [value.split(" ", 1) for what, value in rows if what == "fault"]
-    texts = [f"{text} (launched by {sites[launch]})" if launch in sites else text for launch, text in faults]
-    return _Report(texts, counts["launches"], counts["unfreed"])
-
-
 def _count_text(count: int, one: str, more: str) -> str:
     return f"{count} {one if count == 1 else more}"
 
 
-def _summary(report: _Report) -> str:
+def _summary(report: cpu_report.Report) -> str:
     """The lines printed at the end."""
     counts = [
         _count_text(len(report.faults), "fault", "faults"),
@@ -138,7 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
         with open(path, "w"):
             pass
         code = _run_program(command, _environment(given.checks, given.seed, path))
-        report = _read_report(path)
+        report, _ = cpu_report.read(path)
     print(_summary(report), file=sys.stderr)
     if code < 0:  # by a signal
         return 128 - code

@@ -19,6 +19,8 @@ static const char *const symbols[] = {
 #undef CU_FN
 #undef CU_EXPORT
     "cpuDeviceTable",
+    "cpuDeviceRecover",
+    "cpuDeviceMemoryUsed",
 };
 enum { SYMBOLS = sizeof symbols / sizeof *symbols };
 

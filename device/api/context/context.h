@@ -95,6 +95,8 @@ static inline void context_put(Context *context) { atomic_fetch_sub(&context->us
 Context *context_find(const void *handle);
 /* Some live derived context with that base, with a reference; NULL if there is none. */
 Context *context_find_derived(const Context *base);
+/* Calls `act` for each live context. */
+void context_each_live(void (*act)(Context *context));
 /* Calls `act` for each live context whose streams have unfinished work. */
 void context_each_busy(void (*act)(Context *context));
 /* An id that no context of the process has had. */

@@ -63,6 +63,11 @@ static Context *next_live(Context *before)
     return context;
 }
 
+void context_each_live(void (*act)(Context *context))
+{
+    for (Context *context = NULL; (context = next_live(context)) != NULL;) act(context);
+}
+
 void context_each_busy(void (*act)(Context *context))
 {
     for (Context *context = NULL; (context = next_live(context)) != NULL;)
