@@ -11,11 +11,13 @@ typedef struct Input {
     const uint8_t *at, *end;
 } Input;
 
-/* Adds the bytes that continue a length of 15; false where the input ends within it. */
+enum { LENGTH_CONTINUES = 15 }; /* a length of 4 bits with this value is continued by bytes that are added */
+
+/* Adds these bytes to the length: all up to the first that is not 255. False if the input ends before it. */
 static bool read_length(Input *in, size_t *length)
 {
     uint8_t more = 255;
-    if (*length != 15) return true;
+    if (*length != LENGTH_CONTINUES) return true;
     while (more == 255) {
         if (in->at == in->end) return false;
         more = *in->at++;
@@ -24,6 +26,7 @@ static bool read_length(Input *in, size_t *length)
     return true;
 }
 
+/* Copies bytes of the input. False if the input or the capacity of `out` is too small. */
 static bool take_literals(Input *in, size_t length, uint8_t *out, size_t capacity)
 {
     if (length > capacity || length > (size_t)(in->end - in->at)) return false;
@@ -32,7 +35,8 @@ static bool take_literals(Input *in, size_t length, uint8_t *out, size_t capacit
     return true;
 }
 
-/* The copy may overlap what it writes: it repeats the last `distance` bytes. */
+/* Copies what was written `distance` bytes before `out`. The two may overlap: then the last `distance` bytes
+ * are repeated, so the copy goes byte by byte. False if the values make no sense. */
 static bool copy_match(uint8_t *out, size_t written, size_t distance, size_t length, size_t capacity)
 {
     if (!distance || distance > written || length > capacity) return false;
@@ -47,7 +51,7 @@ bool decompress_lz4(const uint8_t *packed, size_t packed_size, uint8_t *out, siz
     size_t written = 0;
     while (in.at < in.end) {
         uint8_t token = *in.at++;
-        size_t literals = token >> 4, match = token & 15;
+        size_t literals = token >> 4, match = token & LENGTH_CONTINUES; /* lengths */
         if (!read_length(&in, &literals)) return false;
         if (!take_literals(&in, literals, out + written, size - written)) return false;
         written += literals;
@@ -75,7 +79,7 @@ static void find_zstd(void)
     if (library) *(void **)&zstd_function = dlsym(library, "ZSTD_decompress");
 }
 
-/* Errors of the library are sizes that no buffer has. */
+/* ZSTD_decompress returns the size of the result; its errors are numbers that no buffer has as its size. */
 ZstdResult decompress_zstd(const uint8_t *packed, size_t packed_size, uint8_t *out, size_t size)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -2,8 +2,7 @@
 #include "api/code/module.h"
 #include "api/device/device_limits.h"
 
-/* CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING, the last of them. */
-enum { CLUSTER_POLICIES = 2 };
+enum { LAST_CLUSTER_POLICY = 2 }; /* CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING */
 
 CUresult function_enter(CUfunction handle, Function **out)
 {
@@ -14,23 +13,26 @@ CUresult function_enter(CUfunction handle, Function **out)
     return *out ? CUDA_SUCCESS : kernel_function(handle, out);
 }
 
-/* The product of three dimensions where they are given. */
-static int threads_of(const uint32_t dimensions[3], int otherwise)
+/* The number of threads of a block with these dimensions, which are 0 where the kernel names none: then, and
+ * if the number is larger, `max`. */
+static int threads_up_to(const uint32_t dimensions[3], int max)
 {
     uint64_t threads = (uint64_t)dimensions[0] * dimensions[1] * dimensions[2];
-    return threads && threads < (uint64_t)otherwise ? (int)threads : otherwise;
+    return threads && threads < (uint64_t)max ? (int)threads : max;
 }
 
 int function_max_threads(const CodeFunction *code)
 {
-    return threads_of(code->reqntid, threads_of(code->maxntid, DEVICE_MAX_THREADS));
+    return threads_up_to(code->reqntid, threads_up_to(code->maxntid, DEVICE_MAX_THREADS));
 }
 
 int function_max_dynamic_shared(const CodeFunction *code, const FunctionSettings *settings)
 {
     int set = atomic_load(&settings->dynamic_shared), own = (int)code->shared_size;
     if (set >= 0) return set;
-    return (own <= DEVICE_SHARED_PER_BLOCK ? DEVICE_SHARED_PER_BLOCK : device_limits()->shared_optin) - own;
+    /* A kernel whose own shared memory is above the default limit is one that needs the larger limit. */
+    int limit = own <= DEVICE_SHARED_PER_BLOCK ? DEVICE_SHARED_PER_BLOCK : device_limits()->shared_optin;
+    return limit - own;
 }
 
 static int constant_bytes(const CodeModule *module)
@@ -44,7 +46,7 @@ static int constant_bytes(const CodeModule *module)
 CUresult function_attribute(const CodeFunction *code, const FunctionSettings *settings,
                             CUfunction_attribute attribute, int *value)
 {
-    enum { MAX_REGISTERS = 255 };
+    enum { MAX_REGISTERS = 255 }; /* of a thread */
     uint32_t registers = code->register_estimate, stack = code->stack_size;
     int axis = (int)attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
     switch (attribute) {
@@ -52,7 +54,7 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)code->shared_size; break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = constant_bytes(code->module); break;
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-        *value = (int)(stack == UINT32_MAX ? code->local_size : stack);
+        *value = (int)(stack == UINT32_MAX ? code->local_size : stack); /* UINT32_MAX: not known */
         break;
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
         *value = (int)(registers < MAX_REGISTERS ? registers : MAX_REGISTERS);
@@ -98,7 +100,7 @@ CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *sett
         atomic_store(&settings->large_clusters, value);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        if (value < 0 || value > CLUSTER_POLICIES) return CUDA_ERROR_INVALID_VALUE;
+        if (value < 0 || value > LAST_CLUSTER_POLICY) return CUDA_ERROR_INVALID_VALUE;
         atomic_store(&settings->cluster_policy, value);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
@@ -106,7 +108,7 @@ CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *sett
             return CUDA_ERROR_INVALID_VALUE;
         atomic_store(&settings->dynamic_shared, value);
         return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: /* -1: the default, else percent */
         if (value < -1 || value > 100) return CUDA_ERROR_INVALID_VALUE;
         atomic_store(&settings->carveout, value);
         return CUDA_SUCCESS;
@@ -157,7 +159,7 @@ CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, i
     return result;
 }
 
-/* Only tunes: there is no cache to divide. It is checked and not kept, as no call returns it. */
+/* There is no cache to divide. The value is checked, but not kept, as no call returns it. */
 CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config)
 {
     Function *function;
@@ -175,8 +177,8 @@ CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config)
     return config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-/* In calls that ask for a name, a module or a parameter a NULL handle is an invalid value, in the other calls
- * an invalid handle. */
+/* For a NULL handle cuFuncGetModule, cuFuncGetName and cuFuncGetParamInfo return CUDA_ERROR_INVALID_VALUE,
+ * the calls above CUDA_ERROR_INVALID_HANDLE. */
 CUresult cuFuncGetModule(CUmodule *out, CUfunction handle)
 {
     Function *function;

@@ -1,4 +1,4 @@
-/* Images of modules: telling the kinds apart and finding the PTX in them. */
+/* Images of modules: what kind an image is, and the PTX in it. */
 #define _GNU_SOURCE
 #include "api/code/image.h"
 
@@ -16,23 +16,24 @@
 
 static const char link_magic[CPU_LINK_MAGIC_BYTES] = CPU_LINK_MAGIC;
 
-/* What image_join makes; the texts follow. */
+/* The beginning of what image_join() makes. The texts follow: each with a NUL, and then its name (or "")
+ * with a NUL. */
 typedef struct LinkHeader {
     char magic[CPU_LINK_MAGIC_BYTES];
-    uint64_t size;          /* of everything */
-    uint64_t count;
+    uint64_t size;          /* of the whole image, with this header */
+    uint64_t count;         /* of texts */
     CodeOptions options;
     bool linked;
-    uint64_t lengths[];     /* of the texts; each has a NUL and a name with a NUL after it */
+    uint64_t lengths[];     /* of the texts, without NULs and names */
 } LinkHeader;
 
 static uint16_t read_u16(const unsigned char *bytes) { return (uint16_t)(bytes[0] | bytes[1] << 8); }
 
-/* An ELF file: machine code of some GPU, or no device code at all. */
+/* The error for an ELF file: it is machine code of some GPU, or no device code at all. */
 static CUresult refuse_elf(const unsigned char *data, size_t limit, PtxLog *log)
 {
-    enum { ELF_HEADER = 64, MACHINE_AT = 18, EM_CUDA = 190 };
-    bool cuda = limit >= ELF_HEADER && data[4] == 2 && read_u16(data + MACHINE_AT) == EM_CUDA;
+    enum { ELF_HEADER = 64, CLASS_AT = 4, ELFCLASS64 = 2, MACHINE_AT = 18, EM_CUDA = 190 };
+    bool cuda = limit >= ELF_HEADER && data[CLASS_AT] == ELFCLASS64 && read_u16(data + MACHINE_AT) == EM_CUDA;
     if (!cuda) {
         ptx_log_append(log, "the image is an ELF file, but not of CUDA device code (or truncated)\n");
         return CUDA_ERROR_INVALID_IMAGE;
@@ -41,11 +42,12 @@ static CUresult refuse_elf(const unsigned char *data, size_t limit, PtxLog *log)
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
-/* What a fat binary offers. */
+/* The best entry of a fat binary: the PTX of the highest architecture that the device has. */
 typedef struct FatChoice {
-    const char *payload;        /* NULL: none that the device can run */
+    const char *payload;    /* its PTX; NULL: there is none that the device can run */
     FatEntry entry;
-    unsigned machine_codes, newer;
+    unsigned machine_codes; /* entries that are not PTX */
+    unsigned newer;         /* entries of PTX for newer devices */
 } FatChoice;
 
 static void choose_if_better(const FatEntry *entry, const char *payload, int capability, FatChoice *choice)
@@ -61,7 +63,7 @@ static void choose_if_better(const FatEntry *entry, const char *payload, int cap
     }
 }
 
-/* Goes through the entries; false when their sizes make no sense. */
+/* Fills in the choice; false if sizes in the fat binary make no sense. */
 static bool scan_fat(const char *data, size_t limit, int capability, FatChoice *choice)
 {
     FatHeader header;
@@ -82,13 +84,16 @@ static bool scan_fat(const char *data, size_t limit, int capability, FatChoice *
     return true;
 }
 
+/* Writes to the log that the compressed PTX cannot be used; `why` continues the sentence. Returns the
+ * error. */
 static CUresult refuse_packing(PtxLog *log, CUresult error, const char *why)
 {
     ptx_log_append(log, "the PTX in the fat binary is compressed%s\n", why);
     return error;
 }
 
-/* The text of a compressed payload, with a final NUL, to memory that the image owns. */
+/* Decompresses the payload: its text, with a final NUL, becomes the image's part, in memory that the image
+ * owns. */
 static CUresult decompress_payload(const FatEntry *entry, const char *payload, Image *image, PtxLog *log)
 {
     enum { MAX_TEXT = 1 << 30 };
@@ -178,10 +183,12 @@ static CUresult open_link(const char *data, size_t limit, Image *image, PtxLog *
     return CUDA_ERROR_INVALID_IMAGE;
 }
 
-/* Whether it has a .version line, which only PTX has, and no control character but white space. */
+/* Whether the text contains ".version", as all PTX does, and its first characters are no control characters
+ * except white space. */
 static bool looks_like_ptx(const char *text, size_t length)
 {
-    for (size_t i = 0; i < length && i < 64; i++)
+    enum { FIRST_CHARACTERS = 64 };
+    for (size_t i = 0; i < length && i < FIRST_CHARACTERS; i++)
         if ((unsigned char)text[i] < ' ' && !strchr("\t\n\r\v\f", text[i])) return false;
     return length && memmem(text, length, ".version", 8) != NULL;
 }
@@ -196,7 +203,8 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
     image->options = (CodeOptions){0};
     size_t head = limit < 4 ? strnlen(bytes, limit) : strnlen(bytes, 4);
     if (head == 4) memcpy(&magic, bytes, 4);
-    if (magic == FAT_WRAPPER_MAGIC && limit == SIZE_MAX) { /* it holds an address, as no file can */
+    if (magic == FAT_WRAPPER_MAGIC
+        && limit == SIZE_MAX) { /* has an address: valid in memory, not in a file */
         FatWrapper wrapper;
         memcpy(&wrapper, bytes, sizeof wrapper);
         if (!wrapper.data) return CUDA_ERROR_INVALID_IMAGE;
@@ -215,7 +223,7 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
     return CUDA_SUCCESS;
 }
 
-/* The length of the name with its NUL; 0 without a name. */
+/* The length of the name with its NUL; without a name that of "". */
 static size_t name_size(const ImagePart *part) { return part->name ? strlen(part->name) + 1 : 1; }
 
 void *image_join(const Image *image, size_t *size)

@@ -9,17 +9,17 @@
 #include "ptx/ptx.h"
 
 typedef struct ImagePart {
-    const char *text;       /* PTX, in the memory of what was opened, or in Image.owned */
+    const char *text;       /* PTX: in the data given to image_open(), or in Image.owned */
     size_t length;
     const char *name;       /* for messages; NULL: it has none */
 } ImagePart;
 
 enum { IMAGE_MAX_PARTS = 256 };
 
-/* What the options of a load, or of a link, say about code. */
+/* The options of a load or a link that concern code. */
 typedef struct CodeOptions {
     bool as_written;        /* LowerHost.as_written */
-    uint32_t max_registers; /* of a thread, where the kernel does not say; 0: as many as there are */
+    uint32_t max_registers; /* of a thread, for kernels that name no limit; 0: no limit */
 } CodeOptions;
 
 typedef struct Image {
@@ -30,16 +30,16 @@ typedef struct Image {
     void *owned;            /* a text that was compressed, or NULL */
 } Image;
 
-/* Finds the PTX in an image of at most `limit` bytes (SIZE_MAX: not known; then the image's own sizes and its
- * final NUL are believed). On failure the log says what the image is and what to do. In any case the image is
- * to be closed. */
+/* Finds the PTX in an image of at most `limit` bytes. SIZE_MAX: the size is unknown, and the image's own
+ * sizes and final NUL are trusted. After an error the log says what the image is and what to do. The caller
+ * calls image_close() in any case, and keeps the data for as long as it uses the parts. */
 CUresult image_open(const void *data, size_t limit, int capability, Image *image, PtxLog *log);
 void image_close(Image *image);
-/* The image as one block of memory, to be freed by the caller; image_open is the inverse. NULL without
+/* The image as one block of *size bytes that image_open() can read. The caller frees it; NULL if out of
  * memory. */
 void *image_join(const Image *image, size_t *size);
-/* A whole file with a final NUL, to be given to free; CUDA_ERROR_FILE_NOT_FOUND or CUDA_ERROR_OUT_OF_MEMORY.
- */
+/* Reads a whole file; *data, with a final NUL, is to be freed by the caller. Errors:
+ * CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult image_read_file(const char *path, char **data, size_t *size);
 
 #endif

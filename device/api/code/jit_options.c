@@ -1,5 +1,6 @@
-/* Options of cuModuleLoadDataEx, cuLibraryLoadData and cuLinkCreate: log buffers, the time taken, and those
- * about code: registers, code as it is written. The others are accepted and change nothing. */
+/* Options of cuModuleLoadDataEx, cuLibraryLoadData and cuLinkCreate. Those for the log buffers, the time
+ * taken, the number of registers and unoptimized code are used; the others are accepted and change
+ * nothing. */
 #include <string.h>
 #include <time.h>
 
@@ -36,7 +37,7 @@ CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_optio
         case CU_JIT_GENERATE_DEBUG_INFO: options->code.as_written |= (int)(uintptr_t)values[i] != 0; break;
         case CU_JIT_MAX_REGISTERS:
             options->code.max_registers = (unsigned)(uintptr_t)values[i];
-            if (!options->code.max_registers) return CUDA_ERROR_INVALID_VALUE; /* no limit is not an option */
+            if (!options->code.max_registers) return CUDA_ERROR_INVALID_VALUE;
             break;
         default:
             if (names[i] > CU_JIT_SPLIT_COMPILE) return CUDA_ERROR_INVALID_VALUE;
@@ -45,6 +46,7 @@ CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_optio
     return CUDA_SUCCESS;
 }
 
+/* Writes as much of the text as fits, with a NUL; *size_out, which may be absent, becomes the length. */
 static void fill_log_buffer(char *buffer, size_t size, void **size_out, const char *text)
 {
     size_t length = strlen(text);

@@ -9,18 +9,18 @@
 typedef struct CUkern_st {
     Object object;
     Library *library;      /* a reference */
-    const char *name;      /* in the library's names */
+    const char *name;      /* one of the library's names, which owns it */
 } Kernel;
 
 struct CUlib_st {
     Object object;
-    char *data;            /* its PTX texts */
+    char *data;            /* its PTX texts, as image_join() makes them */
     size_t size;
-    Kernel **kernels;      /* alive as long as the library is */
-    char **names;
+    Kernel **kernels;      /* handles: the registry's references end with library_unload() */
+    char **names;          /* of the kernels, in their order; owned */
     unsigned kernel_count;
-    pthread_mutex_t lock;
-    Module **instances;    /* what it has become in each context that uses it, a reference each */
+    pthread_mutex_t lock;  /* for the instances */
+    Module **instances;    /* the library's module in each context that uses it, a reference each */
     size_t instance_count;
 };
 
@@ -38,6 +38,7 @@ static void library_release(Object *object)
 
 static void kernel_release(Object *object) { PUT(((Kernel *)object)->library); }
 
+/* Makes and publishes the handle of a kernel. */
 static CUresult add_kernel(Library *library, const char *name)
 {
     size_t count = library->kernel_count + 1;
@@ -81,6 +82,8 @@ static CUresult find_kernels(Library *library, const Image *image, PtxLog *log)
     return result;
 }
 
+/* Takes the library, its kernels and its modules out of the registry, after the work of their contexts. False
+ * if another thread has taken the library out. */
 static bool library_unload(Library *library)
 {
     bool mine = object_retire(OBJECT(library));
@@ -162,7 +165,7 @@ CUresult cuLibraryUnload(CUlibrary handle)
     return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Forgets the modules of contexts that are gone. */
+/* Releases the modules whose contexts were closed. */
 static void drop_dead_locked(Library *library)
 {
     size_t left = 0;
@@ -176,6 +179,7 @@ static void drop_dead_locked(Library *library)
     library->instance_count = left;
 }
 
+/* Loads the library's module in the context; *out is a borrowed reference. */
 static CUresult instantiate_locked(Library *library, Context *context, Module **out)
 {
     Image image;
@@ -298,7 +302,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary handle
     return result;
 }
 
-/* PTX has no managed variables of its own and no functions that the host may call. */
+/* PTX has neither managed variables nor functions that the host may call: none is ever found. */
 CUresult cuLibraryGetManaged(CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name)
 {
     Library *library;
@@ -353,8 +357,8 @@ CUresult cuKernelGetFunction(CUfunction *out, CUkernel handle)
     return CUDA_SUCCESS;
 }
 
-/* Here and in cuKernelSetAttribute: all devices are alike, so the one named is only checked. The kernel's
- * settings are those in the current context. */
+/* All devices are alike, so `device` is only checked, here and in cuKernelSetAttribute. The settings are
+ * those of the kernel's function in the current context. */
 CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel handle, CUdevice device)
 {
     Function *function;

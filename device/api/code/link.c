@@ -9,9 +9,9 @@ struct CUlinkState_st {
     Object object;
     JitOptions options;
     pthread_mutex_t lock;
-    Image added;                    /* copies: text, NUL, name */
-    PtxModule *trees[IMAGE_MAX_PARTS]; /* of those: each is checked against the ones before */
-    void *image;                    /* after cuLinkComplete; the caller reads it until cuLinkDestroy */
+    Image added;                    /* its parts are owned: copies as copy_part() makes them */
+    PtxModule *trees[IMAGE_MAX_PARTS]; /* owned: one for each part, with which a new part must fit together */
+    void *image; /* owned; made by cuLinkComplete, and read by its caller */
     size_t image_size;
 };
 
@@ -45,7 +45,7 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
     return result;
 }
 
-/* Text, NUL, name, NUL; to be given to free. NULL if out of memory. */
+/* A copy of the part, to be freed: text, NUL, name, NUL. NULL if out of memory. */
 static char *copy_part(const ImagePart *part, const char *name)
 {
     size_t name_size = strlen(name) + 1;
@@ -57,6 +57,7 @@ static char *copy_part(const ImagePart *part, const char *name)
     return copy;
 }
 
+/* Parses a copy of the part, checks it against those that were added before, and adds it. */
 static CUresult add_part_locked(Linker *linker, const ImagePart *part, const char *name, PtxLog *log)
 {
     unsigned count = linker->added.count;
@@ -69,13 +70,14 @@ static CUresult add_part_locked(Linker *linker, const ImagePart *part, const cha
         linker->added.parts[linker->added.count++] = (ImagePart){copy, part->length, copy + part->length + 1};
         return CUDA_SUCCESS;
     }
+    linker->trees[count] = NULL;
     ptx_module_free(tree);
     free(copy);
     return module_result(log);
 }
 
-/* Adds PTX, alone or in a fat binary; nothing else can be linked. The device runtime's library is built
- * in. */
+/* Adds PTX, alone or in a fat binary. The device runtime's library is accepted and not added, as it is built
+ * in. Nothing else can be linked. */
 static CUresult add_input(Linker *linker, CUjitInputType type, const char *data, size_t size,
                           const char *name)
 {
@@ -133,7 +135,7 @@ CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char *p
     return result;
 }
 
-/* A link of nothing is a module without contents, as NVIDIA's driver has it. */
+/* A link without input gives an empty module, as with NVIDIA's driver. */
 static const char no_code[] = ".version 6.0\n.target sm_50\n.address_size 64\n";
 static const Image nothing = {.parts = {{no_code, sizeof no_code - 1, NULL}}, .count = 1, .linked = true};
 

@@ -24,6 +24,7 @@ static void module_release(Object *object)
     free(module->functions);
 }
 
+/* LowerHost.allocate. */
 static uint64_t allocate_variable(void *closure, const char *name, uint64_t size, uint64_t align,
                                   bool is_const)
 {
@@ -63,9 +64,10 @@ CUresult module_result(const PtxLog *log)
     }
 }
 
-/* The newest PTX version that a driver of that version takes, 0 for any that the front end knows. A GPU's
- * driver of CUDA 13 stops at its own minor version; here every instruction is looked at, and an unknown one
- * is refused. */
+/* The newest PTX version (78 for 7.8) that a driver of that version accepts; 0: any that the parser knows. A
+ * GPU's driver of CUDA 13 stops at its own minor version. Here every instruction is checked, and an unknown
+ * one is refused anyway. CUDA 12.5 and 12.6 both have PTX 8.5, so the minor numbers differ by one from there
+ * on. */
 static int newest_ptx(int driver_version)
 {
     int major = driver_version / 1000, minor = driver_version % 1000 / 10;
@@ -74,7 +76,8 @@ static int newest_ptx(int driver_version)
     return major == 11 ? 70 + minor : 63 + minor;
 }
 
-/* Sets CU_JIT_MAX_REGISTERS' limit for kernels that have none: neither .maxnreg nor a size of blocks. */
+/* Sets the limit of CU_JIT_MAX_REGISTERS (0: none) for kernels that have neither .maxnreg nor a block
+ * size. */
 static void limit_registers(PtxModule *tree, uint32_t max)
 {
     for (uint32_t i = 0; tree && max && i < tree->function_count; i++) {
@@ -97,11 +100,12 @@ static PtxModule *parse_image(const ImagePart *part, uint32_t max_registers, Ptx
     return tree;
 }
 
-/* One tree of all parts; NULL when one of them, or all of them together, make no sense. */
+/* One tree of all parts, and of the runtime library if one of them needs it. NULL if there are no parts, one
+ * of them cannot be parsed, or they cannot be linked; then the log says why. */
 static PtxModule *join_parts(const Image *image, PtxLog *log)
 {
     PtxModule *trees[IMAGE_MAX_PARTS + 1], *whole = NULL;
-    unsigned count = 0, wanted = image->count;
+    unsigned count = 0, wanted = image->count; /* of trees: parsed; needed */
     uint32_t registers = image->options.max_registers;
     bool runtime = false;
     while (count < image->count && (trees[count] = parse_image(&image->parts[count], registers, log)))
@@ -115,7 +119,7 @@ static PtxModule *join_parts(const Image *image, PtxLog *log)
     return whole;
 }
 
-/* The module's variables are memory of its context. */
+/* Compiles the image to module->code. Its variables become memory of the context, which is kept open. */
 static CUresult compile_open(Module *module, const Image *image, PtxLog *log)
 {
     LowerHost host = {.closure = module,
@@ -151,6 +155,7 @@ static void function_release(Object *object)
     PUT(function->module);
 }
 
+/* A published function, which is borrowed from the registry; NULL if out of memory. */
 static Function *function_new(Module *module, const CodeFunction *code)
 {
     Function *function =
@@ -348,7 +353,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule handl
     if (global && size) *size = global->size;
     bool reference = module_reference(module, name, false) || module_reference(module, name, true);
     PUT(module);
-    if (reference) return CUDA_ERROR_INVALID_VALUE; /* it has no address */
+    if (reference) return CUDA_ERROR_INVALID_VALUE; /* a texture or surface reference has no address */
     return global ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 

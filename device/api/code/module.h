@@ -9,19 +9,19 @@
 
 struct CUmod_st {
     Object object;
-    CodeModule *code;                   /* of all its PTX texts; NULL when they did not compile */
-    Function **functions;               /* the kernels: handles that live as long as the module */
+    CodeModule *code;                   /* owned: of all its PTX texts; NULL if they did not compile */
+    Function **functions;               /* of its kernels: handles, which module_unload() makes invalid */
     unsigned function_count;
-    TexRef **references;             /* one for each of code->references, in their order */
-    Library *library;                   /* that made it, or NULL */
+    TexRef **references; /* a reference each: one for each of code->references, in their order */
+    Library *library; /* the one that has loaded it, or NULL */
 };
 
-/* What can be set of a kernel. */
+/* The attributes of a kernel that can be set. */
 typedef struct FunctionSettings {
-    _Atomic int dynamic_shared;         /* maximum of a launch, -1: the default */
-    _Atomic int carveout;
-    _Atomic int cluster[3];             /* blocks of a cluster where the kernel names none; 0: not set */
-    _Atomic int large_clusters;         /* those of more than 8 blocks are allowed */
+    _Atomic int dynamic_shared; /* maximum of a launch, in bytes; -1: the default */
+    _Atomic int carveout; /* percent; -1: the default */
+    _Atomic int cluster[3]; /* blocks of a cluster, if the kernel names none; 0: not set */
+    _Atomic int large_clusters; /* 1: clusters of more than 8 blocks are allowed */
     _Atomic int cluster_policy;
 } FunctionSettings;
 
@@ -29,33 +29,38 @@ typedef struct LegacyLaunch LegacyLaunch;
 
 struct CUfunc_st {
     Object object;
-    Module *module;                     /* a reference */
+    Module *module; /* a reference */
     const CodeFunction *code;
     FunctionSettings settings;
-    LegacyLaunch *legacy_launch;               /* what cuLaunch will use (legacy_launch.c), or NULL */
+    LegacyLaunch *legacy_launch; /* owned: what cuLaunch will use (legacy_launch.c), or NULL */
 };
 
-/* Loads the parts for the context; the log says why not. *out gets a reference. */
+/* Loads the image's parts as one module of the context, published; *out is a new reference. `library`: the
+ * one that the module is of, or NULL. After an error the log says why. */
 CUresult module_load(Context *context, const Image *image, Library *library, PtxLog *log, Module **out);
-/* The error that a log describes. */
+/* The error code for the log of a failed compilation. */
 CUresult module_result(const PtxLog *log);
-/* Takes the module and its functions out of the registry; its code goes when nothing runs it. */
+/* Takes the module and its functions out of the registry; its code is freed when nothing runs it. False if
+ * another thread has taken the module out. */
 bool module_unload(Module *module);
 /* What each of the module's texture and surface references is bound to now: an array that the caller frees.
  * NULL if the module has none, or if out of memory. */
 TextureBinding *module_bind_references(const Module *module);
 /* The variable that the module defines under that name; NULL if it defines none. */
 const CodeGlobal *module_global(const Module *module, const char *name);
+/* The handle of the module's kernel with that name; NULL if there is none. */
 Function *module_function(const Module *module, const char *name);
 
 /* The function of a CUfunction, or of a CUkernel in the current context, with a reference. */
 CUresult function_enter(CUfunction handle, Function **out);
-/* The attributes of a kernel, shared by CUfunction and CUkernel. */
+/* The attributes of a kernel, which cuFunc* and cuKernel* calls share. */
 CUresult function_attribute(const CodeFunction *code, const FunctionSettings *settings,
                             CUfunction_attribute attribute, int *value);
 CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *settings,
                                 CUfunction_attribute attribute, int value);
+/* CpuDeviceTable.parameter_kind. */
 CpuParameterKind function_parameter_kind(CUfunction handle, size_t index);
+/* Where a parameter is in the parameter buffer, and its size (`size` may be NULL). */
 CUresult function_param_info(const CodeFunction *code, size_t index, size_t *offset, size_t *size);
 /* The maximum number of threads of a block. */
 int function_max_threads(const CodeFunction *code);
@@ -65,17 +70,20 @@ int function_max_dynamic_shared(const CodeFunction *code, const FunctionSettings
 /* The function of a kernel handle in the current context, with a reference (library.c). */
 CUresult kernel_function(const void *handle, Function **out);
 
-/* Options of the driver's compiler: where the logs go, and what code is wanted. */
+/* The options of a load or a link that are used. The pointers are the caller's; NULL: not given. */
 typedef struct JitOptions {
-    char *info, *error;
-    size_t info_size, error_size;
-    void **info_size_out, **error_size_out, **wall_time_out;
-    double started;
+    char *info, *error; /* log buffers */
+    size_t info_size, error_size; /* their sizes */
+    void **info_size_out, **error_size_out; /* get the lengths of what was written */
+    void **wall_time_out; /* gets the time since `started`, a float of milliseconds */
+    double started; /* seconds of CLOCK_MONOTONIC */
     CodeOptions code;
 } JitOptions;
 
+/* An error for an unknown option or an invalid value. */
 CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_option *names, void **values);
-/* Copies the log to the caller's buffers (error log when the result is an error) and to the driver's log. */
+/* Copies the log to the caller's buffer for errors and to the driver's log if `result` is an error, else to
+ * the caller's buffer for information. */
 void jit_options_answer(JitOptions *options, CUresult result, const PtxLog *log);
 
 #endif

@@ -1,16 +1,18 @@
-/* The part of CUDA's device runtime library (libcudadevrt.a) that is PTX here as it is there: barriers of
- * the whole grid. Joined to a module that declares one of them. The rest of the library is in
+/* The part of CUDA's device runtime library (libcudadevrt.a) that is written in PTX: barriers of the whole
+ * grid. It is linked to modules that declare one of its functions. The rest of the library is in
  * exec/runtime/runtime.def. */
 #define _GNU_SOURCE
 #include "api/code/runtime_library.h"
 
 #include <string.h>
 
-/* A word of the grid's workspace counts blocks: the first one adds what makes the top bit flip with the last
- * arrival. cooperative_groups.h, which has it inline, uses the same word. */
+/* The offset of the barrier's word in the grid's workspace. Every block adds 1 to the word, except block 0,
+ * which adds 0x80000001 minus the number of blocks: together they add 0x80000000, so the top bit flips with
+ * the last arrival. cooperative_groups.h contains the same barrier inline, for the same word. */
 #define BARRIER "4"
 
-/* What the functions have in common. Errors are cudaErrorUnknown: 999. */
+/* The PTX that several functions share. The handle of the grid is the address of its workspace. The error is
+ * cudaErrorUnknown: 999. */
 #define HANDLE(to) "mov.u32 %low, %envreg2; mov.u32 %high, %envreg1; mov.b64 " to ", {%low, %high};\n"
 #define BLOCKS \
     "mov.u32 %x, %nctaid.x; mov.u32 %y, %nctaid.y; mov.u32 %z, %nctaid.z;\n" \
@@ -31,6 +33,7 @@
     ".reg .b64 %handle, %given, %first, %second;\n"
 
 /* clang-format off */
+/* Waits for all threads of the grid. Thread 0 of each block waits for the other blocks. */
 #define SYNCHRONIZE(name) \
     ".weak .func (.param .b32 result) " name "(.param .b64 handle, .param .b32 flags)\n{\n" REGISTERS \
     HANDLE("%handle") THREAD_RANK BLOCKS BLOCK_RANK \
@@ -48,8 +51,9 @@
     "together: barrier.sync 0;\n" \
     "done: st.param.b32 [result], %error; ret;\n}\n"
 
-/* Two numbers, each stored where an address is given; an error and zeros without a grid, nothing with a
- * handle of no grid. A rank's second number is 1, as on a GPU. */
+/* Stores two numbers to the addresses `one` and `two`, if they are not 0. Without a handle the numbers are 0
+ * and the result is the error; with a handle of anything else nothing is stored. The second number is 1, as
+ * on a GPU. */
 #define TWO_NUMBERS(name, compute, first, second) \
     ".weak .func (.param .b32 result) " name "(.param .b64 one, .param .b64 two, .param .b64 handle)\n{\n" \
     REGISTERS HANDLE("%handle") compute \
@@ -73,6 +77,7 @@ static const char text[] =
                 THREADS THREAD_RANK BLOCK_RANK "mad.lo.u32 %rank, %rank, %threads, %thread;\n", "%rank", "1");
 /* clang-format on */
 
+/* Whether `text` defines a function of that name. */
 static bool is_ours(const char *name)
 {
     static const char *const names[] = {"cudaCGGetIntrinsicHandle", "cudaCGSynchronize",

@@ -45,6 +45,7 @@ static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
         KNOWN_FLAGS = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP
                       | CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_SPARSE
     };
+    enum { CUBE_FACES = 6, MAX_WIDTH = 131072, MAX_HEIGHT = 65536, MAX_DEPTH = 16384 };
     bool layered = shape->Flags & CUDA_ARRAY3D_LAYERED, cube = shape->Flags & CUDA_ARRAY3D_CUBEMAP;
     unsigned channels = shape->NumChannels;
     if (!shape->Width || (channels != 1 && channels != 2 && channels != 4)) return CUDA_ERROR_INVALID_VALUE;
@@ -52,9 +53,9 @@ static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     if (shape->Flags & ~(unsigned)KNOWN_FLAGS) return CUDA_ERROR_NOT_SUPPORTED;
     if (!array_format_size(shape->Format)) return CUDA_ERROR_INVALID_VALUE;
     if (shape->Depth && !shape->Height && !layered) return CUDA_ERROR_INVALID_VALUE;
-    if (cube && (shape->Width != shape->Height || !shape->Depth || shape->Depth % 6))
+    if (cube && (shape->Width != shape->Height || !shape->Depth || shape->Depth % CUBE_FACES))
         return CUDA_ERROR_INVALID_VALUE;
-    bool fits = shape->Width <= 131072 && shape->Height <= 65536 && shape->Depth <= 16384;
+    bool fits = shape->Width <= MAX_WIDTH && shape->Height <= MAX_HEIGHT && shape->Depth <= MAX_DEPTH;
     return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -130,9 +131,10 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *shape, CUarray handle)
     return CUDA_SUCCESS;
 }
 
-/* ---- What no array here has: planes, memory that is mapped later ---- */
+/* ---- Planes and deferred mapping, which no array has ---- */
 
-/* The error of a call for what no array has: CUDA_ERROR_INVALID_VALUE, if its other arguments are right. */
+/* The result of a call that asks for a property which no array has: CUDA_ERROR_INVALID_VALUE, unless another
+ * error comes first. */
 static CUresult refuse_valid_array(const void *out, CUarray handle)
 {
     Context *context;

@@ -8,9 +8,11 @@
 #include "api/memory/memory.h"
 #include "api/stream/capture.h"
 
+/* The maximum of a copy in an idle stream that is done by the calling thread; the maximum that is staged:
+ * whose pageable source is copied to a buffer, so that the copy can be queued. */
 enum { INLINE_BYTES = 1 << 16, STAGED_BYTES = 1 << 20 };
 
-/* Bytes from the first to one past the last; false when that overflows. */
+/* The bytes that a side spans, from its first one to its last, with all gaps; false if that overflows. */
 static bool side_extent(const CopyJob *job, const CopySide *side, uint64_t *bytes)
 {
     uint64_t rows, layers;
@@ -20,7 +22,8 @@ static bool side_extent(const CopyJob *job, const CopySide *side, uint64_t *byte
     return !__builtin_add_overflow(*bytes, job->width, bytes) && *bytes <= UINT64_MAX - side->address;
 }
 
-/* Whether the side lies within one allocation, or in plain host memory where that is allowed. */
+/* Whether the side is within one allocation or, unless it must be memory that the driver knows, in other host
+ * memory. *pageable: it is in such other memory. */
 static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
 {
     MemoryMap *map = driver_memory();
@@ -60,7 +63,7 @@ static void copy_rows(const CopyJob *job)
         }
 }
 
-/* One memmove where rows follow each other without gaps. */
+/* Does the copy; rows without gaps become a single row. */
 static void copy_run(CopyJob job)
 {
     bool packed = job.to.pitch == job.width && job.from.pitch == job.width;
@@ -80,6 +83,7 @@ bool copy_check(const CopyJob *job)
 
 static bool is_empty(const CopyJob *job) { return !job->width || !job->height || !job->depth; }
 
+/* Whether reserved addresses of the side have no memory by now. */
 static bool is_closed(const CopyJob *job, const CopySide *side)
 {
     uint64_t bytes;
@@ -93,7 +97,8 @@ CUresult copy_do(const CopyJob *job, Context *context)
     return CUDA_SUCCESS;
 }
 
-/* Copies on the calling thread, when the stream's turn has come. */
+/* Copies on the calling thread, after all work in the stream. CUDA_ERROR_NOT_READY if a timeout ended the
+ * wait. */
 static CUresult run_in_turn(Stream *stream, const CopyJob *job)
 {
     if (!queue_wait_turn(stream, true)) return CUDA_ERROR_NOT_READY;
@@ -120,7 +125,7 @@ CUresult copy_now(const CopyJob *job)
 typedef struct CopyTask {
     Task task;
     CopyJob job;
-    void *staged;     /* the source, kept aside */
+    void *staged; /* owned: a copy of the source, or NULL */
 } CopyTask;
 
 static void run_copy(Task *self, Stream *stream)
@@ -134,16 +139,16 @@ static void free_copy(Task *self)
     free(self);
 }
 
-/* Copies a pageable source to a buffer, with its rows packed; false if out of memory. */
+/* Copies the source to a buffer, without gaps, which becomes the job's source. False if out of memory. */
 static bool stage_source(CopyTask *task)
 {
-    CopyJob *job = &task->job, aside = *job;
+    CopyJob *job = &task->job, to_buffer = *job;
     task->staged = malloc(job->width * job->height * job->depth);
     if (!task->staged) return false;
-    aside.to = (CopySide){
-        (uint64_t)(uintptr_t)task->staged, job->width, job->width * job->height, false, NULL, NULL};
-    copy_run(aside);
-    job->from = aside.to;
+    to_buffer.to = (CopySide){
+        .address = (uint64_t)(uintptr_t)task->staged, .pitch = job->width, .slice = job->width * job->height};
+    copy_run(to_buffer);
+    job->from = to_buffer.to;
     return true;
 }
 
@@ -162,6 +167,8 @@ static CUresult submit_copy(Stream *stream, const CopyJob *job, bool staged)
     return CUDA_SUCCESS;
 }
 
+/* Captures the copy, queues it, or does it at once: when the stream is idle and the copy small, and when host
+ * memory is accessed that the program may use again after the call. */
 static CUresult copy_in_order(Stream *stream, const CopyJob *job)
 {
     bool to_pageable, from_pageable;
@@ -197,6 +204,7 @@ static CopySide device_side(CUdeviceptr address) { return (CopySide){.address = 
 
 static CopySide host_side(const void *pointer) { return (CopySide){.address = (uint64_t)(uintptr_t)pointer}; }
 
+/* Any memory: of the driver or of the host. */
 static CopySide unified_side(CUdeviceptr address) { return (CopySide){.address = address}; }
 
 static CopyJob flat(CopySide to, CopySide from, size_t bytes) { return (CopyJob){to, from, bytes, 1, 1}; }
@@ -292,13 +300,13 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
                            size_t bytes, CUstream stream)
 {
     Stream *entered;
-    TRY(stream_enter(stream, &entered)); /* it cannot be captured */
+    TRY(stream_enter(stream, &entered)); /* an error if the stream is captured: graphs have no such node */
     PUT(entered);
     TRY(enter_peers(to_context, from_context));
     return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
 }
 
-/* Arrays by byte offset. */
+/* ---- Arrays by byte offset ---- */
 
 typedef CUresult (*CopyFn)(const CopyJob *job, CUstream stream);
 
@@ -308,7 +316,8 @@ static CUresult copy_blocking(const CopyJob *job, CUstream stream)
     return copy_now(job);
 }
 
-/* Copies between arrays (where given) and the sides in the job. */
+/* Does the job by `copy`. Its sides are replaced by the arrays with the handles `to` and `from`, unless
+ * those are NULL. */
 static CUresult with_arrays(CUarray to, size_t to_offset, CUarray from, size_t from_offset, CopyJob job,
                             CopyFn copy, CUstream stream)
 {

@@ -1,16 +1,18 @@
-/* Batches of copies: all are checked before the first is queued. Hints at where memory lies, and the flag
- * that prefers overlap with kernels, change nothing: they are for copies by other hardware. */
+/* Batches of copies: all are checked before the first is queued. The hints where memory is, and the flag that
+ * prefers overlap with kernels, change nothing here. */
 #include "api/copy/array.h"
 #include "api/copy/copy.h"
 
-enum { ORDER_STREAM = 1, ORDER_DURING_CALL = 2, ORDER_ANY = 3, ALL_FLAGS = 1 };
+/* CUmemcpySrcAccessOrder. ORDER_DURING_CALL: the source is read before the call returns. */
+enum { ORDER_STREAM = 1, ORDER_DURING_CALL = 2, ORDER_ANY = 3 };
+enum { ALL_FLAGS = 1 };
 
 typedef struct CopyBatch {
     const CUdeviceptr *to, *from;
     const size_t *sizes;
     size_t count;
     const CUmemcpyAttributes *attributes;
-    const size_t *starts; /* the first copy of each attribute */
+    const size_t *starts; /* the number of the first copy that each attribute is for */
     size_t attribute_count;
 } CopyBatch;
 
@@ -35,7 +37,7 @@ static bool has_valid_attributes(const CopyBatch *b)
     return true;
 }
 
-/* *failed: the copy that cannot be, or SIZE_MAX. */
+/* *failed: the number of the invalid copy, or SIZE_MAX if the error is of the batch. */
 static CUresult check_copies(const CopyBatch *b, size_t *failed)
 {
     *failed = SIZE_MAX;
@@ -67,7 +69,7 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, s
     Stream *stream;
     size_t ignored;
     CopyBatch batch = {to, from, sizes, count, attributes, starts, attribute_count};
-    TRY(stream_enter(handle, &stream)); /* it is not a node of a graph here */
+    TRY(stream_enter(handle, &stream)); /* an error if the stream is captured: graphs have no such node */
     CUresult result =
         stream->legacy ? CUDA_ERROR_INVALID_VALUE : check_copies(&batch, failed ? failed : &ignored);
     if (!result) result = queue_copies(stream, &batch);
@@ -104,7 +106,8 @@ static bool is_valid_side(const CUmemcpy3DOperand *side)
     return side->type == CU_MEMCPY_OPERAND_TYPE_POINTER && side->pointer.row_length <= max;
 }
 
-/* In units of how many bytes lengths are given; 0: the two sides do not fit each other. */
+/* The unit of the copy's lengths, in bytes: an element, or 1 if no side is an array. 0: a side is invalid, or
+ * their elements have different sizes. */
 static size_t unit_of(const ShapedCopy *copy)
 {
     size_t from = element_of(&copy->from), to = element_of(&copy->to);
@@ -112,7 +115,7 @@ static size_t unit_of(const ShapedCopy *copy)
     return from ? from : to ? to : 1;
 }
 
-/* Fills in one end of the descriptor, by the names of its fields. */
+/* Fills in one end of a CUDA_MEMCPY3D. `end`: the prefix of the names of its fields, src or dst. */
 #define PUT_SIDE(shape, end, side, unit) \
     do { \
         bool linear = (side)->type == CU_MEMCPY_OPERAND_TYPE_POINTER; \
@@ -126,8 +129,8 @@ static size_t unit_of(const ShapedCopy *copy)
         (shape)->end##Z = linear ? 0 : (side)->array.z; \
     } while (0)
 
-/* arrays: as copy_resolve gives them. */
-static CUresult resolve_side(const ShapedCopy *copy, CopyJob *job, Array *arrays[2])
+/* As copy_resolve(), of a copy of a batch. */
+static CUresult resolve_shape(const ShapedCopy *copy, CopyJob *job, Array *arrays[2])
 {
     const size_t max = INT32_MAX;
     size_t unit = unit_of(copy);
@@ -150,12 +153,12 @@ static void put_arrays(Array *arrays[2])
         if (arrays[k]) PUT(arrays[k]);
 }
 
-/* Queues a copy in the stream; with NULL only checks it. */
-static CUresult one_shape(const ShapedCopy *copy, Stream *stream)
+/* Queues a copy in the stream; if that is NULL only checks it. */
+static CUresult check_or_queue_shape(const ShapedCopy *copy, Stream *stream)
 {
     CopyJob job = {0};
     Array *arrays[2];
-    CUresult result = resolve_side(copy, &job, arrays);
+    CUresult result = resolve_shape(copy, &job, arrays);
     if (!result && stream)
         result = copy_queue(stream, &job, copy->order == ORDER_DURING_CALL);
     else if (!result && !copy_check(&job))
@@ -168,12 +171,12 @@ static CUresult queue_shapes(Stream *stream, const ShapedCopy *copies, size_t co
 {
     *failed = SIZE_MAX;
     for (size_t k = 0; k < count; k++) {
-        CUresult result = one_shape(&copies[k], NULL);
+        CUresult result = check_or_queue_shape(&copies[k], NULL);
         if (!result) continue;
         *failed = k;
         return result;
     }
-    for (size_t k = 0; k < count; k++) TRY(one_shape(&copies[k], stream));
+    for (size_t k = 0; k < count; k++) TRY(check_or_queue_shape(&copies[k], stream));
     return CUDA_SUCCESS;
 }
 
@@ -182,7 +185,7 @@ CUresult cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP *copies, size
 {
     Stream *stream;
     size_t ignored;
-    TRY(stream_enter(handle, &stream)); /* it is not a node of a graph here */
+    TRY(stream_enter(handle, &stream)); /* an error if the stream is captured: graphs have no such node */
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (count && copies && !flags && !stream->legacy)
         result = queue_shapes(stream, copies, count, failed ? failed : &ignored);

@@ -3,16 +3,16 @@
 
 #define MAX_PITCH UINT64_C(2147483647)
 
-/* One side of a descriptor, whichever type it came from. */
+/* One side of a descriptor of any type: CUDA_MEMCPY2D, CUDA_MEMCPY3D or CUDA_MEMCPY3D_PEER. */
 typedef struct ShapedSide {
     CUmemorytype type;
     uint64_t address;      /* of host or device memory */
     CUarray array;
     size_t x, y, z, lod;   /* x in bytes */
-    size_t pitch, height;
+    size_t pitch, height;  /* of linear memory; 0: those of the copied block */
 } ShapedSide;
 
-/* The first byte and the steps of a side in an array; false when the block does not fit. */
+/* Describes a side in an array; false if the block does not fit or is not of whole elements. */
 static bool array_side(const Array *array, const ShapedSide *shaped, const CopyJob *job, CopySide *side)
 {
     bool fits = shaped->x <= array->row && job->width <= array->row - shaped->x && shaped->y <= array->rows
@@ -30,7 +30,7 @@ static bool array_side(const Array *array, const ShapedSide *shaped, const CopyJ
     return true;
 }
 
-/* Describes a side in linear memory. A pitch or height of 0 stands for the block's own. */
+/* Describes a side in linear memory; false if its values are invalid or overflow. */
 static bool linear_side(const ShapedSide *shaped, const CopyJob *job, CopySide *side)
 {
     uint64_t pitch = shaped->pitch ? shaped->pitch : job->width + shaped->x;
@@ -73,6 +73,7 @@ static CUresult resolve_both(const ShapedSide *to, const ShapedSide *from, CopyJ
     return result ? result : resolve_side(from, job, &job->from, &arrays[1]);
 }
 
+/* stream: NULL for the blocking calls. */
 static CUresult copy_shaped(const ShapedSide *to, const ShapedSide *from, CopyJob job, const CUstream *stream)
 {
     Context *context;
@@ -95,32 +96,27 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *copy, const CUstream *stream)
 {
     if (!copy) return CUDA_ERROR_INVALID_VALUE;
     ShapedSide to = {
-        copy->dstMemoryType,
-        linear_address(copy->dstMemoryType, copy->dstHost, copy->dstDevice),
-        copy->dstArray,
-        copy->dstXInBytes,
-        copy->dstY,
-        0,
-        0,
-        copy->dstPitch,
-        0,
+        .type = copy->dstMemoryType,
+        .address = linear_address(copy->dstMemoryType, copy->dstHost, copy->dstDevice),
+        .array = copy->dstArray,
+        .x = copy->dstXInBytes,
+        .y = copy->dstY,
+        .pitch = copy->dstPitch,
     };
     ShapedSide from = {
-        copy->srcMemoryType,
-        linear_address(copy->srcMemoryType, copy->srcHost, copy->srcDevice),
-        copy->srcArray,
-        copy->srcXInBytes,
-        copy->srcY,
-        0,
-        0,
-        copy->srcPitch,
-        0,
+        .type = copy->srcMemoryType,
+        .address = linear_address(copy->srcMemoryType, copy->srcHost, copy->srcDevice),
+        .array = copy->srcArray,
+        .x = copy->srcXInBytes,
+        .y = copy->srcY,
+        .pitch = copy->srcPitch,
     };
     return copy_shaped(&to, &from, (CopyJob){.width = copy->WidthInBytes, .height = copy->Height, .depth = 1},
                        stream);
 }
 
-/* The fields have the same names in both three-dimensional descriptors. */
+/* Macros, because CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER are two types whose fields have the same names.
+ * SIDE_3D defines the variable `side`; `end` is the prefix of the fields' names, src or dst. */
 #define SIDE_3D(side, copy, end) \
     ShapedSide side = {.type = (copy)->end##MemoryType}; \
     side.address = linear_address((copy)->end##MemoryType, (copy)->end##Host, (copy)->end##Device); \
@@ -129,6 +125,7 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *copy, const CUstream *stream)
     side.lod = (copy)->end##LOD; \
     side.pitch = (copy)->end##Pitch, side.height = (copy)->end##Height
 
+/* Returns from the calling function. */
 #define COPY_3D(copy, stream) \
     do { \
         SIDE_3D(to, copy, dst); \

@@ -7,7 +7,9 @@
 #include "api/memory/memory.h"
 #include "api/stream/capture.h"
 
-enum { INLINE_BYTES = 1 << 16 };
+enum {
+    INLINE_BYTES = 1 << 16
+}; /* the maximum of a fill in an idle stream that is done by the calling thread */
 
 typedef struct FillTask {
     Task task;
@@ -59,7 +61,7 @@ bool fill_check(const FillJob *fill, uint64_t *bytes)
            && (range.kind != MEMORY_MAPPED || range.writers);
 }
 
-/* Fills on the calling thread. */
+/* Fills on the calling thread; the stream is idle. */
 static CUresult fill_here(const FillJob *fill, Context *context)
 {
     if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -100,7 +102,7 @@ static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned eleme
     return result;
 }
 
-/* The three element types, with and without rows, at once (in the NULL stream) or in a stream. */
+/* For one element type: with and without rows, in the NULL stream or in a given one. */
 #define FILL(bits, type, element) \
     CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count) \
     { \

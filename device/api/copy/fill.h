@@ -11,10 +11,9 @@ typedef struct FillJob {
     uint32_t value;
 } FillJob;
 
-/* Whether the job is aligned to its elements and inside one allocation. *bytes: how many it spans, gaps
- * included. */
+/* Whether the job is aligned to its elements and in one allocation. *bytes: how many it spans, with gaps. */
 bool fill_check(const FillJob *job, uint64_t *bytes);
-/* Does the job, whose turn has come. Fails as copy_do() does. */
+/* Does the job now. Returns an error if reserved addresses have lost their memory, as copy_do(). */
 CUresult fill_do(const FillJob *job, Context *context);
 
 #endif

@@ -15,7 +15,8 @@ static void mipmap_release(Object *object)
 
 static size_t halved(size_t size) { return size > 1 ? size / 2 : size; }
 
-/* The layers of layered arrays and the faces of cubes are in every level. */
+/* Whether the depth is a dimension, which is halved from level to level. Every level has all layers and all
+ * faces of cubes. */
 static bool has_depth(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     return !(shape->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP));
@@ -31,6 +32,7 @@ static unsigned max_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     return levels;
 }
 
+/* Makes the array of each level, and adds up mipmap->bytes. */
 static CUresult make_levels(MipmappedArray *mipmap, const CUDA_ARRAY3D_DESCRIPTOR *first)
 {
     CUDA_ARRAY3D_DESCRIPTOR shape = *first;
@@ -38,7 +40,7 @@ static CUresult make_levels(MipmappedArray *mipmap, const CUDA_ARRAY3D_DESCRIPTO
         Array *array;
         TRY(array_new(mipmap->object.context, &shape, &array));
         array->whole = (MipmappedArray *)object_hold(OBJECT(mipmap));
-        array->storage = mipmap->bytes; /* where it starts, as yet */
+        array->storage = mipmap->bytes; /* its offset; publish_levels() makes it an address */
         mipmap->level[k] = array;
         mipmap->bytes += texture_level_bytes(array->row * array->rows, array->layers);
         shape.Width = halved(shape.Width);
@@ -48,7 +50,7 @@ static CUresult make_levels(MipmappedArray *mipmap, const CUDA_ARRAY3D_DESCRIPTO
     return CUDA_SUCCESS;
 }
 
-/* Gives the registry the references to the levels. */
+/* Completes the levels once there is storage, and publishes them and the mipmapped array. */
 static CUresult publish_levels(MipmappedArray *mipmap)
 {
     for (unsigned k = 0; k < mipmap->levels; k++) mipmap->level[k]->storage += mipmap->storage;
@@ -152,7 +154,8 @@ CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray handle, unsigne
     return result;
 }
 
-/* The error of a call for what only mipmapped arrays made with that flag have. */
+/* The result of a call for a property of mipmapped arrays made with the flag `what`, if this one was not: the
+ * first error of its arguments. */
 static CUresult refuse_plain(const void *out, CUmipmappedArray handle, const char *what)
 {
     Context *context;

@@ -10,8 +10,9 @@ typedef struct CUmipmappedArray_st {
     uint64_t storage; /* address */
     uint64_t bytes;
     unsigned levels;
-    Sparse *tiles; /* of a sparse one: its own */
-    /* Each has a reference to this; the registry has those to them, so they are looked up there. */
+    Sparse *tiles; /* owned; NULL: not sparse */
+    /* Handles, which are looked up in the registry: each level has a reference to this array, which therefore
+     * has none to the levels. */
     Array *level[TEXTURE_MAX_LEVELS];
 } MipmappedArray;
 

@@ -1,7 +1,8 @@
 /* Sparse arrays. See sparse.h.
  *
- * The storage of the whole array is there, row by row, and a tile's bytes are copied: from its memory when it
- * is mapped, and back when it is unmapped. So memory that is mapped to two tiles at once is not shared. */
+ * The array has storage for all its tiles, row by row. When a tile is mapped its bytes are copied from the
+ * physical memory to the storage, and back when it is unmapped. So two tiles that the same memory is mapped
+ * to do not see each other's writes. */
 #include "api/copy/sparse.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "api/base/log.h"
 #include "api/copy/mipmap.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all tiles are mapped to */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for Sparse.backing of all arrays */
 
 static CUresult log_sparse_error(const char *what)
 {
@@ -33,24 +34,28 @@ CUresult sparse_check(const CUDA_ARRAY3D_DESCRIPTOR *shape)
         "its only other flag is CUDA_ARRAY3D_LAYERED, or CUDA_ARRAY3D_TEXTURE_GATHER in 2-D");
 }
 
-/* The shape of a tile of 64 KiB in elements, by their size: as near to a square or cube as powers of two
+/* The shape of a tile in elements of that size: 64 KiB, as near to a square or cube as powers of two
  * allow. */
 static const uint16_t *tile_of(const CUDA_ARRAY3D_DESCRIPTOR *shape, size_t element)
 {
+    /* Width, height, depth by the logarithm of the element's size: of 1, 2, 4, 8 and 16 bytes. */
     static const uint16_t flat[][3] = {
         {256, 256, 1}, {256, 128, 1}, {128, 128, 1}, {128, 64, 1}, {64, 64, 1}};
     static const uint16_t deep[][3] = {{64, 32, 32}, {32, 32, 32}, {32, 32, 16}, {32, 16, 16}, {16, 16, 16}};
-    unsigned size = (unsigned)__builtin_ctzl(element);
-    return shape->Depth && !is_layered(shape) ? deep[size] : flat[size];
+    unsigned log_size = (unsigned)__builtin_ctzl(element);
+    return shape->Depth && !is_layered(shape) ? deep[log_size] : flat[log_size];
 }
 
+/* How many parts of that size cover `size`. */
 static uint32_t parts(uint64_t size, uint64_t part) { return (uint32_t)((size + part - 1) / part); }
 
+/* Whether a level is in the mip tail: it is smaller than a tile. */
 static bool is_tail(const Array *array, const uint16_t tile[3])
 {
     return array->shape.Width < tile[0] || array->rows < tile[1] || array->layers < tile[2];
 }
 
+/* The tiles of a level before the mip tail. */
 static SparseTiles level_tiles(const Array *array, const uint16_t tile[3])
 {
     return (SparseTiles){
@@ -67,7 +72,8 @@ static SparseTiles level_tiles(const Array *array, const uint16_t tile[3])
     };
 }
 
-/* A level in the mip tail. The tail is of each layer, or of all together where the first level is in it. */
+/* The tiles of a level in the mip tail, in which it begins at byte `start`. Each layer has a tail
+ * (by_layer), or, if the first level is in it, there is one tail for all. */
 static SparseTiles tail_tiles(const Array *array, bool by_layer, uint64_t start)
 {
     uint64_t layer = array->row * array->rows, bytes = by_layer ? layer : layer * array->layers;
@@ -85,8 +91,8 @@ static SparseTiles tail_tiles(const Array *array, bool by_layer, uint64_t start)
     };
 }
 
-/* Bytes that a level has in a mip tail: the third dimension becomes a power of two, as an H100's driver
- * (580.159) has it. */
+/* The bytes that a level occupies in the mip tail. The third dimension is rounded up to a power of two, as
+ * observed with an H100's driver (580.159). */
 static uint64_t tail_bytes(const Array *array, const SparseTiles *t)
 {
     uint64_t depth = 1;
@@ -97,6 +103,7 @@ static uint64_t tail_bytes(const Array *array, const SparseTiles *t)
 
 static uint32_t tile_count(const SparseTiles *t) { return t->across * t->down * parts(t->layers, t->depth); }
 
+/* Fills in the tiles of all levels. The number of tiles in the tail is known only after all its levels. */
 static void cut_into_tiles(Sparse *sparse, Array *const *arrays, const uint16_t tile[3])
 {
     uint64_t bytes = 0;
@@ -155,19 +162,21 @@ void sparse_free(Sparse *sparse)
     free(sparse);
 }
 
-/* ---- Mapping: tiles from one corner to before another ---- */
+/* ---- Mapping ---- */
 
+/* One CUarrayMapInfo: maps or unmaps a box of tiles. */
 typedef struct MapStep {
-    Object *owner; /* a reference: whose tiles they are */
-    Sparse *sparse;
-    const SparseTiles *tiles; /* of the level, or of the first of those in the mip tail */
-    unsigned levels;
-    uint32_t from[3], to[3];
-    Physical *physical; /* a reference; NULL: they are unmapped */
-    uint64_t offset;
+    Object *owner; /* a reference: the array or mipmapped array */
+    Sparse *sparse; /* the owner's */
+    const SparseTiles *tiles; /* of the level, or of the first level in the mip tail */
+    unsigned levels; /* 1, or how many levels are in the mip tail */
+    uint32_t from[3], to[3]; /* tiles along x, y, z; `to` is exclusive */
+    Physical *physical; /* a reference: what the tiles are mapped to; NULL: they are unmapped */
+    uint64_t offset; /* of the first tile in the physical memory */
 } MapStep;
 
-/* A tile's bytes of a level from the storage to a buffer or back; without a buffer they become zeros. */
+/* Copies a level's bytes in the tile at position `at` from the storage to the buffer (to_buffer) or back. If
+ * the buffer is NULL the storage becomes zeros. */
 static void pass_level(const SparseTiles *t, const uint32_t at[3], uint8_t *buffer, bool to_buffer)
 {
     uint64_t x = (uint64_t)at[0] * t->tile_row, end = t->start + t->row;
@@ -187,11 +196,13 @@ static void pass_level(const SparseTiles *t, const uint32_t at[3], uint8_t *buff
         }
 }
 
+/* pass_level() for all levels in the tile. */
 static void pass_tile(const MapStep *step, const uint32_t at[3], uint8_t *buffer, bool to_buffer)
 {
     for (unsigned k = 0; k < step->levels; k++) pass_level(&step->tiles[k], at, buffer, to_buffer);
 }
 
+/* Writes the tile's bytes back to what it was mapped to, and reads those of what it is mapped to now. */
 static void map_tile(const MapStep *step, const uint32_t at[3], uint64_t offset)
 {
     const SparseTiles *t = step->tiles;
@@ -248,7 +259,7 @@ static void free_map(Task *self)
     free(task);
 }
 
-/* ---- What is asked for ---- */
+/* ---- Reading CUarrayMapInfo ---- */
 
 static CUresult find_resource(const CUarrayMapInfo *info, MapStep *step)
 {
@@ -268,7 +279,8 @@ static CUresult find_resource(const CUarrayMapInfo *info, MapStep *step)
     return step->sparse ? CUDA_SUCCESS : log_sparse_error("the array was not made with CUDA_ARRAY3D_SPARSE");
 }
 
-/* The tiles along an axis; the last may end with the array. */
+/* Sets the tiles along an axis from `first` and `count`, in elements of an axis of `size`. False unless both
+ * are multiples of a tile; the last tile may be cut by the array's end. */
 static bool set_span(MapStep *step, int axis, uint64_t first, uint64_t count, uint64_t tile, uint64_t size)
 {
     uint64_t end = first + count;

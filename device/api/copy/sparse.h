@@ -6,27 +6,31 @@
 #include "api/memory/physical.h"
 #include "exec/texture/texture.h"
 
+/* The memory that a tile is mapped to. */
 typedef struct Backing {
-    Physical *physical; /* a reference; NULL: not mapped */
-    uint64_t offset;
+    Physical *physical; /* a reference; NULL: the tile is not mapped */
+    uint64_t offset;    /* of the tile's bytes in it */
 } Backing;
 
-/* Owned by the array or mipmapped array. */
+/* The tiles of a plain array, which counts as one level, or of all levels of a mipmapped array. Levels that
+ * are smaller than a tile share the tiles of the mip tail. Tiles are numbered level by level, the tail's
+ * last. */
 struct Sparse {
     CUDA_ARRAY_SPARSE_PROPERTIES properties;
-    unsigned count, own; /* levels; those before the mip tail, with tiles of their own */
+    unsigned count; /* levels */
+    unsigned own;   /* levels with tiles of their own: those before the mip tail */
     SparseTiles level[TEXTURE_MAX_LEVELS];
-    uint8_t *mapped; /* of all tiles */
-    Backing *backing;
-    uint32_t tiles;
+    uint32_t tiles; /* their number */
+    uint8_t *mapped;  /* owned: of each tile, 1 if it is mapped. level[k].mapped points into it */
+    Backing *backing; /* owned: of each tile */
 };
 
-/* Whether a sparse array can have that shape and those flags. */
+/* An error if a sparse array cannot have that shape and those flags; the log says why. */
 CUresult sparse_check(const CUDA_ARRAY3D_DESCRIPTOR *shape);
-/* Makes arrays sparse that have their storage: one plain array, or all levels of a mipmapped one. *out
- * is to be freed by the caller, after an error as well. */
+/* Makes arrays sparse that have storage already: one plain array, or all levels of a mipmapped one. No tile
+ * is mapped. The caller calls sparse_free() for *out, after an error as well. */
 CUresult sparse_make(Array *const *arrays, unsigned count, Sparse **out);
-/* NULL is fine. */
+/* Frees it with its references; NULL: nothing is done. */
 void sparse_free(Sparse *sparse);
 
 #endif

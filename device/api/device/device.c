@@ -31,10 +31,11 @@ static const char *value_of(char *line, const char *key)
 
 static void read_host_cpu(void)
 {
+    enum { DEFAULT_KHZ = 2000000 };
     char line[256];
     const char *value;
     snprintf(host_cpu.model, sizeof host_cpu.model, "unnamed processor");
-    host_cpu.khz = 2000000;
+    host_cpu.khz = DEFAULT_KHZ;
     FILE *file = fopen("/proc/cpuinfo", "r");
     if (!file) return;
     while (fgets(line, sizeof line, file)) {
@@ -54,7 +55,7 @@ static const HostCpu *device_host_cpu(void)
 
 static int device_clock_khz(void) { return device_host_cpu()->khz; }
 
-/* The row of the devices' compute capability, or the last row before it. */
+/* If there is no row for the compute capability it is the last row with a lower one. */
 const DeviceLimits *device_limits(void)
 {
     enum { WARP_THREADS = 32, KIB = 1024 };
@@ -179,11 +180,12 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice ordinal)
     Device *device;
     TRY(device_enter(ordinal, &device));
     if (!uuid) return CUDA_ERROR_INVALID_VALUE;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = device_host_cpu()->model; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    const uint64_t fnv_offset = UINT64_C(0xcbf29ce484222325),
+                   fnv_prime = UINT64_C(0x100000001b3); /* FNV-1a */
+    uint64_t hash = fnv_offset;
+    for (const char *c = device_host_cpu()->model; *c; c++) hash = (hash ^ (unsigned char)*c) * fnv_prime;
     for (int i = 0; i < 16; i++) {
-        hash = (hash ^ (unsigned)(ordinal + i)) * UINT64_C(0x100000001b3);
+        hash = (hash ^ (unsigned)(ordinal + i)) * fnv_prime;
         uuid->bytes[i] = (char)(hash >> 40);
     }
     return CUDA_SUCCESS;
@@ -195,12 +197,13 @@ CUresult cuDeviceGetPCIBusId(char *text, int length, CUdevice ordinal)
 {
     Device *device;
     TRY(device_enter(ordinal, &device));
-    if (!text || length < 13) return CUDA_ERROR_INVALID_VALUE;
+    if (!text || length < (int)sizeof "0000:C0:00.0") return CUDA_ERROR_INVALID_VALUE;
     snprintf(text, (size_t)length, "0000:%02X:00.0", (unsigned)DEVICE_PCI_BUS(device));
     return CUDA_SUCCESS;
 }
 
-/* domain:bus:device.function, domain:bus:device or bus:device.function, all hexadecimal. */
+/* Reads domain:bus:device.function, domain:bus:device or bus:device.function, all hexadecimal. `slot` is the
+ * device's number. False for other texts, and for a function that is not 0. */
 static bool parse_pci(const char *text, unsigned *domain, unsigned *bus, unsigned *slot)
 {
     unsigned function = 0;
@@ -238,17 +241,17 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice ordinal, CUdevice peer_ordinal
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice ordinal,
                                  CUdevice peer_ordinal)
 {
-    enum { RANK = 1, ACCESS = 2, ATOMICS = 3, ARRAYS = 4 };
+    enum { RANK = 1, ACCESS = 2, ATOMICS = 3, ARRAYS = 4 }; /* CUdevice_P2PAttribute */
     Device *device, *peer;
     TRY(device_enter(ordinal, &device));
     TRY(device_enter(peer_ordinal, &peer));
     if (device == peer) return CUDA_ERROR_INVALID_DEVICE;
     if (!value || attribute < RANK || attribute > ARRAYS) return CUDA_ERROR_INVALID_VALUE;
-    *value = attribute != RANK;
+    *value = attribute != RANK; /* all pairs have the same rank, 0, and support the rest */
     return CUDA_SUCCESS;
 }
 
-/* The same for every format. */
+/* The width is that of the attribute MAXIMUM_TEXTURE1D_LINEAR_WIDTH, for every format. */
 CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format, unsigned channels,
                                             CUdevice ordinal)
 {

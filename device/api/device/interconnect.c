@@ -16,7 +16,8 @@ enum {
     VECTORS_32X4 = 64
 };
 
-/* What kernels can do anywhere: all memory is the host's. By CUatomicOperation. */
+/* By CUatomicOperation: the types for which kernels have the operation. As all memory is the host's, they
+ * have it on memory of the host and of any device. */
 static const uint8_t capabilities_of[] = {
     SIGNED | UNSIGNED | REDUCTION | WORDS_32 | WORDS_64,  /* add */
     SIGNED | UNSIGNED | REDUCTION | WORDS_32 | WORDS_64,  /* min */

@@ -1,5 +1,5 @@
-/* Callbacks for what happens to a device on its own. The only such event is a request to give memory back,
- * which never occurs here: they are registered and never called. */
+/* Callbacks for events of a device. The only event there is, a request to free memory, never occurs here: the
+ * callbacks are registered and never called. */
 #include "api/base/driver.h"
 
 typedef struct CUasyncCallbackEntry_st {

@@ -20,6 +20,7 @@
 #include "abi/cuda_functions.def"
 #undef CU_FN
 
+/* Calls that are not in abi/cuda_functions.def. */
 #define VALUE_VARIANTS(version) \
     VALUE_VARIANT(cuStreamWaitValue32##version, cuuint32_t) \
     VALUE_VARIANT(cuStreamWaitValue64##version, cuuint64_t) \

@@ -1,4 +1,5 @@
-/* First versions of functions, by their second ones. Those with addresses of 32 bits are not among them. */
+/* First versions of functions, which call the second versions. Those with addresses of 32 bits are in
+ * legacy_addresses.c. */
 #include "api/base/api.h"
 
 #define LEGACY(name, second, parameters, arguments) \

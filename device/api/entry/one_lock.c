@@ -11,9 +11,10 @@
 
 /* Recursive: the callback of the log may call the driver. */
 static pthread_mutex_t one_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static atomic_int inside; /* calls, those that wait for the lock among them */
+static atomic_int inside; /* calls in the driver, also while they wait for the lock or without it */
 
-/* Takes the lock, unless the driver takes no calls: in a host function, in a forked child. */
+/* Takes the lock. False, without the lock, where the driver accepts no calls: in a host function, in a forked
+ * child, before cuInit. The result is for leave_driver(). */
 static bool enter_driver(void)
 {
     bool entered = driver_check() == CUDA_SUCCESS;
@@ -30,7 +31,7 @@ static void leave_driver(bool entered)
     atomic_fetch_sub(&inside, 1);
 }
 
-/* Waits without the lock. */
+/* For calls that wait without the lock: releases it after enter_driver(); leave_unlocked() ends the call. */
 static void unlock(bool entered)
 {
     if (entered) pthread_mutex_unlock(&one_lock);
@@ -41,7 +42,7 @@ static void leave_unlocked(bool entered)
     if (entered) atomic_fetch_sub(&inside, 1);
 }
 
-/* The process exits: NVIDIA's driver is torn down now, even while threads are in it. */
+/* Runs at exit: at this point NVIDIA's driver is torn down, even while threads are in it. */
 __attribute__((destructor)) static void tear_down(void)
 {
     if (!atomic_load(&inside) || driver_check() != CUDA_SUCCESS) return;
@@ -70,7 +71,7 @@ __attribute__((destructor)) static void tear_down(void)
 #undef VARIANT_PTDS
 #undef LOCKED
 
-/* Those that wait without the lock take it on their way in. */
+/* Calls that wait without the lock. They take it first, as those of NVIDIA's driver do. */
 #define WAITS(symbol, params, args) \
     static CUresult waits_##symbol params \
     { \
@@ -99,7 +100,7 @@ typedef struct LockRow {
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     LOCKED(symbol) VARIANT_##per_thread(symbol)
 
-/* The first row of a function counts. */
+/* A function that has two rows is treated by the first one. */
 static const LockRow rows[] = {
     WAITS(cuCtxSynchronize),         WAITS(cuEventSynchronize),  WAITS(cuStreamSynchronize),
     WAITS(cuStreamSynchronize_ptsz), READS(cuDriverGetVersion),  READS(cuGetErrorName),

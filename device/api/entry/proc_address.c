@@ -12,11 +12,12 @@ typedef struct ProcRow {
     AnyFn function;
 } ProcRow;
 
-/* Rows that the library exports without a prototype of ours. */
+/* Exports without a prototype in api.h are declared by their symbol, under a name that cannot clash. */
 #define CU_EXPORT(name, symbol, version, per_thread) extern CUresult symbol##_any(void) __asm__(#symbol);
 #include "abi/cuda_exports.def"
 #undef CU_EXPORT
 
+/* The values of the column per_thread of abi/cuda_exports.def, as ProcRow.variant. */
 enum { NONE = 0, PTSZ = 1, PTDS = 1 };
 
 #define VARIANT_NONE(name, symbol, version)
@@ -32,7 +33,7 @@ static const ProcRow proc_rows[] = {
 #include "abi/cuda_exports.def"
 #undef CU_FN
 #undef CU_EXPORT
-    /* The one function that has another name since it takes flags. */
+    /* The only function whose newer version is a symbol with another name. */
     {"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000, false, (AnyFn)cuGraphInstantiateWithFlags},
 };
 
@@ -50,7 +51,7 @@ static const ProcRow *newest_row(const char *name, int version, bool *exists)
     return best;
 }
 
-/* The row for per-thread default streams of that row, or the row itself. */
+/* The per-thread variant of that row, or the row itself if it has none. */
 static const ProcRow *per_thread_variant(const ProcRow *base)
 {
     size_t length = strlen(base->symbol);
@@ -62,7 +63,8 @@ static const ProcRow *per_thread_variant(const ProcRow *base)
     return base;
 }
 
-/* An unknown name is no error for callers that get the status. */
+/* For a name that is not found: with a status, CUDA_SUCCESS and *function NULL; without,
+ * CUDA_ERROR_NOT_FOUND. */
 static CUresult get_proc_address(const char *name, void **function, int version, cuuint64_t flags,
                                  CUdriverProcAddressQueryResult *status)
 {

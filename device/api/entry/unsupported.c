@@ -1,6 +1,5 @@
-/* A weak answer for every export: CUDA_ERROR_NOT_SUPPORTED, with the name of the function in the log.
- * What the library implements has a strong definition in the file of its family, and the linker takes that.
- */
+/* A weak definition of every export, which returns CUDA_ERROR_NOT_SUPPORTED and writes the function's name
+ * to the log. For functions that are implemented the linker takes their strong definition. */
 #include "abi/cuda_abi.h"
 #include "api/base/log.h"
 
