@@ -4,9 +4,9 @@
 #include "api/launch/launch.h"
 #include "api/stream/green.h"
 
-static uint64_t blocks_of(const uint32_t cluster[3])
+static uint64_t product(const uint32_t dimensions[3])
 {
-    return (uint64_t)cluster[0] * cluster[1] * cluster[2];
+    return (uint64_t)dimensions[0] * dimensions[1] * dimensions[2];
 }
 
 void launch_find_cluster(const Function *function, const LaunchConfig *shape, uint32_t cluster[3])
@@ -33,7 +33,7 @@ static CUresult log_cluster_error(const CodeFunction *code, const char *why)
     return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
-/* What the launch names agrees with what the kernel requires. */
+/* Whether the cluster of the launch is that of the kernel, if both name one. */
 static bool agrees_with_kernel(const uint32_t given[3], const uint32_t required[3])
 {
     bool named = given[0] || given[1] || given[2];
@@ -50,18 +50,18 @@ CUresult launch_check_cluster(const Function *function, const LaunchConfig *shap
         return code->requires_cluster
                    ? log_cluster_error(code, "the kernel needs a cluster, and none is given")
                    : CUDA_SUCCESS;
-    if (!blocks_of(cluster)) return log_cluster_error(code, "a dimension of the cluster is 0");
+    if (!product(cluster)) return log_cluster_error(code, "a dimension of the cluster is 0");
     if (!agrees_with_kernel(shape->cluster, code->cluster))
         return log_cluster_error(
             code, "the cluster is not the one that the kernel was compiled for (.reqnctapercluster)");
-    if (blocks_of(cluster) > 1 && driver_settings()->capability < DEVICE_CLUSTER_CAPABILITY) {
+    if (product(cluster) > 1 && driver_settings()->capability < DEVICE_CLUSTER_CAPABILITY) {
         log_error("launch of %s: clusters of blocks need compute capability 9.0, this device has %d.%d",
                   code->name, driver_settings()->capability / 10, driver_settings()->capability % 10);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
-    if (blocks_of(cluster) > largest_cluster(function))
+    if (product(cluster) > largest_cluster(function))
         return launch_refuse(code, CUDA_ERROR_INVALID_CLUSTER_SIZE, "the number of blocks of a cluster",
-                             blocks_of(cluster), largest_cluster(function));
+                             product(cluster), largest_cluster(function));
     for (int axis = 0; axis < 3 && !code->blocks_are_clusters; axis++)
         if (shape->grid[axis] % cluster[axis])
             return log_cluster_error(code, "the grid is not a multiple of the cluster");
@@ -70,7 +70,7 @@ CUresult launch_check_cluster(const Function *function, const LaunchConfig *shap
 
 /* --- occupancy ----------------------------------------------------------------------------------------- */
 
-/* The shape that a configuration asks for; false where it is none. */
+/* The shape and the cluster of a configuration; false if it is invalid. */
 static bool read_config(const CUlaunchConfig *config, LaunchConfig *shape)
 {
     if (!config || (config->numAttrs && !config->attrs)) return false;
@@ -82,13 +82,14 @@ static bool read_config(const CUlaunchConfig *config, LaunchConfig *shape)
         shape->cluster[1] = value->clusterDim.y;
         shape->cluster[2] = value->clusterDim.z;
     }
-    uint64_t threads = blocks_of(shape->block);
+    uint64_t threads = product(shape->block);
     return threads && threads <= DEVICE_MAX_THREADS;
 }
 
+/* How many blocks of that shape all multiprocessors of the current context hold at a time. */
 static int resident_blocks(const Function *function, const LaunchConfig *shape)
 {
-    int each = occupancy_blocks(function->code, (int)blocks_of(shape->block), shape->dynamic_shared);
+    int each = occupancy_blocks(function->code, (int)product(shape->block), shape->dynamic_shared);
     return each * (int)green_multiprocessors(NULL);
 }
 
@@ -116,7 +117,7 @@ CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction handle, const CUlau
     if (!count || !read_config(config, &shape)) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     launch_find_cluster(function, &shape, cluster);
-    uint64_t blocks = blocks_of(cluster);
+    uint64_t blocks = product(cluster);
     CUresult result = blocks ? launch_check_cluster(function, &shape) : CUDA_ERROR_INVALID_CLUSTER_SIZE;
     if (!blocks) log_error("no cluster is given, or one of 0 blocks");
     if (!result) *count = resident_blocks(function, &shape) / (int)blocks;

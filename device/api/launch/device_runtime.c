@@ -1,8 +1,8 @@
-/* What the driver does for kernels that launch kernels: it checks launches, gives memory and answers
- * questions.
+/* The functions of DeviceRuntime, by which kernels call the driver: it checks their launches, gives them
+ * memory and answers what CUDA's runtime can query in a kernel.
  *
- * Called from worker threads, which have no current context: all is asked of the kernel that the host
- * launched.
+ * They are called on worker threads, which have no current context. `closure` is the Function that the host
+ * has launched; its context is used.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "api/memory/memory.h"
 #include "exec/runtime/runtime.h"
 
-/* A heap of the context, made when it is requested first; NULL if out of memory. */
+/* The heap *where of the context, which the first call makes; NULL if out of memory. */
 static DeviceHeap *heap_of(Context *context, DeviceHeap **where, uint64_t size, MemoryKind kind)
 {
     CUdeviceptr base;
@@ -35,7 +35,9 @@ static Context *context_of(const void *closure) { return ((const Function *)clos
 
 static DeviceHeap *child_buffers(void *closure)
 {
-    enum { BUFFERS = 8 << 20 }; /* the default number of pending launches, the largest parameters each */
+    enum {
+        BUFFERS = 8 << 20
+    }; /* bytes: for the default number of pending launches with the most parameters */
     Context *context = context_of(closure);
     return heap_of(context, &context->buffers, BUFFERS, MEMORY_PARAMS);
 }
@@ -45,7 +47,7 @@ static uint64_t next_grid_id(void *closure)
     return atomic_fetch_add(&context_of(closure)->grid_count, 1) + 1;
 }
 
-/* The kernel of the same module whose code that is, with a reference; NULL when there is none. */
+/* The kernel with that code in the module of `function`, with a reference; NULL if there is none. */
 static Function *find_kernel_of_code(const Function *function, const CodeFunction *code)
 {
     const Module *module = function->module;
@@ -54,6 +56,7 @@ static Function *find_kernel_of_code(const Function *function, const CodeFunctio
     return NULL;
 }
 
+/* Checks a launch by a kernel. Returns 0 or a RUNTIME_ error. */
 static int accept_child(void *closure, const CodeFunction *code, const uint32_t grid[3],
                         const uint32_t block[3], uint32_t shared)
 {
@@ -67,7 +70,7 @@ static int accept_child(void *closure, const CodeFunction *code, const uint32_t 
     return error;
 }
 
-/* ---- Questions; the runtime's numbers of limits, attributes and errors are the driver's ---- */
+/* ---- Questions. The runtime numbers limits, attributes and errors as the driver does. ---- */
 
 static int answer_limit(const Context *context, int limit, uint64_t *answer)
 {
@@ -76,6 +79,7 @@ static int answer_limit(const Context *context, int limit, uint64_t *answer)
     return 0;
 }
 
+/* Attributes and occupancy of a kernel; question->number is the attribute or the threads of a block. */
 static int answer_of_function(const Function *caller, const RuntimeQuestion *question, uint64_t *answer)
 {
     const CodeFunction *code = (const CodeFunction *)(uintptr_t)question->function;

@@ -19,7 +19,7 @@ typedef struct LaunchTask {
     Function *function;     /* a reference */
     GridLaunch launch;
     KernelRun run;
-    uint8_t params_room[]; /* the parameters, aligned within it */
+    uint8_t params_room[];  /* the parameters, from the first address in it that is aligned */
 } LaunchTask;
 
 static uint32_t multiprocessors_of(const LaunchConfig *shape)
@@ -27,6 +27,7 @@ static uint32_t multiprocessors_of(const LaunchConfig *shape)
     return shape->multiprocessors ? shape->multiprocessors : (uint32_t)driver_multiprocessors();
 }
 
+/* GridLaunch.resident: how many blocks of the launch can be resident at a time. */
 static uint64_t resident_blocks(const GridLaunch *launch)
 {
     uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
@@ -60,7 +61,8 @@ void launch_prepare(GridLaunch *launch, const Function *function, const LaunchCo
     grid_set_cluster(launch, cluster);
 }
 
-/* false: no memory, and the context has failed. */
+/* Sets run->bindings if the module has references and they are not set. False if out of memory; then the
+ * context has failed. */
 static bool bind_references(KernelRun *run, const Function *function, uint64_t ticket)
 {
     if (!function->code->module->reference_count || run->bindings) return true;
@@ -70,10 +72,10 @@ static bool bind_references(KernelRun *run, const Function *function, uint64_t t
     return run->bindings;
 }
 
-/* NULL when it failed before it began. */
+/* Starts the grid. NULL if the context has failed first, for lack of memory. */
 static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Function *function, Stream *stream)
 {
-    enum { DEFAULT_STACK = 1024 };
+    enum { DEFAULT_STACK = 1024 }; /* of CU_LIMIT_STACK_SIZE; with it the stack is not limited */
     Context *context = function->object.context;
     WorkerPool *workers = driver_workers(context->device);
     marks_settle(stream->head->ticket);
@@ -208,11 +210,11 @@ CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **ex
     return CUDA_SUCCESS;
 }
 
-static CUresult submit_launch(Function *function, Stream *stream, const LaunchConfig *asked, void **pointers,
-                              void **extra)
+static CUresult submit_launch(Function *function, Stream *stream, const LaunchConfig *requested,
+                              void **pointers, void **extra)
 {
-    LaunchConfig part = *asked, *shape = &part;
-    part.multiprocessors = green_multiprocessors(stream);
+    LaunchConfig on_part = *requested, *shape = &on_part;
+    on_part.multiprocessors = green_multiprocessors(stream);
     if (function->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
     if (stream_is_captured(stream)) return capture_add_kernel(stream, function, shape, pointers, extra);
     TRY(launch_check_shape(function, shape));
@@ -279,15 +281,15 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
     return launch_handle(function, stream, &shape, pointers, NULL);
 }
 
-/* Attributes that only tune are accepted and change nothing. So are those that put a kernel into a domain of
- * memory synchronization (MEM_SYNC): here a fence orders the accesses of all domains. Those that change what
- * a kernel may do must be known. */
+/* Attributes for performance only are accepted and change nothing. So are those that put a kernel into a
+ * memory synchronization domain (MEM_SYNC), because here a fence orders the accesses of all domains. Any
+ * attribute that is not listed is an error, as it may change what the kernel does. */
 static CUresult read_attribute(const CUlaunchAttribute *attribute, LaunchConfig *shape)
 {
     enum {
         CLUSTER_POLICY = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-        MEM_SYNC_MAP = 9,
-        MEM_SYNC = 10
+        MEM_SYNC_MAP = 9, /* CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP */
+        MEM_SYNC = 10     /* CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN */
     };
     switch (attribute->id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape->cooperative = attribute->value.cooperative != 0; break;

@@ -7,17 +7,19 @@
 #include "api/launch/launch.h"
 #include "api/stream/stream.h"
 
-enum { MAX_PARAMETERS = 32764 };
+enum { MAX_PARAMETERS = 32764 }; /* bytes: the maximum for a kernel */
 
-/* What was set of a function, from the first call on. */
+/* What was set of a function for its next launches. */
 struct LegacyLaunch {
-    uint32_t block[3], shared, size; /* of the parameters; the rest is zero */
-    uint8_t parameters[];            /* as many bytes as the function has */
+    uint32_t block[3];    /* threads along x, y, z */
+    uint32_t shared;      /* bytes of dynamic shared memory */
+    uint32_t size;        /* bytes of the parameters, by cuParamSetSize */
+    uint8_t parameters[]; /* code->param_size bytes; those not set are zero */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all functions keep */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for legacy_launch of all functions */
 
-/* NULL: no memory. */
+/* What is kept for the function, made at the first call; NULL if out of memory. */
 static LegacyLaunch *kept_locked(Function *function)
 {
     LegacyLaunch *kept = function->legacy_launch;
@@ -27,7 +29,8 @@ static LegacyLaunch *kept_locked(Function *function)
     return kept;
 }
 
-/* A function of a module: kernels of libraries are younger than this interface. */
+/* The function of a module, with a reference. A CUkernel of a library is an error: it is newer than this
+ * interface. */
 static CUresult enter_function(CUfunction handle, Function **out)
 {
     Context *context;
@@ -36,7 +39,8 @@ static CUresult enter_function(CUfunction handle, Function **out)
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Copies bytes to a place of what the function keeps, up to its capacity. */
+/* Copies bytes to offset `place` of the function's LegacyLaunch; what is beyond its end is dropped. Releases
+ * the caller's reference to the function. */
 static CUresult keep_bytes(Function *function, size_t place, const void *bytes, size_t size)
 {
     size_t capacity = sizeof(LegacyLaunch) + function->code->param_size;
@@ -99,7 +103,7 @@ CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int si
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Changes nothing, whatever the unit: kernels see all references of their module, and no others. */
+/* Changes nothing, for any unit: kernels see all references of their module, and no others. */
 CUresult cuParamSetTexRef(CUfunction handle, int unit, CUtexref texture)
 {
     Function *function;
@@ -119,7 +123,8 @@ CUresult cuParamSetf(CUfunction function, int offset, float value)
     return cuParamSetv(function, offset, &value, sizeof value);
 }
 
-/* The shape, and the parameters as far as cuParamSetSize goes, which may not be beyond the kernel's. */
+/* Copies the block, shared memory and parameters that are kept. CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES if
+ * cuParamSetSize was given more bytes than the kernel has. */
 static CUresult copy_kept(Function *function, LaunchConfig *shape, uint8_t *parameters)
 {
     size_t size = function->code->param_size;
@@ -139,7 +144,7 @@ static CUresult copy_kept(Function *function, LaunchConfig *shape, uint8_t *para
 static CUresult launch_with_kept(Function *function, CUstream handle, int width, int height)
 {
     Stream *stream;
-    TRY(stream_enter(handle, &stream)); /* it is not a node of a graph */
+    TRY(stream_enter(handle, &stream)); /* an error if the stream is captured */
     PUT(stream);
     LaunchConfig shape = {.grid = {(uint32_t)width, (uint32_t)height, 1}};
     size_t size = function->code->param_size;

@@ -1,13 +1,14 @@
-/* One cooperative kernel on several devices at a time (cuLaunchCooperativeKernelMultiDevice). Barriers across
- * devices are not supported: kernels that have them are not loaded. */
+/* A cooperative kernel on several devices at a time (cuLaunchCooperativeKernelMultiDevice). Barriers across
+ * devices are not supported: modules with such kernels are not loaded. */
 #include <string.h>
 
 #include "api/launch/launch.h"
 #include "api/stream/stream.h"
 
-enum { NO_WAIT_BEFORE = 1, NO_WAIT_AFTER = 2, MAX_DEVICES = 64 };
+/* CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC, _NO_POST_LAUNCH_SYNC. */
+enum { NO_WAIT_BEFORE = 1, NO_WAIT_AFTER = 2 };
 
-/* A launch of the list, with references. */
+/* A launch of the list, with references to function and stream. */
 typedef struct DeviceLaunch {
     Function *function;
     Stream *stream;
@@ -27,7 +28,7 @@ static CUresult open_launch(const CUDA_LAUNCH_PARAMS *given, DeviceLaunch *launc
 {
     if ((uintptr_t)given->hStream <= (uintptr_t)CU_STREAM_PER_THREAD) return CUDA_ERROR_INVALID_HANDLE;
     TRY(function_enter(given->function, &launch->function));
-    TRY(stream_enter(given->hStream, &launch->stream)); /* it is not a node of a graph */
+    TRY(stream_enter(given->hStream, &launch->stream)); /* an error if the stream is captured */
     launch->shape = cooperative_shape(given);
     launch->pointers = given->kernelParams;
     return CUDA_SUCCESS;
@@ -54,10 +55,11 @@ static CUresult check_launches(const DeviceLaunch *launches, unsigned count)
     return CUDA_SUCCESS;
 }
 
-/* Makes each stream wait for the work in the others. */
-static CUresult wait_for_all(const DeviceLaunch *launches, unsigned count)
+/* Makes each stream wait for the work that the other ones have now. The last tasks are noted first: the waits
+ * that are queued below must not count, or streams would wait for each other's waits. */
+static CUresult make_streams_wait(const DeviceLaunch *launches, unsigned count)
 {
-    uint64_t last[MAX_DEVICES];
+    uint64_t last[DRIVER_MAX_DEVICES];
     for (unsigned i = 0; i < count; i++) last[i] = queue_last(launches[i].stream);
     for (unsigned i = 0; i < count; i++)
         for (unsigned k = 0; k < count; k++) {
@@ -72,20 +74,20 @@ static CUresult wait_for_all(const DeviceLaunch *launches, unsigned count)
 static CUresult launch_all(const DeviceLaunch *launches, unsigned count, unsigned flags)
 {
     TRY(check_launches(launches, count));
-    if (!(flags & NO_WAIT_BEFORE)) TRY(wait_for_all(launches, count));
+    if (!(flags & NO_WAIT_BEFORE)) TRY(make_streams_wait(launches, count));
     for (unsigned i = 0; i < count; i++)
         TRY(launch_function(launches[i].function, launches[i].stream, &launches[i].shape,
                             launches[i].pointers, NULL));
-    return flags & NO_WAIT_AFTER ? CUDA_SUCCESS : wait_for_all(launches, count);
+    return flags & NO_WAIT_AFTER ? CUDA_SUCCESS : make_streams_wait(launches, count);
 }
 
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned int count,
                                               unsigned int flags)
 {
-    DeviceLaunch launches[MAX_DEVICES] = {{0}};
+    DeviceLaunch launches[DRIVER_MAX_DEVICES] = {{0}};
     CUresult result = driver_check();
     if (result) return result;
-    if (!list || !count || count > MAX_DEVICES || count > (unsigned)driver_settings()->devices
+    if (!list || !count || count > DRIVER_MAX_DEVICES || count > (unsigned)driver_settings()->devices
         || flags & ~(unsigned)(NO_WAIT_BEFORE | NO_WAIT_AFTER))
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count && !result; i++) result = open_launch(&list[i], &launches[i]);

@@ -4,14 +4,15 @@
 #include "api/launch/launch.h"
 #include "api/stream/green.h"
 
-/* Each scheduler of a multiprocessor has its part of the registers, for whole warps. */
+/* MAX_REGISTERS: of a thread. Each scheduler of a multiprocessor has an equal part of its registers. */
 enum { WARP_THREADS = 32, MAX_REGISTERS = 255, MULTIPROCESSOR_SCHEDULERS = 4 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
 static int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
 
-/* Registers limit a GPU's occupancy, but a block that fits otherwise always runs here. */
+/* The number of registers is an estimate, as a GPU's compiler would choose another one. So registers never
+ * make the result 0: a block that fits otherwise runs here. */
 int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_shared)
 {
     if (threads > function_max_threads(code)) return 0;
@@ -30,8 +31,8 @@ int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_share
     return smaller(blocks, by_registers ? by_registers : 1);
 }
 
-/* The flag, CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE, changes nothing, here and below: it matters only to GPUs
- * that cache global memory where shared memory is. */
+/* The flag CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE (1) changes nothing, in this function and in
+ * cuOccupancyMaxPotentialBlockSizeWithFlags: it is for GPUs that cache global memory in shared memory. */
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction handle, int threads,
                                                               size_t dynamic_shared, unsigned int flags)
 {
@@ -66,7 +67,9 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction handl
     return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The largest block among those with the maximum number of threads on a multiprocessor. */
+/* The threads of the block with which a multiprocessor holds the maximum number of threads; the largest such
+ * block of at most `limit` threads. *blocks: how many of them it holds. The dynamic shared memory is
+ * size_of(threads), or `fixed` if that is NULL. */
 static int best_block(const CodeFunction *code, CUoccupancyB2DSize size_of, size_t fixed, int limit,
                       int *blocks)
 {

@@ -10,11 +10,12 @@
 typedef struct CUextMemory_st {
     Object object;
     Physical *physical; /* a reference */
-    uint64_t size;      /* how much of it is used */
+    uint64_t size;      /* as the import gave it, at most that of the physical memory */
 } ExternalMemory;
 
+/* CUexternalMemoryHandleType. */
 enum { OPAQUE_FD = 1, OPAQUE_WIN32, OPAQUE_WIN32_KMT, D3D12_HEAP, D3D11_RESOURCE_KMT = 8, DMABUF_FD };
-enum { DEDICATED = 1 };
+enum { DEDICATED = 1 }; /* CUDA_EXTERNAL_MEMORY_DEDICATED */
 
 static void external_memory_release(Object *object) { PUT(((ExternalMemory *)object)->physical); }
 
@@ -32,7 +33,7 @@ static CUresult check_type(int type)
     }
 }
 
-/* The descriptor is the driver's from then on. */
+/* After a success the file descriptor belongs to the driver, which closes it. */
 CUresult cuImportExternalMemory(CUexternalMemory *out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *handle)
 {
     Context *context;
@@ -43,7 +44,7 @@ CUresult cuImportExternalMemory(CUexternalMemory *out, const CUDA_EXTERNAL_MEMOR
     TRY(check_type(handle->type));
     CUresult result = physical_import(handle->handle.fd, &physical);
     if (result == CUDA_ERROR_INVALID_VALUE) {
-        close(handle->handle.fd); /* NVIDIA's driver does so, too */
+        close(handle->handle.fd); /* as NVIDIA's driver does after this error */
         return CUDA_ERROR_UNKNOWN;
     }
     if (result) return result;

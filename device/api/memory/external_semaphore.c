@@ -14,10 +14,11 @@
 
 struct CUextSemaphore_st {
     Object object;
-    CUdeviceptr word; /* mapped for it alone */
+    CUdeviceptr word; /* of 4 bytes, in a mapping that it owns */
 };
 
-enum { OPAQUE_FD = 1, TIMELINE_SEMAPHORE_FD = 9, TYPES };
+/* CUexternalSemaphoreHandleType. */
+enum { OPAQUE_FD = 1, TIMELINE_SEMAPHORE_FD = 9, LAST_TYPE = 10 };
 
 static void semaphore_release(Object *object)
 {
@@ -28,7 +29,7 @@ static void semaphore_release(Object *object)
 static CUresult check_handle(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *handle)
 {
     int type = handle->type;
-    if (handle->flags || type < OPAQUE_FD || type > TYPES) return CUDA_ERROR_INVALID_VALUE;
+    if (handle->flags || type < OPAQUE_FD || type > LAST_TYPE) return CUDA_ERROR_INVALID_VALUE;
     if (type != OPAQUE_FD && type != TIMELINE_SEMAPHORE_FD) return CUDA_ERROR_NOT_SUPPORTED;
     if (type == OPAQUE_FD) return CUDA_SUCCESS;
     if (handle->handle.fd < 0) return CUDA_ERROR_INVALID_VALUE;
@@ -36,7 +37,7 @@ static CUresult check_handle(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *handle)
     return CUDA_ERROR_UNKNOWN;
 }
 
-/* The first word of the memory that the descriptor is of. */
+/* Maps the first word of the memory that the descriptor is of. */
 static CUresult map_word(Context *context, int descriptor, CUdeviceptr *out)
 {
     Physical *physical;
@@ -70,7 +71,7 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore *out,
     return result;
 }
 
-/* Queued work keeps a reference. */
+/* Queued work has references: it still uses the semaphore. */
 CUresult cuDestroyExternalSemaphore(CUexternalSemaphore handle)
 {
     Context *context;
@@ -167,7 +168,7 @@ static CUresult submit_semaphores(Stream *stream, const SemaphoresNodeParams *pa
     return CUDA_SUCCESS;
 }
 
-/* What enqueue's last argument says. */
+/* The last argument of queue_or_capture(). */
 enum { SIGNAL = false, WAIT = true };
 
 static CUresult queue_or_capture(const CUexternalSemaphore *semaphores, const SemaphoreParams *params,

@@ -1,8 +1,8 @@
-/* Page-locked host memory: made here, or the program's own, registered. Kernels see it under the same
- * address. */
+/* Page-locked host memory: allocated by the driver, or the program's own that it registers. Kernels use the
+ * same addresses. */
 #include "api/memory/memory.h"
 
-enum { ALL_HOST_FLAGS = 7, ALL_REGISTER_FLAGS = 15 };
+enum { ALL_HOST_FLAGS = 7, ALL_REGISTER_FLAGS = 15 }; /* all CU_MEMHOSTALLOC_*, CU_MEMHOSTREGISTER_* */
 
 /* The flags are kept for cuMemHostGetFlags and change nothing: all of this memory is portable, mapped and
  * cached. */
@@ -34,7 +34,7 @@ CUresult cuMemFreeHost(void *pointer)
     return context_error(context);
 }
 
-/* Of the flags READ_ONLY alone changes something, as in cuMemHostAlloc. */
+/* CU_MEMHOSTREGISTER_READ_ONLY makes the memory read-only for kernels. The other flags change nothing. */
 CUresult cuMemHostRegister_v2(void *pointer, size_t size, unsigned int flags)
 {
     Context *context;
@@ -89,7 +89,8 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *pointer, unsigned 
     return CUDA_SUCCESS;
 }
 
-/* With unified addressing all page-locked memory is mapped. */
+/* The result always has CU_MEMHOSTALLOC_DEVICEMAP: with unified addressing all page-locked memory is
+ * mapped. */
 CUresult cuMemHostGetFlags(unsigned int *flags, void *pointer)
 {
     Context *context;

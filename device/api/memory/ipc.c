@@ -12,19 +12,19 @@
 #include "api/memory/pool.h"
 #include "api/stream/queue.h"
 
-/* An allocation of another process, mapped for a context. It is mapped once and counted, unless it is
- * `per_call`. */
+/* An allocation of another process, or a part of a shared file, that is mapped for a context. All calls for
+ * the same allocation share one mapping, unless it was made `per_call`. */
 typedef struct Import {
     struct Import *next;
     const Context *context;
     Pool *pool;              /* a reference, if the memory is from a pool; else NULL */
-    bool per_call;              /* mapped again by each call, unmapped by cuMemFree */
-    int process;
-    uint64_t inode, id;      /* of the handle */
-    unsigned count;
-    CUdeviceptr address;
-    void *pages;
-    size_t length;
+    bool per_call;           /* the mapping of one call, which ipc_release() ends */
+    int process;             /* with inode and id it names the allocation, as in its handle */
+    uint64_t inode, id;
+    unsigned count;          /* calls that share the mapping */
+    CUdeviceptr address;     /* of the allocation */
+    void *pages;             /* the mapped pages, in which the allocation is */
+    size_t length;           /* their bytes */
 } Import;
 
 static pthread_mutex_t imports_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -47,8 +47,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
         log_error(SHARED_FILE_PROBLEM ", or the program has closed its file");
         return CUDA_ERROR_NOT_SUPPORTED;
     }
-    memory_map_written(driver_memory(), range.base,
-                       range.size); /* other processes' writes are not seen here */
+    /* For initcheck the memory counts as written: writes of other processes are not seen here. */
+    memory_map_written(driver_memory(), range.base, range.size);
     ipc_fill_handle(&handle, IPC_MEMORY, place.descriptor, place.inode);
     handle.offset = place.offset;
     handle.size = range.size;
@@ -57,6 +57,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
     return CUDA_SUCCESS;
 }
 
+/* The shared import of the handle's allocation for that context, or NULL. */
 static Import *find_locked(const Context *context, const IpcHandle *handle)
 {
     Import *import = imports;
@@ -68,6 +69,7 @@ static Import *find_locked(const Context *context, const IpcHandle *handle)
 }
 
 /* Maps the pages around the allocation. */
+/* False if the file is smaller than the handle says, or cannot be mapped. */
 static bool map_pages(Import *import, const IpcHandle *handle, const SharedFile *file)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = handle->offset & ~(page - 1), end;
@@ -201,6 +203,7 @@ bool ipc_release(CUdeviceptr address)
     return import != NULL;
 }
 
+/* Takes some import of the context out of the list; NULL if there is none. The caller frees it. */
 static Import *take_any(const Context *context)
 {
     pthread_mutex_lock(&imports_lock);

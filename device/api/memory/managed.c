@@ -1,7 +1,7 @@
 /* Managed memory: advice, prefetches and discards.
  *
- * Host and devices share the memory, so nothing of it moves. The advice for each part of a range is
- * remembered, because programs ask for it; a discard makes memory unwritten, for PYCUDA_CPU_CHECK=initcheck.
+ * Host and devices share the memory, so no pages are moved. The advice for each part of a range is kept,
+ * because programs query it. A discard makes memory unwritten, for PYCUDA_CPU_CHECK=initcheck.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 
-/* Bytes [start, end) with the same advice. Locations of type NONE are not set. */
+/* Bytes [start, end) with the same advice. A location of type NONE is not set. */
 typedef struct AdvicePart {
     uint64_t start, end;
     bool read_mostly, host_accesses;
@@ -23,8 +23,8 @@ typedef struct AdvicePart {
 /* A range that advice was given for: its parts, in order and without gaps. */
 typedef struct RangeRecord {
     struct RangeRecord *next;
-    uint64_t base, id;
-    size_t count;
+    uint64_t base, id;     /* of the MemoryRange */
+    size_t count;          /* of parts */
     AdvicePart *parts;
 } RangeRecord;
 
@@ -38,6 +38,7 @@ static const CUmemLocation nowhere = {CU_MEM_LOCATION_TYPE_NONE, CU_DEVICE_INVAL
 
 /* ---- Parts ---- */
 
+/* Whether the record's range was freed. */
 static bool is_gone(const RangeRecord *record)
 {
     MemoryRange range;
@@ -72,6 +73,7 @@ static RangeRecord *find_locked(const MemoryRange *range)
     return record;
 }
 
+/* The record of the range, made if there is none; NULL if out of memory. */
 static RangeRecord *record_of_locked(const MemoryRange *range)
 {
     RangeRecord *record = find_locked(range);
@@ -107,12 +109,12 @@ static bool split_locked(RangeRecord *record, uint64_t place)
     return true;
 }
 
-static bool is_inside(const AdvicePart *part, AddressSpan span)
+static bool overlaps(const AdvicePart *part, AddressSpan span)
 {
     return part->start < span.end && part->end > span.start;
 }
 
-/* Does to every part of the span what `change` says; whole pages, as on a GPU. */
+/* Calls `change` with `what` for every part in the span, which is extended to whole pages, as on a GPU. */
 static CUresult advise_range(const MemoryRange *range, uint64_t address, uint64_t size,
                              void (*change)(AdvicePart *part, const void *what), const void *what)
 {
@@ -123,7 +125,7 @@ static CUresult advise_range(const MemoryRange *range, uint64_t address, uint64_
     RangeRecord *record = record_of_locked(range);
     bool ok = record && split_locked(record, span.start) && split_locked(record, span.end);
     for (size_t i = 0; ok && i < record->count; i++)
-        if (is_inside(&record->parts[i], span)) change(&record->parts[i], what);
+        if (overlaps(&record->parts[i], span)) change(&record->parts[i], what);
     pthread_mutex_unlock(&records_lock);
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -196,9 +198,9 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, 
     TRY(check_managed(address, count, &range));
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
         return CUDA_ERROR_INVALID_VALUE;
-    bool somewhere =
+    bool has_location =
         advice > CU_MEM_ADVISE_UNSET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
-    if (somewhere) TRY(check_location(&location));
+    if (has_location) TRY(check_location(&location));
     return advise_range(&range, address, count, apply_advice, &(Advice){advice, location});
 }
 
@@ -209,15 +211,18 @@ CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUd
 
 /* ---- Batches in the order of a stream ---- */
 
+/* Ranges to prefetch, to discard, or both. */
 typedef struct RangeBatch {
     const CUdeviceptr *addresses;
-    const size_t *sizes, *first;
-    size_t count, location_count;
+    const size_t *sizes;
+    const size_t *first; /* of each location: the number of the first range that it is for */
+    size_t count, location_count; /* of ranges; of locations */
     const CUmemLocation *locations; /* NULL: no prefetch */
     bool discard;
 } RangeBatch;
 
-/* The batch as a task, which only checkers of unwritten memory notice. */
+/* The batch as a task. It has an effect with initcheck only: discarded memory is unwritten, prefetched memory
+ * counts as written. */
 typedef struct RangeBatchTask {
     Task task;
     bool discard, prefetch;
@@ -253,7 +258,7 @@ static CUresult submit_batch(Stream *stream, const RangeBatch *batch)
     return CUDA_SUCCESS;
 }
 
-/* Checks the locations: each is for the ranges from its index up to that of the next. */
+/* Checks the locations, and that their first ranges are in ascending order from 0. */
 static CUresult check_locations(const RangeBatch *batch)
 {
     if (!batch->locations) return CUDA_SUCCESS;
@@ -282,12 +287,13 @@ static CUresult prefetch_or_discard(Stream *stream, const RangeBatch *batch)
     return submit_batch(stream, batch);
 }
 
-/* Batches refuse the legacy stream; the call for one range (`legacy`) takes it. */
-static CUresult perform_in(CUstream handle, unsigned long long flags, bool legacy, const RangeBatch *batch)
+/* allow_legacy: the legacy stream is valid, as for the call for one range; in batches it is an error. */
+static CUresult perform_in(CUstream handle, unsigned long long flags, bool allow_legacy,
+                           const RangeBatch *batch)
 {
     Stream *stream;
     TRY(stream_enter(handle, &stream));
-    bool valid = !flags && (legacy || !stream->legacy);
+    bool valid = !flags && (allow_legacy || !stream->legacy);
     CUresult result = valid ? prefetch_or_discard(stream, batch) : CUDA_ERROR_INVALID_VALUE;
     PUT(stream);
     return result;
@@ -297,7 +303,12 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation 
                                CUstream stream)
 {
     size_t first = 0;
-    RangeBatch batch = {&address, &count, &first, 1, 1, &location, false};
+    RangeBatch batch = {.addresses = &address,
+                        .sizes = &count,
+                        .first = &first,
+                        .count = 1,
+                        .location_count = 1,
+                        .locations = &location};
     return perform_in(stream, flags, true, &batch);
 }
 
@@ -312,33 +323,44 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t c
 {
     TRY(driver_check());
     if (!locations) return CUDA_ERROR_INVALID_VALUE;
-    RangeBatch batch = {addresses, sizes, first, count, location_count, locations, false};
+    RangeBatch batch = {.addresses = addresses,
+                        .sizes = sizes,
+                        .first = first,
+                        .count = count,
+                        .location_count = location_count,
+                        .locations = locations};
     return perform_in(stream, flags, false, &batch);
 }
 
 CUresult cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count, unsigned long long flags,
                                 CUstream stream)
 {
-    RangeBatch batch = {addresses, sizes, NULL, count, 0, NULL, true};
+    RangeBatch batch = {.addresses = addresses, .sizes = sizes, .count = count, .discard = true};
     return perform_in(stream, flags, false, &batch);
 }
 
-/* Prefetched after it was discarded, memory is valid again, but its content is undefined. */
+/* Memory that is prefetched after a discard may be accessed again, but its contents are undefined. */
 CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count,
                                            CUmemLocation *locations, size_t *first, size_t location_count,
                                            unsigned long long flags, CUstream stream)
 {
     TRY(driver_check());
     if (!locations) return CUDA_ERROR_INVALID_VALUE;
-    RangeBatch batch = {addresses, sizes, first, count, location_count, locations, true};
+    RangeBatch batch = {.addresses = addresses,
+                        .sizes = sizes,
+                        .first = first,
+                        .count = count,
+                        .location_count = location_count,
+                        .locations = locations,
+                        .discard = true};
     return perform_in(stream, flags, false, &batch);
 }
 
-/* ---- What was said ---- */
+/* ---- Queries ---- */
 
 static bool is_same(CUmemLocation a, CUmemLocation b) { return a.type == b.type && a.id == b.id; }
 
-/* The advice that all parts of the span have; where they differ, none. */
+/* The advice that all parts in the span have in common. */
 static AdvicePart sum_up(const MemoryRange *range, AddressSpan span)
 {
     AdvicePart sum = {.preferred = nowhere, .prefetched = nowhere};
@@ -347,7 +369,7 @@ static AdvicePart sum_up(const MemoryRange *range, AddressSpan span)
     bool first = true;
     for (size_t i = 0; record && i < record->count; i++) {
         const AdvicePart *part = &record->parts[i];
-        if (!is_inside(part, span)) continue;
+        if (!overlaps(part, span)) continue;
         if (first) sum = *part;
         first = false;
         sum.read_mostly &= part->read_mostly;
@@ -360,12 +382,14 @@ static AdvicePart sum_up(const MemoryRange *range, AddressSpan span)
     return sum;
 }
 
+/* The location as an ordinal, CU_DEVICE_CPU or, if it is not set, CU_DEVICE_INVALID. */
 static int device_of(CUmemLocation location)
 {
     bool host = location.type != CU_MEM_LOCATION_TYPE_DEVICE && location.type != CU_MEM_LOCATION_TYPE_NONE;
     return host ? CU_DEVICE_CPU : location.id;
 }
 
+/* Writes `capacity` ordinals: those that the memory is accessed by, then CU_DEVICE_INVALID. */
 static void list_devices(const AdvicePart *sum, int32_t *out, size_t capacity)
 {
     size_t count = 0;

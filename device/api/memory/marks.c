@@ -1,5 +1,5 @@
-/* See marks.h. Nothing is queued for the end of a use: it is kept with the ticket of the last work before it,
- * and looked at before kernels. So it is not queued, and no thread waits. */
+/* See marks.h. The end of a use is kept in a list, with the ticket of the last task that was submitted
+ * before it, and is looked at before each kernel. So no task is queued for it, and no thread waits. */
 #include "api/memory/marks.h"
 
 #include <stdlib.h>
@@ -7,23 +7,26 @@
 #include "api/memory/memory.h"
 #include "api/stream/queue.h"
 
+/* A block of the program's pool. It is in the list `ended` from the end of its use until kernels no longer
+ * find it, or until it is used again. */
 typedef struct Mark {
-    struct Mark *next, *previous; /* of those that wait, the oldest first; itself: it does not wait */
-    MemoryRange range; /* as it was made */
-    uint64_t shown; /* bytes that kernels find */
-    uint64_t used; /* bytes in use as calls see it */
-    uint64_t given; /* the last work before the last end */
+    struct Mark *next, *previous; /* in the list; both are the mark itself when it is in none */
+    MemoryRange range; /* the block, as the driver has allocated it */
+    uint64_t shown; /* its first bytes, which kernels find */
+    uint64_t used; /* its first bytes, which are in use for the program */
+    uint64_t last_ticket; /* of the last task that was submitted before the use ended */
 } Mark;
 
 static pthread_mutex_t marks_lock = PTHREAD_MUTEX_INITIALIZER;
-static Mark waiting = {.next = &waiting, .previous = &waiting};
-static _Atomic uint64_t oldest = UINT64_MAX; /* `given` of the first that waits */
+static Mark ended = {.next = &ended, .previous = &ended}; /* the head of a circular list, the oldest first */
+static _Atomic uint64_t oldest_ticket = UINT64_MAX; /* last_ticket of the first one; UINT64_MAX: none */
 
-static bool waits(const Mark *mark) { return mark->next != mark; }
+/* Whether the mark is in the list. Of its head: whether any is. */
+static bool is_listed(const Mark *mark) { return mark->next != mark; }
 
-static void note_oldest_locked(void)
+static void set_oldest_locked(void)
 {
-    atomic_store(&oldest, waits(&waiting) ? waiting.next->given : UINT64_MAX);
+    atomic_store(&oldest_ticket, is_listed(&ended) ? ended.next->last_ticket : UINT64_MAX);
 }
 
 static void unlink_locked(Mark *mark)
@@ -33,6 +36,7 @@ static void unlink_locked(Mark *mark)
     mark->next = mark->previous = mark;
 }
 
+/* Makes kernels find the first `size` bytes of the block. */
 static void show_locked(Mark *mark, uint64_t size)
 {
     if (mark->shown != size) memory_map_show(driver_memory(), &mark->range, size);
@@ -57,11 +61,11 @@ void marks_use(void *opaque, size_t size)
     Mark *mark = opaque;
     if (!mark) return;
     pthread_mutex_lock(&marks_lock);
-    bool fresh = !waits(mark);
+    bool fresh = !is_listed(mark); /* else kernels still find the bytes of the use before */
     mark->used = size;
     if (fresh || size > mark->shown) show_locked(mark, size);
     if (!fresh && size == mark->shown) unlink_locked(mark);
-    note_oldest_locked();
+    set_oldest_locked();
     pthread_mutex_unlock(&marks_lock);
     if (fresh && mark->range.kind == MEMORY_DEVICE)
         memory_map_renewed(driver_memory(), mark->range.base, size);
@@ -74,11 +78,11 @@ void marks_end(void *opaque)
     pthread_mutex_lock(&marks_lock);
     unlink_locked(mark);
     mark->used = 0;
-    mark->given = queue_given();
-    mark->next = &waiting;
-    mark->previous = waiting.previous;
-    mark->previous->next = waiting.previous = mark;
-    note_oldest_locked();
+    mark->last_ticket = queue_last_ticket();
+    mark->next = &ended;
+    mark->previous = ended.previous;
+    mark->previous->next = ended.previous = mark;
+    set_oldest_locked();
     pthread_mutex_unlock(&marks_lock);
 }
 
@@ -88,30 +92,30 @@ void marks_drop(void *opaque)
     if (!mark) return;
     pthread_mutex_lock(&marks_lock);
     unlink_locked(mark);
-    note_oldest_locked();
+    set_oldest_locked();
     pthread_mutex_unlock(&marks_lock);
     free(mark);
 }
 
-/* Whether all that was queued before the end is done. */
+/* Whether all work that the context had when the use ended is done. */
 static bool is_over(const Mark *mark)
 {
     Context *owner = context_find(mark->range.owner);
-    bool over = !owner || queue_done(owner) >= mark->given;
+    bool over = !owner || queue_done_ticket(owner) >= mark->last_ticket;
     if (owner) context_put(owner);
     return over;
 }
 
 void marks_settle(cuuint64_t ticket)
 {
-    if (atomic_load_explicit(&oldest, memory_order_acquire) >= ticket) return;
+    if (atomic_load_explicit(&oldest_ticket, memory_order_acquire) >= ticket) return;
     pthread_mutex_lock(&marks_lock);
-    while (waits(&waiting) && waiting.next->given < ticket && is_over(waiting.next)) {
-        Mark *mark = waiting.next;
+    while (is_listed(&ended) && ended.next->last_ticket < ticket && is_over(ended.next)) {
+        Mark *mark = ended.next;
         unlink_locked(mark);
         show_locked(mark, mark->used);
     }
-    note_oldest_locked();
+    set_oldest_locked();
     pthread_mutex_unlock(&marks_lock);
 }
 

@@ -10,7 +10,7 @@
 #include "api/stream/capture.h"
 #include "api/stream/queue.h"
 
-/* What counts against the device's size. */
+/* Whether memory of that kind counts against the device's size. */
 static bool is_counted(MemoryKind kind)
 {
     return kind == MEMORY_DEVICE || kind == MEMORY_MANAGED || kind == MEMORY_ARRAY || kind == MEMORY_PHYSICAL;
@@ -109,16 +109,15 @@ CUresult memory_fail_closed(Context *context, const char *what)
     return CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
-/* Host and managed memory is everybody's. Memory of a pool and mapped memory are for the devices that were
- * named. All else is for every context of its device, and for contexts of other devices that have enabled
- * access to that. */
+/* Host and managed memory is accessible to all devices; memory of a pool and mapped memory to those that the
+ * program named; all other memory to its own device, and to contexts that have enabled peer access to it. */
 const char *memory_refusal(const void *closure, const MemoryRange *range, bool write)
 {
     const Context *context = closure;
     int device = context->device->ordinal;
-    bool everybodys = range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED
-                      || range->kind == MEMORY_MANAGED;
-    if (everybodys) return NULL;
+    bool for_all = range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED
+                   || range->kind == MEMORY_MANAGED;
+    if (for_all) return NULL;
     if (range->kind == MEMORY_MAPPED) {
         if ((write ? range->writers : range->readers) >> device & 1) return NULL;
         return range->readers >> device & 1 ? "this device may only read it (cuMemSetAccess)"
@@ -170,8 +169,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags)
                            out);
 }
 
-/* Waits for the context that owns the memory: kernels may be using it. Works in a faulted context, too, and
- * then returns the fault. */
+/* Waits for the work of the context that owns the memory, as kernels may be using it. In a context with a
+ * fault it frees the memory as well, and returns the fault. */
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
     Context *context;

@@ -11,17 +11,18 @@
 #include "api/memory/memory.h"
 #include "api/memory/pool.h"
 
-/* What follows the pages in a file of their own. */
+/* In a file of its own the pages are followed by TRAILER_ROOM bytes that begin with this. */
 typedef struct Trailer {
     char magic[16];
     int32_t device, handle_types;
     uint64_t size;
 } Trailer;
 
-enum { TRAILER_ROOM = 65536, WINDOWS_HANDLES = 2 | 4 };
+enum { TRAILER_ROOM = 65536 };
+enum { WINDOWS_HANDLES = 2 | 4 }; /* CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT */
 
 static const char magic[16] = "cpu-cuda-memory";
-static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER; /* for Physical.handles */
 static _Atomic uint64_t last_id;
 
 bool physical_is_there(void)
@@ -37,7 +38,7 @@ int physical_handle_types(void)
 
 /* ---- What may be requested ---- */
 
-/* The device of the properties. */
+/* An error if memory with these properties cannot be made. *device: the one that they name. */
 static CUresult check_properties(const CUmemAllocationProp *properties, Device **device)
 {
     if (!properties) return CUDA_ERROR_INVALID_VALUE;
@@ -113,7 +114,7 @@ static CUresult map_hidden(Physical *physical)
     return memory_try(physical->device, &request, physical->size, &physical->hidden);
 }
 
-/* A file with the pages and the trailer. */
+/* Gives the object pages in a file of its own, with the trailer. */
 static CUresult take_file(Physical *physical)
 {
     Trailer trailer = {.device = physical->device->ordinal,
@@ -132,6 +133,7 @@ static CUresult take_file(Physical *physical)
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* Gives the object its pages; if memory is short, after unused memory of pools was released. */
 static CUresult take_pages(Physical *physical)
 {
     CUresult (*take)(Physical *) = physical->handle_types ? take_file : map_hidden;
@@ -154,7 +156,7 @@ bool physical_retain(Physical *physical)
     return ok;
 }
 
-/* The first handle; takes the caller's reference. */
+/* Makes the first handle. Releases the caller's reference. */
 static CUresult hand_out(Physical *physical, CUmemGenericAllocationHandle *out)
 {
     bool ok = physical_retain(physical);

@@ -9,7 +9,7 @@ static bool is_host(const MemoryRange *range)
     return range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED;
 }
 
-/* The answer as it is written to the caller: up to 8 bytes. */
+/* The value of an attribute, of which `size` bytes, up to 8, are written to the caller. */
 typedef struct Answer {
     uint64_t value;
     size_t size;
@@ -18,7 +18,7 @@ typedef struct Answer {
 static CUresult answer_attribute(const MemoryRange *range, CUpointer_attribute attribute, CUdeviceptr address,
                                  Answer *out)
 {
-    enum { READ_WRITE = 3 };
+    enum { READ_WRITE = 3 }; /* CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE */
     bool host = is_host(range);
 #define ANSWER(attribute, type, value) \
     case CU_POINTER_ATTRIBUTE_##attribute: \
@@ -53,7 +53,8 @@ static CUresult answer_attribute(const MemoryRange *range, CUpointer_attribute a
 #undef ANSWER
 }
 
-/* Answers for reserved addresses. Attributes of the memory have no answer if nothing is mapped. */
+/* The attribute of a reserved address, for the device with that ordinal (-1: for none). If nothing is mapped
+ * to the address, attributes of the memory are an error. */
 static CUresult answer_virtual(const VirtualFacts *facts, CUpointer_attribute attribute, CUdeviceptr address,
                                int device, Answer *out)
 {
@@ -91,7 +92,7 @@ static CUresult answer_virtual(const VirtualFacts *facts, CUpointer_attribute at
 #undef ANSWER
 }
 
-/* Whether kernels of the context can use the memory: another device's takes peer access. */
+/* Whether kernels of the context can use the memory: memory of another device needs peer access. */
 static bool is_reachable(Context *context, const MemoryRange *range)
 {
     if (is_host(range) || range->kind == MEMORY_MANAGED || range->device == context->device->ordinal)
@@ -99,8 +100,8 @@ static bool is_reachable(Context *context, const MemoryRange *range)
     return atomic_load(&context->peers) >> range->device & 1;
 }
 
-/* Needs no context: without a current one the answer is independent of the device that asks. A current
- * context that was destroyed is an error, as in every call. */
+/* Works without a current context; then access by a device does not matter. A current context that was
+ * destroyed is an error, as in every call. */
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
 {
     Context *context;
@@ -126,13 +127,13 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return CUDA_SUCCESS;
 }
 
-/* Unknown addresses, and attributes without an answer, give zeros. */
+/* Unknown addresses, and attributes that the memory does not have, give zeros. */
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
                                 CUdeviceptr address)
 {
     Context *context;
     VirtualFacts facts;
-    MemoryRange range = {0}, none = {.device = CU_DEVICE_INVALID};
+    MemoryRange range = {0}, unknown = {.device = CU_DEVICE_INVALID};
     TRY(driver_check());
     if (!count || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
     bool reserved = virtual_find(address, &facts);
@@ -142,8 +143,8 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
         Answer found = {0, 0};
         CUresult result = reserved
                               ? answer_virtual(&facts, attributes[i], address, device, &found)
-                              : answer_attribute(mapped ? &range : &none, attributes[i], address, &found);
-        if (result && !found.size) return result;
+                              : answer_attribute(mapped ? &range : &unknown, attributes[i], address, &found);
+        if (result && !found.size) return result; /* it is not a known attribute */
         bool zero = result || (!mapped && !reserved && attributes[i] != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
         if (zero) found.value = 0;
         memcpy(data[i], &found.value, found.size);
@@ -151,9 +152,9 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
     return CUDA_SUCCESS;
 }
 
-/* SYNC_MEMOPS, the one attribute that can be set, is for other hardware that reads the memory while the
- * driver copies. There is none (IS_GPU_DIRECT_RDMA_CAPABLE is 0): *value changes nothing, and
- * cuPointerGetAttribute still answers 0. Reserved addresses are accepted where some device has access: the
+/* SYNC_MEMOPS, the only attribute that can be set, is for other hardware that reads the memory while the
+ * driver copies. There is none (IS_GPU_DIRECT_RDMA_CAPABLE is 0), so *value changes nothing, and
+ * cuPointerGetAttribute still returns 0. Reserved addresses are valid only if some device has access, as the
  * look-up finds no others. */
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address)
 {

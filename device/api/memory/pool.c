@@ -1,5 +1,4 @@
-/* Memory pools: making them, which one is a device's, their settings and which devices may access their
- * memory. */
+/* Memory pools: their creation, the default and current pools of devices, their attributes, access. */
 #include "api/memory/pool.h"
 
 static void release(Object *object) { pool_share_free(((Pool *)object)->share); }
@@ -12,13 +11,13 @@ Pool *pool_new(Device *device, PoolKind kind)
     pool->kind = kind;
     atomic_store(&pool->readers, UINT64_C(1) << device->ordinal);
     atomic_store(&pool->writers, UINT64_C(1) << device->ordinal);
-    for (int i = 0; i < POOL_SETTINGS - 1; i++) atomic_store(&pool->settings[i], 1);
+    for (int i = 0; i < POOL_SETTINGS - 1; i++) atomic_store(&pool->settings[i], 1); /* the reuse policies */
     if (object_publish(OBJECT(pool)) == CUDA_SUCCESS) return pool;
     PUT(pool);
     return NULL;
 }
 
-/* Makes the default pool when there is none yet; NULL if out of memory. */
+/* The device's default and current pool of that kind, made at the first call; NULL if out of memory. */
 static DevicePools *pools_of(Device *device, PoolKind kind)
 {
     DevicePools *pools = &device->pools[kind];
@@ -29,6 +28,7 @@ static DevicePools *pools_of(Device *device, PoolKind kind)
     return pools->standard ? pools : NULL;
 }
 
+/* *out: the device's current pool of that kind, or else (current is false) its default pool. */
 static CUresult answer_pool(Device *device, PoolKind kind, CUmemoryPool *out, bool current)
 {
     if (!out) return CUDA_ERROR_INVALID_VALUE;
@@ -109,7 +109,7 @@ static CUresult make_current(Device *device, PoolKind kind, CUmemoryPool handle)
     Pool *pool;
     DevicePools *pools = pools_of(device, kind);
     if (!pools) return CUDA_ERROR_OUT_OF_MEMORY;
-    driver_lock(); /* as cuMemPoolDestroy has it when it looks whether the pool is current */
+    driver_lock(); /* so that cuMemPoolDestroy does not destroy the pool meanwhile */
     CUresult result = pool_enter(handle, &pool);
     if (!result) {
         bool fits = pool->device == device && pool->kind == kind && !pool_is_imported(pool);
@@ -265,7 +265,7 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmem
     return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A pool's own device keeps its access. */
+/* Whether the access can be set. That of the pool's own device cannot be reduced. */
 static bool valid_access(const Pool *pool, const CUmemAccessDesc *wanted)
 {
     bool valid = wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(wanted->location.id);

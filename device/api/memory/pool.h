@@ -1,9 +1,9 @@
-/* Memory pools. pool.c makes them and answers for their settings; pool_blocks.c hands out their memory.
+/* Memory pools. pool.c makes them and has their attributes; pool_blocks.c allocates and frees their memory.
  *
- * A pool's memory is in blocks. What a program frees in a stream it may get again at once, before the stream
- * has come to the free: if all that will use it is ordered after the free. Unused memory goes back to the
- * device when the host waits for work, as far as it exceeds the pool's release threshold, and whenever
- * memory is short.
+ * A pool's memory is in blocks. A block that a program frees in a stream may be allocated again at once,
+ * before the stream has reached the free, if all work that will use it is ordered after the free. Unused
+ * memory above the pool's release threshold is returned to the device when the host waits for work, and all
+ * unused memory when memory is short.
  */
 #ifndef DEVICE_API_MEMORY_POOL_H
 #define DEVICE_API_MEMORY_POOL_H
@@ -11,16 +11,18 @@
 #include "api/context/context.h"
 #include "exec/memory/shared_file.h"
 
+/* settings: the attributes CU_MEMPOOL_ATTR_* from 1 to 4, at index attribute - 1. Bins: see bin_of(). */
 enum { POOL_SETTINGS = 4, POOL_BINS = 8 * 64 };
 
 typedef struct MemoryBlock MemoryBlock;
 
-/* What a pool has to do with other processes: its memory may go to them, or comes from one (imported). */
+/* Of a pool that processes share: its memory can be exported, or it was imported from another process. */
 typedef struct PoolShare {
     bool imported;
-    int process;            /* of an imported pool: where it comes from, */
-    uint64_t inode, number; /* which file has its memory and its number there; else its number here */
-    SharedFile file;        /* of an imported pool */
+    uint64_t number;        /* of the pool in the process that made it */
+    int process;            /* of an imported pool: the process that made it */
+    uint64_t inode;         /* of an imported pool: of the file with its memory */
+    SharedFile file;        /* of an imported pool: the file, owned */
 } PoolShare;
 
 struct CUmemPoolHandle_st {
@@ -28,30 +30,31 @@ struct CUmemPoolHandle_st {
     Device *device;
     PoolKind kind;
     bool is_default;
-    PoolShare *share;                         /* owned; NULL: nothing (pool_share.c) */
-    _Atomic uint64_t settings[POOL_SETTINGS]; /* reuse policies and the release threshold */
-    _Atomic uint64_t readers, writers;        /* bit d: device d may */
-    uint64_t max;                            /* bytes; 0: as much as the device has */
+    PoolShare *share;                         /* owned; NULL: processes do not share it (pool_share.c) */
+    _Atomic uint64_t settings[POOL_SETTINGS]; /* three reuse policies (0 or 1) and the release threshold */
+    _Atomic uint64_t readers, writers;        /* bit d: device d may read, write its memory */
+    uint64_t max;                             /* bytes; 0: as much as the device has */
 
     /* Under the lock of pool_blocks.c. Each block has a reference to its pool. */
-    Pool *next;                               /* in the list of those that have blocks */
-    MemoryBlock *used, *bins[POOL_BINS]; /* in use, and freed ones by capacity, the last freed first */
-    uint64_t in_use, in_use_high; /* requested bytes */
-    uint64_t reserved, reserved_high; /* bytes of all blocks */
-    bool destroyed;
+    Pool *next;                 /* in the list of pools that have blocks */
+    MemoryBlock *used;          /* the blocks in use */
+    MemoryBlock *bins[POOL_BINS]; /* the unused blocks by capacity, the last freed first */
+    uint64_t in_use, in_use_high; /* requested bytes: now, maximum */
+    uint64_t reserved, reserved_high; /* bytes of all blocks: now, maximum */
+    bool destroyed;             /* its handle is invalid: nothing that is freed is kept */
 };
 
 /* The pool with a reference; CUDA_ERROR_INVALID_VALUE when there is none. */
 CUresult pool_enter(CUmemoryPool handle, Pool **out);
 /* A new pool with the caller's reference, in the registry; NULL if out of memory. */
 Pool *pool_new(Device *device, PoolKind kind);
-/* Makes the memory of a new pool one that other processes may have. */
+/* Lets other processes import the new pool's memory. */
 CUresult pool_make_shareable(Pool *pool);
 void pool_share_free(PoolShare *share);
-/* CUmemAllocationHandleType's bits that pools can be made with. */
+/* The bits of CUmemAllocationHandleType that pools can be made with. */
 int pool_handle_types(void);
 static inline bool pool_is_imported(const Pool *pool) { return pool->share && pool->share->imported; }
-/* Whether the pool lets a device touch its memory. */
+/* Whether the device may read or (`write`) write the pool's memory. */
 bool pool_allows(const Pool *pool, int device, bool write);
 
 typedef struct PoolCounts {
@@ -59,34 +62,44 @@ typedef struct PoolCounts {
 } PoolCounts;
 
 void pool_counts(Pool *pool, PoolCounts *out);
+/* Sets the maximum of the reserved bytes, or else of the bytes in use, to what there is now. */
 void pool_reset_high(Pool *pool, bool reserved);
-/* Releases unused memory until at most that is left. */
+/* Releases unused memory until at most `keep` bytes are reserved. */
 void pool_trim(Pool *pool, uint64_t keep);
-/* The pool's handle was destroyed. Releases unused memory, and from now on all that is freed to it. */
+/* Called when the pool's handle was destroyed: releases unused memory now, and all other when it is freed. */
 void pool_stop_keeping(Pool *pool);
-/* Frees memory of a pool that no work uses any more. False when no pool's memory starts at that address. */
+/* Frees memory of a pool at once; the caller knows that no work uses it. False if no memory of a pool starts
+ * at that address. */
 bool pool_release(CUdeviceptr address);
 
-/* Memory of a graph: a block of its own, whose address does not change. Calls find it at once, kernels only
- * from pool_range_begin on. */
+/* --- Memory of a graph: a block that is bound to it, whose address does not change ---
+ *
+ * The program's calls find a bound block from pool_bind() on. A launch of the graph calls pool_bound_take();
+ * kernels find the range from pool_range_begin() to pool_range_end(). */
+/* A new block for a graph. */
 CUresult pool_bind(Pool *pool, Context *context, uint64_t size, MemoryBlock **out, CUdeviceptr *address);
-/* The graph was destroyed. Memory that it has handed out stays until it is freed. */
+/* Called when the graph was destroyed: frees the block, or, if a launch has kept it for the program, lets it
+ * live until the program frees it. */
 void pool_unbind(MemoryBlock *block);
+/* Whether a launch has kept the block for the program, which has not freed it. */
 bool pool_bound_in_use(const MemoryBlock *block);
-/* A launch hands the memory out, for as long as it runs, or with `keep` until the program frees it. Returns
- * the range as kernels are to find it. The block counts one task more, until pool_range_settle or
- * pool_range_end with `settle`. */
+/* Called by a launch, which uses the memory while it runs, or with `keep` keeps it for the program, which
+ * frees it. Returns the range for kernels. The block counts one more task, until pool_range_settle() or
+ * pool_range_end() with `settle`. */
 MemoryRange pool_bound_take(MemoryBlock *block, bool keep);
-/* Frees, for calls, memory that was handed out; kernels find it until pool_range_end(range). False when no
- * such memory starts at that address. */
+/* Frees memory as far as calls see it. *range is for pool_range_end(), up to which kernels still find it.
+ * False if no memory that can be freed in a stream starts at that address. */
 bool pool_withdraw(CUdeviceptr address, MemoryRange *range);
+/* Whether calls find a bound block at that address. */
 bool pool_is_bound(CUdeviceptr address);
-/* From now on kernels find the range; no longer find it; and the block's task is over. */
+/* From now on kernels find the range. */
 void pool_range_begin(const MemoryRange *range);
+/* From now on kernels do not find the range. settle: calls pool_range_settle() as well. */
 void pool_range_end(const MemoryRange *range, bool settle);
+/* One task of the range's block is done: the block may be freed now. */
 void pool_range_settle(const MemoryRange *range);
 
-/* Memory is short: releases all that is unused. */
+/* Memory is short: releases the unused memory of all pools of the device. */
 void pools_reclaim(Device *device);
 
 #endif

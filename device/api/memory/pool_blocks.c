@@ -9,23 +9,23 @@
 #include "api/stream/stream.h"
 
 struct MemoryBlock {
-    MemoryBlock *next, **link;   /* in one of its pool's lists */
-    Pool *pool;            /* a reference */
+    MemoryBlock *next, **link; /* in a list of its pool: used, or a bin */
+    Pool *pool;             /* a reference */
     CUdeviceptr base;
-    uint64_t capacity;     /* bytes of the device */
-    uint64_t size;         /* requested bytes, while in use */
-    const Context *context;
-    unsigned tasks;        /* allocations and frees in the block that have not run */
-    bool in_bin;
-    bool observed;         /* the host has waited for its free */
-    bool bound;            /* to a graph, which alone hands it out */
-    bool handed;           /* of a bound one: in use beyond its graph */
-    bool ceded;            /* no longer counts: what took its memory begins after it ends */
-    Stream *stream;        /* of the free, a reference; NULL when that does not matter anymore */
-    uint64_t number;       /* of the free's task */
+    uint64_t capacity;      /* its bytes */
+    uint64_t size;          /* requested bytes, while in use */
+    const Context *context; /* the one that has allocated it */
+    unsigned tasks;         /* allocations and frees of the block that have not run in their streams */
+    bool in_bin;            /* it is unused, in a bin */
+    bool observed;          /* the host has waited for its free: any stream may reuse it */
+    bool bound;             /* to a graph, whose launches alone use it */
+    bool handed;            /* of a bound block: a launch has kept it for the program */
+    bool ceded;             /* its bytes are no longer counted: another block has them from its free on */
+    Stream *stream;         /* of its last free, a reference; NULL: none that could have to be waited for */
+    uint64_t number;        /* of that free's task in the stream */
 };
 
-/* The end of a range in its stream, or the beginning of the one that takes its place. */
+/* A task by which kernels find the range of a block from now on (run_begin), or no longer (run_end). */
 typedef struct RangeTask {
     Task task;
     MemoryRange range;
@@ -54,13 +54,15 @@ static void list_remove(MemoryBlock *block)
     if (block->next) block->next->link = block->link;
 }
 
-/* Eight bins for each power of two. */
+/* Eight bins for each power of two: by the position of the highest bit, and the three bits below it. */
 static int bin_of(uint64_t capacity)
 {
+    enum { BIN_BITS = 3 };
     int power = 63 - __builtin_clzll(capacity);
-    return power * 8 + (int)(capacity >> (power - 3) & 7);
+    return (power << BIN_BITS) + (int)(capacity >> (power - BIN_BITS) & ((1 << BIN_BITS) - 1));
 }
 
+/* A bound block stays with its graph, in no bin. */
 static void put_in_bin_locked(MemoryBlock *block)
 {
     if (block->bound) return;
@@ -76,7 +78,8 @@ static void take_from_bin_locked(MemoryBlock *block)
     atomic_fetch_sub(&idle, 1);
 }
 
-/* The size rounded up to whole units, so that a size that changes a little finds the previous block. */
+/* The size rounded up to 512 bytes, above 1 MiB to 2 MiB: blocks of similar sizes can be reused for each
+ * other. */
 static uint64_t capacity_for(uint64_t size)
 {
     const uint64_t large = UINT64_C(1) << 20, unit = size > large ? 2 * large : 512;
@@ -143,7 +146,8 @@ static void uncount_locked(const MemoryBlock *block)
     set_counts_locked(pool, pool->in_use, pool->reserved - block->capacity);
 }
 
-/* Frees a block that is in no list, and its memory. The pool may be gone after it. */
+/* Frees a block that is in no list, and its memory. Releases its reference to the pool, which may be the
+ * last. */
 static void block_free_locked(MemoryBlock *block)
 {
     Pool *pool = block->pool;
@@ -162,7 +166,7 @@ static void trim_locked(Pool *pool, uint64_t keep)
             next = block->next;
             if (pool->reserved <= keep) return;
             if (block->tasks) continue;
-            bool last = pool->reserved == block->capacity; /* the pool may be gone after it */
+            bool last = pool->reserved == block->capacity; /* then the pool may be freed with the block */
             take_from_bin_locked(block);
             block_free_locked(block);
             if (last) return;
@@ -181,9 +185,9 @@ static bool may_reuse(const MemoryBlock *block, Stream *stream)
            && queue_follows(stream, block->stream, block->number);
 }
 
-/* An unused block of at least that many bytes, and at most twice as many, that the stream may reuse. Of
- * several one from the lowest bin, there the one freed last. With `wait` a block of any larger size and any
- * stream. NULL if there is none. */
+/* An unused block of at least that many bytes, and at most twice as many, that the stream may reuse without
+ * waiting: one from the lowest bin, in it the one freed last. With `wait`: a block of any larger size, for
+ * which the stream may have to wait. NULL if there is none. */
 static MemoryBlock *find_unused_locked(const Pool *pool, Stream *stream, uint64_t size, bool wait)
 {
     uint64_t need = capacity_for(size), max = wait || need > UINT64_MAX / 2 ? UINT64_MAX : 2 * need;
@@ -194,7 +198,7 @@ static MemoryBlock *find_unused_locked(const Pool *pool, Stream *stream, uint64_
     return NULL;
 }
 
-/* Trims the device's pools to their release thresholds; with `reclaim` frees all that is unused. */
+/* Trims the device's pools to their release thresholds; with `reclaim` frees all unused blocks. */
 static void trim_device_locked(const Device *device, bool reclaim)
 {
     for (Pool *pool = holders, *next; pool; pool = next) {
@@ -204,7 +208,8 @@ static void trim_device_locked(const Device *device, bool reclaim)
     }
 }
 
-/* A free that has not run yet, of any pool of the device: *out, with a reference to its stream. */
+/* Finds a free that has not run yet, of a block in any pool of the device: *out, with a reference to its
+ * stream. False if there is none. */
 static bool find_pending_free_locked(const Device *device, Dependency *out)
 {
     for (Pool *pool = holders; pool; pool = pool->next)
@@ -218,14 +223,15 @@ static bool find_pending_free_locked(const Device *device, Dependency *out)
     return false;
 }
 
-/* A new block; NULL beyond the pool's maximal size, or when memory is short. */
+/* A new block; NULL if the pool's maximum would be exceeded, or memory is short. */
 static MemoryBlock *make_locked(Pool *pool, Context *context, uint64_t size)
 {
     uint64_t left = pool->max > pool->reserved ? pool->max - pool->reserved : 0;
     return pool->max && size > left ? NULL : block_new_locked(pool, context, size);
 }
 
-/* A block of any pool whose free has not run, but will have before anything new of the stream. */
+/* An unused block, of any pool of the device, whose free has not run, but will run before any new task of the
+ * stream; NULL if there is none. */
 static MemoryBlock *find_freed_later_locked(const Device *device, Stream *stream)
 {
     for (Pool *pool = holders; pool; pool = pool->next)
@@ -235,9 +241,8 @@ static MemoryBlock *find_freed_later_locked(const Device *device, Stream *stream
     return NULL;
 }
 
-/* A new block at the expense of freed ones, whose frees have not run but come first in the stream's order.
- * They no longer count as used memory: they end before the new block's range begins. NULL if they are not
- * enough. */
+/* A new block that gets the bytes of such blocks. They are no longer counted, because their frees run before
+ * the new block is used. NULL if they are not enough. */
 static MemoryBlock *make_from_freed_later_locked(Pool *pool, Stream *stream, uint64_t size)
 {
     MemoryBlock *made = NULL;
@@ -250,9 +255,10 @@ static MemoryBlock *make_from_freed_later_locked(Pool *pool, Stream *stream, uin
     return made;
 }
 
-/* A block for an allocation in the stream: one to be reused at once, else new memory, else new memory after
- * unused blocks of the device were released, else in place of those that queued tasks will free, else one
- * that another stream has to finish with. Still in its bin if it is reused. NULL if there is none. */
+/* A block for an allocation in the stream, by the first of these steps that has one: an unused block that
+ * needs no wait; new memory; new memory after the device's unused blocks were released; new memory in place
+ * of blocks that queued tasks will free; an unused block for which the stream has to wait. A reused block is
+ * still in its bin. NULL if there is none. */
 static MemoryBlock *find_or_make_locked(Pool *pool, Stream *stream, uint64_t size)
 {
     if (size > pool->device->memory_size && pool->kind != POOL_HOST) return NULL;
@@ -267,8 +273,8 @@ static MemoryBlock *find_or_make_locked(Pool *pool, Stream *stream, uint64_t siz
     return find_unused_locked(pool, stream, size, true);
 }
 
-/* Takes the block out of its bin. The result is what its new owner has to wait for, with the block's
- * reference to the stream; or no stream. */
+/* Takes the block out of its bin. Returns the free that its new owner has to wait for, with the block's
+ * reference to the stream; the stream is NULL if no wait is necessary. */
 static Dependency reuse_locked(MemoryBlock *block, Stream *stream)
 {
     Dependency wait = {NULL, 0};
@@ -292,7 +298,8 @@ static void free_if_done_locked(MemoryBlock *block)
     block_free_locked(block);
 }
 
-/* Kernels find the range from now on. What other processes write is not seen from here. */
+/* Kernels find the range from now on. Shared memory counts as written, because writes of other processes are
+ * not seen here. */
 static void begin_range(const MemoryRange *range)
 {
     const Pool *pool = range->tag;
@@ -312,6 +319,7 @@ static void run_begin(Task *self, Stream *stream)
     pthread_mutex_unlock(&blocks_lock);
 }
 
+/* A range without a block is memory of cuMemAlloc or cuMemAllocManaged that is freed in a stream. */
 static void run_end(Task *self, Stream *stream)
 {
     const MemoryRange *range = &((RangeTask *)self)->range;
@@ -337,8 +345,8 @@ static RangeTask *task_new(void (*run)(Task *self, Stream *stream))
     return task;
 }
 
-/* Allocates the reused block's range: host calls find it at once, kernels from there on in the stream, which
- * is now if the stream is idle. Takes the task over. */
+/* Makes the reused block's range visible: to calls at once, to kernels by the task in the stream, or at once
+ * if the stream is idle. Owns the task and the reference in `wait`. */
 static void hand_out(MemoryBlock *block, Stream *stream, RangeTask *task, Dependency wait)
 {
     MemoryRequest request = request_of(block, stream->object.context);
@@ -355,7 +363,7 @@ static void hand_out(MemoryBlock *block, Stream *stream, RangeTask *task, Depend
     }
 }
 
-/* Allocates while the context is kept open. When memory is short, waits for frees that have not run. */
+/* The caller keeps the context open. If memory is short this waits for frees that have not run. */
 static CUresult allocate_in_open_context(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
 {
     Dependency pending, wait = {NULL, 0};
@@ -370,8 +378,8 @@ static CUresult allocate_in_open_context(Pool *pool, Stream *stream, size_t size
         pthread_mutex_lock(&blocks_lock);
         block = find_or_make_locked(pool, stream, size);
     }
-    bool again = block && block->in_bin;
-    if (again) wait = reuse_locked(block, stream);
+    bool reused = block && block->in_bin;
+    if (reused) wait = reuse_locked(block, stream);
     if (block) {
         block->size = size;
         block->context = stream->object.context;
@@ -381,7 +389,7 @@ static CUresult allocate_in_open_context(Pool *pool, Stream *stream, size_t size
         set_counts_locked(pool, pool->in_use + size, pool->reserved);
     }
     pthread_mutex_unlock(&blocks_lock);
-    if (again)
+    if (reused)
         hand_out(block, stream, task, wait);
     else
         free(task);
@@ -428,18 +436,20 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream handle)
     return result ? result : cuMemAllocFromPoolAsync(out, size, pool, handle);
 }
 
-/* The block of what calls find at that address; NULL when it has none. *range is what they find. */
+/* Looks up the range that calls find at that address: *range, which is filled in even if it begins elsewhere.
+ * Returns its block, or NULL if it has none or begins elsewhere. */
 static const MemoryBlock *host_block_locked(CUdeviceptr address, MemoryRange *range)
 {
     bool found = memory_map_find_for_call(driver_memory(), address, 1, range) && range->base == address;
     return found ? range->block : NULL;
 }
 
-/* Whether it belongs to a graph that has not handed it out: then only the graph frees it. */
+/* Whether the block belongs to a graph which has not kept it for the program: then the program cannot free
+ * it. */
 static bool is_kept(const MemoryBlock *block) { return block && block->bound && !block->handed; }
 
-/* Ends an allocation for host calls, which no longer find it; kernels find it until its end runs in the
- * stream. Its block is no longer in use. False if the address is not that of an allocation. */
+/* Ends an allocation for calls, which no longer find it; kernels find it until memory_map_end(range). Its
+ * block is no longer in use. False if no allocation begins at that address. */
 static bool withdraw_locked(CUdeviceptr address, MemoryRange *range)
 {
     bool found = memory_map_withdraw(driver_memory(), address, range);
@@ -458,15 +468,15 @@ bool pool_withdraw(CUdeviceptr address, MemoryRange *range)
     MemoryRange host = {0};
     pthread_mutex_lock(&blocks_lock);
     const MemoryBlock *block = host_block_locked(address, &host);
-    bool freed_so = host.base == address && !is_kept(block)
-                    && (host.kind == MEMORY_DEVICE || host.kind == MEMORY_MANAGED || host.tag);
-    bool found = freed_so && withdraw_locked(address, range);
+    bool can_be_freed = host.base == address && !is_kept(block)
+                        && (host.kind == MEMORY_DEVICE || host.kind == MEMORY_MANAGED || host.tag);
+    bool found = can_be_freed && withdraw_locked(address, range);
     pthread_mutex_unlock(&blocks_lock);
     return found;
 }
 
-/* The error for an address that cannot be freed in a stream. An H100's driver (580.159) does not support
- * imported memory there. */
+/* The error for an address that cannot be freed in a stream. For imported memory it is the error of an H100's
+ * driver (580.159). */
 static CUresult why_not_freed(CUdeviceptr address)
 {
     MemoryRange range = {0};
@@ -477,7 +487,7 @@ static CUresult why_not_freed(CUdeviceptr address)
     return imported ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Frees pooled memory in the order of the stream: calls no longer find it, kernels do until the task has
+/* Frees memory in the order of the stream: calls no longer find it, kernels find it until the task has
  * run. */
 static CUresult free_in(Stream *stream, CUdeviceptr address)
 {
@@ -537,7 +547,7 @@ bool pool_release(CUdeviceptr address)
     return mine;
 }
 
-/* Some block of the context in use; 0 when there is none. */
+/* The address of some block that the context has in use; 0 if there is none. */
 static CUdeviceptr used_by(const Context *context)
 {
     CUdeviceptr found = 0;
@@ -619,7 +629,7 @@ void pool_unbind(MemoryBlock *block)
     if (!block->handed && !block->tasks)
         block_free_locked(block);
     else if (!block->handed)
-        put_in_bin_locked(block); /* goes when its last task has run: graphs' pools keep nothing */
+        put_in_bin_locked(block); /* freed when its last task has run: a graph's pool keeps nothing */
     pthread_mutex_unlock(&blocks_lock);
 }
 

@@ -1,7 +1,8 @@
-/* Pools that other processes take part in.
+/* Pools that processes share.
  *
- * The shareable handle of a pool is the descriptor of a small unnamed file, which says where the file with
- * the memory of the process is. What comes with a pointer says which part of that.
+ * The shareable handle of a pool is the descriptor of a small unnamed file: its contents are an IpcHandle
+ * that names the file with the memory of the process. The data of an exported pointer is an IpcHandle that
+ * names a part of that file.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -40,13 +41,13 @@ void pool_share_free(PoolShare *share)
     free(share);
 }
 
-/* Whether the handle type is one of ours, and nothing else is requested. */
+/* Only file descriptors are supported, and there are no flags. */
 static bool is_supported_handle(CUmemAllocationHandleType type, unsigned long long flags)
 {
     return type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && !flags;
 }
 
-/* A new file with the handle's bytes; its descriptor, the caller's, or -1. */
+/* Makes a file with the handle's bytes. Returns its descriptor, which the caller closes, or -1. */
 static int write_file(const IpcHandle *handle)
 {
     int descriptor = memfd_create("cuda-memory-pool", MFD_CLOEXEC);
@@ -69,7 +70,7 @@ CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool handle, CUmemA
     if (shareable) {
         ipc_fill_handle(&bytes, IPC_POOL, place.descriptor, place.inode);
         bytes.pool = pool->share->number;
-        bytes.reserved = pool->device->ordinal;
+        bytes.reserved = pool->device->ordinal; /* only handles of pools use this field */
         descriptor = write_file(&bytes);
     }
     PUT(pool);
@@ -82,7 +83,8 @@ CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool handle, CUmemA
     return CUDA_SUCCESS;
 }
 
-/* A pool without memory of its own, with the caller's reference; takes the file over. */
+/* A pool without blocks, with the caller's reference; NULL if out of memory. Owns the file, after an error
+ * it is closed. */
 static Pool *import_pool(const IpcHandle *bytes, const SharedFile *file)
 {
     Pool *pool = pool_new(driver_device(bytes->reserved), POOL_DEVICE);
@@ -93,7 +95,11 @@ static Pool *import_pool(const IpcHandle *bytes, const SharedFile *file)
         if (pool) PUT(pool);
         return NULL;
     }
-    *share = (PoolShare){true, bytes->process, bytes->inode, bytes->pool, *file};
+    *share = (PoolShare){.imported = true,
+                         .number = bytes->pool,
+                         .process = bytes->process,
+                         .inode = bytes->inode,
+                         .file = *file};
     pool->share = share;
     return pool;
 }
@@ -145,7 +151,7 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr address
     return CUDA_SUCCESS;
 }
 
-/* Whether the pointer comes from the process and the pool that were imported. */
+/* Whether the pointer was exported from the imported pool. */
 static bool is_of_export(const PoolShare *share, const IpcHandle *bytes)
 {
     return share && share->imported && ipc_is_kind(bytes, IPC_POOL_MEMORY) && bytes->process == share->process

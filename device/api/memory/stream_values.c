@@ -1,5 +1,6 @@
-/* Words of memory in the order of streams: written, and waited for (cuStreamWriteValue and its relatives). A
- * stream that waits polls: the host and any kernel may write the word. */
+/* Writes to words of memory and waits for their values, in the order of streams (cuStreamWriteValue*,
+ * cuStreamWaitValue*, cuStreamBatchMemOp). A wait polls, because the host or any kernel may write the
+ * word. */
 #include "api/memory/stream_values.h"
 
 #include <stdlib.h>
@@ -10,8 +11,13 @@
 #include "api/stream/capture.h"
 #include "api/stream/stream.h"
 
-enum { FLUSH_BEFORE = 1 << 30 }; /* of a wait: flushes remote writes; here there are none */
-enum { MAX_OPERATIONS = 255, POLLS = 1000, NAP_NANOSECONDS = 20000 };
+enum { FLUSH_BEFORE = 1 << 30 }; /* CU_STREAM_WAIT_VALUE_FLUSH */
+enum { CONDITION_MASK = 3 };     /* the bits of a wait's flags that are one of WAIT_GEQ to WAIT_NOR */
+enum { MAX_OPERATIONS = 255 };   /* of a batch */
+enum {
+    POLLS = 1000,
+    NAP_NANOSECONDS = 20000
+}; /* polls before a wait sleeps between polls, and for how long */
 
 typedef CUstreamBatchMemOpParams Operation;
 
@@ -41,12 +47,12 @@ static void store_value(const Operation *o)
     memory_map_written(driver_memory(), o->address, is_wide(o) ? 8 : 4);
 }
 
-/* "At least" is cyclic: of the two ways round, the shorter one counts. */
+/* WAIT_GEQ compares cyclically: the difference, as a signed number, must not be negative. */
 static bool condition_holds(const Operation *o)
 {
     uint64_t now = load_value(o), value = is_wide(o) ? o->value : (uint32_t)o->value;
     uint64_t mask = is_wide(o) ? UINT64_MAX : UINT32_MAX;
-    switch (o->flags & 3) {
+    switch (o->flags & CONDITION_MASK) {
     case WAIT_GEQ: return is_wide(o) ? (int64_t)(now - value) >= 0 : (int32_t)(uint32_t)(now - value) >= 0;
     case WAIT_EQ: return now == value;
     case WAIT_AND: return (now & value) != 0;
@@ -54,13 +60,14 @@ static bool condition_holds(const Operation *o)
     }
 }
 
+/* Whether the context has failed or was canceled: then nothing is waited for. */
 static bool is_given_up(const Stream *stream)
 {
     const Context *context = stream->object.context;
     return atomic_load(&context->canceled) || context_error(context);
 }
 
-/* False when the memory was freed meanwhile, or may not be written. */
+/* False if the memory was freed, or must be written and is read-only for all devices. */
 static bool can_access(const Operation *o, bool write)
 {
     MemoryRange range;
@@ -68,6 +75,7 @@ static bool can_access(const Operation *o, bool write)
            && !(write && range.kind == MEMORY_MAPPED && !range.writers);
 }
 
+/* Waits until the condition holds, the work is given up or the memory is freed. */
 static void await_value(const Operation *o, const Stream *stream)
 {
     const struct timespec nap = {.tv_nsec = NAP_NANOSECONDS};
@@ -101,11 +109,10 @@ static void release(Task *self) { free(self); }
 /* Checks everything except whether the word can be accessed. */
 static CUresult check_form(const Operation *o)
 {
-    const unsigned ways = 3;
     switch (o->operation) {
     case WAIT_32:
     case WAIT_64:
-        if (o->flags & ~(ways | FLUSH_BEFORE)) return CUDA_ERROR_INVALID_VALUE;
+        if (o->flags & ~(unsigned)(CONDITION_MASK | FLUSH_BEFORE)) return CUDA_ERROR_INVALID_VALUE;
         if (o->flags & FLUSH_BEFORE) return CUDA_ERROR_NOT_SUPPORTED;
         break;
     case WRITE_32:
@@ -166,7 +173,7 @@ static CUresult single_operation(CUstream stream, int operation, CUdeviceptr add
     return cuStreamBatchMemOp_v2(stream, 1, &single, 0);
 }
 
-/* The first versions are those that a driver must be set to allow. */
+/* The result of the first versions of the calls, which NVIDIA's driver supports only if it was set to. */
 static CUresult first_version(CUstream handle)
 {
     Stream *stream;
@@ -175,6 +182,7 @@ static CUresult first_version(CUstream handle)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* The second version of a call, and its first one. */
 #define VALUE(name, type, operation) \
     CUresult name##_v2(CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
     { \

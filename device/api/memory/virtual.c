@@ -1,8 +1,8 @@
 /* Reservations and mappings. See virtual.h.
  *
- * One lock guards all of them. A kernel may have cached a range that is unmapped while it runs, and waiting
- * for all contexts could deadlock. So unmapped addresses get scratch pages, which leave the process when no
- * context has work.
+ * One lock guards all of them. A running kernel may have cached a range of addresses that is unmapped
+ * meanwhile, and waiting for all contexts could deadlock. So unmapped addresses get scratch pages. A freed
+ * reservation is parked, and its addresses are unmapped when no context has work.
  */
 #define _GNU_SOURCE
 #include "api/memory/virtual.h"
@@ -18,20 +18,20 @@ typedef struct Mapping {
     struct Mapping *next;       /* by address */
     uint64_t base, size;
     Physical *physical;         /* a reference */
-    uint64_t readers, writers;  /* bit d: device d may */
+    uint64_t readers, writers;  /* bit d: device d may read, write */
 } Mapping;
 
 typedef struct Reservation {
     struct Reservation *next;
     uint64_t base, size;
-    uint64_t id;                /* of its open parts in the memory map */
-    Mapping *mappings;
-    bool used;                  /* something was mapped once */
+    uint64_t id;                /* of its parts in the memory map */
+    Mapping *mappings;          /* in order of their addresses */
+    bool used;                  /* memory was mapped to it once */
 } Reservation;
 
-static _Thread_local bool some_busy;
+static _Thread_local bool some_busy; /* the result of context_each_busy(note_busy) */
 static pthread_mutex_t virtual_lock = PTHREAD_MUTEX_INITIALIZER;
-static Reservation *reservations, *parked; /* parked: freed, but not out of the process yet */
+static Reservation *reservations, *parked; /* live ones; freed ones whose addresses are still mapped */
 
 static bool is_multiple(uint64_t value) { return value % PHYSICAL_GRANULARITY == 0; }
 
@@ -84,6 +84,7 @@ static void add_part(MemoryRange *parts, size_t *count, const MemoryRange *part)
         parts[(*count)++] = *part;
 }
 
+/* The part of the memory map for a mapping; it is closed if no device has access. */
 static MemoryRange part_of(const Mapping *mapping, uint64_t id)
 {
     MemoryRange part = {.base = mapping->base, .size = mapping->size, .kind = MEMORY_MAPPED, .id = id};
@@ -95,7 +96,7 @@ static MemoryRange part_of(const Mapping *mapping, uint64_t id)
     return part;
 }
 
-/* Tells the memory map what the reservation looks like now. */
+/* Updates the memory map: gaps and mappings of the reservation become its parts. False if out of memory. */
 static bool show_locked(Reservation *r)
 {
     size_t count = 0, max = 1;
@@ -121,7 +122,7 @@ static bool show_locked(Reservation *r)
 
 /* ---- Reserving ---- */
 
-/* Address space of that alignment without pages, at the hint if that is free. 0 when mapped is none. */
+/* Reserves aligned addresses without pages, at the hint if that is free. 0 if the system has none. */
 static uint64_t take_addresses(uint64_t size, uint64_t align, uint64_t hint)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -146,7 +147,7 @@ static void note_busy(Context *context)
     some_busy = true;
 }
 
-/* What nothing was mapped to goes at once. */
+/* Unmaps parked reservations: all if no context has work, else those that no memory was ever mapped to. */
 static void drop_parked_locked(void)
 {
     some_busy = false;
@@ -214,6 +215,7 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t size)
 
 /* ---- Mapping ---- */
 
+/* Adds the mapping in order; false if it overlaps another one. */
 static bool insert_locked(Reservation *r, Mapping *mapping)
 {
     Mapping **link = &r->mappings;
@@ -234,8 +236,8 @@ static void remove_locked(Reservation *r, const Mapping *mapping)
     *link = mapping->next;
 }
 
-/* The pages of the addresses go, the addresses stay reserved. Accesses that come too late go to scratch
- * pages, if the system has some. */
+/* Replaces the pages of the addresses by scratch pages, for accesses that come too late, or, if the system
+ * has no memory for these, by none. The addresses stay reserved. */
 static void take_pages_away(uint64_t address, uint64_t size)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
@@ -245,7 +247,7 @@ static void take_pages_away(uint64_t address, uint64_t size)
         log_warning("the system could not unmap %llu bytes", (unsigned long long)size);
 }
 
-/* Takes over the mapping with its reference, if it succeeds. */
+/* After a success the reservation owns the mapping with its reference; after an error the caller does. */
 static CUresult map_locked(Mapping *mapping)
 {
     Reservation *r = reservation_of_locked(mapping->base, mapping->size);
@@ -310,7 +312,7 @@ static Mapping *unmap_locked(uint64_t address, uint64_t size)
     return NULL;
 }
 
-/* Nothing is mapped in the range, which is reserved. */
+/* Whether the range is reserved and nothing is mapped to it. */
 static bool is_empty_locked(uint64_t address, uint64_t size)
 {
     const Reservation *r = reservation_of_locked(address, size);
@@ -319,8 +321,8 @@ static bool is_empty_locked(uint64_t address, uint64_t size)
     return r && (!mapping || mapping->base >= address + size);
 }
 
-/* Waits for work that was queued in the context, which may use the memory. Succeeds where nothing is
- * mapped. */
+/* Waits for the work of the current context, which may use the memory. Succeeds if nothing is mapped
+ * there. */
 CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
     Context *context;

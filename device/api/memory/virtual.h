@@ -1,9 +1,9 @@
 /* Virtual memory: reserved addresses, what is mapped there, which devices have access.
  *
- * A reservation is address space of the process without pages. Mapping puts the pages of physical memory
- * (physical.h) there, at any number of places; access is given to whole mappings, device by device.
- * The memory map knows a reservation as parts that follow each other: a part that some device may access is
- * one range, however many mappings it has, so that a copy or an array may lie across them.
+ * A reservation is address space of the process without pages. Physical memory (physical.h) is mapped to
+ * parts of it, the same memory at any number of addresses. Each device has access to whole mappings or not.
+ * In the memory map a reservation is a sequence of parts. Adjacent mappings with the same access are one
+ * part, so that a copy or an array may extend over several mappings.
  */
 #ifndef DEVICE_API_MEMORY_VIRTUAL_H
 #define DEVICE_API_MEMORY_VIRTUAL_H
@@ -14,10 +14,10 @@
 typedef struct VirtualFacts {
     uint64_t base, size;               /* of the reservation */
     uint64_t mapping_base, mapping_size; /* size 0: nothing is mapped there */
-    int device;                        /* that has the memory */
+    int device;                        /* ordinal of the one that has the memory */
     CUmemAllocationHandleType handle_types;
     uint64_t id;                       /* of the memory */
-    uint64_t readers, writers;         /* bit d: device d may */
+    uint64_t readers, writers;         /* bit d: device d may read, write */
 } VirtualFacts;
 
 /* False when the address is not reserved. */
