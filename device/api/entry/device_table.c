@@ -7,7 +7,7 @@
 const CpuDeviceTable *cpuDeviceTable(void)
 {
     static const CpuMemoryMarks marks = {marks_make, marks_use, marks_end, marks_drop};
-    static const CpuLaunchNumbers numbers = {queue_take_given, context_failed_launch, report_is_on,
+    static const CpuLaunchNumbers numbers = {queue_take_thread_ticket, context_failed_launch, report_is_on,
                                              report_site};
     static const CpuDeviceTable table = {
         .size = sizeof table,

@@ -7,9 +7,9 @@
 #define VARIANT(symbol, suffix, params, args) \
     CUresult symbol##suffix params \
     { \
-        bool before = stream_null_is_per_thread(true); \
+        bool before = stream_set_null_is_per_thread(true); \
         CUresult result = symbol args; \
-        stream_null_is_per_thread(before); \
+        stream_set_null_is_per_thread(before); \
         return result; \
     }
 #define VARIANT_PTSZ(symbol, params, args) VARIANT(symbol, _ptsz, params, args)

@@ -1,17 +1,17 @@
-/* Events of all streams of a context, or of a green one. */
+/* Events that are recorded in, and waited for by, all streams of a context or of a green context. */
 #include <stdlib.h>
 
 #include "api/stream/capture.h"
 #include "api/stream/event.h"
 #include "api/stream/green.h"
 
-/* The streams of the context, or of the green one in it with its barrier and the default stream, which all
- * share. With references; NULL if out of memory. */
+/* An array of the context's streams, or, if `green` is not NULL, of the green context's streams, its barrier
+ * and the legacy default stream. For put_streams(): each has a reference. NULL if out of memory. */
 static Stream **streams_of(Context *base, const GreenContext *green, size_t *count)
 {
     size_t capacity = 0, found = 0, kept = 0;
     Stream **all = NULL;
-    do {
+    do { /* until the array is large enough: other threads may make streams meanwhile */
         for (size_t k = 0; k < found && k < capacity; k++) PUT(all[k]);
         free(all);
         capacity = found + 8;
@@ -35,7 +35,7 @@ static void put_streams(Stream **streams, size_t count)
     free(streams);
 }
 
-/* The streams, none of which is captured; else an error, and their captures are invalidated. */
+/* As streams_of(). An error if one of them is captured; then all their captures are invalidated. */
 static CUresult enter_streams(Context *base, const GreenContext *green, Stream ***out, size_t *count)
 {
     CUresult result = CUDA_SUCCESS;
@@ -46,7 +46,7 @@ static CUresult enter_streams(Context *base, const GreenContext *green, Stream *
     return result;
 }
 
-/* Records it in the barrier, after a wait for each of the other streams. */
+/* Records the event in the barrier stream, which waits for each of the other streams first. */
 static CUresult record_after(Stream **streams, size_t count, Stream *barrier, Event *event)
 {
     for (size_t k = 0; k < count; k++) {
@@ -84,8 +84,8 @@ CUresult context_record_event(Context *base, GreenContext *green, CUevent handle
     return result;
 }
 
-/* The barrier waits for the event, the streams for the barrier. */
-static CUresult wait_behind(Stream **streams, size_t count, Stream *barrier, Event *event)
+/* Makes the barrier stream wait for the event, and the other streams for the barrier stream. */
+static CUresult wait_by_barrier(Stream **streams, size_t count, Stream *barrier, Event *event)
 {
     TRY(queue_wait_room(barrier));
     TRY(event_wait_in(barrier, event));
@@ -106,7 +106,7 @@ CUresult context_wait_event(Context *base, GreenContext *green, CUevent handle)
         result = barrier ? enter_streams(base, green, &streams, &count) : CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (!result) {
-        result = wait_behind(streams, count, barrier, event);
+        result = wait_by_barrier(streams, count, barrier, event);
         put_streams(streams, count);
     }
     if (barrier) PUT(barrier);
@@ -114,10 +114,11 @@ CUresult context_wait_event(Context *base, GreenContext *green, CUevent handle)
     return result;
 }
 
-typedef CUresult OfContext(Context *base, GreenContext *green, CUevent event);
+/* context_record_event() or context_wait_event(). */
+typedef CUresult EventAction(Context *base, GreenContext *green, CUevent event);
 
-/* The context may be one derived from a green one. */
-static CUresult with_context(CUcontext handle, CUevent event, OfContext *act)
+/* Calls `act` for the context of the handle, or for the green context that it is derived from. */
+static CUresult with_context(CUcontext handle, CUevent event, EventAction *act)
 {
     Context *context;
     TRY(driver_check());

@@ -1,5 +1,5 @@
-/* Events: a place in a stream and the time when the stream reached it. Interprocess ones have no time and a
- * part that other processes see, too. */
+/* Events: a place in a stream and the time when the stream reached it. Interprocess events have no time, and
+ * a part that processes share (shared_event.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,15 +14,15 @@ struct CUevent_st {
     Object object;
     unsigned flags;
     pthread_mutex_t lock;
-    uint64_t serial;       /* of the last record asked for */
+    uint64_t serial;       /* of the last record that was requested; 0: there was none */
     Stream *stream;        /* where it was recorded, a reference; NULL before */
-    uint64_t number;       /* of the record's task */
-    uint64_t timed_serial; /* the record that `time` belongs to */
-    int64_t time;          /* nanoseconds */
-    SharedEvent *shared;   /* of an interprocess event, else NULL */
-    SharedFile file;       /* that `shared` lies in, where the event was made */
-    bool imported;
-    EventCapture capture;  /* of the last record, if that was captured */
+    uint64_t number;       /* of the record's task in that stream */
+    uint64_t timed_serial; /* of the record that `time` belongs to; 0: no record was reached */
+    int64_t time;          /* nanoseconds of CLOCK_MONOTONIC */
+    SharedEvent *shared;   /* of an interprocess event; else NULL */
+    SharedFile file;       /* with `shared`; only in the process that made the event */
+    bool imported;         /* the event was made by another process */
+    EventCapture capture;  /* of the last record, if it was captured */
 };
 
 typedef struct RecordTask {
@@ -83,7 +83,8 @@ static Event *event_new(Context *context, unsigned flags)
     return event;
 }
 
-/* Hands the new event out when all went well; takes the caller's reference. */
+/* Publishes the new event and returns it in *out, unless `result` is an error already. Releases the caller's
+ * reference. */
 static CUresult event_publish(Event *event, CUresult result, CUevent *out)
 {
     if (!result) result = object_publish(OBJECT(event));
@@ -95,9 +96,10 @@ static CUresult event_publish(Event *event, CUresult result, CUevent *out)
 /* CU_EVENT_BLOCKING_SYNC changes nothing: a thread that waits sleeps, or runs the stream's tasks itself. */
 CUresult cuEventCreate(CUevent *out, unsigned int flags)
 {
+    enum { ALL_EVENT_FLAGS = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS };
     Context *context;
     TRY(context_enter(&context));
-    if (!out || flags > 7) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || flags > ALL_EVENT_FLAGS) return CUDA_ERROR_INVALID_VALUE;
     bool shared = flags & CU_EVENT_INTERPROCESS;
     if (shared && !(flags & CU_EVENT_DISABLE_TIMING)) return CUDA_ERROR_INVALID_VALUE;
     Event *event = event_new(context, flags);
@@ -163,16 +165,16 @@ RecordTicket event_take_ticket(Event *event)
 
 void event_place(Event *event, RecordTicket ticket, Stream *stream, uint64_t number)
 {
-    Stream *before = stream;
+    Stream *unused = stream; /* the reference that the event does not keep */
     object_hold(OBJECT(stream));
     pthread_mutex_lock(&event->lock);
     if (ticket.serial == event->serial) {
-        before = event->stream;
+        unused = event->stream;
         event->stream = stream;
         event->number = number;
     }
     pthread_mutex_unlock(&event->lock);
-    if (before) PUT(before);
+    if (unused) PUT(unused);
 }
 
 void event_reach(Event *event, RecordTicket ticket)
@@ -214,7 +216,6 @@ static CUresult submit_record(Event *event, Stream *stream)
     return CUDA_SUCCESS;
 }
 
-/* Outside of a capture there is nothing that an event could be external to. */
 CUresult event_record_in(Stream *stream, Event *event)
 {
     if (event_context(event) != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
@@ -223,6 +224,7 @@ CUresult event_record_in(Stream *stream, Event *event)
     return submit_record(event, stream);
 }
 
+/* Records or captures. `external` is for captures only: outside of one it is an error. */
 static CUresult record_in(Stream *stream, Event *event, bool external)
 {
     if (!stream_is_captured(stream))
@@ -248,7 +250,7 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned
 
 CUresult cuEventRecord(CUevent handle, CUstream stream) { return cuEventRecordWithFlags(handle, stream, 0); }
 
-/* The stream and the number of the event's last record, with a reference; false when there was none. */
+/* The stream, with a reference, and the number of the event's last record; false if there was none. */
 static bool last_record(Event *event, Dependency *place)
 {
     pthread_mutex_lock(&event->lock);
@@ -268,7 +270,7 @@ static bool is_done(Event *event)
     return done;
 }
 
-/* Refuses an event of a capture in progress, and any wait that captures forbid. */
+/* As event_enter(). An error if the last record was captured, or if captures forbid the thread to wait. */
 static CUresult enter_to_wait(CUevent handle, Event **event)
 {
     TRY(event_enter(handle, event));
@@ -323,6 +325,8 @@ static CUresult time_of(Event *event, int64_t *time)
     return recorded ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+/* If several errors apply, a captured event comes first, then an invalid one, then one that is not
+ * reached. */
 static CUresult elapsed_between(Event *start, Event *end, float *milliseconds)
 {
     int64_t from = 0, to = 0;

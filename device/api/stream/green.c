@@ -1,4 +1,4 @@
-/* Green contexts: making and ending them, what they have. */
+/* Green contexts: creation and destruction, their resources, their streams. */
 #include "api/stream/green.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void green_release(Object *object)
     if (green->derived) context_put(green->derived);
 }
 
-/* A stream that the program has no handle of. NULL if out of memory. */
+/* A published stream whose handle the program does not get. NULL if out of memory. */
 static Stream *make_barrier(Context *base)
 {
     Stream *barrier = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
@@ -95,11 +95,12 @@ CUresult cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc descriptor, CUdevic
     return result;
 }
 
-/* The green context of a handle, with a reference; NULL stands for that of the current context. */
-static CUresult enter_green(CUgreenCtx handle, bool current, GreenContext **out)
+/* The green context of a handle, with a reference. With null_is_current a NULL handle stands for the green
+ * context of the current context. */
+static CUresult enter_green(CUgreenCtx handle, bool null_is_current, GreenContext **out)
 {
     TRY(driver_check());
-    *out = !handle && current ? green_current() : object_get(handle, OBJECT_GREEN_CONTEXT);
+    *out = !handle && null_is_current ? green_current() : object_get(handle, OBJECT_GREEN_CONTEXT);
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
@@ -122,7 +123,7 @@ CUresult cuGreenCtxDestroy(CUgreenCtx handle)
     return result;
 }
 
-/* --- what it has -------------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------------------ */
 
 CUresult cuCtxFromGreenCtx(CUcontext *out, CUgreenCtx handle)
 {
@@ -168,7 +169,7 @@ CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource *out, CUdevResource
     return CUDA_SUCCESS;
 }
 
-/* --- its streams -------------------------------------------------------------------------------------- */
+/* --- streams of a green context ----------------------------------------------------------------------- */
 
 CUresult cuGreenCtxStreamCreate(CUstream *out, CUgreenCtx handle, unsigned flags, int priority)
 {

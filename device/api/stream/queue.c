@@ -11,26 +11,26 @@
 #include "api/stream/capture.h"
 
 enum {
-    LEND_NANOSECONDS = 30000000, /* then the worker takes a task over */
-    CANCEL_NANOSECONDS = 1000000000, /* for the kernels of a canceled context to end */
+    LEND_NANOSECONDS = 30000000, /* a thread with a timeout runs a task so long; then the worker wants it */
+    CANCEL_NANOSECONDS = 1000000000, /* a cancellation waits so long for kernels to end */
     BRIEF_SLEEP_NANOSECONDS = 20000,
-    BRIEF_SLEEPS = 100,                 /* before a worker sleeps */
-    WORK_SPINS = 100,            /* before a worker sleeps briefly */
-    WAIT_SPINS = 2000,           /* before a waiting thread sleeps */
-    MAX_PENDING = 1024          /* tasks of a stream: then submitting waits */
+    BRIEF_SLEEPS = 100, /* of a worker, before it waits for a signal */
+    WORK_SPINS = 100, /* polls of a worker, before its brief sleeps */
+    WAIT_SPINS = 2000, /* polls of a thread that waits for another one's task, before it sleeps */
+    MAX_PENDING = 1024 /* unfinished tasks of a stream: with more queue_submit() waits */
 };
 
-/* Held for moments only: where there is a mutex that spins before it sleeps, it is one. */
+/* Held for a short time only: a mutex that spins before it sleeps is the best, if there is one. */
 #ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
 static pthread_mutex_t queue_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 #else
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
-/* Counts the tasks of all streams, under the lock: a wait for a context is one for those that were
- * there. */
-static _Atomic uint64_t tickets;
-static _Thread_local uint64_t last_given;
+/* The last tickets, of all threads (changed under the lock) and of this one. A wait for a context is a wait
+ * for all its tasks with tickets up to the last. */
+static _Atomic uint64_t last_ticket;
+static _Thread_local uint64_t thread_ticket;
 
 static void spin_pause(void)
 {
@@ -58,7 +58,7 @@ static bool has_failed(const Stream *stream)
     return is_canceled(stream) || context_error(stream->object.context);
 }
 
-/* A task comes late: nothing of its context is left. */
+/* Whether the stream's context was closed, so that a late task finds none of its resources. */
 static bool is_over_locked(const Stream *stream)
 {
     return stream->object.context->closing && !stream->listed;
@@ -97,7 +97,7 @@ static bool list_locked(Stream *stream)
     return true;
 }
 
-/* Takes the stream out of the list. True when it was there: the caller puts the list's reference later. */
+/* Takes the stream out of the list. True if it was in it: then the caller releases the list's reference. */
 static bool unlist_locked(Stream *stream)
 {
     Context *context = stream->object.context;
@@ -237,7 +237,7 @@ static void free_task(Task *task)
     task->release(task);
 }
 
-/* Until something changed in the stream, or the time has come: then false. */
+/* Waits until a task of the stream is done. False if the time `until` (0: never) comes first. */
 static bool sleep_locked(Stream *stream, uint64_t until)
 {
     bool called = true;
@@ -269,7 +269,7 @@ static bool wait_dependencies_locked(const Stream *stream, const Task *task, uin
 
 static void call_worker_locked(Stream *stream);
 
-/* Leaves unfinished tasks to the worker. */
+/* The calling thread stops running the head, which is not done; the worker continues. */
 static void leave_head_locked(Stream *stream)
 {
     stream->running = stream->lent = false;
@@ -277,8 +277,8 @@ static void leave_head_locked(Stream *stream)
     call_worker_locked(stream);
 }
 
-/* Runs the head of the queue; the lock is open meanwhile. While a stream is `running` it has a head. False
- * when the time has come before the head was done. */
+/* Runs the head of the queue, with the lock released meanwhile; nothing else takes a head away that is
+ * `running`. False if the head is not done, because the time `until` came first. */
 static bool run_head_locked(Stream *stream, uint64_t until)
 {
     Task *task = stream->head;
@@ -316,7 +316,7 @@ static void sleep_briefly(void)
     nanosleep(&moment, NULL);
 }
 
-/* Polls for work without a lock, then sleeps until it is signalled. */
+/* The worker waits for a task: it polls without the lock, then sleeps until it is signalled. */
 static void await_work_locked(Stream *stream)
 {
     pthread_mutex_unlock(&queue_lock);
@@ -330,8 +330,8 @@ static void await_work_locked(Stream *stream)
     }
 }
 
-/* Another thread runs the stream's tasks while it waits for them. Brief sleeps cost it less than a signal.
- * One with a timeout is asked to leave what takes long. */
+/* The worker waits while another thread runs the stream's tasks; brief sleeps cost that thread less than a
+ * signal. If it has a timeout it is asked (GRID_LEAVE) to leave a task that takes long to the worker. */
 static void await_runner_locked(Stream *stream)
 {
     uint64_t number = stream->head->number, until = timeout_clock() + LEND_NANOSECONDS;
@@ -348,7 +348,7 @@ static void await_runner_locked(Stream *stream)
 static void *worker_main(void *argument)
 {
     Stream *stream = argument;
-    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL); /* nanoseconds by which brief sleeps may be too long */
     pthread_mutex_lock(&queue_lock);
     for (;;) {
         if (stream->running)
@@ -366,7 +366,7 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* A detached thread that takes no signals; false when the system gives none. */
+/* Starts a detached thread, which has a reference and takes no signals; false if the system has none. */
 static bool start_worker(Stream *stream)
 {
     pthread_attr_t attributes;
@@ -466,37 +466,37 @@ static bool waited_for_locked(const Stream *stream, const Stream *other, uint64_
     return false;
 }
 
-/* Whether a task of the stream that has not run, up to that one, waits for that task of other. */
-static bool leads_locked(Stream *stream, uint64_t upto, const Stream *other, uint64_t number, uint64_t search)
+/* Whether a task that has not run, up to `upto`, depends on that task of `other`. `id`: the search's. */
+static bool depends_locked(Stream *stream, uint64_t upto, const Stream *other, uint64_t number, uint64_t id)
 {
-    uint64_t from = stream->search == search ? stream->searched : 0;
+    uint64_t from = stream->search == id ? stream->searched : 0;
     if (from >= upto) return false;
-    stream->search = search;
+    stream->search = id;
     stream->searched = upto;
     for (const Task *task = stream->head; task && task->number <= upto; task = task->next)
         for (unsigned d = 0; task->number > from && d < task->dependency_count; d++) {
             const Dependency *to = &task->dependencies[d];
             if (to->stream == other && to->number >= number) return true;
-            if (leads_locked(to->stream, to->number, other, number, search)) return true;
+            if (depends_locked(to->stream, to->number, other, number, id)) return true;
         }
     return false;
 }
 
 bool queue_follows(Stream *stream, const Stream *other, uint64_t number)
 {
-    static uint64_t searches; /* under the lock */
+    static uint64_t searches; /* numbers the searches; under the lock */
     bool implied = stream->object.context == other->object.context && stream->blocking && other->blocking
                    && (stream->legacy || other->legacy);
     if (stream == other || implied) return true;
     pthread_mutex_lock(&queue_lock);
     bool follows = waited_for_locked(stream, other, number)
-                   || leads_locked(stream, queue_last(stream), other, number, ++searches);
+                   || depends_locked(stream, queue_last(stream), other, number, ++searches);
     pthread_mutex_unlock(&queue_lock);
     return follows;
 }
 
-/* Whether this thread may run the head: not what calls the program back, unless there is no worker; a thread
- * that waits for a limited time not what may never end. */
+/* Whether this thread may run the head: without a worker always; else not a task that calls the program,
+ * nor, if the thread has a timeout, one that may wait forever. */
 static bool may_run_locked(const Stream *stream, uint64_t until)
 {
     const Task *head = stream->head;
@@ -552,7 +552,7 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     depend_on_legacy_locked(stream, task);
     task->next = NULL;
     task->number = queue_last(stream) + 1;
-    task->ticket = last_given = ++tickets;
+    task->ticket = thread_ticket = ++last_ticket;
     if (stream->tail)
         stream->tail->next = task;
     else
@@ -561,9 +561,9 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     uint64_t number = task->number;
     atomic_store_explicit(&stream->submitted, number, memory_order_release);
     call_worker_locked(stream);
-    bool helpless = !stream->worker_started;
+    bool no_worker = !stream->worker_started;
     pthread_mutex_unlock(&queue_lock);
-    if (helpless)
+    if (no_worker)
         wait_until(stream, number, 0);
     else if (!timeout_is_set() && number > MAX_PENDING && !queue_reached(stream, number - MAX_PENDING))
         wait_until(stream, number - MAX_PENDING, 0);
@@ -598,7 +598,7 @@ CUresult queue_wait_room(Stream *stream)
 }
 
 /* Whether the stream has unfinished tasks with tickets up to `ticket`. Then *number is the number of the
- * last of them, or a later one: it is exact when no other stream was given tasks meanwhile. */
+ * last of these tasks, or a later one if other streams were given tasks in between. */
 static bool has_task_locked(const Stream *stream, uint64_t ticket, uint64_t *number)
 {
     const Task *head = stream->head;
@@ -608,17 +608,17 @@ static bool has_task_locked(const Stream *stream, uint64_t ticket, uint64_t *num
     return true;
 }
 
-cuuint64_t queue_take_given(void)
+cuuint64_t queue_take_thread_ticket(void)
 {
-    uint64_t given = last_given;
-    last_given = 0;
-    return given;
+    uint64_t ticket = thread_ticket;
+    thread_ticket = 0;
+    return ticket;
 }
 
-uint64_t queue_given(void) { return atomic_load(&tickets); }
+uint64_t queue_last_ticket(void) { return atomic_load(&last_ticket); }
 
-/* The barrier that the next task of the stream would wait for, or NULL. */
-static Stream *closed_barrier_locked(const Stream *stream, uint64_t *number)
+/* A barrier stream whose tasks up to *number the next task of the stream would have to wait for, or NULL. */
+static Stream *pending_barrier_locked(const Stream *stream, uint64_t *number)
 {
     for (int i = 0; i < STREAM_BARRIERS; i++) {
         *number = stream->after[i].number;
@@ -628,11 +628,11 @@ static Stream *closed_barrier_locked(const Stream *stream, uint64_t *number)
     return NULL;
 }
 
-/* A stream that must be waited for first, with a reference, and the number of the task. The barriers are
- * those of a new task. */
+/* A stream, with a reference, whose tasks up to *number must be waited for by queue_wait_turn(); NULL: none.
+ * Tasks with tickets above `ticket` do not count. */
 static Stream *obstacle_locked(Stream *stream, bool barriers, uint64_t ticket, uint64_t *number)
 {
-    Stream *found = barriers ? closed_barrier_locked(stream, number) : NULL;
+    Stream *found = barriers ? pending_barrier_locked(stream, number) : NULL;
     if (!found && has_task_locked(stream, ticket, number)) found = stream;
     if (stream->blocking)
         for (Stream *other = stream->object.context->streams; other && !found; other = other->next)
@@ -645,7 +645,7 @@ bool queue_idle(Stream *stream, bool barriers)
 {
     uint64_t number;
     pthread_mutex_lock(&queue_lock);
-    bool idle = is_idle(stream) && !(barriers && closed_barrier_locked(stream, &number));
+    bool idle = is_idle(stream) && !(barriers && pending_barrier_locked(stream, &number));
     if (idle && stream->blocking)
         for (const Stream *other = stream->object.context->streams; other && idle; other = other->next)
             idle = !synchronizes_with(stream, other);
@@ -655,7 +655,7 @@ bool queue_idle(Stream *stream, bool barriers)
 
 bool queue_wait_turn(Stream *stream, bool barriers)
 {
-    uint64_t number = 0, until = 0, ticket = queue_given();
+    uint64_t number = 0, until = 0, ticket = queue_last_ticket();
     bool reached = true;
     while (reached) {
         pthread_mutex_lock(&queue_lock);
@@ -679,10 +679,10 @@ static Stream *busy_stream(Context *context, uint64_t ticket, uint64_t *number)
     return stream;
 }
 
-uint64_t queue_done(const Context *context)
+uint64_t queue_done_ticket(const Context *context)
 {
     pthread_mutex_lock(&queue_lock);
-    uint64_t done = tickets;
+    uint64_t done = last_ticket;
     for (const Stream *stream = context->streams; stream; stream = stream->next)
         if (stream->head && stream->head->ticket <= done) done = stream->head->ticket - 1;
     pthread_mutex_unlock(&queue_lock);
@@ -692,7 +692,7 @@ uint64_t queue_done(const Context *context)
 bool queue_context_busy(Context *context)
 {
     uint64_t number;
-    Stream *stream = busy_stream(context, queue_given(), &number);
+    Stream *stream = busy_stream(context, queue_last_ticket(), &number);
     if (stream) PUT(stream);
     return stream != NULL;
 }
@@ -705,7 +705,7 @@ CUresult queue_wait_context(Context *context)
 
 CUresult queue_wait_context_despite_capture(Context *context)
 {
-    uint64_t number = 0, until = 0, ticket = queue_given();
+    uint64_t number = 0, until = 0, ticket = queue_last_ticket();
     bool reached = true;
     for (Stream *stream; reached && (stream = busy_stream(context, ticket, &number)) != NULL; PUT(stream)) {
         if (!until) until = timeout_deadline(context);
@@ -714,14 +714,14 @@ CUresult queue_wait_context_despite_capture(Context *context)
     return reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
-/* Wakes whichever threads wait for what a task depends on. */
+/* Wakes the threads that wait for the tasks that this task depends on. */
 static void call_waiters_locked(const Task *task)
 {
     for (unsigned i = 0; i < task->dependency_count; i++)
         pthread_cond_broadcast(&task->dependencies[i].stream->done);
 }
 
-/* Some kernel of the context runs, by its stream; NULL when none does. */
+/* A stream of the context that runs a kernel; NULL if there is none. */
 static Stream *running_kernel_locked(const Context *context)
 {
     Stream *stream = context->streams;
@@ -772,7 +772,7 @@ void queue_drop(Stream *stream)
     PUT(stream);
 }
 
-/* The next stream to be closed, with a reference; NULL when none is left. */
+/* Some stream of the closing context that is still listed, with a reference; NULL if there is none. */
 static Stream *next_to_close(Context *context)
 {
     pthread_mutex_lock(&queue_lock);

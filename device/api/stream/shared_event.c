@@ -1,8 +1,9 @@
 /* The part of an event that processes share: which records were requested and which were reached.
  *
- * Records of all processes are numbered in one sequence. Each has a place among the newest, where its process
- * writes its identity and then that it got there. A waiting thread sleeps on a futex word, wakes at every
- * arrival, and looks from time to time whether the process that it waits for is still there.
+ * Records of all processes are numbered in one sequence. Record n has place n % PLACES, where its process
+ * writes its process ID, and later that the record was reached. A waiting thread sleeps on a futex, wakes
+ * whenever any record is reached, and checks from time to time whether the process that it waits for still
+ * exists.
  */
 #define _GNU_SOURCE
 #include "api/stream/shared_event.h"
@@ -20,13 +21,15 @@
 #include "api/base/log.h"
 #include "api/context/timeout.h"
 
-enum { PLACES = 64, PROCESS_BITS = 22, LOOK_NANOSECONDS = 20000000 };
+enum { PLACES = 64 };
+enum { PROCESS_BITS = 22 };             /* of a process ID in Linux */
+enum { CHECK_NANOSECONDS = 20000000 };  /* between checks whether a process exists */
 
 struct SharedEvent {
     _Atomic uint64_t last;              /* the number of the newest record */
-    _Atomic uint32_t futex_word;
-    _Atomic uint64_t recorders[PLACES];    /* number << PROCESS_BITS | process */
-    _Atomic uint64_t reached[PLACES];   /* the highest number of those in this place */
+    _Atomic uint32_t futex_word;        /* counts the records that were reached */
+    _Atomic uint64_t recorders[PLACES]; /* record number << PROCESS_BITS | process ID */
+    _Atomic uint64_t reached[PLACES];   /* the highest number of this place's records that was reached */
 };
 
 CUresult shared_event_map(const SharedFile *file, SharedEvent **out)
@@ -69,8 +72,8 @@ void shared_event_reach(SharedEvent *event, uint64_t number)
 
 uint64_t shared_event_last(const SharedEvent *event) { return atomic_load(&event->last); }
 
-/* A process that has ended and not been waited for yet is gone, too. */
-static bool is_gone(pid_t process)
+/* Whether the process has ended. Its parent may not have waited for it yet: then it is a zombie (Z, X). */
+static bool has_ended(pid_t process)
 {
     char path[32], text[512];
     if (kill(process, 0) && errno == ESRCH) return true;
@@ -89,7 +92,7 @@ static bool is_lost(const SharedEvent *event, uint64_t number)
 {
     uint64_t recorder = atomic_load(&event->recorders[number % PLACES]);
     pid_t process = (pid_t)(recorder & ((UINT64_C(1) << PROCESS_BITS) - 1));
-    return recorder >> PROCESS_BITS == number && process != getpid() && is_gone(process);
+    return recorder >> PROCESS_BITS == number && process != getpid() && has_ended(process);
 }
 
 static bool has_reached(const SharedEvent *event, uint64_t number)
@@ -104,11 +107,11 @@ bool shared_event_reached(SharedEvent *event, uint64_t number)
 
 bool shared_event_wait(SharedEvent *event, uint64_t number, uint64_t until)
 {
-    struct timespec moment = {0, LOOK_NANOSECONDS};
+    struct timespec interval = {0, CHECK_NANOSECONDS};
     for (;;) {
         uint32_t futex_word = atomic_load(&event->futex_word);
         if (has_reached(event, number)) return true;
-        syscall(SYS_futex, &event->futex_word, FUTEX_WAIT, futex_word, &moment, NULL, 0);
+        syscall(SYS_futex, &event->futex_word, FUTEX_WAIT, futex_word, &interval, NULL, 0);
         if (shared_event_reached(event, number)) return true;
         if (until && timeout_clock() >= until) return false;
     }

@@ -7,14 +7,14 @@
 
 static _Thread_local bool null_is_per_thread;
 
-bool stream_null_is_per_thread(bool per_thread)
+bool stream_set_null_is_per_thread(bool per_thread)
 {
     bool before = null_is_per_thread;
     null_is_per_thread = per_thread;
     return before;
 }
 
-/* Puts the thread's default streams in contexts that are gone. */
+/* Releases the thread's default streams of contexts that were closed. */
 static void drop_dead_streams(ThreadState *state)
 {
     size_t left = 0;
@@ -45,6 +45,7 @@ static Stream *thread_stream(Context *context)
     return stream;
 }
 
+/* Whether the handle stands for a default stream. */
 static bool is_special(CUstream handle)
 {
     return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
@@ -185,7 +186,7 @@ CUresult cuStreamSynchronize(CUstream handle)
     return error || reached ? error : CUDA_ERROR_NOT_READY;
 }
 
-/* A function that returns one fact about a stream. */
+/* Defines a function that writes `fact`, an expression of `stream`, to *out. */
 #define STREAM_FACT(function, type, fact) \
     CUresult function(CUstream handle, type *out) \
     { \
@@ -204,7 +205,8 @@ STREAM_FACT(cuStreamGetGreenCtx, CUgreenCtx, green_of_stream(stream))
 STREAM_FACT(cuStreamGetDevice, CUdevice, stream->object.context->device->ordinal)
 #undef STREAM_FACT
 
-/* Returns also the green context that the stream was made in, or NULL. */
+/* *green: the green context of the stream, or NULL. *context is the primary context even then, not the
+ * derived one that cuStreamGetCtx returns. */
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *context, CUgreenCtx *green)
 {
     Stream *stream;
@@ -229,12 +231,12 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t len
     return range.kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A call back into the program, in order with the stream's work. */
+/* A call of one function of the program, in order with the stream's work. */
 typedef struct CallbackTask {
     Task task;
     CUstream handle;
-    CUhostFn function;            /* either this */
-    CUstreamCallback callback;    /* or this */
+    CUhostFn function;            /* cuLaunchHostFunc's; else NULL */
+    CUstreamCallback callback;    /* cuStreamAddCallback's; else NULL */
     void *data;
 } CallbackTask;
 
@@ -270,7 +272,8 @@ static CUresult submit_callback(CUstream handle, CUhostFn function, CUstreamCall
         task->task.run = run_callback;
         task->task.release = free_callback;
         task->task.on_worker = true;
-        task->task.always = callback != NULL; /* it receives the fault; a host function is not called */
+        /* After a fault a callback is called, and gets the error; a host function is not called. */
+        task->task.always = callback != NULL;
         task->handle = handle;
         task->function = function;
         task->callback = callback;

@@ -1,34 +1,39 @@
-/* Attributes of streams. Those that only tune are stored and returned; they have no effect here. */
+/* Attributes of streams. They are stored and returned; only the priority has an effect here. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/stream/stream.h"
 
+/* CUlaunchAttributeID. FENCE_DOMAINS is the map of memory synchronization domains, FENCE_DOMAIN the logical
+ * one. */
 enum {
     ACCESS_WINDOW = 1,
     WAIT_POLICY = 3,
     PRIORITY = 8,
     FENCE_DOMAINS = 9,
     FENCE_DOMAIN = 10,
-    ATTRIBUTES = 11
+    ATTRIBUTES = 11 /* above all IDs */
 };
-enum { POLICY_UNSET = -1, POLICY_AUTO = 1, POLICY_LAST = 4, DOMAINS = 2 };
+enum { POLICY_UNSET = -1, POLICY_AUTO = 1, POLICY_LAST = 4 }; /* CUsynchronizationPolicy */
+enum { DOMAINS = 2 }; /* logical domains */
 
-/* The bytes that each has of the value; 0: streams have no such attribute. */
+/* The bytes of CUlaunchAttributeValue that each attribute has; 0: streams have no such attribute. */
 static const unsigned char sizes[ATTRIBUTES] =
     {[ACCESS_WINDOW] = 32, [WAIT_POLICY] = 4, [PRIORITY] = 4, [FENCE_DOMAINS] = 2, [FENCE_DOMAIN] = 4};
 
 /* What was set of a stream. */
 struct StreamAttributes {
-    unsigned set; /* bits by number */
+    unsigned set; /* bit id: values[id] was set */
     CUlaunchAttributeValue values[ATTRIBUTES];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all streams keep */
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* for the attributes and priorities of all streams */
 
 static bool is_stream_attribute(unsigned id) { return id < ATTRIBUTES && sizes[id]; }
 
-/* The values of new streams: no policy of their own, and the domains 0 and 1. */
+/* The value that was set, or else that of new streams: no policy, and the domain map 0, 1. An integer value
+ * is in the union's member `cooperative`, a byte in `pad`. */
 static CUlaunchAttributeValue value_locked(const Stream *stream, unsigned id)
 {
     CUlaunchAttributeValue value = {0};

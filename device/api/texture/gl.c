@@ -1,8 +1,9 @@
-/* Buffers and textures of OpenGL: mapped ones are copies, which go back when they are unmapped.
+/* Buffers and textures of OpenGL: mapping copies their contents to memory of the CPU device, unmapping
+ * copies them back.
  *
- * The library is not linked with OpenGL: what the program has loaded of it is asked, in the thread that
- * calls. So it works with every implementation in software, and programs that share memory with OpenGL are
- * tested without a GPU.
+ * The library is not linked with OpenGL. It calls the OpenGL library that the program has loaded, in the
+ * thread that makes the driver call. So it works with every software implementation, and programs that share
+ * memory with OpenGL can be tested without a GPU.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 
 /* ---- OpenGL ---- */
 
-/* The part of OpenGL's header that is used. */
+/* Constants of OpenGL's header. */
 enum {
     GL_ZERO = 0,
     GL_TEXTURE_2D = 0x0de1,
@@ -67,25 +68,28 @@ typedef struct OpenGL {
 
 typedef void *(*FindFn)(const char *name);
 
-/* How the library that made the thread's current context of OpenGL finds functions, or NULL. */
+/* The function that finds OpenGL's functions, of the library (EGL or GLX) that made the thread's current
+ * OpenGL context; NULL if there is no context. */
 static FindFn current_finder(void)
 {
-    static const char *const libraries[][3] = {
-        {"libEGL.so.1", "eglGetCurrentContext", "eglGetProcAddress"},
-        {"libGLX.so.0", "glXGetCurrentContext", "glXGetProcAddressARB"},
-        {"libGL.so.1", "glXGetCurrentContext", "glXGetProcAddressARB"}};
+    static const struct {
+        const char *name, *current_context, *find_function;
+    } libraries[] = {{"libEGL.so.1", "eglGetCurrentContext", "eglGetProcAddress"},
+                     {"libGLX.so.0", "glXGetCurrentContext", "glXGetProcAddressARB"},
+                     {"libGL.so.1", "glXGetCurrentContext", "glXGetProcAddressARB"}};
     FindFn found = NULL;
     for (size_t i = 0; !found && i < sizeof libraries / sizeof libraries[0]; i++) {
-        void *library = dlopen(libraries[i][0], RTLD_NOLOAD | RTLD_LAZY);
+        void *library = dlopen(libraries[i].name, RTLD_NOLOAD | RTLD_LAZY);
         if (!library) continue;
         void *(*current)(void);
-        *(void **)&current = dlsym(library, libraries[i][1]);
-        if (current && current()) *(void **)&found = dlsym(library, libraries[i][2]);
-        dlclose(library); /* the program holds it */
+        *(void **)&current = dlsym(library, libraries[i].current_context);
+        if (current && current()) *(void **)&found = dlsym(library, libraries[i].find_function);
+        dlclose(library); /* the program still has it open */
     }
     return found;
 }
 
+/* Finds OpenGL's functions; an error if the thread has no context, or one without all of them. */
 static CUresult enter_gl(OpenGL *gl)
 {
     FindFn find = current_finder();
@@ -98,14 +102,42 @@ static CUresult enter_gl(OpenGL *gl)
     return complete ? CUDA_SUCCESS : CUDA_ERROR_INVALID_GRAPHICS_CONTEXT;
 }
 
-/* Pixels lie close together, and no buffer takes their place, between save and restore. */
+enum {
+    GL_UNPACK_ROW_LENGTH = 0x0cf2,
+    GL_UNPACK_SKIP_ROWS = 0x0cf3,
+    GL_UNPACK_SKIP_PIXELS = 0x0cf4,
+    GL_UNPACK_ALIGNMENT = 0x0cf5,
+    GL_PACK_ROW_LENGTH = 0x0d02,
+    GL_PACK_SKIP_ROWS = 0x0d03,
+    GL_PACK_SKIP_PIXELS = 0x0d04,
+    GL_PACK_ALIGNMENT = 0x0d05,
+    GL_PIXEL_PACK_BUFFER = 0x88eb,
+    GL_PIXEL_UNPACK_BUFFER = 0x88ec,
+    GL_PIXEL_PACK_BUFFER_BINDING = 0x88ed,
+    GL_PIXEL_UNPACK_BUFFER_BINDING = 0x88ef
+};
+
+/* OpenGL's state for copies of pixels, as it has to be while textures are copied: rows without gaps, to and
+ * from addresses instead of buffers. */
 static const struct PixelState {
-    unsigned name, buffer; /* what it is, or where a buffer is bound */
-    int value;
-} pixel_state[] = {{0x0d05, 0, 1}, {0x0d02, 0, 0}, {0x0d03, 0, 0}, {0x0d04, 0, 0},      {0x0cf5, 0, 1},
-                   {0x0cf2, 0, 0}, {0x0cf3, 0, 0}, {0x0cf4, 0, 0}, {0x88ed, 0x88eb, 0}, {0x88ef, 0x88ec, 0}};
+    unsigned name;   /* the parameter, or the binding of a buffer */
+    unsigned buffer; /* of a binding: its target; else 0 */
+    int value;       /* the necessary one */
+} pixel_state[] = {
+    {GL_PACK_ALIGNMENT, 0, 1},
+    {GL_PACK_ROW_LENGTH, 0, 0},
+    {GL_PACK_SKIP_ROWS, 0, 0},
+    {GL_PACK_SKIP_PIXELS, 0, 0},
+    {GL_UNPACK_ALIGNMENT, 0, 1},
+    {GL_UNPACK_ROW_LENGTH, 0, 0},
+    {GL_UNPACK_SKIP_ROWS, 0, 0},
+    {GL_UNPACK_SKIP_PIXELS, 0, 0},
+    {GL_PIXEL_PACK_BUFFER_BINDING, GL_PIXEL_PACK_BUFFER, 0},
+    {GL_PIXEL_UNPACK_BUFFER_BINDING, GL_PIXEL_UNPACK_BUFFER, 0},
+};
 enum { PIXEL_STATES = sizeof pixel_state / sizeof pixel_state[0] };
 
+/* Sets the state, for example to what save_pixels() has saved. */
 static void set_pixels(const OpenGL *gl, const int *values)
 {
     for (int i = 0; i < PIXEL_STATES; i++) {
@@ -116,6 +148,7 @@ static void set_pixels(const OpenGL *gl, const int *values)
     }
 }
 
+/* Saves the program's state to PIXEL_STATES values, and sets the necessary one. */
 static void save_pixels(const OpenGL *gl, int *before)
 {
     int wanted[PIXEL_STATES];
@@ -129,11 +162,13 @@ static void save_pixels(const OpenGL *gl, int *before)
 /* ---- Formats ---- */
 
 typedef struct GlFormat {
-    int internal;
-    CUarray_format format;
-    unsigned channels, pixels, type;
+    int internal;          /* OpenGL's format of a texture */
+    CUarray_format format; /* the same for an array, with the channels */
+    unsigned channels;
+    unsigned pixels, type; /* format and type of OpenGL's copies of pixels */
 } GlFormat;
 
+/* Three rows each: the internal formats with one, two and four channels. */
 #define NUMBERS(one, two, four, format, type) \
     {one, format, 1, GL_RED, type}, {two, format, 2, GL_RG, type}, { four, format, 4, GL_RGBA, type }
 #define INTEGERS(one, two, four, format, type) \
@@ -142,19 +177,22 @@ typedef struct GlFormat {
         four, format, 4, GL_RGBA_INTEGER, type \
     }
 
+/* clang-format off */
 static const GlFormat formats[] = {
-    NUMBERS(0x8229, 0x822b, 0x8058, CU_AD_FORMAT_UNSIGNED_INT8, GL_UNSIGNED_BYTE),
-    NUMBERS(0x822a, 0x822c, 0x805b, CU_AD_FORMAT_UNSIGNED_INT16, GL_UNSIGNED_SHORT),
-    NUMBERS(0x822d, 0x822f, 0x881a, CU_AD_FORMAT_HALF, GL_HALF_FLOAT),
-    NUMBERS(0x822e, 0x8230, 0x8814, CU_AD_FORMAT_FLOAT, GL_FLOAT),
-    INTEGERS(0x8231, 0x8237, 0x8d8e, CU_AD_FORMAT_SIGNED_INT8, GL_BYTE),
-    INTEGERS(0x8232, 0x8238, 0x8d7c, CU_AD_FORMAT_UNSIGNED_INT8, GL_UNSIGNED_BYTE),
-    INTEGERS(0x8233, 0x8239, 0x8d88, CU_AD_FORMAT_SIGNED_INT16, GL_SHORT),
-    INTEGERS(0x8234, 0x823a, 0x8d76, CU_AD_FORMAT_UNSIGNED_INT16, GL_UNSIGNED_SHORT),
-    INTEGERS(0x8235, 0x823b, 0x8d82, CU_AD_FORMAT_SIGNED_INT32, GL_INT),
-    INTEGERS(0x8236, 0x823c, 0x8d70, CU_AD_FORMAT_UNSIGNED_INT32, GL_UNSIGNED_INT),
+    /* GL_R8, GL_RG8, GL_RGBA8 and so on */
+    NUMBERS(0x8229, 0x822b, 0x8058, CU_AD_FORMAT_UNSIGNED_INT8, GL_UNSIGNED_BYTE),       /* 8 */
+    NUMBERS(0x822a, 0x822c, 0x805b, CU_AD_FORMAT_UNSIGNED_INT16, GL_UNSIGNED_SHORT),     /* 16 */
+    NUMBERS(0x822d, 0x822f, 0x881a, CU_AD_FORMAT_HALF, GL_HALF_FLOAT),                   /* 16F */
+    NUMBERS(0x822e, 0x8230, 0x8814, CU_AD_FORMAT_FLOAT, GL_FLOAT),                       /* 32F */
+    INTEGERS(0x8231, 0x8237, 0x8d8e, CU_AD_FORMAT_SIGNED_INT8, GL_BYTE),                 /* 8I */
+    INTEGERS(0x8232, 0x8238, 0x8d7c, CU_AD_FORMAT_UNSIGNED_INT8, GL_UNSIGNED_BYTE),      /* 8UI */
+    INTEGERS(0x8233, 0x8239, 0x8d88, CU_AD_FORMAT_SIGNED_INT16, GL_SHORT),               /* 16I */
+    INTEGERS(0x8234, 0x823a, 0x8d76, CU_AD_FORMAT_UNSIGNED_INT16, GL_UNSIGNED_SHORT),    /* 16UI */
+    INTEGERS(0x8235, 0x823b, 0x8d82, CU_AD_FORMAT_SIGNED_INT32, GL_INT),                 /* 32I */
+    INTEGERS(0x8236, 0x823c, 0x8d70, CU_AD_FORMAT_UNSIGNED_INT32, GL_UNSIGNED_INT),      /* 32UI */
     {GL_RGBA, CU_AD_FORMAT_UNSIGNED_INT8, 4, GL_RGBA, GL_UNSIGNED_BYTE},
 };
+/* clang-format on */
 
 static const GlFormat *find_format(int internal)
 {
@@ -167,14 +205,17 @@ static const GlFormat *find_format(int internal)
 
 typedef struct CUgraphicsResource_st {
     Object object;
-    unsigned name, target, flags; /* target: 0 for a buffer */
+    unsigned name;          /* OpenGL's */
+    unsigned target;        /* of a texture; GL_ZERO: it is a buffer */
+    unsigned flags;         /* CU_GRAPHICS_REGISTER_FLAGS_*; the lowest two bits also by SetMapFlags */
     bool mapped;
-    CUdeviceptr memory;           /* of a buffer, while it is mapped */
-    size_t size;
-    MipmappedArray *levels;       /* of an image, while it is mapped */
-    const GlFormat *format;
+    CUdeviceptr memory;     /* of a buffer, while it is mapped: owned */
+    size_t size;            /* its bytes */
+    MipmappedArray *levels; /* of a texture, while it is mapped: a handle, which forget_mapping() destroys */
+    const GlFormat *format; /* of a texture */
 } Resource;
 
+/* Frees the memory or the arrays of a mapped resource. */
 static void forget_mapping(Resource *resource)
 {
     if (resource->memory) memory_release_of(OBJECT(resource), resource->memory);
@@ -184,7 +225,7 @@ static void forget_mapping(Resource *resource)
     resource->mapped = false;
 }
 
-/* The array is an object of the context, which has its own end. */
+/* Frees the memory only: the arrays are objects of the context, which it retires itself. */
 static void release_resource(Object *object)
 {
     Resource *resource = (Resource *)object;
@@ -206,7 +247,7 @@ static CUresult new_resource(CUgraphicsResource *out, unsigned name, unsigned ta
     return result;
 }
 
-/* All devices, whatever the list: OpenGL does not divide its frames among them. */
+/* All devices, for any `list`: OpenGL renders each frame with all of them. */
 CUresult cuGLGetDevices_v2(unsigned *count, CUdevice *devices, unsigned capacity, CUGLDeviceList list)
 {
     OpenGL gl;
@@ -232,8 +273,9 @@ CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource *out, unsigned name, unsi
 
 CUresult cuGraphicsGLRegisterImage(CUgraphicsResource *out, unsigned name, unsigned target, unsigned flags)
 {
+    enum { ALL_IMAGE_FLAGS = 15 };
     OpenGL gl;
-    if (!out || flags > 15) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || flags > ALL_IMAGE_FLAGS) return CUDA_ERROR_INVALID_VALUE;
     TRY(enter_gl(&gl));
     if (target != GL_TEXTURE_2D && target != GL_TEXTURE_RECTANGLE) {
         log_error("images with OpenGL target 0x%x are not supported by the CPU device", target);
@@ -259,22 +301,25 @@ CUresult cuGraphicsUnregisterResource(CUgraphicsResource handle)
 
 CUresult cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource handle, unsigned flags)
 {
+    enum { ACCESS_FLAGS = 3 }; /* CU_GRAPHICS_MAP_RESOURCE_FLAGS_* */
     if (flags > CU_GRAPHICS_MAP_RESOURCE_FLAGS_WRITE_DISCARD) return CUDA_ERROR_INVALID_VALUE;
     Resource *resource = object_get(handle, OBJECT_GRAPHICS);
     if (!resource) return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = resource->mapped ? CUDA_ERROR_ALREADY_MAPPED : CUDA_SUCCESS;
-    if (!result) resource->flags = (resource->flags & ~3u) | flags;
+    if (!result) resource->flags = (resource->flags & ~(unsigned)ACCESS_FLAGS) | flags;
     PUT(resource);
     return result;
 }
 
 /* ---- To and from OpenGL ---- */
 
+/* Whether mapping has to copy the contents from OpenGL. */
 static bool reads(const Resource *resource)
 {
     return !(resource->flags & CU_GRAPHICS_MAP_RESOURCE_FLAGS_WRITE_DISCARD);
 }
 
+/* Whether unmapping has to copy the contents to OpenGL. */
 static bool writes(const Resource *resource)
 {
     return !(resource->flags & CU_GRAPHICS_MAP_RESOURCE_FLAGS_READ_ONLY);
@@ -298,6 +343,7 @@ static CUresult map_buffer(const OpenGL *gl, Resource *resource)
     return result;
 }
 
+/* Copies the memory of a mapped buffer to OpenGL. */
 static void put_buffer(const OpenGL *gl, const Resource *resource)
 {
     int before;
@@ -320,7 +366,7 @@ static int level_parameter(const OpenGL *gl, const Resource *resource, unsigned 
     return value;
 }
 
-/* How many levels follow each other, each half as large as the one before it. */
+/* How many levels the texture has: from the first on, each half as large as the one before, of one format. */
 static unsigned count_levels(const OpenGL *gl, const Resource *resource, int width, int height, int internal)
 {
     unsigned count = 1;
@@ -336,7 +382,7 @@ static unsigned count_levels(const OpenGL *gl, const Resource *resource, int wid
     return count;
 }
 
-/* The texture is bound. */
+/* Makes the mipmapped array for the texture, which must be bound. */
 static CUresult make_levels(const OpenGL *gl, Resource *resource)
 {
     int width = level_parameter(gl, resource, 0, GL_TEXTURE_WIDTH);
@@ -372,6 +418,7 @@ static CUresult map_image(const OpenGL *gl, Resource *resource)
     return result;
 }
 
+/* Copies the arrays of a mapped texture to OpenGL. */
 static void put_image(const OpenGL *gl, const Resource *resource)
 {
     int bound, before[PIXEL_STATES];
@@ -431,7 +478,7 @@ CUresult cuGraphicsMapResources(unsigned count, CUgraphicsResource *resources, C
     TRY(enter_gl(&gl));
     TRY(cuStreamSynchronize(stream));
     while (!result && done < count) result = map_one(&gl, resources[done++]);
-    if (result)
+    if (result) /* the last one was not mapped */
         for (done--; done;) unmap_one(&gl, resources[--done]);
     return result;
 }

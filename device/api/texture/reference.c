@@ -1,14 +1,15 @@
-/* Texture and surface references: what is set of them is kept as it is given, a launch makes textures and
- * surfaces of it. What is refused, and by which error, is as an H100's driver (580.159) has it. */
+/* Texture and surface references. The setters keep what they are given; a launch makes textures and surfaces
+ * from it. Which values are refused, and by which error, was observed with an H100's driver (580.159). */
 #include "api/texture/reference.h"
 
 #include <string.h>
 
 #include "api/memory/memory.h"
 
-enum { ADDRESS_ALIGNMENT = 512, MAX_LINEAR = 1 << 28 };
+enum { ADDRESS_ALIGNMENT = 512 }; /* bytes */
+enum { MAX_LINEAR = 1 << 28 };    /* elements of linear memory */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all references keep */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the fields of all references */
 
 static ObjectKind kind_of(bool surface)
 {
@@ -39,13 +40,13 @@ static CUresult enter_reference(const void *handle, bool surface, TexRef **out)
 CUresult cuTexRefCreate(CUtexref *out)
 {
     Context *context;
-    TexRef *reference;
+    TexRef *reference = NULL;
     TRY(context_enter(&context));
     if (!out) return CUDA_ERROR_INVALID_VALUE;
-    TRY(reference_register(context, false, &reference));
-    *out = (CUtexref)(void *)reference;
-    PUT(reference);
-    return CUDA_SUCCESS;
+    CUresult result = reference_register(context, false, &reference);
+    if (!result) *out = (CUtexref)(void *)reference;
+    if (reference) PUT(reference);
+    return result;
 }
 
 CUresult cuTexRefDestroy(CUtexref handle)
@@ -59,8 +60,8 @@ CUresult cuTexRefDestroy(CUtexref handle)
 
 /* ---- Setters and getters ---- */
 
-/* The rest of a driver function: does the action with the reference `r`, under the lock, where `valid`. */
-
+/* The body of a driver function from here on: if `valid`, does the action, both of which may use the
+ * reference `r`, under the lock. Returns CUDA_ERROR_INVALID_VALUE if not. */
 #define REFERENCE_CALL(handle, surface, valid, action) \
     do { \
         TexRef *r; \
@@ -78,8 +79,7 @@ CUresult cuTexRefDestroy(CUtexref handle)
 CUresult reference_check_bound(CUtexref handle)
 {
     TexRef *r;
-    if (enter_reference(handle, false, &r))
-        return CUDA_ERROR_INVALID_HANDLE; /* of one that was destroyed as well */
+    if (enter_reference(handle, false, &r)) return CUDA_ERROR_INVALID_HANDLE; /* if it was destroyed, too */
     pthread_mutex_lock(&lock);
     bool bound = r->bound;
     pthread_mutex_unlock(&lock);
@@ -95,7 +95,8 @@ CUresult cuTexRefSetFormat(CUtexref handle, CUarray_format format, int channels)
 
 CUresult cuTexRefSetFlags(CUtexref handle, unsigned int flags)
 {
-    TEXTURE_CALL(flags < 0x40, r->sampling.flags = flags);
+    enum { ALL_TEXTURE_FLAGS = 0x3f };
+    TEXTURE_CALL(flags <= ALL_TEXTURE_FLAGS, r->sampling.flags = flags);
 }
 
 CUresult cuTexRefSetAddressMode(CUtexref handle, int dim, CUaddress_mode mode)
@@ -182,7 +183,8 @@ CUresult cuTexRefGetBorderColor(float *out, CUtexref handle)
 
 /* ---- Memory ---- */
 
-/* Binds it to elements of that shape, which it reads as such where the flags say so. */
+/* Binds the texture reference to the resource. With CU_TRSA_OVERRIDE_FORMAT it reads elements in the
+ * resource's own format, that of `shape`. */
 static CUresult bind_elements(CUtexref handle, const CUDA_RESOURCE_DESC *resource,
                               const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned flags)
 {
@@ -213,7 +215,7 @@ CUresult cuTexRefSetMipmappedArray(CUtexref handle, CUmipmappedArray mipmap, uns
     return bind_elements(handle, &resource, &shape, flags);
 }
 
-/* The memory begins at an aligned address: how far before what was asked for, *offset says. */
+/* Binds memory from an aligned address on. *offset: the bytes from there to `address`. */
 CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref handle, CUdeviceptr address, size_t bytes)
 {
     size_t before = address % ADDRESS_ALIGNMENT;
@@ -246,7 +248,8 @@ CUresult cuTexRefSetAddress2D_v2(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *s
 CUresult cuTexRefSetAddress2D_v3(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
                                  size_t pitch)
 {
-    bool fits = !shape || (shape->Width <= 131072 && shape->Height <= 65000 && pitch <= 2097120);
+    enum { MAX_WIDTH = 131072, MAX_HEIGHT = 65000, MAX_PITCH = 2097120 };
+    bool fits = !shape || (shape->Width <= MAX_WIDTH && shape->Height <= MAX_HEIGHT && pitch <= MAX_PITCH);
     if (!handle) return CUDA_ERROR_INVALID_HANDLE;
     return fits ? cuTexRefSetAddress2D_v2(handle, shape, address, pitch) : CUDA_ERROR_INVALID_VALUE;
 }
@@ -261,7 +264,7 @@ CUresult cuSurfRefSetArray(CUsurfref handle, CUarray array, unsigned int flags)
     REFERENCE_CALL(handle, true, valid, (r->resource = resource, r->bound = true));
 }
 
-/* The resource that it is bound to, if there is one of this type. */
+/* The resource that the reference is bound to; an error if there is none of this type. */
 static CUresult bound_to(const void *handle, bool surface, CUresourcetype type, CUDA_RESOURCE_DESC *out)
 {
     REFERENCE_CALL(handle, surface, r->bound && r->resource.resType == type, *out = r->resource);
@@ -302,15 +305,16 @@ CUresult cuTexRefGetAddress_v2(CUdeviceptr *out, CUtexref handle)
                                                                        : r->resource.res.pitch2D.devPtr);
 }
 
-/* ---- What a launch sees ---- */
+/* ---- Textures for a launch ---- */
 
-/* Linear memory may be bound with a size beyond its allocation, as long as nothing beyond it is read. */
+/* Linear memory may be bound with a size beyond its allocation: the texture has that size, but reads beyond
+ * the allocation are a fault. */
 static CUresult make_linear(const TexRef *r, CUDA_RESOURCE_DESC *resource, Texture *out)
 {
     MemoryRange range;
     CUdeviceptr address = resource->res.linear.devPtr;
     uint64_t element = array_format_size(r->format) * r->channels, bytes = resource->res.linear.sizeInBytes;
-    if (bytes < element) bytes = resource->res.linear.sizeInBytes = element; /* as an H100 reads it */
+    if (bytes < element) bytes = resource->res.linear.sizeInBytes = element; /* as observed with an H100 */
     uint64_t count = element ? bytes / element : 1;
     if (!memory_map_find_for_call(driver_memory(), address, 1, &range)) return texture_bind(out, resource);
     uint64_t available = range.base + range.size - address;
@@ -320,7 +324,7 @@ static CUresult make_linear(const TexRef *r, CUDA_RESOURCE_DESC *resource, Textu
     return CUDA_SUCCESS;
 }
 
-/* CUDA_ERROR_INVALID_HANDLE: what it was bound to is gone. */
+/* CUDA_ERROR_INVALID_HANDLE: the array that it was bound to was destroyed. */
 static CUresult make_texture(const TexRef *r, Texture *out)
 {
     CUDA_RESOURCE_DESC resource = r->resource;

@@ -1,5 +1,5 @@
-/* Tensor maps: descriptions of tensors in global memory, which kernels copy by boxes. Checked here by the
- * driver's manual; what they are is exec/async/tensor_map.h's. */
+/* Tensor maps: descriptions of tensors in global memory, which kernels copy by boxes. The arguments are
+ * checked here, by the driver API's manual; the contents of a map are defined in exec/async/tensor_map.h. */
 #include "exec/async/tensor_map.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 _Static_assert(sizeof(TensorMap) == sizeof(CUtensorMap), "a TensorMap is a CUtensorMap");
 
-enum { TILED_CAPABILITY = 90, WIDE_CAPABILITY = 100 };
+enum { TILED_CAPABILITY = 90, WIDE_CAPABILITY = 100 }; /* the lowest that have these maps */
 
 static CUresult log_map_error(CUresult error, const char *what)
 {
@@ -17,7 +17,7 @@ static CUresult log_map_error(CUresult error, const char *what)
     return error;
 }
 
-/* The type as tensormap.replace numbers it; TENSOR_TYPE_COUNT for none. */
+/* The type's number in tensormap.replace; TENSOR_TYPE_COUNT for an unknown type. */
 static unsigned type_of(CUtensorMapDataType type)
 {
     switch (type) {
@@ -39,7 +39,7 @@ static CUresult check_capability(int capability)
     return CUDA_SUCCESS;
 }
 
-/* What all kinds of maps say about a tensor. */
+/* The arguments that all kinds of maps have. dims, steps: rank elements each; strides: rank - 1, in bytes. */
 typedef struct Tensor {
     CUtensorMapDataType type;
     cuuint32_t rank;
@@ -52,7 +52,7 @@ typedef struct Tensor {
     CUtensorMapFloatOOBfill fill;
 } Tensor;
 
-/* Refuses what the manual allows and this device does not have. */
+/* Checks type, modes and rank. Also refuses what the manual allows and this device does not support. */
 static CUresult check_kinds(const Tensor *t, bool image)
 {
     unsigned type = type_of(t->type), min = image || t->interleave ? TENSOR_MIN_IMAGE_RANK : 1;
@@ -83,7 +83,7 @@ static CUresult set_field(TensorMap *map, TensorField field, unsigned dimension,
     return problem ? log_map_error(CUDA_ERROR_INVALID_VALUE, problem) : CUDA_SUCCESS;
 }
 
-/* Describes everything but the box. */
+/* Fills in the map, except for the box. */
 static CUresult encode_tensor(TensorMap *map, const Tensor *t)
 {
     if (!t->dims || !t->steps || (t->rank > 1 && !t->strides))
@@ -103,7 +103,7 @@ static CUresult encode_tensor(TensorMap *map, const Tensor *t)
     return CUDA_SUCCESS;
 }
 
-/* The address may be less aligned than its type says. */
+/* Checks the complete map and copies it to `out`, which must be aligned to that many bytes. */
 static CUresult store_map(CUtensorMap *out, const TensorMap *map, unsigned alignment)
 {
     const char *problem = tensor_map_problem(map);

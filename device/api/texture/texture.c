@@ -1,4 +1,4 @@
-/* Texture and surface objects: what they read is checked once, at creation. */
+/* Texture and surface objects. Their descriptions are checked once, at creation. */
 #include "api/texture/texture.h"
 
 #include <string.h>
@@ -7,7 +7,10 @@
 #include "api/copy/mipmap.h"
 #include "api/memory/memory.h"
 
-enum { SEAMLESS = 0x40, NO_TRILINEAR_OPTIMIZATION = 0x20, PITCH_ALIGNMENT = 32, ADDRESS_ALIGNMENT = 512 };
+/* CU_TRSF_SEAMLESS_CUBEMAP, CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION. */
+enum { SEAMLESS = 0x40, NO_TRILINEAR_OPTIMIZATION = 0x20 };
+enum { PITCH_ALIGNMENT = 32, ADDRESS_ALIGNMENT = 512 }; /* bytes */
+enum { MAX_LINEAR = 1 << 28, MAX_WIDTH = 131072, MAX_HEIGHT = 65536 }; /* elements */
 
 static CUresult log_texture_error(CUresult error, const char *what)
 {
@@ -27,7 +30,7 @@ static CUresult set_format(Texture *t, CUarray_format format, unsigned channels)
     return CUDA_SUCCESS;
 }
 
-/* The memory must lie within one allocation. */
+/* Sets the texture's memory; an error if it is not within one allocation. */
 static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
 {
     MemoryRange range;
@@ -47,7 +50,8 @@ static TextureShape array_texture_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     return shape->Depth ? TEXTURE_3D : shape->Height ? TEXTURE_2D : TEXTURE_1D;
 }
 
-/* The memory is that of the array, or of all levels where it is the first of several. */
+/* Sets shape, format and memory of the texture: those of the array, whose storage has `bytes` bytes with
+ * that of the levels after it. */
 static CUresult bind_shape(Texture *t, const Array *array, uint64_t bytes)
 {
     t->shape = (uint8_t)array_texture_shape(&array->shape);
@@ -90,7 +94,7 @@ static CUresult bind_linear(Texture *t, const CUDA_RESOURCE_DESC *resource)
 {
     TRY(set_format(t, resource->res.linear.format, resource->res.linear.numChannels));
     uint64_t bytes = resource->res.linear.sizeInBytes, count = bytes / t->element;
-    if (!count || count > UINT64_C(1) << 28 || resource->res.linear.devPtr % ADDRESS_ALIGNMENT)
+    if (!count || count > MAX_LINEAR || resource->res.linear.devPtr % ADDRESS_ALIGNMENT)
         return log_texture_error(CUDA_ERROR_INVALID_VALUE,
                                  "linear memory needs an address aligned to 512 and up to 2^28 elements");
     t->shape = TEXTURE_LINEAR;
@@ -104,8 +108,8 @@ static CUresult bind_pitch(Texture *t, const CUDA_RESOURCE_DESC *resource)
     TRY(set_format(t, resource->res.pitch2D.format, resource->res.pitch2D.numChannels));
     uint64_t width = resource->res.pitch2D.width, height = resource->res.pitch2D.height;
     uint64_t pitch = resource->res.pitch2D.pitchInBytes, row = width * t->element;
-    if (!width || !height || width > 131072 || height > 65536 || pitch < row || pitch % PITCH_ALIGNMENT
-        || resource->res.pitch2D.devPtr % ADDRESS_ALIGNMENT)
+    if (!width || !height || width > MAX_WIDTH || height > MAX_HEIGHT || pitch < row
+        || pitch % PITCH_ALIGNMENT || resource->res.pitch2D.devPtr % ADDRESS_ALIGNMENT)
         return log_texture_error(CUDA_ERROR_INVALID_VALUE,
                                  "the size, pitch (a multiple of 32) or alignment (512) does not fit");
     t->shape = TEXTURE_2D;
@@ -138,13 +142,15 @@ CUresult texture_read_as(Texture *t, CUarray_format format, unsigned channels)
                       : log_texture_error(CUDA_ERROR_INVALID_VALUE, "the rows are narrower than an element");
 }
 
+/* Sets how elements are read: address modes, filter, flags. */
 static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
 {
     enum {
         KNOWN = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB
                 | NO_TRILINEAR_OPTIMIZATION
     };
-    bool blends =
+    /* The results are floats, which a linear filter can interpolate. */
+    bool reads_floats =
         t->format == TEXTURE_FLOAT || t->format == TEXTURE_HALF
         || (!(d->flags & CU_TRSF_READ_AS_INTEGER) && t->format != TEXTURE_U32 && t->format != TEXTURE_S32);
     bool linear = d->filterMode || t->between;
@@ -154,7 +160,7 @@ static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
         t->address[k] = (uint8_t)d->addressMode[k];
     }
     if (d->flags & ~(unsigned)(KNOWN | SEAMLESS)) return CUDA_ERROR_INVALID_VALUE;
-    if (linear && !blends && t->shape != TEXTURE_LINEAR)
+    if (linear && !reads_floats && t->shape != TEXTURE_LINEAR)
         return log_texture_error(CUDA_ERROR_INVALID_VALUE, "linear filtering is not supported for integers");
     if (linear && (d->flags & (CU_TRSF_SRGB | SEAMLESS)))
         return log_texture_error(CUDA_ERROR_NOT_SUPPORTED,
@@ -167,7 +173,7 @@ static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
     return CUDA_SUCCESS;
 }
 
-/* How levels are chosen. */
+/* Sets how the level of a mipmapped array is chosen. */
 static CUresult set_detail(Texture *t, const CUDA_TEXTURE_DESC *d)
 {
     if (d->mipmapFilterMode > 1) return CUDA_ERROR_INVALID_VALUE;
@@ -196,6 +202,7 @@ static CUresourceViewFormat own_format(const Texture *t)
         [TEXTURE_U32] = CU_RES_VIEW_FORMAT_UINT_1X32,   [TEXTURE_S32] = CU_RES_VIEW_FORMAT_SINT_1X32,
         [TEXTURE_HALF] = CU_RES_VIEW_FORMAT_FLOAT_1X16, [TEXTURE_FLOAT] = CU_RES_VIEW_FORMAT_FLOAT_1X32,
     };
+    /* The formats with 2 and 4 channels have the two next numbers. */
     return (CUresourceViewFormat)one_channel[t->format] + t->channels / 2;
 }
 
@@ -204,7 +211,7 @@ static bool has_layers(const Texture *t)
     return t->shape == TEXTURE_A1D || t->shape == TEXTURE_A2D || t->shape == TEXTURE_ACUBE;
 }
 
-/* A view may choose levels; in all else it must agree with the resource. */
+/* Applies a resource view, which may select levels; in all else it must agree with the resource. */
 static CUresult set_view(Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
 {
     if (!has_layers(t) && (view->firstLayer || view->lastLayer))
@@ -227,7 +234,7 @@ static CUresult set_view(Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
     return CUDA_SUCCESS;
 }
 
-/* An object of either kind; its handle is its address. */
+/* A texture or surface object; its handle is its address. */
 typedef struct TextureObject {
     Object object;
     Texture texture;
