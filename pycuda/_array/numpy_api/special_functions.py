@@ -39,7 +39,7 @@ def special_ufunc(name: str) -> SpecialUfunc:
     """The ufunc of this name of scipy.special's.
 
     Raises
-    ------
+    -----
     AttributeError
         There is none.
     """
@@ -71,8 +71,8 @@ def zeta(x: Any, q: Any = None, out: GPUArray | None = None) -> GPUArray:
     GPUArray
         float32 where the operands are, else float64. With q it is NaN for x < 1.
 
-    Source
-    ------
+    Notes
+    -----
     Sums and their tails by Euler-Maclaurin (DLMF 25.11.5), for negative x the reflection (DLMF 25.4.1).
 
     Examples
@@ -98,8 +98,8 @@ def polygamma(n: Any, x: Any) -> GPUArray:
     GPUArray
         Of float64.
 
-    Source
-    ------
+    Notes
+    -----
     DLMF 25.11.12: (-1)^(n + 1) n! zeta(n + 1, x).
 
     Examples
@@ -131,13 +131,13 @@ def multigammaln(a: Any, d: int) -> GPUArray:
     GPUArray
 
     Raises
-    ------
+    -----
     ValueError
         For a `d` that is not a positive integer, and elements of `a` that are too small, for which the
         result is waited for.
 
-    Source
-    ------
+    Notes
+    -----
     DLMF 35.3.4.
 
     Examples
