@@ -24,6 +24,8 @@ FOLDER = Path(gpuarray.__file__).parent
 VARIABLES = re.compile(r"\b(Scalar|Number|Inexact|Floating|Result)\b")
 ARRAY_OF_ONE_DTYPE = re.compile(r"GPUArray(\[[\w.]+\])?$")
 WIDTH = 106
+# Python 3.10 keeps no overloads: with it the functions are known, but no stubs are written.
+overloads_of = getattr(typing, "get_overloads", lambda function: [])
 
 # ---- the forms of a function
 
@@ -80,7 +82,7 @@ def by_dtype(parameters):
 def forms(function):
     """The signatures of a function: those of its overloads, or those that follow from its annotations."""
     body = inspect.unwrap(function)
-    overloads = typing.get_overloads(body) if inspect.isfunction(body) else []
+    overloads = overloads_of(body) if inspect.isfunction(body) else []
     if overloads:
         signatures = [inspect.signature(each) for each in overloads]
         return [Form(annotated(each), text_of(each.return_annotation)) for each in signatures]
@@ -256,7 +258,7 @@ def numpys_form(form):
 
 def numpy_function(name, function):
     """A function of pycuda.numpy as text."""
-    is_overloaded = bool(typing.get_overloads(inspect.unwrap(function)))
+    is_overloaded = bool(overloads_of(inspect.unwrap(function)))
     found = forms(function)
     found = found if is_overloaded else [numpys_form(each) for each in found]
     mark = "@overload\n" if len(found) > 1 else ""
@@ -280,7 +282,7 @@ def kind_of(ufunc):
     letters = "".join(inputs for inputs, _ in known)
     number = "One" if ufunc.nin == 1 else "Two"
     if not {*"bil"} & {*letters}:
-        return f"{number}Inexact"
+        return f"{number}Inexact" if "e" in letters else f"{number}Single"
     return f"{number}Scalar" if ufunc.nin == 1 else "TwoScalars" if "?" in letters else "TwoNumbers"
 
 

@@ -99,7 +99,11 @@ def check_ufunc(name, operands, result):
         dtype = dtypes.pop()
         if kind == "Magnitude":
             assert result.dtype == np.abs(np.ones(1, dtype)).dtype, name
-        elif dtype.kind in "fc" or (kind in ("OneScalar", "TwoScalars", "TwoNumbers") and dtype.kind in "iu"):
+        elif (
+            dtype.char in "fdFD"
+            or (dtype.char == "e" and "Single" not in kind)
+            or (kind in ("OneScalar", "TwoScalars", "TwoNumbers") and dtype.kind in "iu")
+        ):
             assert result.dtype == dtype, f"{name}: {kind}, {result.dtype} of {dtype}"
 
 

@@ -32,14 +32,17 @@ __all__ = [
     "Result",
     "Scalar",
     "Shape",
+    "Single",
     "Stream",
 ]
 
-# The type of an array's elements: any; without booleans; only floats and complex numbers; only floats.
+# The type of an array's elements: any; without booleans; only floats and complex numbers; only floats;
+# floats and complex numbers without float16.
 Scalar = TypeVar("Scalar", bound=np.generic)
 Number = TypeVar("Number", bound="np.number[Any]")
 Inexact = TypeVar("Inexact", bound="np.inexact[Any]")
 Floating = TypeVar("Floating", bound="np.floating[Any]")
+Single = TypeVar("Single", bound="np.float32 | np.float64 | np.complex64 | np.complex128")
 Result = TypeVar("Result")
 
 

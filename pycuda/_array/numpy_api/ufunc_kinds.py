@@ -17,7 +17,7 @@ else:
     Kind = TypeVar("Kind")
 
 __all__ = ["Booleans", "Kind", "Magnitude", "OneInexact", "OneScalar", "TwoInexact", "TwoNumbers"]
-__all__ += ["Other", "TwoResults", "TwoScalars"]
+__all__ += ["OneSingle", "Other", "TwoResults", "TwoScalars", "TwoSingle"]
 
 
 class Booleans:
@@ -38,6 +38,14 @@ class OneScalar:
 
 class TwoInexact:
     """Of floats and complex numbers results have the dtype of the operands: divide."""
+
+
+class OneSingle:
+    """As OneInexact, but of float16 results are float32: special.erf."""
+
+
+class TwoSingle:
+    """As TwoInexact, but of float16 results are float32: special.beta."""
 
 
 class TwoNumbers:

@@ -17,7 +17,7 @@ from pycuda._array.numpy_api.ufunc_kinds import Kind
 from pycuda._driver import _elementwise
 
 if TYPE_CHECKING:
-    from pycuda._array.core.types import Inexact, Number, Scalar
+    from pycuda._array.core.types import Inexact, Number, Scalar, Single
     from pycuda._array.numpy_api import ufunc_kinds as kinds
     from pycuda.gpuarray import GPUArray
 
@@ -113,6 +113,14 @@ class Ufunc(Generic[Kind]):
     def __call__(
         self: Ufunc[kinds.OneInexact], x: _Of[Inexact], /, *, where: Any = True
     ) -> GPUArray[Inexact]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.OneSingle], x: _Of[Single], /, *, where: Any = True
+    ) -> GPUArray[Single]: ...
+    @overload
+    def __call__(
+        self: Ufunc[kinds.TwoSingle], x1: _Of[Single], x2: _Of[Single], /, *, where: Any = True
+    ) -> GPUArray[Single]: ...
     @overload
     def __call__(
         self: Ufunc[kinds.OneScalar], x: _Of[Scalar], /, *, where: Any = True

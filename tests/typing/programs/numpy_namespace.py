@@ -32,6 +32,9 @@ def ufuncs(a: GPUArray[np.float32], n: GPUArray[np.int32], z: GPUArray[np.comple
     assert_type(xp.isnan(a), GPUArray[np.bool_])
     assert_type(xp.divmod(n, 2), tuple[GPUArray, GPUArray])
     assert_type(xp.sin(np.ones(3)), GPUArray[np.float64])
+    assert_type(xp.special.erf(a), GPUArray[np.float32])
+    assert_type(xp.special.erf(xp.astype(a, np.float16)), GPUArray)
+    assert_type(xp.special.beta(a, a), GPUArray[np.float32])
 
 
 def creation(shape: tuple[int, int]) -> None:
