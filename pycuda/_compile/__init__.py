@@ -1,12 +1,12 @@
 """How pycuda.compiler turns CUDA C into code a driver loads.
 
-modules.py    SourceModule and what it has in common with other modules
+modules.py    CudaModule, the base of modules made from source, and SourceModule
 requests.py   requests of compilations, and what this process remembers of them
 build.py      one compilation, from request to bytes
 arguments.py  arguments of callers, checked and converted
-target.py     what the current device takes: its architecture, machine code or PTX
+target.py     the current device: its architecture, and whether it loads machine code or PTX
 source.py     the extern "C" wrapping that keeps the user's line numbers
-textures.py, attributes.py  rewriting of what NVRTC does not take as nvcc does
+textures.py, attributes.py  rewriting of sources that NVRTC does not compile as nvcc does
 includes.py   which files a source includes, and their contents as part of the cache key
 options.py    nvcc's options as NVRTC's
 finder.py, libraries.py  NVRTC, nvcc, the CUDA headers and the libraries of this machine

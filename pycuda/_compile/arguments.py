@@ -14,7 +14,8 @@ def _type_error(what: str, value, may_be: str) -> TypeError:
 
 
 def _as_sequence(value, what: str, of: str) -> tuple:
-    """The items of a sequence; a string is one item and not a sequence of letters."""
+    """The items of a sequence; a string is one item and not a sequence of letters. TypeError for others:
+    `what` is the argument's name, `of` what it must be a sequence of."""
     if isinstance(value, list | tuple):
         return tuple(value)
     if isinstance(value, str | bytes | os.PathLike):
@@ -43,7 +44,7 @@ def folders(value, what: str = "include_dirs") -> tuple[str, ...]:
 
 
 def path(value, what: str) -> str:
-    """A str of a str, bytes or path object."""
+    """A str, bytes or path object as a str; TypeError for others. what: the argument's name."""
     if isinstance(value, str):
         return value
     if not isinstance(value, bytes | os.PathLike):
@@ -52,10 +53,10 @@ def path(value, what: str) -> str:
 
 
 class _DefaultName(str):
-    """The name of nvcc when the caller left the default."""
+    """The type of NVCC, by which command() knows the default from a "nvcc" that the caller passed."""
 
 
-NVCC = _DefaultName("nvcc")  # the default of parameters
+NVCC = _DefaultName("nvcc")  # the default of parameters named nvcc
 
 
 def command(value) -> str | None:
@@ -65,7 +66,8 @@ def command(value) -> str | None:
 
 
 def text(value, what: str) -> str:
-    """A str, or what has a text of its own, as modules of code generators have; no number and no bytes."""
+    """The value if it is a str, or str(value) of an object with a text of its own, as code generators have
+    them. TypeError for others: built-in types, classes, paths, arrays and objects without a __str__."""
     if isinstance(value, str):
         return value
     kind = type(value)
@@ -80,7 +82,8 @@ def text(value, what: str) -> str:
 
 
 def source(value) -> str:
-    """Text, or bytes of UTF-8, without the mark of byte order that some editors put first."""
+    """A source given as text or as bytes of UTF-8, without the byte order mark that some editors put first.
+    ValueError for the name of a file, which is a common mistake."""
     whole = (value.decode() if isinstance(value, bytes | bytearray) else text(value, "source")).removeprefix(
         "\ufeff"
     )
@@ -93,19 +96,19 @@ def source(value) -> str:
 
 
 def target(value) -> None:
-    """One of TARGETS."""
+    """ValueError unless the value is one of TARGETS."""
     if value not in TARGETS:
         raise ValueError(f"target is {value!r}: it must be cubin, ptx or fatbin")
 
 
 def name(value, what: str) -> None:
-    """A str or nothing."""
+    """TypeError unless the value is a str or None."""
     if value is not None and not isinstance(value, str):
         raise _type_error(what, value, 'a str such as "sm_90", or None')
 
 
 def cache_folder(value) -> None:
-    """cache_dir."""
+    """TypeError unless the value can be a cache_dir: a path, None or False."""
     if value is None or value is False:
         return
     if not isinstance(value, str | bytes | os.PathLike):

@@ -1,8 +1,8 @@
 """Attributes after the closing brace of a class: `typedef struct { float x, y; } __align__(16) Pair;`.
 
 nvcc, like its host compilers, applies them to the class. NVRTC applies them to the declared variable, or
-ignores them, without a message: sizes and arrays differ. For NVRTC they are moved to where both apply them to
-the class, after the word struct, class or union.
+ignores them, without a message, so the class's size and alignment differ. For NVRTC they are moved to where
+both compilers apply them to the class: after the word struct, class or union.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from .tokens import COMMENT, HIDDEN
 
-_WORDS = ("__align__", "__attribute__")
+_ATTRIBUTES = ("__align__", "__attribute__")
 _DEFINE = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+(\w+)\b((?:[^\\\n]|\\.)*)", re.M | re.S)
 _TOKEN = re.compile(
     rf"""{HIDDEN}
@@ -28,22 +28,25 @@ _BRACKET = re.compile(r"[()]")
 
 
 def names(texts: Iterable[str]) -> frozenset[str]:
-    """The words that begin an attribute: the language's, and macros of these texts that stand for them."""
-    found = set(_WORDS)
+    """The words that begin an attribute: the language's, and the macros of these texts whose definition has
+    one of the language's."""
+    found = set(_ATTRIBUTES)
     for text in texts:
-        if any(word in text for word in _WORDS):
-            found.update(name for name, body in _DEFINE.findall(text) if any(word in body for word in _WORDS))
+        if any(word in text for word in _ATTRIBUTES):
+            macros = _DEFINE.findall(text)
+            found.update(name for name, body in macros if any(word in body for word in _ATTRIBUTES))
     return frozenset(found)
 
 
-def _gap(text: str, at: int) -> int:
-    """The index after the white space and comments that stand there."""
+def _end_of_gap(text: str, at: int) -> int:
+    """The index after the white space and comments that begin at `at`; `at` itself if there are none."""
     match = _GAP.match(text, at)
     return match.end() if match else at
 
 
 def _end_of_brackets(text: str, at: int) -> int:
-    """The index after the brackets that open there; `at` itself where none do, or they do not close."""
+    """The index after the round brackets that open at `at`; `at` itself if none open there, or they do not
+    close."""
     depth = 0
     for match in _BRACKET.finditer(text, at):
         if depth == 0 and match.start() != at:
@@ -55,21 +58,25 @@ def _end_of_brackets(text: str, at: int) -> int:
 
 
 def _end_of_attributes(text: str, at: int, words: frozenset[str]) -> int:
-    """The index after the attributes that follow there."""
+    """The index after the attributes that follow `at`; `at` itself if there are none. words: those that begin
+    an attribute."""
     end = at
     while True:
-        begin = _gap(text, end)
+        begin = _end_of_gap(text, end)
         word = _WORD.match(text, begin)
         if word is None or word[0] not in words:
             return end
-        end = _end_of_brackets(text, _gap(text, word.end()))
-        end = max(end, word.end())
+        end = _end_of_brackets(text, _end_of_gap(text, word.end()))
+        end = max(end, word.end())  # an attribute without brackets, a macro
 
 
 def _find_classes(text: str, words: frozenset[str]):
-    """(where a class begins, where its attributes begin and end) of each that has some after its brace."""
-    opened: list[int | None] = []
-    head = None
+    """For each class with attributes after its closing brace: (the index after the word struct, class or
+    union; the indices where the attributes begin and end)."""
+    opened: list[int | None] = []  # for each open brace the head of its class; None for other braces
+    head = (
+        None  # the index after the last word struct, class or union that no brace or semicolon has followed
+    )
     for match in _TOKEN.finditer(text):
         if match["head"]:
             head = match.end()
@@ -92,7 +99,7 @@ def _may_have(text: str, words: frozenset[str]) -> bool:
 
 @functools.lru_cache(64)
 def first_line(text: str, words: frozenset[str]) -> int | None:
-    """The line of the first class with such attributes; None where there is none."""
+    """The line of the first class with attributes after its closing brace; None if there is none."""
     if not _may_have(text, words):
         return None
     for _, begin, _ in _find_classes(text, words):
@@ -101,7 +108,7 @@ def first_line(text: str, words: frozenset[str]) -> int | None:
 
 
 def moved(text: str, words: frozenset[str]) -> str:
-    """The text with each attribute before its class's name, on as many lines."""
+    """The text with each attribute before its class's name. Line numbers stay the same."""
     if not _may_have(text, words):
         return text
     edits = []

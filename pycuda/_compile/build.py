@@ -1,7 +1,7 @@
 """One compilation, from request to bytes.
 
-NVRTC compiles unless nvcc is requested (by path, by PYCUDA_COMPILER=nvcc, by target="fatbin") or needed (an
-option or a header that only nvcc has, or no NVRTC here). Both go through the same cache.
+NVRTC compiles unless nvcc is requested (by path, by PYCUDA_COMPILER=nvcc, by target="fatbin") or needed (for
+an option or a header that only nvcc has, or because there is no NVRTC). Both use the same cache.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from .target import CompileTarget
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEVICE_HEADERS = os.path.join(_PACKAGE, "cuda")
 _STAND_INS = os.path.join(_PACKAGE, "_headers")
-_CUDA_STD = os.path.join(_STAND_INS, "std")  # the C++ library's headers by those of the toolkit
+_CUDA_STD = os.path.join(_STAND_INS, "std")  # headers of C++ that include those of the CUDA C++ library
 _PRELUDE = "pycuda_prelude.h"
 PLAIN = "-DPYCUDA_PLAIN"  # an option of kernels that use no textures and nothing of the CUDA runtime
-_OLDEST_ARCH = (
-    "sm_75"  # the oldest that NVRTC 12 and 13 both know: for code compiled where there is no device
-)
+# The architecture of code that is compiled where there is no device: the oldest that NVRTC 12 and 13 both
+# know.
+_OLDEST_ARCH = "sm_75"
+# Compute capabilities times 10, the newest first.
 _KNOWN_CAPABILITIES = (121, 120, 110, 103, 100, 90, 89, 87, 86, 80, 75, 72, 70, 61, 60, 53, 52, 50)
 
 
 class CompileJob(NamedTuple):
-    """What is to be compiled. The options are nvcc's, the architecture among them."""
+    """A compilation to be done. The options are nvcc's and include the architecture."""
 
     source: str
     options: tuple[str, ...]
@@ -45,27 +46,28 @@ class CompileJob(NamedTuple):
 
 
 class CompiledCode(NamedTuple):
-    """The code, the files it depends on with their stamps, and what the expressions' kernels and variables
-    are called in it.
-    """
+    """The result of a compilation."""
 
     code: bytes
-    watched: list
-    cacheable: bool
-    compiler: tuple[int, int] | None
-    names: tuple[str, ...] = ()
+    watched: list  # (path, stamp) of each file that the code depends on
+    cacheable: bool  # whether the code depends on nothing but these files and the job
+    compiler: tuple[int, int] | None  # NVRTC's version; None for nvcc
+    names: tuple[
+        str, ...
+    ] = ()  # for each of the job's expressions, its kernel's or variable's name in the code
 
 
 class _UseNvcc(Exception):
     """NVRTC cannot do this job; the text says why."""
 
     entry: str | None = None
-    """The cache entry that keeps the reason, where NVRTC was run to find it."""
+    """The name of the cache entry that is to hold the reason; None unless NVRTC was run to find the
+    reason."""
 
 
 def _nvcc_of(job: CompileJob) -> str | None:
-    """The path of the nvcc for this job, if it is there. One that was not named must run as well: a wrapper
-    script can outlive its toolkit.
+    """The path of the nvcc for this job; None if there is none. An nvcc that the caller did not name must
+    also run: a wrapper script can outlive its toolkit.
     """
     path = finder.find_nvcc(job.nvcc or "nvcc")
     if path and job.nvcc in (None, "nvcc") and not nvcc.runs(path):
@@ -74,12 +76,12 @@ def _nvcc_of(job: CompileJob) -> str | None:
 
 
 def _driver_major(job: CompileJob) -> int | None:
-    """The newest CUDA whose code the driver loads; None if there is no limit."""
+    """The newest major version of CUDA whose code the driver loads; None if there is no limit."""
     return None if job.device is None or job.device.takes_ptx else job.device.driver[0]
 
 
-def _asked_for_nvcc(job: CompileJob, parsed: options.Parsed) -> str | None:
-    """Why nvcc compiles this, or None."""
+def _why_nvcc(job: CompileJob, parsed: options.Parsed) -> str | None:
+    """Why nvcc compiles this, as far as the job and its options decide it; None if NVRTC is to try."""
     if job.nvcc not in (None, "nvcc") or (job.nvcc and _nvcc_of(job)):
         return "nvcc was named"
     if os.environ.get("PYCUDA_COMPILER", "") == "nvcc":
@@ -99,9 +101,7 @@ def _asked_for_nvcc(job: CompileJob, parsed: options.Parsed) -> str | None:
 
 
 def _product_kind(job: CompileJob, parsed: options.Parsed) -> tuple[str, str]:
-    """(architecture for the compiler, "cubin" or "ptx"). A virtual architecture, and the CPU device, give
-    PTX.
-    """
+    """(architecture for NVRTC, "cubin" or "ptx"). PTX for a virtual architecture and for the CPU device."""
     arch = options.real_arch(parsed.arch, parsed.code) or _OLDEST_ARCH
     takes_ptx = job.device is not None and job.device.takes_ptx
     if job.target == "ptx" or takes_ptx or arch.startswith("compute_"):
@@ -110,14 +110,16 @@ def _product_kind(job: CompileJob, parsed: options.Parsed) -> tuple[str, str]:
 
 
 def _cache_name(*parts) -> str:
-    """The name, without its suffix, of the cache's entry for what depends on these parts."""
+    """The name, without its suffix, of the cache entry for code that depends on these parts."""
     return cache.digest(
         *(part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogateescape") for part in parts)
     )
 
 
 def _load_or_make(where, name, make, found: includes.Includes, compiler=None) -> CompiledCode:
-    """The entry of that name, else what make() gives, stored."""
+    """The code of the cache entry of this name in the folder `where`; if there is none, the result of make(),
+    which is stored. Without caching (`where` is None, or an #include names a macro) always the result of
+    make()."""
     where = None if found.computed else where
     code = cache.read(where, name) if where else None
     if code is None:
@@ -128,17 +130,19 @@ def _load_or_make(where, name, make, found: includes.Includes, compiler=None) ->
 
 
 def _with_names(code: bytes, names) -> bytes:
-    """The content of an entry: a line for each name, then the code."""
+    """The content of a cache entry: a line for each name, then the code."""
     return b"".join(name.encode() + b"\n" for name in names) + code
 
 
 def _without_names(compiled: CompiledCode, count: int) -> CompiledCode:
+    """Split the content of a cache entry, which _with_names() made of `count` names, into names and code."""
     *names, code = compiled.code.split(b"\n", count)
     return compiled._replace(code=code, names=tuple(name.decode() for name in names))
 
 
 def _keep_folder(job: CompileJob) -> tuple[str, str]:
-    """A new folder with the source in it, and the text to compile there."""
+    """(a new folder with the source in it, the text to compile there), for keep=True. The folder's path is
+    printed, and #line directives of the text name the user's source there, for debuggers."""
     import tempfile
 
     folder = tempfile.mkdtemp(prefix="pycuda-")
@@ -153,6 +157,7 @@ def _keep_folder(job: CompileJob) -> tuple[str, str]:
 
 
 def _keep_file(path: str, content: bytes | None) -> None:
+    """Write the file, unless there is no content."""
     if content:
         with open(path, "wb") as file:
             file.write(content)
@@ -174,8 +179,10 @@ def _run_nvrtc(job: CompileJob, compiler, arguments, kind: str) -> tuple[bytes, 
         if option:
             raise _UseNvcc(f"NVRTC does not accept the option {option}")
         refused = None if header else nvrtc.refused_source(log, has_host, compiler.folders)
-        is_hosts = header is not None and header.isidentifier() and header not in dict(_cuda_std())
-        needs_nvcc = (refused is not None or is_hosts) and _nvcc_of(job) is None
+        # A name without a suffix is a header of C++: one that NVRTC lacks is the host compiler's, which nvcc
+        # uses.
+        is_of_host = header is not None and header.isidentifier() and header not in dict(_cuda_std())
+        needs_nvcc = (refused is not None or is_of_host) and _nvcc_of(job) is None
         problem = report.failed(compiler, log, command, header, needs_nvcc)
         if header or refused:
             raise _UseNvcc(refused or f"NVRTC has no header {header}") from problem
@@ -188,7 +195,8 @@ def _run_nvrtc(job: CompileJob, compiler, arguments, kind: str) -> tuple[bytes, 
 
 
 def _older_archs(arch: str):
-    """PTX for the nearest older architecture: what a driver newer than the compiler can take further."""
+    """The virtual architectures older than `arch`, the newest first: a driver newer than the compiler can
+    compile their PTX for its device."""
     wanted = options.capability(arch)
     return [
         f"compute_{known}" for known in _KNOWN_CAPABILITIES if wanted and known < wanted[0] * 10 + wanted[1]
@@ -196,7 +204,8 @@ def _older_archs(arch: str):
 
 
 def _compile_for(job: CompileJob, compiler, arch: str, kind: str, arguments) -> tuple[bytes, tuple[str, ...]]:
-    """Compile for arch; where this NVRTC does not know it yet, for the newest before it."""
+    """(code, lowered names) for `arch`. If this NVRTC does not know it, PTX for the newest older architecture
+    that it knows."""
     try:
         return _run_nvrtc(job, compiler, [f"--gpu-architecture={arch}", *arguments], kind)
     except report.CompileError as problem:
@@ -222,6 +231,7 @@ def _stand_ins() -> dict[str, tuple]:
 
 
 def _headers_in(folder: str) -> list[tuple]:
+    """(name, signature) of each header in the folder itself."""
     return [
         (entry.name, includes.signature(entry.path))
         for entry in os.scandir(folder)
@@ -231,14 +241,15 @@ def _headers_in(folder: str) -> list[tuple]:
 
 @functools.cache
 def _cuda_std() -> list[tuple]:
-    """The headers of the C++ library by name, each with its file's signature."""
+    """(name, signature) of each of the package's headers of C++, sorted."""
     return sorted(_headers_in(_CUDA_STD))
 
 
 def _dialect(job: CompileJob, parsed: options.Parsed, compiler) -> list[str]:
-    """Options for nvcc's defaults: at least C++14, where NVRTC 11 has an older default, __int128, and
-    unmarked variables of headers. Kernels that need neither textures nor the runtime are compiled without
-    their declarations, which saves a third of a small kernel's time.
+    """Options that give NVRTC nvcc's defaults: at least C++14, as NVRTC 11 has an older default; __int128;
+    and variables of headers without __device__, if the headers have texture references. Kernels that need
+    neither textures nor the CUDA runtime are compiled without their declarations, which saves a third of the
+    time for a small kernel.
     """
     old = compiler.version < (12, 0) and not any("-std=" in option for option in parsed.nvrtc)
     unmarked = textures.IN_HEADERS in job.options
@@ -252,23 +263,25 @@ def _dialect(job: CompileJob, parsed: options.Parsed, compiler) -> list[str]:
     )
 
 
-def _lines(job: CompileJob, given) -> list[str]:
-    """Line information, by which the CPU device names lines of the source; on a GPU only on request."""
+def _line_options(job: CompileJob, given) -> list[str]:
+    """The option for line information, by which the CPU device names lines of the source. Empty for a GPU and
+    for target="ptx", and if the options `given` ask for it already."""
     debug_options = {"--generate-line-info", "-lineinfo", "--device-debug", "-G"}.intersection(given)
     wanted = job.device is not None and job.device.takes_ptx and job.target != "ptx"
     return ["-lineinfo"] if wanted and not debug_options else []
 
 
 def _with_attributes(job: CompileJob, parsed: options.Parsed, found: includes.Includes) -> CompileJob:
-    """The job with attributes of classes where NVRTC applies them to the class, too. The user's headers are
-    not rewritten: for one with such attributes nvcc is needed.
+    """The job with attributes that stand after a class's closing brace moved to where NVRTC applies them to
+    the class (attributes.py). Headers are not rewritten: _UseNvcc if one of the user's headers has such
+    attributes.
     """
     own = os.fsencode(os.path.join(_PACKAGE, ""))
     files = zip(found.contents[::2], found.contents[1::2], strict=True)
     headers = [
         (path, text.decode("utf-8", "replace"))
         for path, text in files
-        if not path.startswith(own) and b"__a" in text
+        if not path.startswith(own) and b"__a" in text  # __align__, __attribute__
     ]
     macros = [
         f"#define {option.partition('=')[2].replace('=', ' ', 1)}"
@@ -287,16 +300,18 @@ def _with_attributes(job: CompileJob, parsed: options.Parsed, found: includes.In
 
 
 def _nvrtc_arguments(job: CompileJob, parsed: options.Parsed, compiler, toolkit: list[str]) -> list[str]:
-    """NVRTC's options but for the architecture. toolkit: the folders of its headers, if they are needed."""
+    """NVRTC's options, except the architecture. toolkit: the folders of the CUDA headers, if they are
+    needed."""
     own = [absolute(folder) for folder in parsed.folders]
     arguments = [f"--include-path={folder}" for folder in [*own, _STAND_INS, *toolkit]]
     arguments += [f"--pre-include={name}" for name in (_PRELUDE, *parsed.forced)] + parsed.nvrtc
-    arguments += _dialect(job, parsed, compiler) + _lines(job, parsed.nvrtc)
+    arguments += _dialect(job, parsed, compiler) + _line_options(job, parsed.nvrtc)
     if compiler.version >= (12, 9) and any(each.startswith("--ptxas-options=") for each in parsed.nvrtc):
-        # NVRTC's own cache, which is used where there is a GPU's driver, keeps code but no messages of ptxas.
+        # NVRTC's own cache, which it uses if there is a GPU's driver, keeps code but not the messages of
+        # ptxas.
         arguments.append("--no-cache")
     if toolkit:
-        # The CUDA C++ library defines the macros of limits.h again, with different text.
+        # The CUDA C++ library defines the macros of limits.h again, with different text: warning 47.
         arguments.append("--diag-suppress=47")
     return arguments
 
@@ -304,8 +319,8 @@ def _nvrtc_arguments(job: CompileJob, parsed: options.Parsed, compiler, toolkit:
 def _with_nvrtc(
     job: CompileJob, parsed: options.Parsed, found: includes.Includes, where: str | None, compiler
 ) -> CompiledCode:
-    """The code from the cache or by NVRTC; _UseNvcc if the source needs nvcc, which the cache
-    remembers."""
+    """The code from the cache or by NVRTC. _UseNvcc if the source needs nvcc, which a cache entry may say
+    already."""
     job = _with_attributes(job, parsed, found)
     arch, kind = _product_kind(job, parsed)
     stand_ins = _stand_ins()
@@ -327,8 +342,8 @@ def _with_nvrtc(
     )
 
     def make() -> bytes:
-        """Compiles, unless an entry of the cache says that the source needs nvcc; _UseNvcc names that
-        entry."""
+        """The content of the cache entry, by NVRTC. _UseNvcc if NVRTC refuses the source or, without a run of
+        NVRTC, if a cache entry says that it did and there is an nvcc."""
         entry = f"{key}.nvcc"
         reason = cache.read(where, entry) if where else None
         if reason is not None and _nvcc_of(job):
@@ -345,16 +360,18 @@ def _with_nvrtc(
 
 
 class _Marks(NamedTuple):
-    """The marks of PTX for the CPU device. A GPU gets machine code, which has none."""
+    """What PTX for the CPU device is marked with. Code for a GPU has no marks."""
 
     newest: tuple[int, int] | None = None
-    """The version that the device reads; None: as a driver of CUDA 13 it reads any."""
+    """The newest PTX version that the device reads, which replaces a newer one; None: the device poses as a
+    driver of CUDA 13 or newer, and reads any version."""
     assembled: bool = False
-    """Where a GPU would get machine code: the assembler refuses what the driver takes as PTX."""
+    """Whether a GPU would get machine code instead, so that the CPU device refuses what ptxas refuses,
+    although a driver would accept it as PTX."""
 
 
 def _marks(job: CompileJob, parsed: options.Parsed) -> _Marks:
-    """What the PTX for this job's device is marked with."""
+    """The marks of the code for this job's device."""
     if job.device is None or not job.device.takes_ptx:
         return _Marks()
     arch = options.real_arch(parsed.arch, parsed.code) or _OLDEST_ARCH
@@ -365,10 +382,11 @@ def _marks(job: CompileJob, parsed: options.Parsed) -> _Marks:
 
 
 def _for_device(marks: _Marks, code: bytes) -> bytes:
-    """PTX with its marks, on the lines where it was.
+    """The code with its marks, which change no line numbers.
 
-    The compiler of the driver that the CPU device poses as may not be here. Nothing is lost by an older
-    version: the device looks at each instruction and refuses what it does not know.
+    A newer PTX version than the device's driver reads is replaced by the one that it reads: the NVRTC here
+    may be newer than the driver that the CPU device poses as. That hides no error, as the device looks at
+    each instruction and refuses those that it does not know.
     """
     if marks.assembled:
         mark = rb'\1 .pragma "pycuda.assembled";'
@@ -383,7 +401,8 @@ def _for_device(marks: _Marks, code: bytes) -> bytes:
 
 
 def _run_nvcc(job: CompileJob, path: str, target: str) -> bytes:
-    """The code by the nvcc command; its messages are printed, CompileError if it fails."""
+    """The code by the nvcc command; CompileError if it fails. Messages of a run that succeeds become a
+    warning."""
     with progress.watched("nvcc", job.users or job.source):
         outcome = nvcc.compile_source(path, job.source, job.options, target, job.keep, job.users)
     if outcome.folder:
@@ -395,15 +414,16 @@ def _run_nvcc(job: CompileJob, path: str, target: str) -> bytes:
 
 
 def _constexpr_options(found: includes.Includes) -> list[str]:
-    """The options with which kernels can call constexpr functions of the host's C++ library, if that is
-    included."""
+    """The nvcc option by which kernels can call constexpr functions of the host's C++ library, if a header
+    without a suffix is included that is not the user's."""
     return ["--expt-relaxed-constexpr"] if any(name.isidentifier() for name in found.outside) else []
 
 
 def _with_nvcc(
     job: CompileJob, parsed: options.Parsed, found: includes.Includes, where: str | None, why: str
 ) -> CompiledCode:
-    """The code from the cache or by nvcc. why: the reason why it is not NVRTC's, for error messages."""
+    """The code from the cache or by nvcc. why: the reason why NVRTC does not compile it, for error
+    messages."""
     if job.expressions:
         raise report.no_expressions(why)
     path = finder.find_nvcc(job.nvcc or "nvcc")
@@ -420,7 +440,7 @@ def _with_nvcc(
     takes_ptx = job.device is not None and job.device.takes_ptx
     target = "ptx" if takes_ptx and job.target == "cubin" else job.target
     identity = (path, version, includes.signature(real(path)))
-    job = job._replace(options=(*job.options, *_constexpr_options(found), *_lines(job, job.options)))
+    job = job._replace(options=(*job.options, *_constexpr_options(found), *_line_options(job, job.options)))
     flags = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
     marks = _marks(job, parsed)
     key = _cache_name(pycuda.VERSION_TEXT, marks, job.source, job.options, identity, flags, *found.contents)
@@ -430,7 +450,9 @@ def _with_nvcc(
 
 
 def _instead_of_nvrtc(refusal: _UseNvcc, job: CompileJob, parsed, found, where) -> CompiledCode:
-    """nvcc's code. Where there is no nvcc, or it names no line that is wrong, NVRTC's error."""
+    """nvcc's code for a source that NVRTC refused. If there is no nvcc, or nvcc fails without naming a wrong
+    line, NVRTC's error is raised. nvcc's success is reported by a warning, and the refusal stored in the
+    cache."""
     path, reason = _nvcc_of(job), str(refusal)
     if path is None and refusal.__cause__ is not None:
         raise refusal.__cause__ from None
@@ -448,12 +470,14 @@ def _instead_of_nvrtc(refusal: _UseNvcc, job: CompileJob, parsed, found, where) 
 
 
 def _scan(job: CompileJob, parsed: options.Parsed) -> includes.Includes:
+    """The files that the job's source includes from the folders of its options."""
     folders = [absolute(folder) for folder in parsed.folders]
     return includes.scan(job.source, folders, parsed.forced)
 
 
 def _with_textures(job: CompileJob, parsed: options.Parsed, found: includes.Includes) -> CompileJob:
-    """The job with what its texture references need, if the source or a header of the user's has any."""
+    """The job itself if neither its source nor a header of the user's has texture references. Otherwise a job
+    whose source and options make them compile (textures.py)."""
     own = os.fsencode(os.path.join(_PACKAGE, ""))
     files = zip(found.contents[::2], found.contents[1::2], strict=True)
     in_headers = textures.declared_in(text for path, text in files if not path.startswith(own))
@@ -469,7 +493,7 @@ def _with_textures(job: CompileJob, parsed: options.Parsed, found: includes.Incl
 
 
 def _parse_job(job: CompileJob) -> tuple[CompileJob, options.Parsed, includes.Includes]:
-    """The job as it is compiled, its options and the files that it includes."""
+    """(the job with what its texture references need, its parsed options, the files that it includes)."""
     parsed = options.parse(job.options)
     found = _scan(job, parsed)
     whole = _with_textures(job, parsed, found)
@@ -480,10 +504,10 @@ def _parse_job(job: CompileJob) -> tuple[CompileJob, options.Parsed, includes.In
 
 
 def run(job: CompileJob) -> CompiledCode:
-    """Compile, or find it compiled. CompileError when that cannot be done."""
+    """The compiled code, from the cache or by a compiler. CompileError if that is not possible."""
     job, parsed, found = _parse_job(job)
     where = None if job.keep else cache.folder(job.cache_dir)
-    why = _asked_for_nvcc(job, parsed)
+    why = _why_nvcc(job, parsed)
     if why:
         return _with_nvcc(job, parsed, found, where, why)
     compiler, problem = finder.find_nvrtc(_driver_major(job), where)

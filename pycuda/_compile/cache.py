@@ -26,7 +26,8 @@ _warned: set[str] = set()
 
 
 def digest(*parts: bytes) -> str:
-    """Hex digest of a sequence of byte strings; their lengths count, so that no two sequences read alike."""
+    """Hex digest of a sequence of byte strings. It covers their lengths, so that sequences that differ only
+    in where the parts end have different digests."""
     state = blake2b(digest_size=24)
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))
@@ -42,12 +43,13 @@ def _user_cache_folder() -> str:
 
 
 def is_off(cache_dir) -> bool:
+    """Whether caching is turned off, by this cache_dir argument or the environment."""
     return cache_dir is False or "PYCUDA_DISABLE_CACHE" in os.environ
 
 
 def folder(cache_dir=None) -> str | None:
-    """The cache folder for this cache_dir argument. None when caching is off or, after a warning, when there
-    is no folder.
+    """The absolute path of the cache folder for this cache_dir argument. None if caching is off or, with a
+    warning, if there is no absolute path: the working folder was removed, or HOME is unknown.
     """
     if is_off(cache_dir):
         return None
@@ -74,12 +76,13 @@ def _own_id() -> int:
 
 
 def _untrusted_owner(status: os.stat_result) -> int | None:
-    """The owner, when that is neither this user nor root, who may change our memory as well."""
+    """The owner's user ID, if that is neither this user nor root; else None. Root is trusted, as it may
+    change this process's memory anyway."""
     return None if status.st_uid in (0, _own_id()) else status.st_uid
 
 
 def _is_private_group(number: int) -> bool:
-    """Whether it is the group of this user alone, as many systems make one for each."""
+    """Whether this is a group of this user alone: many systems make one for each user."""
     import grp
     import pwd
 
@@ -91,8 +94,8 @@ def _is_private_group(number: int) -> bool:
 
 
 def _distrust(status: os.stat_result) -> str | None:
-    """Why another user may have written this file or folder; else None. In a folder with the
-    sticky bit others do not touch our files.
+    """Why another user may have written this file or folder, as the end of a sentence; None if no other may.
+    In a folder with the sticky bit other users cannot replace this user's files.
     """
     owner, mode = _untrusted_owner(status), status.st_mode
     if owner is not None:
@@ -106,11 +109,11 @@ def _distrust(status: os.stat_result) -> str | None:
 
 
 def _is_ours(where: str) -> bool:
-    """Whether no other user may write to the folder. A warning, once a folder, when others may. What is above
-    it does not matter: each file is looked at when it is open.
+    """Whether no other user may write to the folder; if others may, a warning, once for each folder. The
+    folders above it are not checked, as each file is checked after it is opened.
     """
     why = None
-    with passing:  # there may be none yet
+    with passing:  # the folder may not exist yet
         why = _distrust(os.stat(where))
     if why:
         _warn_once(where, "is not used", f"it {why}")
@@ -118,7 +121,8 @@ def _is_ours(where: str) -> bool:
 
 
 def _load(where: str, name: str) -> bytes | None:
-    """The file as it is, unless others may have written it: None and a warning."""
+    """The content of the file; None if there is none, or, with a warning, if other users may have written
+    it."""
     why = None
     with passing, open(os.path.join(where, name), "rb") as file:
         why = _distrust(os.fstat(file.fileno()))
@@ -130,7 +134,7 @@ def _load(where: str, name: str) -> bytes | None:
 
 
 def read(where: str, name: str) -> bytes | None:
-    """The content of one entry, or None when it is absent, damaged, or another user's."""
+    """The content of one entry; None if it is absent, damaged, or may be another user's."""
     data = _load(where, name) if _is_ours(where) else None
     start = len(_MAGIC) + _SUM_SIZE
     if data is None or not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != _sum(name, data[start:]):
@@ -139,14 +143,15 @@ def read(where: str, name: str) -> bytes | None:
 
 
 def is_entry(where: str, name: str) -> bool:
-    """Whether the file is one that write() has made."""
+    """Whether the file begins as the files that write() makes."""
     with passing, open(os.path.join(where, name), "rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
     return False
 
 
 def _warn_once(where: str, what: str, why: str) -> None:
-    """Warns that the folder is not used, once for each folder."""
+    """Warns that kernels are compiled again, once for each folder: the folder `where` `what`, because of
+    `why`."""
     if where in _warned:
         return
     _warned.add(where)
@@ -159,11 +164,11 @@ def _warn_once(where: str, what: str, why: str) -> None:
 
 
 def write(where: str, name: str, content: bytes) -> None:
-    """Store one entry. Failure is a warning, once a folder."""
+    """Store one entry. If that fails, a warning, once for each folder."""
     if not _is_ours(where):
         return
     data = _MAGIC + _sum(name, content) + content
-    # Unique among the threads and processes that share the folder, network file systems apart.
+    # Unique among the threads and processes that share the folder; on a network file system almost certainly.
     temporary = os.path.join(where, f".{name}.{os.getpid()}.{os.urandom(6).hex()}")
     try:
         os.makedirs(where, mode=0o700, exist_ok=True)

@@ -1,7 +1,8 @@
 """Errors of files and folders that are missing, not usable, or removed.
 
-A signal handler may raise at any point, TimeoutError for instance, which is an OSError: that is passed on to
-the program. Errors of the system or a loader have an error number, or are plain OSErrors.
+A signal handler may raise at any point, and its exception may be an OSError, such as TimeoutError: that must
+reach the program. It is distinguished from errors of the system or a loader, which have an error number or
+are of the type OSError itself.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ def is_of_system(problem: BaseException | None) -> bool:
 
 
 class Passing:
-    """Ends the block at what the system says of a file."""
+    """A context manager that suppresses errors of files: such an error ends the block, and the program goes
+    on after it."""
 
     def __enter__(self) -> None:
         pass
@@ -28,14 +30,14 @@ passing = Passing()
 
 
 def absolute(path: str) -> str:
-    """The path from the root; the path itself, which leads nowhere, if the working folder was removed."""
+    """The absolute path; the path as it is, which leads nowhere, if the working folder was removed."""
     with passing:
         return os.path.abspath(path)
     return path
 
 
 def real(path: str) -> str:
-    """The path without symbolic links; the path itself where the system cannot follow them."""
+    """The path without symbolic links; the path as it is if the system cannot follow them."""
     with passing:
         return os.path.realpath(path)
     return path

@@ -1,9 +1,9 @@
 """NVRTC, nvcc and the CUDA headers of this machine.
 
-Wheels are searched first, then the folders that environment variables name and the usual ones, then what
-cuda-pathfinder knows, as importing it takes as long as compiling a small kernel. The result is stored in the
-folder of compiled code and checked by stat, so that a process that finds all its kernels in the cache neither
-searches nor loads a compiler.
+Wheels are searched first, then the folders that environment variables name and the usual ones, and only then
+cuda-pathfinder is asked, as importing it takes as long as compiling a small kernel. The result is stored in
+the cache folder of compiled code. Later processes check it by stat, so that a process that finds all its
+kernels in the cache neither searches nor loads a compiler.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ _ENVIRONMENT = (
 _TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CONDA_PREFIX")
 _LIBRARY = re.compile(r"libnvrtc\.so(?:\.(\d+)[\d.]*)?$")
 _LIBRARY_FOLDERS = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
-# One header to know each folder of headers by, and the wheel of CUDA 12 that holds it.
+# The folders of headers: (cuda-pathfinder's name, a header by which the folder is recognized, the folder in a
+# toolkit, the wheel of CUDA 12 that has it).
 _HEADERS = (
     ("cudart", "cuda_runtime_api.h", "include", "cuda_runtime"),
     ("cccl", "cuda/std/version", "include/cccl", "cuda_cccl"),
     ("curand", "curand_kernel.h", "include", "curand"),
 )
 
-_found: dict = {}
-_recorded: set = set()
+_found: dict = {}  # the Compiler by fingerprint
+_recorded: set = set()  # (name, folder) of the records that this process has read or written
 
 
 class Compiler(NamedTuple):
@@ -48,18 +49,19 @@ class Compiler(NamedTuple):
 
     path: str
     version: tuple[int, int]
-    identity: str
-    folders: tuple[str, ...]
-    headers: str  # identifies the contents of these folders
+    identity: str  # changes when the file does
+    folders: tuple[str, ...]  # of headers
+    headers: str  # changes when the contents of these folders do
 
 
 def _site_folders() -> list[str]:
+    """The site-packages and dist-packages folders of sys.path."""
     return [each for each in dict.fromkeys(sys.path) if each.endswith("-packages")]
 
 
 def _fingerprint(newest_major: int | None) -> str:
-    """What the result of a search depends on; the time of the site folders changes when packages are
-    installed or removed.
+    """A digest of what the result of a search depends on. The modification times of site folders are part of
+    it, as they change when packages are installed or removed.
     """
     parts = [sys.prefix, str(newest_major)]
     parts += [os.environ.get(name, "") for name in _ENVIRONMENT]
@@ -74,8 +76,8 @@ def _digest(parts: tuple[str, ...]) -> str:
 
 
 def _libraries_in(folder: str) -> list[tuple[int, str]]:
-    """(major, path) of the NVRTC libraries of a folder; one with no number in its name counts as the
-    oldest.
+    """(major version, path) of the NVRTC libraries in a folder. A file without a number in its name has
+    version 0, so that others are preferred.
     """
     names: list[str] = []
     with passing:
@@ -85,7 +87,7 @@ def _libraries_in(folder: str) -> list[tuple[int, str]]:
 
 
 def _libraries_of_wheels() -> list[str]:
-    """The newest first."""
+    """The paths of NVRTC libraries in wheels, the newest first."""
     found = []
     for site in _site_folders():
         nvidia = os.path.join(site, "nvidia")
@@ -96,7 +98,8 @@ def _libraries_of_wheels() -> list[str]:
 
 
 def _toolkits():
-    """Folders that may hold NVRTC: of toolkits and conda, then of the toolkit of nvcc."""
+    """Folders that may hold NVRTC: those of toolkits and conda, then that of the toolkit to which nvcc
+    belongs."""
     roots = [os.environ[name] for name in _TOOLKIT_VARIABLES if os.environ.get(name)]
     roots += ["/usr/local/cuda", "/opt/cuda"]
     nvcc = find_nvcc("nvcc")
@@ -145,8 +148,8 @@ def _candidates():
 
 
 def _open_all(newest_major: int | None):
-    """(version, path) of the first NVRTC that the driver is new enough for, else of the first that opens at
-    all.
+    """(version, path, None) of the first NVRTC that is not newer than the driver; else of the first that can
+    be opened at all; else (None, None, what went wrong with the first).
     """
     from . import nvrtc
 
@@ -170,8 +173,8 @@ def _open_all(newest_major: int | None):
 
 
 def _header_folder(roots, row) -> str | None:
-    """The first folder that has the row's header: below a root, in a wheel next to it, or as cuda-pathfinder
-    finds it.
+    """The first folder that has the header of a row of _HEADERS: below a root, in a wheel next to one, or
+    where cuda-pathfinder finds it. None if there is none.
     """
     library, marker, inside, wheel = row
     for root in roots:
@@ -182,7 +185,8 @@ def _header_folder(roots, row) -> str | None:
 
 
 def _headers_of(path: str) -> list[str]:
-    """The header folders that belong to this NVRTC, else those found anywhere."""
+    """The folders of the CUDA headers: of the installation that this NVRTC belongs to, else found
+    anywhere."""
     roots = [os.path.dirname(os.path.dirname(each)) for each in (real(path), absolute(path))]
     roots += [os.environ[name] for name in _TOOLKIT_VARIABLES if os.environ.get(name)] + ["/usr/local/cuda"]
     folders = [_header_folder(roots, row) for row in _HEADERS]
@@ -190,14 +194,14 @@ def _headers_of(path: str) -> list[str]:
 
 
 def _header_identity(folders) -> str:
-    """Paths, and the time and size of the header each folder is known by."""
+    """The paths of the folders, with the signature of the header by which each is recognized."""
     return repr(
         [(folder, [signature(os.path.join(folder, row[1])) for row in _HEADERS]) for folder in folders]
     )
 
 
 def _record(compiler: Compiler) -> bytes:
-    """The finding as it is stored in the cache folder."""
+    """The compiler as it is stored in the cache folder; _from_record() reads it."""
     lines = [
         compiler.path,
         f"{compiler.version[0]}.{compiler.version[1]}",
@@ -213,7 +217,7 @@ def _file_identity(path: str, version) -> str:
 
 
 def _from_record(data: bytes | None) -> Compiler | None:
-    """The compiler of a record, if its files are as they were."""
+    """The compiler of a record; None if there is no record, or files have changed since."""
     if data is None:
         return None
     path, number, identity, headers, *folders = data.decode("utf-8", "surrogateescape").split("\n")
@@ -225,7 +229,7 @@ def _from_record(data: bytes | None) -> Compiler | None:
 
 
 def _search(newest_major: int | None):
-    """(Compiler, None) or (None, why)."""
+    """(Compiler, None), or (None, what went wrong)."""
     version, path, problem = _open_all(newest_major)
     if path is None:
         return None, problem
@@ -235,8 +239,8 @@ def _search(newest_major: int | None):
     ), None
 
 
-def _remember(name: str, compiler: Compiler, where: str) -> None:
-    """Leave a record for other processes, once a folder."""
+def _store_record(name: str, compiler: Compiler, where: str) -> None:
+    """Write the record of this name for other processes, unless this process knows that the folder has it."""
     if (name, where) not in _recorded and os.path.isabs(compiler.path):
         _recorded.add((name, where))
         if not os.path.exists(os.path.join(where, name)):
@@ -244,8 +248,8 @@ def _remember(name: str, compiler: Compiler, where: str) -> None:
 
 
 def find_nvrtc(newest_major: int | None, where: str | None):
-    """(Compiler, None), or (None, what went wrong). newest_major is the driver's; where is the cache folder
-    or None.
+    """(Compiler, None), or (None, what went wrong). newest_major: the newest major version of CUDA that the
+    driver supports, None if there is no limit; where: the cache folder, or None.
     """
     key = _fingerprint(newest_major)
     name = f"compiler.{key}"
@@ -259,12 +263,13 @@ def find_nvrtc(newest_major: int | None, where: str | None):
     if compiler:
         _found[key] = compiler
         if where:
-            _remember(name, compiler, where)
+            _store_record(name, compiler, where)
     return compiler, problem
 
 
 def find_nvcc(nvcc: str) -> str | None:
-    """The path of the nvcc command a caller names, or None."""
+    """The path of the nvcc command that a caller names; None if there is none. "nvcc" is searched in toolkits
+    too."""
     from shutil import which
 
     found = which(nvcc)
@@ -278,7 +283,7 @@ def find_nvcc(nvcc: str) -> str | None:
 
 
 def what_to_install(driver_major: int | None) -> str:
-    """The sentence for an error that finds no compiler."""
+    """The sentence that says what to install, for errors about a missing compiler."""
     extra = "cu12" if driver_major in (11, 12) else "cu13"
     other = "cu12" if extra == "cu13" else "cu13"
     return (

@@ -1,9 +1,9 @@
 """Which files a source includes.
 
-A textual scan that follows every #include through the user's folders, conditions and comments ignored: it may
-read a file too many, never one too few. Their contents become part of the cache key. A file found in no such
-folder belongs to the toolkit or to the host, whose versions are part of the key already. What a scan cannot
-know, an #include of a macro, turns caching off for that source.
+A textual scan follows every #include through the user's folders and ignores conditions and comments: it may
+read a file too many, never one too few. The files' contents become part of the cache key. A file that is
+found in none of the folders belongs to the toolkit or to the host, whose versions are part of the key
+already. An #include of a macro, which a scan cannot follow, turns caching off for the source.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from .files import passing
 
-# A comment that stands there is short: what follows a long one counts as the name of a macro.
+# A gap has short comments only: after a long one, a scan takes what follows for the name of a macro.
 _GAP = r"(?:[ \t]|\\\r?\n|/\*.{0,500}?\*/)*"
 _INCLUDE = (
     rf"""(?:\#|%:|\?\?=){_GAP}(?:(?P<long>/\*)|(?:include_next|include|import|embed)\b{_GAP}"""
@@ -35,7 +35,7 @@ class Includes(NamedTuple):
 
 
 def signature(path: str):
-    """What changes when a file does: (mtime, size), or None when there is no such file."""
+    """(mtime, size) of a file, which change when the file does; None if there is no such file."""
     with passing:
         status = os.stat(path)
         return status.st_mtime_ns, status.st_size
@@ -43,8 +43,9 @@ def signature(path: str):
 
 
 def stamp(path: str):
-    """What changes when a file does, within one process: more than signature(), for a file of the same size
-    whose time was set back. It differs for copies of the same file. None when there is no such file.
+    """A tuple that changes when a file does, for use within one process; None if there is no such file.
+    Unlike signature(), it detects a new file of the same size whose time was set back, and differs between
+    copies.
     """
     with passing:
         status = os.stat(path)
@@ -53,12 +54,12 @@ def stamp(path: str):
 
 
 def unchanged(watched) -> bool:
-    """Whether every file of an earlier scan is as it was."""
+    """Whether no file of an earlier scan has changed. watched: that of its Includes."""
     return all(stamp(path) == old_stamp for path, old_stamp in watched)
 
 
 def find(name: str, folders) -> str | None:
-    """The first of the folders that has this header."""
+    """The path of the header in the first of the folders that has it; None if none does."""
     for folder in folders:
         path = os.path.join(folder, name)
         if os.path.isfile(path):
@@ -66,24 +67,24 @@ def find(name: str, folders) -> str | None:
     return None
 
 
-_WORDS = ("include", "import", "embed")
+_DIRECTIVES = ("include", "import", "embed")
 
 
 def _named(words: str):
-    """(name, is quoted) of a plain include that stands there; else None."""
+    """(name, is quoted) of a plain #include, `words` being the line after the "#"; None for other lines."""
     rest = words[len("include") :].lstrip() if words.startswith("include") else ""
     end = rest.find(">" if rest.startswith("<") else '"', 1)
     return (rest[1:end], rest[0] == '"') if rest[:1] in ("<", '"') and end > 1 else None
 
 
 def _plain_names(text: str):
-    """What _names gives, when every include is a plain line of its own; else None. From one "#" to the next,
-    ten times as fast as a regular expression.
+    """The result of _all_names(), if every include is a plain line of its own; else None. It searches from
+    one "#" to the next, which is ten times as fast as the regular expression.
     """
     if ("?" in text and "??=" in text) or ("%" in text and "%:" in text):
         return None  # other ways to write "#"
     if "\\" in text and "__has_" in text:
-        return None  # perhaps in a line that goes on in the next
+        return None  # __has_include may be split between two lines
     names = []
     at = text.find("#")
     while at >= 0:
@@ -91,7 +92,7 @@ def _plain_names(text: str):
         words = text[at + 1 : len(text) if end < 0 else end].lstrip(" \t")
         if not words or words[0] in "/\\\r" or "__has_" in words or words.rfind("/*") > words.rfind("*/"):
             return None
-        if words.startswith(_WORDS):
+        if words.startswith(_DIRECTIVES):
             name = _named(words)
             if name is None:
                 return None
@@ -108,6 +109,8 @@ def _included_names(text: str):
 
 
 def _all_names(text: str):
+    """(name, is quoted) of each include; (None, False) for one that names a macro. By a regular
+    expression."""
     names = []
     for match in re.finditer(_INCLUDE, text, re.DOTALL):
         quoted = match["quote"] or match["quote2"]
@@ -117,7 +120,8 @@ def _all_names(text: str):
 
 @functools.lru_cache(128)
 def _content(path: str, file_stamp):
-    """(bytes, text) of the file that had this stamp; None if it is none. Headers come with every kernel."""
+    """(bytes, text) of the file; None if the path is not a file. Cached, as many kernels include the same
+    headers; file_stamp is part of the key, so that a changed file is read again."""
     if not os.path.isfile(path):
         return None
     with open(path, "rb", buffering=0) as file:
@@ -126,6 +130,8 @@ def _content(path: str, file_stamp):
 
 
 class _Scan:
+    """A scan in progress. `seen`: the paths of the files that were scanned."""
+
     def __init__(self, folders):
         self.folders = list(folders)
         self.result = Includes([], [], [], False)
@@ -133,8 +139,8 @@ class _Scan:
         self.computed = False
 
     def try_read(self, path: str) -> str | None:
-        """The file's text, None if it cannot be read. Either is recorded: a later change makes the scan
-        outdated.
+        """The file's text; None if it cannot be read. Both outcomes are noted in `watched`, as a later change
+        of either makes the scan's result outdated.
         """
         file_stamp = stamp(path)
         self.result.watched.append((path, file_stamp))
@@ -146,9 +152,8 @@ class _Scan:
         return text
 
     def follow(self, name: str, folders) -> None:
-        """Scans the first file of this name in the folders; one that is in none is noted as an outside
-        header.
-        """
+        """Scan the first file of this name in the folders. If there is none, note the name as an outside
+        header."""
         for folder in folders:
             path = os.path.normpath(os.path.join(folder, name))
             if path in self.seen:
@@ -162,6 +167,7 @@ class _Scan:
             self.result.outside.append(name)
 
     def scan_text(self, source: str, folder: str | None) -> None:
+        """Follow the includes of a text. folder: that of its file, where quoted names are searched first."""
         for name, quoted in _included_names(source):
             if name is None:
                 self.computed = True
@@ -170,7 +176,8 @@ class _Scan:
 
 
 def scan(source: str, folders, forced=()) -> Includes:
-    """Every file reached from source, and from the headers that options force in, through these folders."""
+    """The Includes of a source: every file reached through these folders from it and from the headers
+    `forced`, which options include before it."""
     work = _Scan(folders)
     for name in forced:
         work.follow(name, work.folders)

@@ -9,7 +9,7 @@ from .files import real
 
 
 def _folders(cuda_libdir, nvcc):
-    """Places of the toolkit's static libraries, the preferred first."""
+    """Folders that may have the toolkit's static libraries, the preferred first."""
     if cuda_libdir is not None:
         yield cuda_libdir
     for name in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"):
@@ -28,7 +28,8 @@ def _folders(cuda_libdir, nvcc):
 
 
 def folder(cuda_libdir, nvcc, pattern) -> str:
-    """The folder of cudadevrt. RuntimeError when there is none."""
+    """The folder that has cudadevrt; RuntimeError if there is none. pattern: a file name with %s for the
+    library."""
     for each in _folders(cuda_libdir, nvcc):
         if os.path.isfile(os.path.join(each, pattern % "cudadevrt")):
             return each

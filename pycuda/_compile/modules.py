@@ -21,7 +21,7 @@ _PLAIN_NAME = re.compile(r"[\w.$]*")
 
 
 def dotted(version) -> str:
-    """12.8 of (12, 8)."""
+    """ "12.8" for (12, 8)."""
     return ".".join(map(str, version))
 
 
@@ -35,17 +35,18 @@ class CudaModule:
     """
 
     module: _driver.Module | None = None
-    _request: Request | None = None  # what it was made from, where that is known
+    _request: Request | None = None  # what the module was compiled from, if known
     _code = b""
-    _names: dict[str, str] | None = None  # of what C++ expressions name, by squeezed ones
+    _names: dict[str, str] | None = None  # names in the code by squeezed C++ expression
 
     def _loaded(self):
+        """The loaded module; LogicError if it is not linked yet."""
         if self.module is None:
             raise _driver.LogicError("the module is not linked yet: call link() first")
         return self.module
 
     def _in_code(self, name):
-        """The name of a kernel or a variable in the code."""
+        """The name in the code of the kernel or variable that `name`, perhaps a C++ expression, names."""
         if not self._names or not isinstance(name, str):
             return name
         squeezed = symbols.squeezed(name)
@@ -152,7 +153,7 @@ class CudaModule:
 
 
 def _load(compiled: build.CompiledCode, options):
-    """The module of this code. A failure says so when the compiler was newer than the driver."""
+    """The module of this code. The error says so if NVRTC was newer than the driver."""
     device = target.current()
     # PTX has no directive for a limit on registers of a module: it is an option of the driver's compiler.
     limit = register_limit(options) if device is not None and device.takes_ptx else None
@@ -260,7 +261,7 @@ class SourceModule(CudaModule):
         return module.get_function(in_code)
 
     def _instantiate(self, name: str):
-        """(a module that has the kernel of this C++ name, what it is called there)."""
+        """(a module that has the kernel of this C++ name, the kernel's name in its code)."""
         assert self._request is not None
         request = self._request._replace(expressions=(name,))
         try:

@@ -9,25 +9,26 @@ from .files import is_of_system, real
 from .includes import stamp
 from .source import NAME, USERS_NAME, lines_of, without_folder
 
-_versions: dict = {}
+_versions: dict = {}  # version_text() by (path, stamp of the file)
 
 
 class Outcome(NamedTuple):
-    """What one run of nvcc gave; code is None when it failed."""
+    """The result of one run of nvcc."""
 
-    code: bytes | None
+    code: bytes | None  # None: it failed
     command: list[str]
     stdout: str
     stderr: str
-    folder: str | None
+    folder: str | None  # where the files are kept; None: they were removed
 
 
 def _environment() -> dict[str, str]:
+    """The environment of nvcc: messages are in English."""
     return {**os.environ, "LC_ALL": "C"}
 
 
 def version_text(path: str) -> str:
-    """What `nvcc --version` prints, asked once for a file. OSError when it cannot be run."""
+    """What `nvcc --version` prints; it is run once for each file. OSError if it cannot be run."""
     import subprocess
 
     key = path, stamp(real(path))
@@ -53,7 +54,7 @@ def runs(path: str) -> bool:
 
 
 def preprocess(path: str, source: str, options) -> tuple[str | None, list[str], str]:
-    """(the preprocessed text or None, the command, nvcc's messages)."""
+    """(the preprocessed text, None if nvcc failed; the command; nvcc's messages)."""
     import subprocess
     import tempfile
 
@@ -72,6 +73,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _result(path: str, returncode: int) -> bytes | None:
+    """The content of the file that nvcc has written; None if it failed."""
     if returncode or not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
@@ -79,8 +81,8 @@ def _result(path: str, returncode: int) -> bytes | None:
 
 
 def compile_source(path: str, source: str, options, target: str, keep: bool, users: str | None) -> Outcome:
-    """Run nvcc on source in a folder of its own, which stays when keep is true: with the user's text for a
-    debugger to show.
+    """Run nvcc on a source in a new folder. If `keep`, the folder stays, and has the user's text (`users`)
+    for a debugger to show.
     """
     import shutil
     import subprocess

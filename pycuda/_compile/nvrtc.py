@@ -9,14 +9,14 @@ from pycuda import _driver
 
 from .source import NAME, USERS_NAME
 
-# A name in no folder: no file next to the source is included by chance.
+# A path in no folder, so that no file next to the source is included by chance.
 _PROGRAM = f"/dev/null/{NAME}"
 _UNKNOWN_OPTION = re.compile(r"unrecogni[sz]ed option (\S+)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
 _HOST_FUNCTION = "not allowed in JIT mode"
 _ERROR = re.compile(r"^(?P<file>[^\n(]*)\(\d+\): (?:catastrophic )?error: .*$", re.MULTILINE)
-# What nvcc compiles, or gives to the host's compiler.
-_NOT_NVCCS = re.compile(
+# Messages about code that nvcc may compile: NVRTC does not have it, or it is for the host's compiler.
+_NVCC_MAY_COMPILE = re.compile(
     r"NVRTC|JIT mode|runtime APIs are not declared|cuda::std::|namespace \"std\" has no member"
     r'|identifier "cuda[A-Z]\w*" is undefined'
 )
@@ -24,12 +24,13 @@ _UNKNOWN_ARCH = re.compile(
     r"invalid value for --gpu-architecture|unsupported gpu architecture", re.IGNORECASE
 )
 
-_opened: dict[str, tuple[int, int]] = {}
-_current: str | None = None
+_opened: dict[str, tuple[int, int]] = {}  # versions by path
+_current: str | None = None  # the path of the NVRTC in use
 
 
 def open_library(path: str) -> tuple[int, int]:
-    """Load NVRTC from path and make it the one in use; its version. Raises what the loader says."""
+    """Load NVRTC from this path, make it the one in use, and return its version. OSError with the loader's
+    message if it cannot be loaded."""
     global _current
     version = _driver._nvrtc_open(path)
     _opened[path] = version
@@ -38,6 +39,7 @@ def open_library(path: str) -> tuple[int, int]:
 
 
 def _run_program(source: str, options, want: str, expressions, folder: str | None):
+    """(code or None, messages, names) of one run. Messages name the source NAME, wherever it is."""
     program = os.path.join(folder, NAME) if folder else _PROGRAM
     code, log, names = _driver._nvrtc_compile(source, program, list(options), want, expressions)
     log = (log or "").replace(program, NAME).strip("\0\n")
@@ -45,45 +47,46 @@ def _run_program(source: str, options, want: str, expressions, folder: str | Non
 
 
 def compile_source(path: str, source: str, options, want: str, expressions=(), folder: str | None = None):
-    """(code or None, the compiler's text, whether there are functions for the host, the names in the code of
-    what the expressions name). folder is where the source lies, if anywhere.
+    """(code, or None if NVRTC refuses the source; its messages; whether the source has functions for the
+    host; the names in the code of the kernels and variables that the expressions name). want: "cubin" or
+    "ptx"; folder: where the source is kept, or None.
     """
     if _current != path:
         open_library(path)
     code, log, names = _run_program(source, options, want, expressions, folder)
     has_host = code is None and _HOST_FUNCTION in log
     if has_host:
-        # nvcc keeps unmarked functions for the host, and takes the constexpr ones for the device too; NVRTC
-        # has no host to keep them for.
+        # To nvcc functions without __device__ are for the host, and constexpr ones for the device too. NVRTC
+        # compiles for no host, so all of them may be for the device.
         code, log, names = _run_program(source, [*options, "-default-device"], want, expressions, folder)
     return code, log, has_host, names
 
 
 def refused_option(log: str) -> str | None:
-    """The option NVRTC did not take."""
+    """The option that NVRTC did not accept, from its messages; None if there is none."""
     match = _UNKNOWN_OPTION.search(log)
     return match and match[1]
 
 
 def missing_header(log: str) -> str | None:
-    """The header NVRTC did not find."""
+    """The header that NVRTC did not find, from its messages; None if there is none."""
     match = _MISSING_HEADER.search(log)
     return match and match[1]
 
 
 def refused_source(log: str, has_host: bool, toolkit) -> str | None:
-    """The first error that nvcc may not have: of code for the host, of what NVRTC has none of, in a header of
-    the toolkit.
+    """The first error that nvcc may not report: one about code for the host or about what NVRTC does not
+    have, or in a header of the toolkit. None if there is none. toolkit: the folders of its headers.
     """
     folders = tuple(os.path.join(folder, "") for folder in toolkit)
     errors = list(_ERROR.finditer(log))
     for number, error in enumerate(errors):
         end = errors[number + 1].start() if number + 1 < len(errors) else len(log)
-        if has_host or error["file"].startswith(folders) or _NOT_NVCCS.search(log, error.start(), end):
+        if has_host or error["file"].startswith(folders) or _NVCC_MAY_COMPILE.search(log, error.start(), end):
             return error[0].strip()
     return None
 
 
 def refused_arch(log: str) -> bool:
-    """Whether NVRTC does not know the architecture."""
+    """Whether NVRTC's messages say that it does not know the architecture."""
     return _UNKNOWN_ARCH.search(log) is not None

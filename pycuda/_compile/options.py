@@ -1,8 +1,8 @@
 """nvcc's options as NVRTC's.
 
-PyCUDA's users write nvcc options. Each row below says what one of them becomes for NVRTC: the same, nothing
-(it concerns host code, of which there is none), or a reason to call nvcc. An option without a row is passed
-on: NVRTC accepts or refuses it.
+PyCUDA's users write nvcc options. Each row of _TABLE says what one of them becomes for NVRTC: the same
+option, nothing (if it concerns host code, of which there is none), or a reason to call nvcc. An option
+without a row is passed on, and NVRTC accepts or refuses it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ class Parsed(NamedTuple):
 
 
 class _OptionRow(NamedTuple):
-    action: str
+    action: str  # a key of _ACTIONS, or the name of a method of _Parser
     takes_value: bool
-    name: str
+    name: str  # NVRTC's spelling
 
 
 def _option_rows(action: str, takes_value: bool, *spellings: str) -> dict[str, _OptionRow]:
-    """Spellings separated by blanks name one option; the first is NVRTC's."""
+    """A row for each spelling. Each argument has the spellings of one option, of which the first is
+    NVRTC's."""
     return {
         each: _OptionRow(action, takes_value, group.split()[0])
         for group in spellings
@@ -150,7 +151,7 @@ _TABLE: dict[str, _OptionRow] = {
     **_option_rows("machine", True, "--machine -m"),
     **_option_rows("werror", True, "--Werror -Werror"),
 }
-_JOINED = ("-I", "-D", "-U", "-L", "-l", "-O")
+_JOINED = ("-I", "-D", "-U", "-L", "-l", "-O")  # options whose value may follow without a separator
 _GENCODE = re.compile(r"arch=(compute_\w+),code=\[?\"?(\w+)\"?\]?$")
 
 
@@ -168,7 +169,8 @@ def _split(option: str):
 
 
 def _split_options(options):
-    """(item as written, row or None, value) of each option, two-item forms taken together."""
+    """(item as written, row or None, value or None) of each option. An option and its value in two items are
+    joined."""
     items = iter(options)
     for item in items:
         spelling, value = _split(item)
@@ -180,7 +182,8 @@ def _split_options(options):
 
 
 class _Parser:
-    """Collects what the rows ask for; one method per action."""
+    """Collects the fields of Parsed. There is a method for each action of rows: item is the option as
+    written, row its _OptionRow (None for unknown()), value its value or None."""
 
     def __init__(self):
         self.nvrtc, self.folders, self.forced = [], [], []
@@ -221,7 +224,7 @@ class _Parser:
         self.nvrtc += [f"--ptxas-options={each}" for each in value.split(",") if each]
 
     def registers(self, item, row, value):
-        if value != "0":  # no limit to nvcc, the minimum to NVRTC
+        if value != "0":  # nvcc takes 0 for no limit, NVRTC for the minimum
             self.value(item, row, value)
 
     def usage(self, item, row, value):
@@ -244,6 +247,7 @@ class _Parser:
         self.nvrtc.append(item)
 
 
+# Actions whose methods have other names.
 _ACTIONS = {
     "forced": _Parser.header,
     "arch": _Parser.set_arch,
@@ -253,7 +257,7 @@ _ACTIONS = {
 
 
 def parse(options) -> Parsed:
-    """Sort a list of nvcc options."""
+    """The Parsed form of a list of nvcc options."""
     parser = _Parser()
     for item, row, value in _split_options(options):
         action = row.action if row else None
@@ -262,7 +266,7 @@ def parse(options) -> Parsed:
 
 
 def register_limit(options) -> int | None:
-    """What --maxrregcount asks for, the last of them; None when none does."""
+    """The value of the last --maxrregcount; None if there is none."""
     limit = None
     for _, row, value in _split_options(options):
         if row is not None and row.name == "--maxrregcount" and value.isdecimal():
@@ -274,13 +278,14 @@ _ARCH = re.compile(r"(?:sm|compute|lto)_(\d+)(\d)[a-z]?$")
 
 
 def capability(arch: str | None) -> tuple[int, int] | None:
-    """(9, 0) of sm_90a, (12, 0) of sm_120; None for what is not an architecture."""
+    """The compute capability: (9, 0) for sm_90a, (12, 0) for sm_120; None if it is not one architecture."""
     match = _ARCH.match(arch or "")
     return (int(match[1]), int(match[2])) if match else None
 
 
 def real_arch(arch: str | None, code: str | None) -> str | None:
-    """The one architecture that nvcc's -arch and -code mean together; None when they name several."""
+    """The one architecture that the values of nvcc's -arch and -code mean together; None if they name none or
+    several."""
     if code is None:
         return arch
     return code if "," not in code else None

@@ -1,7 +1,7 @@
-"""A message about a compilation that takes long, once and on a terminal only: what is compiled, and how to
-turn the message off.
+"""A message about a compilation that takes long: what is compiled, and how to turn the message off.
 
-Never into a pipe or a file. PYCUDA_PROGRESS=0 turns it off.
+It is printed once for a compilation, to a terminal only, never to a pipe or a file. PYCUDA_PROGRESS=0 turns
+it off.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import sys
 import threading
 from collections.abc import Iterator
 
-AFTER = 5.0  # seconds
+AFTER = 5.0  # seconds of compilation before the message
 
 
 def _message(compiler: str, source: str) -> str:
-    """What is printed when a compilation takes long."""
+    """The message, with the names of the source's first kernels."""
     kernels = re.findall(r"__global__[^;{]*?\b(?!__)(\w+)\s*\(", source)
     named = ", ".join(kernels[:3]) + (", ..." if kernels[3:] else "")
     what = f"{named or 'a source without kernels'} ({len(source.splitlines())} lines)"
@@ -34,7 +34,7 @@ def _write_line(stream, text: str) -> None:
 
 @contextlib.contextmanager
 def watched(compiler: str, source: str) -> Iterator[None]:
-    """Around a compilation."""
+    """A context manager around a compilation, which prints the message if the block takes long."""
     stream = sys.stderr
     if os.environ.get("PYCUDA_PROGRESS") == "0" or stream is None or not stream.isatty():
         yield

@@ -13,7 +13,7 @@ from .source import NAME
 
 
 def warn(message: str) -> None:
-    """A UserWarning at the first caller outside this package."""
+    """A UserWarning that points at the first caller outside pycuda."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "pycuda":
         frame = frame.f_back
@@ -22,7 +22,7 @@ def warn(message: str) -> None:
 
 
 def compiler_output(text: str) -> None:
-    """Pass on what a compiler said although it succeeded."""
+    """Warn with the messages of a compiler that succeeded, if there are any."""
     if text.strip():
         warn(f"The CUDA compiler succeeded, with this output:\n{text.strip()}")
 
@@ -58,7 +58,8 @@ def names_a_line(problem: CompileError) -> bool:
 
 
 def _hint(log: str, header: str | None, compiler, needs_nvcc: bool) -> str:
-    """What may help, from the compiler's log; an empty string if nothing is known."""
+    """What may help, as the end of the error's message; an empty string if nothing is known. header: the
+    header that was not found, or None."""
     if needs_nvcc:
         return (
             "\nThis is a limit of NVRTC. nvcc may compile it, and none that runs was found: it comes with "

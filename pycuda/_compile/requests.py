@@ -1,4 +1,4 @@
-"""Requests of compilations, and what this process remembers of them."""
+"""Requests of compilations, and the memory of this process for their results."""
 
 from __future__ import annotations
 
@@ -14,37 +14,39 @@ from .options import parse
 from .source import wrap
 
 _ENVIRONMENT = ("PYCUDA_CACHE_DIR", "PYCUDA_DISABLE_CACHE", "PYCUDA_NVRTC", "PYCUDA_COMPILER")
-_REMEMBERED = 512
+_MAX_REMEMBERED = 512
 
-# Requests of this process to their code: a second identical one costs a look-up and a stat of each header
-# of the user's.
+# CompiledCode by _request_key(): a second identical request costs a look-up and a stat of each of the user's
+# headers.
 _memory: dict = {}
 
 
 def _remember(key, compiled: build.CompiledCode) -> None:
+    """Keep the code of a request, if it may be cached. The oldest ones are dropped."""
     if not compiled.cacheable:
         return
-    while len(_memory) >= _REMEMBERED:
+    while len(_memory) >= _MAX_REMEMBERED:
         _memory.pop(next(iter(_memory)), None)
     _memory[key] = compiled
 
 
 def default_options() -> list[str]:
-    """The options of calls that are given none: programs assign them to the public module."""
+    """The options of calls without options. Programs set them as pycuda.compiler.DEFAULT_NVCC_FLAGS."""
     from pycuda import compiler
 
     return compiler.DEFAULT_NVCC_FLAGS
 
 
 def _is_debugging() -> bool:
-    """Whether kernels are compiled for cuda-gdb: programs set CUDA_DEBUGGING of pycuda.driver."""
+    """Whether kernels are compiled for cuda-gdb. Programs set this as pycuda.driver.CUDA_DEBUGGING."""
     from pycuda import driver
 
     return driver.CUDA_DEBUGGING
 
 
 def _request_key(kind: str, device, *asked) -> tuple:
-    """What a request's result depends on: for the results that the process remembers."""
+    """Everything that the result of a request depends on, except the contents of files: the key of
+    _memory."""
     here = None
     with passing:
         here = os.getcwd()  # what relative folders are relative to
@@ -52,12 +54,13 @@ def _request_key(kind: str, device, *asked) -> tuple:
 
 
 def _recall(key) -> build.CompiledCode | None:
+    """The remembered code; None if there is none, or a file that it depends on has changed."""
     compiled = _memory.get(key)
     return compiled if compiled is not None and includes.unchanged(compiled.watched) else None
 
 
 def _run(key, job: build.CompileJob) -> build.CompiledCode:
-    """Compiles, with debug information under a debugger, and remembers the code."""
+    """Compile the job, with debug information if kernels are compiled for cuda-gdb, and remember the code."""
     if _is_debugging():
         job = job._replace(keep=True, cache_dir=False, options=(*job.options, "-g", "-G"))
     compiled = build.run(job)
@@ -69,13 +72,15 @@ def _run(key, job: build.CompileJob) -> build.CompiledCode:
 def remembered(
     kind: str, device, asked: tuple, make_job: Callable[[], build.CompileJob]
 ) -> build.CompiledCode:
-    """The code of a job, compiled if this process has no valid one for the same request."""
+    """The code that this process remembers for the same request, if it is still valid; otherwise that of
+    make_job(), compiled. kind and asked: what was requested, parts of the key."""
     key = _request_key(kind, device, *asked)
     return _recall(key) or _run(key, make_job())
 
 
 def _with_architecture(options, arch, code, device) -> tuple[str, ...]:
-    """Options with the -arch and -code that the arguments, or the device, ask for."""
+    """The options with -arch and -code added: of the arguments, or, if neither they nor the options have an
+    architecture, with that of the device."""
     if arch is None and device is not None and parse(options).arch is None:
         arch = device.arch
     added = ["-arch", arch] if arch is not None else []
@@ -83,8 +88,8 @@ def _with_architecture(options, arch, code, device) -> tuple[str, ...]:
 
 
 class Request(NamedTuple):
-    """What SourceModule and compile are requested, under the names of their parameters, as checked returns
-    it.
+    """The arguments of SourceModule or compile(), under the names of their parameters. The types are those
+    after checked().
     """
 
     source: str
@@ -101,7 +106,7 @@ class Request(NamedTuple):
 
 
 def _job(request: Request, device) -> build.CompileJob:
-    """The compilation that a request means on this device: source wrapped, options completed."""
+    """The compilation that a request means on this device: with the source wrapped and all options added."""
     folders = [absolute(folder) for folder in request.include_dirs]
     options = (*request.options, *(f"-I{folder}" for folder in folders), f"-I{build.DEVICE_HEADERS}")
     options = _with_architecture(options, request.arch, request.code, device)
@@ -125,7 +130,8 @@ def _job(request: Request, device) -> build.CompileJob:
 
 
 def checked(request: Request) -> Request:
-    """The request with each argument of the type that the rest works with. TypeError or ValueError."""
+    """The request with its arguments converted to the types of Request. TypeError or ValueError for wrong
+    ones."""
     source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, kind, names = request
     arguments.target(kind)
     arguments.name(arch, "arch")
@@ -145,5 +151,5 @@ def compiled_code(request: Request) -> build.CompiledCode:
     device = target.current()
     try:
         return remembered("wrapped", device, request, lambda: _job(request, device))
-    except CompileError as problem:  # what went on in here says nothing about the source
+    except CompileError as problem:  # frames of this package say nothing about the source
         raise problem.with_traceback(None) from problem.__cause__

@@ -1,7 +1,8 @@
 """The types of kernels' parameters, read from the source.
 
-Arguments are compared with them (PYCUDA_CHECK_ARGUMENTS), and structures are recognized. This is not a parser
-of C++: only simple declarations are recognized, others have no known type.
+Arguments of launches are compared with them (PYCUDA_CHECK_ARGUMENTS), and structures are recognized by them.
+This is not a parser of C++: only simple declarations are recognized, and the types of others count as
+unknown.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 
 from .tokens import HIDDEN
 
+# Type codes: two bytes, a letter for the kind and the size (see types()).
 _ELEMENTS = {
     "float": b"f\x04",
     "double": b"f\x08",
@@ -54,8 +56,8 @@ _KERNEL = re.compile(
 
 
 def _type(parameter: str, defined: frozenset[str], structures: frozenset[str]) -> bytes:
-    """The code of a parameter's type, from its declaration; _UNKNOWN where the source defines the name
-    itself.
+    """The code of a parameter's type, from its declaration; _UNKNOWN if it is not simple, or the source
+    defines a macro of a name in it. defined: the names of macros; structures: those of structures.
     """
     plain = _QUALIFIERS.sub(" ", parameter)
     if defined.intersection(re.findall(r"\w+", plain)):
@@ -74,8 +76,8 @@ def _type(parameter: str, defined: frozenset[str], structures: frozenset[str]) -
 
 @functools.lru_cache(maxsize=32)
 def _kernels(source: str, options: tuple[str, ...]) -> dict[str, bytes | None]:
-    """The types of each kernel; None where two declarations do not agree."""
-    if 'R"' in source:
+    """The type codes of each kernel's parameters by the kernel's name; None if two declarations differ."""
+    if 'R"' in source:  # a raw string may contain anything
         return {}
     text = _HIDDEN.sub(" ", source)
     defined = frozenset(
@@ -104,13 +106,13 @@ def types(source: str, options: tuple[str, ...], name: str) -> bytes | None:
     Returns
     -------
     bytes or None
-        Two a parameter: "f" or "i" and the size of a number, "F" or "I" and the size of what a pointer points
-        to, "s" and a zero of a structure, zeros where that is not known. None when the source does not say
-        it.
+        Two bytes for each parameter: "f" or "i" and the size of a number; "F" or "I" and the size of the
+        number that a pointer points to; "s" and a zero for a structure; two zeros if the type is unknown.
+        None if the source does not have the kernel, or declares it in two ways.
     """
     return _kernels(source, options).get(name)
 
 
 def reader(source: str, options: tuple[str, ...], name: str) -> Callable[[], bytes | None]:
-    """types() of these, for a Function to call when it needs them."""
+    """A function that returns types() of these arguments, for a Function to call when it needs them."""
     return functools.partial(types, source, options, name)

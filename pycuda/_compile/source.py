@@ -2,8 +2,8 @@
 
 Kernels are wrapped in extern "C" { } so that they keep their plain names, and #line keeps the numbers of the
 user's lines. A header of the toolkit or of the language has C++ code, which is not allowed inside such a
-block: an #include of one at the top level closes the block and opens it again. A user's header stays inside,
-because its kernels are looked up by their plain names too.
+block: the block is closed before an #include of one at the top level, and opened again after it. A user's
+header stays inside, because its kernels are looked up by their plain names too.
 """
 
 from __future__ import annotations
@@ -16,29 +16,32 @@ from .tokens import HIDDEN
 
 NAME = "kernel.cu"
 
-# What can hide a brace or an include, then the two that matter.
+# Comments and literals, which can hide a brace or an include; then #include lines, other directives, braces.
 _TOKENS = rf"""(?xms){HIDDEN}
       | (?P<include>^[ \t]*\#[ \t]*include[ \t]*(?P<name><[^>\n]+>|"[^"\n]+").*?$)
       | (?P<directive>^[ \t]*\#(?:[^\\\n]|\\.|\\\n)*)
       | (?P<brace>[{{}}])"""
 
 
-# The user's own text, where the compiler's files are kept.
+# The name of the file with the user's own text, in a folder where the compiler's files are kept.
 USERS_NAME = "source.cu"
 
 
 def _line(number: int) -> str:
+    """The directive after which lines count from `number`."""
     return f'#line {number} "{NAME}"\n'
 
 
 def lines_of(text: str, path: str) -> str:
-    """Wrapped text whose lines are those of the user's file at path: what a debugger opens."""
+    """The wrapped text with #line directives that name the user's file at `path`, which a debugger then
+    opens."""
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')
     return re.sub(rf'(?m)^(#line \d+) "{re.escape(NAME)}"$', lambda match: f'{match[1]} "{quoted}"', text)
 
 
 def without_folder(ptx: bytes, folder: str) -> bytes:
-    """PTX that names the source without the folder it was compiled in, where no such file is (anymore)."""
+    """The PTX with the source's name in place of its path: the folder it was compiled in has no such file, or
+    was removed."""
     return ptx.replace(os.fsencode(os.path.join(folder, NAME)) + b'"', NAME.encode() + b'"')
 
 
@@ -76,7 +79,7 @@ def _by_lines(source: str):
 
 
 def _top_level_includes(source: str):
-    """The #include lines that stand in no brace."""
+    """The #include lines outside of all braces."""
     head = source[: source.rfind("include")]
     plain = not any(mark in head for mark in ("{", "/*", 'R"', "\\\n"))
     return _by_lines(source) if plain else _by_tokens(source)
@@ -102,9 +105,8 @@ def _split_block(source: str, is_users) -> str:
 
 
 def wrap(source: str, *, extern_c: bool, is_users) -> str:
-    """The text handed to the compiler. is_users(name) says whether <name> or "name" is found in the user's
-    own folders.
-    """
+    """The text for the compiler. is_users(name): whether <name> or "name" is found in the user's own
+    folders."""
     if not extern_c:
         return f"{_line(1)}{source}\n"
     body = _split_block(source, is_users) if "include" in source else source

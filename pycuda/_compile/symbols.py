@@ -1,12 +1,13 @@
 """Which kernels and variables code has, PTX or a cubin, and their C++ names.
 
-Variables that compilers make for themselves (texts, tables of mathematical functions) do not count.
+Variables that compilers make for themselves (strings, tables of mathematical functions) do not count.
 """
 
 from __future__ import annotations
 
 import re
 import struct
+from typing import NamedTuple
 
 _ENTRY = re.compile(rb"^\s*(?:\.(?:visible|weak|extern)\s+)*\.entry\s+([\w$]+)", re.M)
 _VARIABLE = re.compile(
@@ -14,20 +15,42 @@ _VARIABLE = re.compile(
     rb"[^={;]*?([\w$]+)\s*(?:\[[^={;]*\])?\s*[={;]",
     re.M,
 )
-_OWN = (b"$", b"__cudart", b"__nv", b"__unnamed", b".nv.")
+_COMPILERS_OWN = (b"$", b"__cudart", b"__nv", b"__unnamed", b".nv.")  # how their names begin
+# Of ELF: Elf64_Shdr, Elf64_Sym; a section's type; a symbol's types. And NVIDIA's bit of st_other for kernels.
+_SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
-_OBJECT, _FUNCTION, _ENTRY_POINT = 1, 2, 0x10
+_SHT_SYMTAB = 2
+_OBJECT, _FUNCTION = 1, 2
+_ENTRY_POINT = 0x10
+# Offsets in the ELF header: e_shoff; e_shentsize and e_shnum.
+_SECTIONS_OFFSET, _SECTIONS_SIZE = 40, 58
+
+
+class _Section(NamedTuple):
+    """The fields of Elf64_Shdr."""
+
+    name: int
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry_size: int
 
 
 def _symbols(cubin: bytes):
-    """(name, kind, other) of each symbol of a cubin."""
-    offset, size, count = struct.unpack_from("<Q", cubin, 40)[0], *struct.unpack_from("<HH", cubin, 58)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", cubin, offset + size * each) for each in range(count)]
+    """(name, type, st_other) of each symbol of a cubin."""
+    (offset,) = struct.unpack_from("<Q", cubin, _SECTIONS_OFFSET)
+    size, count = struct.unpack_from("<HH", cubin, _SECTIONS_SIZE)
+    sections = [_Section._make(_SECTION.unpack_from(cubin, offset + size * each)) for each in range(count)]
     for section in sections:
-        if section[1] != 2:  # SHT_SYMTAB
+        if section.type != _SHT_SYMTAB:
             continue
-        names = sections[section[6]][4]
-        for at in range(section[4], section[4] + section[5], _SYMBOL.size):
+        names = sections[section.link].offset
+        for at in range(section.offset, section.offset + section.size, _SYMBOL.size):
             name, info, other = _SYMBOL.unpack_from(cubin, at)[:3]
             yield cubin[names + name : cubin.index(b"\0", names + name)], info & 15, other
 
@@ -47,14 +70,14 @@ def variables(code: bytes) -> list[str]:
         found = [name for name, kind, _ in _symbols(code) if kind == _OBJECT]
     else:
         found = _VARIABLE.findall(code)
-    return [name.decode() for name in found if not name.startswith(_OWN)]
+    return [name.decode() for name in found if not name.startswith(_COMPILERS_OWN)]
 
 
 def squeezed(expression: str) -> str:
-    """A C++ name without the white space that says nothing."""
+    """A C++ name without the white space that does not separate words."""
     return re.sub(r"\s*([^\w\s])\s*", r"\1", " ".join(expression.split()))
 
 
 def by_expression(expressions, names) -> dict[str, str]:
-    """The names in the code of these C++ names, by the squeezed C++ names."""
+    """A dict from squeezed C++ expressions to names in the code."""
     return dict(zip(map(squeezed, expressions), names, strict=True))

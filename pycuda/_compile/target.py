@@ -1,4 +1,4 @@
-"""What the current device takes: a GPU loads machine code, the CPU device, known by its name, PTX text."""
+"""The device that code is compiled for: a GPU loads machine code, the CPU device (known by its name) PTX."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pycuda import _driver
 
 from .files import passing
 
-_known: dict = {}
+_known: dict = {}  # the CompileTarget by device
 
 
 class CompileTarget(NamedTuple):
     """The device that code is compiled for."""
 
     capability: tuple[int, int]
-    takes_ptx: bool
-    driver: tuple[int, int]
+    takes_ptx: bool  # whether it loads PTX: the CPU device
+    driver: tuple[int, int]  # the newest CUDA that the driver supports
 
     @property
     def arch(self) -> str:
@@ -25,7 +25,8 @@ class CompileTarget(NamedTuple):
 
     @property
     def ptx_version(self) -> tuple[int, int]:
-        """The newest PTX that the driver reads: 9.0 of CUDA 13.0, 8.7 of 12.8, 7.4 of 11.4."""
+        """The newest PTX version that the driver reads: 9.0 for CUDA 13.0, 8.7 for 12.8, 7.4 for 11.4. CUDA
+        12.5 and 12.6 have the same one, so that versions from 12.6 on are one behind."""
         major, minor = self.driver
         return major - 4, minor - ((12, 6) <= self.driver < (13, 0))
 
@@ -57,14 +58,14 @@ def default_ordinal() -> int | None:
 
 
 def _device_in_use():
-    """The current context's device, else the default one: asking makes no context."""
+    """The current context's device; without a context the default device. Makes no context."""
     if _driver.Context.get_current() is not None:
         return _driver.Context.get_device()
     return _driver.Device(default_ordinal() or 0)
 
 
 def _describe(device) -> CompileTarget:
-    """What the device and its driver take."""
+    """The CompileTarget of a device."""
     version = _driver.get_driver_version()
     return CompileTarget(
         capability=tuple(device.compute_capability()),
@@ -76,8 +77,8 @@ def _describe(device) -> CompileTarget:
 def current() -> CompileTarget | None:
     """The target of the calling thread, or None where there is no driver or no device.
 
-    What a driver that works refuses is raised: without a target the code would be made for another device.
-    So is a setting that is wrong, and memory that is short.
+    Other errors of the driver are raised, as code without a target might be compiled for another device; and
+    so are a wrong setting and a shortage of memory in cuInit.
     """
     try:
         _driver.init()
