@@ -31,7 +31,8 @@ PYCUDA_FUNCTION complex<T> operator*(const complex<T> &a, const complex<T> &b)
     return complex<T>(a._M_re * b._M_re - a._M_im * b._M_im, a._M_re * b._M_im + a._M_im * b._M_re);
 }
 
-// Scaled by the larger component of the divisor (Smith), so that no square overflows; NumPy's steps.
+// Scaled by the larger component of the divisor (Smith's method), so that no square overflows. The steps are
+// NumPy's.
 PYCUDA_FUNCTION complex<T> operator/(const complex<T> &a, const complex<T> &b)
 {
     const T x = ::fabs(b._M_re), y = ::fabs(b._M_im);

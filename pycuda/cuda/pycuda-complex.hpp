@@ -103,7 +103,8 @@ template <class Result> struct if_mixed<double, float, Result> { typedef Result 
 
 } // namespace complex_parts
 
-// For pycuda-complex-functions.hpp as well.
+// Declarations of a function of a complex and a real number, and of one of complex numbers of different
+// types. pycuda-complex-functions.hpp uses these macros too.
 #define PYCUDA_WITH_REAL(Result)                                                                         \
     template <class T, class U> PYCUDA_CALLABLE typename complex_parts::if_real<U, Result>::type
 #define PYCUDA_MIXED(name, Result)                                                                       \

@@ -69,6 +69,7 @@ fp_tex3D(texture<T, cudaTextureType3D, mode> reference, float i, float j, float 
 
 // ---- numbers to elements of surfaces
 
+// The element of a surface that stores a number of type T.
 template <class T> struct fp_surf_texel
 {
   typedef T type;
@@ -103,7 +104,7 @@ template <> struct fp_surf_texel<pycuda::complex<double> >
   }
 };
 
-// i counts elements.
+// Here i counts elements; for CUDA's functions it counts bytes.
 template <class T>
 __device__ __forceinline__ void fp_surf2DLayeredwrite(T value,
                                                       surface<void, cudaSurfaceType2DLayered> reference,

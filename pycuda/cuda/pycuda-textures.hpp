@@ -14,7 +14,7 @@
 
 extern "C++" {
 
-// ---- element types of textures: pycuda_texel<T> has the format, a number of array_format
+// ---- element types of textures: pycuda_texel<T> has the format, a number of pycuda.driver.array_format
 
 template <class T> struct pycuda_texel
 {
@@ -48,7 +48,7 @@ PYCUDA_TEXELS(float, float, 0x20)
 #undef PYCUDA_TEXELS
 #undef PYCUDA_TEXEL
 
-// The type of a fetched element: T itself, or floats.
+// The types of a fetched element and of gathered ones: T itself, or floats if reads are normalized.
 template <class T, cudaTextureReadMode mode> struct pycuda_read
 {
   typedef T type;
@@ -60,7 +60,7 @@ template <class T> struct pycuda_read<T, cudaReadModeNormalizedFloat>
   typedef float4 gathered;
 };
 
-// ---- the variables, laid out as the host reads them
+// ---- the variables, in the layout that the host reads. `mark` identifies them: "PTEX" or "PSRF"
 
 // The arguments are the initial settings: normalized coordinates, filter mode, address mode.
 template <class T, int dimensions = cudaTextureType1D, cudaTextureReadMode mode = cudaReadModeElementType>

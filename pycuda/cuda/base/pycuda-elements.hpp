@@ -1,6 +1,6 @@
-// Elements in memory and the values that are computed with: half and bfloat16 are 16 bits in memory and float
-// in registers, a NumPy bool is a byte. No CUDA header is needed, so that generated kernels compile quickly.
-// Complex numbers are supported if pycuda-complex.hpp is included before.
+// Elements in memory, and the values with which kernels compute: half and bfloat16 are 16 bits in memory and
+// float in registers, a NumPy bool is a byte. No CUDA header is needed, so that generated kernels compile
+// quickly. Complex numbers are supported if pycuda-complex.hpp is included before.
 #ifndef PYCUDA_ELEMENTS_HPP
 #define PYCUDA_ELEMENTS_HPP
 
@@ -107,6 +107,8 @@ template <class X> __device__ __forceinline__ void put(half_bits &to, const X &x
     put(to, To<float>::from(x));
 }
 
+// A bfloat16 is the upper half of a float: adding 0x7fff and the lowest bit that stays rounds to nearest
+// even. A NaN becomes the quiet NaN 0x7fc0 with its sign.
 __device__ __forceinline__ void put(bfloat16_bits &to, float x)
 {
     unsigned bits = __float_as_uint(x);
@@ -152,11 +154,12 @@ template <int D> struct Axes {
     index_t length[D], stride[D], other[D];
 };
 
+// The distance of an element from the first one, in each of the two arrays of Axes.
 struct Place {
     index_t offset, other;
 };
 
-// The first `axes` of them.
+// The place of element i, in C order, along the first `axes` axes.
 template <int axes, int D> __device__ __forceinline__ Place place(const Axes<D> &in, index_t i)
 {
     Place at = {0, 0};
@@ -174,7 +177,7 @@ template <int axes, int D> __device__ __forceinline__ Place place(const Axes<D> 
     return at;
 }
 
-// N consecutive elements, in as few loads as their alignment allows.
+// The type of an access of so many bytes.
 template <int bytes> struct Chunk;
 template <> struct Chunk<16> { typedef uint4 type; };
 template <> struct Chunk<8> { typedef uint2 type; };
@@ -182,6 +185,8 @@ template <> struct Chunk<4> { typedef unsigned type; };
 template <> struct Chunk<2> { typedef unsigned short type; };
 template <> struct Chunk<1> { typedef unsigned char type; };
 
+// Loads N consecutive elements by accesses of 16 bytes, or by one of all if they have fewer, for which `from`
+// must be aligned.
 template <int N, class T> __device__ __forceinline__ void load_packed(T *to, const char *from)
 {
     typedef typename Chunk<(N * sizeof(T) > 16 ? 16 : N * sizeof(T))>::type Words;
@@ -190,7 +195,7 @@ template <int N, class T> __device__ __forceinline__ void load_packed(T *to, con
         reinterpret_cast<Words *>(to)[i] = reinterpret_cast<const Words *>(from)[i];
 }
 
-// Stores elements from memory of their own.
+// Stores N consecutive elements by accesses as of load_packed().
 template <int N, class T> __device__ __forceinline__ void store_packed(char *to, const T *from)
 {
     typedef typename Chunk<(N * sizeof(T) > 16 ? 16 : N * sizeof(T))>::type Words;

@@ -1,4 +1,4 @@
-// Values of any type between threads: the lanes of a warp, shared memory, other blocks.
+// Passes values of any type between threads: between the lanes of a warp, by shared memory, between blocks.
 //
 // Values are copied as bytes: a user's type may have constructors, which are not called for shared memory,
 // and assignment operators.
@@ -29,7 +29,8 @@ template <class T> struct parcel {
     }
 };
 
-// Word by word: a choice between two objects would place both in local memory.
+// `a` if `first`, otherwise `b`. Chosen word by word, as a choice between two objects would place both in
+// local memory.
 template <class T> __device__ __forceinline__ T choose(bool first, const T &a, const T &b)
 {
     parcel<T> out(a);
@@ -39,6 +40,8 @@ template <class T> __device__ __forceinline__ T choose(bool first, const T &a, c
     return out.value();
 }
 
+// The values of another lane: of the lane whose number is this one's ^ mask, of lane `lane`, and of the lane
+// that is `distance` below. For a lane without one below, from_lane_below() returns its own value.
 template <class T> __device__ __forceinline__ T from_lane_xor(const T &value, int mask)
 {
     parcel<T> out(value);

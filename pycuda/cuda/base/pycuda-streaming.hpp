@@ -1,11 +1,11 @@
-// Elements of an array that one thread reads or writes together, V neighbors at a time, ROUNDS times.
+// Elements of an array that one thread loads or stores together: V neighbors at a time, ROUNDS times.
 #ifndef PYCUDA_STREAMING_HPP
 #define PYCUDA_STREAMING_HPP
 
 extern "C++" {
 namespace pycuda {
 
-// The vector that one instruction moves.
+// The type of so many bytes that one instruction moves.
 template <int BYTES> struct word;
 template <> struct word<1> { typedef unsigned char type; };
 template <> struct word<2> { typedef unsigned short type; };
@@ -13,7 +13,7 @@ template <> struct word<4> { typedef unsigned type; };
 template <> struct word<8> { typedef uint2 type; };
 template <> struct word<16> { typedef uint4 type; };
 
-// The largest power of two up to 16 that divides a number of bytes.
+// How memory of so many bytes is accessed: `size` is the largest power of two up to 16 that divides BYTES.
 template <int BYTES> struct access {
     enum {
         even = BYTES % 2 == 0 ? 2 : 1,
@@ -24,13 +24,14 @@ template <int BYTES> struct access {
     typedef typename word<size>::type type;
 };
 
+// The elements, in registers: element k is k % V of round k / V.
 template <class T, int V, int ROUNDS> class lanes {
     enum { bytes = V * (int)sizeof(T), unit_bytes = access<bytes>::size, units = bytes / unit_bytes };
     typedef typename access<bytes>::type unit;
     __align__(16) unsigned char raw[ROUNDS * bytes];
 
   public:
-    // Views may have any address: the decision is the same for all threads of a launch.
+    // Whether an array that begins at `at` is aligned for load() and store(): views may have any address.
     static __device__ __forceinline__ bool fit(const T *at) { return (size_t)at % unit_bytes == 0; }
 
     // The first round's elements begin at `from`, each further round's `step` elements later.

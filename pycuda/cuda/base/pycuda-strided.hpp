@@ -1,4 +1,4 @@
-// Arrays with strides, read and written as if they were packed in C order: x[k].
+// Arrays with strides, accessed as if they were C-contiguous: x[k] is element k in C order.
 #ifndef PYCUDA_STRIDED_HPP
 #define PYCUDA_STRIDED_HPP
 
@@ -15,10 +15,12 @@ template <int ND> struct extent {
     axis axes[ND];
 };
 
+// The strides of an array along these axes.
 template <int ND> struct steps {
     long long bytes[ND];
 };
 
+// k / length of an axis. WIDE: whether indices need 64 bits; otherwise they are below 2^31.
 template <bool WIDE> struct quotient {
     typedef unsigned index;
     static __device__ __forceinline__ unsigned of(unsigned k, const axis &a)

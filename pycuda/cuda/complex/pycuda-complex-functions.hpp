@@ -13,7 +13,7 @@ extern "C++" {
 namespace pycuda {
 namespace complex_parts {
 
-// What differs between float and double.
+// Constants that differ between float and double.
 template <class T> struct Format;
 template <> struct Format<float> {
     static PYCUDA_CALLABLE float epsilon() { return 1.1920929e-7f; }
@@ -54,7 +54,7 @@ PYCUDA_CALLABLE double product(double a, double b) { return __dmul_rn(a, b); }
 PYCUDA_CALLABLE float sum(float a, float b) { return __fadd_rn(a, b); }
 PYCUDA_CALLABLE double sum(double a, double b) { return __dadd_rn(a, b); }
 
-// a becomes a + b, rounded; the result is the rounding error.
+// a becomes a + b, rounded. Returns the rounding error.
 PYCUDA_FUNCTION T add_exactly(T &a, T b)
 {
     const T whole = sum(a, b), part = sum(whole, -a);
@@ -92,7 +92,8 @@ PYCUDA_FUNCTION T log_of_modulus(T x, T y)
     return ::log1p(plus_squares(T(-1), a, b)) / 2;
 }
 
-// exp(x) * scale * (re + i im), where exp(x) alone may overflow.
+// exp(x) * scale * (re + i im), without overflow where only exp(x) overflows: its factors are multiplied one
+// by one.
 PYCUDA_FUNCTION complex<T> times_exp(T x, T scale, T re, T im)
 {
     const T limit = Format<T>::exponent_limit();
@@ -160,7 +161,7 @@ PYCUDA_FUNCTION complex<T> log1p(const complex<T> &z)
 
 // ---- roots and powers
 
-// The half of the plane with positive real part; the sign of the imaginary part stays.
+// The root with a real part that is not negative; its imaginary part has the sign of z's.
 PYCUDA_FUNCTION complex<T> sqrt(const complex<T> &z)
 {
     using namespace complex_parts;
@@ -190,7 +191,7 @@ PYCUDA_FUNCTION complex<T> sqrt(const complex<T> &z)
 
 namespace complex_parts {
 
-// Multiplication as in C, where infinities take precedence over NaNs.
+// The product as in annex G of C99: infinite if a factor is infinite, where z * w may be NaN.
 PYCUDA_FUNCTION complex<T> annex_g_product(complex<T> z, complex<T> w)
 {
     const complex<T> plain = z * w;
@@ -218,7 +219,7 @@ PYCUDA_FUNCTION complex<T> annex_g_product(complex<T> z, complex<T> w)
     return complex<T>(infinity<T>() * (a * c - b * d), infinity<T>() * (a * d + b * c));
 }
 
-// By squaring, in NumPy's order: 0 < |n| < 100.
+// z to the power of n, for 0 < |n| < 100, by squaring, in NumPy's order.
 PYCUDA_FUNCTION complex<T> whole_power(const complex<T> &z, int n)
 {
     if (n == 1) return z;
@@ -326,13 +327,15 @@ PYCUDA_FUNCTION T half_excess(T a, T b, T hypotenuse)
     return a * a / (hypotenuse + b) / 2;
 }
 
-// asinh(x + i y) for x, y >= 0, not both small nor one large: its real part; and its imaginary part, or that
-// of acos(y + i x): asin(sine), or the angle of (cosine, sine) where that is more exact.
+// asinh(x + i y) for x, y >= 0 that are not both small, and neither of which is large. `real` is its real
+// part. Its imaginary part is asin(sine) if by_sine, otherwise, as that would be less exact, the angle of
+// (cosine, sine). acos(y + i x) is computed from the same numbers.
 template <class T> struct Ellipse {
     T real, sine, cosine;
     bool by_sine;
 
-    // From the part across the cut to the distance from the two foci.
+    // r and s are the distances from the two foci, i and -i; a is half the major axis of the ellipse through
+    // the point.
     PYCUDA_CALLABLE Ellipse(T x, T y)
     {
         const T r = ::hypot(x, y + 1), s = ::hypot(x, y - 1);

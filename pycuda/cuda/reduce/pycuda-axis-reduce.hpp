@@ -6,8 +6,8 @@
 //   Acc                 the type of partial results
 //   Acc neutral()       combine(x, neutral()) has the bits of x
 //   Local local(const char *first element, count, Axes, parameter)
-//                       what map() is given about each result
-//   Acc map(Element, Second, index_t other, Local)
+//                       what map() needs to know of a result, such as the element that others are measured
+// from   Acc map(Element, Second, index_t other, Local)
 //   Acc combine(Acc, Acc)
 //   void finish(char *result, Acc, index_t count, double parameter)
 // The order in which elements are combined depends on shapes and item sizes alone, so that sums of floats
@@ -30,14 +30,14 @@ template <int KD, int RD> struct Reduction {
     index_t tile;           // elements of a result that one block reduces
     index_t splits;         // blocks that share a result; if more than one, they write partial results
     index_t groups;         // for columns: blocks side by side
-    index_t lanes_log;      // logarithm of the threads for a result (rows), or side by side (columns)
+    index_t threads_log;    // logarithm of the threads for a result (rows), or side by side (columns)
     double parameter;       // for local() and finish()
     Axes<KD> kept;          // stride in the array; `other`: stride in the result
     Axes<RD> reduced;       // stride in the array; `other`: step of the number, or stride in `second`
 };
 
-// The element of a result from which the others are measured. Elements 0, 1, 3, 7 and so on are looked at,
-// and the first that is not NaN is taken; 0 if all of them are NaN.
+// The element of a result from which the others are measured: the first of elements 0, 1, 3, 7 and so on that
+// is not NaN; 0 if all of them are NaN. first: the address of element 0.
 template <class Op, int RD>
 __device__ __forceinline__ typename Op::A origin(const char *first, index_t count, const Axes<RD> &reduced)
 {
@@ -50,13 +50,16 @@ __device__ __forceinline__ typename Op::A origin(const char *first, index_t coun
     return typename Op::A(0);
 }
 
+// N loaded elements. other: the number of each in its result, or its offset in the second array, as the
+// plan's reduced axes have it.
 template <class Op, int N> struct Items {
     alignas(16) typename Op::Element first[N];
     alignas(16) typename Op::Second second[Op::second ? N : 1];
     index_t other[N];
 };
 
-// Reads V elements from number i on.
+// Loads V elements of a result, from element i on, to items at to at + V - 1. ALIGNED: by one vector access,
+// for which they are contiguous and aligned.
 template <class Op, int V, bool ALIGNED, int N, int RD>
 __device__ __forceinline__ void read(Items<Op, N> &items, int at, const char *in, const char *second,
                                      index_t i, const Axes<RD> &reduced)
@@ -125,7 +128,8 @@ __device__ __forceinline__ typename Op::Acc mapped(const Items<Op, N> &items, in
     return Op::map(items.first[k], items.second[Op::second ? k : 0], items.other[k], local);
 }
 
-// Loads ITEMS elements of a thread, maps them and combines them with acc.
+// Loads ITEMS elements, maps them and combines them with acc. They are vectors of V consecutive elements, the
+// first at element i of the result, the next ones `stride` elements apart.
 template <class Op, int V, bool ALIGNED, int ITEMS, int RD>
 __device__ __forceinline__ typename Op::Acc row_step(const typename Op::Acc &acc, const char *in,
                                                      const char *second, index_t i, int stride,
@@ -157,9 +161,11 @@ __device__ __forceinline__ typename Op::Acc row_end(typename Op::Acc acc, const 
     return acc;
 }
 
-// Combines the values of each `lanes` threads. Threads 0, lanes, 2 * lanes and so on return the total of
-// theirs.
-template <class Op> __device__ __forceinline__ typename Op::Acc across(typename Op::Acc acc, int lanes)
+// Combines the values of groups of `threads` consecutive threads. For a power of two up to 32 every thread
+// returns the total of its group. Otherwise `threads` must be THREADS, and thread 0 alone returns the total.
+// All threads of the block must call this.
+template <class Op>
+__device__ __forceinline__ typename Op::Acc combine_consecutive(typename Op::Acc acc, int threads)
 {
     typedef typename Op::Acc Acc;
     __shared__ alignas(16) char raw[THREADS / 32 * sizeof(Acc)];
@@ -167,9 +173,9 @@ template <class Op> __device__ __forceinline__ typename Op::Acc across(typename 
 #pragma unroll
     for (int offset = 16; offset; offset /= 2) {
         Acc other = from_lane_xor(acc, offset);
-        if (offset < lanes) acc = Op::combine(acc, other);
+        if (offset < threads) acc = Op::combine(acc, other);
     }
-    if (lanes <= 32) return acc;
+    if (threads <= 32) return acc;
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = acc;
     __syncthreads();
     if (threadIdx.x == 0)
@@ -178,14 +184,16 @@ template <class Op> __device__ __forceinline__ typename Op::Acc across(typename 
     return acc;
 }
 
-// Reduces where the reduced axis is contiguous: `lanes` threads share a result. The grid has results along x,
-// splits along y.
+// Reduces where the reduced axis is contiguous: 2^threads_log consecutive threads share a result. The grid
+// has results along x, splits along y. PARTIAL: `out` gets partial results, which combine_partials()
+// combines.
 template <class Op, int V, bool ALIGNED, int ITEMS, bool PARTIAL, int KD, int RD>
 __device__ __forceinline__ void reduce_rows(const char *in, const char *second, char *out,
                                             const Reduction<KD, RD> &plan)
 {
     typedef typename Op::Acc Acc;
-    int log = (int)plan.lanes_log, lanes = 1 << log, lane = threadIdx.x & (lanes - 1), stride = lanes * V;
+    int log = (int)plan.threads_log, threads = 1 << log;
+    int thread = threadIdx.x & (threads - 1), stride = threads * V;
     index_t result = (index_t)blockIdx.x * (THREADS >> log) + (threadIdx.x >> log);
     index_t first = blockIdx.y * plan.tile, end = min(first + plan.tile, plan.count);
     Place kept = place<KD>(plan.kept, result);
@@ -193,33 +201,33 @@ __device__ __forceinline__ void reduce_rows(const char *in, const char *second, 
     if (result < plan.results) {
         in += plan.start + kept.offset;
         typename Op::Local local = Op::local(in, plan.count, plan.reduced, plan.parameter);
-        index_t i = first + lane * V, step = (index_t)lanes * ITEMS;
+        index_t i = first + thread * V, step = (index_t)threads * ITEMS;
 #pragma unroll 1
         for (; first + step <= end; first += step, i += step)
             acc = row_step<Op, V, ALIGNED, ITEMS>(acc, in, second, i, stride, plan.reduced, local);
         acc = row_end<Op, V, ALIGNED>(acc, in, second, i, stride, end, plan.reduced, local);
     }
-    acc = across<Op>(acc, lanes);
-    if (lane != 0 || result >= plan.results) return;
+    acc = combine_consecutive<Op>(acc, threads);
+    if (thread != 0 || result >= plan.results) return;
     if (PARTIAL)
         reinterpret_cast<Acc *>(out)[result * plan.splits + blockIdx.y] = acc;
     else
         Op::finish(out + kept.other, acc, plan.count, plan.parameter);
 }
 
-// Combines the values of threads whose numbers are equal modulo `lanes`. The first `lanes` threads have the
-// totals.
+// Combines the values of threads whose numbers are equal modulo `threads`, a power of two. The first
+// `threads` threads then have the totals in acc. All threads of the block must call this.
 template <class Op, int V>
-__device__ __forceinline__ void down(typename Op::Acc (&acc)[V], int lanes)
+__device__ __forceinline__ void combine_modulo(typename Op::Acc (&acc)[V], int threads)
 {
     typedef typename Op::Acc Acc;
     __shared__ alignas(16) char raw[THREADS * V * sizeof(Acc)];
     Acc *mine = reinterpret_cast<Acc *>(raw) + threadIdx.x;
-    if (lanes == THREADS) return;
+    if (threads == THREADS) return;
 #pragma unroll
     for (int k = 0; k < V; k++) mine[k * THREADS] = acc[k];
 #pragma unroll 1
-    for (int offset = THREADS / 2; offset >= lanes; offset /= 2) {
+    for (int offset = THREADS / 2; offset >= threads; offset /= 2) {
         __syncthreads();
         if (threadIdx.x < offset)
 #pragma unroll
@@ -228,8 +236,9 @@ __device__ __forceinline__ void down(typename Op::Acc (&acc)[V], int lanes)
     }
 }
 
-// Loads ROWS rows of V columns of a thread, of which the first `columns` exist, maps the elements and
-// combines them with acc.
+// Loads elements of ROWS rows, the first of which is `row` and the next ones `stride` apart, in the V columns
+// of a thread, of which the first `columns` exist. Maps them and combines them with acc. step: bytes from
+// column to column.
 template <class Op, int V, bool ALIGNED, int ROWS, int RD>
 __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const char *in, const char *second,
                                             index_t step, int columns, index_t row, int stride,
@@ -264,16 +273,17 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
     }
 }
 
-// Reduces where a kept axis is contiguous: `lanes` threads side by side have V columns each. The grid has
-// columns along x, splits along y.
+// Reduces where a kept axis is contiguous: 2^threads_log threads side by side have V columns each. The grid
+// has columns along x, splits along y. PARTIAL: `out` gets partial results, which combine_partials()
+// combines.
 template <class Op, int V, bool ALIGNED, int ROWS, bool PARTIAL, int KD, int RD>
 __device__ __forceinline__ void reduce_columns(const char *in, const char *second, char *out,
                                                const Reduction<KD, RD> &plan)
 {
     typedef typename Op::Acc Acc;
-    int log = (int)plan.lanes_log, lanes = 1 << log, rows = THREADS >> log;
+    int log = (int)plan.threads_log, threads = 1 << log, rows = THREADS >> log;
     index_t outer = quotient(blockIdx.x, plan.groups), inner = plan.kept.length[KD - 1];
-    index_t column = ((blockIdx.x - outer * plan.groups) * lanes + (threadIdx.x & (lanes - 1))) * V;
+    index_t column = ((blockIdx.x - outer * plan.groups) * threads + (threadIdx.x & (threads - 1))) * V;
     index_t first = blockIdx.y * plan.tile, end = min(first + plan.tile, plan.count);
     int columns = (int)max((index_t)0, min((index_t)V, inner - column));
     index_t step = plan.kept.stride[KD - 1];
@@ -295,8 +305,8 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *secon
         for (; row < end; row += rows)
             column_step<Op, V, ALIGNED, 1>(acc, in, second, step, columns, row, rows, plan.reduced, local);
     }
-    down<Op, V>(acc, lanes);
-    if (threadIdx.x >= lanes) return;
+    combine_modulo<Op, V>(acc, threads);
+    if (threadIdx.x >= threads) return;
 #pragma unroll
     for (int k = 0; k < V; k++) {
         if (k >= columns) continue;
@@ -308,13 +318,13 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *secon
     }
 }
 
-// How the partial results of the first launch are combined. A block has `lanes` results side by side; its
-// threads share the splits of each. Partial results lie result by result after reduce_rows(), split by split
-// after reduce_columns().
+// How the partial results of the first launch are combined. A block has 2^threads_log results side by side,
+// and its threads share the splits of each. Partial results are stored result by result after reduce_rows(),
+// split by split after reduce_columns().
 template <int KD> struct Combination {
     index_t results, count, splits;
     index_t result_step, split_step; // in partial results
-    index_t lanes_log;
+    index_t threads_log;
     double parameter;
     Axes<KD> kept;
 };
@@ -323,15 +333,15 @@ template <class Op, int KD>
 __device__ __forceinline__ void combine_partials(const char *partial, char *out, const Combination<KD> &plan)
 {
     typedef typename Op::Acc Acc;
-    int log = (int)plan.lanes_log, lanes = 1 << log, rows = THREADS >> log;
-    index_t result = (index_t)blockIdx.x * lanes + (threadIdx.x & (lanes - 1));
+    int log = (int)plan.threads_log, threads = 1 << log, rows = THREADS >> log;
+    index_t result = (index_t)blockIdx.x * threads + (threadIdx.x & (threads - 1));
     const Acc *from = reinterpret_cast<const Acc *>(partial) + result * plan.result_step;
     Acc acc[1] = {Op::neutral()};
     if (result < plan.results)
         for (index_t i = (threadIdx.x >> log); i < plan.splits; i += rows)
             acc[0] = Op::combine(acc[0], from[i * plan.split_step]);
-    down<Op, 1>(acc, lanes);
-    if (threadIdx.x < lanes && result < plan.results)
+    combine_modulo<Op, 1>(acc, threads);
+    if (threadIdx.x < threads && result < plan.results)
         Op::finish(out + place<KD>(plan.kept, result).other, acc[0], plan.count, plan.parameter);
 }
 

@@ -1,4 +1,4 @@
-// The operations of reductions besides + and *. The rows of pycuda/_kernels/builtin/reduction.py name them.
+// The operations of reductions, except + and *. The rows of pycuda/_kernels/builtin/reduction.py name them.
 // Complex numbers are supported if pycuda-complex.hpp is included before.
 #ifndef PYCUDA_REDUCE_OPS_HPP
 #define PYCUDA_REDUCE_OPS_HPP
@@ -18,10 +18,10 @@ template <class A> __device__ __forceinline__ A zero() { return Zero<A>::value()
 
 template <class X> __device__ __forceinline__ bool is_nan(const X &x) { return x != x; }
 template <class X> __device__ __forceinline__ bool less(const X &a, const X &b) { return a < b; }
-// The absolute value, and its square.
+// magnitude() is the absolute value, square() its square.
 template <class X> __device__ __forceinline__ X magnitude(const X &x) { return ::fabs(x); }
 template <class X> __device__ __forceinline__ X square(const X &x) { return x * x; }
-// The square times a weight. For a weight of 0 it is 0, also where the square overflows.
+// The square times a weight, in an order in which a weight of 0 gives 0 even if the square overflows.
 template <class X> __device__ __forceinline__ X weighted_square(const X &x, X weight)
 {
     return x * weight * x;
@@ -29,7 +29,7 @@ template <class X> __device__ __forceinline__ X weighted_square(const X &x, X we
 
 template <class X> __device__ __forceinline__ X times(const X &a, const X &b) { return a * b; }
 
-// The mean of `count` elements of this sum. Integers are converted to double.
+// The mean of `count` elements whose sum this is. Integers are converted to double.
 template <class A> __device__ __forceinline__ A mean(A sum, index_t count)
 {
     return A((double)sum / (double)count);
@@ -101,8 +101,8 @@ template <class X> __device__ __forceinline__ X minimum_number(const X &a, const
 
 // ---- argmax and argmin: the first of equal elements
 
-// An element's key is an unsigned integer. Keys have the order of the elements, for argmin the
-// reverse order; that of a NaN is the greatest in both.
+// An element's key is an unsigned integer. Keys have the order of the elements for argmax (GREATEST), and the
+// reverse order for argmin, so that the greatest key wins. A NaN has the greatest key in both.
 template <int bytes> struct Unsigned { typedef unsigned type; };
 template <> struct Unsigned<8> { typedef unsigned long long type; };
 
@@ -130,8 +130,8 @@ template <bool GREATEST> __device__ __forceinline__ unsigned long long order_key
     return is_nan(x) ? ~0ull : GREATEST ? key : ~key;
 }
 
-// An element's key and its number in the result; the largest number stands for no element. Of equal keys that
-// with the lower number is taken.
+// An element's key and its number in the result; number -1, as an unsigned number the largest one, stands for
+// no element. Of equal keys that with the lower number is taken.
 template <class K> struct Keyed {
     K key;
     index_t number;
@@ -152,6 +152,7 @@ template <class X> struct Numbered {
     index_t number;
 };
 
+// What argmax and argmin of elements of type X keep: `type`, of() an element, none() for no element.
 template <class X> struct Best {
     typedef Keyed<typename Unsigned<sizeof(X)>::type> type;
     template <bool GREATEST> static __device__ __forceinline__ type of(const X &x, index_t number)
@@ -185,8 +186,8 @@ __device__ __forceinline__ Numbered<X> best(const Numbered<X> &a, const Numbered
 
 // ---- variances, in one pass
 
-// The mean of some elements, the sum of their squared distances from it, and how many they are. This number
-// is rounded if R cannot hold it.
+// The mean of some elements, the sum of their squared distances from it, and their number, which is rounded
+// if R cannot hold it. of(x, false) are the moments of no element, as for one that a mask leaves out.
 template <class A, class R> struct Moments {
     A mean;
     R squares, count;
@@ -198,8 +199,8 @@ template <class A, class R> struct Moments {
 };
 
 // The moments of the elements of both (Chan, Golub, LeVeque 1979). Elements are measured from one of them,
-// origin(): no mean is further from it than sqrt(count) standard deviations, so that the rounding of means
-// costs few bits of the variance.
+// which origin() chooses. No mean is further from it than sqrt(count) standard deviations, so that the
+// rounding of means costs few bits of the variance.
 template <class A, class R>
 __device__ __forceinline__ Moments<A, R> merged(const Moments<A, R> &a, const Moments<A, R> &b)
 {
@@ -208,7 +209,8 @@ __device__ __forceinline__ Moments<A, R> merged(const Moments<A, R> &a, const Mo
     return {a.mean + delta * share, a.squares + b.squares + weighted_square(delta, a.count * share), count};
 }
 
-// The variance. Without elements it is 0 / 0, whatever the correction.
+// The variance, from the sum of squared distances. Without elements it is 0 / 0, which is NaN, whatever the
+// correction.
 template <class R> __device__ __forceinline__ R variance(R squares, double count, double correction)
 {
     return squares / R(::fmax(count - correction, 0.0));

@@ -15,15 +15,16 @@ namespace pycuda {
 
 enum { REDUCE_THREADS = 256, REDUCE_WARPS = REDUCE_THREADS / 32, REDUCE_ROWS = 4 };
 
-// reduce(value, other), or reduce(other, value) where the other lane is the lower one, by one call: two calls
-// would repeat the code of the operation.
+// Combines this lane's value with another lane's, that of the lower lane on the left. upper: whether this
+// lane is the upper one. Only one call of reduce(), as two would repeat the code of the operation.
 template <class T, class Reduce>
 __device__ __forceinline__ T in_order(const T &others, const T &own, bool upper, Reduce reduce)
 {
     return reduce(choose(upper, others, own), choose(upper, own, others));
 }
 
-// Combines the values of two lanes, that of the lower lane on the left.
+// Combines the values of the two lanes whose numbers differ by the bit `mask`, that of the lower lane on the
+// left. Both lanes return the result. upper: whether this lane is the upper one.
 template <class T, class Reduce>
 __device__ __forceinline__ T with_lane(const T &value, int mask, bool upper, Reduce reduce)
 {
@@ -71,8 +72,8 @@ template <class T, class Reduce> __device__ __forceinline__ T reduce_warps(const
     return total;
 }
 
-// Reduces the values of all blocks. value: that of the thread's warp. counter: 0 before and after. parts:
-// memory for one value of each block.
+// Reduces the values of all blocks to *out. value: the total of the thread's warp, which lane 0 has. counter:
+// 0 before and after the launch; it counts blocks that are done. parts: memory for one value of each block.
 template <class T, class Result, class Reduce>
 __device__ __forceinline__ void reduce_blocks(const T &value, const T &neutral, Result *out,
                                               unsigned *counter, T *parts, Reduce reduce)

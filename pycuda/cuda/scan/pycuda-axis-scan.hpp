@@ -2,10 +2,10 @@
 // to i.
 //
 // A long axis is cut into tiles of a length that depends on the types alone. A block scans its tile, finds
-// the total of all previous tiles (pycuda-scan.hpp) and combines it with the elements of its own, which it
-// still has. Everything is combined in a fixed order, so that sums of floats have the same bits on every
-// device. An operation is a type Op: Element, Result, Acc, neutral(), map(Element), combine(Acc, Acc),
-// finish(Result &, Acc).
+// the total of all previous tiles (pycuda-scan.hpp) and combines it with its own elements, which are still in
+// registers or shared memory. Everything is combined in a fixed order, so that sums of floats have the same
+// bits on every device. An operation is a type Op: Element, Result, Acc, neutral(), map(Element),
+// combine(Acc, Acc), finish(Result &, Acc).
 #ifndef PYCUDA_AXIS_SCAN_HPP
 #define PYCUDA_AXIS_SCAN_HPP
 
@@ -17,9 +17,14 @@ namespace pycuda {
 // SCAN_CHUNKS: vectors that a thread has of a short row.
 enum { SCAN_THREADS = 256, SCAN_WARPS = SCAN_THREADS / 32, SCAN_CHUNKS = 4 };
 
-// What scans a row: some warps of a block, the blocks that take its tiles, or one block for the whole row.
-// What scans columns: a thread for each, a block for 32 of them, or a block for each tile of 32 of them.
-enum ScanShape { ROW_WARPS, ROW_TILES, ROW_BLOCKS, COLUMN_THREAD, COLUMN_BLOCK, COLUMN_TILES };
+enum ScanShape {
+    ROW_WARPS,     // some warps of a block scan a row
+    ROW_TILES,     // blocks take the tiles of rows
+    ROW_BLOCKS,    // one block scans a row
+    COLUMN_THREAD, // a thread scans a column
+    COLUMN_BLOCK,  // a block scans 32 columns
+    COLUMN_TILES   // blocks take the tiles of 32 columns
+};
 
 template <int KD> struct AxisScan {
     index_t rows;              // how many rows, or columns, there are
@@ -156,8 +161,8 @@ __device__ __forceinline__ void scan_short_rows(const char *in, char *out, const
 
 enum { TILED_THREADS = 128 };
 
-// A tile of a long row, which scan_tiles() loads, sums and finishes. It is divided as Chunks are, but
-// elements stay as they were loaded until the tile is finished.
+// The work that scan_tiles() calls for a tile of a long row. The tile is divided among threads as Chunks are,
+// but its elements are mapped only when they are used, not when they are loaded.
 template <class Op, bool ALIGNED, int SLOTS, int KD> struct TiledRow {
     typedef typename Op::Acc Acc;
     typedef typename Op::Element Element;
@@ -289,10 +294,11 @@ __device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t
     return part;
 }
 
-// Finds the total before a tile, for a column in each lane of a warp, and publishes the tile's own. Each tile
-// has an entry for its total and one for its prefix, the total up to its end. The nearest published prefix is
-// combined with the totals of the tiles after it, from left to right: the prefixes between are made in the
-// same way, so that the result has the same bits whichever prefix is found.
+// Finds the total before tile `number`, for a column in each lane of a warp, and publishes the tile's own
+// total (`own`) and prefix. Each tile has an entry for its total and, after it, one for its prefix, the total
+// up to its end. The nearest published prefix is combined with the totals of the tiles after it, from left to
+// right. The prefixes between are made in the same way, so that the result has the same bits whichever prefix
+// is found.
 template <class Op>
 __device__ __forceinline__ typename Op::Acc scan_column_before(const scan_state &state, index_t number,
                                                                index_t tiles, const typename Op::Acc &own)
@@ -328,7 +334,8 @@ __device__ __forceinline__ typename Op::Acc scan_column_before(const scan_state 
     return sum;
 }
 
-// Scans columns. A thread has ITEMS consecutive elements of a column; the next warp has those that follow.
+// Scans columns. A thread has ITEMS consecutive elements of a column; in the same lane of the next warp are
+// the elements that follow.
 template <class Op, ScanShape SHAPE, int KD>
 __device__ __forceinline__ void scan_columns(const char *in, char *out, const AxisScan<KD> &plan,
                                              const scan_state &state)

@@ -7,9 +7,9 @@
 extern "C++" {
 namespace pycuda {
 
-// The work of scan_tiles(): elements are moved in vectors of 16 bytes where possible. make(value, k) is item
-// k. What is stored for an item is emit(has, before, item, with): `with` is the total of all items up to and
-// including it, `before` that of the items before it, if there are any (`has`).
+// The work that scan_tiles() calls. Elements are moved in vectors of 16 bytes where possible. make(value, k)
+// is item k. What is stored for an item is emit(has, before, item, with): `with` is the total of all items up
+// to and including it, `before` that of the items before it, if there are any (`has`).
 template <int THREADS, int SLOTS, int CHUNKS, int V, class Item, class Value, class Make, class Combine,
           class Emit>
 struct UserScan {

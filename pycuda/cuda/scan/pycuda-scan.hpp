@@ -31,20 +31,20 @@
 extern "C++" {
 namespace pycuda {
 
-// Tiles of a group, and groups of an S.
+// The number of tiles of a group, and of groups whose total is an S.
 enum { SCAN_GROUP = 32 };
 
-// The memory by which blocks exchange values: entries of 64 bits, which have the number of the launch in the
-// lower half, and counters, which have it in the upper half.
+// The memory by which blocks exchange values. pycuda/_kernels/plans/scratch.py allocates it.
 struct scan_state {
-    unsigned *counter;
-    unsigned long long *counts, *entries;
-    void *values;
-    unsigned launch;
+    unsigned *counter;           // the next tile to take; 0 before and after a launch
+    unsigned long long *counts;  // of arrivals, with the number of the launch in the upper half
+    unsigned long long *entries; // parts of values, with the number of the launch in the lower half
+    void *values;                // values of more than 16 bytes
+    unsigned launch;             // the number of this launch
 };
 
-// Values of up to 16 bytes are stored in entries, 32 bits in each, so that no fence is needed; larger ones
-// have memory of their own and one entry. pycuda/_kernels/plans/scratch.py allocates it.
+// Values of up to 16 bytes are stored in entries, 32 bits in each, so that no fence is needed. Larger ones
+// are stored in scan_state::values, and have one entry each, which says that the value is there.
 template <class T, bool IN_ENTRIES = sizeof(T) <= 16> struct mailbox;
 
 template <class T> struct mailbox<T, true> {
@@ -132,18 +132,21 @@ template <class T> struct scan_row {
     {
         unsigned long long before = 0;
         if (threadIdx.x % 32 == 0) {
+            // A count of an earlier launch is smaller than this launch's 0, and so is reset.
             atomicMax(state.counts + at, (unsigned long long)state.launch << 32);
             before = atomicAdd(state.counts + at, 1ull);
         }
         return __shfl_sync(0xffffffffu, (unsigned)before, 0) == SCAN_GROUP - 1;
     }
 
+    // Waits until entry `at` is published, and loads it into `value`.
     __device__ __forceinline__ void wait(size_t at, parcel<T> &value) const
     {
         while (!box::look(state, at, value)) scan_pause();
     }
 
-    // The scan of 32 neighboring entries, for which it waits. any: a value of the type.
+    // Waits for 32 neighboring entries and returns the lane's element of their scan. any: any value, as T may
+    // not have a default constructor.
     template <class Combine>
     __device__ __forceinline__ T scan_from(size_t first, const T &any, Combine combine) const
     {
@@ -153,7 +156,8 @@ template <class T> struct scan_row {
         return scan_lanes(value.value(), combine);
     }
 
-    // Publishes A(tile), and the G and P that it completes. Those that no later tile needs are left out.
+    // Publishes A(tile), `own` in every lane, and the G and P that it completes, except those that no later
+    // tile needs.
     template <class Combine>
     __device__ __forceinline__ void publish(unsigned tile, const T &own, Combine combine)
     {
@@ -175,13 +179,15 @@ template <class T> struct scan_row {
         box::post(state, at, all);
     }
 
-    // The total of all tiles before this one. For tile 0, which has none before it, `any`.
+    // Waits for the total of all tiles before this one and returns it. For tile 0, which has none before it,
+    // the result is `any`.
     template <class Combine>
     __device__ __forceinline__ T before(unsigned tile, const T &any, Combine combine) const
     {
         const unsigned lane = threadIdx.x % 32, group = tile / SCAN_GROUP, super = group / SCAN_GROUP;
         const unsigned place = tile % SCAN_GROUP, place_of_group = group % SCAN_GROUP;
         const size_t of_group = (size_t)tiles + super * SCAN_GROUP + lane;
+        // What the lane needs: an A of this group, a G of the groups before it, and, in lane 0, the last P.
         parcel<T> a(any), g(any), p(any);
         bool has_a = lane >= place, has_g = lane >= place_of_group, has_p = lane || !super;
         for (;;) {
@@ -207,11 +213,11 @@ template <class T> struct scan_row {
 // ---- blocks that take tiles until there are none left
 
 // For every tile of every row a block calls, in this order,
-//     work.load(row, tile)
-//     work.sum(slot)                              returns the total of this thread's warp, in lane 31
-//     work.finish(slot, row, tile, has, before)   `before` is the total before the warp's part, if `has`
+//     work.load(row, tile)                           loads it into registers
+//     work.sum(slot)                                 stores it there; returns the warp's total, in lane 31
+//     work.finish(slot, row, tile, has, before)      `before` is the total before the warp's part, if `has`
 // and it loads other tiles between sum() and finish(). The first tiles of all rows come before the second
-// ones.
+// ones: ticket t stands for tile t / rows of row t % rows.
 template <int THREADS, int SLOTS, class Item, class Work, class Combine>
 __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned rows, unsigned tiles, Work &work,
                                            Combine combine)
@@ -221,7 +227,7 @@ __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned row
     PYCUDA_SHARED(Item, of_warps, SLOTS * WARPS);
     PYCUDA_SHARED(Item, of_tiles, 2);
     __shared__ unsigned tickets[2];
-    unsigned held[SLOTS]; // the tiles in shared memory, first that of the slot that is used next
+    unsigned held[SLOTS]; // the tickets of tiles in shared memory, first that of the slot that is used next
 #pragma unroll
     for (int k = 0; k < SLOTS; k++) held[k] = none;
     if (threadIdx.x == 0) tickets[1] = atomicAdd(state.counter, 1u);
@@ -285,7 +291,8 @@ __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned row
     if (threadIdx.x == 0 && ticket == all + gridDim.x - 1) *state.counter = 0;
 }
 
-// As scan_tiles(), but one block scans a whole row, so that blocks exchange nothing. Only slot 0 is used.
+// The same as scan_tiles(), except that one block scans a whole row, so that blocks exchange nothing. Only
+// slot 0 is used.
 template <int THREADS, class Item, class Work, class Combine>
 __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, Work &work, Combine combine)
 {
@@ -338,9 +345,9 @@ template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> stru
     parcel<Item> below[SLOTS][CHUNKS][THREADS]; // the warp's total before each vector but its first
 };
 
-// Keeps a tile in shared memory and returns the warp's total, in every lane. read(raw) converts a loaded
-// element to an item. Where the row has ended, its last element is loaded again; what is computed of that is
-// not used.
+// Moves a tile to shared memory and returns the warp's total, in every lane. read(raw) converts a loaded
+// element to an item. Beyond the end of the row the tile has copies of the row's last element; their
+// results are not used.
 template <class Item, class Shared, int CHUNKS, int V, class Raw, class Read, class Combine>
 __device__ __forceinline__ Item scan_sum(Shared &shared, int slot, const Raw (&mine)[CHUNKS][V], Read read,
                                          Combine combine)
