@@ -74,9 +74,8 @@ def _find_classes(text: str, words: frozenset[str]):
     """For each class with attributes after its closing brace: (the index after the word struct, class or
     union; the indices where the attributes begin and end)."""
     opened: list[int | None] = []  # for each open brace the head of its class; None for other braces
-    head = (
-        None  # the index after the last word struct, class or union that no brace or semicolon has followed
-    )
+    # The index after the last word struct, class or union, if no brace or semicolon has followed it.
+    head = None
     for match in _TOKEN.finditer(text):
         if match["head"]:
             head = match.end()

@@ -52,9 +52,7 @@ class CompiledCode(NamedTuple):
     watched: list  # (path, stamp) of each file that the code depends on
     cacheable: bool  # whether the code depends on nothing but these files and the job
     compiler: tuple[int, int] | None  # NVRTC's version; None for nvcc
-    names: tuple[
-        str, ...
-    ] = ()  # for each of the job's expressions, its kernel's or variable's name in the code
+    names: tuple[str, ...] = ()  # of the job's expressions: their kernels' and variables' names in the code
 
 
 class _UseNvcc(Exception):

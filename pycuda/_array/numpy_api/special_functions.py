@@ -1,4 +1,4 @@
-"""The functions of pycuda.numpy.special: a ufunc for each row of SPECIAL, and what is computed by them."""
+"""The functions of pycuda.numpy.special: a ufunc for each row of SCIPY_FUNCTIONS, and functions that call these."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pycuda._array.numpy_api.host_data import as_operand
 from pycuda._array.numpy_api.ufunc_objects import OwnUfunc, Ufunc
-from pycuda._kernels.builtin.functions import SPECIAL
+from pycuda._kernels.builtin.functions import SCIPY_FUNCTIONS
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -22,7 +22,7 @@ class SpecialUfunc(Ufunc):
     """A ufunc by the name of one of scipy.special's."""
 
     def __init__(self, name: str) -> None:
-        row = SPECIAL[name]
+        row = SCIPY_FUNCTIONS[name]
         operands = {*re.findall(r"\b[a-c]\b", row.body["f"])}
         super().__init__(OwnUfunc(name, len(operands)))
         self.__module__ = "pycuda.numpy.special"
@@ -44,7 +44,7 @@ def special_ufunc(name: str) -> SpecialUfunc:
         There is none.
     """
     row = _SAME.get(name, name)
-    if row not in SPECIAL:
+    if row not in SCIPY_FUNCTIONS:
         raise AttributeError(
             f"module 'pycuda.numpy.special' has no attribute {name!r}; call scipy.special.{name} with copies "
             "in host memory, which array.get() makes"
@@ -54,7 +54,7 @@ def special_ufunc(name: str) -> SpecialUfunc:
 
 def special_names() -> list[str]:
     """The names in pycuda.numpy.special."""
-    return sorted({*SPECIAL, *_SAME, "multigammaln", "polygamma", "zeta"} - {"riemann_zeta"})
+    return sorted({*SCIPY_FUNCTIONS, *_SAME, "multigammaln", "polygamma", "zeta"} - {"riemann_zeta"})
 
 
 def zeta(x: Any, q: Any = None, out: GPUArray | None = None) -> GPUArray:

@@ -27,7 +27,7 @@ from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at, copy, moveaxis
 from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import fold
-from pycuda._kernels.builtin.functions import SPECIAL, ufunc_dtypes, weak_dtype
+from pycuda._kernels.builtin.functions import SCIPY_FUNCTIONS, ufunc_dtypes, weak_dtype
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -73,7 +73,7 @@ def _row_of(ufunc) -> str | None:
     other libraries' arrays scipy.special has functions that call them."""
     if ufunc in ELEMENTWISE:
         return ELEMENTWISE[ufunc]
-    row = SPECIAL.get(ufunc.__name__.removeprefix("_"))
+    row = SCIPY_FUNCTIONS.get(ufunc.__name__.removeprefix("_"))
     if row is None or isinstance(ufunc, OwnUfunc):
         return row and row.name
     homes = (sys.modules.get(name) for name in ("scipy.special", "scipy.special._ufuncs"))

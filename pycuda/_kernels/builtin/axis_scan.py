@@ -27,12 +27,12 @@ from pycuda._kernels.plans.modules import compiled
 # thread has of a short row.
 THREADS, TILED_THREADS, _CHUNKS = 256, 128, 4
 _WARPS = THREADS // 32
-# Blocks that a multiprocessor has at a time. In each of them three tiles are under way.
+# Blocks that a multiprocessor runs at a time. Each of them has three tiles in shared memory.
 RESIDENT = 7
-# A thread's bytes of a tile, elements and accumulators together, and the most vectors that it loads of one.
-# Three tiles of 128 threads take 42 KB then, of the 48 KB of shared memory that a block may declare.
+# A thread's bytes of a tile, elements and accumulators together, and the maximum number of vectors that it
+# loads. Three tiles of 128 threads take 42 KB then, of the 48 KB of shared memory that a block may declare.
 _TILE_BYTES, _MAX_TILE_CHUNKS = 112, 4
-# A thread's bytes of accumulators of a column, and the most elements: what its registers hold.
+# A thread's bytes of accumulators of a column, and the maximum number of elements: what its registers hold.
 _COLUMN_BYTES, _MAX_COLUMN_ITEMS = 128, 32
 # Values that a tile of 32 columns publishes: a total and a prefix of each.
 _VALUES_OF_COLUMNS = 64
@@ -50,7 +50,7 @@ class AxisScanVariant(NamedTuple):
 
 
 class AxisScanPlan(NamedTuple):
-    """A launch made ready. `partials`: how many values blocks exchange (scratch.States)."""
+    """The launch of a scan, except addresses. `partials`: what blocks exchange (scratch.states())."""
 
     variant: AxisScanVariant
     grid: tuple[int, int]
@@ -110,7 +110,7 @@ def axis_scan_source(name: str, types: reduction.Types, variant: AxisScanVariant
 
 @context_dependent_memoize
 def axis_scan_kernel(name: str, types: reduction.Types, variant: AxisScanVariant):
-    """The function, prepared."""
+    """Function(in, out, plan, the members of a scan_state)."""
     module = compiled(axis_scan_source(name, types, variant))
     return module.get_function("scan")._prepare_strided(f"PP{8 * (6 + 3 * variant.kept)}sPPPPI")
 

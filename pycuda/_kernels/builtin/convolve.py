@@ -9,10 +9,12 @@ from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
-# As in pycuda-convolve.hpp: threads of a block, results of a block that has what it reads in shared memory.
+# As in pycuda-convolve.hpp: threads of a block, results of a block that reads its operands from shared
+# memory.
 THREADS = 128
 _TILE = 9 * THREADS
-# A result of fewer products is computed from global memory: filling shared memory would take longer.
+# Results that are sums of fewer products are computed from global memory: filling shared memory would take
+# longer.
 _MIN_PRODUCTS = 16
 # Blocks whose threads compute one result at a time, from global memory; they loop over the results.
 _MAX_BLOCKS = 1024

@@ -42,8 +42,8 @@ def arange(dtype):
 
 @context_dependent_memoize
 def linspace():
-    """Function(z, start, stop, step, count, last): z[i] is start + i * step, the last of them stop if so
-    said."""
+    """Function(z, start, stop, step, count, last): z[i] is start + i * step; if `last`, the last element is
+    stop."""
     function = compiled(_LINSPACE).get_function("linspace")
     function.prepare("Pdddqi")
     return function

@@ -34,8 +34,8 @@ def _cross(stored: str, first: int, second: int, axes: int):
 
 
 def plan_cross(a, b) -> tuple:
-    """The launch for two arrays of one dtype and shape, but for their last axes of two or three components:
-    for plans.caches.launched()."""
+    """The launch, for plans.caches.launched(). The arrays have one dtype, and one shape except for the last
+    axis, which has two or three components."""
     shape, lengths = a.shape[:-1], (a.shape[-1], b.shape[-1])
     count = math.prod(shape)
     axes, _ = _collapse_axes(list(zip(shape, a.strides[:-1], b.strides[:-1], strict=True)), 2)

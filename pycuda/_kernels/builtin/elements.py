@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 
+# The C types of a dtype, by its code: (stored, computed), or one type for both.
 _PLAIN = {
     "b1": ("boolean", "bool"),
     "i1": "signed char",
@@ -39,8 +40,8 @@ def _types(dtype) -> tuple[str, str]:
 
 
 def kind(dtype) -> str:
-    """What its elements are: "b" bool, "i" integers, "f" floats (bfloat16 too), "c" complex numbers; "V" for
-    what is only moved."""
+    """The kind of a dtype's elements: "b" bool, "i" integers, "f" floats (bfloat16 too), "c" complex numbers,
+    "V" for elements that are only moved."""
     plain = dtype.kind
     if plain == "V":  # NumPy computes the name at each access
         return "f" if dtype.name == "bfloat16" else "V"
@@ -77,7 +78,7 @@ _WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned l
 
 @functools.cache
 def raw(dtype) -> str:
-    """The C type of elements that are only moved: of this size, and aligned as the elements are."""
+    """The C type by which elements of this dtype are moved: of their size, and aligned as they are."""
     alignment = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
     word = next(size for size in (8, 4, 2, 1) if alignment % size == 0)
     count = dtype.itemsize // word
@@ -85,7 +86,7 @@ def raw(dtype) -> str:
 
 
 def include(*c_types: str) -> str:
-    """The lines that these types need before other headers, if any."""
+    """The #include lines that these types need before other headers; an empty string if none."""
     if not any("complex" in name for name in c_types):
         return ""
     return '#define PYCUDA_COMPLEX_ARITHMETIC_ONLY\n#include "pycuda-complex.hpp"\n'
@@ -97,7 +98,8 @@ def code(c_type: str) -> str:
 
 
 def infinity(c_type: str, sign: str) -> str:
-    """The value of a computed type that is beyond all others on the side of `sign`, "-" or ""."""
+    """The largest value of a computed type as a C expression, or with sign "-" the smallest: an infinity if
+    the type has one."""
     if c_type == "bool":
         return "false" if sign else "true"
     if not is_float(c_type):

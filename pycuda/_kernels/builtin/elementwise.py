@@ -1,8 +1,8 @@
 """Elementwise operations: from name and dtypes to a compiled kernel.
 
-ext/gpuarray/elementwise.c asks twice, and remembers: `resolve` for the dtypes of the loop, `build` for the
-kernel of one layout. The layouts, and the parameter blocks of their kernels, are the rows of
-core/layout/elementwise_layouts.def.
+ext/gpuarray/elementwise.c calls two functions and remembers their results: resolve() for the dtypes of the
+loop, build_elementwise() for the kernel of one layout. The layouts, and the parameters of their kernels, are
+the rows of core/layout/elementwise_layouts.def.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _INTEGERS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 class Loop(NamedTuple):
-    """What one operation on given dtypes comes to."""
+    """An operation on given dtypes. The tuples have an element for each operand, outputs first."""
 
     function: Function
-    storage: tuple[np.dtype, ...]  # of the arrays and scalars: outputs first
-    compute: tuple[np.dtype, ...]  # what they are converted to
-    scalars: tuple[bool, ...]
+    storage: tuple[np.dtype, ...]  # of the arrays and scalars
+    compute: tuple[np.dtype, ...]  # what inputs are converted to, and the operation's outputs are
+    scalars: tuple[bool, ...]  # whether the operand is a scalar
 
 
 def _stored_type(dtype: np.dtype) -> str:
@@ -44,7 +44,7 @@ def _computed_type(dtype: np.dtype) -> str:
 
 
 def _loop_dtypes(row: Function, operands: tuple, dtype, casting):
-    """NumPy's choice: inputs, then outputs."""
+    """The dtypes of the loop as NumPy chooses them: inputs, then outputs."""
     if isinstance(row.rule, FloatLoops):
         return row.rule.dtypes(operands, dtype, casting)
     if not isinstance(row.rule, np.ufunc):
@@ -63,7 +63,8 @@ def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) 
 
 
 def _check_moved(name: str, storage: list[np.dtype]) -> None:
-    """Raise for conversions of elements that are not numbers: these are only copied."""
+    """TypeError for a conversion of elements that are not numbers, which can only be copied. storage: dtypes,
+    outputs first."""
     moved = {each for each in storage if elements.kind(each) == "V"}
     if len(moved) > 1:
         raise TypeError(f"{storage[1]} is not converted to another dtype on the device")
@@ -72,15 +73,16 @@ def _check_moved(name: str, storage: list[np.dtype]) -> None:
 
 
 def _is_copied_as_integer(dtype: np.dtype) -> bool:
-    """Complex numbers are not: they lie at multiples of the size of their parts."""
+    """Whether an element is copied as an unsigned integer of its size. Not complex numbers, which are aligned
+    only to the size of their parts."""
     return dtype.itemsize in _INTEGERS and dtype.kind != "c"
 
 
 def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: Any = "same_kind"):
-    """(loop, dtypes of new outputs, dtypes that scalars are given in).
+    """(loop, dtypes of the outputs, dtypes of the inputs as they are passed: scalars in that of the loop).
 
-    operands: pairs of a dtype, or int, float or complex for Python's numbers, and whether it is a scalar's.
-    outputs: the dtypes of `out`, None for what is to be made.
+    operands: for each input (dtype, or int, float or complex for one of Python's numbers; whether it is a
+    scalar). outputs: for each output the dtype of the array in `out`, or None for a new array.
     """
     row = TABLE.get(name)
     if row is None:
@@ -106,15 +108,15 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: Any = "s
     _check_moved(name, storage)
     given, taken = tuple(storage[: len(results)]), tuple(storage[len(results) :])
     if name == "copy" and storage[0] == storage[1] and _is_copied_as_integer(storage[0]):
-        # The bits of a NaN stay, and dtypes of one size have one kernel.
+        # Copied as integers, NaNs keep their bits, and dtypes of one size share a kernel.
         storage = compute = [_INTEGERS[storage[0].itemsize]] * 2
-    # Outputs are cast once more: from what the loop gives to what is stored.
+    # `compute` of outputs: the loop's results, which are cast to `storage` when they are stored.
     loop = Loop(row, tuple(storage), tuple(compute), (*(False,) * len(results), *scalars))
     return loop, given, taken
 
 
 def _operation(loop: Loop) -> str:
-    """`operation`, from computed operands to computed results."""
+    """The C++ function operation(results..., operands...), all of computed types."""
     outputs, inputs = loop.function.outputs, len(loop.compute) - loop.function.outputs
     body = loop.function.body[elements.kind(loop.compute[outputs])]
     if outputs == 1:
@@ -125,8 +127,9 @@ def _operation(loop: Loop) -> str:
 
 
 def _types(loop: Loop) -> str:
-    """T0.. of what is stored (outputs first), X and L of what is computed. Of the first operand: R1, the real
-    type, and S1, as which its dtype is stored."""
+    """Typedefs: T0, T1, ... for stored operands (outputs first), X0, X1 for computed results, L1, L2, ... for
+    computed inputs; for the first input R1, the type of its real part, and S1, the stored type of its loop
+    dtype."""
     outputs = loop.function.outputs
     lines = ["using namespace pycuda;"]
     lines += [f"typedef {_stored_type(dtype)} T{k};" for k, dtype in enumerate(loop.storage)]
@@ -140,15 +143,16 @@ def _types(loop: Loop) -> str:
 
 
 def _round_operand(loop: Loop, k: int, value: str) -> str:
-    """The value of operand k in the dtype of the loop, where that is computed in a wider type, and the array
-    is of another one."""
+    """The expression `value` of operand k, rounded to the dtype of the loop. That is needed if the dtype is
+    computed in a wider type (float16 in float) and the operand is stored in another dtype."""
     dtype = loop.compute[k]
     exact = dtype == loop.storage[k] or _stored_type(dtype) == _computed_type(dtype)
     return value if exact else f"pycuda::convert<{_stored_type(dtype)}>({value})"
 
 
 def _step(loop: Loop, read: str, write: str) -> str:
-    """One element: operands read, converted, combined, results converted and written."""
+    """The statements for one element: read and convert the operands, call operation(), convert and write the
+    results. read, write: templates with {k}, the number of the operand, and {value}."""
     outputs = loop.function.outputs
     lines = [f"X{k} x{k};" for k in range(outputs)]
     operands = []
@@ -176,7 +180,8 @@ def _parameters(loop: Loop, axes: int = 0) -> str:
 
 
 def _operand_axes() -> str:
-    """What the header makes struct OperandAxes of: N operands over D axes, the innermost last."""
+    """The macro with the members of the header's struct OperandAxes: N operands over D axes, the innermost
+    last."""
     fields = (
         f"{c_type} {field}{'[N]' if per_operand else ''}[D];"
         for c_type, field, per_operand in _PARAMETER_AXES
@@ -189,8 +194,8 @@ def _head(name: str) -> str:
 
 
 def _vectors(loop: Loop, name: str, vector: int) -> str:
-    """The kernel for dense arrays that are aligned to the widest access: a thread makes one for each array.
-    More were slower on every GPU that was tried."""
+    """The kernel for dense arrays that are aligned to the widest access: a thread makes one access to each
+    array. More were slower on every GPU that was tried."""
     outputs = loop.function.outputs
     inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
     vectors = "".join(f"        pycuda::Vector<T{k}, V> v{k};\n" for k in [*range(outputs), *inputs])
@@ -240,10 +245,10 @@ def _rows_kernel(loop: Loop, name: str, axes: int, vector: int) -> str:
 
 
 def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, read: str, write: str) -> str:
-    """The body of a kernel whose threads have `rounds` elements each, _LAYOUT_THREADS apart; `offsets` finds
-    element i[u]. All loads come before the first store, as in _vectors: one round after the other would wait
-    for its loads each time. unroll 1: for operations that take long to compile, in one loop; so is the last
-    block.
+    """The body of a kernel whose threads have `rounds` elements each, _LAYOUT_THREADS apart. offsets:
+    statements that find element i[u], the one of round u. number: the type of indices. All loads come before
+    the first store, as otherwise each round would wait for its loads. The last block, and with unroll 1 (for
+    operations that take long to compile) every block, instead loops over the elements one by one.
     """
     outputs = loop.function.outputs
     inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
@@ -273,7 +278,7 @@ def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, 
 
 
 def _dense_kernel(loop: Loop, name: str, rounds: int, unroll: int) -> str:
-    """Dense arrays, and arrays of one element."""
+    """The kernel for dense arrays. p.marked: the operands that are arrays of one element."""
     body = _in_rounds(
         loop, "unsigned long long", rounds, unroll, "", "p.s{k}[p.marked >> {k} & 1 ? 0 : i[u]]",
         "p.s{k}[i[u]] = {value};",
@@ -358,15 +363,15 @@ def _has_complex(loop: Loop) -> bool:
     return any(dtype.kind == "c" for dtype in (*loop.storage, *loop.compute))
 
 
-def _is_long(loop: Loop) -> bool:
-    """Whether the operation takes long to compile."""
+def _compiles_slowly(loop: Loop) -> bool:
+    """Whether the operation takes long to compile: the functions of complex numbers do."""
     return loop.function.complex_functions and loop.compute[loop.function.outputs].kind == "c"
 
 
 def elementwise_head(loop: Loop) -> str:
-    """What the source of a kernel begins with: headers, the types of the loop, `operation`."""
+    """The beginning of a kernel's source: headers, the types of the loop, the function operation()."""
     text = elements.include(*map(_stored_type, (*loop.storage, *loop.compute)))
-    if _is_long(loop):
+    if _compiles_slowly(loop):
         text += '#include "complex/pycuda-complex-functions.hpp"\n'
     text += _operand_axes() + '#include "array/pycuda-elementwise.hpp"\n'
     if loop.function.special:
@@ -375,22 +380,23 @@ def elementwise_head(loop: Loop) -> str:
 
 
 def elementwise_options(loop: Loop) -> list[str]:
-    """The compiler's options. Products of complex numbers are NumPy's: overflow and exact zeros depend on
-    every rounding."""
+    """The compiler's options. For complex numbers, multiply-adds are not fused: the results are to be
+    NumPy's, whose overflow and exact zeros depend on every rounding."""
     return ["-fmad=false"] if _has_complex(loop) else default_options()
 
 
 def elementwise_source(loop: Loop, layout: int) -> tuple[str, str, int]:
-    """(source, name of the kernel, elements a block, or the side of a tile)"""
+    """(source, name of the kernel, elements of a block; for the layout TILES the side of a tile). layout: a
+    row of _LAYOUTS."""
     name = f"elementwise_{loop.function.name}"
     widest = max(dtype.itemsize for dtype in (*loop.storage, *loop.compute))
-    long, begin = _is_long(loop), elementwise_head(loop)
+    slow, begin = _compiles_slowly(loop), elementwise_head(loop)
     kind, axes, wide = _LAYOUTS[layout]
-    unroll = 1 if long else 16
-    if kind == "VECTOR" and not long:
+    unroll = 1 if slow else 16
+    if kind == "VECTOR" and not slow:
         vector = elements_per_access(widest)
         return begin + _vectors(loop, name, vector), name, _LAYOUT_THREADS * vector
-    if kind == "ROWS" and not long:
+    if kind == "ROWS" and not slow:
         vector = elements_per_access(widest)
         return begin + _rows_kernel(loop, name, axes, vector), name, _LAYOUT_THREADS * vector
     if kind == "TILES":
@@ -407,7 +413,7 @@ def elementwise_source(loop: Loop, layout: int) -> tuple[str, str, int]:
 
 
 def build_elementwise(loop: Loop, layout: int) -> tuple[Any, int]:
-    """(Function in the current context, elements a block)"""
+    """(function in the current context, elements of a block or the side of a tile)"""
     from pycuda._kernels.plans.modules import compiled
 
     text, name, elements = elementwise_source(loop, layout)

@@ -1,5 +1,6 @@
-"""Kernels that factor small matrices and solve systems by their triangles: a block has one matrix in shared
-memory (pycuda-factorize.hpp), or some lanes of a warp have one in registers (pycuda-factorize-lanes.hpp).
+"""Kernels that factor small matrices, and solve systems by their triangular factors. A block has one matrix
+in shared memory (pycuda-factorize.hpp), or some lanes of a warp have one in registers
+(pycuda-factorize-lanes.hpp).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pycuda._kernels.plans.modules import compiled
 _WARP, _THREADS = 32, 256
 # Threads of a block of pycuda-factorize-lanes.hpp.
 LANES_THREADS = 128
-# Lanes that have one matrix, each a row. Kernels of more than 16, which are unrolled, take long to compile.
+# How many lanes share a matrix; each has a row. Kernels for more than 16, which are unrolled, take long to
+# compile.
 _MIN_LANES, _MAX_LANES = 4, 16
 # Bytes of shared memory that a block may have on every device, and that a matrix may take of them: the rest
 # is for right-hand sides.
@@ -31,6 +33,7 @@ extern "C" __global__ void __launch_bounds__({threads}) work({parameters})
 
 
 def _kernel(element: str, parameters: str, body: str, arguments: str, which="", threads=_THREADS):
+    """The prepared kernel with this body. which: "-lanes" for the header of kernels in registers."""
     text = _SOURCE.format(
         threads=threads, which=which, include=elements.include(element), parameters=parameters, body=body
     )
@@ -131,7 +134,7 @@ def _block(rows: int, columns: int) -> tuple[int, int, int]:
 
 
 def lanes(side: int) -> int:
-    """The lanes of a warp that have one matrix; 0 for those that take a block."""
+    """How many lanes of a warp share a matrix of this size; 0 if a block takes it instead."""
     return 0 if side > _MAX_LANES else max(power_at_least(side), _MIN_LANES)
 
 
@@ -146,12 +149,13 @@ def plan_factorization(count: int, rows: int, columns: int, itemsize: int):
 
 
 def fits_with_sides(side: int, columns: int, itemsize: int) -> bool:
-    """Whether a matrix fits with all right-hand sides, and with the solutions."""
+    """Whether a matrix, all right-hand sides and the solutions fit into shared memory together."""
     return _bytes(side, side + 2 * columns, itemsize) <= _MAX_SHARED
 
 
 def plan_strided(count: int, side: int, columns: int, itemsize: int, strides, identity: bool):
-    """(grid, block, shared memory, plan). strides: in bytes, of rows, columns and matrices."""
+    """(grid, block, bytes of shared memory, struct Strided). strides: in bytes, from row to row, from column
+    to column and from matrix to matrix."""
     packed = _STRIDED.pack(*strides, side, columns, identity, count)
     if lanes(side):
         return *plan_lanes(count, side), packed
@@ -161,7 +165,9 @@ def plan_strided(count: int, side: int, columns: int, itemsize: int, strides, id
 def plan_systems(
     count: int, side: int, columns: int, itemsize: int, transposed: int, exchanged: int, triangles
 ):
-    """(grid, block, shared memory, systems). triangles: (upper, unit) of each."""
+    """(grid, block, bytes of shared memory, struct Systems). triangles: (upper, unit) of each, in the order
+    in which they are solved. exchanged: whether rows are exchanged by pivots before (1), after (-1) or never
+    (0)."""
     matrix, column = _bytes(side, side, itemsize), _bytes(side, 1, itemsize)
     tile = min(columns, max((_MAX_SHARED - matrix) // (2 * column), 1))
     flags = [flag for triangle in (*triangles, (0, 0))[:2] for flag in triangle]

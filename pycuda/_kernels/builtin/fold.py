@@ -10,7 +10,8 @@ from pycuda._kernels.plans.modules import compiled
 
 THREADS = 128
 
-# A thread folds a column: elements that lie `columns` apart. What an operation gives is rounded to the dtype.
+# A thread folds a column, whose elements are `columns` apart. Each result is rounded to the dtype before it
+# is used.
 _SOURCE = """{head}
 extern "C" __global__ void fold_in_order(const T0 *from, T0 *to, long long columns,
                                          long long length, int running)
@@ -34,7 +35,8 @@ extern "C" __global__ void fold_in_order(const T0 *from, T0 *to, long long colum
 
 @context_dependent_memoize
 def fold_kernel(name: str, dtype: np.dtype):
-    """Function(from, to, columns, length, running) for a function of two operands of a dtype."""
+    """Function(from, to, columns, length, running) for a function of two operands of a dtype. running:
+    whether all intermediate results are written, as ufunc.accumulate does."""
     loop, _, _ = elementwise.resolve(name, ((dtype, False), (dtype, False)), (None,), None)
     if loop.storage != (dtype,) * 3:
         raise TypeError(f"{name} of {dtype} gives {loop.storage[0]}: such results cannot be accumulated")

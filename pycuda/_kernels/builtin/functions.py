@@ -1,10 +1,11 @@
-"""The elementwise functions, one row each: name, what decides about dtypes, expression.
+"""The elementwise functions, a row for each: its name, the rule for dtypes, its expressions.
 
-An expression is C++ over the operands a, b, c, d. A row has one for all kinds of numbers, or one a kind, by
-the kind of the first operand: "b" bool, "i" integers, "f" floats, "c" complex. Functions of several results
-assign to x and y.
+An expression is C++ over the operands a, b, c, d. A row has an expression for each kind of the first operand:
+"b" bool, "i" integers, "f" floats, "c" complex. Expressions of functions with several results assign to x and
+y.
 
-dtypes are NumPy's: a row names the ufunc that it follows, or a function of the operands' dtypes.
+The dtypes are NumPy's: the rule of a row is the ufunc whose dtypes it has, or a function of the operands'
+dtypes.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ class Function(NamedTuple):
     """One row."""
 
     name: str
-    rule: Any
-    body: dict[str, str]
-    outputs: int = 1
+    rule: Any  # for dtypes: a ufunc, a FloatLoops, or a function that takes and returns dtypes
+    body: dict[str, str]  # the expression by kind
+    outputs: int = 1  # the number of results
     complex_functions: bool = False  # the "c" expression needs pycuda-complex-functions.hpp
     special: bool = False  # the expression needs pycuda-special.hpp
 
@@ -35,7 +36,7 @@ def _for_all_kinds(expression: str) -> dict[str, str]:
 
 
 def _kinds(**bodies: str) -> dict[str, str]:
-    """_kinds(i="...", fc="...")"""
+    """Expressions by kind: _kinds(i=first, fc=second) is {"i": first, "f": second, "c": second}."""
     return {kind: body for kinds, body in bodies.items() for kind in kinds}
 
 
@@ -45,7 +46,7 @@ _WEAK = frozenset((int, float, complex))
 
 
 def weak_dtype(value):
-    """The dtype of an operand, or its class where that is one of Python's numbers."""
+    """The operand's dtype, or its class if it is one of Python's numbers: int, float or complex."""
     return type(value) if type(value) in _WEAK else getattr(value, "dtype", None) or np.asarray(value).dtype
 
 
@@ -53,13 +54,14 @@ def ufunc_dtypes(ufunc, operands, dtype=None, casting="same_kind", reduction=Fal
     """The dtypes of the loop: inputs, then outputs. TypeError where NumPy raises one.
 
     operands: a dtype for each input, or int, float or complex for Python's numbers, and None for the first
-    one of a reduction without out=. NumPy is asked nothing else: other classes, among them bool, and Python's
-    numbers with "equiv", end the process in some of its versions.
+    one of a reduction without out=. Others must not reach NumPy: in some of its versions, other classes,
+    among them bool, and Python's numbers with casting="equiv", crash the process.
     """
     for each in operands:
         if not (isinstance(each, np.dtype) or each in _WEAK or (each is None and reduction)):
             raise TypeError(f"{each!r} is not a dtype")
-    casting = "no" if casting == "equiv" else casting  # there are no other byte orders here
+    # They differ in byte orders only, of which there is one here.
+    casting = "no" if casting == "equiv" else casting
     given = (*operands, *(None,) * ufunc.nout)
     if dtype is None:
         return ufunc.resolve_dtypes(given, casting=casting, reduction=reduction)
@@ -90,8 +92,8 @@ class FloatLoops(NamedTuple):
         )
 
 
-# ---- dtype rules of functions that are not ufuncs. They get dtypes, or int, float, complex for Python's
-# numbers, and return those of the loop, inputs first.
+# ---- dtype rules of functions that are not ufuncs. They take dtypes, or int, float, complex for Python's
+# numbers, and return the dtypes of the loop: inputs, then outputs.
 
 
 def _result_type(*operands):
@@ -100,7 +102,7 @@ def _result_type(*operands):
 
 
 def copy(source):
-    """The operand as it is; what it becomes is up to the result."""
+    """The operand's dtype for both. A result of another dtype is converted when it is stored."""
     same = np.result_type(source(0)) if isinstance(source, type) else source
     return same, same
 
@@ -297,15 +299,15 @@ _ROWS = (
     Function("if_positive", where, _kinds(bif="a > L1(0) ? b : c")),
 )
 
-# ---- SciPy's ufuncs of real numbers, by the names of scipy.special: what CUDA's headers have under another
-# name, and what pycuda-special.hpp has.
+# ---- SciPy's ufuncs of real numbers, by their names in scipy.special: CUDA's headers have them, perhaps
+# under another name, or pycuda-special.hpp does.
 
 
 def _special(name: str, expression: str) -> Function:
     return Function(f"special_{name}", FloatLoops(name), _kinds(f=expression), special=True)
 
 
-SPECIAL = {
+SCIPY_FUNCTIONS = {
     name: _special(name, expression)
     for name, expression in {
         # error functions, the normal distribution
@@ -359,4 +361,4 @@ SPECIAL = {
     }.items()
 }
 
-TABLE = {row.name: row for row in (*_ROWS, *SPECIAL.values())}
+TABLE = {row.name: row for row in (*_ROWS, *SCIPY_FUNCTIONS.values())}

@@ -13,11 +13,11 @@ THREADS = 256
 # Elements of a thread: it loads all of them before it stores the first.
 ITEMS_PER_THREAD = 4
 _SIZES = {"threads": THREADS, "items": ITEMS_PER_THREAD}
-# Rows of a thread, from all of which it gathers by the same indices.
+# How many rows a thread gathers from together, if all have the same indices.
 _ROWS = 4
 STAGED_THREADS = 512
 _STAGES = tuple(kibibytes << 10 for kibibytes in (8, 16, 32, 48))
-_MANY_ROWS = 256  # a block each: about two for each multiprocessor of an H100
+_MANY_ROWS = 256  # with a block for each, about two blocks for each multiprocessor of an H100
 MAX_WORD = 16
 WORDS = {2: "unsigned short", 4: "unsigned", 8: "unsigned long long", MAX_WORD: "uint4"}
 _MAX_GRID, _MAX_GRID_Y = (1 << 31) - 1, 65535
@@ -75,6 +75,7 @@ offsets(pycuda::index_t *offsets, const char *indices, int *error, pycuda::Picki
 
 
 def _walk_size(axes: int) -> int:
+    """sizeof(Picking<axes>)."""
     return 8 * (3 + 4 * axes)
 
 
@@ -100,8 +101,9 @@ def _move_rows(index: str, mode: str, put: bool):
 
 
 def are_long_rows(axes: list[tuple[int, ...]]) -> bool:
-    """Whether move_rows() takes axes as indexed_copy() has them, in words: an index for each row, and rows
-    that have words for most threads of a block."""
+    """Whether move_rows() can move elements along these axes, which indexed_copy() of pycuda._array has
+    found, in words: there is an index for each row, and rows have words for at least half the threads of a
+    block."""
     if len(axes) != 2:
         return False
     (rows, in_array, *_), (words, *steps) = axes
@@ -110,8 +112,8 @@ def are_long_rows(axes: list[tuple[int, ...]]) -> bool:
 
 
 def move_rows(index: str, mode: str, put: bool, length: int, step: int, axes: list[tuple[int, ...]]):
-    """(Function(array, indices, error, other, plan), grid, plan) for long rows; step: bytes from row to row
-    of the array."""
+    """(Function(array, indices, error, other, plan), grid, struct RowMove) for axes that are long rows. step:
+    bytes from row to row of the array."""
     (rows, _, in_indices, in_other), (words, *_) = axes
     blocks = min(ceil_div(words, THREADS), _MAX_GRID_Y)
     plan = struct.pack("5q", words, length, step, in_indices, in_other)
@@ -120,7 +122,7 @@ def move_rows(index: str, mode: str, put: bool, length: int, step: int, axes: li
 
 @context_dependent_memoize
 def check(index: str, axes: int):
-    """Function(indices, error, refused, plan): reports indices that no element has."""
+    """Function(indices, error, refused, plan): reports indices that are out of bounds."""
     text = _CHECK.format(index=index, axes=axes, **_SIZES)
     return compiled(text).get_function("check")._prepare_strided(f"PPP{_walk_size(axes)}s")
 
@@ -138,8 +140,9 @@ def _staged_kernel(element: str, index: str, mode: str, nbytes: int):
 
 
 def gathers(axes: list[tuple[int, ...]], index_size: int, itemsize: int) -> bool:
-    """Whether gather() takes axes as indexed_copy() has them: results and indices are contiguous along rows,
-    and these are long enough for a block each."""
+    """Whether gather() can move elements along these axes, which indexed_copy() of pycuda._array has found:
+    results and indices are contiguous along rows, and there is one row, or each is long enough for a
+    block."""
     *outer, (length, *steps) = axes
     if steps != [0, index_size, itemsize] or len(outer) > 1:
         return False
@@ -156,9 +159,9 @@ class Source(NamedTuple):
 
 
 def _staging_bytes(source: Source, rows: int, count: int) -> int:
-    """Bytes of shared memory into which a block loads its row before it gathers from it. 0 where it gathers
-    from global memory: where rows are too long or too few, or where it takes less than a quarter as many
-    elements as a row has."""
+    """Bytes of shared memory into which a block loads its row before it gathers from it. 0 to gather from
+    global memory: if rows are too long or too few, or if fewer than a quarter as many elements are taken as a
+    row has."""
     nbytes = source.length * source.itemsize
     pays = rows >= _MANY_ROWS and 4 * count >= source.length
     if source.mode == "OFFSET" or source.step != source.itemsize or not pays:
@@ -167,7 +170,7 @@ def _staging_bytes(source: Source, rows: int, count: int) -> int:
 
 
 def gather(element: str, index: str, source: Source, axes: list[tuple[int, ...]]):
-    """(Function(array, indices, error, out, ...), grid, block, its last arguments)."""
+    """(Function(array, indices, error, out, ...), grid, block, the arguments after `out`)."""
     (rows, in_array, in_indices, _), (count, *_) = [(1, 0, 0, 0), *axes][-2:]
     packed_rows = struct.pack("3q", rows, in_array, in_indices)
     stage = _staging_bytes(source, rows, count)

@@ -10,22 +10,23 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 THREADS = 256
-# Bins that are counted by number in shared memory: 16 KB of it, so that several blocks share a
-# multiprocessor.
+# Up to this many bins are counted in shared memory when elements are numbers of bins (bincount): 16 KB of it,
+# so that a multiprocessor runs several blocks.
 NUMBERS = 4096
-# A block adds all of its bins to global memory in the end. So that this matters little, it counts at least
-# _MIN_CHUNK elements, and there are at most _MAX_CHUNKS blocks.
+# A block adds all of its bins to global memory at its end. So that this takes little of the time, a block
+# counts at least _MIN_CHUNK elements, and there are at most _MAX_CHUNKS blocks.
 _MIN_CHUNK, _MAX_CHUNKS = 1 << 15, 1 << 12
-# The elements of a block are a multiple of this. What it loads at once, 4 vectors of 16 bytes for each
-# thread, has at most so many.
+# The number of elements of a block is a multiple of this, which is the maximum number of elements that a
+# block loads at a time: 4 vectors of 16 bytes for each thread.
 _STEP = 1 << 14
-# By the number of bins between edges, at most: the copies of each bin's counter. 256 bins have one for each
+# The copies of each bin's counter, by the maximum number of bins. For up to 256 bins there is a copy for each
 # lane of a warp (33 KB of shared memory), so that lanes do not wait for each other.
 _CAPACITIES = {256: 32, 2048: 1}
 LARGEST = max(_CAPACITIES)
 # Blocks of kernels whose threads, or warps, loop.
 _MAX_GRID = 1 << 16
-# Where rounding leaves less than this of a bin's width to either side of its middle, bins are searched.
+# If elements are sure to be in a bin only within less than this part of its width to either side of its
+# middle, because of rounding, all elements are compared with edges instead.
 _MIN_SURE = 0.25
 
 _COUNTS = "unsigned long long *counts"
@@ -128,7 +129,7 @@ def edge_dtype(edge: str):
 
 
 def even(edges, edge: str) -> bytes | None:
-    """struct Even of increasing edges. None where they are not equidistant, or so close to each other that
+    """struct Even for increasing edges. None if they are not equidistant, or so close to each other that
     arithmetic in their own precision cannot distinguish the bins.
     """
     dtype = edge_dtype(edge)
@@ -158,7 +159,7 @@ def capacity(bins: int) -> int:
 
 
 def chunk(count: int) -> tuple[int, int]:
-    """(blocks, elements of each)."""
+    """(number of blocks, elements of a block)."""
     size = max(_MIN_CHUNK, ceil_div(ceil_div(count, _MAX_CHUNKS), _STEP) * _STEP)
     return ceil_div(count, size), size
 

@@ -36,7 +36,7 @@ class Way(NamedTuple):
 
 
 class MatmulPlan(NamedTuple):
-    """A launch made ready."""
+    """The launch of a product, except addresses."""
 
     kernel: Any
     grid: tuple[int, int, int]
@@ -71,7 +71,9 @@ def matmul_kernel(types: tuple[str, ...], way: Way, axes: int):
 
 
 class _Operand(NamedTuple):
-    lines: int  # rows of a, columns of b
+    """An operand of a product. Its lines are the rows of a, or the columns of b."""
+
+    lines: int  # how many there are
     inner: int
     line_step: int  # in bytes
     inner_step: int
@@ -80,7 +82,8 @@ class _Operand(NamedTuple):
     itemsize: int
 
     def reading(self, width: int) -> str:
-        """The header's Reading: by vectors of `width` elements where all of them are aligned and inside."""
+        """The enumerator of Reading (pycuda-matmul.hpp): by vectors of `width` elements if all of them are
+        aligned and within the matrix, along one of the axes; otherwise BY_ELEMENTS."""
         unit = width * self.itemsize
         if all(step % unit == 0 for step in (self.address, *self.other_steps)):
             if self._is_along(self.inner_step, self.inner, self.line_step, self.lines, width):
@@ -90,6 +93,8 @@ class _Operand(NamedTuple):
         return "BY_ELEMENTS"
 
     def _is_along(self, step, length, other_step, other_length, width) -> bool:
+        """Whether vectors of `width` elements along the axis of this step and length are aligned and
+        whole."""
         return (
             step == self.itemsize
             and length % width == 0
@@ -97,8 +102,8 @@ class _Operand(NamedTuple):
         )
 
     def neighbors(self, width: int) -> tuple[str, int]:
-        """(the header's Reading, how many elements are read at once): along the shorter step, by elements
-        where vectors of `width` are not aligned."""
+        """(the enumerator of Reading, how many elements are read at once): `width` if vectors can be read,
+        otherwise 1, along the axis with the shorter step."""
         reading = self.reading(width)
         if reading != "BY_ELEMENTS":
             return reading, width
@@ -109,13 +114,13 @@ class _Operand(NamedTuple):
 
 
 class _Tile(NamedTuple):
-    """MatmulShape of the header, without how operands are read."""
+    """The arguments of MatmulShape (pycuda-matmul.hpp), except how operands are read."""
 
-    side: int  # threads
-    down: int  # quads of a thread
-    across: int
-    depth: int
-    blocks: int  # of a multiprocessor at a time, at least
+    side: int  # the block has side x side threads
+    down: int  # quads of a thread, down
+    across: int  # and across
+    depth: int  # places of the inner axis that are in shared memory at a time
+    blocks: int  # that a multiprocessor runs at a time, at least
 
     @property
     def rows(self) -> int:
@@ -126,7 +131,7 @@ class _Tile(NamedTuple):
         return self.side * _QUAD * self.across
 
     def width(self, lines: int, itemsize: int) -> int:
-        """Elements of the vectors by which an operand is read that has so many lines in the tile."""
+        """Elements of the vectors by which an operand is read, `lines` of whose lines are in the tile."""
         return min(lines * self.depth // self.side**2, elements_per_access(itemsize), _QUAD)
 
 
@@ -137,8 +142,8 @@ _TILES = {
     8: (_Tile(16, 2, 1, 8, 2), _Tile(16, 1, 1, 16, 2), _Tile(8, 1, 1, 16, 4)),
     16: (_Tile(16, 1, 1, 8, 2), _Tile(8, 1, 1, 8, 2)),
 }
-# For an inner axis of up to this length a multiprocessor has more blocks: the time that each of them waits at
-# its begin and end is then a large part of all, and other blocks use it.
+# For an inner axis of up to this length a multiprocessor runs more blocks: the time that each block waits at
+# its beginning and end is then a large part of the whole, and other blocks use it.
 _SHORT_INNER = 128
 
 
@@ -147,8 +152,8 @@ def _grid(rows, columns, batches, tile_rows, tile_columns) -> tuple[int, int, in
 
 
 def _tile(first: _Operand, second: _Operand, batches: int, itemsize: int) -> _Tile:
-    """The largest tile that the matrices fill and of which there are blocks for all multiprocessors; the
-    smallest one if no tile is such.
+    """The largest tile that the matrices fill and that gives at least _MIN_BLOCKS blocks; if there is none,
+    the smallest tile.
     """
     tiles = next(tiles for size, tiles in _TILES.items() if itemsize <= size)
     for tile in tiles:
@@ -187,7 +192,7 @@ def by_tensor_cores_of_doubles(first: _Operand, second: _Operand) -> Way:
 
 
 def by_tensor_cores_of_halves(first: _Operand, second: _Operand, dtypes) -> Way | None:
-    """The way for 16-bit floats on tensor cores, whose results have not the same bits on every GPU. None for
+    """The way for 16-bit floats on tensor cores. Its results differ in their last bits between GPUs. None for
     operands that are not aligned."""
     readings = tuple(each.reading(elements_per_access(2)) for each in (first, second))
     if "BY_ELEMENTS" in readings:

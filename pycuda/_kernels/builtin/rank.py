@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 
 from pycuda import _driver
-from pycuda._kernels.builtin.sort import Order, compile
+from pycuda._kernels.builtin.sort import Order, prepared_function
 from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 
@@ -23,7 +23,7 @@ LONGEST = (1 << 31) - 1
 COUNT_BYTES = 4 * MAX_RANKS << BITS
 # Blocks that a multiprocessor has at a time. Each takes 32 KB of shared memory for its counters.
 _RESIDENT = 3
-# sizeof(RankState) but for the keys: 15 numbers of 4 bytes.
+# sizeof(RankState) without the keys: 15 numbers of 4 bytes.
 _STATE_NUMBERS = 60
 
 _SOURCE = """#include "sort/pycuda-rank.hpp"
@@ -53,13 +53,13 @@ _PASSES = "FIRST_DIGIT", "SECOND_DIGIT", "LATER_DIGIT"
 def find_ranks(keys: Order, number: int, vector: int):
     """Function(keys, copies, states, counts, out, plan) of a pass."""
     text = _SOURCE.format(order=keys.c_type, number=_PASSES[number], vector=vector, resident=_RESIDENT)
-    return compile(text, "find", "PPPPP32s")
+    return prepared_function(text, "find", "PPPPP32s")
 
 
 @context_dependent_memoize
 def partition_kernel(keys: Order):
     """Function(keys, out, found, states, counter, length, tiles)."""
-    return compile(_PARTITION.format(order=keys.c_type), "partition", "PPPPPII")
+    return prepared_function(_PARTITION.format(order=keys.c_type), "partition", "PPPPPII")
 
 
 def state_bytes(itemsize: int) -> int:

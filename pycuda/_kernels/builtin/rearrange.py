@@ -38,6 +38,8 @@ def _compile_kernel(parameters: str, body: str, arguments: str):
 
 
 def _launch(function, units: int, after: tuple, shape, dtype) -> tuple:
+    """A launch for plans.caches.launched(). units: elements, or vectors of them, that threads move; after:
+    the arguments after the arrays, with ... for the result."""
     grid = ceil_div(units, THREADS * _ROUNDS), 1
     return function.prepared_async_call, grid, (THREADS, 1, 1), after, (shape, dtype)
 
@@ -55,8 +57,8 @@ def _triangle(element: str, vector: int, lower: bool, axes: int):
 
 
 def plan_triangle(diagonal: int, lower: bool, m) -> tuple:
-    """tril, or triu, of matrices whose rows have contiguous elements. A vector stands for a square matrix of
-    which it is every row."""
+    """The launch of tril (`lower`) or triu, for matrices whose rows have contiguous elements. A vector stands
+    for a square matrix of which it is every row."""
     shape = m.shape if m.ndim > 1 else m.shape * 2
     strides = m.strides[:-1] if m.ndim > 1 else (0,)
     numbers = (*(0,) * (len(strides) - 1), 1)
@@ -96,9 +98,9 @@ _PADDED_AXIS = struct.Struct("4q3I4x")  # PaddedAxis of pycuda-rearrange.hpp
 
 
 def plan_pad(widths: tuple, mode: str, values: bytes, a) -> tuple:
-    """An array padded along each axis by a pair of widths, before and after it. values: in mode "constant"
-    the two elements that fill each axis's padding. The kernel has a fixed number of axes: those missing come
-    first and have length 1.
+    """The launch that pads an array along each axis by a pair of widths, before and after it. values: in mode
+    "constant", for each axis the two elements that fill the padding. If the kernel has more axes than the
+    array, axes of length 1 come first.
     """
     shape = tuple(n + before + after for n, (before, after) in zip(a.shape, widths, strict=True))
     count, capacity = math.prod(shape), axis_capacity(a.ndim)
@@ -133,8 +135,8 @@ def _join(element: str, count: int):
 
 
 def _plan_join(axis: int, shape: tuple[int, ...], arrays) -> tuple:
-    """The launch that joins arrays along an axis. The kernel takes a power of two of arrays: those missing
-    are empty."""
+    """The launch that joins arrays along an axis. The kernel takes a power of two of arrays: missing ones are
+    empty, with NULL for an address."""
     capacity = power_at_least(len(arrays))
     missing, rows = (0,) * (capacity - len(arrays)), math.prod(shape[:axis])
     begin = list(itertools.accumulate((array.size // rows for array in arrays), initial=0))
@@ -146,7 +148,7 @@ def _plan_join(axis: int, shape: tuple[int, ...], arrays) -> tuple:
 
 
 def plan_concatenate(axis: int, *arrays) -> tuple:
-    """Packed arrays of one dtype, at most MAX_JOINED, one after another along an axis."""
+    """The launch that joins C-contiguous arrays of one dtype, at most MAX_JOINED, along an axis."""
     shape = arrays[0].shape
     axis %= len(shape)
     length = sum(array.shape[axis] for array in arrays)
@@ -154,7 +156,8 @@ def plan_concatenate(axis: int, *arrays) -> tuple:
 
 
 def plan_stack(axis: int, *arrays) -> tuple:
-    """Packed arrays of one dtype and shape, at most MAX_JOINED, along a new axis."""
+    """The launch that joins C-contiguous arrays of one dtype and shape, at most MAX_JOINED, along a new
+    axis."""
     shape = arrays[0].shape
     axis %= len(shape) + 1
     return _plan_join(axis, (*shape[:axis], len(arrays), *shape[axis:]), arrays)

@@ -1,7 +1,7 @@
-"""Reductions: one row each, the source of their kernels, and how their work is cut into blocks.
+"""Reductions: a row for each, the source of their kernels, and how their work is cut into blocks.
 
-The cut follows from shape and item size alone (arrays that are walked the same way in memory), so that
-results have the same bits everywhere. Sums of floats are trees: of the elements of a thread, of the threads
+The cut depends only on the shape, the item size and the order of axes in memory, so that results have the
+same bits on every device. Sums of floats are trees: of the elements of a thread, of the threads
 of a block, of blocks; only steps of one thread (at most 64 here) are added one after another. The relative
 error of a sum of n elements of one sign is below about (40 + n / 2**27) units in the last place of the
 accumulator.
@@ -33,20 +33,22 @@ from pycuda._kernels.plans.modules import compiled
 THREADS = 256
 _ITEMS = 16  # elements that a thread loads before it combines them
 _TILE = THREADS * _ITEMS
+_MAX_WARP_COUNT = 1024  # elements of a result that the lanes of one warp combine at most
+# Results are split only as long as there are at most so many blocks, of rows and of columns.
+_MAX_ROW_BLOCKS, _MAX_COLUMN_BLOCKS = 4096, 2048
 
 
 class Reduction(NamedTuple):
-    """One reduction in C. In map `x` is the element as A, `e` as it was, `other` its number; in combine there
-    are `a` and `b`; in finish `a`, the number of elements `count`, and a `parameter`. A is the accumulator's
-    number type, R its real part's, E the element's.
+    """One reduction: types and expressions of C++. In expressions A is the accumulator's number type, R that
+    of its real part, E the type of elements.
     """
 
-    acc: str
-    map: str
-    neutral: str
-    combine: str
-    finish: str = "a"
-    local: str = ""  # what map knows of each result as `local`
+    acc: str  # the type of partial results
+    map: str  # of an element: `x` (as A), `e` (as E), its number `other`, and `local`
+    neutral: str  # combining it with x gives x
+    combine: str  # of `a` and `b`
+    finish: str = "a"  # the result, of `a`, the number of elements `count`, and a `parameter`
+    local: str = ""  # what `local` is for each result: a key of _LOCALS
 
 
 _LOCALS = {  # type, value
@@ -106,12 +108,12 @@ class Types(NamedTuple):
 class ReductionVariant(NamedTuple):
     """What a kernel is compiled for, besides operation and types."""
 
-    rows: bool  # the reduced axis is the fast one, or a kept one is
-    vector: int  # consecutive elements
-    aligned: bool  # and are loaded as one
-    partial: bool  # blocks share results
-    kept: int
-    reduced: int
+    rows: bool  # whether a reduced axis is the innermost in memory, or a kept one is
+    vector: int  # consecutive elements that a thread has
+    aligned: bool  # whether these are loaded by one access
+    partial: bool  # whether several blocks share a result, so that a second kernel combines partial results
+    kept: int  # the number of kept axes
+    reduced: int  # the number of reduced axes
 
 
 class ReductionPlan(NamedTuple):
@@ -173,7 +175,7 @@ combine(const char *partial, char *out, pycuda::Combination<{kept}> plan)
 
 
 def constants(number: str) -> dict[str, str]:
-    """What the names in `neutral` stand for."""
+    """The expressions for which the names in Reduction.neutral stand, for this type of numbers."""
     lowest, highest = elements.infinity(number, "-"), elements.infinity(number, "")
     nan = elements.nan(number) if elements.is_float(number) else None
     return {
@@ -221,7 +223,7 @@ def reduction_source(name: str, types: Types, variant: ReductionVariant) -> str:
 
 
 def acc_size(name: str, types: Types) -> int:
-    """sizeof of what the kernels of a reduction leave in between."""
+    """sizeof(Acc), the type of partial results."""
     sizes = {"A": SIZES[types.number], "bool": 1, "long long": 8}
     sizes["R"] = SIZES[elements.real(types.number)]
     sizes[_MOMENTS] = sizes["A"] + 2 * sizes["R"]
@@ -255,7 +257,8 @@ def reduction_kernels(name: str, types: Types, variant: ReductionVariant) -> Red
 
 
 def _is_aligned(address: int, axes: list[Axis], vector: int, itemsize: int) -> bool:
-    """Whether `vector` elements along the last axis can be loaded as one, at each index along the others."""
+    """Whether `vector` elements along the last axis can be loaded by one access, at each index along the
+    others."""
     unit = min(vector * itemsize, _WIDEST_ACCESS)
     *outer, last = axes
     return (
@@ -266,27 +269,30 @@ def _is_aligned(address: int, axes: list[Axis], vector: int, itemsize: int) -> b
 
 
 def _cut_rows(results: int, count: int, itemsize: int) -> tuple[int, int, int]:
-    """(threads of a result, elements in a block, blocks of a result)."""
-    if count <= 1024:
+    """(threads of a result: a power of two up to 32, or THREADS; elements of a result in a block; blocks of a
+    result)."""
+    if count <= _MAX_WARP_COUNT:
         # A thread has at least two full loads; a warp may then serve several results.
         return min(32, power_at_most(count * itemsize // 32)), max(count, 1), 1
-    splits = max(1, min(ceil_div(count, 2 * _TILE), 4096 // results))
+    splits = max(1, min(ceil_div(count, 2 * _TILE), _MAX_ROW_BLOCKS // results))
     tile = ceil_div(ceil_div(count, splits), _TILE) * _TILE
     return THREADS, tile, ceil_div(count, tile)
 
 
 def _cut_columns(inner: int, outer: int, count: int, vector: int) -> tuple[int, int, int]:
-    """(threads along a row, rows in a block, blocks of a result)."""
+    """(threads side by side, elements of a result in a block, blocks of a result). inner, outer: the lengths
+    of the innermost kept axis and of all others; vector: columns of a thread."""
     width = power_at_least(ceil_div(inner, vector))
-    lanes = min(THREADS, width, max(32, THREADS // power_at_most(count // 8)))
-    rows = THREADS // lanes
-    blocks = ceil_div(inner, lanes * vector) * outer
-    splits = max(1, min(ceil_div(count, rows * 32), 2048 // blocks))
+    threads = min(THREADS, width, max(32, THREADS // power_at_most(count // 8)))
+    rows = THREADS // threads
+    blocks = ceil_div(inner, threads * vector) * outer
+    splits = max(1, min(ceil_div(count, rows * 32), _MAX_COLUMN_BLOCKS // blocks))
     tile = max(1, ceil_div(ceil_div(count, splits), rows * 8)) * rows * 8
-    return lanes, tile, max(1, ceil_div(count, tile))
+    return threads, tile, max(1, ceil_div(count, tile))
 
 
 def _product(axes: list[Axis]) -> int:
+    """The number of indices along all of these axes."""
     total = 1
     for axis in axes:
         total *= axis.length
@@ -296,9 +302,10 @@ def _product(axes: list[Axis]) -> int:
 def plan_reduction(
     address: int, itemsize: int, kept, reduced, parameter: float = 0.0, second=None
 ) -> ReductionPlan:
-    """How an array is reduced. kept and reduced are axes in the order of the array: `other` is the stride in
-    the result for kept ones; for reduced ones the step of the element's number, all 0 where numbers are not
-    asked for, or the stride in a second array, whose (address, itemsize) are then given; it has no kept axes.
+    """How an array is reduced. kept and reduced are its axes, in their order. Axis.other is, for kept axes,
+    the stride in the result. For reduced axes it is the step of the element's number, 0 if numbers are not
+    needed, or the stride in a second array, which has no kept axes. second: (address, itemsize) of that
+    array.
     """
     reverse = not any(axis.other for axis in reduced)
     kept, _ = collapsed(kept, sort=True)
@@ -312,15 +319,18 @@ def plan_reduction(
     return _plan_columns(address + offset, offset, itemsize, kept, reduced, parameter)
 
 
-def _header(start, results, count, tile, splits, groups, lanes, parameter) -> bytes:
-    return struct.pack("7qd", start, results, count, tile, splits, groups, lanes.bit_length() - 1, parameter)
+def _header(start, results, count, tile, splits, groups, threads, parameter) -> bytes:
+    """The members of struct Reduction before its axes (pycuda-axis-reduce.hpp)."""
+    return struct.pack(
+        "7qd", start, results, count, tile, splits, groups, threads.bit_length() - 1, parameter
+    )
 
 
 def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> ReductionPlan:
     """The plan for reduced axes that are the innermost in memory: the threads of a result read along them."""
     results, count = _product(kept), _product(reduced)
     vector = elements_per_access(itemsize)
-    lanes, tile, splits = _cut_rows(results, count, itemsize)
+    threads, tile, splits = _cut_rows(results, count, itemsize)
     aligned = _is_aligned(address, [*kept, *reduced], vector, itemsize) and (
         len(reduced) == 1 or reduced[-1].length % vector == 0
     )
@@ -331,11 +341,11 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> R
     variant = ReductionVariant(True, vector, aligned, splits > 1, *capacities)
     axes = packed_axes(kept, capacities[0])
     arguments = (
-        _header(offset, results, count, tile, splits, 0, lanes, parameter)
+        _header(offset, results, count, tile, splits, 0, threads, parameter)
         + axes
         + packed_axes(reduced, capacities[1])
     )
-    grid = ceil_div(results, THREADS // lanes), splits
+    grid = ceil_div(results, THREADS // threads), splits
     # Partial results lie result by result; one block combines those of one result.
     after = struct.pack("6qd", results, count, splits, splits, 1, 0, parameter) + axes
     return ReductionPlan(variant, grid, arguments, results * splits if splits > 1 else 0, (results, 1), after)
@@ -347,14 +357,14 @@ def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Reduct
     results, count = _product(kept), _product(reduced)
     inner = kept[-1].length
     vector = min(4, elements_per_access(itemsize), power_at_most(inner))
-    lanes, tile, splits = _cut_columns(inner, results // inner, count, vector)
+    threads, tile, splits = _cut_columns(inner, results // inner, count, vector)
     aligned = _is_aligned(address, [*reduced, *kept], vector, itemsize)
-    groups = ceil_div(inner, lanes * vector)
+    groups = ceil_div(inner, threads * vector)
     capacities = axis_capacity(len(kept)), axis_capacity(len(reduced))
     variant = ReductionVariant(False, vector, aligned, splits > 1, *capacities)
     axes = packed_axes(kept, capacities[0])
     arguments = (
-        _header(offset, results, count, tile, splits, groups, lanes, parameter)
+        _header(offset, results, count, tile, splits, groups, threads, parameter)
         + axes
         + packed_axes(reduced, capacities[1])
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from pycuda import _driver
-from pycuda._kernels.builtin.sort import Order, compile
+from pycuda._kernels.builtin.sort import Order, prepared_function
 from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 
@@ -31,7 +31,7 @@ _PLACE, _FOUND = "place", "(found && !Keys::is_nan(value)) != (invert != 0)"
 
 
 def _resident_blocks(keys: Order) -> int:
-    """Blocks that a multiprocessor has at a time: as many as its registers allow."""
+    """How many blocks a multiprocessor runs at a time: as many as its registers allow."""
     return 3 if keys.itemsize <= 4 else 2
 
 
@@ -46,7 +46,7 @@ def _kernel(keys: Order, right: bool, aligned: bool, out: str, result: str):
         result=result,
         resident=_resident_blocks(keys),
     )
-    return compile(text, "search", "PPqPP16si")
+    return prepared_function(text, "search", "PPqPP16si")
 
 
 def _launch(function, keys: Order, table, sorter, values, out, invert: bool, stream) -> None:

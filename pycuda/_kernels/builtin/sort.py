@@ -32,7 +32,7 @@ _ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}
 _ITEMS_ALONE = {4: 19, 8: 15}
 # The same for rows so short that larger tiles would be half empty.
 _FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}
-# What a tile costs besides its elements, in elements: the counts of its 256 digits are published and read.
+# The additional cost of a tile, as a number of elements: the counts of its 256 digits are published and read.
 _TILE_COST = 2048
 # Up to this many elements a count fits into 32 bits together with the two bits that say what it covers.
 _NARROW_COUNTS = 1 << 30
@@ -52,9 +52,9 @@ class Order(NamedTuple):
     """How keys of a dtype are compared: a type of pycuda-order.hpp."""
 
     c_type: str
-    raw: str
+    raw: str  # the type by which keys are moved
     itemsize: int
-    passes: int
+    passes: int  # of a radix sort: one for each byte
 
 
 @functools.cache
@@ -78,8 +78,8 @@ def order(dtype, descending: bool = False) -> Order:
     return Order(c_type, raw, dtype.itemsize, dtype.itemsize)
 
 
-def compile(text: str, name: str, arguments: str):
-    """The prepared function of this name in a source."""
+def prepared_function(text: str, name: str, arguments: str):
+    """The kernel of this name in a source, compiled and prepared. arguments: codes of their types."""
     function = compiled(text).get_function(name)
     return function._prepare_strided(arguments)
 
@@ -110,8 +110,8 @@ class RowShape(NamedTuple):
 
 
 def row_shape(keys: Order, alone: bool) -> RowShape:
-    """How rows in this order are sorted. alone: no places are wanted, and zeros of both signs need not keep
-    their order."""
+    """How rows in this order are sorted. alone: keys are sorted without places, and zeros of both signs need
+    not keep their order."""
     alone = alone and "Complex" not in keys.c_type and "Bool" not in keys.c_type
     cell = max(keys.itemsize, 4) * (1 if alone else 2)
     return RowShape("KeysAlone" if alone else "KeysWithPlaces", min(_ROW_ITEMS, _ROW_BYTES // cell))
@@ -119,7 +119,8 @@ def row_shape(keys: Order, alone: bool) -> RowShape:
 
 @context_dependent_memoize
 def _row_kernels(keys: Order, cells: str, items: int):
-    return compile(_ROWS.format(order=keys.c_type, cells=cells, items=items), "sort_rows", "PPP16s")
+    text = _ROWS.format(order=keys.c_type, cells=cells, items=items)
+    return prepared_function(text, "sort_rows", "PPP16s")
 
 
 def sort_rows(keys: Order, shape: RowShape, source, out, places, rows: int, length: int, stream) -> None:
@@ -239,7 +240,7 @@ def radix_pass(
         read=read,
         write=write,
     )
-    return compile(text, "pass", "PPPPPPP24s")
+    return prepared_function(text, "pass", "PPPPPPP24s")
 
 
 def raw_value(dtype) -> str:
@@ -258,13 +259,13 @@ class PassShape(NamedTuple):
 
 def pass_shape(count: int, length: int, itemsize: int, alone: bool) -> PassShape:
     """The launch of one pass over `count` rows. `itemsize`: the larger one of a key and a value."""
-    third = alone and itemsize == 4
+    has_room_for_third = alone and itemsize == 4  # of a multiprocessor, for a third block
     many = _ITEMS_ALONE.get(itemsize) if alone else None
     choices = _FEW_ITEMS[itemsize], many or _ITEMS[itemsize]
     sizes = [(ceil_div(length, PASS_THREADS * items), -items) for items in choices]
     # The choice for which all tiles together cost less: small tiles for short rows.
     tiles, items = min(sizes, key=lambda size: size[0] * (PASS_THREADS * -size[1] + _TILE_COST))
-    return PassShape(-items, tiles, 3 if third else 2, count * length >= _NARROW_COUNTS)
+    return PassShape(-items, tiles, 3 if has_room_for_third else 2, count * length >= _NARROW_COUNTS)
 
 
 def pass_plan(length: int, tiles: int, number: int, passes: int) -> bytes:

@@ -35,8 +35,8 @@ _MIN_GROUP_SIZE, _MAX_GROUP_SIZE = 4, 128
 _RANK_DEVIATIONS, _RANK_MARGIN = 4, 3
 # What is collected may be up to 2 * rank + 24 times `step`, of which about rank * step are expected.
 _OVERSHOOT_FACTOR, _OVERSHOOT_MARGIN = 2, 24
-# Where a sample misled, blocks take the first k of the parts of a row. About 256 blocks, for all rows
-# together, fill a large GPU; a part is much longer than the MAX_K pairs that it may leave to the last kernel.
+# If a sample misled, blocks take the first k elements of the parts of a row. About 256 blocks, for all rows
+# together, fill a large GPU. A part is much longer than the MAX_K pairs that it may leave to the last kernel.
 _FALLBACK_BLOCKS, _MIN_PART = 256, 1 << 14
 
 _SOURCE = """#include "sort/pycuda-topk.hpp"

@@ -1,6 +1,6 @@
-"""Axes of arrays as arguments of kernels: core/layout/ merges them, here they are packed.
+"""Axes of arrays as arguments of kernels. core/layout/ merges them; here they are packed into bytes.
 
-An axis is a tuple: its length, and the bytes from one element to the next in each array.
+An axis is a tuple: its length, and its stride in bytes in each array.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Axis(NamedTuple):
 
 
 def broadcast_strides(array, shape) -> tuple[int, ...]:
-    """The strides with which an array has this shape: 0 along axes that it does not have. It broadcasts."""
+    """The strides of an array broadcast to this shape, to which it must broadcast: 0 along repeated axes."""
     missing = len(shape) - len(array.shape)
     return (0,) * missing + tuple(
         0 if length == 1 else stride for length, stride in zip(array.shape, array.strides, strict=True)
@@ -32,7 +32,7 @@ def broadcast_strides(array, shape) -> tuple[int, ...]:
 
 
 def broadcasts(shape, to) -> bool:
-    """Whether an array of this shape can be repeated to the other."""
+    """Whether an array of this shape broadcasts to the shape `to`."""
     missing = len(to) - len(shape)
     return (
         missing >= 0
@@ -45,8 +45,9 @@ _CAPACITIES = tuple(axes for kind, axes, wide in _LAYOUTS if kind == "STRIDED" a
 
 
 def collapsed(axes: Sequence, sort=False, reverse=False) -> tuple[list[Axis], int]:
-    """(the fewest axes with the same order of elements, start): with sort in the order of memory, with
-    reverse without negative strides, from `start` bytes after the array's first element on."""
+    """(the fewest axes with the same order of elements, start). The axes begin `start` bytes after the
+    array's first element. sort: the order of elements is that of memory. reverse: axes with negative strides
+    are reversed, which is why `start` may not be 0."""
     axes, start = _collapse_axes(axes, 2, sort, reverse)
     return [Axis(*axis) for axis in axes], start
 
@@ -57,8 +58,8 @@ def axis_capacity(count: int) -> int:
 
 
 def packed_axes(axes: Sequence[tuple[int, ...]], capacity: int) -> bytes:
-    """The lengths, then the strides in each array, as the structures Axes and Walk have them; filled up with
-    outer axes of length 1."""
+    """The lengths of all axes, then their strides in each array, as in the structures Axes and Walk of
+    kernels. If there are fewer than `capacity` axes, outer axes of length 1 are added."""
     width = len(axes[0])
     full = [(1, *(0,) * (width - 1))] * (capacity - len(axes)) + list(axes)
     return struct.pack(f"{width * capacity}q", *(axis[field] for field in range(width) for axis in full))
@@ -71,12 +72,13 @@ def are_aligned(axes: Sequence[tuple[int, ...]], addresses: tuple[int, ...], uni
 
 
 def elements_per_access(itemsize: int) -> int:
-    """The elements of the widest vector that a thread loads or stores at once; 1 if they do not fill it."""
+    """How many elements fill the widest access of a thread; 1 if no number of them does."""
     return _WIDEST_ACCESS // itemsize if _WIDEST_ACCESS % itemsize == 0 else 1
 
 
 def vector_width(array: GPUArray, axes: Sequence[tuple[int, int]] = ()) -> int:
-    """Elements of the vectors in which the array can be loaded; 1 if it is not aligned for wider ones.
+    """Elements of the vectors by which the array can be loaded: those of the widest access, or 1 if the array
+    is not aligned for it.
 
     Vectors start at the array's address and at each index along `axes`, which are (length, stride in bytes).
     """

@@ -1,5 +1,5 @@
-"""Caches of a context, valid until it ends, cannot be made current anymore, or
-pycuda.tools.clear_context_caches() is called. They do not keep the context alive.
+"""Caches of a context. Their entries are dropped when the context ends or cannot be made current anymore, and
+by pycuda.tools.clear_context_caches(). They do not keep the context alive.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
-current = _context_serial
+current = _context_serial  # returns the serial number of the current context
 
 
 class ContextCache(dict):
-    """A dict whose keys are current(), or tuples that begin with it."""
+    """A dict whose keys are serial numbers of contexts (current()), or tuples that begin with one."""
 
     __hash__ = object.__hash__
 
@@ -46,15 +46,15 @@ class ContextCache(dict):
 
 
 def is_own_stream(stream) -> bool:
-    """Whether it is the default stream or one of this package's. Nothing says when a stream of others is gone
-    and its handle another's.
+    """Whether it is the default stream or one that pycuda made. Nothing may be cached for other streams, as
+    nothing says when one is destroyed and its handle is that of a new stream.
     """
     return stream is None or isinstance(stream, Stream)
 
 
 def of_stream(cache: ContextCache, stream) -> tuple[Any, Any]:
-    """(dict, key): where the cache has what belongs to a stream of the current context. The dict is None for
-    streams of others.
+    """(dict, key): dict[key] is the cache's value for a stream of the current context. (None, None) for a
+    stream that pycuda did not make.
     """
     if not is_own_stream(stream):
         return None, None
@@ -73,15 +73,17 @@ _launch_caches: weakref.WeakSet[_LaunchCache] = weakref.WeakSet()
 def launch_cache(
     positions: tuple[int, ...], aligned: bool = False, written: tuple[int, ...] = ()
 ) -> _LaunchCache:
-    """What a kernel remembers of calls with arrays at these positions, forgotten like a ContextCache."""
+    """A cache of the launches of a kernel whose calls have arrays at these positions. It is cleared when any
+    context ends, and by clear_context_caches()."""
     made = _LaunchCache(positions, aligned, written=written)
     _launch_caches.add(made)
     return made
 
 
 class _Launches(dict):
-    """The launches of the package's own kernels, by key: (make, number of arrays, what a call says besides
-    them), where make(*more, *arrays) is (plan, launch or None).
+    """A _LaunchCache for each key of the package's own kernels: (make, number of arrays, *more), where `more`
+    are arguments of the call that are not arrays. For planned(), make(*more, *arrays) returns (plan, launch
+    or None).
     """
 
     def __missing__(self, key: tuple) -> _LaunchCache:
@@ -91,12 +93,13 @@ class _Launches(dict):
         return made
 
 
-_MAX_KEYS = 4096
+_MAX_KEYS = 4096  # then all are dropped
 launches = _Launches()
 
 
 def planned(key: tuple, arrays: tuple) -> Any:
-    """The plan for a call with these arrays; made when their forms are seen first in a context."""
+    """The plan for a call with these arrays. It is made for the first call with arrays of their shapes,
+    strides and dtypes, and remembered."""
     known = launches[key]
     plan = known.find(arrays)
     if plan is None:
@@ -107,10 +110,12 @@ def planned(key: tuple, arrays: tuple) -> Any:
 
 
 def launched(key: tuple, values: tuple, stream: Any = None, allocator: Any = None) -> Any:
-    """The new array that one launch over these values writes; True if it writes none.
+    """Launch a kernel for these values. Returns the new array that it writes; True if it writes no new array.
 
-    key: (make, number of arrays, *more); so many of the values, the first ones, are arrays. For a form of
-    call that is new make(*more, *values) returns the launch, as _LaunchCache.remember() takes it.
+    key: (make, number of arrays, *more). The arrays are the first ones of `values`. For arrays of shapes,
+    strides and dtypes that are new, make(*more, *values) returns the launch, as _LaunchCache.remember() takes
+    it: (call, grid, block, arguments after the values, with ... for the new array, that array's shape and
+    dtype or None).
     """
     known = launches[key]
     result = known.launch(values, stream, allocator)
@@ -128,19 +133,21 @@ def launched(key: tuple, values: tuple, stream: Any = None, allocator: Any = Non
 
 
 def remembering(method: _Method) -> _Method:
-    """A method __call__ that need not be entered for what the attribute _launches remembers a launch of."""
+    """Decorator of a method __call__: calls whose launch the attribute _launches remembers are launched
+    without entering the method."""
     return cast(_Method, functools.update_wrapper(_KernelCall(method), method))
 
 
 def _clear_launches() -> None:
-    """Clear the launches of all contexts: contexts seldom end, and the launches of the others are planned
-    again."""
+    """Clear the launches of all contexts. They are not kept by context, as contexts seldom end; launches of
+    other contexts are planned again."""
     for made in list(_launch_caches):
         made.clear()
 
 
 def clear_context_caches() -> None:
-    """Forget what context_dependent_memoize and kernels remember."""
+    """Drop everything that is cached for contexts: results of context_dependent_memoize, kernels and
+    launches."""
     for function in context_dependent_memoized_functions:
         function.clear_cache()
     for cache in list(_caches):

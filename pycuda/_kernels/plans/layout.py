@@ -1,9 +1,10 @@
 """The memory layout of the vectors of one call, and its description for a kernel.
 
 The first vector gives the number of elements. Vectors that are all C-contiguous, or all F-contiguous, are
-walked as they lie in memory: plain pointers, as PyCUDA passes them. Any others are walked in C order, by
-index: element i of each is found through strides, and one with fewer elements that is only read as x[i] is
-broadcast as NumPy does it. Where the value of i does not matter, the order of the axes is that of memory.
+walked in the order of memory: the kernel gets plain pointers, as PyCUDA passes them. Any others are walked in
+C order: element i of each is found through strides, and one with fewer elements that is only read as x[i] is
+broadcast, as by NumPy. If the value of i does not matter, vectors with strides are walked in the order of
+memory.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ class Operand(NamedTuple):
 class Walk(NamedTuple):
     """How a kernel finds the elements of a call.
 
-    signature says what its source depends on: whether indices need 64 bits, the number of axes of each
-    group, and for each vector None (a plain pointer) or the number of its group. geometry is the argument
-    that the kernel then takes, b"" when all are plain.
+    signature is what the kernel's source depends on: whether indices need 64 bits; the number of axes of each
+    group of vectors that share a shape; and for each vector the number of its group, or None for a plain
+    pointer. geometry is the kernel's argument that describes the groups; b"" if all vectors are plain
+    pointers.
     """
 
     size: int
@@ -74,8 +76,9 @@ def is_broadcast(operand: Operand, shape) -> bool:
 
 
 def _broadcast_or_none(operand: Operand, first: Operand, guarded: bool):
-    """Strides for an operand with fewer elements than the first: broadcast ones, or None where a condition of
-    the user's may keep to what is there. ValueError where neither can be.
+    """Strides by which an operand with fewer elements than the first one is broadcast. None if it cannot be,
+    but may be short: `guarded` (a condition of the user's may keep i within it), or it is not used as x[i].
+    Otherwise ValueError.
     """
     strides = broadcast_strides(operand, first.shape) if is_broadcast(operand, first.shape) else None
     if strides is None and operand.use.indexed and not guarded:
@@ -88,8 +91,8 @@ def _broadcast_or_none(operand: Operand, first: Operand, guarded: bool):
 
 
 def merge(shape, strides, sort=False):
-    """(lengths, strides of each vector) of the fewest axes with the same order of elements, or with sort in
-    that of memory. strides has one tuple for each vector.
+    """(lengths, strides of each vector) of the fewest axes with the same order of elements. sort: the order
+    of elements is that of memory. strides: a tuple for each vector.
     """
     axes, _ = _collapse_axes(list(zip(shape, *strides, strict=True)), len(strides), sort)
     lengths, *steps = zip(*axes, strict=True)
@@ -97,24 +100,25 @@ def merge(shape, strides, sort=False):
 
 
 def divider(length: int) -> tuple[int, int]:
-    """(magic, shift) so that for k < 2^31: k / length == (((k * magic) >> 32) + k) >> shift. (0, 0) for
-    larger lengths, which are divided by as they are.
+    """(magic, shift) so that for k < 2^31: k / length == (((k * magic) >> 32) + k) >> shift. (0, 0) for a
+    length of _NARROW or more, by which kernels divide in 64 bits.
     """
     return _divider(length) if 0 < length < _NARROW else (0, 0)
 
 
 class _Groups:
-    """Shapes that are walked, and the vectors that go along with each."""
+    """Groups of vectors, each of which shares the axes along which its vectors are walked."""
 
     def __init__(self):
-        self.axes: list[int] = []
-        self.numbers: list[int] = []
-        self.of: dict[int, int] = {}
-        self.steps: dict[int, tuple[int, ...]] = {}
-        self.wide = False
+        self.axes: list[int] = []  # the number of axes of each group
+        self.numbers: list[int] = []  # for each axis of each group: length, magic, shift
+        self.of: dict[int, int] = {}  # the group of each vector, by its position
+        self.steps: dict[int, tuple[int, ...]] = {}  # the strides of each vector
+        self.wide = False  # whether indices need 64 bits
 
     def add(self, lengths, members, steps) -> None:
-        """A group of the vectors at the positions `members`, along axes that are merged."""
+        """Add a group: of the vectors at the positions `members`, with these lengths of (merged) axes and, in
+        `steps`, each vector's strides."""
         self.wide = self.wide or math.prod(lengths) >= _NARROW
         for length in lengths:
             self.numbers += [length, *divider(length)]
@@ -141,6 +145,8 @@ def geometry_bytes(signature) -> int:
 
 
 def _check_pointer(operand: Operand, forms) -> None:
+    """RuntimeError if the text uses the operand as a pointer and it is not C-contiguous. forms:
+    _operand_form()."""
     if not operand.use.subscripted and not forms[0]:
         raise RuntimeError(
             f"the argument {operand.name!r} is used as a pointer, or its elements' addresses are: for "
@@ -174,14 +180,16 @@ def arrange(operands, *, order_free=False, guarded=False, plain_only=False) -> W
 
 
 def _walk_with_strides(operands, forms, spread, order_free) -> Walk:
-    """How a kernel walks over operands some of which are strided: axes that have the same order are
-    merged."""
+    """The Walk over operands that are not all plain. spread: the strides of broadcast operands, by
+    position."""
     first, groups = operands[0], _Groups()
+    # The strides of the operands that are walked together, in one group, by position.
     together = {
         position: spread.get(position, operand.strides)
         for position, operand in enumerate(operands)
         if position in spread or (operand.shape == first.shape and operand.use.subscripted)
     }
+    # Whether elements may be walked in the order of memory.
     free = (
         order_free
         and len(together) == len(operands)

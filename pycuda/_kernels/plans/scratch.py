@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Bytes at the beginning of an area that are 0 between kernels.
 _WORDS = 256
-# Bytes of an area, at least, so that it is rarely replaced by a larger one.
+# The minimum number of bytes of an area, so that it is rarely replaced by a larger one.
 _MIN_BYTES = 1 << 16
 # SCAN_GROUP of pycuda-scan.hpp.
 _GROUP = 32
@@ -33,7 +33,9 @@ _areas, _states = ContextCache(), ContextCache()
 
 
 def _new_zeroed(nbytes: int, cleared: int, stream, captured: bool) -> GPUArray:
-    """New memory, of which the first `cleared` bytes are set to 0 on the stream."""
+    """New memory, of which the first `cleared` bytes are set to 0 on the stream. captured: from the pool,
+    whose blocks a graph keeps; otherwise it must not be from the pool, whose blocks keep their streams
+    alive."""
     memory = (
         _driver.GPUArray(nbytes, _BYTE)
         if captured
@@ -56,8 +58,8 @@ def _new_area(nbytes: int, stream, captured: bool) -> Area:
 
 
 def area(stream, nbytes: int) -> Area:
-    """Scratch memory for the next kernels in the stream. The caller holds it until the last of them is
-    launched."""
+    """Scratch memory for the next kernels in the stream. The caller keeps the Area until the last of them is
+    launched; the memory may then be used by later kernels in the stream."""
     stream = _driver.current_stream() if stream is None else stream
     if _is_captured(stream):
         return _new_area(nbytes, stream, captured=True)
@@ -72,10 +74,10 @@ def area(stream, nbytes: int) -> Area:
 
 
 class Partials(NamedTuple):
-    """How many values blocks exchange, and how many counters (scan_row of pycuda-scan.hpp)."""
+    """What the blocks of a scan exchange (scan_row of pycuda-scan.hpp)."""
 
-    values: int
-    counts: int
+    values: int  # how many partial results
+    counts: int  # how many counters of arrivals
 
 
 NOTHING = Partials(0, 0)
@@ -89,14 +91,16 @@ def partials_of_tiles(rows: int, tiles: int) -> Partials:
 
 
 class States:
-    """Entries by which the blocks of one launch wait for each other, for the kernels of one stream.
+    """The memory of scan_states (pycuda-scan.hpp), by which the blocks of a launch wait for each other, for
+    the kernels of one stream.
 
-    parts: words, counts and entries of 64 bits, then bytes for values. An entry counts when it has the number
-    of the launch in its lower half, a count when it has it in its upper half, so they are cleared only here.
-    What becomes of values is the mailbox of pycuda-scan.hpp: those of up to 16 bytes are in entries.
+    parts: words, counts of 64 bits, entries of 64 bits, bytes for values; 0 (NULL) for an empty part. An
+    entry is valid if its lower half is the number of the launch, a count if its upper half is. So they are
+    cleared only here, not before each launch. Values of up to 16 bytes are in entries (mailbox of
+    pycuda-scan.hpp).
     """
 
-    _LAUNCHES = 1 << 32
+    _LAUNCHES = 1 << 32  # numbers of launches have 32 bits
 
     def __init__(self, stream, counts: int, entries: int, value_bytes: int, captured: bool):
         ends = tuple(itertools.accumulate((_WORDS, 8 * counts, 8 * entries, value_bytes)))
@@ -112,13 +116,14 @@ class States:
         return all(own >= wanted for own, wanted in zip(self._sizes, sizes, strict=True))
 
     def launch(self) -> int:
-        """The number of the next launch; 0 when there is none left."""
+        """The number of the next launch, from 1; 0 if all numbers are used, so that new States are needed."""
         number = next(self._launches)
         return number if number < self._LAUNCHES else 0
 
 
 def states(stream, partials: Partials, itemsize: int) -> tuple:
-    """The parts of a scan_state for values of this size, as arguments of the next kernel in the stream."""
+    """The members of a scan_state, as arguments of the next kernel in the stream: States.parts and the number
+    of the launch. itemsize: bytes of a value."""
     entries, value_bytes = partials.values, partials.values * itemsize
     if itemsize <= 16:
         entries, value_bytes = entries * ceil_div(itemsize, 4), 0

@@ -1,9 +1,10 @@
 """Arrays of one call that share memory, some of which the kernel writes to.
 
-Element i of two names of one array is fine: the thread that writes it is the one that has read it. Otherwise
-the result would depend on which thread comes first. An array that is only read is then copied before the
-launch, so that all reads see the old values. Two written ones are refused, unless the text may keep them
-apart. Arrays whose addresses the text takes are passed unchecked, as in PyCUDA.
+If two arguments are the same array, and the text uses both as x[i], nothing needs to be done: the thread that
+writes element i is the one that has read it. Otherwise the result would depend on the order of threads. An
+array that is only read is then copied before the launch, so that all reads see the old values. Two arrays
+that are written are refused, unless conditions in the text may keep the accesses apart. Arrays whose
+addresses the text takes are passed unchecked, as in PyCUDA.
 """
 
 from __future__ import annotations
@@ -14,17 +15,15 @@ from pycuda._driver import _share_memory
 
 
 class Vector(NamedTuple):
-    """A vector of a call: its name, how it is used (user.Use), its array, and whether element i is found i
-    elements after the first.
-    """
+    """A vector argument of a call."""
 
     name: str
-    use: object
+    use: object  # how the text uses it: parsing.Use
     array: object
-    linear: bool
+    linear: bool  # whether element i is found i elements after the first
 
     def limits(self, indices: range) -> tuple[int, int]:
-        """(the first element that the kernel accesses, the one after the last)."""
+        """(the first element that the kernel accesses, the one after the last), for these values of i."""
         if not (self.linear and self.use.indexed):
             return 0, self.array.size
         low, high = min(indices[0], indices[-1]), max(indices[0], indices[-1]) + 1
@@ -32,17 +31,18 @@ class Vector(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """How vectors share memory. same: for each vector the number of the first vector that is the same array;
-    None if two vectors share memory in another way and one is written. copies: for each vector to copy before
-    the launch its number, and how many of its first elements, or None for all.
-    """
+    """How the vectors of a call share memory."""
 
+    # For each vector the number of the first vector that is the same array; None if two vectors share memory
+    # in another way and one of them is written.
     same: tuple[int, ...] | None
+    # The vectors to copy before the launch: (number of the vector, how many of its first elements, None for
+    # all).
     copies: tuple[tuple[int, int | None], ...]
 
 
 def _flat_view(array):
-    """The elements as they lie, of a contiguous array."""
+    """The elements of a contiguous array in the order of memory, as a view of one axis."""
     return (array if array.flags.c_contiguous else array.T).reshape(-1)
 
 
@@ -87,8 +87,8 @@ def _are_written_by_all(a, b, conditional: bool) -> bool:
 
 
 def _to_copy(vectors, j: int, k: int, conditional: bool) -> set[int]:
-    """The vector to copy, of two that share memory: one that is only read. An empty
-    set if the text may keep them apart."""
+    """Which of two vectors that share memory is to be copied: {the number of one that is only read}. An empty
+    set if both are written, but conditions in the text may keep the accesses apart; otherwise ValueError."""
     a, b = vectors[j], vectors[k]
     if _read_only(a.use):
         return {j}
@@ -103,8 +103,8 @@ def _to_copy(vectors, j: int, k: int, conditional: bool) -> set[int]:
 
 
 def find_shared_memory(vectors: list[Vector], indices: range, conditional: bool) -> Sharing:
-    """How the vectors of a call share memory. indices: those that the kernel goes through, at least one.
-    conditional: the text has conditions. ValueError if two vectors that are written share memory.
+    """How the vectors of a call share memory. indices: the values of i, at least one. conditional: whether
+    the text has conditions. ValueError if two vectors that share memory are both written at every index.
     """
     parts = [_accessed_part(vector, indices) for vector in vectors]
     same, copies, disjoint = list(range(len(vectors))), set(), True
@@ -125,5 +125,6 @@ def find_shared_memory(vectors: list[Vector], indices: range, conditional: bool)
 
 
 def _accessed_count(vector: Vector, indices: range) -> int | None:
+    """How many of the vector's first elements hold everything that the kernel accesses; None for all."""
     _, high = vector.limits(indices)
     return high if high < vector.array.size else None

@@ -1,4 +1,6 @@
-"""Kernels of random numbers, jumps ahead in a sequence, Sobol's directions; sources on cuRAND's headers.
+"""Kernels of random numbers, jumps ahead in a sequence, Sobol's direction vectors; kernels' sources for
+cuRAND's headers.
 
-Called from pycuda._array.random and pycuda.curandom. The constants here determine the numbers generated.
+Called from pycuda._array.random and pycuda.curandom. The constants here determine which numbers are
+generated.
 """

@@ -1,5 +1,6 @@
-"""Sources of kernels on cuRAND's device functions, with PyCUDA's names, placeholders and parameters: for
-programs that put kernels of their own together with them. What is made here does without cuRAND."""
+"""PyCUDA's sources of kernels that call cuRAND's device functions, with its names, placeholders and
+parameters: for programs that compile them together with kernels of their own. pycuda's own generators do not
+use them."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ _THREAD = "const int thread = blockIdx.x * blockDim.x + threadIdx.x;"
 
 
 def _fill_kernel(call: str, parameters: str = "") -> str:
-    """A kernel in which each state generates every n-th element."""
+    """A kernel that fills the n elements of d. Thread k generates elements k, k + threads, k + 2 * threads
+    and so on with state k, where `threads` is the number of threads of the grid. call: makes one element."""
     return f"""
 __global__ void %(name)s(%(state_type)s *s, %(out_type)s *d, {parameters}const int n)
 {{
@@ -18,7 +20,7 @@ __global__ void %(name)s(%(state_type)s *s, %(out_type)s *d, {parameters}const i
 
 
 def _for_each(name: str, parameters: str, call: str) -> str:
-    """A kernel that does something with every state."""
+    """A kernel in which thread k calls `call` for state k, of n states."""
     return f"""
 __global__ void {name}(%(state_type)s *s, const int n, {parameters})
 {{
@@ -29,7 +31,8 @@ __global__ void {name}(%(state_type)s *s, const int n, {parameters})
 
 
 def _skip_kernels(kind: str, integer: str = "unsigned long long") -> str:
-    """Kernels that skip as many for all states, and for each its own number."""
+    """Two kernels that skip ahead: by one number for all states, and by a number for each state. kind: the
+    suffix of the function's name, for steps, sequences or subsequences."""
     name, function = f"skip_ahead{kind}", f"skipahead{kind}"
     one = _for_each(name, f"const {integer} skip", f"{function}(skip, s + thread)")
     return one + _for_each(f"{name}_array", f"const {integer} *skip", f"{function}(skip[thread], s + thread)")
@@ -40,6 +43,7 @@ def _as_c(text: str) -> str:
 
 
 def _prepare_kernel(call: str, parameters: str = "") -> str:
+    """The kernel that initializes the states. call: the first arguments of curand_init()."""
     parameters = f"%(vector_type)s *v, {parameters}const unsigned int o"
     return _as_c(_for_each("prepare", parameters, f"curand_init({call}, o, s + thread)"))
 

@@ -9,9 +9,9 @@ import numpy as np
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
-# The numbers do not depend on the grid. More blocks than this would wait for others, so their threads loop.
+# The numbers do not depend on the grid. MAX_BLOCKS fill a large GPU; for more elements their threads loop.
 THREADS, MAX_BLOCKS = 256, 4096
-# Distributions of which a block of Philox makes several numbers.
+# Distributions that take a known number of bits, so that a block of Philox makes several numbers.
 _OF_BLOCKS = frozenset(("Uniform", "Normal", "Exponential"))
 
 _FLOATS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", np.dtype(np.int64): "long long"}
@@ -44,7 +44,8 @@ def grid(count: int) -> tuple[int, int]:
 
 @context_dependent_memoize
 def distribution(name: str, dtype):
-    """Function(out, count, key0, key1, call, launch, as, a, bs, b): a and b are the parameters."""
+    """Function(out, count, key0, key1, call, launch, as, a, bs, b). The parameters of the distribution are a
+    and b or, for each element, those in the arrays `as` and `bs` where these are not null."""
     fill = "fill_blocks" if name in _OF_BLOCKS else "fill_elements"
     text = _FILL.format(
         threads=THREADS, type=_FLOATS[dtype], parameter="double", function=f"{fill}<elements::{name}>"
@@ -56,7 +57,8 @@ def distribution(name: str, dtype):
 
 @context_dependent_memoize
 def integers(dtype):
-    """Function(out, count, key0, key1, call, launch, lows, low, ranges, range)."""
+    """Function(out, count, key0, key1, call, launch, lows, low, ranges, range): integers from low to low +
+    range - 1, or, for each element, by the arrays `lows` and `ranges` where these are not null."""
     text = _FILL.format(threads=THREADS, type=_INTEGERS[dtype], parameter="u64", function="fill_integers")
     function = compiled(text).get_function("fill")
     function.prepare("PqIIIPPQPQ")

@@ -15,20 +15,20 @@ from pycuda._kernels.plans.modules import compiled
 THREADS, BLOCKS = 128, 512
 GENERATORS = THREADS * BLOCKS
 STATE_WORDS = 6
-# Groups of numbers that a thread makes of a generator that can jump to any place of its sequence:
-# MORE_ROUNDS, fewer of distributions whose numbers cost little.
+# How many groups of numbers a thread makes, for a generator that can jump to any place of its sequence: by
+# distribution, MORE_ROUNDS for those that are not listed, whose numbers cost more.
 ROUNDS = {"Raw": 8, "Uniform": 8}
 MORE_ROUNDS = 32
 
-# Quasi-random ones: a generator is a dimension, whose numbers SOBOL_POINTS threads make.
+# Quasi-random generators: a generator is a dimension, whose numbers are made by SOBOL_POINTS threads.
 DIMENSIONS = 256
 SOBOL_POINTS = 1024
 
-# rand(): threads of a block, and the bytes that it makes: 4 times 16 for each thread.
+# rand(): threads of a block, and the bytes that a block makes: 4 times 16 for each thread.
 RAND_THREADS = 256
 RAND_TILE = 16 * 4 * RAND_THREADS
 
-STEPS, SEQUENCES, SUBSEQUENCES = 0, 1, 2
+STEPS, SEQUENCES, SUBSEQUENCES = 0, 1, 2  # `kind` of skip(), as in pycuda-random.hpp
 
 _TYPES = {
     np.dtype(np.uint32): "u32",
@@ -103,7 +103,7 @@ fill(unsigned char *out, index_t bytes, u32 key0, u32 key1, const u32 *round)
 
 
 def group_words(distribution: str, dtype) -> int:
-    """Outputs of 32 bits that a group of four numbers is made of."""
+    """How many outputs of 32 bits a group of four numbers takes."""
     return 8 if dtype.itemsize == 8 or distribution.startswith("Poisson") else 4
 
 
@@ -157,7 +157,8 @@ def indices() -> dict:
 
 @context_dependent_memoize
 def rand(kind: str):
-    """Function(out, bytes, key0, key1): Bits, Float, Double or Half."""
+    """Function(out, bytes, key0, key1). kind: Bits, Float, Double or Half, a class of
+    pycuda-random-philox.hpp."""
     function = compiled(_RAND.format(kind=kind)).get_function("fill")
     function.prepare("PqII")
     return function

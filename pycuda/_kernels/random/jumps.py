@@ -1,6 +1,6 @@
-"""Far ahead in a generator's sequence without the steps between: powers of the matrix of one step.
+"""Jumps ahead in a generator's sequence: powers of the matrix of one step, which skip the steps between.
 
-They are computed when first requested, by squaring, and kept: nothing here is a table.
+They are computed by squaring when first requested, and kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ XORWOW_SEQUENCE = 67
 MRG_SUBSEQUENCE, MRG_SEQUENCE = 76, 127
 
 
-# ---- XORWOW: 160 bits; row i of a matrix is what becomes of bit i, in five words
+# ---- XORWOW: a state has 160 bits, in five words; row i of a matrix is the image of bit i
 
 
 def _xorwow_step(v: np.ndarray) -> np.ndarray:
@@ -25,14 +25,16 @@ def _xorwow_step(v: np.ndarray) -> np.ndarray:
 
 
 def _identity_matrix() -> np.ndarray:
-    """The matrix of no step."""
+    """The matrix of 0 steps."""
     return np.packbits(np.eye(160, dtype=np.uint8), axis=1, bitorder="little").view("<u4").astype(np.uint32)
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """First a, then b: each row of the result is the sum of those rows of b that a's bits say.
+    """The matrix of the steps of a, then those of b: row i of the result is the sum (XOR) of the rows of b
+    that the bits of row i of a select.
 
-    The sums of eight neighboring rows, 256 of them, are made first, so that a byte of a picks one.
+    For each eight neighboring rows of b, their 256 sums are made first, so that a byte of a selects one of
+    them.
     """
     rows = b.reshape(20, 8, 5)
     sums = np.zeros((20, 256, 5), np.uint32)
@@ -53,9 +55,9 @@ def _xorwow_power(exponent: int) -> np.ndarray:
 
 
 def _xorwow_powers(first: int, count: int) -> np.ndarray:
-    """For each hexadecimal digit of a number of `count` bits, the matrices of 1 ... 15 times the digit's
-    unit."""
-    for exponent in range(first):  # one after another: each is made from the one before
+    """For each hexadecimal digit of a number n of `count` bits, the matrices of 1 ... 15 times 2**first times
+    the digit's place value, one after another."""
+    for exponent in range(first):  # in this order each is made from the one before, without deep recursion
         _xorwow_power(exponent)
     matrices = []
     for digit in range(first, first + count, 4):

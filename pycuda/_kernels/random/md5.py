@@ -7,7 +7,8 @@ import math
 _WORDS = """threadIdx.x threadIdx.y threadIdx.z blockIdx.x blockIdx.y blockIdx.z seed i n
 blockDim.x blockDim.y blockDim.z gridDim.x gridDim.y gridDim.z 0""".split()
 _START = {"a": 0x67452301, "b": 0xEFCDAB89, "c": 0x98BADCFE, "d": 0x10325476}
-# Of each round: the function of three words, how far each of four steps rotates, and which word a step takes.
+# For each round of 16 steps: the function of three words, by how many bits steps 0 to 3 rotate (and so on),
+# and which word a step takes.
 _ROUNDS = (
     ("({z} ^ ({x} & ({y} ^ {z})))", (7, 12, 17, 22), lambda step: step),
     ("({y} ^ ({z} & ({x} ^ {y})))", (5, 9, 14, 20), lambda step: 5 * step + 1),

@@ -2,7 +2,7 @@
 
 S. Joe and F. Y. Kuo, Constructing Sobol sequences with better two-dimensional projections, SIAM J. Sci.
 Comput. 30 (2008): their set "new-joe-kuo-6". The table holds the dimensions whose polynomials have a degree
-of at most 12; of the others libcurand is asked, which has the same set.
+of at most 12. The vectors of further dimensions are those of libcurand, which has the same set.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from pycuda._compile.files import passing
 from pycuda._compile.finder import library_path
 
-# Dimensions of libcurand. Further ones repeat them.
+# The number of dimensions of libcurand. Further ones repeat them.
 LIMIT = 20000
 
 # How many primitive polynomials there are, by degree from 1 on.
@@ -94,7 +94,7 @@ def _polynomials():
 
 @functools.cache
 def _table_vectors() -> np.ndarray:
-    """The vectors of the dimensions in the table, of 64 bits."""
+    """The direction vectors of the dimensions in the table: (DIMENSIONS, 64), of 64 bits."""
     rows = [[1] * 64]
     for degree, between, numbers in _polynomials():
         for i in range(degree, 64):
@@ -109,7 +109,7 @@ def _table_vectors() -> np.ndarray:
 
 
 def library() -> ctypes.CDLL | None:
-    """libcurand, when it is installed."""
+    """libcurand; None if it is not installed."""
     with passing, contextlib.suppress(ImportError, RuntimeError):
         return ctypes.CDLL(library_path("curand"))
     for major in 10, 11:
@@ -120,7 +120,7 @@ def library() -> ctypes.CDLL | None:
 
 @functools.cache
 def _from_library() -> np.ndarray:
-    """libcurand's vectors of all its dimensions, of 64 bits."""
+    """libcurand's direction vectors of all its dimensions: (LIMIT, 64), of 64 bits."""
     found = library()
     pointer = ctypes.POINTER(ctypes.c_uint64)()
     joe_kuo_64 = 103
@@ -176,14 +176,16 @@ def _random(first: int, count: int) -> np.ndarray:
 
 
 def _parity(x: np.ndarray) -> np.ndarray:
+    """1 for each number that has an odd number of bits that are 1, else 0."""
     for shift in 32, 16, 8, 4, 2, 1:
         x = x ^ (x >> np.uint64(shift))
     return x & np.uint64(1)
 
 
 def _scramble(plain: np.ndarray, first: int) -> np.ndarray:
-    """Each vector times its dimension's random lower triangular matrix with ones on the diagonal, the highest
-    bit being the first: what keeps a sequence's uniformity (Matousek 1998)."""
+    """Each vector times a random lower triangular matrix of its dimension, with ones on the diagonal; the
+    highest bit is the first. This keeps a sequence's uniformity (Matousek 1998). first: the number of the
+    first dimension."""
     random = _random(first, len(plain))
     result = np.zeros_like(plain)
     for row in range(64):
