@@ -44,9 +44,9 @@ __device__ void slide_ends(const char *a, const char *v, TC *c, const Slide &pla
     }
 }
 
-// Adds the next `count` products to each result of a thread. window: the numbers of `a` that these need.
-// Product k of result r takes number (k + r) % SLIDE_EACH. The number that product k needs last is then
-// replaced by next[k].
+// Adds the next `count` products to each of a thread's results. window: the elements of `a` that they need,
+// as a ring: product k of result r takes element (k + r) % SLIDE_EACH. After product k of all results,
+// element k of the ring is no longer needed and replaced by next[k].
 template <class A>
 __device__ __forceinline__ void slide_window(A *sum, A *window, const A *next, const A *taps, int count)
 {
@@ -60,6 +60,7 @@ __device__ __forceinline__ void slide_window(A *sum, A *window, const A *next, c
     }
 }
 
+// The results of a block's tile, in the middle. numbers, taps: shared memory for elements of `a` and of v.
 template <class TA, class TV, class TC, class A>
 __device__ void slide_tile(const char *a, const char *v, TC *c, const Slide &plan, A *numbers, A *taps)
 {

@@ -16,6 +16,7 @@ template <int D> struct Vectors {
     Axes<D> axes;
 };
 
+// A computed value rounded to the stored type T.
 template <class T, class C> __device__ __forceinline__ C rounded(const C &x)
 {
     T stored;
@@ -39,8 +40,7 @@ __device__ __forceinline__ void load_components(C (&to)[3], const char *from, in
     for (int n = 0; n < N; n++) to[n] = value(*(const T *)(from + n * step));
 }
 
-// a[I] * b[J] - a[J] * b[I]; only one of the products where vectors of two components lack those of the
-// other.
+// to = a[I] * b[J] - a[J] * b[I]. A product is left out if a vector of two components lacks a factor of it.
 template <class T, class C, int NA, int NB, int I, int J>
 __device__ __forceinline__ void difference(T &to, const C (&a)[3], const C (&b)[3])
 {

@@ -33,7 +33,7 @@ PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned long long i
     }
 }
 
-// As find_offsets(), where the number of elements and all strides have 31 bits.
+// The same for arrays whose number of elements and strides fit into 31 bits.
 template <int N, int D>
 PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned i, long long (&offsets)[N])
 {
@@ -94,6 +94,8 @@ PYCUDA_INLINE void load_tile(T (&v)[U], T *tile, bool transposed, const char *fr
     for (int u = 0; u < U; u++) tile[fast * (SIDE + 1) + slow + u * step] = v[u];
 }
 
+// Loads the U elements of a thread's column of the tile from shared memory, where load_tile() has staged
+// them.
 template <int SIDE, int U, class T> PYCUDA_INLINE void transpose_tile(T (&v)[U], const T *tile)
 {
     const int step = SIDE * SIDE / U / SIDE;
@@ -116,6 +118,7 @@ template <int V, class T> PYCUDA_INLINE const Vector<T, V> &vector_at(const T *a
     return *(const Vector<T, V> *)at;
 }
 
+// Loads V elements of a row. is_one: the operand has one element for the whole row, which is repeated.
 template <class T, int V> PYCUDA_INLINE void load_of_row(Vector<T, V> &to, const char *from, bool is_one)
 {
     if (!is_one) {
@@ -177,8 +180,8 @@ template <class T> PYCUDA_INLINE T shift_right(T a, T count)
            : is_signed<T>::value && a < 0            ? T(-1)
                                                      : T(0);
 }
-// The greatest common divisor is computed of magnitudes, in unsigned types: only these hold that of the
-// lowest number. Results that do not fit wrap.
+// The greatest common divisor is computed from magnitudes, in unsigned types: signed ones cannot hold the
+// magnitude of the lowest number. Results that do not fit wrap around.
 template <bool Wide> struct Magnitude { typedef unsigned type; };
 template <> struct Magnitude<true> { typedef unsigned long long type; };
 

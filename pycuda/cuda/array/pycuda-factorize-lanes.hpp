@@ -28,8 +28,9 @@ template <int LANES> struct Row {
     }
 };
 
-// Gaussian elimination with partial pivoting. Rows stay in their threads in place of being interchanged:
-// `place` is where the thread's row would be, order[k] the lane of the row that would be at place k.
+// Gaussian elimination with partial pivoting. Rows are not interchanged but stay in their threads: `place` is
+// where the thread's row would be (LANES until its row is chosen as pivot), order[k] the lane of the row that
+// would be at place k.
 template <class T, int LANES> struct Elimination {
     T row[LANES];
     int place, order[LANES];

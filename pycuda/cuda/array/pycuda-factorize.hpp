@@ -9,7 +9,7 @@
 namespace pycuda
 {
 
-// The functions of a number that LAPACK uses. size() is that by which it chooses pivots, |re| + |im|.
+// Functions of a number. size() is |re| + |im|, by which LAPACK chooses pivots.
 template <class T> struct Number {
     typedef T Real;
     static __device__ __forceinline__ T real(T x) { return x; }
@@ -50,12 +50,14 @@ template <class T> __device__ __forceinline__ T *shared_memory()
     return reinterpret_cast<T *>(memory);
 }
 
+// Copies a matrix from global to shared memory; the caller synchronizes.
 template <class T> __device__ void load(T *to, const T *from, int rows, int columns)
 {
     for (int j = warp(); j < columns; j += warps())
         for (int i = lane(); i < rows; i += WARP) to[i + j * leading(rows)] = from[i + (index_t)j * rows];
 }
 
+// Copies a matrix from shared to global memory.
 template <class T> __device__ void store(T *to, const T *from, int rows, int columns)
 {
     for (int j = warp(); j < columns; j += warps())
@@ -69,8 +71,8 @@ template <class T> __device__ __forceinline__ void exchange(T &a, T &b)
     b = kept;
 }
 
-// Each of LANES neighbors of a warp has the number of a row and a size. Returns the row of the largest size,
-// the first one if several are equal.
+// Each of LANES neighboring lanes has the number of a row and a size. Returns, in all of them, the row of the
+// largest size, the first one if several are equal.
 template <int LANES, class R> __device__ __forceinline__ int row_of_largest(R size, int row)
 {
 #pragma unroll
@@ -103,8 +105,9 @@ template <class T> __device__ int find_pivot(const T *column, int k, int rows)
     return row_of_largest<WARP>(largest, best);
 }
 
-// Gaussian elimination with partial pivoting, in shared memory. Returns the first pivot that is 0, counted
-// from 1, or 0. pivots: the row, counted from 1, that each row was exchanged with; may be NULL.
+// Gaussian elimination with partial pivoting, in shared memory. Returns the number, from 1, of the first
+// pivot that is 0, or 0 if there is none. pivots: becomes the row, counted from 1, with which each row was
+// exchanged; may be NULL.
 template <class T> __device__ int eliminate(T *s, index_t *pivots, int rows, int columns)
 {
     __shared__ int found;
@@ -249,6 +252,8 @@ __device__ void exchange_rows(T *x, const index_t *pivots, int side, int columns
     __syncthreads();
 }
 
+// Replaces right-hand sides b by solutions. A block has a tile of right-hand sides of one matrix: matrices
+// along x, tiles along y.
 template <class T> __device__ void solve(const T *a, const index_t *pivots, T *b, const Systems &systems)
 {
     const int side = systems.side;

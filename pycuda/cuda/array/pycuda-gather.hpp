@@ -7,8 +7,8 @@
 
 namespace pycuda {
 
-// How an index that is out of bounds is handled. OFFSET: in place of indices there are offsets in bytes,
-// which were checked before.
+// What happens to an index that is out of bounds. With OFFSET, `indices` are offsets in bytes, which were
+// checked before.
 enum Mode { RAISE, WRAP, CLIP, OFFSET };
 
 template <class I> __device__ __forceinline__ bool negative(const I &i) { return i < I(0); }
@@ -45,6 +45,7 @@ template <int D> struct Walk {
     index_t length[D], stride[3][D];
 };
 
+// Sets `at` to the offsets of element i, in C order, in the three arrays.
 template <int D> __device__ __forceinline__ void walk_to(const Walk<D> &walk, index_t i, index_t (&at)[3])
 {
     at[0] = at[1] = at[2] = 0;
@@ -63,8 +64,8 @@ template <int D> struct Picking {
     Walk<D> walk;         // strides in the array, in the indices, in the other array
 };
 
-// Calls some(integer<N>, i) for N elements i, i + blockDim.x, ... of a thread. N is U where the block has U
-// elements for each thread, else 1.
+// Calls some(integer<N>, i) for the thread's elements: for the N elements i, i + blockDim.x, ... together. N
+// is U if the block has U elements for each thread; otherwise `some` is called for each element, with N = 1.
 template <int N> struct integer { enum { value = N }; };
 
 template <int U, class Some> __device__ __forceinline__ void for_elements_of_thread(index_t count, Some some)
@@ -89,9 +90,9 @@ __device__ __forceinline__ void find_indices(const char *from, const Picking<D> 
     }
 }
 
-// PUT: array[index] = other, for no element if *error is set. Otherwise other = array[index], or 0 where the
-// index is out of bounds, which sets *error if `error` is not null. All loads of a thread come before its
-// stores.
+// With PUT, array[index] = other for each index; nothing is stored if *error is set. Otherwise other =
+// array[index], or 0 for an index that is out of bounds, which sets *error if `error` is not null. All loads
+// of a thread come before its stores.
 template <class T, class I, Mode MODE, bool PUT, int D, int U>
 __device__ __forceinline__ void pick(char *array, const char *indices, int *error, char *other,
                                      const Picking<D> &plan)
@@ -108,7 +109,7 @@ __device__ __forceinline__ void pick(char *array, const char *indices, int *erro
         for (int u = 0; u < N; u++) {
             const index_t number = resolved_index<MODE>(loaded[u], plan.length, &wrong);
             at[u][0] += number * (MODE == OFFSET ? 1 : plan.step);
-            at[u][1] = MODE != RAISE || number >= 0;
+            at[u][1] = MODE != RAISE || number >= 0; // from here on: whether the index is valid
         }
 #pragma unroll
         for (int u = 0; u < N; u++) {
@@ -124,15 +125,15 @@ __device__ __forceinline__ void pick(char *array, const char *indices, int *erro
     if (MODE == RAISE && !PUT && wrong && error) *error = 1;
 }
 
-// Rows of `words` words of 16 bytes that are moved as by pick(), with one index for each row.
+// How rows of `words` words of 16 bytes are moved, with one index for each row.
 struct RowMove {
     index_t words, length, step; // step: bytes from row to row of the array
     index_t in_indices, in_other;
 };
 
-// The grid has a block for each row along x, segments of rows along y. Blocks run in the order of x first, so
-// that the same segment of all rows is moved at about the same time: a row that several indices select then
-// comes from the cache.
+// Moves rows as pick() moves elements. The grid has a block for each row along x, segments of rows along y.
+// Blocks start in the order of x first, so that the same segment of all rows is moved at about the same time:
+// a row that several indices select is then read from the cache.
 template <class I, Mode MODE, bool PUT>
 __device__ __forceinline__ void move_rows(char *array, const char *indices, int *error, char *other,
                                           const RowMove &plan)
@@ -239,8 +240,8 @@ template <class T> __device__ __forceinline__ void stage_row(T *to, const char *
     __syncthreads();
 }
 
-// As gather(), for rows of contiguous elements from each of which many are taken. A block loads one row into
-// shared memory, from where elements at random places are read much faster.
+// The same as gather(), for rows of contiguous elements of which many are taken. A block loads one row into
+// shared memory, from which elements at random places are read much faster.
 template <class T, class I, Mode MODE, int BYTES>
 __device__ __forceinline__ void gather_staged(const char *array, const char *indices, int *error, T *out,
                                               index_t count, index_t length, const Rows &rows)

@@ -18,7 +18,8 @@ template <class T, int N> struct Bunch {
     static constexpr int count = N;
 };
 
-// Calls body(bunch) for all elements of a block, in vectors of V or one at a time.
+// Calls body(bunch) for all elements of a block, `chunk` of the `count` elements, in vectors of V or one at a
+// time.
 template <class T, int V, class Body>
 __device__ __forceinline__ void for_elements(const char *in, index_t count, index_t chunk, Body body)
 {
@@ -157,7 +158,8 @@ __device__ __forceinline__ double saturated(double x)
     return __hiloint2double(min(max(__double2hiint(x), 0), 0x3ff00000), __double2loint(x));
 }
 
-// Adding ADDED to a small number rounds it to an integer. The low bits of the sum are this integer plus ZERO.
+// Adding ADDED to a small number rounds it to an integer, as the sum has no bits after the binary point. The
+// low 32 bits of the sum are this integer plus ZERO.
 template <class C> struct Rounding;
 template <> struct Rounding<float> {
     static constexpr float ADDED = 12582912;
@@ -295,8 +297,7 @@ __device__ __forceinline__ void bins_of(const char *in, index_t count, const C *
 
 // ---- sums of weights that are sorted by bin
 
-// The number of keys, which are sorted, that are less than `key`.
-
+// How many of the sorted keys are less than `key`.
 template <class K>
 __device__ __forceinline__ index_t first_not_below(const K *keys, index_t count, index_t key)
 {

@@ -51,8 +51,8 @@ __device__ __forceinline__ index_t end_of_lower(const double *xp, index_t low, i
     return low;
 }
 
-// The value at x. slopes(j) is the slope after point j, lower(x) the number of points up to x. If the points
-// do not increase, the value is that between any two of them.
+// The value at x. slopes(j) is the slope after point j, lower(x) the number of points whose xp is at most x.
+// If the xp do not increase, it is the value on the line between some two neighboring points.
 template <int P, class Slopes, class Lower>
 __device__ __forceinline__ Parts<P> value_at(const Points<P> &in, double x, Slopes slopes, Lower lower)
 {
@@ -77,6 +77,7 @@ __device__ __forceinline__ Parts<P> value_at(const Points<P> &in, double x, Slop
     return result;
 }
 
+// out[i] = value_of(x[i]) for all positions, INTERP_ROUNDS of which a thread loads at a time.
 template <class X, int P, class Value>
 __device__ __forceinline__ void for_positions(const X *x, Parts<P> *out, index_t size, Value value_of)
 {

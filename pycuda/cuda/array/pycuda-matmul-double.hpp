@@ -62,7 +62,8 @@ struct DoublePart : OperandVectors<READING, DOUBLE_THREADS, DOUBLE_SIDE, DOUBLE_
     }
 };
 
-// sum[0..1] of a row, sum[2..3] of the row 8 below: the fragments of 16 rows, 8 columns, DOUBLE_DEPTH.
+// sum += a * b for fragments of 16 rows, 8 columns and DOUBLE_DEPTH places of the inner axis. sum[0] and
+// sum[1] are in one row, sum[2] and sum[3] in the row 8 below it.
 __device__ __forceinline__ void multiply_fragments(double (&sum)[4], const double (&a)[4],
                                                    const double (&b)[2])
 {

@@ -14,8 +14,8 @@ enum { HALF_THREADS = 128, HALF_SIDE = 128, HALF_DEPTH = 32, HALF_STAGES = 3, HA
 // Elements of an operand's tile, and of a vector of 16 bytes.
 enum { HALF_TILE = HALF_SIDE * HALF_DEPTH, HALF_WIDTH = 8 };
 
-// The tile of an operand in shared memory. Its rows lie as in global memory: along the inner axis, or along
-// lines. Vectors of a row are permuted, so that the eight that are loaded at once are in different banks.
+// The tile of an operand in shared memory. Its rows run as in global memory: along the inner axis, or along
+// lines. The vectors of a row are permuted, so that the eight that are loaded at once are in different banks.
 template <Reading READING> struct HalfTile {
     enum { PER_ROW = (READING == ALONG_INNER ? HALF_DEPTH : HALF_SIDE) / HALF_WIDTH };
 

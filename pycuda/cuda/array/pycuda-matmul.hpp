@@ -35,10 +35,10 @@ struct alignas(COUNT * sizeof(A) > 16 ? 16 : COUNT * sizeof(A)) Neighbors {
 // columns of b) or along the inner axis.
 enum Reading { BY_ELEMENTS, ALONG_LINES, ALONG_INNER };
 
-// A part of an operand: DEPTH places of the inner axis of each of SIDE lines. This says where in it the
-// vectors of a thread are, each of WIDTH neighbors. Where there are fewer lines, the last ones are read
-// again, whose results are not stored. No vector crosses the end of the inner axis, as plan_matmul() reads by
-// vectors only where the axis is a multiple of WIDTH.
+// Where a thread's vectors, each of WIDTH neighbors, are in a part of an operand. A part is DEPTH places of
+// the inner axis of each of SIDE lines. If the operand has fewer lines, the last ones are read again, and the
+// results for them are not stored. No vector crosses the end of the inner axis, as plan_matmul() reads by
+// vectors only if the axis is a multiple of WIDTH.
 template <Reading READING, int THREADS, int SIDE, int DEPTH, int WIDTH> struct OperandVectors {
     enum { SHARERS = (READING == ALONG_INNER ? DEPTH : SIDE) / WIDTH, APART = THREADS / SHARERS };
     enum { VECTORS = SIDE * DEPTH / THREADS / WIDTH };
@@ -62,7 +62,8 @@ template <Reading READING, int THREADS, int SIDE, int DEPTH, int WIDTH> struct O
     }
 };
 
-// The elements of a vector for threads that have EACH elements: at most a quad, and at most 16 bytes.
+// WIDTH is the number of elements of a vector if a thread has EACH elements of a part: at most a quad, and at
+// most 16 bytes.
 template <class T, int EACH> struct PartWidth {
     enum { LARGEST = 16 / (int)sizeof(T), NEEDED = EACH < MATMUL_QUAD ? EACH : (int)MATMUL_QUAD };
     enum { WIDTH = NEEDED < LARGEST ? (int)NEEDED : (int)LARGEST };

@@ -10,7 +10,8 @@ namespace pycuda {
 
 enum { REARRANGE_THREADS = 256, REARRANGE_ROUNDS = 4 };
 
-// The element, or unit, of the result that a thread has in round u, and whether there is one.
+// at(u) is the element, or vector, of the result that a thread has in round u; has(u) is whether there is
+// one.
 struct Rounds {
     index_t first, count;
 
@@ -117,8 +118,8 @@ __device__ __forceinline__ index_t find_padded(const PaddedAxes<D> &axes, N i, O
     return offset;
 }
 
-// The elements that pad each axis, before and after. In the padding of several axes that of the last one is
-// taken.
+// The elements that pad each axis, before and after it. An element in the padding of several axes is that of
+// the last of these axes.
 template <class T, int D> struct PadValues { T at[D][2]; };
 
 template <class T, class N, int D>
@@ -169,8 +170,8 @@ __device__ __forceinline__ void pad_repeating(const char *in, T *out, index_t co
 
 // ---- arrays joined
 
-// `count` elements in rows of `width`. Of each row array k of COUNT arrays has elements begin[k] to begin[k +
-// 1] - 1.
+// The result has `count` elements in rows of `width`. In each row, elements begin[k] to begin[k + 1] - 1 are
+// those of array k.
 template <int COUNT> struct Join {
     index_t count, width, begin[COUNT + 1];
 };

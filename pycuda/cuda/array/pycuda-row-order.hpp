@@ -9,7 +9,8 @@ namespace pycuda
 
 enum { ROW_ORDER_THREADS = 256 };
 
-// For k = 0, 1, ... rows k and pivots[k] - 1 are interchanged. Pivots outside of the matrix are clamped.
+// Interchanges order[k] and order[pivots[k] - 1] for k = 0, 1, ... count - 1. Pivots outside of the matrix
+// are clamped.
 __device__ __forceinline__ void interchange(int *order, int rows, const index_t *pivots, int count)
 {
     __shared__ int others[ROW_ORDER_THREADS];
@@ -28,8 +29,8 @@ __device__ __forceinline__ void interchange(int *order, int rows, const index_t 
     }
 }
 
-// Finds the order of rows, a block for each matrix of a stack. order[i]: the row that comes to place i; with
-// `inverse` the place that row i comes to. work: memory of one element for each row.
+// Finds the order of the rows of a matrix, by one block. order[i] becomes the row that is moved to place i;
+// with `inverse`, the place to which row i is moved. work: memory of one element for each row.
 __device__ __forceinline__ void find_row_order(const index_t *pivots, int *order, int *work, int rows,
                                                int count, bool inverse)
 {

@@ -1,6 +1,6 @@
-// Functions that SciPy has and CUDA's headers do not, at SciPy's edges. Formulas are of the NIST Digital
-// Library of Mathematical Functions (DLMF); sections are named. Where a function takes double alone, float is
-// computed in it.
+// Functions that SciPy has and CUDA's headers do not, with SciPy's results at the limits of their domains.
+// Formulas are those of the NIST Digital Library of Mathematical Functions (DLMF), whose sections are named.
+// If a function has only a form for double, floats are computed in double.
 #ifndef PYCUDA_SPECIAL_HPP
 #define PYCUDA_SPECIAL_HPP
 
@@ -21,7 +21,7 @@ template <class T> PYCUDA_INLINE T log_logistic(T x)
     return x < T(0) ? x - log1p(exp(x)) : -log1p(exp(-x));
 }
 
-// Near 1/2 by log1p, where the quotient is near 1.
+// log(x / (1 - x)). Near 1/2, where the quotient is near 1, by log1p.
 template <class T> PYCUDA_INLINE T logit(T x)
 {
     if (x < T(0.3) || x > T(0.65)) return log(x / (T(1) - x));
@@ -35,7 +35,8 @@ template <class T> PYCUDA_INLINE T entropy(T x)
     return x > T(0) ? -x * log(x) : x == T(0) ? T(0) : -T(INFINITY);
 }
 
-// x log(x / y), where the quotient overflows or is subnormal by logarithms of both, and near 1 by log1p.
+// x log(x / y). If the quotient overflows or is subnormal, by the logarithms of x and y; if it is near 1, by
+// log1p.
 template <class T> PYCUDA_INLINE T x_log_ratio(T x, T y)
 {
     const T smallest = sizeof(T) == 4 ? T(1.17549435e-38f) : T(2.2250738585072014e-308);
@@ -119,8 +120,8 @@ __device__ const double digamma_series[] = {
     0.00023635601564027053, -0.00016170622091974803, 0.0001106337276874741, -7.569179582195066e-05,
     5.178575795222081e-05};
 
-// By the series at the root; from 10 on DLMF 5.11.2, to which the recurrence 5.5.2 leads; for negative x the
-// reflection 5.5.4.
+// psi(x). Near its root by the Taylor series; from 10 on by DLMF 5.11.2, and for smaller x by the recurrence
+// 5.5.2 that leads there; for negative x by the reflection 5.5.4.
 static __device__ double digamma(double x)
 {
     if (x == 0) return copysign((double)INFINITY, -x);
@@ -181,9 +182,10 @@ static __device__ double log_beta_of_positive(double a, double b)
     return log(tgamma(low)) + log(tgamma(high) / tgamma(low + high));
 }
 
-// DLMF 5.12.1. What the two functions below have in common: arguments at which B is not finite or Gamma has a
-// pole. True: `value` is the result. Where a is an integer that is not positive, Gamma's pole is cancelled by
-// that of a + b if b is an integer and a + b < 1: B(a, b) is (-1)^b B(1 - a - b, b), to which a is changed.
+// Whether B(a, b) (DLMF 5.12.1) is not finite or an argument is not; then `value` is the result. Otherwise a,
+// b and `sign` are changed so that the result is sign * B(a, b) without a pole of Gamma. Gamma's pole at an
+// integer a <= 0 is cancelled by that at a + b if b is an integer and a + b < 1: B(a, b) is (-1)^b B(1 - a -
+// b, b).
 PYCUDA_INLINE bool beta_is_special(double &a, double &b, double &sign, double &value)
 {
     sign = 1;
@@ -232,8 +234,8 @@ static __device__ double log_beta(double a, double b)
     return lgamma(a) + lgamma(b) - lgamma(a + b);
 }
 
-// log1p(u) - u, of which 1 + u is given, too. For small u by DLMF 4.6.4: ln(1 + u) = 2 atanh(s),
-// s = u / (2 + u).
+// log1p(u) - u. plus_one: 1 + u, as the caller computes it. For small u by DLMF 4.6.4: ln(1 + u) =
+// 2 atanh(s), where s = u / (2 + u).
 PYCUDA_INLINE double log1p_less_x(double u, double plus_one)
 {
     if (u < -0.3 || u > 0.4) return log(plus_one) - u;
@@ -244,7 +246,7 @@ PYCUDA_INLINE double log1p_less_x(double u, double plus_one)
     return s * (2 * q * sum - u);
 }
 
-// x^a (1 - x)^b / B(a, b). For large a and b by DLMF 5.11.1, where the powers and B cancel.
+// x^a y^b / B(a, b), where y = 1 - x. For large a and b, where the powers and B cancel, by DLMF 5.11.1.
 static __device__ double beta_power(double a, double b, double x, double y)
 {
     if (fmin(a, b) < 10) {
@@ -283,7 +285,8 @@ static __device__ double beta_fraction(double a, double b, double x)
     return NAN;
 }
 
-// I_x(a, b), DLMF 8.17.2, for x below its mean, else by the symmetry 8.17.4.
+// I_x(a, b), DLMF 8.17.2: for x up to about the mean of the distribution by beta_fraction(), for larger x by
+// the symmetry 8.17.4.
 static __device__ double incomplete_beta(double a, double b, double x)
 {
     if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b))) return NAN;

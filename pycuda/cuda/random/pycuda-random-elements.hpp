@@ -141,7 +141,7 @@ struct Poisson {
 
 // ---- binomial numbers for p <= 1/2
 
-// By adding probabilities until their sum exceeds a uniform number. For small means.
+// For small means: by adding probabilities until their sum exceeds a uniform number.
 __device__ __forceinline__ double binomial_small(element_words &r, double n, double p)
 {
     double odds = p / (1 - p), first = exp(n * log1p(-p)), bound = fmin(n, 110.0);
@@ -156,7 +156,7 @@ __device__ __forceinline__ double binomial_small(element_words &r, double n, dou
     }
 }
 
-// By transformed rejection (Hormann 1993). For means of 10 or more.
+// For means of 10 or more: by transformed rejection (Hormann 1993).
 __device__ __forceinline__ double binomial_large(element_words &r, double n, double p)
 {
     double root = sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * root, a = -0.0873 + 0.0248 * b + 0.01 * p;
@@ -188,7 +188,8 @@ struct Binomial {
 
 // ---- launches
 
-// Changes the key for each launch of a graph, whose number is in *launch.
+// Changes the key for each launch of a graph, whose number is in *launch; 0, or a null pointer, leaves it as
+// it is.
 __device__ __forceinline__ void next_key(const u32 *launch, u32 call, u32 &key0, u32 &key1)
 {
     if (!launch || !*launch) return;

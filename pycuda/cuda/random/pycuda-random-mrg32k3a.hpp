@@ -18,6 +18,7 @@ template <u32 M, int FOLDS = 2> __device__ __forceinline__ u32 modulo(u64 x)
     return (u32)(x >= M ? x - M : x);
 }
 
+// s becomes the matrix, of 3 x 3, times s, modulo M.
 template <u32 M> __device__ __forceinline__ void product(const u32 *matrix, u32 (&s)[3])
 {
     u32 sum[3];

@@ -19,8 +19,8 @@ __device__ __forceinline__ uint4 philox(uint4 counter, u32 key0, u32 key1)
     return counter;
 }
 
-// The key is the seed, the upper half of the counter the sequence, the lower half the position in the
-// sequence divided by 4.
+// A generator by Philox: the key is the seed; the upper half of the counter is the number of the sequence,
+// the lower half the position in the sequence divided by 4.
 struct philox_words {
     enum { jumps_freely = 1 };
     u32 key0, key1, shift; // shift: how many outputs of the next block were used already

@@ -82,7 +82,8 @@ template <class S> struct sobol_quad {
         memcpy(v, moved, sizeof(v));
     }
 
-    __device__ __forceinline__ bool alike() const
+    // Whether the four dimensions are at the same index.
+    __device__ __forceinline__ bool have_one_index() const
     {
         return index[0] == index[1] && index[0] == index[2] && index[0] == index[3];
     }
@@ -107,6 +108,8 @@ template <class S> struct sobol_quad {
         }
     }
 
+    // The bit of the Gray code above SOBOL_LOG_POINTS - 1 that changes from this index to the thread's next
+    // one.
     static __device__ __forceinline__ int flipped(word index)
     {
         int zeros = S::zeros(~(index >> SOBOL_LOG_POINTS));
@@ -116,7 +119,7 @@ template <class S> struct sobol_quad {
     __device__ __forceinline__ void next()
     {
         word v[4];
-        if (alike()) {
+        if (have_one_index()) {
             row(flipped(index[0]), v);
         } else {
 #pragma unroll

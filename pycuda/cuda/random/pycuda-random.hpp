@@ -23,8 +23,8 @@ __device__ __forceinline__ double unit_double(u64 bits) { return fma((double)bit
 
 // ---- normal numbers, two at a time: the method of Box and Muller
 
-// logf() and sqrtf(), with the same bits but without their special cases: u is a normal number in (0, 1], x
-// is -0 or in [2^-24, 2^6].
+// Logarithm and square root with the bits of logf() and sqrtf(), without their special cases: u is a normal
+// number in (0, 1], x is -0 or in [2^-24, 2^6].
 __device__ __forceinline__ float log_of_unit(float u)
 {
     // u = m * 2^e, m in [2/3, 4/3)
@@ -42,6 +42,7 @@ __device__ __forceinline__ float log_of_unit(float u)
     return fmaf(__fmul_rn((float)e, 0x1p-23f), 0.6931472f, r);
 }
 
+// sqrtf(x), with the same bits.
 __device__ __forceinline__ float root_of(float x)
 {
     float inverse;
@@ -51,6 +52,7 @@ __device__ __forceinline__ float root_of(float x)
     return x > 0 ? root : x;
 }
 
+// Sets `pair` to two independent normal numbers. u is uniform in (0, 1], the angle uniform in radians.
 __device__ __forceinline__ void box_muller(float u, float angle, float *pair)
 {
     float radius = root_of(-2.0f * log_of_unit(u));
@@ -59,7 +61,7 @@ __device__ __forceinline__ void box_muller(float u, float angle, float *pair)
     pair[1] *= radius;
 }
 
-// The angle in half turns.
+// The same in doubles. The angle is in half turns.
 __device__ __forceinline__ void box_muller(double u, double angle, double *pair)
 {
     double radius = sqrt(-2.0 * log(u));
@@ -170,11 +172,12 @@ PYCUDA_DRAWN(Uniform, uniform)
 PYCUDA_DRAWN(Normal, normal)
 #undef PYCUDA_DRAWN
 
-__device__ __forceinline__ float bent(float v, double mean, double stddev)
+// The log-normal number that belongs to the normal number v.
+__device__ __forceinline__ float log_normal_of(float v, double mean, double stddev)
 {
     return expf(fmaf((float)stddev, v, (float)mean));
 }
-__device__ __forceinline__ double bent(double v, double mean, double stddev)
+__device__ __forceinline__ double log_normal_of(double v, double mean, double stddev)
 {
     return exp(fma(stddev, v, mean));
 }
@@ -186,14 +189,14 @@ struct LogNormal {
     {
         r.normal(v);
 #pragma unroll
-        for (int k = 0; k < 4; k++) v[k] = bent(v[k], mean, stddev);
+        for (int k = 0; k < 4; k++) v[k] = log_normal_of(v[k], mean, stddev);
     }
     template <class G, class T>
     static __device__ __forceinline__ T from(const G &r, T, double mean, double stddev)
     {
         T v;
         r.normal(v);
-        return bent(v, mean, stddev);
+        return log_normal_of(v, mean, stddev);
     }
 };
 
@@ -215,7 +218,7 @@ struct Poisson {
     }
 };
 
-// Each element is the mean of the number that replaces it.
+// Each element of the array is the mean of the Poisson number that replaces it.
 struct PoissonEach {
     enum { reads = 1, outputs = 2 };
     template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
@@ -342,7 +345,9 @@ __device__ __forceinline__ void advance(u32 *states, u32 generators, index_t cou
 
 // ---- initial states and jumps
 
-// Makes the initial states. Seeds are 32-bit integers, which are extended to 64 bits with their sign.
+// Makes the initial states of generators `first` to last - 1. Seeds are 32-bit integers, which are extended
+// to 64 bits with their sign. Generator g begins at sequence g, which by_sequence (of `bits` bits) jumps to,
+// and `offset` steps into it, which by_offset jumps to.
 template <class G>
 __device__ __forceinline__ void prepare(u32 *states, u32 generators, const int *seeds, u32 first, u32 last,
                                         const u32 *by_sequence, int bits, const u32 *by_offset, u64 offset)

@@ -63,7 +63,7 @@ template <class U> struct SignedOrder {
     static __device__ __forceinline__ Raw from_total(Bits x) { return bits(x); }
 };
 
-// MANTISSA: bits after the binary point.
+// Floats of a format with MANTISSA bits after the binary point.
 template <class U, int MANTISSA> struct FloatOrder {
     typedef U Raw, Bits;
     static constexpr U SIGN = U(U(1) << (8 * sizeof(U) - 1)), NEGATIVE_NANS = U((U(1) << MANTISSA) - 1);
@@ -76,8 +76,8 @@ template <class U, int MANTISSA> struct FloatOrder {
     }
     static __device__ __forceinline__ bool is_nan(Bits bits) { return bits == U(~U(0)); }
 
-    // Negative NaNs would be less than all numbers. Subtracting their count, modulo 2^n, moves them to the
-    // end.
+    // The bits of negative NaNs would be less than those of all numbers. Subtracting their count, modulo 2^n,
+    // moves them to the end.
     static __device__ __forceinline__ Bits total(Raw x)
     {
         return U(U(x & SIGN ? ~x : x | SIGN) - NEGATIVE_NANS);

@@ -126,8 +126,8 @@ __device__ __forceinline__ unsigned lanes_alike(unsigned digit)
     return alike;
 }
 
-// If wanted, adds `number` to *counter in shared memory and returns the old value. This is one predicated
-// instruction, where the compiler would branch.
+// If `wanted`, adds `number` to *counter in shared memory and returns the old value; otherwise returns 0.
+// This is one predicated instruction, where the compiler would branch.
 __device__ __forceinline__ unsigned add_if(bool wanted, unsigned *counter, unsigned number)
 {
     unsigned before;
@@ -149,9 +149,10 @@ template <class Count> struct TileCount {
     static constexpr Count NUMBER = TILE - 1;
 };
 
-// The count in all tiles of the row before this one. With the tile's `own` count added, it is published for
-// later tiles. states: what tiles have published for this digit. Several tiles are read at a time to hide the
-// latency. The search ends at the latest at the first tile of the row, which publishes ALL.
+// Returns the count in all tiles of the row before this one, number `tile` of all and `place` of its row.
+// Publishes it, with the tile's `own` count added, for later tiles. states: what tiles have published for
+// this digit. Several tiles are read at a time to hide the latency. The search ends at the latest at the
+// first tile of the row, which publishes ALL.
 template <class Count, int STRIDE = DIGITS>
 __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile, unsigned place, Count own)
 {
@@ -200,7 +201,9 @@ struct RadixPlan {
     int pass, passes;
 };
 
+// The type of values when keys are sorted alone.
 struct NoValue {};
+// values: whether keys have values. numbers: whether a value may be the number of an element.
 template <class V> struct Carries {
     enum { values = 1, numbers = sizeof(V) == 4 || sizeof(V) == 8 };
 };
@@ -366,6 +369,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
         }
     }
 
+    // Moves the values as the keys. Without `values` the value of an element is its number in its row.
     template <class Out> __device__ __forceinline__ void carry(const V *values, Out *out)
     {
         const bool whole = count == TILE;

@@ -1,9 +1,9 @@
 // Elements of given ranks in long rows, as sorting would bring them there (radix select), and rows that are
 // partitioned by such an element.
 //
-// A pass counts the values of a digit of the keys, the highest digit first, in all keys that agree with an
-// element sought in the digits before; the last block to finish finds the element's digit from the counts.
-// The second pass also copies the keys that agree in the first digit, which are all that later ones read. The
+// A pass counts how often a digit has each value, the highest digit first, in all keys whose earlier digits
+// are those of an element that is sought. The last block to finish finds the element's digit from the counts.
+// The second pass also copies the keys whose first digit is right, and later passes read only these. The
 // counts are sums of integers, so the result does not depend on timing.
 #ifndef PYCUDA_RANK_HPP
 #define PYCUDA_RANK_HPP
@@ -18,9 +18,9 @@ enum { RANK_SHARED = MAX_RANKS * RANK_VALUES }; // counters of a block
 // What passes have found out about a row. All members are 0 before the first pass.
 template <class Bits> struct RankState {
     Bits found[MAX_RANKS]; // of each element that is sought: the digits found so far, other digits 0
-    // How many keys are less than all that have these digits, how many have them, the element's rank among
-    // them.
-    unsigned before[MAX_RANKS], equal[MAX_RANKS], rank[MAX_RANKS];
+    unsigned before[MAX_RANKS]; // how many keys are less than all keys with these digits
+    unsigned equal[MAX_RANKS];  // how many keys have these digits
+    unsigned rank[MAX_RANKS];   // the element's rank among these
     unsigned copied, blocks, nan; // keys copied, blocks that have finished, whether a key is NaN
 };
 

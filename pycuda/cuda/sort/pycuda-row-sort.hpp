@@ -216,12 +216,13 @@ template <class Order, class Cells, int ITEMS> struct RowShared {
     alignas(16) unsigned char memory[(int)EXCHANGED > (int)MOVED ? (int)EXCHANGED : (int)MOVED];
 };
 
-// Calls `move` for the slots that a thread moves between global and shared memory, one after another.
 struct RowPlan {
     index_t rows;
-    unsigned length, bits; // 1 << bits slots a row
+    unsigned length, bits; // a row has 1 << bits slots
 };
 
+// Calls move(slot, begin, place) for the elements that a thread moves between global and shared memory: the
+// slot in shared memory, where the element's row begins in the array, and its place in the row.
 template <int ITEMS, class Move> __device__ __forceinline__ void each_slot(const RowPlan &plan, Move move)
 {
     const index_t first = ((index_t)blockIdx.x * (ROW_THREADS * ITEMS)) >> plan.bits;

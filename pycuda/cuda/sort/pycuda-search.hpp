@@ -46,6 +46,7 @@ __device__ __forceinline__ void fill_tree(typename Order::Bits *tree, const Sear
     __syncthreads();
 }
 
+// Whether the place of the value is after this key; for an equal key only with RIGHT.
 template <bool RIGHT, class Bits> __device__ __forceinline__ bool goes_on(const Bits &key, const Bits &value)
 {
     return RIGHT ? !(value < key) : key < value;

@@ -67,8 +67,9 @@ template <class Bits> struct FirstSlots {
     }
 };
 
-// The first k of fetch(0) to fetch(count - 1), in order, in the first slots, padded with none(). A pair that
-// is not before the current k-th is dropped; the others are buffered until the next sort.
+// Moves the first k of the pairs fetch(0) to fetch(count - 1) to the first k slots, in order; missing ones
+// are none(). A pair that is not before the k-th of the last sort is dropped; others are collected until the
+// next sort.
 template <class Bits, class Fetch>
 __device__ __forceinline__ void keep_first(FirstSlots<Bits> &slots, unsigned count, unsigned k, Fetch fetch)
 {
@@ -120,7 +121,7 @@ __device__ __forceinline__ void sample(const typename Order::Raw *keys, index_t 
 template <class Order> struct Limit {
     typename Order::Raw key;
     unsigned place;
-    unsigned collected; // number of pairs before the limit, as `collect` says it
+    unsigned collected; // how many pairs collect() has found before the limit; above its capacity: too many
 };
 
 // The limit is pair number `rank`, from 1, of the sorted sample. The grid has one block for each row, along
@@ -140,8 +141,8 @@ __device__ __forceinline__ void find_limit(const typename Order::Raw *keys, inde
 
 // ---- the pass over memory
 
-// An element as a number that the GPU compares in one instruction. The order is that of `Order`, but for
-// NaNs.
+// An element as a number that the GPU compares in one instruction. Except for NaNs, the order of these
+// numbers is that of `Order`.
 template <class Order> struct Number {
     static __device__ __forceinline__ auto of(const typename Order::Raw &x) { return Order::bits(x); }
 };

@@ -1,13 +1,14 @@
-// Sparse matrix in compressed rows (CSR) times a vector or a dense matrix, for csr_array and similar classes.
-// The kernels read the arrays of these as they are.
+// Sparse matrix in compressed rows (CSR) times a vector or a dense matrix, for csr_array and similar classes,
+// whose arrays the kernels read without conversion.
 //
 // Work is counted in steps: one for each element, and one for the end of each row. It is cut into tiles of
 // the same number of steps, so that blocks are done at about the same time whatever the lengths of rows. A
-// tile that would begin within a row of up to `longest` elements begins with that row. A longer row is cut:
-// where tiles begin or, if tiles are smaller than `longest`, after each `longest` elements; of such a row
-// some tiles have no element. A tile that ends within a row leaves the sum of its part of the row, a carry.
-// add_carries() adds the carries of a row to what the tile with its end has stored. Where tiles begin depends
-// on the matrix alone, so that sums have the same order, and the same bits, on every run and device.
+// tile that would begin within a row of up to `longest` elements begins with that row. A longer row is cut
+// where tiles begin or, if tiles are smaller than `longest`, after each `longest` elements; in the second
+// case some tiles within such a row have no element. A tile that ends within a row stores the sum of its part
+// of the row, a carry. add_carries() then adds the carries of a row to the sum that the tile with the row's
+// end has stored. Where tiles begin depends on the matrix alone, so that sums have the same order, and the
+// same bits, on every run and device.
 //
 // An element's value may be elsewhere: with `order`, element i has values[order[i]].
 #ifndef PYCUDA_SPARSE_ROWS_HPP
@@ -37,8 +38,8 @@ struct Cuts {
     long long tiles, size, longest;
 };
 
-// Finds bounds[0] to bounds[tiles], of which the last is the end of the last tile. The grid has a thread for
-// each.
+// Finds bounds[number] for the thread's number, from 0 to `tiles`; bounds[tiles] is the end of the last tile.
+// The grid has a thread for each bound.
 template <class Index>
 __device__ __forceinline__ void find_bound(const Index *__restrict__ starts, long long rows, const Cuts &cuts,
                                            Bound<Index> *bounds)
@@ -94,8 +95,8 @@ template <class Index> struct TileRows {
     }
 };
 
-// Reads what is read only once. For types that have such instructions the load does not evict x from the
-// cache.
+// Loads a value that is read only once. For types that have such instructions, the load does not evict x from
+// the cache.
 template <class T> __device__ __forceinline__ T read_once(const T *place) { return *place; }
 __device__ __forceinline__ int read_once(const int *place) { return __ldcs(place); }
 __device__ __forceinline__ long long read_once(const long long *place) { return __ldcs(place); }
@@ -251,9 +252,9 @@ multiply_matrix(const Bound<Index> *bounds, const Cuts &cuts, const Index *__res
     }
 }
 
-// The carries of a long row: numbers `first` to first + count - 1. Where rows are cut at tiles, a carry has
-// the number of its tile; where they are cut into pieces, the number of the matrix's last element in it
-// divided by `longest`.
+// The carries of a long row have the numbers `first` to first + count - 1. If rows are cut where tiles begin,
+// the number of a carry is that of its tile. If they are cut into pieces, it is the index of the last element
+// in it (among the matrix's elements) divided by `longest`.
 template <class Index> struct Carries {
     long long first, count;
     Index row;
@@ -288,8 +289,8 @@ __device__ __forceinline__ T sum_of_carries(const T *__restrict__ carries, long 
     return sum;
 }
 
-// Returns the sum over the lanes of a warp whose numbers differ by multiples of LANES, in the first of them
-// only.
+// Returns the sum over the lanes of a warp whose numbers are equal modulo LANES; only lanes 0 to LANES - 1
+// have it.
 template <int LANES, class T> __device__ __forceinline__ T sum_of_strands(T sum)
 {
 #pragma unroll

@@ -2,8 +2,8 @@
 // then determined by the number of cache lines of x that are requested. A tile has as many elements as fit
 // into a block's shared memory. They are sorted by column, so that the lanes of a warp read elements of x
 // near each other. Their products are stored in shared memory in the order of rows and summed there. The
-// order of a row's sum depends on its length alone. The size of tiles depends on the device and does not
-// matter for it.
+// order in which a row is summed depends on its length alone, so that results do not depend on the size of
+// tiles, which depends on the device.
 //
 // A long row is cut into pieces, each of which is treated as a row and has a partial sum.
 #ifndef PYCUDA_SPARSE_SORTED_HPP

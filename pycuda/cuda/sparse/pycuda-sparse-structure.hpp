@@ -7,7 +7,7 @@ namespace pycuda {
 
 enum { STRUCTURE_THREADS = 256 };
 
-// Counts over all elements, 0 at first. Read by pycuda._kernels.sparse.structure.
+// Counts over all elements, 0 before the kernel. Read by pycuda._kernels.sparse.structure.
 struct StructureFacts {
     long long bad_starts, bad_places; // rows that end before they begin, elements outside of the matrix
     long long not_rising, falling; // neighbors in a row whose columns do not rise, of these those that fall
@@ -29,8 +29,9 @@ __device__ __forceinline__ void greatest_over_warp(long long *greatest, long lon
     if (threadIdx.x % 32 == 0 && value > 0) atomicMax(greatest, value);
 }
 
-// Counts the facts about compressed rows with `size` elements. Each element is compared with the previous
-// one, also across rows; what that counts too much at the beginnings of rows is then subtracted.
+// Counts the facts about compressed rows with `size` elements. Each element is compared with the next one,
+// even if that is in another row; the thread of each row subtracts what this counts at the beginning of its
+// row.
 template <class Index>
 __device__ __forceinline__ void look_at_rows(const Index *__restrict__ starts, long long rows,
                                              const Index *__restrict__ columns, long long size,

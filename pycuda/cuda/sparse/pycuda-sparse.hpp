@@ -14,7 +14,8 @@ namespace pycuda {
 
 enum { SPARSE_THREADS = 256 };
 
-// Operations on elements. Complex numbers are vector types here, which one instruction loads.
+// Operations on elements. Complex numbers are vector types here, which one instruction loads. from_lane(a,
+// apart) is the value of the lane that is `apart` above.
 template <class T> struct Element {
     static __device__ __forceinline__ T zero() { return T(0); }
     static __device__ __forceinline__ T times(T a, T b) { return a * b; }
@@ -49,7 +50,7 @@ template <class P> struct PairElement {
 template <> struct Element<float2> : PairElement<float2> {};
 template <> struct Element<double2> : PairElement<double2> {};
 
-// Written by pycuda._kernels.sparse.spmv.
+// A tile has either whole rows, or a piece of a long row. Written by pycuda._kernels.sparse.spmv.
 struct __align__(16) Tile {
     long long first; // number of its first element
     int row;         // its first row; for a piece of a row that has several, -1 - number of the piece
@@ -102,6 +103,7 @@ struct WholeColumns {
 // power of two would have bank conflicts otherwise.
 __device__ __forceinline__ unsigned bank(unsigned i) { return i + i / 32; }
 
+// *y = sum, or *y += sum if `add`.
 template <class T> __device__ __forceinline__ void put_sum(T *y, T sum, bool add)
 {
     *y = add ? Element<T>::plus(*y, sum) : sum;
@@ -156,8 +158,9 @@ __device__ __forceinline__ void products(const T *__restrict__ values, const Col
     }
 }
 
-// y = A x or y += A x. A tile of short rows has at most WINDOW elements and then the rest of its last row, of
-// at most LONGEST elements. The grid has a block for each tile.
+// y = A x, or y += A x if `add`. A tile of short rows has at most WINDOW elements and then the rest of its
+// last row, of at most LONGEST elements. pieces: where the partial sums of long rows are stored. The grid has
+// a block for each tile.
 template <class T, class Offset, class Columns, int WINDOW, int LONGEST>
 __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__restrict__ starts,
                                          const void *low, const void *high, const T *__restrict__ values,
