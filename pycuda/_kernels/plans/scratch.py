@@ -33,9 +33,8 @@ _areas, _states = ContextCache(), ContextCache()
 
 
 def _new_zeroed(nbytes: int, cleared: int, stream, captured: bool) -> GPUArray:
-    """New memory, of which the first `cleared` bytes are set to 0 on the stream. captured: from the pool,
-    whose blocks a graph keeps; otherwise it must not be from the pool, whose blocks keep their streams
-    alive."""
+    """New memory, of which the first `cleared` bytes are set to 0 on the stream. Memory that is kept for a
+    stream is not from the pool, whose blocks keep the streams alive on which they are used."""
     memory = (
         _driver.GPUArray(nbytes, _BYTE)
         if captured

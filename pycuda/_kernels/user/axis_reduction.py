@@ -4,10 +4,10 @@ Each result is made of `length` elements. How they are divided among threads dep
 strides alone, so that a result has the same bits on every device. There are two divisions, chosen by which
 axis is the fast one in memory:
 
-    columns  the lanes of a warp have neighboring results, each thread a run of consecutive elements
-    rows     the lanes of a warp have neighboring elements of one result
+    columns  the lanes of a warp have neighboring results; each thread has a run of consecutive elements of
+    one rows     the lanes of a warp have neighboring elements of one result
 
-Where there are few results, each is split into parts, which a second launch combines.
+If there are few results, each is split into parts, which a second launch combines.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ THREADS = 256
 # Threads that fill a large GPU: 2048 for each of 128 multiprocessors. It is the same on every device, as the
 # bits of results depend on it.
 _ENOUGH_THREADS = 1 << 18
-# Parts of a result, at most, so that the second launch, which combines them, is short.
+# The maximum number of parts of a result, so that the second launch, which combines them, is short.
 _MAX_PARTS = 1024
-# Elements that a thread combines of a column, at least, before the column is split; and elements of a row
-# from which on a warp shares it.
+# A column is split only if each thread still combines at least this many elements of it. And a row of more
+# elements is shared by the lanes of a warp.
 _MIN_RUN = 64
-# Elements of a part of a row, at least: 32 for each lane.
+# The minimum number of elements of a part of a row: 32 for each lane.
 _MIN_ROW_PART = 1024
 
 
 class Division(NamedTuple):
-    """How threads and blocks share the work. signature: what the source depends on, (rows or not, results of
-    a block, 64-bit indices, axes that are kept, axes that are reduced).
-    """
+    """How threads and blocks share the work."""
 
+    # What the source depends on: (whether by rows, results of a block, whether indices have 64 bits, the
+    # number of kept axes, the number of reduced axes).
     signature: tuple
     results: int
-    length: int
+    length: int  # elements of a result
     parts: int  # of each result
     grid: tuple[int, int]
-    geometry: bytes
+    geometry: bytes  # the structure of _geometry()
 
 
 def _columns(results: int, length: int) -> tuple[int, int]:
@@ -98,12 +98,12 @@ def divide(operands, axes, split=True) -> Division:
 
 
 def _merge_axes(shape, strides, axes):
-    """(lengths, every operand's steps) of these axes, merged into as few as possible."""
+    """(lengths, strides of each operand) of these axes, merged into as few as possible."""
     return layout.merge([shape[axis] for axis in axes], [[each[axis] for axis in axes] for each in strides])
 
 
 def _geometry(vectors, kept: int, reduced: int) -> tuple[str, int]:
-    """The structure that `divide` packs, and its bytes."""
+    """(definition of the structure that divide() packs as Division.geometry, its size in bytes)."""
     members = [f"pycuda::extent<{kept}> kept;", f"pycuda::extent<{reduced}> reduced;"]
     for vector in vectors:
         members.append(
@@ -161,8 +161,8 @@ _ROWS = """
 
 
 def build_axis_reduction(arguments, text: ReductionText, signature, final: bool, keep, options):
-    """The prepared function of (arguments, results, length, parts, out, geometry). final: it writes
-    results, not parts of them.
+    """The prepared function of (arguments, results, length, parts, out, geometry). final: whether it writes
+    results, and not partial results for a second launch.
     """
     rows, block, wide, kept, reduced = signature
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]

@@ -1,11 +1,12 @@
-"""The source of elementwise kernels: PyCUDA's loop, and two of our own around the same statements.
+"""The source of elementwise kernels: PyCUDA's loop, and two of our own, around the user's statements.
 
-    plain      one element a thread and round, over any pointers: PyCUDA's kernel
-    strided    the same loop, the arrays reached through their strides
-    streaming  16 bytes of each array a thread and round, where the arrays are long and disjoint
+    plain      PyCUDA's kernel: a thread computes one element in each round; arrays are plain pointers
+    strided    the same loop; elements are found through the strides of arrays
+    streaming  for long arrays that do not overlap: in each round a thread accesses 16 bytes of each array
 
-In a streaming kernel x[i] is a register. It was loaded with its neighbors if x is only read as x[i], and is
-stored with them if a statement x[i] = ... is reached for every i; else x stays a pointer.
+In a streaming kernel x[i] may be a register. If x is only read, as x[i], the element is loaded together with
+its neighbors; if a statement x[i] = ... is reached for every i, it is stored together with them. Otherwise x
+is a pointer.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ THREADS = 256
 # Arrays of this many elements are streamed. For shorter ones a plain kernel has as many loads in flight as
 # there are elements.
 STREAMING_FROM = 1 << 17
-# Bytes that a thread of a streaming kernel reads before it computes, and the most accesses by which it does.
+# The bytes that a thread of a streaming kernel should load before it computes, and the maximum number of
+# rounds for that.
 _BYTES_IN_FLIGHT, _MAX_ROUNDS = 32, 4
 
 SIZE = ScalarArg(np.uintp, "n")
@@ -34,7 +36,8 @@ RANGE = [ScalarArg(np.intp, name) for name in ("start", "stop", "step")]
 
 
 def vectors_of(arguments):
-    """(positions, VectorArgs, a function from the arguments of a call to its vectors)"""
+    """(positions of the VectorArgs, the VectorArgs, a function that returns the vectors among a call's
+    arguments)."""
     positions = tuple(k for k, argument in enumerate(arguments) if isinstance(argument, VectorArg))
     if len(positions) > 1:
         pick = itemgetter(*positions)
@@ -56,7 +59,7 @@ class ElementwiseText(NamedTuple):
     after_loop: str = ""
 
     def _with_own_lines(self, what: str, text: str) -> str:
-        """A text with its own line numbers; what follows is ours again."""
+        """The text between directives, so that the compiler counts its lines on their own."""
         return f"{parsing.line(f'{what} of {self.name}')}{text}\n;{parsing.line(f'kernel {self.name}')}"
 
     def body(self) -> str:
@@ -72,6 +75,7 @@ class ElementwiseText(NamedTuple):
         return self._with_own_lines("after_loop", self.after_loop) if self.after_loop else ""
 
 
+# Variables that PyCUDA's kernels have, and the user's text may use.
 _PYCUDAS_NAMES = """
   const unsigned tid = threadIdx.x;
   const unsigned total_threads = gridDim.x * blockDim.x;
@@ -91,7 +95,7 @@ def _loop(text: ElementwiseText) -> str:
 
 
 def _range_loop(text: ElementwiseText) -> str:
-    """PyCUDA's loop over a range, of either direction."""
+    """PyCUDA's loop over a range, whose step may be negative."""
     return f"""{_PYCUDAS_NAMES}
   long i;
 {text.prepare()}
@@ -140,9 +144,10 @@ def pointers_of(vectors, constant=()):
 
 
 def layout_of(vectors, signature, pointers=None) -> tuple[str, str]:
-    """The structure that describes the arrays, as layout.Walk packs it, and the declarations of those that
-    are reached through it. The kernel's parameters are then pycuda_NAME for these arrays and pycuda_at.
-    pointers: for each name its element type and its parameter where they are others.
+    """(definition of the structure that layout.Walk packs as its geometry, declarations of the strided
+    arrays), for a Walk's signature. The kernel's parameters are then pycuda_NAME for these arrays, and
+    pycuda_at for the structure. pointers: for each name (element type, parameter), by default those of
+    pointers_of().
     """
     pointers = pointers_of(vectors) if pointers is None else pointers
     wide, axes, groups = signature
@@ -162,7 +167,8 @@ def layout_of(vectors, signature, pointers=None) -> tuple[str, str]:
 
 
 def strided_source(arguments, text: ElementwiseText, signature, use_range=False, constant=()) -> str:
-    """The kernel of a Walk's signature. arguments are the user's alone. constant: as `plain` takes it."""
+    """The strided kernel for a Walk's signature. arguments: the user's alone, without n. constant: the names
+    of vectors that are declared const."""
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     through = {
         argument.name for argument, group in zip(vectors, signature[2], strict=True) if group is not None
@@ -183,10 +189,10 @@ def strided_source(arguments, text: ElementwiseText, signature, use_range=False,
 
 
 class StreamTiling(NamedTuple):
-    """The tiling of a streaming kernel: elements of a vector access, accesses of a thread and round."""
+    """The tiling of a streaming kernel."""
 
-    vector: int
-    rounds: int
+    vector: int  # elements of an access
+    rounds: int  # accesses to each array that a thread makes for a tile
 
     @property
     def tile(self) -> int:
@@ -200,9 +206,9 @@ DISJOINT = StreamTiling(1, _MAX_ROUNDS)
 def _tiled_loop(
     text: ElementwiseText, tiling: StreamTiling, outside, fits="", load="", lane="", store="", tail=""
 ) -> str:
-    """A loop over whole tiles, unrolled, and one over the elements that are left. What is inserted: `outside`
-    before both, `fits` into the condition of the first, `load` and `store` at the begin and end of a tile,
-    `lane` before the operation in the first loop, `tail` before it in the second.
+    """A loop over whole tiles, unrolled, and one over the elements that are left. Inserted texts: `outside`
+    before both loops; `fits`, a condition for the first one; `load` and `store` at the beginning and end of a
+    tile; `lane` before the operation in the first loop, and `tail` before it in the second.
     """
     tile, step = tiling.tile, THREADS * tiling.vector
     return f"""
@@ -240,22 +246,23 @@ def stream_tiling(vectors, uses) -> StreamTiling:
 
 
 class _Streamed(NamedTuple):
-    """The names of one vector in a streaming kernel, by where they are declared."""
+    """The texts of one vector in a streaming kernel: `parameter` is its declaration as a parameter, the
+    others are inserted by _tiled_loop()."""
 
     parameter: str
-    outside: str = ""  # the loops
-    fits: str = ""  # a condition: its address is one for whole vectors
+    outside: str = ""
+    fits: str = ""  # its address is aligned for whole vectors
     load: str = ""
-    lane: str = ""  # inside the unrolled loop
+    lane: str = ""
     store: str = ""
-    tail: str = ""  # inside the loop over the rest
+    tail: str = ""
 
 
 def _stream_declarations(
     name: str, ctype: str, first: str, use: parsing.Use, tiling: StreamTiling
 ) -> _Streamed:
-    """Declarations for a vector whose array is that of the vector `first`. `use` is how all vectors of that
-    array are used together.
+    """The texts for the vector `name`, whose array is that of the vector `first`, perhaps itself. use: how
+    all vectors that are this array are used together.
     """
     const = "" if use.written else "const "
     own = name == first
@@ -279,23 +286,23 @@ def _stream_declarations(
 
 
 def _merge_uses(uses) -> parsing.Use:
-    """The use of one array that is passed for several vectors."""
+    """How an array is used that is passed for several vectors. uses: those of the vectors."""
     indexed, subscripted, written, assigned, _, stored = map(list, zip(*uses, strict=True))
     return parsing.Use(
         all(indexed),
         all(subscripted),
         any(written),
-        # Every name that is written must be assigned for every i.
+        # Each vector that is written must be assigned for every i.
         any(written) and all(a for a, w in zip(assigned, written, strict=True) if w),
-        # What one name reads, another may have assigned: the old elements are loaded first.
+        # One vector may be read before another one is assigned: the old elements are needed.
         len(uses) > 1 or uses[0].read,
         any(stored),
     )
 
 
 def streaming_source(arguments, text: ElementwiseText, uses, same, tiling: StreamTiling) -> str:
-    """The kernel for arrays that do not overlap, except that same[k] is the first vector that is the same
-    array as vector k.
+    """The streaming kernel, for arrays that do not overlap unless they are the same: same[k] is the number of
+    the first vector that is the same array as vector k.
     """
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     parts = [
@@ -323,8 +330,8 @@ def streaming_source(arguments, text: ElementwiseText, uses, same, tiling: Strea
 
 
 def strided_disjoint_source(arguments, text: ElementwiseText, signature, uses, same) -> str:
-    """The strided kernel for arrays that do not overlap, except as in streaming_source(). A thread reads the
-    elements of several rounds before it computes.
+    """The strided kernel for arrays that do not overlap unless they are the same (`same`: as in
+    streaming_source()). A thread loads the elements of several rounds before it computes.
     """
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     written = {first for vector, first in zip(vectors, same, strict=True) if uses[vector.name].written}
@@ -402,7 +409,8 @@ def get_elwise_range_module(
 
 
 def module(source: str, keep, options):
-    """The source compiled, kernels being extern "C" already."""
+    """The SourceModule of a source whose kernels are extern "C". The message of a CompileError begins with
+    brackets of the user's texts that do not match."""
     try:
         return SourceModule(source, keep=keep, options=options, no_extern_c=True)
     except CompileError as error:
@@ -411,7 +419,8 @@ def module(source: str, keep, options):
 
 
 def prepared(module, name: str, arguments, more: str = ""):
-    """The kernel of a module, prepared for these arguments and for `more` of other types."""
+    """The kernel of a module, prepared for these arguments and further ones. more: the type codes of the
+    latter."""
     return module.get_function(name)._prepare_strided(
         "".join(argument.struct_char for argument in arguments) + more
     )

@@ -9,8 +9,8 @@ from pycuda._kernels.user import parsing
 
 
 def _is_protected(array) -> bool:
-    """Whether the memory is read-only, and not only a view of it in which elements are repeated: a kernel's
-    atomic functions may write to those.
+    """Whether the array's memory is read-only. A view may be read-only although its memory is not, if its
+    elements are repeated: a kernel's atomic functions may write to such a view.
     """
     while isinstance(array, _driver.GPUArray):
         if array.flags.writeable:
@@ -20,7 +20,8 @@ def _is_protected(array) -> bool:
 
 
 class NamedErrors:
-    """Around checks of a kernel's arguments: their exceptions begin with its name."""
+    """A context manager: the messages of ValueErrors and RuntimeErrors in its block begin with the kernel's
+    name."""
 
     __slots__ = ("name",)
 
@@ -36,8 +37,9 @@ class NamedErrors:
 
 
 def describe(value, argument, kernel: str, written=False):
-    """(shape, strides, dtype) of what was passed for a VectorArg; other libraries' arrays were made views
-    before. TypeError, naming the argument, when it is not an array on the device or has another dtype.
+    """(shape, strides, dtype) of the array that was passed for a VectorArg. Arrays of other libraries are
+    GPUArrays by now. TypeError if it is not an array on the device or has another dtype; ValueError if it is
+    `written` and read-only.
     """
     if isinstance(value, _driver.GPUArray):
         shape, strides, dtype = value.shape, value.strides, value.dtype
@@ -76,11 +78,15 @@ def missing_argument(kernel: str, arguments, given: int) -> TypeError:
     )
 
 
+_MAX_STEP = 1 << 40
+
+
 def _multipliable_range(given: range) -> range:
-    """The range with a step that threads may multiply by their numbers without overflow of 64 bits."""
-    if len(given[:2]) < 2:
+    """The same indices with a step that the number of threads can be multiplied by in 64 bits. OverflowError
+    if the step is too large."""
+    if len(given[:2]) < 2:  # at most one index: the step does not matter
         return range(given.start, given.start + len(given[:2]))
-    if abs(given.step) > 1 << 40:
+    if abs(given.step) > _MAX_STEP:
         raise OverflowError(f"a step of {given.step} is beyond any array")
     return given
 

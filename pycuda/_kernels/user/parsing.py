@@ -1,8 +1,8 @@
 """Kernels that users write expressions for: their arguments, and what the text says about them.
 
-An expression is C++ and may do anything. What can be read off it with certainty decides what the kernel
-around it may do: walk arrays with strides, load several elements at once, broadcast an operand. In doubt
-the text is left alone and gets plain pointers, as PyCUDA passes them.
+An expression is C++ and may do anything. What is certain from its text decides what the kernel around it may
+do: walk arrays with strides, load several elements at once, broadcast an operand. In doubt the text gets
+plain pointers, as PyCUDA passes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pycuda.compyte.dtypes import NAME_TO_DTYPE
 
 
 def split_arguments(text: str) -> list[str]:
-    """The declarations of a C argument list; commas between brackets do not part them."""
+    """The declarations of a C argument list, which is split at commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for at, sign in enumerate(text):
         depth += (sign in "<([") - (sign in ">)]")
@@ -33,9 +33,9 @@ def split_arguments(text: str) -> list[str]:
 
 
 def read_arguments(arguments) -> list[Argument]:
-    """Arguments declared in C, or a sequence of VectorArg and ScalarArg, as a list of the caller's own.
+    """A new list of the arguments, given as declarations in C or as a sequence of VectorArg and ScalarArg.
 
-    ValueError for a declaration that cannot be read, TypeError for what is neither.
+    ValueError for a declaration that cannot be read, TypeError for arguments of other types.
     """
     if isinstance(arguments, str):
         return [parse_c_arg(part) for part in split_arguments(arguments)] if arguments.strip() else []
@@ -47,19 +47,19 @@ def read_arguments(arguments) -> list[Argument]:
 
 
 def texts(**given) -> dict[str, str]:
-    """The parts of a kernel, each a str or what has a text of its own. TypeError by the part's name."""
+    """The parts of a kernel as strings (arguments.text() of pycuda._compile). A TypeError names the part."""
     return {what: _arguments.text(part, what) for what, part in given.items()}
 
 
 def fits(declared: np.dtype, actual: np.dtype) -> bool:
-    """Whether elements of the actual dtype are what a kernel reads that declared the other one: the same
-    numbers in the same places. float2 and complex64 are; int32 and uint32 are not.
+    """Whether a kernel that declares elements of one dtype can read those of the actual dtype: they have the
+    same numbers in the same places. float2 and complex64 fit; int32 and uint32 do not.
     """
     return declared == actual or _number_codes(declared) == _number_codes(actual)
 
 
 def _number_codes(dtype: np.dtype) -> list:
-    """(offset, code) of each number in an element, and its size."""
+    """(offset, code) of each number in an element, and at the end (size of the element, "")."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         count = int(np.prod(shape))
@@ -80,6 +80,7 @@ def _number_codes(dtype: np.dtype) -> list:
     return [(0, f"{kind}{size}"), (size, "")]
 
 
+# dtypes of C's own types, whose sizes need no check.
 _BUILT_IN = frozenset(
     NAME_TO_DTYPE[name]
     for name in ("bool", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned", "long",
@@ -99,7 +100,7 @@ def headers(arguments, *others) -> str:
 
 
 def size_checks(arguments) -> str:
-    """Static assertions that each type of the user's has the size of its dtype."""
+    """Static assertions that each type in the user's declarations has the size of its dtype."""
     checked = {argument.dtype: dtype_to_ctype(argument.dtype) for argument in arguments}
     return "".join(
         f'static_assert(sizeof({name}) == {dtype.itemsize}, "{name} does not have the {dtype.itemsize} bytes '
@@ -110,7 +111,8 @@ def size_checks(arguments) -> str:
 
 
 def line(what: str) -> str:
-    """The directive after which the compiler counts lines of the user's text `what`."""
+    """The #line directive after which the compiler counts lines from 1, and names the text `what` in
+    messages."""
     quoted = what.replace("\\", "\\\\").replace('"', "'").replace("\n", " ")
     return f'\n#line 1 "{quoted}"\n'
 
@@ -120,8 +122,8 @@ _PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
 def open_brackets(source: str) -> str:
-    """The user's lines of a source with `line` directives whose brackets do not match, as compilers show
-    lines. Compilers themselves complain about what comes after them."""
+    """Messages about brackets that do not match in the user's texts of a source, which line() has divided.
+    Compilers report such a bracket only at a later place."""
     _, *parts = _SECTION.split(source)
     found = (
         _mismatch(what, text)
@@ -132,7 +134,7 @@ def open_brackets(source: str) -> str:
 
 
 def _mismatch(what: str, text: str) -> str:
-    """Which bracket of the user's text is without its partner, for an error message; empty if none is."""
+    """A message about the first bracket of the user's text that has no partner; empty if all have one."""
     visible = _HIDDEN.sub(lambda hidden: re.sub(r"[^\n]", " ", hidden[0]), text)
     opened = []
     for at, sign in enumerate(visible):
@@ -140,16 +142,17 @@ def _mismatch(what: str, text: str) -> str:
             opened.append(at)
         elif sign in ")]}":
             if not opened or visible[opened[-1]] != _PAIRS[sign]:
-                return _fault_message(what, text, at, "closes nothing")
+                return _bracket_message(what, text, at, "closes nothing")
             opened.pop()
-    return _fault_message(what, text, opened[-1], "is not closed") if opened else ""
+    return _bracket_message(what, text, opened[-1], "is not closed") if opened else ""
 
 
-def _fault_message(what: str, text: str, at: int, fault: str) -> str:
+def _bracket_message(what: str, text: str, at: int, problem: str) -> str:
+    """A message, as compilers write it, about the bracket at index `at`."""
     start = text.rfind("\n", 0, at) + 1
     number, shown = text.count("\n", 0, at) + 1, text[start:].split("\n", 1)[0]
     pointer = re.sub(r"[^\t]", " ", text[start:at])
-    return f"{what}({number}): {text[at]!r} {fault}\n  {shown}\n  {pointer}^\n\n"
+    return f"{what}({number}): {text[at]!r} {problem}\n  {shown}\n  {pointer}^\n\n"
 
 
 # ---- what the text says
@@ -162,17 +165,17 @@ _ATOMIC = re.compile(r"\batomic\w*\s*\(\s*&\s*$")
 _ASSIGNS = r"\s*(?:=(?!=)|[+\-*/%&|^]=|<<=|>>=|\+\+|--)"
 _SETTER = re.compile(r"(?:\s*\.\s*\w+)*\s*\.\s*\w+\s*\(\s*[^)\s]")
 _MEMBERS = re.compile(r"(?:\s*(?:\.|->)\s*\w+(?!\w*\s*\()|\s*\[[^\]]*\])*")
-# Words after which an element may not be reached, or the loop not go on.
+# Words by which a statement may be skipped for some i, or the loop end early.
 _CONDITIONS = re.compile(
     r"\b(?:if|for|while|do|switch|continue|break|return|goto)\b|\?|&&|\|\||\bmin\b|\bmax\b"
 )
-# What only PyCUDA's own loop gives its meaning: an iteration for each thread, and none split.
+# Words that need PyCUDA's own loop, in which a thread runs one iteration in each round.
 _OWN_LOOP = re.compile(
     r"\b(?:tid|cta_start|total_threads|break|return|goto|asm|threadIdx|blockIdx|blockDim|gridDim|warpSize"
     r"|__shared__|__syncthreads\w*|__syncwarp|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask"
     r"|__match\w*)\b"
 )
-# Module variables: a user sets them in one module, so there may be only one.
+# Variables of the module. A user sets them in one module, so there may be no second module for other layouts.
 _STATE = re.compile(
     r"\b(?:__constant__\b|__managed__\b|texture\s*<|surface\s*<)"
     r"|\b__device__\b(?:(?!\boperator\b)[^({;=\[])*[;=\[]"
@@ -181,32 +184,30 @@ _INT = r"(?:\b(?:int|long|short|unsigned|size_t|char|auto|u?int\d+_t|ptrdiff_t)\
 
 
 class Use(NamedTuple):
-    """How an expression uses a vector argument."""
+    """How an expression uses a vector argument x. A property is False if it is not certain for indexed,
+    subscripted and assigned, and True if it is possible for the others."""
 
-    indexed: bool  # only as x[i]
-    subscripted: bool  # only as x[...], of which no address is taken
-    written: bool  # certainly or possibly
-    assigned: bool  # certainly, by a statement x[i] = ... of its own
-    read: bool  # certainly or possibly before that statement is done
-    stored: bool  # certainly or possibly written by something else than an atomic function
+    indexed: bool  # x is used only as x[i]
+    subscripted: bool  # x is used only as x[...], and no element's address is taken
+    written: bool  # elements are changed
+    assigned: bool  # a statement x[i] = ... is reached for every i
+    read: bool  # x[i] is used before that statement is done
+    stored: bool  # elements are changed by something other than an atomic function
 
 
-# A use of which nothing is known.
-_ANYHOW = Use(False, False, True, False, True, True)
+# A use about which nothing is certain.
+_UNKNOWN_USE = Use(indexed=False, subscripted=False, written=True, assigned=False, read=True, stored=True)
 
 
 class Analysis(NamedTuple):
-    """What the text of a kernel says. order_free: i stands only in subscripts of vectors. own_loop: the text
-    needs PyCUDA's loop. stateful: there may be only one module. guarded: a condition on i is possible.
-    conditional: any condition is.
-    """
+    """What is known from the text of a kernel."""
 
-    uses: dict
-    order_free: bool
-    own_loop: bool
-    stateful: bool
-    guarded: bool
-    conditional: bool
+    uses: dict  # the Use of each vector, by name
+    order_free: bool  # whether i occurs only as x[i], so that the order of elements does not matter
+    own_loop: bool  # whether the text needs PyCUDA's loop
+    stateful: bool  # whether there may be only one module
+    guarded: bool  # whether there may be a condition on i
+    conditional: bool  # whether there may be any condition
 
 
 def _without_comments(text: str) -> str:
@@ -225,7 +226,8 @@ def _macros(preamble: str) -> list[str]:
 
 
 def _by_reference(preamble: str) -> set[str]:
-    """Functions of the preamble that may change what they are given."""
+    """The names of the preamble's functions that may change their arguments: they take a reference that is
+    not const."""
     return {
         name
         for name, parameters in re.findall(r"\b(\w+)\s*\(([^()]*)\)", preamble)
@@ -244,7 +246,7 @@ def _closing_bracket(text: str, start: int) -> int:
 
 
 class _Assignment(NamedTuple):
-    """The range of a statement in the source; its end if there is no such statement."""
+    """Where a statement x[i] = ... begins and ends in the text; _NEVER if there is none."""
 
     start: int
     end: int
@@ -255,7 +257,7 @@ _NEVER = _Assignment(sys.maxsize, sys.maxsize)
 
 
 def _statement(text: str, at: int) -> int:
-    """The index after the statement that begins at `at`."""
+    """The index after the statement that begins at `at`, with the statements that it controls."""
     control = _CONTROL.match(text, at)
     if control:
         inner = _closing_bracket(text, control.start(1)) if control[1] else control.end()
@@ -268,7 +270,8 @@ def _statement(text: str, at: int) -> int:
 
 
 def _first_assignment(name: str, text: str) -> _Assignment:
-    """The first statement x[i] = ...; that is reached for each i."""
+    """The first statement name[i] = ...; that is reached for every i: one that no other statement
+    controls."""
     if re.search(r"\bcontinue\b|\bcase\b|#", text):
         return _NEVER
     wanted, at = re.compile(rf"{name}\s*\[\s*i\s*\]\s*=(?!=)"), 0
@@ -281,14 +284,15 @@ def _first_assignment(name: str, text: str) -> _Assignment:
 
 
 def _look_at(name: str, text: str, assigned: _Assignment, changing: set[str]) -> Use:
-    """How the text uses the name; its first certain assignment is known."""
+    """How the text uses the vector `name`. assigned: its first certain assignment; changing: the functions
+    that may change their arguments."""
     indexed = subscripted = True
     stored = atomic = read = False
     for found in re.finditer(rf"(?<![\w.])(?<!->){name}\b", text):
         before, end = text[: found.start()], found.end()
         opening = re.match(r"\s*\[", text[end:])
         if opening is None:
-            return _ANYHOW
+            return _UNKNOWN_USE
         close = _closing_bracket(text, end + opening.end() - 1)
         indexed = indexed and text[end + opening.end() : close - 1].strip() == "i"
         plain = before.replace("&&", "  ").rstrip()
@@ -297,7 +301,7 @@ def _look_at(name: str, text: str, assigned: _Assignment, changing: set[str]) ->
             if _ATOMIC.search(plain):
                 atomic = True
             elif re.search(_UNARY_BEFORE, head) or _POINTER_CAST.search(head):
-                return _ANYHOW
+                return _UNKNOWN_USE
         after = text[close:]
         members = _MEMBERS.match(after).end()
         called = re.search(r"\b(\w+)\s*\([^;]*$", before)
@@ -313,12 +317,13 @@ def _look_at(name: str, text: str, assigned: _Assignment, changing: set[str]) ->
 
 
 def analyse(vectors, texts, preamble="") -> Analysis:
-    """Look at the texts in which the vectors of these names are used, the first of which is run for each
-    index. preamble stands before the kernel.
+    """The Analysis of a kernel's texts. vectors: the names of its vectors; texts: those inside the kernel, of
+    which the first is run for every i; preamble: the text before the kernel.
     """
     preamble = _without_comments(preamble)
     operation, *others = map(_without_comments, texts)
-    # Where a macro is used is not known: before everything, and what it assigns is not certain.
+    # Where macros are used is not known. They are looked at as if they came before everything else, and their
+    # assignments do not count as certain.
     macros = _macros(preamble)
     whole = ";\n".join([*macros, operation, *others])
     before = sum(len(macro) + 2 for macro in macros)

@@ -1,6 +1,6 @@
 """Ready-made elementwise kernels: prepared functions that clients launch themselves.
 
-Each takes what its line says and then the number of elements, and walks contiguous arrays:
+Each takes the arguments that its docstring lists, and then the number of elements. Arrays must be contiguous:
 ``function.prepared_async_call(a._grid, a._block, stream, *arguments, a.mem_size)``.
 """
 
@@ -54,7 +54,8 @@ def _is_complex(dtype) -> bool:
 
 
 def _cast(text: str, dtype_from, dtype_to) -> str:
-    """The expression of one dtype as another. Of a complex number the real part."""
+    """The expression `text`, of one dtype, converted to another. A complex number becomes its real part for a
+    real dtype."""
     if _is_complex(dtype_from) and not _is_complex(dtype_to):
         return f"({dtype_to_ctype(dtype_to)}) pycuda::real({text})"
     if _is_complex(dtype_to) and not _is_complex(dtype_from):
@@ -112,7 +113,8 @@ def get_unary_func_kernel(func_name, in_dtype, out_dtype=None):
 
 
 def _name_part(name: str) -> str:
-    """A function's name as part of a kernel's."""
+    """A function's name as part of a kernel's name: signs other than letters and digits become
+    underscores."""
     return "".join(sign if sign.isalnum() else "_" for sign in name)
 
 
@@ -387,7 +389,7 @@ def get_put_kernel(dtype, idx_dtype, vec_count=1):
 
 
 def _sources(dtype, count):
-    """(preamble, names) of textures that arrays of this dtype are read through."""
+    """(preamble that declares textures for arrays of this dtype, their names)."""
     held = dtype_to_ctype(dtype, with_fp_tex_hack=True)
     names = [f"tex_src{k}" for k in range(count)]
     lines = [f"texture <{held}, 1, cudaReadModeElementType> {name};" for name in names]

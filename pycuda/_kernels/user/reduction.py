@@ -1,4 +1,4 @@
-"""The source of reduction kernels: one that does all in one launch, and PyCUDA's two stages for clients."""
+"""The source of reduction kernels: one that reduces in one launch, and PyCUDA's two stages, for clients."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from pycuda._kernels.user.c_types import ScalarArg, VectorArg, dtype_to_ctype
 from pycuda._kernels.user.elementwise import layout_of, module, prepared
 
 THREADS = 256
-# Rows of vectors that a lane holds at a time: REDUCE_ROWS of pycuda-reduce.hpp.
+# The rows of vectors, one vector for each lane, that a warp has in registers: REDUCE_ROWS of
+# pycuda-reduce.hpp.
 ROWS = 4
-# Tiles of a launch, at most, whose results the last block combines. So many blocks fill a large GPU 4 times.
+# The maximum number of blocks of a launch. Each has a tile, and the last one combines the results of all. So
+# many blocks fill a large GPU 4 times.
 BLOCKS = 4096
 # Threads of a block of PyCUDA's two stages.
 BLOCK_SIZE = 512
@@ -24,10 +26,10 @@ _SIZE, _SEQ_COUNT = ScalarArg(np.uintp, "n"), ScalarArg(np.uint32, "seq_count")
 
 
 class ReductionText(NamedTuple):
-    """The user's text of a reduction. accumulator: the dtype of partial results; a result is cast from it."""
+    """The user's text of a reduction."""
 
     dtype_out: np.dtype
-    accumulator: np.dtype
+    accumulator: np.dtype  # of partial results; a result is converted from it
     neutral: str
     reduce_expr: str
     map_expr: str
@@ -36,17 +38,18 @@ class ReductionText(NamedTuple):
 
 
 class ReductionTiling(NamedTuple):
-    """How a block reads its tile. vector: elements of a vector access; `step`: what a block reads at a time,
-    the smallest tile."""
+    """How a block reads its tile."""
 
-    vector: int
+    vector: int  # elements of an access
 
     @property
     def step(self) -> int:
+        """The elements that a block loads at a time, which is the smallest tile."""
         return THREADS * ROWS * self.vector
 
     def tile(self, size: int) -> int:
-        """The length of a tile. It depends on the number of elements alone."""
+        """The length of a tile for `size` elements: the smallest power of two times `step` for which there
+        are at most BLOCKS tiles. The bits of results depend on it."""
         rounds = -(-size // (self.step * BLOCKS))
         return self.step << max(rounds - 1, 0).bit_length()
 
@@ -58,13 +61,15 @@ def reduction_tiling(vectors, uses) -> ReductionTiling:
 
 
 def expression(what: str, text: str, name: str) -> str:
-    """(text), an expression of the user's with its own line numbers; what follows is ours again."""
+    """The user's expression in brackets, between directives, so that the compiler counts its lines on their
+    own."""
     return f"({parsing.line(f'{what} of {name}')}{text}{parsing.line(f'kernel {name}')})"
 
 
 def _full_step_parts(arguments, uses, tiling: ReductionTiling):
-    """Declarations of parameters for plain pointers, and what the loops over full steps and over the rest
-    say: {"load": ..., "lane": ..., "outside": ..., "tail": ..., "fits": ...}.
+    """(declarations of parameters, texts that whole_source() inserts, by name), for plain pointers. The
+    texts: "outside" before the loops, "fits" a condition for full steps, "load" and "lane" in the loop over
+    full steps, "tail" in the loop over the rest.
     """
     declarations, texts = [], dict.fromkeys(("load", "lane", "outside", "tail", "fits"), "")
     for argument in arguments:
@@ -92,8 +97,8 @@ def _full_step_parts(arguments, uses, tiling: ReductionTiling):
 
 
 def _strided_parts(arguments, signature):
-    """(declarations, the parts of the source, the structure that describes the arrays) for arrays of a Walk's
-    signature."""
+    """(declarations, texts, definition of the structure that describes the arrays) for strided arrays of a
+    Walk's signature. Declarations and texts: as of _full_step_parts()."""
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     structure, names = layout_of(vectors, signature)
     through = {v.name for v, group in zip(vectors, signature[2], strict=True) if group is not None}
@@ -106,7 +111,7 @@ def _strided_parts(arguments, signature):
 
 
 def reduction_head(arguments, text: ReductionText) -> str:
-    """What precedes a kernel: headers, the user's preamble, the types of the result."""
+    """The source before a kernel: headers, the user's preamble, the types of partial and final results."""
     return f"""{parsing.headers(arguments, text.dtype_out)}#include <base/pycuda-streaming.hpp>
 #include <base/pycuda-strided.hpp>
 #include <reduce/pycuda-reduce.hpp>
@@ -201,7 +206,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(d
 
 
 def build_whole(arguments, text: ReductionText, uses, tiling: ReductionTiling, signature, keep, options):
-    """The prepared function of `whole`."""
+    """The prepared function of whole_source()."""
     compiled = module(whole_source(arguments, text, uses, tiling, signature), keep, options)
     extra = "LLPPP" + (f"{layout.geometry_bytes(signature)}s" if signature is not None else "")
     return prepared(compiled, text.name, arguments, extra)
@@ -327,5 +332,5 @@ def get_reduction_kernel_and_types(
 
 
 def default_arguments(arguments, out_type: str) -> list:
-    """The arguments; without any, an array named in."""
+    """The arguments as a list; if they are None, an array named "in"."""
     return parsing.read_arguments(f"{out_type} *in" if arguments is None else arguments)

@@ -11,12 +11,12 @@ from pycuda._kernels.user import parsing
 from pycuda._kernels.user.c_types import dtype_to_ctype
 from pycuda._kernels.user.elementwise import module
 
-# Bytes of the tiles that a block has under way. With what else it needs, a block has at most the 48 KB of
-# shared memory that it may have on every device.
+# The maximum number of bytes of the tiles that a block has in shared memory. Together with the other
+# variables there, they fit into the 48 KB that a block may have on every device.
 _MAX_SHARED = 45 << 10
-# Vectors that a thread has of a tile: enough loads to hide their latency.
+# The maximum number of vectors that a thread has of a tile: enough loads to hide their latency.
 _MAX_CHUNKS = 4
-# Blocks of a launch for each multiprocessor, where that many fit.
+# The number of blocks of a launch for each multiprocessor, if so many fit.
 RESIDENT = 7
 
 
@@ -32,19 +32,19 @@ class ScanText(NamedTuple):
 
 
 class NamedArray(NamedTuple):
-    """An array of a call, as errors name it."""
+    """The name of a call's array in errors, and its dtype."""
 
     name: str
     dtype: np.dtype
 
 
 class ScanTiling(NamedTuple):
-    """How a block scans: the parameters of scan_shared of pycuda-scan.hpp."""
+    """How a block scans: template arguments of scan_shared (pycuda-scan.hpp)."""
 
     threads: int
-    slots: int
-    chunks: int
-    vector: int
+    slots: int  # tiles in shared memory
+    chunks: int  # vectors of a thread in a tile
+    vector: int  # items of a vector
 
     @property
     def items(self) -> int:
@@ -56,12 +56,16 @@ class ScanTiling(NamedTuple):
         return self.threads * self.items
 
 
+# (threads of a block, slots): for larger items the later ones, which need less shared memory.
+_SHAPES = (128, 3), (128, 2), (64, 2), (32, 2)
+
+
 def scan_tiling(value_size: int, item_size: int) -> ScanTiling:
-    """The tiling for values of a size that are loaded and items of a size that are combined. ValueError when
-    the items are too large for shared memory."""
+    """The tiling for values that are loaded and items that are combined, by their sizes in bytes. ValueError
+    if items are too large for shared memory."""
     vector = elements_per_access(value_size)
     of_chunk = (vector + 1) * item_size
-    for threads, slots in ((128, 3), (128, 2), (64, 2), (32, 2)):
+    for threads, slots in _SHAPES:
         chunks = min(_MAX_SHARED // (threads * slots * of_chunk), _MAX_CHUNKS)
         if chunks:
             return ScanTiling(threads, slots, chunks, vector)
@@ -81,7 +85,8 @@ struct pycuda_item {{ scan_type value; {flag} starts; }};
 
 
 def flag_bytes(itemsize: int) -> int:
-    """Bytes of a flag that is stored with a value of this size so that items have no padding."""
+    """Bytes of the flag that is stored with a value of this size: as many as an item without padding
+    allows."""
     return next(size for size in (8, 4, 2, 1) if itemsize % size == 0)
 
 
@@ -89,8 +94,8 @@ _FLAG_TYPES = {8: "unsigned long long", 4: "unsigned", 2: "unsigned short", 1: "
 
 
 def scan_source(text: ScanText, tiling: ScanTiling, segmented: bool) -> str:
-    """The kernel. It takes in, its stride in items, out, its stride, n, the parts of a scan_state; segmented,
-    also flags and their stride.
+    """The kernel. Its parameters: in, its stride in items, out, its stride, n, the number of tiles, the
+    members of a scan_state; if segmented, also the flags and their stride.
     """
     combined = f"""[&](scan_type a, scan_type b) -> scan_type {{
     return {_user_expression("scan_expr", text.scan_expr, text.name)};
