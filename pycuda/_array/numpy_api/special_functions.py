@@ -1,4 +1,4 @@
-"""The functions of pycuda.numpy.special: a ufunc for each row of SCIPY_FUNCTIONS, and functions that use them."""
+"""The functions of pycuda.numpy.special: a ufunc for each row of SCIPY_FUNCTIONS, and functions of these."""
 
 from __future__ import annotations
 
