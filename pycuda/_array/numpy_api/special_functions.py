@@ -39,7 +39,7 @@ def special_ufunc(name: str) -> SpecialUfunc:
     """The ufunc of this name of scipy.special's.
 
     Raises
-    -----
+    ------
     AttributeError
         There is none.
     """
@@ -131,7 +131,7 @@ def multigammaln(a: Any, d: int) -> GPUArray:
     GPUArray
 
     Raises
-    -----
+    ------
     ValueError
         For a `d` that is not a positive integer, and elements of `a` that are too small, for which the
         result is waited for.
