@@ -23,18 +23,24 @@ if TYPE_CHECKING:
 
 
 def as_scalar(value, dtype):
-    """A number of this dtype for anything that is one on the host; None for the rest."""
+    """A host value of one element as a NumPy scalar of this dtype; None for other values and for arrays on
+    the device.
+    """
     if isinstance(value, _driver.GPUArray):
         return None
     host = np.asarray(value)
     return np.asarray(value, dtype=dtype).reshape(())[()] if host.size == 1 else None
 
 
+# NumPy's message for a value that does not broadcast; the places are for its shape and for that of the
+# target.
 REFUSAL = "could not broadcast input array from shape {} into shape {}"
 
 
 def check_broadcast(shape, to, refusal=REFUSAL) -> tuple[int, ...]:
-    """The shape without needless leading axes. ValueError when it does not broadcast."""
+    """The shape without the leading axes of length 1 that `to` does not have. ValueError, with the message
+    `refusal`, when it does not broadcast to the shape `to`.
+    """
     extra = max(len(shape) - len(to), 0)
     short = shape[extra:]
     if math.prod(shape[:extra]) != 1 or any(
@@ -45,7 +51,9 @@ def check_broadcast(shape, to, refusal=REFUSAL) -> tuple[int, ...]:
 
 
 def values_for(value, a, shape, stream=None, refusal=REFUSAL) -> GPUArray:
-    """The value as an array of the dtype of `a` which broadcasts to the shape and does not lie in `a`."""
+    """The value as an array on the device, of the dtype of `a`, that broadcasts to `shape` and shares no
+    memory with `a`. ValueError, with the message `refusal`, when it does not broadcast.
+    """
     if not isinstance(value, _driver.GPUArray):
         host = np.asarray(value)
         host = host if host.dtype == a.dtype else np.asarray(value, dtype=a.dtype)
@@ -95,7 +103,9 @@ def assign(view, value, stream=None) -> None:
 
 
 def _assign_raw(view, value, stream) -> None:
-    """Elements that kernels only move."""
+    """assign() for dtypes on which kernels do no arithmetic, such as structured ones: an indexed copy with
+    one index, the offset 0.
+    """
     if value.dtype != view.dtype:
         raise TypeError(f"Cannot cast array data from {value.dtype!r} to {view.dtype!r}")
     steps = broadcast_strides(value, view.shape)

@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
-INDEX = np.dtype(np.intp)  # of indices that results have
+INDEX = np.dtype(np.intp)  # the dtype of indices in results
 
 
 def normalized_axes(axis, ndim: int, scalars=True) -> tuple[int, ...]:
@@ -50,8 +50,10 @@ def flat_or_axis(a, axis, scalars=False) -> tuple[GPUArray, int]:
 
 
 def starts(axes, operands: int) -> list[tuple[int, ...]]:
-    """The offset from the start of each operand, for every index along `axes`: (length, stride in each
-    operand)."""
+    """For every index along `axes`, the offsets of that element from the start of each operand.
+
+    axes: (length, stride in the first operand, stride in the second operand, ...).
+    """
     return [
         tuple(
             sum(i * axis[1 + which] for i, axis in zip(index, axes, strict=True)) for which in range(operands)

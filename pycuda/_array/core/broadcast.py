@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def fit(*shapes) -> bool:
-    """Whether they broadcast to one."""
+    """Whether these shapes broadcast against each other."""
     columns = itertools.zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
     return all(len({*lengths} - {1}) < 2 for lengths in columns)
 

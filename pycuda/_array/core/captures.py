@@ -1,7 +1,8 @@
 """What array operations do where their stream is captured.
 
-What depends on the host cannot be captured: it is refused, by its name, before it ends the capture. What is
-the same at each launch of the graph, indices and tables, is made at once, on a stream of its own.
+An operation for which the host has to wait cannot be captured: it is refused, by its name, before a driver
+call invalidates the capture. Data that is the same at each launch of the graph, such as indices and tables,
+is not part of the graph: it is computed at once, on another stream.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ def is_captured(stream: Any = None) -> bool:
 
 
 def refuse(what: str, why: str, stream: Any = None, instead: str = "") -> None:
-    """LogicError when the stream is captured. why: what the call waits for; instead: what can be captured."""
+    """LogicError when the stream is captured. what: the operation; why: what the host has to wait for;
+    instead: what can be captured.
+    """
     if is_captured(stream):
         also = f"; {instead}" if instead else ""
         raise _driver.LogicError(
@@ -28,7 +31,9 @@ def refuse(what: str, why: str, stream: Any = None, instead: str = "") -> None:
 
 
 def last_work(stream: Any) -> _driver.Event:
-    """An event after what is queued on a stream; of one that is captured, after what was queued before."""
+    """An event after all work that is queued on the stream; if it is captured, after the work that was queued
+    before the capture began.
+    """
     before = _before_capture(stream)
     if before is None and is_captured(stream):
         raise _driver.LogicError(
@@ -40,8 +45,8 @@ def last_work(stream: Any) -> _driver.Event:
 def _run_on_own_stream(
     before: _driver.Event | None, work: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> Any:
-    """The result of work(*arguments), whose calls go to a stream of its own, after the event; done when it
-    returns.
+    """The result of work(*arguments), which runs with a new stream as the current one, after the event
+    `before`. The stream is done when this returns.
     """
     with _driver.Stream() as stream:
         if before is not None:
@@ -52,12 +57,13 @@ def _run_on_own_stream(
 
 
 def in_own_stream(stream: Any, work: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of what a function queues on the current stream, which is not the captured stream and comes
-    after what was queued there before. It is done when this returns.
+    """The result of work(*arguments), which runs with a new stream as the current one, as `stream` is
+    captured. What it queues comes after the work that was queued on `stream` before the capture began, and is
+    done when this returns.
     """
     return _outside_captures(_run_on_own_stream, _before_capture(stream), work, arguments)
 
 
 def in_own_stream_after(before: _driver.Event | None, work: Callable[..., Any], *arguments: Any) -> Any:
-    """As in_own_stream(), after an event that last_work() returned."""
+    """As in_own_stream(), but after an event that last_work() returned."""
     return _outside_captures(_run_on_own_stream, before, work, arguments)

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 
 _BLOCK = (creation.THREADS, 1, 1)
+_MAX_BLOCKS = (1 << 31) - 1  # CUDA's limit of a grid's first length
 
 
 def _grid(count: int) -> tuple[int, int]:
-    return min(ceil_div(count, creation.THREADS), (1 << 31) - 1), 1
+    """The grid for kernels whose threads go on in steps of all threads until `count` elements are done."""
+    return min(ceil_div(count, creation.THREADS), _MAX_BLOCKS), 1
 
 
 @takes_arrays
@@ -99,7 +101,7 @@ class _Range(NamedTuple):
 
 
 def _read_range(args, kwargs) -> _Range:
-    """The arguments of arange: numbers by position, after them a dtype."""
+    """The arguments of arange, checked. By position they are numbers, after which a numpy.dtype may come."""
     given = dict.fromkeys(_Range._fields)
     if args and isinstance(args[-1], np.dtype):
         *args, given["dtype"] = args
@@ -152,15 +154,16 @@ def arange(*args: Any, **kwargs: Any) -> GPUArray:
         For unknown, repeated or missing arguments.
     """
     asked = _read_range(args, kwargs)
-    guess = np.array([asked.start, asked.stop, asked.step]).dtype
-    dtype = guess if asked.dtype is None else np.dtype(asked.dtype)
+    numpys = np.array([asked.start, asked.stop, asked.step]).dtype
+    dtype = numpys if asked.dtype is None else np.dtype(asked.dtype)
     if asked.dtype is None and dtype != np.float32:
         warnings.warn(
             f"arange uses the dtype of its arguments, {dtype}: pass dtype= to be sure", stacklevel=2
         )
     count = length_of_range(asked.start, asked.stop, asked.step)
-    number = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind not in "iu" else dtype
-    start, step = (np.asarray(each).astype(number)[()] for each in (asked.start, asked.step))
+    is_half = dtype.itemsize == 2 and dtype.kind not in "iu"  # float16 or bfloat16: computed in float32
+    computed = np.dtype(np.float32) if is_half else dtype
+    start, step = (np.asarray(each).astype(computed)[()] for each in (asked.start, asked.step))
     return _driver._on_stream(asked.stream, steps, start, step, count, dtype, asked.allocator, asked.stream)
 
 
@@ -171,7 +174,9 @@ def length_of_range(start, stop, step) -> int:
 
 
 def steps(start, step, count: int, dtype, allocator=None, stream=None) -> GPUArray:
-    """Element i is start + i * step, in the dtype of both; float16 in float32."""
+    """A new array of this dtype whose element i is start + i * step. Both are NumPy scalars of the dtype, but
+    of float32 if it is float16 or bfloat16.
+    """
     result = new((count,), dtype, allocator)
     if count:
         function = creation.arange(dtype)
@@ -203,7 +208,7 @@ def linspace(
     if num:
         creation.linspace().prepared_async_call(
             _grid(num), _BLOCK, stream, result, start, stop, step if gaps > 0 else 0.0, num,
-            int(endpoint and num > 1),
+            int(endpoint and num > 1),  # whether the last element is `stop` itself
         )  # fmt: skip
     if dtype != np.float64:
         source = apply("floor", result, stream=stream) if dtype.kind in "iu" and num else result
@@ -281,9 +286,10 @@ def _triangle(m, k: int, lower: bool, stream) -> GPUArray:
     if m.ndim == 0:
         raise TypeError("Input array must be at least 1-d.")
     if not m.size:
+        # NumPy makes a square matrix of a 1-d array: each of its rows is that array.
         return new(m.shape if m.ndim > 1 else m.shape * 2, m.dtype, m.allocator)
     if m.strides[-1] != m.itemsize and m.shape[-1] > 1:
-        m = packed_copy(m, stream)
+        m = packed_copy(m, stream)  # the kernel reads contiguous rows
     from pycuda._kernels.builtin.rearrange import plan_triangle
 
     return launched((plan_triangle, 1, k, lower), (m,), stream)
@@ -314,11 +320,11 @@ def meshgrid(
     if indexing == "xy" and len(xi) > 1:
         order[:2] = [1, 0]
     shape = tuple(xi[each].size for each in order)
-    place = {each: axis for axis, each in enumerate(order)}
+    axis_of = {number: axis for axis, number in enumerate(order)}  # of the grid, for each of xi
     result = []
-    for each, x in enumerate(xi):
+    for number, x in enumerate(xi):
         line = x if x.ndim == 1 else x.reshape(x.size)
-        view = line[tuple(slice(None) if axis == place[each] else None for axis in range(len(xi)))]
+        view = line[tuple(slice(None) if axis == axis_of[number] else None for axis in range(len(xi)))]
         view = view if sparse else broadcast_to(view, shape)
         result.append(view.copy(order="C", stream=stream) if copy else view)
     return result

@@ -21,8 +21,8 @@ def array_function(function: _Function, quick: Any = None, writes: bool = False)
 
 def takes_arrays(function: _Function) -> _Function:
     """Decorate a function, or a method, so that it takes other libraries' arrays wherever it takes GPUArrays.
-    If it has a parameter `stream`, that stream is current while it runs, so that also what it copies and
-    allocates without naming a stream is for that one.
+    If it has a parameter `stream`, that stream is current while it runs, so that copies and allocations for
+    which the function names no stream are on that one.
     """
     return array_function(function)
 

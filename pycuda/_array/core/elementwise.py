@@ -11,12 +11,13 @@ import numpy as np
 from pycuda._driver import _elementwise
 from pycuda._kernels.builtin.functions import TABLE
 
-# The row of the table that a ufunc is.
+# For each of NumPy's elementwise ufuncs the name of its row in the table of functions.
 ELEMENTWISE = {row.rule: name for name, row in TABLE.items() if isinstance(row.rule, np.ufunc)}
 ELEMENTWISE.setdefault(np.deg2rad, "radians")
 ELEMENTWISE.setdefault(np.rad2deg, "degrees")
 
-# The operators know the answer for a Python int that fits no element.
+# Comparisons with a Python int that the elements' dtype cannot hold: the operators of GPUArray know the
+# result.
 _COMPARISONS = {
     "equal": operator.eq,
     "not_equal": operator.ne,
@@ -29,7 +30,9 @@ _TWO_RESULTS = frozenset(("divmod", "frexp", "modf"))
 
 
 def users_level() -> int:
-    """The stacklevel of the user's code, for a warning of the caller."""
+    """The stacklevel= for a warning that the calling function gives: that of the first frame outside
+    pycuda.
+    """
     level, frame = 1, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("pycuda."):
         level, frame = level + 1, frame.f_back

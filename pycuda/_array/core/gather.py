@@ -1,10 +1,12 @@
 """Gather and scatter: elements of arrays moved by index, for indexing, take and put.
 
-Indices on the host are checked there. Indices on the device are checked by the kernel that moves, which skips
-an index that is out of bounds and sets a flag in host memory; or by one before it where elements are
-assigned, so that none is if an index is wrong, and where indices are few for what is moved. So a call with
-such indices waits for its stream and cannot be captured, unless mode is "wrap" or "clip", which have no
-invalid indices.
+Indices in host memory are checked on the host. Indices on the device are checked by a kernel, which sets a
+flag in host memory if one is out of bounds. That is the kernel that moves the elements, which then skips the
+index. A kernel of its own checks the indices before that if elements are assigned, as none may be assigned
+then, or if the indices are few compared to what is moved, as the host then waits for less.
+
+So a call with indices on the device waits for its stream and cannot be captured, unless mode is "wrap" or
+"clip", which have no invalid indices.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ _MODES = {"raise": "RAISE", "wrap": "WRAP", "clip": "CLIP"}
 
 
 def read_mode(mode: str) -> str:
-    """Mode of pycuda-gather.hpp, which says what becomes of indices out of bounds."""
+    """The Mode of pycuda-gather.hpp, which says what becomes of indices out of bounds, for mode= of NumPy's
+    take(). ValueError for other values.
+    """
     try:
         return _MODES[mode]
     except KeyError:
@@ -39,19 +43,23 @@ def read_mode(mode: str) -> str:
 
 
 class Positions(NamedTuple):
-    """Which elements: along an axis by index, or anywhere by bytes (mode OFFSET)."""
+    """Which elements are moved: their indices along an axis or, with the mode OFFSET, their offsets in
+    bytes.
+    """
 
-    array: GPUArray
+    array: GPUArray  # of integers
     mode: str
     length: int = 0  # of the axis
-    step: int = 1  # its stride; with mode OFFSET what all are multiples of
+    step: int = 1  # the stride of the axis; with mode OFFSET a number of which all offsets are multiples
 
 
 # ---- errors found on the device
 
 
 class _Word:
-    """Host memory that kernels write, and an event to wait for them: streams may be of other libraries."""
+    """A word of host memory that kernels set if an index is out of bounds, and an event to wait for them: a
+    stream of another library cannot be waited for, an event recorded in it can.
+    """
 
     __slots__ = "address", "event", "value"
 
@@ -61,13 +69,15 @@ class _Word:
         self.event = _driver.Event(_driver.event_flags.DISABLE_TIMING)
 
 
-# Spare ones, which are 0, and those in use. A word whose wait was interrupted is not used again: its kernel
-# may still write it.
+# (spare words, words in use) of each context. Spare words are 0. A word whose wait was interrupted stays in
+# use for ever, as its kernel may still write to it.
 _words = memoized_in_context(lambda: ([], []), 256)
 
 
 class _Check:
-    """A block around launches. At its end, IndexError if one of them met an index that is out of bounds."""
+    """A `with` block around launches of kernels that check indices; nothing unless the mode is RAISE. Its end
+    waits for the kernels, and raises IndexError if an index was out of bounds.
+    """
 
     __slots__ = "recorded", "spare", "stream", "used", "word"
 
@@ -88,11 +98,11 @@ class _Check:
 
     @property
     def address(self):
-        """Where a kernel reports; 0 where nothing is waited for."""
+        """The address of the word, for the next kernel; 0 if that kernel need not check indices."""
         return 0 if self.recorded or self.word is None else self.word.address
 
     def record(self):
-        """Kernels that are launched from now on are not waited for."""
+        """End the checking: kernels that are launched from now on are not waited for."""
         if self.word is not None and not self.recorded:
             self.word.event.record(self.stream)
             self.recorded = True
@@ -114,6 +124,7 @@ class _Check:
 
 
 def _plan_check(length: int, numbers, error, refused) -> tuple:
+    """The launch, as launched() takes it, of the kernel that checks indices along an axis of this length."""
     axes, _ = _collapse_axes(
         [(n, 0, step, 0) for n, step in zip(numbers.shape, numbers.strides, strict=True)], 3
     )
@@ -124,8 +135,8 @@ def _plan_check(length: int, numbers, error, refused) -> tuple:
 
 
 def _queue_check(numbers, length: int, check, stream, refused=0) -> None:
-    """Queue a kernel that checks indices. It reports to the host and, by `refused`, to a kernel after it. The
-    host does not wait for kernels after it."""
+    """Queue a kernel that checks indices. It sets the word of `check` and, if it is an array, `refused`,
+    which a later kernel reads. The host does not wait for that one."""
     launched((_plan_check, 1, length), (numbers, check.address, refused), stream)
     check.record()
 
@@ -140,7 +151,9 @@ def _queue_check_of_put(numbers, length: int, check, stream) -> GPUArray:
 
 
 def host_indices(indices, length: int, mode: str, axis: int = 0) -> np.ndarray:
-    """Indices on the host as int64 from 0 to length. IndexError for others where mode is RAISE."""
+    """Indices in host memory as int64, from 0 to length - 1. For those that are out of bounds: IndexError if
+    mode is RAISE; axis is for its message.
+    """
     if mode == "WRAP":
         return (indices % length if length else indices).astype(np.int64)
     if mode == "CLIP":
@@ -171,7 +184,9 @@ def _in_words(element: str, itemsize: int, bits: int, axes):
 
 
 def _plan_copy(dtype, index_dtype, mode: str, length: int, step: int, axes, put: bool, bits: int):
-    """(function, grid, block, its last arguments) for indexed_copy(). None if no element is moved."""
+    """(kernel, grid, block, its arguments after `other`) for indexed_copy(), whose parameters these are: put
+    is its direction, bits as in _in_words(). None if no element is moved.
+    """
     count = math.prod(axis[0] for axis in axes)
     if count == 0:
         return None
@@ -195,18 +210,22 @@ def _plan_copy(dtype, index_dtype, mode: str, length: int, step: int, axes, put:
 _plans = memoized_in_context(_plan_copy, 256)
 
 
-# From this many bytes on, moving them takes longer than a check of a few indices for which the host waits.
-_CHECKED_BEFORE = 8 << 20
+# Indices are checked by a kernel of their own if at least so many bytes are moved, and so many times as many
+# as the indices have: moving them takes longer than one more launch, for which alone the host then waits.
+_CHECKED_BEFORE, _CHECKED_BEFORE_RATIO = 8 << 20, 8
 
 
 def _is_checked_before(mode: str, numbers, nbytes: int) -> bool:
-    """Whether a kernel of its own checks the indices before elements are moved. It does where the indices are
-    few compared to what is moved: the host then waits for this kernel alone."""
-    return mode == "RAISE" and nbytes >= max(8 * numbers.nbytes, _CHECKED_BEFORE)
+    """Whether a kernel of its own checks the indices before `nbytes` bytes of elements are moved."""
+    return mode == "RAISE" and nbytes >= max(_CHECKED_BEFORE_RATIO * numbers.nbytes, _CHECKED_BEFORE)
 
 
 def indexed_copy(array, positions: Positions, axes, other, put=False, stream=None) -> None:
-    """Copy elements between `array` and `other`: axes are (length, stride in array, positions, other)."""
+    """Copy elements of `array` to `other`, or with `put` from `other` to `array`.
+
+    positions: the indices or offsets in `array`. axes: (length, stride in `array`, stride in the indices,
+    stride in `other`) of the elements that are moved.
+    """
     if put:
         _check_writable(array)
     bits = (array._address | other._address) % kernels.MAX_WORD
@@ -240,6 +259,7 @@ def axes_of_take(a, axis: int, numbers, strides):
 
 
 def _launch_of_take(mode: str, axis: int, a, numbers, shape, axes) -> tuple:
+    """The launch, as launched() takes it, that moves elements of `a` to a new array of this shape."""
     bits, length, step = a._address % kernels.MAX_WORD, a.shape[axis], a.strides[axis]
     function, grid, block, rest = _plan_copy(
         a.dtype, numbers.dtype, mode, length, step, axes, put=False, bits=bits
@@ -300,8 +320,9 @@ def take_along(a, numbers, axis: int, mode: str, shape, stream=None) -> GPUArray
 
 
 def combined_offsets(parts: list[Positions], shape, stream=None) -> Positions:
-    """The sum of several positions of each element, which broadcast together, as offsets. They are
-    checked."""
+    """Several positions as one: the sum of their offsets, for elements of `shape`, to which their arrays
+    broadcast. Indices are checked, unless there is only one part: that is returned as it is.
+    """
     if len(parts) == 1:
         return parts[0]
     offsets = new(shape, np.int64)

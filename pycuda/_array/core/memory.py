@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def new(shape, dtype, allocator=None, order="C") -> GPUArray:
-    """An array that is not set yet."""
+    """A new array, whose elements are not initialized."""
     return _driver.GPUArray(shape, dtype, allocator, order=order)
 
 
@@ -37,7 +37,7 @@ def _copy(host, stream=None) -> GPUArray:
 
 
 def on_device(host, stream=None) -> GPUArray:
-    """A copy of a host array, there when this returns."""
+    """A copy of a host array. The copy is complete when this returns, so the host array may change then."""
     host = np.asarray(host, order="C")
     return (
         captures.in_own_stream(stream, _copy, host) if captures.is_captured(stream) else _copy(host, stream)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def is_number(value) -> bool:
-    """Whether a launch passes the value along: Python's numbers, NumPy's, and host 0-d arrays."""
+    """Whether the value is a number that a launch passes to the kernel: of Python's, of NumPy's, or a 0-d
+    array in host memory.
+    """
     return isinstance(value, int | float | complex | np.generic) or (
         isinstance(value, np.ndarray) and value.ndim == 0
     )
@@ -33,14 +35,18 @@ def host_data_error(value) -> TypeError:
 
 
 def operand(value):
-    """The value, where an elementwise operation takes it."""
+    """The value itself, which an elementwise operation takes. TypeError unless it is a GPUArray or a
+    number.
+    """
     if isinstance(value, _driver.GPUArray) or is_number(value):
         return value
     raise host_data_error(value)
 
 
 def as_array(value) -> GPUArray:
-    """The value as an array: a number is one without axes, of NumPy's dtype for it."""
+    """The value as an array on the device: a number becomes a 0-d one, of NumPy's dtype for it. TypeError for
+    anything else.
+    """
     if isinstance(value, _driver.GPUArray):
         return value
     if not is_number(value):
@@ -68,7 +74,9 @@ def limits_of(dtype):
 
 
 def checked_out(out, shape, dtype, casting="same_kind") -> GPUArray:
-    """out=, where it can take a result of this shape and dtype."""
+    """The argument out= itself. TypeError or ValueError if a result of this shape and dtype cannot be stored
+    in it.
+    """
     if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     _check_writable(out)
