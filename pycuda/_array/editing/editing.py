@@ -76,6 +76,7 @@ def _max_ndim(blocks) -> int:
 
 
 def _joined(blocks, depth: int, ndim: int) -> GPUArray:
+    """The arrays of lists that are nested to this depth, joined; each array first gets `ndim` axes."""
     if depth:
         return concatenate([_joined(each, depth - 1, ndim) for each in blocks], -depth)
     array = as_array(blocks)
@@ -93,7 +94,9 @@ def block(arrays) -> GPUArray:
 
 
 def _read_places(obj, length: int):
-    """Places along an axis: an int, or integers counted from 0 on the device. IndexError beyond the end."""
+    """The parameter `obj` of delete() and insert(), places along an axis of this length: an int, or an array
+    of integers or booleans, in host memory or on the device. Their bounds are not checked.
+    """
     if isinstance(obj, slice):
         return arange(*obj.indices(length), dtype=INDEX)
     if not isinstance(obj, _driver.GPUArray):
@@ -110,6 +113,7 @@ def _read_places(obj, length: int):
 
 
 def _one_place(place: int, length: int, maximum: int, axis: int) -> int:
+    """The place, counted from 0. IndexError unless it is from -length to maximum."""
     if not -length <= place <= maximum:
         raise IndexError(f"index {place} is out of bounds for axis {axis} with size {length}")
     return place + length if place < 0 else place
@@ -142,6 +146,7 @@ def delete(arr: Array[Scalar], obj, axis=None) -> GPUArray[Scalar]:
 
 
 def _values(values, dtype) -> GPUArray:
+    """The values of insert() as an array of this dtype. TypeError for data in host memory."""
     if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim):
         raise host_data_error(values)
     return as_array(np.asarray(values, dtype)[()] if is_number(values) else values).astype(dtype, copy=False)
@@ -158,7 +163,7 @@ def insert(arr: Array[Scalar], obj, values, axis=None) -> GPUArray[Scalar]:
     if isinstance(places, int):
         values = values.reshape((1,) * (arr.ndim - values.ndim) + values.shape)
         if np.ndim(obj) == 0:
-            values = moveaxis(values, 0, axis)
+            values = moveaxis(values, 0, axis)  # NumPy's rule for an int, but not for a list of one
         shape = (*arr.shape[:axis], values.shape[axis], *arr.shape[axis + 1 :])
         parts = arr[at(axis, slice(places))], broadcast_to(values, shape), arr[at(axis, slice(places, None))]
         return concatenate(parts, axis)
@@ -170,13 +175,14 @@ def insert(arr: Array[Scalar], obj, values, axis=None) -> GPUArray[Scalar]:
 
 
 def _insert_many(arr, places, values, axis) -> GPUArray:
-    """numpy.insert at several places along an axis, given as integers before which values go."""
+    """insert() at several places along an axis: integers, before which the values go."""
     length, count = arr.shape[axis], places.size
     shape = (*arr.shape[:axis], length + count, *arr.shape[axis + 1 :])
     result = new(shape, arr.dtype, arr.allocator)
     numbers = places if isinstance(places, _driver.GPUArray) else on_device(places.astype(INDEX))
     if count:
         numbers = apply("where", apply("less", numbers, 0), apply("add", numbers, length), numbers)
+        # Of values in the order of their places, each is moved back by those that were inserted before it.
         order = numbers.argsort()
         moved = new((count,), INDEX)
         moved[order] = apply("add", numbers[order], arange(count, dtype=INDEX))

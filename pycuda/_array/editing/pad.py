@@ -1,5 +1,7 @@
-"""np.pad: by one kernel where the index says which element comes to a place; else axes are padded in NumPy's
-order, so that the corners are the same."""
+"""np.pad. Modes in which each new element is a constant or a copy of an element are one kernel for all axes.
+For the other modes, whose new elements are computed, one axis after another is padded, in NumPy's order, so
+that the corners are the same.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ _KEYWORDS = {
 
 
 def _as_pairs(value, ndim: int, whole=False) -> list[tuple]:
-    """(before, after) for each axis. With `whole` they are widths."""
+    """(before, after) for each axis, from any form of numpy.pad's arguments. With `whole` they are widths,
+    which must be integers from 0.
+    """
     if value is None or (type(value) is int and value >= 0):
         return [(value, value)] * ndim
     array = np.asarray(value)
@@ -79,6 +83,7 @@ def _by_index(a, widths, mode: str, values=None) -> GPUArray:
 
 
 def _constants(values, dtype) -> np.ndarray:
+    """The constants (before, after) of each axis, as an array of this dtype; None stands for 0."""
     if all(pair == (None, None) for pair in values):
         return np.zeros((len(values), 2), dtype)
     return np.array([[0 if value is None else value for value in pair] for pair in values]).astype(dtype)
@@ -94,9 +99,12 @@ def _by_slices(a, widths, shape, values) -> GPUArray:
     return result
 
 
-def _mirror_odd(a, axis, before, after, twice):
-    """Part after part on both sides, as NumPy does it: what is there, mirrored in place and in value
-    about its edge. So an element reaches only the places that it is mirrored to.
+def _mirror_odd(a, axis, before, after, edge_count):
+    """One axis padded in the modes "reflect" and "symmetric" with reflect_type="odd": 2 * edge - element.
+
+    edge_count: how often the edge element occurs where the array meets its mirror image, 1 in the mode
+    "reflect" and 2 in "symmetric". As NumPy does it, a part that is filled is mirrored again and again,
+    before and after it in turn, until all is filled.
     """
     length, total = a.shape[axis], before + a.shape[axis] + after
     result = new((*a.shape[:axis], total, *a.shape[axis + 1 :]), a.dtype, a.allocator)
@@ -104,23 +112,26 @@ def _mirror_odd(a, axis, before, after, twice):
     def part(start, end):
         return result[at(axis, slice(start, end))]
 
-    def turn(target, source, edge):
+    def mirror(target, source, edge):
+        # target = 2 * edge - source, with the elements of source in reverse order.
         values = apply("subtract", apply("multiply", edge, 2), source[at(axis, slice(None, None, -1))])
         apply("copy", values, out=target, casting="unsafe")
 
     apply("copy", a, out=part(before, before + length))
-    period = length - 2 + twice
+    skipped = 2 - edge_count  # elements at the edge that are not in the mirror image
+    period = length - skipped
+    # `before` and `after` are the numbers of elements that are not filled yet.
     while before or after:
-        available = (total - before - after - 2 + twice) // period * period
+        available = (total - before - after - skipped) // period * period
         count = min(available, before)
         if count:
-            first = before + 2 - twice
-            turn(part(before - count, before), part(first, first + count), part(before, before + 1))
+            first = before + skipped
+            mirror(part(before - count, before), part(first, first + count), part(before, before + 1))
             before -= count
         count, end = min(available, after), total - after
         if count:
-            last = end - 2 + twice
-            turn(part(end, end + count), part(last - count, last), part(end - 1, end))
+            last = end - skipped
+            mirror(part(end, end + count), part(last - count, last), part(end - 1, end))
             after -= count
     return result
 
@@ -151,8 +162,8 @@ def _linear_ramp(a, axis, before, after, ends):
 
 
 def _statistic(function):
-    """The function that pads one axis by `function` (max, mean, ...) of the first and of the last
-    elements."""
+    """The function that pads one axis before by `function` (max, mean, ...) of the first elements, and after
+    by that of the last elements; lengths: how many elements these are, None for all."""
 
     def pad_with(a, axis, before, after, lengths):
         length = a.shape[axis]
@@ -182,7 +193,8 @@ _statistics = {
 
 
 def _by_function(array, widths, function, keywords) -> GPUArray:
-    """The function changes each line along each axis in place."""
+    """numpy.pad with a function as mode, which changes each line along each axis in place. keywords: passed
+    to it."""
     result = _by_index(array, widths, "constant", [(0, 0)] * array.ndim)
     for axis, width in enumerate(widths):
         moved = result.transpose((*(each for each in range(array.ndim) if each != axis), axis))
@@ -216,6 +228,7 @@ def pad(array: Array[Scalar], pad_width, mode="constant", **kwargs) -> GPUArray[
     odd = kwargs.get("reflect_type", "even") == "odd"
     if mode not in _BY_VALUE and not odd:
         return _by_index(array, widths, mode)
+    # The one keyword of these modes, end_values or stat_length, for each axis.
     given = _as_pairs(next(iter(kwargs.values()), None), array.ndim) if mode in _BY_VALUE else None
     result = array
     for axis, (before, after) in enumerate(widths):
@@ -227,7 +240,7 @@ def pad(array: Array[Scalar], pad_width, mode="constant", **kwargs) -> GPUArray[
             alone = [(before, after) if each == axis else (0, 0) for each in range(array.ndim)]
             result = _by_index(result, alone, "edge")
         else:
-            result = _mirror_odd(result, axis, before, after, 1 if mode == "reflect" else 2)
+            result = _mirror_odd(result, axis, before, after, edge_count=1 if mode == "reflect" else 2)
     return result if result is not array else array.copy()
 
 

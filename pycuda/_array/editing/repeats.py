@@ -54,8 +54,11 @@ def repeat(
     if counts.ndim > 1:
         raise ValueError(f"repeats have {counts.ndim} axes: one is allowed")
     if (counts < 0).any():
-        of_one = "negative dimensions are not allowed"
-        raise ValueError("repeats may not contain negative values." if counts.ndim else of_one)
+        raise ValueError(
+            "repeats may not contain negative values."
+            if counts.ndim
+            else "negative dimensions are not allowed"
+        )
     if counts.size != 1:
         if counts.size != self.shape[axis]:
             raise ValueError(

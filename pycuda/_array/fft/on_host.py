@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def _complex(source, result, axes, forward) -> None:
+    # NumPy transforms the last of its axes first.
     if forward:
         np.fft.fftn(source, axes=axes[::-1], out=result)
     else:
@@ -24,11 +25,13 @@ def _from_real(source, result, axes) -> None:
 
 
 def _to_real(source, result, axis) -> None:
-    np.fft.irfft(source, result.shape[axis], axis, "forward", result)
+    np.fft.irfft(source, n=result.shape[axis], axis=axis, norm="forward", out=result)
 
 
 class ByNumPy:
-    """Transforms without a factor, of arrays that fit. They return lists, as ByLibrary does: of its steps."""
+    """Transforms that multiply by no factor, of arrays whose dtypes and shapes fit. They return [None]: the
+    methods of ByLibrary return steps that can be repeated, of which NumPy has none.
+    """
 
     @staticmethod
     def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> list[None]:

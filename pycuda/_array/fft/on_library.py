@@ -67,6 +67,7 @@ def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> Step | None:
         for axis, length in enumerate(result.shape)
         if axis not in axes and length > 1
     ]
+    # The longest of the other axes is the batch of a call; for the rest there is a call for each index.
     *outer, (batch, step, other) = sorted(_collapse_axes(rest, 2)[0]) if rest else [(1, 1, 1)]
     if math.prod(length for length, *_ in outer) > _MAX_CALLS:
         return None
@@ -79,6 +80,7 @@ def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> Step | None:
 
 
 def _calls_of_step(step: Step, source: GPUArray, result: GPUArray) -> list[tuple[int, int]]:
+    """The addresses in `source` and in `result` at which each call begins."""
     first, other_first = _first_address(source, False), _first_address(result, False)
     size, other_size = source.itemsize, result.itemsize
     return [(first + start * size, other_first + other * other_size) for start, other in step.starts]
@@ -134,6 +136,7 @@ def _step(source: GPUArray, result: GPUArray, axes, forward: bool) -> Step | Non
 
 
 def _by_stride(array: GPUArray, axes) -> list[int]:
+    """The axes, those with the largest strides first."""
     return sorted(axes, key=lambda axis: -array.strides[axis])
 
 

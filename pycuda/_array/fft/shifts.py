@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
-def _roll_axes(x, axes, part) -> GPUArray:
-    """The array rolled along each axis by part(length of the axis)."""
+def _roll_axes(x, axes, shift_of) -> GPUArray:
+    """The array rolled along each axis by shift_of(length of the axis)."""
     if axes is None:
         axes = tuple(range(x.ndim))
     if isinstance(axes, int | np.integer):
-        return roll(x, part(x.shape[axes]), axes)
-    return roll(x, [part(x.shape[axis]) for axis in axes], axes)
+        return roll(x, shift_of(x.shape[axes]), axes)
+    return roll(x, [shift_of(x.shape[axis]) for axis in axes], axes)
 
 
 def fftshift(x: Array[Scalar], axes=None) -> GPUArray[Scalar]:
@@ -55,9 +55,9 @@ def fftfreq(n, d=1.0, device=None, *, dtype=None) -> GPUArray[np.float64]:
     """The frequencies of the elements of a transform, as numpy.fft.fftfreq."""
     n = _checked_length(n)
     positive = (n - 1) // 2 + 1
-    above = _frequencies(0, positive, n, d, dtype, device)
-    below = _frequencies(-(n // 2), n // 2, n, d, dtype, device)
-    return concatenate((above, below))
+    not_negative = _frequencies(0, positive, n, d, dtype, device)
+    negative = _frequencies(-(n // 2), n // 2, n, d, dtype, device)
+    return concatenate((not_negative, negative))
 
 
 def rfftfreq(n, d=1.0, device=None, *, dtype=None) -> GPUArray[np.float64]:

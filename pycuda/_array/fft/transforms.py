@@ -55,14 +55,15 @@ def _transform_dtypes(dtype) -> tuple[np.dtype, np.dtype]:
     return (np.dtype("f"), np.dtype("F")) if single else (np.dtype("d"), np.dtype("D"))
 
 
+# NumPy's norm= of the transform in the other direction that has the same factor.
 _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 def _factor(sizes: Sizes, dtype, norm, forward: bool) -> float:
-    """What the result is multiplied by, rounded as NumPy's factors are: after the first axis nothing is in
-    half precision. KeyError for an unknown norm.
+    """The factor of the result, rounded as NumPy's is: for half precision that of the first axis is rounded
+    to half, those of the others to single precision. KeyError for an unknown norm.
     """
-    norm = _OPPOSITE[_OPPOSITE[norm] if forward else norm]
+    norm = _OPPOSITE[_OPPOSITE[norm] if forward else norm]  # as a forward transform's; None is "backward"
     real, factor = _real(dtype), 1.0
     for _, n in sizes if norm != "backward" else []:
         factor *= float(np.reciprocal(np.sqrt(n, dtype=real) if norm == "ortho" else n, dtype=real))
@@ -93,7 +94,8 @@ def _lengths(a, s, axes, to_real: bool) -> Sizes:
     return _checked_sizes(a, sizes)
 
 
-def _one_axis(a, n, axis, to_real: bool) -> Sizes:
+def _sizes_of_one_axis(a, n, axis, to_real: bool) -> Sizes:
+    """(axis, length) of fft and similar ones, from their arguments n and axis."""
     if n is not None:
         return _checked_sizes(a, [(axis, n)])
     return _lengths(a, [None], [axis], to_real)
@@ -103,7 +105,7 @@ def _deprecated(text: str) -> None:
     warnings.warn(f"{text} (deprecated in NumPy 2.0)", DeprecationWarning, stacklevel=users_level())
 
 
-def _several_axes(a, s, axes, to_real: bool) -> Sizes:
+def _sizes_of_axes(a, s, axes, to_real: bool) -> Sizes:
     """(axis, length) of each axis of fftn and similar ones, from their arguments s and axes."""
     if s is None:
         axes = range(a.ndim) if axes is None else list(axes)
@@ -118,7 +120,7 @@ def _several_axes(a, s, axes, to_real: bool) -> Sizes:
 
 
 def _split_at_repeated_axes(sizes: Sizes) -> list[Sizes]:
-    """Cut where an axis is named again: each is one transform of several dimensions."""
+    """The sizes in runs that name no axis twice: each run is one transform of several dimensions."""
     runs: list[Sizes] = [[]]
     for axis, n in sizes:
         if axis in dict(runs[-1]):
@@ -144,7 +146,7 @@ def _half_length(n: int) -> int:
 
 
 def _leading_part(a, shape) -> GPUArray:
-    """The elements of `a` that an array of this shape has, too."""
+    """A view of the elements of `a` whose indices are within this shape."""
     return a if a.shape == shape else a[tuple(slice(0, length) for length in shape)]
 
 
@@ -165,13 +167,16 @@ def _is_same_view(a, b) -> bool:
 
 
 def _readable_view(a, shape, dtype, result) -> GPUArray | None:
-    """The view of `a` that a transform into `result` reads; None if a copy is needed."""
+    """The view of `a` from which a transform of this shape and dtype into `result` can read; None if `a` has
+    to be copied, as it is too short, of another dtype, or overlaps `result`.
+    """
     kept = _leading_part(a, shape)
     is_safe = not overlap(kept, result) or _is_same_view(kept, result)
     return kept if kept.shape == shape and kept.dtype == dtype and is_safe else None
 
 
-# ---- transforms without a factor, into arrays whose shapes say the rest
+# ---- transforms without a factor. run(a, result, sizes): `result` has the shape and dtype of the result;
+# they return steps as ByLibrary does
 
 
 def _transform(a, result, axes, forward: bool) -> Steps:
@@ -208,7 +213,7 @@ def _from_real_conjugated(a, result, sizes) -> Steps:
 
 
 def _new_half_spectrum(a, sizes) -> GPUArray:
-    """A new array for what a transform to real numbers is made of."""
+    """A new array for the non-redundant half of the spectrum that a transform to real numbers reads."""
     *others, (axis, n) = sizes
     return fresh(
         a,
@@ -273,7 +278,8 @@ TO_HERMITIAN = _Kind(_from_real_conjugated, False, from_real=True)
 
 
 def _given_out(out) -> GPUArray | None:
-    """out= as it is or in a tuple, as ufuncs have it."""
+    """The array of out=, which may be in a tuple as for ufuncs; None without one. TypeError or ValueError if
+    it is not an array that can be written to."""
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
     if out is None:
@@ -296,7 +302,8 @@ def _broadcast_to_out(a, out, axes, shape, dtype) -> GPUArray:
     return a if a.shape == wanted else broadcast_to(a, wanted)
 
 
-def _dtype(a, kind: _Kind) -> np.dtype:
+def _result_dtype(a, kind: _Kind) -> np.dtype:
+    """The dtype in which a transform of this kind computes its result."""
     return _transform_dtypes(a.dtype)[0 if kind.to_real else 1]
 
 
@@ -308,20 +315,24 @@ def _plan(a, kind: _Kind, sizes: Sizes, norm, out) -> tuple[GPUArray, list[tuple
     for each, run in steps:
         shape = each.shape(shape, run)
     if out is not None:
-        a = _broadcast_to_out(a, out, _axes(sizes), shape, _dtype(a, kind))
+        a = _broadcast_to_out(a, out, _axes(sizes), shape, _result_dtype(a, kind))
     return a, steps, _factor(sizes if kind.to_real else sizes[::-1], a.dtype, norm, kind.forward)
 
 
 def _step(a, kind: _Kind, sizes: Sizes, out=None) -> tuple[GPUArray, Steps]:
-    """Run one step into `out`, if that has the dtype of the step, or into a new array. Returns it and the
-    steps of cuFFT."""
-    dtype = _dtype(a, kind)
+    """Queue one step: (its result, the steps of cuFFT). The result is `out` if that has the dtype of the
+    step, otherwise a new array.
+    """
+    dtype = _result_dtype(a, kind)
     if out is None or out.dtype != dtype:
         out = fresh(a, dtype, "K", kind.shape(a.shape, sizes), None)
     return out, kind.run(a, out, sizes) if out.size else [None]
 
 
 def _scaled_into_out(result, factor: float, dtype, out) -> GPUArray:
+    """`result`, multiplied by the factor in place: as an array of this dtype or, if out is given, in
+    `out`.
+    """
     if factor != 1:
         apply("multiply", result, factor, out=result)
     if out is None:
@@ -363,15 +374,17 @@ def _prepared_calls(function, size, axes, norm) -> _LaunchCache | None:
     return None
 
 
-def _call(function, kind: _Kind, a, size, axes, norm, out, read=_several_axes) -> GPUArray:
-    """Compute a function of numpy.fft for an array."""
+def _call(function, kind: _Kind, a, size, axes, norm, out, read_sizes=_sizes_of_axes) -> GPUArray:
+    """The result of a function of numpy.fft, whose arguments these are: size is its n or s, axes its axis or
+    axes.
+    """
     known = _prepared_calls(function, size, axes, norm) if out is None else None
     prepared = known.find((a,)) if known is not None else None
     if prepared is not None:
         return prepared.run(a)
     out = _given_out(out)
     try:
-        sizes = read(a, size, axes, kind.to_real)
+        sizes = read_sizes(a, size, axes, kind.to_real)
         if not sizes and kind in (FORWARD, INVERSE):
             return a
         source, steps, factor = _plan(a, kind, sizes, norm, out)
@@ -384,38 +397,39 @@ def _call(function, kind: _Kind, a, size, axes, norm, out, read=_several_axes) -
     if known is not None and source is a and None not in calls:
         prepared = _PreparedTransform(result.shape, result.dtype, result.strides, calls, kind.forward, factor)
         known.remember((a,), prepared)
-    half = kind.to_real and len(sizes) == 1  # NumPy's result, where the operand has this precision
-    return _scaled_into_out(result, factor, _real(a.dtype) if half else result.dtype, out)
+    # Of half precision NumPy makes half precision only in a transform to real numbers along one axis.
+    dtype = _real(a.dtype) if kind.to_real and len(sizes) == 1 else result.dtype
+    return _scaled_into_out(result, factor, dtype, out)
 
 
 def fft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.fft"""
-    return _call(np.fft.fft, FORWARD, a, n, axis, norm, out, _one_axis)
+    return _call(np.fft.fft, FORWARD, a, n, axis, norm, out, _sizes_of_one_axis)
 
 
 def ifft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.ifft"""
-    return _call(np.fft.ifft, INVERSE, a, n, axis, norm, out, _one_axis)
+    return _call(np.fft.ifft, INVERSE, a, n, axis, norm, out, _sizes_of_one_axis)
 
 
 def rfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.rfft"""
-    return _call(np.fft.rfft, FROM_REAL, a, n, axis, norm, out, _one_axis)
+    return _call(np.fft.rfft, FROM_REAL, a, n, axis, norm, out, _sizes_of_one_axis)
 
 
 def irfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.floating]:
     """numpy.fft.irfft"""
-    return _call(np.fft.irfft, TO_REAL, a, n, axis, norm, out, _one_axis)
+    return _call(np.fft.irfft, TO_REAL, a, n, axis, norm, out, _sizes_of_one_axis)
 
 
 def hfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.floating]:
     """numpy.fft.hfft"""
-    return _call(np.fft.hfft, OF_HERMITIAN, a, n, axis, norm, out, _one_axis)
+    return _call(np.fft.hfft, OF_HERMITIAN, a, n, axis, norm, out, _sizes_of_one_axis)
 
 
 def ihfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray[np.complexfloating]:
     """numpy.fft.ihfft"""
-    return _call(np.fft.ihfft, TO_HERMITIAN, a, n, axis, norm, out, _one_axis)
+    return _call(np.fft.ihfft, TO_HERMITIAN, a, n, axis, norm, out, _sizes_of_one_axis)
 
 
 def fftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray[np.complexfloating]:
