@@ -734,4 +734,4 @@ from pycuda._array.statistics.bincount import bincount
 from pycuda._array.statistics.histogram import histogram
 
 _name_public_module(globals())
-dask.register_beside_dask()
+dask.register_if_dask_is_loaded()

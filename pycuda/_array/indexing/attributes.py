@@ -25,7 +25,7 @@ class Flat:
 
     def __init__(self, base, refusal=None):
         self.base = base
-        self._refusal = refusal  # what assignment raises
+        self._refusal = refusal  # the exception that assignment raises; None if it is allowed
 
     def __len__(self):
         return self.base.size
@@ -55,7 +55,9 @@ class Flat:
 
 
 def _over_and_over(value, flat, index):
-    """NumPy repeats fewer values, and leaves out what is more."""
+    """The value of flat[index] = value with as many elements as the index selects: as in NumPy, fewer values
+    are repeated, and superfluous ones are ignored.
+    """
     if not isinstance(value, _driver.GPUArray):
         value = np.asarray(value)
     if value.ndim == 0 or isinstance(index, int):

@@ -71,8 +71,8 @@ def _axes_taken(item) -> int:
 
 
 def _fill_ellipsis(items, ndim: int) -> list:
-    """The items with slices in place of the ellipsis, or after the last. One that stands for no axis stays:
-    it parts arrays as slices do.
+    """The items with slices in place of the ellipsis, or after the last item if there is none. An ellipsis
+    that stands for no axis stays: NumPy counts index arrays that it separates as not adjacent.
     """
     taken = sum(map(_axes_taken, items))
     dots = [position for position, item in enumerate(items) if item is Ellipsis]
@@ -90,8 +90,11 @@ def _parse_index(a, index) -> _Index:
     items = _fill_ellipsis(
         [_read_item(item) for item in (index if isinstance(index, tuple) else (index,))], a.ndim
     )
-    # axis: of the view; own: of the array; outside: of the result, without the axes of index arrays.
-    basic, picked, axis, outside, own = [], [], 0, 0, 0
+    # The next axis of the view; of the result, without the axes of index arrays; and of the array itself.
+    axis, outside, own = 0, 0, 0
+    basic, picked = [], []  # the index that makes the view; _Index.picked
+    # The axis of the result where the first array is; how often arrays are not adjacent; the last one's
+    # position.
     place, gaps, last = None, 0, None
     for position, item in enumerate(items):
         if item is Ellipsis:
@@ -197,19 +200,23 @@ def resolve(a, index, stream=None) -> IndexTarget:
     return IndexTarget(view, positions, tuple(each[0] for each in whole), tuple(each[1] for each in whole))
 
 
-def fits_whole(mask, a) -> bool:
-    """Whether a mask chooses single elements, which a kernel may take as they lie."""
+def is_mask_of_all(mask, a) -> bool:
+    """Whether take_true() can take a[mask]: the mask has the shape of `a`, whose elements are contiguous and
+    aligned.
+    """
     aligned = a.size and a._address % min(a.itemsize & -a.itemsize, 8) == 0
     return bool(aligned) and mask.shape == a.shape and a.ndim > 0 and a.flags.c_contiguous
 
 
-def _of_one_axis(a, index):
-    """(axis, indices) where an index is whole axes and then an array; else (0, None)."""
+def _indices_of_one_axis(a, index):
+    """(axis, indices) if the index is an array on the device after slices of whole axes. For any other index
+    the indices are None.
+    """
     items = index if isinstance(index, tuple) else (index,)
     for axis, item in enumerate(items):
         if isinstance(item, _driver.GPUArray):
-            alone = axis < a.ndim and axis == len(items) - 1
-            return axis, item if alone else None
+            is_last = axis < a.ndim and axis == len(items) - 1
+            return axis, item if is_last else None
         if not isinstance(item, slice) or item != _WHOLE:
             break
     return 0, None
@@ -221,11 +228,11 @@ _WHOLE = slice(None)
 @takes_arrays
 def getitem(a, index) -> GPUArray:
     """a[index] for an index with arrays: a new array."""
-    axis, numbers = _of_one_axis(a, index)
+    axis, numbers = _indices_of_one_axis(a, index)
     if is_remembered_take(a, numbers, a.allocator):
         return take_axis(a, numbers, axis)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
-    if isinstance(mask, _driver.GPUArray) and mask.dtype.kind == "b" and fits_whole(mask, a):
+    if isinstance(mask, _driver.GPUArray) and mask.dtype.kind == "b" and is_mask_of_all(mask, a):
         return take_true(a, mask)
     target = resolve(a, index)
     result = new(target.shape, a.dtype, a.allocator)

@@ -30,14 +30,16 @@ _BLOCK = (kernels.THREADS, 1, 1)
 
 
 class Marked(NamedTuple):
-    """Result of a mark kernel: a bit per element, the running count at the end of each tile, the total."""
+    """The result of a kernel that marks elements, such as the true ones of a mask."""
 
-    words: GPUArray
-    ends: GPUArray
-    total: int
+    words: GPUArray  # a bit for each element: whether it is marked
+    ends: GPUArray  # the number of marked elements up to the end of each tile
+    total: int  # the number of marked elements
 
     def write(self, function, *arguments, stream=None) -> None:
-        """Run one of the kernels that write."""
+        """Run a kernel that writes something for each marked element; arguments: those after words and
+        ends.
+        """
         grid = self.ends.size, 1
         function.prepared_async_call(grid, _BLOCK, stream, self.words, self.ends, *arguments)
 
@@ -48,7 +50,9 @@ def refuse_capture(what: str, stream=None) -> None:
 
 
 def mark(function, count: int, *arguments, what="a[mask]", stream=None, allocator=None) -> Marked:
-    """Run one of the kernels that mark, over at least one element. what: the operation, for messages."""
+    """Run a kernel that marks some of `count` elements, at least one, and wait for their number. arguments:
+    those of the kernel after `count`. what: the operation, for messages.
+    """
     refuse_capture(what, stream)
     tiles = ceil_div(count, kernels.TILE)
     words = new((tiles * kernels.THREADS,), np.uint32, allocator)
@@ -59,7 +63,9 @@ def mark(function, count: int, *arguments, what="a[mask]", stream=None, allocato
 
 
 def take_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArray:
-    """The elements of a sorted array, at least one, that the one before does not equal."""
+    """The different elements of a sorted array of at least one element: each that is not equal to the one
+    before it. order: the C++ order of the elements, as for keep_changes(). Waits for the stream.
+    """
     refuse_capture("unique()", stream)
     tiles = ceil_div(keys.size, kernels.THREADS * kernels.changes_rows(keys.itemsize))
     found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
@@ -72,12 +78,12 @@ def take_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArra
     count = int(total.get(stream=stream)[0])
     if count == keys.size:
         return found
-    # Memory for all of them is not kept for a few.
+    # A view keeps the memory for all elements alive: if only few were found they are copied.
     return found[:count] if 2 * count > keys.size else packed_copy(found[:count], stream, allocator)
 
 
 def mark_true(mask, stream, what="a[mask]") -> Marked:
-    """The elements that are not 0, of at least one."""
+    """The elements of a mask, at least one, that are not 0."""
     axes = kernels.element_axes(mask.shape, mask.strides)
     function = kernels.mark_true(elements.stored(mask.dtype), len(axes))
     packed = packed_axes(axes, len(axes))
@@ -117,7 +123,8 @@ def take_true(a, mask, stream=None, what="a[mask]") -> GPUArray:
     found = new((marked.total,), a.dtype, a.allocator)
     if marked.total:
         function = kernels.write_elements(elements.raw(a.dtype))
-        marked.write(function, a, found, 0, 0, 0, marked.total, stream=stream)
+        starts = places = firsts = 0  # not wanted
+        marked.write(function, a, found, starts, places, firsts, marked.total, stream=stream)
     return found
 
 

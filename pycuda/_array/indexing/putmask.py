@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 def _cast(source, dtype, casting):
-    """An array that becomes this dtype by the rule, or a number of the dtype, as NumPy itself makes it."""
+    """An array itself, if the casting rule allows to convert it to this dtype; a number as one of the dtype,
+    as NumPy converts it. TypeError if the rule does not allow it.
+    """
     if not isinstance(source, _driver.GPUArray):
         number = np.empty((), dtype)
         np.copyto(number, source, casting=casting)
@@ -34,7 +36,9 @@ def _cast(source, dtype, casting):
 
 
 def _cast_without_loss(values, dtype):
-    """A number as one of the dtype, or an array that loses nothing in it. TypeError."""
+    """A number as one of the dtype; an array itself, if each of its values has one in the dtype, otherwise
+    TypeError.
+    """
     if not isinstance(operand(values), _driver.GPUArray):
         return np.asarray(values, dtype)[()]
     return _cast(values, dtype, "safe")
@@ -90,6 +94,3 @@ def putmask(a, /, mask, values) -> None:
     else:
         values = _repeat_to_count(values, a.size, values.dtype).reshape(a.shape)
     apply("where", mask.reshape(a.shape), values.astype(a.dtype, copy=False), a, out=a)
-
-
-# ---- choices

@@ -16,7 +16,9 @@ _REFUSAL = "shape mismatch: value array of shape {} could not be broadcast to in
 
 
 def _assign_masked(a, index, value) -> bool:
-    """a[mask] = number, without asking how many are true. False for anything else."""
+    """Do a[mask] = number without waiting for the number of true elements. False, and nothing is done, for
+    any other assignment.
+    """
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if not isinstance(mask, _driver.GPUArray) or mask.dtype.kind != "b" or not 0 < mask.ndim <= a.ndim:
         return False

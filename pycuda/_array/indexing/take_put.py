@@ -25,7 +25,7 @@ from pycuda._array.core.gather import (
     take_axis,
 )
 from pycuda._array.core.memory import new, on_device, overlap, write_back
-from pycuda._array.indexing.getitem import fits_whole
+from pycuda._array.indexing.getitem import is_mask_of_all
 from pycuda._array.indexing.mask import coordinates_of_true, take_true
 from pycuda._driver import _check_writable
 
@@ -54,7 +54,8 @@ def _positions_along(indices, a, axis: int, mode: str, stream) -> Positions:
     return Positions(on_device(host_indices(indices, length, mode, axis) * step, stream), "OFFSET", step=step)
 
 
-def _copy_if_out(result, out, stream):
+def _copy_to_out(result, out, stream):
+    """`out`, to which the result was copied. TypeError or ValueError if it does not fit."""
     if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     if out.shape != result.shape:
@@ -101,18 +102,21 @@ def take(
     positions = _positions_along(indices, self, axis, mode, stream)
     if isinstance(out, _driver.GPUArray):
         _check_writable(out)
-    # Indices that are checked while elements are moved leave out as it is where one is wrong.
-    checked = positions.mode != "RAISE"
-    fits = checked and isinstance(out, _driver.GPUArray) and out.shape == shape and out.dtype == self.dtype
+    # Elements are moved to `out` directly if it fits and no index can turn out to be invalid while they are
+    # moved: then `out` must not have changed.
+    no_error = positions.mode != "RAISE"
+    fits = no_error and isinstance(out, _driver.GPUArray) and out.shape == shape and out.dtype == self.dtype
     direct = fits and not overlap(out, self) and not overlap(out, positions.array)
     result = out if direct else new(shape, self.dtype, allocator or self.allocator)
     axes = axes_of_take(self, axis, positions.array, result.strides)
     indexed_copy(self, positions, axes, result, put=False, stream=stream)
-    return result if direct or out is None else _copy_if_out(result, out, stream)
+    return result if direct or out is None else _copy_to_out(result, out, stream)
 
 
 def _values_along(a, indices, axis):
-    """(a, axis) for the functions _along_axis: a is flattened if axis is None."""
+    """(array, axis counted from 0) for take_along_axis() and put_along_axis(): `a` is flattened if axis is
+    None.
+    """
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
@@ -240,7 +244,7 @@ def compress(
         raise ValueError("condition must be a 1-d array")
     if isinstance(condition, _driver.GPUArray) and out is None and (axis is None or a.ndim == 1):
         flat = a.ravel()
-        if fits_whole(condition, flat):
+        if is_mask_of_all(condition, flat):
             normalized_axes(operator.index(axis or 0), 1)
             return take_true(flat, condition, stream, what="compress()")
     if isinstance(condition, _driver.GPUArray):

@@ -61,8 +61,10 @@ def register_once() -> None:
         register()
 
 
-def register_beside_dask() -> None:
-    """register(), if dask is loaded already: a worker's chunks are counted before NumPy is asked of them."""
+def register_if_dask_is_loaded() -> None:
+    """register(), if dask is loaded: a worker of dask may count the elements of a chunk before it calls any
+    function of NumPy's with it, which would call register_once().
+    """
     if "dask" in sys.modules:
         with contextlib.suppress(ImportError):
             importlib.import_module("dask.array.dispatch")
@@ -70,8 +72,8 @@ def register_beside_dask() -> None:
 
 
 def token(array):
-    """What an array's name in a graph is made of. Unlike others' arrays, one is never equal to another: its
-    elements are not copied to the host to be looked at.
+    """A value from which dask makes the array's name in a graph. It is a new one at each call, while other
+    arrays with equal elements have equal tokens: the elements are not copied to the host to be compared.
     """
     import uuid
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # DLPack's device types
-_VERSION = 1, 3
-_LEGACY = 1
+_VERSION = 1, 3  # of DLPack
+_LEGACY = 1  # DLPack's number of the legacy default stream
 
 
 def _is_here(device) -> bool:
@@ -34,7 +34,7 @@ def _is_here(device) -> bool:
 
 
 def _stream_number(stream) -> int:
-    """A stream, None for the current one, in DLPack's numbering."""
+    """The number by which DLPack passes a stream; None stands for the current stream."""
     stream = _driver.current_stream() if stream is None else stream
     return (stream.__cuda_stream__()[1] if stream is not None else 0) or _LEGACY
 

@@ -24,12 +24,14 @@ def _new_host_array(shape, dtype) -> np.ndarray:
 
 
 def _printed_part(array) -> np.ndarray:
-    """What NumPy needs for the text of an array."""
+    """A host array of which NumPy makes the text of an array: if that is summarized, only the elements at the
+    edges are copied, and axes with a stride of 0 have the length 1.
+    """
     options = np.get_printoptions()
     if array.size <= options["threshold"] or not array.dtype.itemsize:
         return array.get()
     edge, parts = options["edgeitems"], []
-    # An axis without steps has one element for all.
+    # Along an axis with a stride of 0 all elements are the same one.
     array = array[tuple(slice(1 if stride == 0 else None) for stride in array.strides)]
     for length in array.shape:
         whole = length <= 2 * edge
@@ -42,6 +44,7 @@ def _printed_part(array) -> np.ndarray:
 
 
 def text(array, show) -> str:
+    """show(host array) for a host array of the same shape with the elements that the text shows."""
     shown = _printed_part(array)
     return show(shown if shown.shape == array.shape else np.broadcast_to(shown, array.shape))
 

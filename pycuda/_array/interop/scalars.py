@@ -51,7 +51,7 @@ def _user_attributes(array):
 
 
 def _as_class(array, cls):
-    """The array as one of a subclass, which is made like those of results."""
+    """The array itself if it is of this class, otherwise a copy as an array of the class."""
     if cls is type(array):
         return array
     made = cls(array.shape, array.dtype, allocator=array.allocator, strides=array.strides)

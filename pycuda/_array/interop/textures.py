@@ -15,7 +15,8 @@ def bind(array, texref, allow_offset):
     return texref.set_address(array, array.nbytes, allow_offset=allow_offset) / array.dtype.itemsize
 
 
-# dtypes that textures do not have: format, channels, which permission reading them takes.
+# For dtypes that textures do not have: the format and the number of channels by which a texture holds their
+# bits, and the parameter by which the caller permits that.
 _HELD_AS = {
     np.dtype(np.float64): (_driver.array_format.SIGNED_INT32, 2, "allow_double_hack"),
     np.dtype(np.complex64): (_driver.array_format.UNSIGNED_INT32, 2, "allow_complex_hack"),
