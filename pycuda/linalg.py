@@ -19,7 +19,7 @@ from pycuda._array.linear import checks, lapack
 from pycuda._array.linear.checks import without_checks
 from pycuda._array.linear.diagonals import diagonal
 from pycuda._array.linear.matrices import common_dtype, in_columns, in_rows
-from pycuda._array.linear.solving import lu_of, pivots_of, solve_by_lu
+from pycuda._array.linear.solving import diagonals_of, lu_of, solve_by_lu
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -200,7 +200,7 @@ def _lu(a, name: str, check_finite: bool, warn: bool) -> tuple[GPUArray, GPUArra
     finite = _finite_flags(check_finite, a)
     factors, pivots, info = lu_of(a, dtype)
     _refuse_infinite(finite)
-    failed = checks.first_failed(info, pivots_of(factors)) if warn and checks.are_wanted() else 0
+    failed = checks.first_failed(info, diagonals_of(factors)) if warn and checks.are_wanted() else 0
     if failed:
         text = f"Diagonal number {failed} is exactly zero. Singular matrix."
         warnings.warn(text, RuntimeWarning, stacklevel=3)

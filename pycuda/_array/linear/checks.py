@@ -52,12 +52,14 @@ def without_checks() -> Iterator[None]:
 
 
 def are_wanted() -> bool:
-    """Whether failures are raised in the current context."""
+    """Whether failures are raised: not within without_checks()."""
     return _wanted.get()
 
 
 def refuse_in_capture(name: str) -> None:
-    """LogicError for a function that will read info where the current stream is captured."""
+    """LogicError if the current stream is captured and the host would have to read info, as outside of
+    without_checks(). name: that of the function of NumPy.
+    """
     if are_wanted():
         captures.refuse(
             name,
@@ -67,7 +69,7 @@ def refuse_in_capture(name: str) -> None:
 
 
 def new_info(batch, allocator=None) -> GPUArray:
-    """An int for each matrix, 0 unless it fails."""
+    """LAPACK's info, an int32 of 0 for each matrix of a stack with the axes `batch`."""
     return full(batch, 0, np.int32, allocator)
 
 
@@ -80,26 +82,28 @@ def fill_failed(info, *results) -> None:
             apply("where", mask, np.nan, each, out=each)
 
 
-def first_failed(info, pivots=None) -> int:
+def first_failed(info, diagonals=None) -> int:
     """The first info that is not 0, which the host waits for; 0 if there is none.
 
-    pivots: those of LU factorizations. Only one that is 0 fails, as in LAPACK: cuSOLVER reports NaN as well.
+    diagonals: of the factors U of LU factorizations, in which info is the number, from 1, of an element. If
+    that is not 0 the info does not count: unlike LAPACK, cuSOLVER reports NaN there, too.
     """
     found = np.ravel(info.get()) if info.size else np.zeros(1, np.int32)
-    if pivots is not None and found.any():
-        reported = pivots.get().reshape(found.size, -1)[np.arange(found.size), np.maximum(found, 1) - 1]
+    if diagonals is not None and found.any():
+        reported = diagonals.get().reshape(found.size, -1)[np.arange(found.size), np.maximum(found, 1) - 1]
         found = np.where(reported == 0, found, 0)
     return found[np.argmax(found != 0)]
 
 
-def raise_if_failed(info, text: str | Callable[[int], str], *results, pivots=None) -> None:
-    """LinAlgError with this text if a matrix failed; without checks its results are NaN.
+def raise_if_failed(info, text: str | Callable[[int], str], *results, diagonals=None) -> None:
+    """LinAlgError with this text if a matrix failed; within without_checks() its results become NaN instead.
 
-    text: for all failures, or what makes it of the first info. pivots: as first_failed() takes them.
+    text: the message, or a function that makes it of the first info that is not 0. diagonals: as for
+    first_failed().
     """
     if not are_wanted():
         fill_failed(info, *results)
         return
-    failed = first_failed(info, pivots)
+    failed = first_failed(info, diagonals)
     if failed:
         raise np.linalg.LinAlgError(text if isinstance(text, str) else text(failed))

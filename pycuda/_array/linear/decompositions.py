@@ -95,7 +95,7 @@ def qr(a, mode="reduced") -> QRResult | GPUArray | tuple[GPUArray, GPUArray]:
 
 
 def unchecked_svd(a, dtype, full_matrices: bool, vectors: bool):
-    """(u, s, vh, info), with u and vh in columns, or None."""
+    """(u, s, vh, info); u and vh lie in memory column by column, or are None without `vectors`."""
     lapack.refuse_gesvd_in_capture(a)
     *batch, rows, columns = a.shape
     min_side = min(rows, columns)
@@ -114,7 +114,10 @@ def unchecked_svd(a, dtype, full_matrices: bool, vectors: bool):
 
 
 def _of_hermitian(a, vectors: bool):
-    """Compute the decomposition from eigenvalues, whose signs go into the right singular vectors."""
+    """svd() of Hermitian matrices, by their eigenvalues: singular values are their magnitudes, and their
+    signs go into the right singular vectors. vectors: whether these are wanted, not the singular values
+    alone.
+    """
     from pycuda._array.indexing.take_put import take_along_axis
 
     if not vectors:

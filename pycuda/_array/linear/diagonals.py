@@ -88,7 +88,9 @@ def _diagonal_step(a) -> int:
 
 
 def fill_diagonal(a, val, wrap=False) -> None:
-    """Set the main diagonal, in place; with `wrap` that of a tall matrix begins again below a row."""
+    """Set the main diagonal, in place. With `wrap` the diagonal of a matrix with more rows than columns
+    begins again after it has ended, one row further down.
+    """
     step = _diagonal_step(a)
     _check_writable(a)
     values = val if isinstance(val, _driver.GPUArray) else np.asarray(val, a.dtype)
@@ -100,7 +102,7 @@ def fill_diagonal(a, val, wrap=False) -> None:
         numbers = apply("multiply", arange(count, dtype=INDEX), step)
         a.put(numbers, val, mode="clip")
         return
-    # One element of each row, whatever the strides.
+    # The step from one element to the next goes along all axes at once.
     view = strided(a, (min(count, *a.shape),), (sum(a.strides),))
     if values.ndim and values.size != view.size:
         values = np.resize(values, view.size)
@@ -118,7 +120,8 @@ def diag_indices_from(arr) -> tuple[GPUArray[np.intp], ...]:
     return (arange(arr.shape[0], dtype=INDEX),) * arr.ndim
 
 
-def _triangle_of(arr) -> tuple[int, int]:
+def _rows_and_columns(arr) -> tuple[int, int]:
+    """The shape of a matrix. ValueError for other arrays."""
     if arr.ndim != 2:
         raise ValueError("input array must be 2-d")
     return arr.shape
@@ -126,11 +129,11 @@ def _triangle_of(arr) -> tuple[int, int]:
 
 def tril_indices_from(arr, k=0) -> tuple[GPUArray[np.intp], ...]:
     """The indices of the elements on and below the diagonal k."""
-    rows, columns = _triangle_of(arr)
+    rows, columns = _rows_and_columns(arr)
     return coordinates_of_true(tri(rows, columns, k, np.bool_))
 
 
 def triu_indices_from(arr, k=0) -> tuple[GPUArray[np.intp], ...]:
     """The indices of the elements on and above the diagonal k."""
-    rows, columns = _triangle_of(arr)
+    rows, columns = _rows_and_columns(arr)
     return coordinates_of_true(apply("logical_not", as_array(tri(rows, columns, k - 1, np.bool_))))

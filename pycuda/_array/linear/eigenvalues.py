@@ -65,7 +65,7 @@ def eigvalsh(a, UPLO="L") -> GPUArray[np.floating]:
 
 
 def _geev(function, a, vectors: bool) -> tuple[GPUArray, GPUArray | None]:
-    """(eigenvalues, eigenvectors in columns or None), complex."""
+    """(eigenvalues, eigenvectors or None), both complex; the eigenvectors lie in memory column by column."""
     a = stacked_square(function, a)
     dtype = common_dtype(a)
     checks.refuse_in_capture(f"numpy.linalg.{function.__name__}")
@@ -77,7 +77,7 @@ def _geev(function, a, vectors: bool) -> tuple[GPUArray, GPUArray | None]:
     finite = zero_unless_finite(work)
     info = checks.new_info(a.shape[:-2], a.allocator)
     lapack.geev(work, w, v, info)
-    apply("where", finite, info, -1, out=info)
+    apply("where", finite, info, -1, out=info)  # raises _NOT_FINITE below
     results = (w, v) if vectors else (w,)
     checks.raise_if_failed(info, lambda info: _NOT_CONVERGED if info > 0 else _NOT_FINITE, *results)
     return w, v
@@ -85,22 +85,28 @@ def _geev(function, a, vectors: bool) -> tuple[GPUArray, GPUArray | None]:
 
 @functools.cache
 def _can_be_real() -> bool:
-    """Whether NumPy has real results where all eigenvalues of a real matrix are, as it did before 2.5."""
+    """Whether this NumPy returns real arrays if all eigenvalues of a real matrix are real: before 2.5 it
+    does.
+    """
     return np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
 
 
 def are_real(a, w) -> bool:
-    """Whether all eigenvalues of a real matrix are real. Without checks it is not looked at."""
+    """Whether `a` is real and so are all its eigenvalues w, for which the host waits. Within without_checks()
+    it does not wait, and the result is False.
+    """
     return a.dtype.kind != "c" and checks.are_wanted() and not apply("imag", w).any().get()
 
 
 def _are_real(a, w) -> bool:
-    """Whether NumPy's results are real."""
+    """Whether NumPy returns real arrays for the matrix `a` with the eigenvalues w."""
     return _can_be_real() and are_real(a, w)
 
 
 def complex_eig(a) -> EigResult:
-    """numpy.linalg.eig, also complex where all eigenvalues are real, as the array API standard asks"""
+    """numpy.linalg.eig, whose results are complex even if all eigenvalues are real: the array API
+    standard's.
+    """
     w, v = _geev(np.linalg.eig, a, vectors=True)
     return _Eig(w, in_rows(v))
 
@@ -112,7 +118,9 @@ def eig(a) -> EigResult:
 
 
 def complex_eigvals(a) -> GPUArray[np.complexfloating]:
-    """numpy.linalg.eigvals, also complex where all are real, as the array API standard asks"""
+    """numpy.linalg.eigvals, whose result is complex even if all eigenvalues are real: the array API
+    standard's.
+    """
     return _geev(np.linalg.eigvals, a, vectors=False)[0]
 
 

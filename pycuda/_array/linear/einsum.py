@@ -1,5 +1,5 @@
-"""np.einsum: operands are contracted two at a time, each time as one product of matrices, or as a product of
-elements and a sum where there is nothing else to it.
+"""np.einsum: operands are contracted two at a time. A contraction is one product of matrices or, where no
+label is summed, or where the matrices are vectors of a stack, an elementwise product and a sum.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class _Subscripts(NamedTuple):
 
 
 def _expand_ellipsis(labels, ndim: int, ellipsis_ndim: int) -> list:
-    """Labels with those of the axes that an ellipsis stands for. ellipsis_ndim: how many the result has."""
+    """The labels of an array of `ndim` axes, with negative numbers in place of the ellipsis. ndim -1 is for
+    those of the result, whose ellipsis stands for `ellipsis_ndim` axes.
+    """
     if labels.count(Ellipsis) > 1:
         raise ValueError("einstein sum subscripts string contains a '...' twice")
     named = len(labels) - labels.count(Ellipsis)
@@ -64,6 +66,7 @@ def _letters(text: str) -> list:
 
 
 def _from_text(text: str, operands):
+    """(labels of each operand, labels of the result or None) from einsum's text."""
     given, arrow, output = text.partition("->")
     inputs = [_letters(each) for each in given.split(",")]
     if len(inputs) != len(operands):
@@ -72,7 +75,9 @@ def _from_text(text: str, operands):
 
 
 def _from_lists(arguments):
-    """einsum(array, labels, array, labels, ..., labels of the result)"""
+    """(operands, labels of each, labels of the result or None) from einsum(array, labels, array, labels,
+    ...), which may end with the labels of the result.
+    """
     operands = list(arguments[: len(arguments) // 2 * 2 : 2])
     lists = list(arguments[1::2])
     output = list(arguments[-1]) if len(arguments) % 2 else None
@@ -108,6 +113,7 @@ def _parse_arguments(arguments) -> tuple[list[GPUArray], _Subscripts]:
 
 
 def _is_dots(label) -> bool:
+    """Whether the label is of an axis that an ellipsis stands for."""
     return isinstance(label, int) and label < 0
 
 
@@ -137,7 +143,7 @@ class _Term(NamedTuple):
 
 
 def _lengths(operands, inputs) -> dict | None:
-    """The length of each label, None where they differ. Axes of length 1 broadcast."""
+    """The length of each label. Axes of length 1 broadcast; None if other lengths of a label differ."""
     found: dict = {}
     for each, labels in zip(operands, inputs, strict=True):
         for label, length in zip(labels, each.shape, strict=True):
@@ -182,32 +188,37 @@ def _transposed_to(term, order) -> GPUArray:
 def _contract_pair(left, right, kept) -> _Term:
     """Two terms as one, with the labels that are kept."""
     left, right = _sum_labels(left, kept.union(right.labels)), _sum_labels(right, kept.union(left.labels))
+    # As a product of stacked matrices: `batch` are the axes of the stack, the left matrices have the axes
+    # (rows, summed), the right ones (summed, columns), of which each may be several.
     both = [label for label in left.labels if label in right.labels]
-    batch, summed = ([label for label in both if (label in kept) == wanted] for wanted in (True, False))
-    rows, columns = ([label for label in each.labels if label not in both] for each in (left, right))
+    batch = [label for label in both if label in kept]
+    summed = [label for label in both if label not in kept]
+    rows = [label for label in left.labels if label not in both]
+    columns = [label for label in right.labels if label not in both]
     labels = [*batch, *rows, *columns]
     b = _transposed_to(right, [*batch, *summed, *columns])
-    count, inside = len(batch), len(batch) + len(summed)
-    many, inner, column = b.shape[:count], b.shape[count:inside], b.shape[inside:]
-    row = tuple(left.array.shape[left.labels.index(label)] for label in rows)
-    vectors = math.prod(row) == math.prod(column) == 1
-    if not summed or (vectors and many):
-        # Products of elements are all there is to it.
+    first_summed, first_column = len(batch), len(batch) + len(summed)
+    batch_shape, column_shape = b.shape[:first_summed], b.shape[first_column:]
+    row_shape = tuple(left.array.shape[left.labels.index(label)] for label in rows)
+    are_vectors = math.prod(row_shape) == math.prod(column_shape) == 1
+    if not summed or (are_vectors and batch_shape):
         a = _transposed_to(left, [*batch, *summed, *rows])[(...,) + (None,) * len(columns)]
-        b = b[(slice(None),) * inside + (None,) * len(rows)]
-        return _Term(_sum_axes(apply("multiply", a, b), tuple(range(count, inside))), labels)
+        b = b[(slice(None),) * first_column + (None,) * len(rows)]
+        product = apply("multiply", a, b)
+        return _Term(_sum_axes(product, tuple(range(first_summed, first_column))), labels)
     a = _transposed_to(left, [*batch, *rows, *summed])
-    if vectors:
-        return _Term(matmul(a.ravel(), b.ravel()).reshape((*row, *column)), labels)
-    length = math.prod(inner)
+    if are_vectors:
+        return _Term(matmul(a.ravel(), b.ravel()).reshape((*row_shape, *column_shape)), labels)
+    length = math.prod(b.shape[first_summed:first_column])
     product = matmul(
-        a.reshape((*many, math.prod(row), length)), b.reshape((*many, length, math.prod(column)))
+        a.reshape((*batch_shape, math.prod(row_shape), length)),
+        b.reshape((*batch_shape, length, math.prod(column_shape))),
     )
-    return _Term(product.reshape((*many, *row, *column)), labels)
+    return _Term(product.reshape((*batch_shape, *row_shape, *column_shape)), labels)
 
 
 def _path(operands, subscripts, optimize) -> list[tuple[int, ...]]:
-    """Which terms are contracted, one after another."""
+    """For each contraction the numbers of the terms that it contracts; its result becomes the last term."""
     if len(operands) < 3:
         return [(0, 1)] * (len(operands) - 1)
     every = dict.fromkeys(label for labels in subscripts.inputs for label in labels)
@@ -217,7 +228,7 @@ def _path(operands, subscripts, optimize) -> list[tuple[int, ...]]:
         arguments += [np.broadcast_to(np.float32(0), each.shape), [numbers[label] for label in labels]]
     arguments.append([numbers[label] for label in subscripts.output])
     path, _ = np.einsum_path(*arguments, optimize=optimize or "greedy")
-    return path[1:]
+    return path[1:]  # the first item is the text "einsum_path"
 
 
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe") -> GPUArray:

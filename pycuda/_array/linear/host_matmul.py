@@ -17,6 +17,7 @@ def _in_its_dtype(a, b, c) -> None:
 
 
 def _in_float(a, b, c) -> None:
+    """Products of 16-bit floats, which BLAS does not have."""
     c[...] = np.matmul(a.astype(np.float32), b.astype(np.float32))
 
 
@@ -25,8 +26,8 @@ _FUNCTIONS |= dict.fromkeys(("float16", "bfloat16"), _in_float)
 
 
 def matmul_by_numpy(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> tuple[bool, None]:
-    """c = a @ b, with the last two axes as matrices, as matmul_by_cublas has it. False, and c is as it was,
-    for dtypes without a BLAS.
+    """c = a @ b of the last two axes. Returns, like matmul_by_cublas, whether it is queued, and None as there
+    are no calls of a library. For dtypes that BLAS does not have it is (False, None), and c is unchanged.
     """
     function = _FUNCTIONS.get(c.dtype.name)
     if function is not None:

@@ -1,8 +1,8 @@
 """LAPACK's factorizations under its names, for stacks of matrices that lie in memory column by column: by
 NumPy on the CPU device, on a GPU by our own kernels for small matrices, else by cuSOLVER and cuBLAS.
 
-They work in place where LAPACK does. What has no elements is left to the caller. `info` is an int32 for each
-matrix, other than 0 where it fails.
+They work in place where LAPACK does, and do nothing for arrays without elements. `info` is an int32 for each
+matrix; one that fails gets another value than 0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def is_by_numpy() -> bool:
-    """Whether NumPy computes: of matrices of any layout, and with zeros in the other triangle of a factor."""
+    """Whether NumPy computes. Then matrices may have any layout, and the triangle that a factor does not have
+    is 0.
+    """
     return host.is_possible()
 
 
@@ -55,13 +57,15 @@ def new_solutions(shape, dtype, allocator=None) -> GPUArray:
 
 
 def gesv(a, x, info) -> None:
-    """x, the right-hand sides, becomes the solution for `a`, of any strides, which stays as it is."""
+    """Overwrite x, the right-hand sides, by the solutions of a x = b. `a` has any strides and is not
+    changed.
+    """
     if info.size:
         _factorizer(a).gesv(a, x, info)
 
 
 def inverse(a, x, info) -> None:
-    """x becomes the inverse of `a`, of any strides, which stays as it is."""
+    """Overwrite x by the inverse of `a`, which has any strides and is not changed."""
     _factorizer(a).inverse(a, x, info)
 
 
@@ -74,7 +78,9 @@ def getrf(a, pivots, info) -> None:
 
 
 def row_order(pivots, rows: int, inverse: bool = False) -> GPUArray:
-    """int32: which row comes to each place by the interchanges of getrf; inverse: the place of each row."""
+    """The permutation that the interchanges of getrf make, int32: for each row of P^T a the row of a that is
+    there; with `inverse`, for each row of a its place in P^T a.
+    """
     order = new((*pivots.shape[:-1], rows), np.int32, pivots.allocator)
     if order.size:
         small_lapack.row_order(pivots, order, inverse)
@@ -82,6 +88,7 @@ def row_order(pivots, rows: int, inverse: bool = False) -> GPUArray:
 
 
 def _reorder_rows(b, pivots, inverse: bool) -> None:
+    """Interchange rows of b as getrf did those of its matrix, or with `inverse` undo that."""
     lines = b.swapaxes(-1, -2)
     order = row_order(pivots, b.shape[-2], inverse)
     assign(lines, take_along(lines, order[..., None, :], lines.ndim - 1, "CLIP", lines.shape))
@@ -108,7 +115,9 @@ def getrs(lu, pivots, b, transposed: int = 0) -> None:
 
 
 def potrf(a, upper: bool, info) -> None:
-    """A triangle of a Hermitian matrix becomes its factor; the other triangle may be overwritten."""
+    """The Cholesky factorization of Hermitian matrices, of which the upper or the lower triangle is read and
+    becomes the factor. The other triangle may be overwritten.
+    """
     if a.size:
         _factorizer(a).potrf(a, upper, info)
 
@@ -120,13 +129,17 @@ def trsm(a, b, upper: bool, transposed: int, unit: bool) -> None:
 
 
 def geqrf(a, tau) -> None:
-    """a = Q R: R and above, and below it the vectors of the reflectors, whose factors are tau."""
+    """a = Q R. R overwrites the diagonal of a and what is above, the vectors of Q's Householder reflectors
+    what is below; tau gets the factors of the reflectors.
+    """
     if a.size:
         _library().geqrf(a, tau)
 
 
 def orgqr(q, tau) -> None:
-    """q, whose first columns are vectors of reflectors, becomes as many columns of their product."""
+    """Overwrite q, whose first columns are the reflectors of geqrf, by the first columns of their product Q:
+    as many as q has.
+    """
     if q.size:
         _library().orgqr(q, tau)
 
@@ -155,8 +168,8 @@ def refuse_geev_in_capture(a) -> None:
 
 
 def gesvd(a, s, u, vh, info, may_wait: bool) -> None:
-    """a = u s vh, by the shapes of u and vh, which may be None; `a` is overwritten. may_wait: the host may
-    wait for the result."""
+    """a = u s vh. The shapes of u and vh say how many singular vectors are computed; if they are None, none
+    are. `a` is overwritten. may_wait: the host may wait for the result."""
     if not a.size:
         return
     library = _library()
@@ -177,19 +190,21 @@ def syevd(a, w, upper: bool, vectors: bool, info) -> None:
 
 
 def _unpack_pairs(w, pairs, v) -> None:
-    """v from the columns of a real matrix's eigenvectors: of two conjugate ones, the first of which has the
-    eigenvalue with the positive imaginary part, the real and the imaginary parts.
+    """Unpack LAPACK's real array `pairs` of the eigenvectors of a real matrix into the complex array v.
+
+    Of two conjugate eigenvectors, which are neighbors, the first column of `pairs` has the real parts and the
+    second the imaginary parts. The first one's eigenvalue is the one with the positive imaginary part.
     """
     imaginary = apply("imag", w)[..., None, :]
     first, second = apply("greater", imaginary, 0), apply("less", imaginary, 0)
-    before, after = pairs.copy(), pairs.copy()
+    before, after = pairs.copy(), pairs.copy()  # in each column, what is in the one before or after it
     before[..., 1:], after[..., :-1] = pairs[..., :-1], pairs[..., 1:]
     v.real = apply("where", second, before, pairs)
     v.imag = apply("where", first, after, apply("where", second, -pairs, 0))
 
 
-def _by_the_host(a, w, v, info) -> None:
-    """Compute geev on the host, with copies of the arrays, for which the call waits."""
+def _geev_by_host(a, w, v, info) -> None:
+    """geev() on the host, with copies of the arrays, for which the call waits."""
     captures.refuse("numpy.linalg.eig", "the host computes it where cuSOLVER is older than CUDA 12.8")
     arrays = [each for each in (info, w, v) if each is not None]
     copies = [each.get() for each in arrays]
@@ -207,7 +222,7 @@ def geev(a, w, v, info) -> None:
         library.geev(a, w, v, info)
         return
     pairs = v if v is None or v.dtype == a.dtype else new_columns(a.shape, a.dtype, a.allocator)
-    if not library.geev(a, w, pairs, info):
-        _by_the_host(a, w, v, info)
+    if not library.geev(a, w, pairs, info):  # cuSOLVER does not have it
+        _geev_by_host(a, w, v, info)
     elif pairs is not v:
         _unpack_pairs(w, pairs, v)

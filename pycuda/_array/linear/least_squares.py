@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 _NOT_CONVERGED = "SVD did not converge in Linear Least Squares"
 _NOT_GIVEN = object()
+_NUMPYS_RCOND = 1e-15  # the default of numpy.linalg.pinv
 
 
 def _relative_tolerance(tolerance):
-    """A tolerance for each matrix, as a factor of its singular values."""
+    """A relative tolerance, shaped to broadcast against the singular values: if it is an array it has one
+    number for each matrix.
+    """
     from pycuda.gpuarray import GPUArray
 
     return tolerance[..., None] if isinstance(tolerance, GPUArray) and tolerance.ndim else tolerance
@@ -63,6 +66,7 @@ def lstsq(a, b, rcond=None) -> tuple[GPUArray, GPUArray, GPUArray, GPUArray]:
     rank = large.sum(dtype=np.int32)
     a, right = a.astype(dtype, copy=False), right.astype(dtype, copy=False)
     x = matmul(adjoint(vh), apply("multiply", _reciprocal(s, large)[:, None], matmul(adjoint(u), right)))
+    # NumPy has residuals only for matrices of full rank. Without checks the rank is not read.
     if rows > columns and not (checks.are_wanted() and int(rank.get()) != columns):
         residuals = _squared_magnitudes(right - matmul(a, x)).sum(axis=0)
     else:
@@ -76,7 +80,7 @@ def pinv(a: Array[Inexact], rcond=None, hermitian=False, *, rtol=_NOT_GIVEN) -> 
     if rcond is not None and rtol is not _NOT_GIVEN:
         raise numpy_error(np.linalg.pinv, a, rcond, rtol=rtol)
     if rcond is None:
-        rcond = 1e-15 if rtol is _NOT_GIVEN else rtol
+        rcond = _NUMPYS_RCOND if rtol is _NOT_GIVEN else rtol
     a = (stacked_square if hermitian else stacked)(np.linalg.pinv, a, hermitian=hermitian)
     if rcond is None:
         rcond = max(a.shape[-2:]) * limits_of(common_dtype(a)).eps
@@ -113,7 +117,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None) -> GPUArray[np.intp]
 
 
 def _with_infinity(result, x) -> GPUArray:
-    """inf where NaN does not come from the matrix."""
+    """The condition numbers of the matrices x, with inf in place of NaN unless the matrix has a NaN."""
     known = apply("logical_not", apply("isnan", x).any(axis=(-2, -1)))
     return apply("where", apply("isnan", result) & known, np.inf, result).astype(result.dtype, copy=False)
 

@@ -44,11 +44,14 @@ def _result_dtype(first, second) -> np.dtype:
     return ufunc_dtypes(np.matmul, (first, second))[2]
 
 
-# A cache for each value of same_bits.is_wanted().
-# Of products into a new array of NumPy's dtype: the launch of our own kernel, or a _Repeated. Launches of the
-# first one are repeated without entering matmul, whichever bits are wanted: theirs are the same everywhere.
+# How products of operands of known forms are computed: a cache for each value of same_bits.is_wanted().
+#
+# _known has products into a new array of NumPy's dtype: the launch of our own kernel, or a _Repeated. The
+# launches of _known[False] are repeated without entering matmul(), even where same bits are wanted: only
+# kernels whose results have the same bits on every GPU are in it as launches.
 _known = {wanted: launch_cache((0, 1), aligned=True) for wanted in (False, True)}
-# Of products into a given array that has NumPy's dtype and none of the operands' memory: what queues them.
+# _known_into has products into an array out= of NumPy's dtype that shares no memory with the operands: the
+# object whose queue() queues them.
 _known_into = {wanted: launch_cache((0, 1, 2), aligned=True) for wanted in (False, True)}
 
 
@@ -56,7 +59,7 @@ class _ByVector(NamedTuple):
     """A product of matrices with one vector."""
 
     sums: MatrixTimesVector
-    is_first: bool  # the vector
+    is_first: bool  # whether the vector is the first operand
 
     def queue(self, a, b, c, stream) -> None:
         operands = (b, a) if self.is_first else (a, b)
@@ -77,7 +80,7 @@ class _Repeated(NamedTuple):
 
 
 def _repeat_known(a, b, stream, allocator) -> GPUArray | None:
-    """The product of arrays of forms that were seen before; None for others."""
+    """The product of arrays of forms whose product is known; None for others."""
     known = _known[is_wanted()]
     found = known.find((a, b))
     if found is None:
@@ -87,7 +90,7 @@ def _repeat_known(a, b, stream, allocator) -> GPUArray | None:
 
 
 def _repeat_known_into(a, b, out, stream) -> bool:
-    """Whether the product is queued: that of arrays of forms that were seen before."""
+    """Queue the product into `out` if that of arrays of these forms is known. Whether it did."""
     product = _known_into[is_wanted()].find((a, b, out))
     if product is None or overlap(out, a) or overlap(out, b):
         return False
@@ -149,8 +152,9 @@ def matmul(
         raise numpy_error(np.matmul, x1, x2)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     whole = (*batch, a.shape[-2], b.shape[-1])
-    gone = [len(whole) - 2] * (x1.ndim == 1) + [len(whole) - 1] * (x2.ndim == 1)
-    shape = tuple(length for axis, length in enumerate(whole) if axis not in gone)
+    # The axes that were added to 1-D operands are not in the result.
+    dropped = [len(whole) - 2] * (x1.ndim == 1) + [len(whole) - 1] * (x2.ndim == 1)
+    shape = tuple(length for axis, length in enumerate(whole) if axis not in dropped)
     result = _result_dtype(x1.dtype, x2.dtype) if dtype is None else np.dtype(dtype)
     if out is not None:
         if out.shape != shape or not np.can_cast(result, out.dtype, "same_kind"):
@@ -182,7 +186,7 @@ def matmul_into_first(x1, x2) -> GPUArray:
 
 
 def _with_axes(ndim, x1, x2) -> tuple:
-    """The index that gives a result its missing axes back."""
+    """The index that adds to a result the axes that were added to 1-D operands."""
     if x1.ndim == 1 and x2.ndim == 1:
         return (..., None, None)
     if x1.ndim == 1:
@@ -204,7 +208,7 @@ def _by_vector(a, b, c) -> _ByVector | None:
 
 
 def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.MatmulPlan | None:
-    """Queue c = a @ b; what queues it again, if anything does."""
+    """Queue c = a @ b. Returns an object whose queue() can queue it again, or None if there is none."""
     is_by_library = not is_wanted()
     product = None if is_by_library and host.is_possible() else _by_vector(a, b, c)
     if product is None and is_by_library:
@@ -220,7 +224,7 @@ def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.MatmulPlan | N
 
 
 def _remember(x1, x2, product, shape, dtype) -> None:
-    """Stores how operands of these shapes and dtypes are multiplied, for later calls."""
+    """Remember how x1 and x2 were multiplied, for operands of the same forms. shape, dtype: of the result."""
     known = _known[is_wanted()]
     if not isinstance(product, kernels.MatmulPlan) or not product.has_same_bits:
         known.remember((x1, x2), _Repeated(shape, dtype, product))

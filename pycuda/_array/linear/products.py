@@ -138,8 +138,8 @@ def _has_planar_cross() -> bool:
 
 
 def cross(a: Array[Scalar], b: Array[Scalar], axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray[Scalar]:
-    """The vector product along an axis of length 3; before NumPy 2.5 also 2: then the third component alone,
-    of two such."""
+    """The vector product along an axis of length 3. With a NumPy before 2.5 the length may also be
+    2: the third components are then 0, and of two such vectors only the third component is returned."""
     if axis is not None:
         axisa = axisb = axisc = axis
     if axisa == axisb == axisc == -1:
@@ -156,12 +156,12 @@ def cross(a: Array[Scalar], b: Array[Scalar], axisa=-1, axisb=-1, axisc=-1, axis
         raise numpy_error(np.subtract, np.True_, np.True_)
     shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
     a, b = (broadcast_to(each.astype(dtype, copy=False), (*shape, each.shape[-1])) for each in (a, b))
-    is_number = a.shape[-1] == b.shape[-1] == 2
+    are_planar = a.shape[-1] == b.shape[-1] == 2
     if 0 in shape:
-        result = new(shape if is_number else (*shape, 3), dtype, a.allocator)
+        result = new(shape if are_planar else (*shape, 3), dtype, a.allocator)
     else:
         result = launched((plan_cross, 2), (a, b))
-    return result if is_number else moveaxis(result, -1, one_axis(axisc, result.ndim))
+    return result if are_planar else moveaxis(result, -1, one_axis(axisc, result.ndim))
 
 
 # ---- NumPy's generalized ufuncs
@@ -238,7 +238,9 @@ def linalg_matmul(x1: Array[Scalar], x2: Array[Scalar], /) -> GPUArray[Scalar]:
 
 
 def _chain_order(shapes):
-    """The place at which to split each run of matrices, for the fewest multiplications."""
+    """{(i, j): k}: the product of the matrices i to j takes the fewest multiplications as the product of
+    those from i to k and those from k + 1 to j. shapes: of the matrices.
+    """
     lengths = [shape[0] for shape in shapes] + [shapes[-1][1]]
     count = len(shapes)
     cost = {(i, i): 0 for i in range(count)}
@@ -281,13 +283,14 @@ def multi_dot(arrays: Arrays[Scalar], *, out=None) -> GPUArray[Scalar]:
 
 
 def _slide(a, v, mode) -> GPUArray:
-    """Sums of products of `v`, as it is, and each run of `a`, at the ends of what is there of a run."""
-    modes = {"valid": 0, "same": 1, "full": 2}
-    if mode not in modes:
-        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    """The sums of products of `v` and each part of `a` of the same length. mode: as of numpy.convolve, how
+    far a part may extend beyond the ends of `a`, where elements count as 0. `v` is not longer than `a`.
+    """
     short = v.size
-    before = {"valid": 0, "same": short // 2, "full": short - 1}[mode]
-    after = {"valid": 0, "same": (short - 1) // 2, "full": short - 1}[mode]
+    beyond = {"valid": (0, 0), "same": (short // 2, (short - 1) // 2), "full": (short - 1, short - 1)}
+    if mode not in beyond:
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    before, after = beyond[mode]
     count = before + a.size + after - short + 1
     result = new((count,), np.result_type(a.dtype, v.dtype), a.allocator)
     grid, plan = kernels.plan_convolution((*a.strides, a.size), (*v.strides, v.size), count, before)

@@ -35,7 +35,9 @@ SINGULAR = "Singular matrix"
 
 
 def lu_of(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray]:
-    """(factors in columns, pivots, info) of each matrix."""
+    """(factors, pivots, info) of the LU factorization of each matrix, as of lapack.getrf: the factors lie in
+    memory column by column.
+    """
     *batch, rows, columns = a.shape
     factors = in_columns(a, dtype)
     pivots = new((*batch, min(rows, columns)), np.int64, a.allocator)
@@ -44,13 +46,15 @@ def lu_of(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray]:
     return factors, pivots, info
 
 
-def pivots_of(factors) -> GPUArray:
-    """A view of the diagonals."""
+def diagonals_of(factors) -> GPUArray:
+    """A view of the diagonals of U, in the factors of lu_of()."""
     return diagonal(factors, 0, -2, -1)
 
 
 def solve_by_lu(factors, pivots, b, dtype, transposed=0) -> GPUArray:
-    """The solutions, in columns, for right-hand sides that broadcast with the matrices."""
+    """The solutions, column by column, for factors and pivots of lu_of() and right-hand sides that broadcast
+    with the matrices. transposed: as for lapack.getrs.
+    """
     batch = np.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
     x = in_columns(b, dtype, batch)
     if factors.shape[:-2] != batch:
@@ -63,11 +67,11 @@ def solve_by_lu(factors, pivots, b, dtype, transposed=0) -> GPUArray:
 
 
 def _solve_systems(a, right, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
-    """(solutions, info, the pivots if they are known)"""
+    """(solutions, info, the diagonals of U or None if there were no LU factors)"""
     a = a.astype(dtype, copy=False)
     if lapack.needs_factors(a, right.shape[-1]):
         factors, pivots, info = lu_of(a, dtype)
-        return solve_by_lu(factors, pivots, right, dtype), info, pivots_of(factors)
+        return solve_by_lu(factors, pivots, right, dtype), info, diagonals_of(factors)
     batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
     x = lapack.new_solutions((*batch, *right.shape[-2:]), dtype, right.allocator)
     assign(x, right)
@@ -85,26 +89,24 @@ def solve(a: Array[Inexact], b: Array[Inexact]) -> GPUArray[Inexact]:
         raise numpy_error(np.linalg.solve, a, b)
     dtype = common_dtype(a, b)
     checks.refuse_in_capture("numpy.linalg.solve")
-    x, info, pivots = _solve_systems(a, right, dtype)
-    checks.raise_if_failed(info, SINGULAR, x, pivots=pivots)
+    x, info, diagonals = _solve_systems(a, right, dtype)
+    checks.raise_if_failed(info, SINGULAR, x, diagonals=diagonals)
     return x[..., 0] if b.ndim == 1 else in_rows(x)
 
 
 def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
-    """(inverses, info, the pivots if they are known)"""
+    """(inverses, info, the diagonals of U or None if there were no LU factors)"""
     a = a.astype(dtype, copy=False)
     if not lapack.needs_factors(a, a.shape[-1]):
-        x, info = (
-            lapack.new_solutions(a.shape, dtype, a.allocator),
-            checks.new_info(a.shape[:-2], a.allocator),
-        )
+        x = lapack.new_solutions(a.shape, dtype, a.allocator)
+        info = checks.new_info(a.shape[:-2], a.allocator)
         lapack.inverse(a, x, info)
         return x, info, None
     factors, pivots, info = lu_of(a, dtype)
     x = new_columns(a.shape, dtype, a.allocator)
     assign(x, identity(a.shape[-1], dtype))
     lapack.getrs(factors, pivots, x)
-    return x, info, pivots_of(factors)
+    return x, info, diagonals_of(factors)
 
 
 def inv(a: Array[Inexact]) -> GPUArray[Inexact]:
@@ -112,8 +114,8 @@ def inv(a: Array[Inexact]) -> GPUArray[Inexact]:
     a = stacked_square(np.linalg.inv, a)
     dtype = common_dtype(a)
     checks.refuse_in_capture("numpy.linalg.inv")
-    x, info, pivots = unchecked_inverse(a, dtype)
-    checks.raise_if_failed(info, SINGULAR, x, pivots=pivots)
+    x, info, diagonals = unchecked_inverse(a, dtype)
+    checks.raise_if_failed(info, SINGULAR, x, diagonals=diagonals)
     return in_rows(x)
 
 
@@ -147,7 +149,8 @@ def slogdet(a: Array[Inexact]) -> SlogdetResult[Inexact]:
     a = stacked_square(np.linalg.slogdet, a)
     dtype = common_dtype(a)
     factors, pivots, _ = lu_of(a, dtype)
-    main = pivots_of(factors)
+    main = diagonals_of(factors)
+    # A row that was interchanged with itself, whose pivot is its own number from 1, does not change the sign.
     swaps = apply("not_equal", pivots, arange(1, a.shape[-1] + 1, dtype=np.int64)).sum(axis=-1)
     parity = (1 - 2 * (swaps % 2)).astype(real_dtype(dtype))
     sign = apply("multiply", apply("sign", main).prod(axis=-1), parity)
