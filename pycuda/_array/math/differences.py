@@ -27,7 +27,9 @@ _MISSING = getattr(np, "_NoValue", None)
 
 
 def _is_given(value) -> bool:
-    """Whether it is an argument: NumPy's default is its own object, that of the array API standard None."""
+    """Whether the caller gave a value: NumPy's default is an object of its own, the array API standard's
+    None.
+    """
     return value is not _MISSING and value is not None
 
 
@@ -64,7 +66,7 @@ def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING) -> GPUArray:
     if _is_given(append):
         parts.append(_as_part(append, a, axis))
     a = concatenate(parts, axis) if len(parts) > 1 else a
-    for _ in range(min(n, a.shape[axis])):  # then nothing is left
+    for _ in range(min(n, a.shape[axis])):  # each one makes the axis shorter by 1, down to 0
         a = _subtract(_slice_of_axis(a, axis, 1, None), _slice_of_axis(a, axis, None, -1))
     return a
 
@@ -120,7 +122,9 @@ def _combine(factors, parts) -> GPUArray:
 
 
 def _inner_slopes(f, axis, step) -> GPUArray:
-    """gradient() of the inner points: central differences, of second order also for steps that differ."""
+    """gradient() of the inner points: central differences, which are of second order for unequal steps,
+    too.
+    """
     before, here, after = (
         _slice_of_axis(f, axis, start, end) for start, end in ((None, -2), (1, -1), (2, None))
     )
@@ -138,7 +142,7 @@ def _inner_slopes(f, axis, step) -> GPUArray:
 
 
 def _edge_slopes(f, axis, step, order) -> tuple[GPUArray, GPUArray]:
-    """The slopes at the first and the last element."""
+    """The slopes at the first and the last element, by one-sided differences of order 1 or 2."""
     numbers = is_number(step) or step.ndim == 0
     first = [_slice_of_axis(f, axis, place, place + 1) for place in range(3)][: order + 1]
     last = [
@@ -233,7 +237,7 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi) -> GPUArray:
 
 
 def _cumulative_function(name):
-    """The function cumulative_sum or cumulative_prod."""
+    """The function cumulative_sum ("sum") or cumulative_prod ("prod")."""
 
     def function(
         x: Array[Inexact], /, *, axis=None, dtype=None, out=None, include_initial=False

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def maximum(
     a: Operand | Array[Scalar], b: Operand | Array[Scalar], out: Array | None = None, stream: Stream = None
 ) -> GPUArray[Scalar]:
-    """The greater of both at each place, the number where one is NaN. Operands broadcast."""
+    """The greater of both elements; the other one where one is NaN. Operands broadcast."""
     return apply("fmax", a, b, out=out, stream=stream)
 
 
@@ -34,7 +35,7 @@ def maximum(
 def minimum(
     a: Operand | Array[Scalar], b: Operand | Array[Scalar], out: Array | None = None, stream: Stream = None
 ) -> GPUArray[Scalar]:
-    """The less of both at each place, the number where one is NaN. Operands broadcast."""
+    """The smaller of both elements; the other one where one is NaN. Operands broadcast."""
     return apply("fmin", a, b, out=out, stream=stream)
 
 
@@ -100,10 +101,10 @@ def clip(
         The array for the result.
     stream : Stream, optional
     """
-    if self.dtype.kind in "iu":  # a Python int that no element reaches is no limit either
-        reach = np.iinfo(self.dtype)
-        min = None if type(min) is int and min <= reach.min else min
-        max = None if type(max) is int and max >= reach.max else max
+    if self.dtype.kind in "iu":  # a Python int beyond all numbers of the dtype limits nothing
+        info = np.iinfo(self.dtype)
+        min = None if type(min) is int and min <= info.min else min
+        max = None if type(max) is int and max >= info.max else max
     if min is None and max is None:
         return apply("copy", self, out=out, stream=stream)
     if max is None:
@@ -135,14 +136,14 @@ def round(
         return apply("rint", self, out=out, stream=stream)
     if self.dtype.kind == "c":
         return _round_parts(self, decimals, out, stream)
-    scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else math.inf
+    scale = 10.0 ** abs(decimals) if abs(decimals) <= sys.float_info.max_10_exp else math.inf
     first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
-    whole = self.dtype.kind in "iu"
-    result = new_like(self, np.float64 if whole else self.dtype, "K") if out is None else out
+    are_integers = self.dtype.kind in "iu"
+    result = new_like(self, np.float64 if are_integers else self.dtype, "K") if out is None else out
     apply(first, self, scale, out=result, stream=stream)
     apply("rint", result, out=result, stream=stream)
     apply(second, result, scale, out=result, stream=stream)
-    return result.astype(self.dtype, stream=stream) if whole and out is None else result
+    return result.astype(self.dtype, stream=stream) if are_integers and out is None else result
 
 
 def _round_parts(a, decimals, out, stream):
@@ -175,9 +176,9 @@ def astype(
     copy : bool, optional
         False: this array itself when it has the dtype already.
     casting : {"unsafe", "same_kind", "safe", "equiv", "no"}, optional
-        What it does not allow is a TypeError.
+        A conversion that it does not allow is a TypeError.
     subok : bool, optional
-        Not looked at.
+        Ignored.
     stream : Stream, optional
     """
     if isinstance(order, _driver.Stream):
@@ -187,8 +188,8 @@ def astype(
         raise TypeError(
             f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule '{casting}'"
         )
-    lies = {"C": self.flags.c_contiguous, "F": self.flags.f_contiguous}.get(order, True)
-    if dtype == self.dtype and lies and not copy:
+    has_order = {"C": self.flags.c_contiguous, "F": self.flags.f_contiguous}.get(order, True)
+    if dtype == self.dtype and has_order and not copy:
         return self
     return apply("copy", self, out=new_like(self, dtype, order), stream=stream, casting="unsafe")
 
@@ -315,6 +316,7 @@ def _div(self: Array, other: Operand, out: Array, stream: Stream = None) -> GPUA
 
 
 def _new_like_me(self: GPUArray, dtype: DTypeLike | None = None, order: str = "C") -> GPUArray:
-    """A new array, unset, of this shape; of this order too when the dtype is the same."""
+    """A new array of this shape, whose elements are not initialized. If the dtype is the same it has the
+    order of this array, whatever `order` says."""
     same = dtype is None or np.dtype(dtype) == self.dtype
     return new_like(self, dtype, "K" if same else order)

@@ -27,7 +27,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray[np.bool_]
     """Whether abs(a - b) <= atol + rtol * abs(b), for each element, as numpy.isclose."""
     a, b = operand(a), operand(b)
     if dtype_of(b).kind in "biu":
-        # Of the minimum integer there is no absolute value.
+        # The absolute value of a dtype's minimum integer is not in the dtype.
         b = b.astype(np.float64) if isinstance(b, _driver.GPUArray) else float(b)
     limit = (
         apply("add", apply("multiply", _absolute(b), rtol), atol)
@@ -55,7 +55,8 @@ def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray[np.bool_
     return isclose(a, b, rtol, atol, equal_nan).all()
 
 
-def _same_elements(a, b, equal_nan) -> GPUArray:
+def _are_equal_everywhere(a, b, equal_nan) -> GPUArray:
+    """Whether all elements are equal, or with equal_nan both NaN: a 0-d bool array."""
     equal = apply("equal", a, b)
     if equal_nan:
         equal = apply("logical_or", equal, apply("logical_and", apply("isnan", a), apply("isnan", b)))
@@ -67,7 +68,7 @@ def array_equal(a1, a2, equal_nan=False) -> GPUArray[np.bool_]:
     a1, a2 = as_array(a1), as_array(a2)
     if a1.shape != a2.shape:
         return full((), False)
-    return _same_elements(a1, a2, equal_nan)
+    return _are_equal_everywhere(a1, a2, equal_nan)
 
 
 def array_equiv(a1, a2) -> GPUArray[np.bool_]:
@@ -79,7 +80,7 @@ def array_equiv(a1, a2) -> GPUArray[np.bool_]:
         if fit(a1.shape, a2.shape):
             raise
         return full((), False)
-    return _same_elements(a1, a2, equal_nan=False)
+    return _are_equal_everywhere(a1, a2, equal_nan=False)
 
 
 # ---- kinds of values
@@ -146,7 +147,7 @@ def real_if_close(a, tol=100) -> GPUArray:
 
 
 def _dtypes(values):
-    """What NumPy's functions about dtypes take: dtypes in place of arrays, numbers as they are."""
+    """The values, with the dtypes of arrays in place of the arrays, for NumPy's functions about dtypes."""
     return [each.dtype if isinstance(each, _driver.GPUArray) else each for each in values]
 
 
@@ -166,7 +167,8 @@ def common_type(*arrays) -> type:
 
 
 def min_scalar_type(a) -> np.dtype:
-    """The dtype of the array. One without axes is not looked at, which would be a wait."""
+    """The dtype of the array. Unlike NumPy's, it does not depend on the value of a 0-d array, for which the
+    host would have to wait."""
     return a.dtype
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 def _coefficients(p) -> GPUArray:
+    """The coefficients as an array of at least one axis on the device. TypeError for other objects."""
     if isinstance(p, _driver.GPUArray):
         return p if p.ndim else p.reshape(1)
     if isinstance(p, list | tuple | np.ndarray) or is_number(p):
@@ -149,7 +150,7 @@ def poly(seq_of_zeros) -> GPUArray:
 
 
 def _without_zeros(p) -> tuple[GPUArray, int]:
-    """(the coefficients from the first to the last that is not 0, how many come after that)"""
+    """(the coefficients from the first to the last that is not 0, the number of zeros after these)"""
     places = p.nonzero()[0].get()
     if not len(places):
         return p[:0], 0
@@ -181,13 +182,13 @@ def roots(p) -> GPUArray:
 # ---- least squares
 
 
-def _columns(values, like) -> GPUArray:
-    """Values of rows, as an array that is multiplied with rows like these."""
+def _for_rows(values, like) -> GPUArray:
+    """A number for each row, shaped to broadcast against `like`: a matrix, or one number for each row."""
     return values[:, None] if like.ndim == 2 else values
 
 
-def _checked_points(x, y, deg: int) -> None:
-    """NumPy's exceptions."""
+def _check_points(x, y, deg: int) -> None:
+    """Raise polyfit's exceptions for points, or a degree, that do not fit."""
     if deg < 0:
         raise ValueError("expected deg >= 0")
     for fails, text in (
@@ -230,17 +231,17 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False) -> GPUArray | 
     """The polynomial of this degree with the least squares of errors. Waits for the rank, unless nothing is
     checked."""
     x, y = (apply("add", as_array(each), 0.0) for each in (x, y))
-    _checked_points(x, y, deg)
+    _check_points(x, y, deg)
     count = int(deg) + 1
     rcond = len(x) * np.finfo(x.dtype).eps if rcond is None else rcond
     left, right = _powers(x, count), y
     if w is not None:
         w = _checked_weights(w, y)
-        left, right = apply("multiply", left, w[:, None]), apply("multiply", y, _columns(w, y))
+        left, right = apply("multiply", left, w[:, None]), apply("multiply", y, _for_rows(w, y))
     scale = apply("sqrt", apply("multiply", left, left).sum(axis=0))
     left = apply("divide", left, scale)
     found, residuals, rank, values = lstsq(left, right, rcond)
-    result = apply("divide", found, _columns(scale, found))
+    result = apply("divide", found, _for_rows(scale, found))
     if full:
         return result, residuals, rank, values, rcond
     if checks.are_wanted() and int(rank) != count:

@@ -1,4 +1,4 @@
-"""Special functions that are no ufuncs: np.sinc, np.i0."""
+"""Special functions that are not ufuncs: np.sinc, np.i0."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Data in host memory among the arguments of pycuda.numpy's functions: it is copied to the device, as who
-calls them wants results there. NumPy's own functions with GPUArrays refuse it.
+"""Data in host memory among the arguments of pycuda.numpy's functions is copied to the device: a program that
+calls them wants results there. NumPy's own functions, called with GPUArrays, refuse it.
 
-Which parameters are arrays, and which are lists of them, is what NumPy's function asks for the protocol:
-`array_parameters` calls it once, with a probe in the place of each parameter.
+NumPy's function itself shows which parameters are arrays and which are lists of arrays: those are the
+arguments that it asks for `__array_function__`. `array_parameters` calls it once, with a probe for each
+parameter.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from pycuda._array.numpy_api.protocols import WRITTEN, refuse_parts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What is copied where an array is wanted. NumPy's 0-d arrays are numbers.
+# Types of data in host memory that are copied where an array is wanted.
 HOST = (list, tuple, range, np.ndarray)
 _NUMBERS = (int, float, complex, np.generic)
 
 
 def as_operand(value: Any, numbers: bool = False) -> Any:
-    """The value, where it is in host memory as an array on the device; if `numbers` a number, too."""
+    """The value; data in host memory as an array on the device, and with `numbers` a number as a 0-d
+    array.
+    """
     if isinstance(value, HOST) or (numbers and isinstance(value, _NUMBERS)):
         from pycuda._array.numpy_api.likes import asarray
 
@@ -33,8 +36,11 @@ def as_operand(value: Any, numbers: bool = False) -> Any:
     return value
 
 
+# ---- roles of parameters: functions that make of an argument what the implementation takes
+
+
 def _each(value: Any) -> Any:
-    """as_operand() of each item of a list of arrays."""
+    """as_operand() of each item of a list of arrays; numbers become arrays, too."""
     if not isinstance(value, list | tuple):
         return as_operand(value)
     if {*map(type, value)} == {_driver.GPUArray}:
@@ -43,17 +49,19 @@ def _each(value: Any) -> Any:
 
 
 def _array(value: Any) -> Any:
-    """as_operand() of numbers, too."""
+    """as_operand(), with numbers as arrays, too."""
     return as_operand(value, numbers=True)
 
 
 def _leaves(value: Any) -> Any:
-    """as_operand() of what lists in lists hold."""
+    """Nested lists, with as_operand() of each item that is not a list."""
     return [_leaves(each) for each in value] if isinstance(value, list) else as_operand(value)
 
 
 def _written(value: Any) -> Any:
-    """The array that a function writes to."""
+    """The array itself, to which the function writes. TypeError for data in host memory, as what is written
+    to a copy would be lost.
+    """
     if isinstance(value, HOST):
         raise TypeError(f"a GPUArray is needed to write to, not {type(value).__name__}")
     refuse_parts((value,))
@@ -65,7 +73,9 @@ def _mapped(role: Callable[[Any], Any], values: tuple[Any, ...]) -> tuple[Any, .
 
 
 def _of_einsum(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """After a text all are arrays; without one each second is a list of subscripts."""
+    """The operands of einsum: after a text all are arrays; without one they alternate with lists of
+    subscripts.
+    """
     if values and isinstance(values[0], str):
         return values[0], *map(_array, values[1:])
     return tuple(each if at % 2 else _array(each) for at, each in enumerate(values))
@@ -75,14 +85,18 @@ def _of_einsum(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class _Probe:
-    """Reports the types that NumPy's function asks."""
+    """An argument for which NumPy's function returns the types of all arguments that it asks for the
+    protocol.
+    """
 
     def __array_function__(self, function, types, args, kwargs):
         return types
 
 
 class _Listed(_Probe):
-    """Stands for a list with one item."""
+    """A probe that is also a list with one item: another probe, which NumPy asks if it wants a list of
+    arrays.
+    """
 
     item: Any = None
 
@@ -96,7 +110,9 @@ class _Listed(_Probe):
 
 
 def _probe_classes(index: int) -> tuple[type, type]:
-    """For a parameter: the class of its probe, and of the item of that."""
+    """(class of a parameter's probe, class of the item of that): each parameter has its own classes, by which
+    it is recognized.
+    """
     item = type(f"_Item{index}", (_Probe,), {})
     return type(f"_Parameter{index}", (_Listed,), {"item": item()}), item
 
@@ -107,15 +123,15 @@ def _probes() -> list[tuple[type, type]]:
 
 
 class ArrayParameters(NamedTuple):
-    """How the arguments of a function become arrays: by position, by name, and those of *args."""
+    """The roles of a function's parameters. None: the argument is passed as it is."""
 
-    placed: tuple[Callable[[Any], Any] | None, ...]
-    named: dict[str, Callable[[Any], Any]]
-    others: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None
+    placed: tuple[Callable[[Any], Any] | None, ...]  # by position
+    named: dict[str, Callable[[Any], Any]]  # by name
+    others: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None  # of all arguments in *args at once
 
 
-# Parameters whose lists are something else than NumPy's function says: subscripts, or one array. Those of
-# clip are keywords of ours alone.
+# The roles of parameters for which NumPy's function shows none or another one: lists are subscripts, or one
+# array. Those of clip have other places in ours than in NumPy's function.
 _SPECIAL = {
     ("block", "arrays"): _leaves,
     ("clip", "a_min"): as_operand,
@@ -125,13 +141,14 @@ _SPECIAL = {
     ("poly", "seq_of_zeros"): _array,
     ("roots", "p"): _array,
 }
-# What is read on the host, or written to.
+# Parameters that stay as they are, as the host reads them, or as they are written to.
 _STAYS = frozenset("bins dtype indices_or_sections obj out q reps".split())
-# Functions that take numbers as what they are, since they decide about the dtype.
+# Functions whose first argument, if it is a number, is not made an array, as its type decides about the
+# dtype.
 _KEEP_NUMBERS = frozenset(("linspace", "logspace", "geomspace"))
 
 
-def _asked(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> tuple[type, ...]:
+def _classes_asked(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> tuple[type, ...]:
     """The classes of the probes that NumPy's function asks when it is called with one for each parameter."""
     args: list[_Probe] = []
     kwargs: dict[str, _Probe] = {}
@@ -145,7 +162,7 @@ def _asked(function: Callable[..., Any], parameters: list[inspect.Parameter]) ->
     for placed, named in attempts:
         try:
             return tuple(function(*placed, **named))
-        except TypeError:  # parameters that NumPy's function does not have, or not in this version
+        except TypeError:  # this version of NumPy's function lacks some of the parameters: try with fewer
             continue
     raise TypeError(f"{function.__name__} does not ask for the protocol")
 
@@ -153,9 +170,11 @@ def _asked(function: Callable[..., Any], parameters: list[inspect.Parameter]) ->
 def array_parameters(
     function: Callable[..., Any] | None, ours: Callable[..., Any], name: str
 ) -> ArrayParameters:
-    """Of `ours`, which has the parameters of NumPy's function; without that the first one is the array."""
+    """The roles of the parameters of `ours`, our implementation of NumPy's `function` of this name, which has
+    the same parameters. If there is no such function of NumPy's the first parameter is the array.
+    """
     parameters = list(inspect.signature(ours).parameters.values())
-    asked = _asked(function, parameters) if function is not None else (_probes()[0][0],)
+    asked = _classes_asked(function, parameters) if function is not None else (_probes()[0][0],)
     placed: list[Callable[[Any], Any] | None] = []
     named: dict[str, Callable[[Any], Any]] = {}
     others, first = None, True
@@ -190,9 +209,10 @@ def taking_host_data(ours: Callable[..., Any], parameters: ArrayParameters) -> C
     kind, count = _driver.GPUArray, len(placed)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        # Most calls have only GPUArrays, whose roles need not be called.
         for each, role in zip(args, placed, strict=False):
             if role is not None and (type(each) is not kind or role is _written):
-                args = (*map(_ready, args, placed), *args[count:])
+                args = (*map(_in_role, args, placed), *args[count:])
                 break
         if others is not None:
             args = (*args[:count], *others(args[count:]))
@@ -204,5 +224,5 @@ def taking_host_data(ours: Callable[..., Any], parameters: ArrayParameters) -> C
     return call
 
 
-def _ready(value: Any, role: Callable[[Any], Any] | None) -> Any:
+def _in_role(value: Any, role: Callable[[Any], Any] | None) -> Any:
     return value if role is None else role(value)

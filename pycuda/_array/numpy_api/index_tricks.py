@@ -73,7 +73,9 @@ class AxisConcatenator(_IndexTrick):
 
     @staticmethod
     def _with_axes(array: GPUArray, ndim: int, min_ndim: int, first_axis: int) -> GPUArray:
-        """The array, which had `ndim` axes, with those that it lacks."""
+        """The array of `ndim` axes with new axes of length 1, so that it has `min_ndim` axes at least.
+        first_axis: of the result, where the axes that it had begin.
+        """
         missing = max(min_ndim - ndim, 0)
         array = array.reshape((1,) * missing + array.shape)
         if first_axis == -1 or not missing:

@@ -11,7 +11,7 @@ from pycuda import _driver
 from pycuda._array.core.devices import check_device, current_device
 from pycuda._array.core.operands import limits_of
 
-# Of the array API standard; each has the names of those before it.
+# Versions of the array API standard that pycuda.numpy implements: each has all names of those before it.
 VERSIONS = "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"
 MAX_DIMENSIONS = 64  # STRIDES_MAX_DIMS of core/layout/strides.h
 
@@ -118,7 +118,8 @@ class finfo:
         self._numpys = limits_of(np.dtype(given))
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_numpys":  # of a copy that is being made
+        # In an object that copy or pickle makes _numpys is not set yet, and this method would call itself.
+        if name == "_numpys":
             raise AttributeError(name)
         value = getattr(self._numpys, name)
         return value.item() if isinstance(value, np.generic) else value

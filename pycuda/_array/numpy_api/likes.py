@@ -1,7 +1,7 @@
 """New arrays by NumPy's functions: np.asarray(..., like=a), np.geomspace of arrays, pycuda.numpy.asarray.
 
-What `like=` names, or what pycuda.numpy is asked for, is requested explicitly: data of the host is copied to
-the device.
+A call with `like=`, or of pycuda.numpy, requests an array on the device explicitly: data in host memory is
+copied there.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ def array(
     return result.reshape((1,) * (ndmin - result.ndim) + result.shape) if ndmin > result.ndim else result
 
 
-def _of_parts(object) -> bool:
-    """Whether nested lists have a GPUArray in them."""
+def _has_arrays(object) -> bool:
+    """Whether the object is a list, possibly of lists, with a GPUArray in it."""
     return isinstance(object, list | tuple) and any(
-        isinstance(each, _driver.GPUArray) or _of_parts(each) for each in object
+        isinstance(each, _driver.GPUArray) or _has_arrays(each) for each in object
     )
 
 
 def _stacked(object) -> GPUArray:
+    """Nested lists of arrays as one array, with an axis for each level of lists."""
     from pycuda._array.shape.joining import stack
 
     if isinstance(object, list | tuple):
@@ -67,12 +68,12 @@ def _converted(a, dtype, order, copy) -> GPUArray:
     order = "K" if order is None else order
     if not isinstance(a, _driver.GPUArray):
         _refuse_copy(copy)
-        if not _of_parts(a):
-            return to_gpu(np.array(a, dtype, order=order))  # in the order that it has there
+        if not _has_arrays(a):
+            return to_gpu(np.array(a, dtype, order=order))  # keeps the order of the host array
         a, copy = _stacked(a), None
     dtype = a.dtype if dtype is None else np.dtype(dtype)
-    lies = {"C": a.flags.c_contiguous, "F": a.flags.f_contiguous}.get(order, True)
-    if copy is True or dtype != a.dtype or not lies:
+    has_order = {"C": a.flags.c_contiguous, "F": a.flags.f_contiguous}.get(order, True)
+    if copy is True or dtype != a.dtype or not has_order:
         _refuse_copy(copy)
         return a.astype(dtype, order=order)
     return a
@@ -193,7 +194,7 @@ def numbers_from(start, stop, step, dtype) -> GPUArray:
     )
     step = 1 if step is None else step
     if not step:
-        return np.arange(start, stop, step, dtype)  # which raises
+        return np.arange(start, stop, step, dtype)  # raises NumPy's exception for a step of 0
     if dtype is None:
         dtype = _range_dtype(start, stop, step)
     dtype, count = np.dtype(dtype), creation.length_of_range(start, stop, step)
@@ -201,7 +202,7 @@ def numbers_from(start, stop, step, dtype) -> GPUArray:
         return on_device(np.arange(start, stop, step, dtype))
     # As NumPy does it: the first two numbers are converted, and their difference is the step.
     first, second = np.asarray([start, start + step]).astype(dtype)
-    if dtype.itemsize == 2 and dtype.kind not in "iu":
+    if dtype.itemsize == 2 and dtype.kind not in "iu":  # float16 or bfloat16: steps() takes float32
         first, second = np.float32(first), np.float32(second)
     with np.errstate(over="ignore"):
         return creation.steps(first, second - first, count, dtype)
@@ -231,8 +232,8 @@ def fresh(a, dtype, order, shape, device) -> GPUArray:
 # ---- numbers at equal distances
 
 
-def _number(*values) -> np.dtype:
-    """The dtype that values have in common; numbers of Python's give way to arrays."""
+def _promoted(*values) -> np.dtype:
+    """The dtype that values have in common; Python's numbers do not decide about it if there are arrays."""
     return np.result_type(*(each.dtype if isinstance(each, _driver.GPUArray) else each for each in values))
 
 
@@ -241,14 +242,14 @@ def between(start, stop, num, endpoint, dtype, axis) -> tuple[GPUArray, GPUArray
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    number = _number(start, stop, float(num))
-    start, stop = (as_array(each).astype(number, copy=False) for each in (start, stop))
+    computed = _promoted(start, stop, float(num))  # the dtype of the computation
+    start, stop = (as_array(each).astype(computed, copy=False) for each in (start, stop))
     distance = apply("subtract", stop, start)
     gaps = num - 1 if endpoint else num
-    numbers = creation.arange(num, dtype=np.dtype(number.type(0).real.dtype))
+    numbers = creation.arange(num, dtype=np.dtype(computed.type(0).real.dtype))
     numbers = numbers.reshape((-1,) + (1,) * distance.ndim)
     step = apply("divide", distance, gaps) if gaps > 0 else np.nan
-    # As NumPy does it: where a step is 0 the quotient comes first.
+    # As NumPy does it: where the step underflows to 0, numbers are divided first and multiplied then.
     exact = apply("multiply", numbers, step) if gaps > 0 else apply("multiply", numbers, distance)
     if gaps > 0:
         small = apply("multiply", apply("divide", numbers, gaps), distance)
@@ -256,7 +257,7 @@ def between(start, stop, num, endpoint, dtype, axis) -> tuple[GPUArray, GPUArray
     result = apply("add", exact, start)
     if endpoint and num > 1:
         result[-1] = stop
-    dtype = number if dtype is None else np.dtype(dtype)
+    dtype = computed if dtype is None else np.dtype(dtype)
     if dtype.kind in "iu":
         result = apply("floor", result)
     result = moveaxis(result, 0, axis).astype(dtype, copy=False)

@@ -18,8 +18,8 @@ from pycuda._array.core.elementwise import ELEMENTWISE
 from pycuda._array.numpy_api import host_data, protocols
 from pycuda._array.numpy_api.ufunc_objects import Ufunc
 
-# Dtypes, constants, what computes with dtypes and shapes, and what returns numbers, text or files: it asks
-# the arrays by the protocol where it takes any.
+# Names that stand for NumPy's own objects: dtypes, constants, functions of dtypes and shapes, and functions
+# that return numbers or text or write files. Those that take arrays call our functions by the protocol.
 NUMPYS_OWN = """
     False_ True_ e euler_gamma inf nan newaxis pi little_endian
     bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128
@@ -36,7 +36,7 @@ NUMPYS_OWN = """
 _OF_LINALG = ["LinAlgError"]
 # Older names, that some versions of NumPy 2 have.
 _OLD = frozenset(("in1d", "row_stack", "trapz"))
-# Their arguments are shapes, numbers, or what is on the host.
+# Functions whose arguments are shapes, numbers, or data in host memory: they need no copies of arguments.
 _CREATE = frozenset(
     """array asarray asanyarray ascontiguousarray asfortranarray require zeros ones empty full arange eye
     identity tri indices diag_indices mask_indices tril_indices triu_indices bartlett blackman hamming hanning
@@ -49,7 +49,7 @@ _STANDARDS = {
     ("numpy.linalg", "eig"): ("linear.eigenvalues", "complex_eig"),
     ("numpy.linalg", "eigvals"): ("linear.eigenvalues", "complex_eigvals"),
 }
-# They make arrays by an index, and are no functions.
+# Objects, not functions, that make an array of an index: r_[1:5].
 _INDEX_TRICKS = frozenset(("c_", "mgrid", "ogrid", "r_"))
 
 
@@ -62,8 +62,8 @@ def _ufunc(ufunc: np.ufunc) -> Ufunc:
     return Ufunc(ufunc)
 
 
-def _text(ours: Callable[..., Any], name: str) -> str:
-    """The docstring, where ours has no more than NumPy's name."""
+def _docstring(ours: Callable[..., Any], name: str) -> str:
+    """The docstring of pycuda.numpy's function: that of ours, unless it is missing or only names NumPy's."""
     text = ours.__doc__ or ""
     is_name = not text or text.startswith(("np.", "numpy."))
     return f"{name} of arrays on the device, with its parameters." if is_name else text
@@ -71,7 +71,9 @@ def _text(ours: Callable[..., Any], name: str) -> str:
 
 @functools.cache
 def _function(module: str, place: tuple[str, str], numpys: Callable[..., Any] | None, name: str) -> Any:
-    """What the protocol calls, for arguments in host memory, too."""
+    """The function `name` of pycuda.numpy, or of a module in it: our implementation, of which `place` is the
+    module and the name, with data in host memory copied. numpys: NumPy's function, or None.
+    """
     ours = protocols.loaded(*place)
     if name in _CREATE:
         found = takes_arrays(ours.__wrapped__)
@@ -79,14 +81,14 @@ def _function(module: str, place: tuple[str, str], numpys: Callable[..., Any] | 
         asks = host_data.array_parameters(numpys, ours, name)
         found = functools.wraps(ours)(host_data.taking_host_data(ours, asks))
     found.__module__, found.__name__, found.__qualname__ = module, name, name
-    found.__doc__ = _text(ours, f"{module.removeprefix('pycuda.')}.{name}")
+    found.__doc__ = _docstring(ours, f"{module.removeprefix('pycuda.')}.{name}")
     return found
 
 
 def _place(home: Any, name: str) -> tuple[str, str] | None:
-    """(module, name) of our function for NumPy's of this name in `home`. None if there is none.
-
-    It is looked up by this name, and otherwise as the function that NumPy has under it.
+    """(module, name) of our implementation of the function `name` in `home`, a module of NumPy's. None if
+    there is none. It is looked up by the name, or else by the function, which may have another name:
+    asanyarray.
     """
     found = _STANDARDS.get((home.__name__, name)) or protocols.places_in(home).get(name)
     theirs = getattr(home, name, None)

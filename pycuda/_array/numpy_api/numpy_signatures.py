@@ -30,7 +30,7 @@ _REAL = (int, float, np.integer, np.floating)
 
 
 def _given(**keywords):
-    """The keywords that a caller said."""
+    """The keywords for which the caller gave a value."""
     return {name: value for name, value in keywords.items() if value is not MISSING and value is not None}
 
 
@@ -65,6 +65,8 @@ def _extreme(name):
 
 
 def _boolean(name):
+    """all or any with NumPy's parameters."""
+
     def function(a, axis=None, out=None, keepdims=False, *, where=True) -> GPUArray[np.bool_]:
         return getattr(_driver.GPUArray, name)(a, axis, out, keepdims is True, where=where)
 
@@ -73,6 +75,8 @@ def _boolean(name):
 
 
 def _index_of_extreme(name):
+    """argmax or argmin with NumPy's parameters."""
+
     def function(a, axis=None, out=None, *, keepdims=False) -> GPUArray[np.intp]:
         return getattr(_driver.GPUArray, name)(a, axis, out, keepdims is True)
 
@@ -81,6 +85,8 @@ def _index_of_extreme(name):
 
 
 def _cumulative(name):
+    """cumsum or cumprod with NumPy's parameters."""
+
     def function(a: Array[Inexact], axis=None, dtype=None, out=None) -> GPUArray[Inexact]:
         return getattr(_driver.GPUArray, name)(a, axis, dtype, out)
 
@@ -403,6 +409,8 @@ def empty_like(
 
 
 def _filled_like(number):
+    """zeros_like (0) or ones_like (1) with NumPy's parameters."""
+
     def function(
         a: Array[Scalar], dtype=None, order="K", subok=True, shape=None, *, device=None
     ) -> GPUArray[Scalar]:
@@ -427,9 +435,11 @@ def full_like(
 
 
 def _cast_operands(arrays, dtype, casting):
-    """The operands of concatenate() and stack() as a list (one array: its elements along the first axis),
-    converted to the dtype of the result; TypeError if the rule of casting forbids it. Where that is the
-    promoted one and the rule 'same_kind', it never does, and the copy converts.
+    """The operands of concatenate() and stack() as a list; of one array, its elements along the first axis.
+
+    They are converted to the dtype of the result, with a TypeError if the casting rule does not allow that.
+    With the rule "same_kind" and without `dtype` the rule always allows it, and the copy to the result
+    converts them.
     """
     arrays = (
         list(arrays) if not isinstance(arrays, _driver.GPUArray) else [arrays[n] for n in range(len(arrays))]

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def _is_taken(kind, protocol: str) -> bool:
-    """Whether operands of this class may be passed to our functions, be it that they are refused there."""
+    """Whether operands of this class are passed to our functions, which may refuse them: classes that do not
+    implement the protocol themselves, and arrays on the device.
+    """
     own = getattr(kind, protocol, None)
     return (
         own is None
@@ -73,9 +75,10 @@ def __array_ufunc__(self: GPUArray, ufunc: np.ufunc, method: str, *inputs: Any, 
     return ufuncs.run(ufunc, method, inputs, kwargs)
 
 
-# ---- functions: a module of pycuda._array, and what it has of NumPy's. A word is the name in both, or
-# ours=theirs. The other tables are of numpy.linalg, numpy.fft and numpy.lib.stride_tricks. pycuda.numpy has
-# what is here; some of it, which takes no arrays, NumPy's protocol never asks for.
+# ---- functions: for each module of pycuda._array the functions of NumPy's that it implements. A word is the
+# name in both, or ours=theirs. _FUNCTIONS has those of the module numpy; the other tables have those of
+# numpy.linalg, numpy.fft and numpy.lib.stride_tricks. pycuda.numpy has them all, those without arrays among
+# their parameters, too, which NumPy's protocol never asks for.
 
 _FUNCTIONS = {
     "core.creation": "tril triu",
@@ -150,7 +153,7 @@ _HOMES = (
 
 @functools.cache
 def places_in(home) -> dict[str, tuple[str, str]]:
-    """The names of a module of NumPy: the module and the name of ours."""
+    """{name in a module of NumPy's: (our module, our name)} of the functions that we implement."""
     found = {}
     for module, words in next(table for each, table in _HOMES if each is home).items():
         for word in words.split():
@@ -161,7 +164,7 @@ def places_in(home) -> dict[str, tuple[str, str]]:
 
 @functools.cache
 def places() -> dict:
-    """NumPy's functions, those that this version of it has: the module and the name of ours."""
+    """{NumPy's function: (our module, our name)} of those that this version of NumPy has."""
     return {
         getattr(home, name): place
         for home, _ in _HOMES
@@ -172,7 +175,7 @@ def places() -> dict:
 
 @functools.cache
 def loaded(module: str, name: str) -> Callable[..., Any]:
-    """What places() names. It takes other libraries' arrays."""
+    """Our function in this module of pycuda._array, which takes other libraries' arrays, too."""
     body = getattr(importlib.import_module(f"pycuda._array.{module}"), name)
     found = takes_arrays(getattr(body, "__wrapped__", body))
     found.__name__ = found.__qualname__ = name
@@ -180,7 +183,7 @@ def loaded(module: str, name: str) -> Callable[..., Any]:
 
 
 def implementation(function) -> Callable[..., Any] | None:
-    """Ours of NumPy's function, None where there is none."""
+    """Our implementation of NumPy's function; None if there is none."""
     place = places().get(function)
     return None if place is None else loaded(*place)
 

@@ -1,7 +1,8 @@
 """A function of two elements folded over runs of an array: what ufunc.reduceat and ufunc.at are made of.
 
-Folds go by powers of two: of runs of 1, 2, 4, ... elements from each one on, of which a run of any length has
-a few. So the order of operands is kept, and sums are made by pairs.
+First the function is folded over 1, 2, 4, ... elements from each element on. A run of any length is then a
+few of these results: a run of 13 is one of 1, one of 4 and one of 8 elements. So the order of operands is
+kept, and sums are made by pairs.
 """
 
 from __future__ import annotations
@@ -28,25 +29,27 @@ if TYPE_CHECKING:
 
 
 def fold_runs(name, values, starts, lengths, longest: int) -> GPUArray:
-    """The runs of a packed array's first axis that begin at `starts` and have these lengths, each folded to
-    one.
+    """The folds of runs along the first axis of a packed array: of run r the `lengths[r]` elements, at least
+    one, from `starts[r]` on. longest: the maximum of the lengths.
     """
-    shape = (-1,) + (1,) * (values.ndim - 1)
+    shape = (-1,) + (1,) * (values.ndim - 1)  # of a mask of runs, to broadcast against their folds
     places, folded = starts, None
     step = 1
     while True:
-        has = apply("not_equal", apply("bitwise_and", lengths, step), 0)
+        # Element i of values is now the fold of `step` elements from i on. A run takes it in if its length
+        # has that bit; places: where the part of each run that is not folded yet begins.
+        has_bit = apply("not_equal", apply("bitwise_and", lengths, step), 0)
         found = values.take(places, 0, mode="clip")
         if folded is None:
-            folded, begun = found, has
+            folded, has_begun = found, has_bit
         else:
             both = apply(name, folded, found)
-            either = apply("where", begun.reshape(shape), both, found)
-            folded = apply("where", has.reshape(shape), either, folded)
-            begun = apply("logical_or", begun, has)
+            either = apply("where", has_begun.reshape(shape), both, found)
+            folded = apply("where", has_bit.reshape(shape), either, folded)
+            has_begun = apply("logical_or", has_begun, has_bit)
         if 2 * step > longest:
             return folded
-        places = apply("where", has, apply("add", places, step), places)
+        places = apply("where", has_bit, apply("add", places, step), places)
         values = apply(name, values[: len(values) - step], values[step:])
         step *= 2
 
@@ -77,13 +80,14 @@ def fold_from(name, a, starts, axis, dtype) -> GPUArray:
     return result.transpose((*range(1, axis + 1), 0, *range(axis + 1, a.ndim)))
 
 
-# What makes several operands one before they meet the element, and how they meet it.
+# Functions whose operands for one element are first folded by another function: a - b - c is a - (b + c).
 _FOLDED = {"subtract": "add", "divide": "multiply"}
 
 
 def assign_at(name, a, indices, values, folds) -> None:
-    """ufunc.at: a[indices] op= values, where an element that is named several times gets all of them. Waits
-    for the stream: how many are named depends on the indices.
+    """ufunc.at: a[indices] op= values, where an element whose index occurs several times gets all its values.
+    Waits for the stream, as the number of different indices depends on them. folds: the names of functions
+    that fold_runs() can fold.
     """
     _check_writable(a)
     inner = _FOLDED.get(name, name)

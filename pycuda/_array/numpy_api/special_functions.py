@@ -14,7 +14,7 @@ from pycuda._kernels.builtin.functions import SCIPY_FUNCTIONS
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
-# Second names.
+# Other names of functions.
 _SAME = {"digamma": "psi"}
 
 

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from pycuda._array.numpy_api import ufunc_kinds as kinds
     from pycuda.gpuarray import GPUArray
 
-# Arrays in host memory, too.
+# The type of an array, on the device or in host memory, of which the dtype is known.
 _Of: TypeAlias = "GPUArray[Scalar] | np.ndarray[Any, np.dtype[Scalar]]"
 
 # The characters of dtypes, in NumPy's ufunc.types, that no kernel has.
 _UNKNOWN = frozenset("gGOmM")
 
 
-def _parameters(ufunc) -> inspect.Signature:
-    """As NumPy writes them: operands by position, the rest by name."""
+def _signature(ufunc) -> inspect.Signature:
+    """The parameters of a ufunc as NumPy documents them: operands by position, the rest by name."""
     names = ["x"] if ufunc.nin == 1 else [f"x{n + 1}" for n in range(ufunc.nin)]
     out = None if ufunc.nout == 1 else (None,) * ufunc.nout
     keywords: dict[str, Any] = {"casting": "same_kind", "order": "K", "dtype": None, "subok": True}
@@ -48,7 +48,9 @@ def _parameters(ufunc) -> inspect.Signature:
 
 
 class OwnUfunc:
-    """What is asked of a ufunc of NumPy's, of one of pycuda.numpy.special's."""
+    """A function of pycuda.numpy.special with those attributes of numpy.ufunc that Ufunc and ufuncs.py
+    read.
+    """
 
     nout, identity, signature = 1, None, None
 
@@ -82,7 +84,7 @@ class Ufunc(Generic[Kind]):
         self.__module__ = "pycuda.numpy"
         self.__name__ = self.__qualname__ = ufunc.__name__
         self.__doc__ = f"numpy.{ufunc.__name__}, element by element on the device."
-        self.__signature__ = _parameters(ufunc)
+        self.__signature__ = _signature(ufunc)
         self._ufunc = ufunc
         self._row = ELEMENTWISE.get(ufunc)
         self._empty_out = None if ufunc.nout == 1 else (None,) * ufunc.nout
@@ -257,6 +259,7 @@ class Ufunc(Generic[Kind]):
         return self._folds("accumulate", array, axis, dtype, out, {})
 
     def _folds(self, method, array, axis, dtype, out, keywords) -> Any:
+        """reduce() or accumulate(), by its name."""
         named = {"axis": axis, "dtype": dtype, "out": out, **keywords}
         return self._run(method, (self._array(array),), named, 1)
 

@@ -49,12 +49,12 @@ _SCANS = {
     "fmax": "nanmax",
     "fmin": "nanmin",
 }
-# a op (b op c) is (a op b) op c, so that elements may be folded in any cut.
+# Functions of which a op (b op c) is (a op b) op c, so that parts may be folded first.
 _ASSOCIATIVE = frozenset(
     """add multiply maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and bitwise_or
     bitwise_xor gcd lcm logaddexp logaddexp2 hypot""".split()
 )
-_GENERALISED = {
+_GENERALIZED = {
     getattr(np, name): function
     for name, function in (
         ("matmul", lambda x1, x2, out=None, dtype=None: matmul(x1, x2, out, dtype=dtype)),
@@ -68,9 +68,11 @@ _GENERALISED = {
 
 @functools.lru_cache(256)
 def _row_of(ufunc) -> str | None:
-    """The row of the table that a ufunc of NumPy's, SciPy's or pycuda.numpy.special's is. SciPy is not
-    imported: its ufuncs are those of scipy.special where the program has imported that. With its support for
-    other libraries' arrays scipy.special has functions that call them."""
+    """The name of the row, in the table of functions, of a ufunc of NumPy's, SciPy's or
+    pycuda.numpy.special's; None if there is none.
+
+    SciPy is not imported here: a ufunc is SciPy's if the program has imported scipy.special and it is there,
+    or in scipy.special._ufuncs, as scipy.special may have wrappers for arrays of other libraries instead."""
     if ufunc in ELEMENTWISE:
         return ELEMENTWISE[ufunc]
     row = SCIPY_FUNCTIONS.get(ufunc.__name__.removeprefix("_"))
@@ -88,6 +90,7 @@ def _loop_of_special(ufunc, kinds, dtype, casting) -> np.dtype:
 
 
 def _special_dtype(ufunc, inputs, dtype, casting) -> np.dtype:
+    """The dtype in which a ufunc of SciPy's computes with these operands."""
     kinds = tuple(weak_dtype(each) for each in inputs)
     if all(isinstance(each, type) for each in kinds):
         kinds = tuple(np.result_type(each(0)) for each in kinds)
@@ -111,6 +114,7 @@ def check_plain(name, keywords) -> None:
 
 
 def _single(out):
+    """out= of a ufunc: the array that it is, or that a tuple of one has; a tuple of several as it is."""
     return out[0] if isinstance(out, tuple) and len(out) == 1 else out
 
 
@@ -161,6 +165,7 @@ def call(
 
 
 def _ordered(order):
+    """The function that returns an array in this order, "C" or "F": itself or a copy."""
     flag = "c_contiguous" if order == "C" else "f_contiguous"
     return lambda array: array if getattr(array.flags, flag) else copy(array, order)
 
@@ -186,7 +191,7 @@ def _call_where(ufunc, name, inputs, out, where, given):
     return final[0] if len(final) == 1 else tuple(final)
 
 
-def call_generalised(ufunc, *inputs, out=None, axes=None, casting="same_kind", dtype=None, **keywords):
+def call_generalized(ufunc, *inputs, out=None, axes=None, casting="same_kind", dtype=None, **keywords):
     """np.matmul and those like it."""
     out = _single(out)
     _refuse_host_out(out)
@@ -208,12 +213,12 @@ def call_generalised(ufunc, *inputs, out=None, axes=None, casting="same_kind", d
         for each, wanted in zip(inputs, loop, strict=False)
     )
     if axes is None and casting != "unsafe":
-        return _GENERALISED[ufunc](*inputs, out=out, dtype=dtype, **own)
+        return _GENERALIZED[ufunc](*inputs, out=out, dtype=dtype, **own)
     if axes is not None:
         inputs, back = _with_axes(ufunc, inputs, axes, own.get("keepdims", False))
         if "axis" in own:
             raise TypeError("cannot specify both 'axis' and 'axes'")
-    result = _GENERALISED[ufunc](*inputs, dtype=dtype, **own)
+    result = _GENERALIZED[ufunc](*inputs, dtype=dtype, **own)
     return result_or_out(result if axes is None else back(result), out, casting)
 
 
@@ -248,7 +253,9 @@ def _with_axes(ufunc, inputs, axes, keepdims):
 
 
 def _in_loop(ufunc, array, dtype, out) -> GPUArray:
-    """The array in the dtype that its elements are folded in."""
+    """The array, converted to the dtype in which ufunc.reduce and similar methods compute; dtype, out: their
+    arguments.
+    """
     dtype = None if dtype is None else np.dtype(dtype)
     target = out.dtype if isinstance(out, _driver.GPUArray) else None
     return array.astype(folded_dtype(ufunc, array.dtype, dtype, target), copy=False)
@@ -268,22 +275,27 @@ def _folded(name, a, axes) -> GPUArray:
 
 
 def _fold_in_order(name, a, axis, running: bool) -> GPUArray:
-    """One after the other. With `running` each element is folded with those before it, else the axis is of
-    length 1.
+    """The elements along an axis folded one after another, by a kernel. With `running` element i of the
+    result is the fold of the elements up to i, as of accumulate; otherwise the axis has length 1 in the
+    result.
     """
     packed = moveaxis(a, axis, 0).astype(a.dtype, order="C", copy=False)
     result = new(packed.shape if running else (1, *packed.shape[1:]), a.dtype, a.allocator)
     if not a.size:
         return moveaxis(result, 0, axis)
     lines = a.size // a.shape[axis]
-    grid = min(-(-lines // fold.THREADS), 65535), 1
+    grid = min(-(-lines // fold.THREADS), _MAX_FOLD_BLOCKS), 1
     fold.fold_kernel(name, a.dtype).prepared_async_call(
         grid, (fold.THREADS, 1, 1), None, packed, result, lines, a.shape[axis], running
     )
     return moveaxis(result, 0, axis)
 
 
+_MAX_FOLD_BLOCKS = 65535  # a thread of the kernel folds several lines if there are more
+
+
 def _identity(ufunc, a, axes):
+    """The result of reducing axes without elements: the ufunc's identity. ValueError if it has none."""
     if ufunc.identity is None:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     return _constant(a, axes, _number(ufunc.identity, a.dtype))
@@ -294,8 +306,9 @@ def _number(value, dtype):
     return np.asarray(value).astype(dtype)[()]
 
 
-# What changes nothing as second operand, of ufuncs without an identity.
+# For ufuncs without an identity: the second operand that leaves the first one as it is.
 _NEUTRAL_SECOND = {"subtract": 0, "divide": 1, "power": 1, "left_shift": 0, "right_shift": 0}
+# Functions for which the initial value may be folded in any number of times: a op a is a.
 _IDEMPOTENT = frozenset(("fmax", "fmin", "lcm"))
 
 
@@ -355,7 +368,7 @@ def call_reduce(
     elif axes:
         if initial is not None:
             array = concatenate((_constant(array, axes, initial), array), axes[0])
-        result = _fold_in_order(name, array, axes[0], False)
+        result = _fold_in_order(name, array, axes[0], running=False)
     else:
         result = array if initial is None else apply(name, initial, array)
     if not keepdims:
@@ -364,6 +377,7 @@ def call_reduce(
 
 
 def _constant(a, axes, value) -> GPUArray:
+    """A new array like `a`, but of length 1 along these axes, with every element this value."""
     from pycuda._array.core.creation import full
 
     shape = tuple(1 if axis in axes else length for axis, length in enumerate(a.shape))
@@ -398,7 +412,7 @@ def call_accumulate(ufunc, array, axis=0, dtype=None, out=None, **unknown) -> GP
     if name in _SCANS and array.dtype.kind in "iufV":
         return result_or_out(scan(_SCANS[name], array, axis, array.dtype), out, "unsafe")
     if name not in _ASSOCIATIVE:
-        return result_or_out(_fold_in_order(name, array, axis, True), out, "unsafe")
+        return result_or_out(_fold_in_order(name, array, axis, running=True), out, "unsafe")
     return result_or_out(_running(name, array, axis), out, "unsafe")
 
 
@@ -414,7 +428,7 @@ def call_reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown
         return result_or_out(segments.fold_from(name, array, host, axis, array.dtype), out, "unsafe")
     runs = zip(host, np.append(host[1:], array.shape[axis]), strict=False)
     parts = [
-        _fold_in_order(name, array[at(axis, slice(first, max(end, first + 1)))], axis, False)
+        _fold_in_order(name, array[at(axis, slice(first, max(end, first + 1)))], axis, running=False)
         for first, end in runs
     ]
     result = concatenate(parts, axis) if parts else array[at(axis, slice(0, 0))]
@@ -445,9 +459,11 @@ _METHODS = {
 
 
 def run(ufunc, method, inputs, keywords):
-    """NotImplemented for ufuncs that there are no kernels of."""
-    if ufunc in _GENERALISED and method == "__call__":
-        return call_generalised(ufunc, *inputs, **keywords)
+    """The result of a method of a ufunc ("__call__", "reduce", ...), as __array_ufunc__ gets its arguments.
+    NotImplemented for ufuncs without a kernel.
+    """
+    if ufunc in _GENERALIZED and method == "__call__":
+        return call_generalized(ufunc, *inputs, **keywords)
     if _row_of(ufunc) is None:
         return NotImplemented
     if ufunc not in ELEMENTWISE and method not in ("__call__", "outer"):
