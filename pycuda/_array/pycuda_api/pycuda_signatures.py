@@ -219,12 +219,14 @@ def take(
     return take_put.take(a, indices, None, out, stream=stream)
 
 
-def _outputs(arrays, count_of_out, out, shape):
-    """The arrays to be filled. ValueError when their number is wrong."""
+def _outputs(arrays, out, shape):
+    """A list with an output for each array: those of `out` or, if that is None, new arrays of this shape.
+    ValueError or TypeError if an output cannot take elements of its array.
+    """
     if out is None:
         return [new(shape, array.dtype, array.allocator) for array in arrays]
-    if len(out) != count_of_out:
-        raise ValueError(f"{len(out)} arrays in out for {count_of_out} arrays")
+    if len(out) != len(arrays):
+        raise ValueError(f"{len(out)} arrays in out for {len(arrays)} arrays")
     for array, target in zip(arrays, out, strict=True):
         _check_writable(target)
         if array.dtype != target.dtype:
@@ -233,8 +235,8 @@ def _outputs(arrays, count_of_out, out, shape):
 
 
 def _smallest_first(arrays) -> list[int]:
-    """The order in which arrays are indexed: what the first has, all have, so that nothing is written to one
-    where another refuses.
+    """The order in which to index arrays with the same indices: if they are in bounds for the first, the
+    smallest array, they are for all, so that either all outputs are written or none.
     """
     return sorted(range(len(arrays)), key=lambda k: arrays[k].size)
 
@@ -252,7 +254,7 @@ def multi_take(
     if not len(arrays):
         return []
     _check_flat("indices", indices)
-    outputs = _outputs(arrays, len(arrays), out, indices.shape)
+    outputs = _outputs(arrays, out, indices.shape)
     for k in _smallest_first(arrays):
         take(arrays[k], indices, outputs[k], stream)
     return outputs

@@ -30,7 +30,9 @@ _CALLS = 1 << 32
 
 
 class Draws:
-    """The keys of a generator, which follow from its seed, and the numbers of its calls."""
+    """Gives each call of a generator another key, or another number for the same key, from the generator's
+    seed.
+    """
 
     def __init__(self, seed_sequence: np.random.SeedSequence) -> None:
         self.seed_sequence = seed_sequence
@@ -84,7 +86,9 @@ def shape_of(size: Any, *parameters: Any) -> tuple[int, ...]:
 
 
 def _packed(value: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
-    """A parameter of a kernel: the elements on the device and 0, or 0 and the number."""
+    """A distribution's parameter as two arguments of a kernel, of which one counts: (array, 0) for an array,
+    of which a packed copy of this shape is made, or (0, number).
+    """
     if not isinstance(value, _driver.GPUArray):
         return 0, value
     return packed_copy(broadcast_to(value.astype(dtype, copy=False), shape)), dtype.type(0)
@@ -99,10 +103,12 @@ def float_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def _launch(function, result, draws: Draws, a: tuple[Any, Any], b: tuple[Any, Any]) -> None:
+    """Fill `result` by a kernel; a, b: the parameters, as of _packed()."""
     if not result.size:
         return
     launches: Any = 0
     if captures.is_captured(None):
+        # A graph counts its launches in this word, by which the kernel makes other numbers at each of them.
         launches = on_device(np.zeros(1, np.uint32))
     function.prepared_async_call(
         elements.grid(result.size), (elements.THREADS, 1, 1), None, result, result.size, *draws.next(),
@@ -133,7 +139,9 @@ def new_numbers(
 
 
 def integers(draws: Draws, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> GPUArray:
-    """Whole numbers from low to high, with that if `endpoint`; from 0 where there is no high."""
+    """Integers from low to high - 1, with `endpoint` to high. If high is None they are from 0, and low is the
+    upper bound.
+    """
     dtype = np.dtype(dtype)
     if dtype.kind not in "biu" or not dtype.isnative:
         raise TypeError(f"Unsupported dtype {dtype!r} for integers")
@@ -192,7 +200,8 @@ def random_indices(draws: Draws, count: int, shape: tuple[int, ...], replace: bo
         return apply("minimum", sums.searchsorted(numbers, "right"), count - 1)
     if p is None:
         return argsort(sort_keys(draws, (count,)))[:size].reshape(shape)
-    # Waiting times, of which the smallest come first (Efraimidis, Spirakis 2006).
+    # Exponential waiting times with the rates p: the indices with the smallest ones are the sample
+    # (Efraimidis and Spirakis 2006).
     times = apply("divide", new_numbers(draws, "Exponential", (count,), 1.0), p)
     return argsort(times)[:size].reshape(shape)
 

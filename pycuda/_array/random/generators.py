@@ -37,7 +37,9 @@ def _c_order_copy(array: GPUArray) -> GPUArray:
 
 
 def fill_random(kind: str, data: GPUArray, key: list[int], stream: _Stream) -> None:
-    """What curandom.rand does. A graph counts its launches on the device: each is a round of its own."""
+    """What curandom.rand does. A graph counts its launches in a word on the device, so that each fills the
+    array with other numbers.
+    """
     grid = -(-data.nbytes // kernels.RAND_TILE), 1
     block = kernels.RAND_THREADS, 1, 1
     if not captures.is_captured(stream):
@@ -48,7 +50,7 @@ def fill_random(kind: str, data: GPUArray, key: list[int], stream: _Stream) -> N
     apply("add", launches, np.uint32(1), out=launches, stream=stream)
 
 
-SEEDS = (1 << 31) - 1
+SEEDS = (1 << 31) - 1  # seeds are from 0 to SEEDS - 1
 
 
 def unique_seeds(count: int) -> GPUArray:
@@ -77,11 +79,12 @@ _FLOATS = {np.dtype(np.float32), np.dtype(np.float64)}
 _BITS32 = {np.dtype(np.int32), np.dtype(np.uint32)}
 _BITS64 = {np.dtype(np.int64), np.dtype(np.uint64)}
 _COUNTS = _FLOATS | {np.dtype(np.uint32)}
+# Gives the name of the kernel for a dtype; None if there is none.
 _Choice = Callable[[np.dtype[Any]], "str | None"]
 
 
-def _time(i: SupportsIndex) -> int:
-    """How far a jump goes."""
+def _checked_count(i: SupportsIndex) -> int:
+    """How many numbers, or sequences, to skip. ValueError unless it is 0 to 2**64 - 1."""
     number = operator.index(i)
     if not 0 <= number < 1 << 64:
         raise ValueError(f"cannot skip {number} numbers: it must be 0 to 2**64 - 1")
@@ -299,9 +302,11 @@ class CurandGenerator:
             self._launch(name, data, self._in_order(stream), a, b)
 
     def _in_order(self, stream: _Stream) -> _Stream:
-        """The stream of the next launch: states that another stream works on are waited for.
+        """The stream for the next launch, None being the current one. It is made to wait for the stream that
+        changed the states last, if that is another one.
 
-        Nothing is waited for under capture: as for arrays, the program orders the graph after eager work.
+        A captured stream is not made to wait: as for arrays, the program has to launch the graph after that
+        work.
         """
         stream = _driver.current_stream() if stream is None else stream
         last = self._last
@@ -323,11 +328,11 @@ class CurandGenerator:
     # ---- jumps
 
     def _skip(self, kind: int, i: SupportsIndex, stream: _Stream) -> None:
-        """All generators go i times so far."""
+        """Every generator skips i steps of this kind: STEPS, SEQUENCES or SUBSEQUENCES of the kernels."""
         raise NotImplementedError
 
     def _skip_array(self, kind: int, i: GPUArray, stream: _Stream) -> None:
-        """Each generator goes its own number of times so far."""
+        """Generator g skips i[g] steps of this kind."""
         raise NotImplementedError
 
     def call_skip_ahead(self, i: SupportsIndex, stream: _Stream = None) -> None:
@@ -384,8 +389,10 @@ class CurandGenerator:
     def _function(self, name: str, dtype: np.dtype[Any]) -> Function:
         raise NotImplementedError
 
-    def _times(self, i: GPUArray) -> GPUArray:
-        """The array of a skip, checked, as the kernels read it."""
+    def _checked_counts(self, i: GPUArray) -> GPUArray:
+        """The array itself, which says how many steps each generator skips. TypeError or ValueError if it
+        does not fit.
+        """
         if not isinstance(i, _driver.GPUArray) or i.dtype.kind not in "iu":
             raise TypeError("the offsets of the generators must be a GPUArray of integers")
         if i.size != self._count():
@@ -393,7 +400,8 @@ class CurandGenerator:
         return i
 
     @takes_arrays
-    def _times_packed(self, i_gpu: GPUArray, stream: _Stream) -> GPUArray:
+    def _packed_counts(self, i_gpu: GPUArray, stream: _Stream) -> GPUArray:
+        """A packed copy of the counts, as uint64."""
         packed = _driver.GPUArray(i_gpu.shape, np.uint64)
         return apply("copy", i_gpu, out=packed, stream=stream, casting="unsafe")
 
@@ -403,6 +411,7 @@ class CurandGenerator:
 
 @context_dependent_memoize
 def _powers(generator: str, first: int, count: int) -> GPUArray:
+    """The matrices of jumps.powers(), on the device."""
     return to_gpu(jumps.powers(generator, first, count))
 
 
@@ -411,7 +420,7 @@ Seed = SupportsIndex | np.random.SeedSequence
 
 
 def _seeds_from(seed: Seed) -> SeedGetter:
-    """A seed for each generator, all from one."""
+    """The function that makes a seed for each of `count` generators of one seed."""
     try:
         sequence = (
             seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(operator.index(seed))
@@ -424,6 +433,9 @@ def _seeds_from(seed: Seed) -> SeedGetter:
     return lambda count: to_gpu((sequence.generate_state(count) >> np.uint32(1)).astype(np.int32))
 
 
+_MAX_GRID_Y = 65535  # CUDA's limit of a grid's second length
+
+
 class PseudoRandom(CurandGenerator):
     """Many generators of one kind, generator g at the beginning of sequence g."""
 
@@ -431,21 +443,24 @@ class PseudoRandom(CurandGenerator):
     generators_per_block = kernels.THREADS
     has_box_muller = True
     _name = ""
-    _first_of: dict[int, int] = {}  # the exponents of jumps: none for a generator that needs no matrices
+    # For each kind of step the exponent of its matrix, the base-2 logarithm of its length. It is empty for a
+    # generator whose state at any place is computed without matrices.
+    _first_of: dict[int, int] = {}
 
     def __init__(self, seed_getter: SeedGetter | Seed | None = None, offset: SupportsIndex = 0) -> None:
         super().__init__()
-        self._offset = _time(offset)
+        self._offset = _checked_count(offset)
         count = self._count()
         if seed_getter is not None and not callable(seed_getter):
             seed_getter = _seeds_from(seed_getter)
         seeds = (unique_seeds if seed_getter is None else seed_getter)(count)
         if not isinstance(seeds, _driver.GPUArray) or seeds.dtype != np.int32 or seeds.size != count:
             raise TypeError(f"seed_getter({count}) must return a GPUArray of {count} elements of int32")
-        # Ours: the states are made when they are needed, and the caller may change the array before.
+        # A copy: the states are made when they are first needed, before which the caller may change its
+        # array.
         self._seeds = seeds if seed_getter is None else _c_order_copy(seeds)
         self._states = _driver.GPUArray((kernels.STATE_WORDS, count), np.uint32)
-        self._ready = 0
+        self._ready = 0  # how many generators have states
 
     @property
     def state(self) -> GPUArray:
@@ -462,7 +477,9 @@ class PseudoRandom(CurandGenerator):
         return kernels.fill(self._name, name, dtype)
 
     def _prepare(self, count: int, stream: _Stream) -> None:
-        """Make the states of the first `count` generators, and some more: at once, not with a graph."""
+        """Make the states of the first `count` generators, and of some more, unless they are made. Under
+        capture they are made at once, and are no part of the graph.
+        """
         if count <= self._ready:
             return
         if captures.is_captured(stream):
@@ -487,13 +504,15 @@ class PseudoRandom(CurandGenerator):
     def _launch(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
         """Fills the packed array and advances the sequence by what it took."""
         function = self._function(name, data.dtype)
-        groups = -(-data.size // 4)
+        groups = -(-data.size // 4)  # a generator makes 4 numbers in a round
         count = min(groups, self._count())
         self._prepare(count, stream)
         rounds = -(-groups // count)
-        if not self._first_of:  # it may be anywhere at once
+        if not self._first_of:
+            # Several blocks may share a generator, each at its own place of the sequence: fewer rounds in
+            # each.
             wanted = kernels.ROUNDS.get(name, kernels.MORE_ROUNDS)
-            rounds = min(rounds, max(wanted, -(-rounds // 65535)))
+            rounds = min(rounds, max(wanted, -(-rounds // _MAX_GRID_Y)))
         grid = -(-count // kernels.THREADS), -(-groups // (count * rounds))
         block = kernels.THREADS, 1, 1
         function.prepared_async_call(grid, block, stream, self._states, data, data.size, rounds, a, b)
@@ -505,25 +524,35 @@ class PseudoRandom(CurandGenerator):
     # ---- jumps
 
     def _skip(self, kind: int, i: SupportsIndex, stream: _Stream) -> None:
-        time = _time(i)
+        count = _checked_count(i)
         stream = self._in_order(stream)
         self._prepare(self._count(), stream)
-        matrix = to_gpu(jumps.jump(self._name, self._first_of[kind], time)) if self._first_of else 0
-        self._skip_by(matrix, 0, time, kind, stream)
+        matrix = to_gpu(jumps.jump(self._name, self._first_of[kind], count)) if self._first_of else 0
+        self._skip_by(matrix, 0, count, kind, stream)
 
     def _skip_array(self, kind: int, i: GPUArray, stream: _Stream) -> None:
-        times = self._times(i)
+        counts = self._checked_counts(i)
         stream = self._in_order(stream)
         self._prepare(self._count(), stream)
         matrices = _powers(self._name, self._first_of[kind], 64) if self._first_of else 0
-        self._skip_by(matrices, self._times_packed(times, stream), 0, kind, stream)
+        self._skip_by(matrices, self._packed_counts(counts, stream), 0, kind, stream)
 
     def _skip_by(
-        self, matrices: GPUArray | int, times: GPUArray | int, time: int, kind: int, stream: _Stream
+        self, matrices: GPUArray | int, counts: GPUArray | int, count: int, kind: int, stream: _Stream
     ) -> None:
-        """Skips in each generator's sequence; kind: STEPS, SEQUENCES or SUBSEQUENCES of pycuda-random.hpp."""
+        """Skip in each generator's sequence, counts[g] steps or, if `counts` is 0, `count` steps. matrices:
+        those of jumps.powers() or, if `counts` is 0, the one of the whole skip; 0 for generators without
+        matrices.
+        """
         kernels.states(self._name)["skip"].prepared_async_call(
-            (self.block_count, 1), (kernels.THREADS, 1, 1), stream, self._states, matrices, times, time, kind
+            (self.block_count, 1),
+            (kernels.THREADS, 1, 1),
+            stream,
+            self._states,
+            matrices,
+            counts,
+            count,
+            kind,
         )
 
     def call_skip_ahead_sequence(self, i: SupportsIndex, stream: _Stream = None) -> None:
@@ -539,7 +568,7 @@ class PseudoRandom(CurandGenerator):
 
 
 class Sobol(CurandGenerator):
-    """A generator is a dimension."""
+    """Sobol's sequence: generator g makes the coordinates of its points in dimension g."""
 
     block_count = 2
     generators_per_block = kernels.DIMENSIONS // 2
@@ -553,7 +582,7 @@ class Sobol(CurandGenerator):
         if dir_vector is None:
             dir_vector = directions(count, self.generator_bits, self._scrambled)
         self._check("dir_vector", dir_vector, word, (count, self.generator_bits))
-        first = _time(offset)
+        first = _checked_count(offset)
         self._directions = _c_order_copy(dir_vector.T)  # a kernel reads the same vector of four dimensions
         self._indices = to_gpu(np.full(count, first, np.uint64))
         self._scramble: Any = 0
@@ -588,21 +617,24 @@ class Sobol(CurandGenerator):
         self._change("advance", stream, data.size)
 
     def _change(self, kernel: str, stream: _Stream, *arguments: GPUArray | int) -> None:
+        """Launch a kernel, "advance" or "skip", that changes the index of each dimension."""
         function = kernels.indices()[kernel]
         block = kernels.DIMENSIONS, 1, 1
         function.prepared_async_call((1, 1), block, stream, self._indices, *arguments)
 
     def _skip(self, kind: int, i: SupportsIndex, stream: _Stream) -> None:
-        self._change("skip", self._in_order(stream), 0, _time(i))
+        self._change("skip", self._in_order(stream), 0, _checked_count(i))
 
     def _skip_array(self, kind: int, i: GPUArray, stream: _Stream) -> None:
-        times = self._times(i)
+        counts = self._checked_counts(i)
         stream = self._in_order(stream)
-        self._change("skip", stream, self._times_packed(times, stream), 0)
+        self._change("skip", stream, self._packed_counts(counts, stream), 0)
 
 
 class ScrambledSobol(Sobol):
-    """A constant is added, modulo 2, to all numbers of a dimension."""
+    """Sobol's sequence with a constant for each dimension, to which the bits of its numbers are added modulo
+    2.
+    """
 
     _scrambled = True
 
