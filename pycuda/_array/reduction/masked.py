@@ -1,4 +1,4 @@
-"""Reductions of some of the elements: those of a mask, or those that are not NaN; and with a first value."""
+"""Reductions of some of the elements, those of a mask or those that are not NaN, and with initial=."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def without_nan(a, number) -> GPUArray:
 
 
 def counted_elements(a, where=True, skip_nan=True):
-    """Which elements count; None for all."""
+    """A mask of the elements that a reduction takes: those where `where` is true and, with skip_nan, that are
+    not NaN. None for all.
+    """
     mask = apply("logical_not", apply("isnan", a)) if skip_nan and has_nan(a) else None
     if where is True or where is None:
         return mask
@@ -44,6 +46,7 @@ def counted_elements(a, where=True, skip_nan=True):
 
 
 def _mean_dtype(a, dtype) -> np.dtype:
+    """The dtype of a mean of `a` with this argument dtype=."""
     if dtype is not None:
         return np.dtype(dtype)
     return np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
@@ -55,6 +58,7 @@ def _sum_dtype(dtype) -> np.dtype:
 
 
 def _count_true(mask, a, axis, keepdims) -> GPUArray:
+    """How many elements of `a` the mask, or None for all, selects along the axis."""
     if mask is None:
         mask = broadcast_to(as_array(True), a.shape)
     return mask.sum(axis=axis, keepdims=keepdims)
@@ -73,8 +77,8 @@ def masked_mean(a, mask, axis, dtype, keepdims) -> GPUArray:
 
 
 def masked_var(a, mask, axis, dtype, ddof, keepdims, mean=None, of_few=0) -> GPUArray:
-    """The mean square of distances from the mean, of the elements of a mask. Where there are no more than
-    ddof, their sum is divided by `of_few`: 0, as in var, or NaN.
+    """The sum of the squared distances from the mean, of the elements of a mask, divided by their number
+    minus ddof; if that is not positive, divided by `of_few`: 0 as in var(), or NaN.
     """
     number = _sum_dtype(_mean_dtype(a, dtype))
     mean = masked_mean(a, mask, axis, number, keepdims=True) if mean is None else mean
@@ -98,12 +102,14 @@ _NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 
 def use_stream(stream):
-    """Makes a stream the current one, where there is one."""
+    """A `with` block in which the stream is current; None changes nothing."""
     return contextlib.nullcontext() if stream is None else stream
 
 
 def reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, allocator) -> GPUArray:
-    """sum, prod, max, min, any or all of the elements where a mask is true, combined with a first value."""
+    """sum, prod, max, min, any or all of the elements where a mask is true, combined with `initial` unless
+    that is None.
+    """
     if isinstance(initial, np.ndarray):
         initial = initial[()]
     with use_stream(stream):

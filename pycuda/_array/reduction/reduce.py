@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 
 def sum_dtype(dtype, wanted):
-    """NumPy's dtype of sums and products: small integers become the default one."""
+    """NumPy's dtype of sums and products: `wanted`, or if that is None the elements' dtype, where booleans
+    and integers shorter than the default one become that.
+    """
     if wanted is None:
         wanted = {"b": np.dtype(np.int_), "i": np.dtype(np.int_), "u": np.dtype(np.uint)}.get(
             dtype.kind, dtype
@@ -43,10 +45,12 @@ _INTEGERS = "biu"
 
 @functools.cache
 def folded_dtype(ufunc, given, dtype=None, out=None) -> np.dtype:
-    """NumPy's dtype of ufunc.reduce, accumulate and reduceat for elements of this dtype, with dtype= and into
-    an array of the dtype `out`. TypeError where its results are not operands of it.
+    """NumPy's dtype of ufunc.reduce, accumulate and reduceat for elements of the dtype `given`, with dtype=
+    and into an array of the dtype `out`. TypeError if the ufunc's results are of another dtype than its
+    operands.
 
-    Integers fold into integers as such, not by way of a float, which is all that some pairs have in common.
+    Integers into an array of integers are computed as integers, even if NumPy promotes both dtypes to a
+    float.
     """
     if ufunc in (np.add, np.multiply) and dtype is None and out is None:
         return sum_dtype(given, None)
@@ -64,7 +68,7 @@ def folded_dtype(ufunc, given, dtype=None, out=None) -> np.dtype:
 LOOPS = {"sum": np.add, "prod": np.multiply, "mean": np.add}
 
 
-# Each gives (accumulator, result).
+# Functions (dtype of elements, dtype= or None) -> (dtype of the accumulator, dtype of the result).
 
 
 def _of_sum(dtype, wanted):
@@ -126,7 +130,7 @@ _RULES = {
     **{f"norm_{order}": _Rule(_of_variance) for order in ("0", "1", "2", "p", "inf")},
     "norm_-inf": _Rule(_of_variance, _NO_IDENTITY.format("minimum")),
 }
-# The ufuncs whose reduce() NumPy calls where that is not add's.
+# The ufuncs whose reduce() NumPy's functions are; for others it is add's.
 _UFUNCS = {
     "prod": np.multiply,
     "max": np.maximum,
@@ -136,21 +140,21 @@ _UFUNCS = {
     "any": np.logical_or,
     "all": np.logical_and,
 }
-_NUMBERED = frozenset(("argmax", "argmin"))
+_NUMBERED = frozenset(("argmax", "argmin"))  # these need the index of each element
 
 
 # ---- prepared calls
 
 
 class _PreparedReduction(NamedTuple):
-    """How a call is done in one context."""
+    """A call that is prepared for one context."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
     plan: reduction.ReductionPlan | None  # None: there are no results
-    first: object
-    second: object
-    scratch: int  # bytes
+    first: object  # kernel
+    second: object  # kernel that reduces the partial results of the first one; None if there are none
+    scratch: int  # bytes of the partial results
 
 
 def result_shape(shape, axes, keepdims) -> tuple[int, ...]:
@@ -161,7 +165,9 @@ def result_shape(shape, axes, keepdims) -> tuple[int, ...]:
 
 
 def _reduced_axes(shape, strides, axes, numbered) -> list[Axis]:
-    """The reduced axes; numbered elements count on in C order."""
+    """The reduced axes. With `numbered`, each with the distance of its elements in the index of the result,
+    which counts the reduced elements in C order.
+    """
     result, number = [], 1
     for axis in reversed(axes):
         result.append(Axis(shape[axis], strides[axis], number if numbered else 0))
@@ -182,6 +188,7 @@ def _kept_axes(shape, strides, axes, out_strides, keepdims) -> list[Axis]:
 
 
 def _check_empty(name, shape, axes) -> None:
+    """NumPy's ValueError if there are no elements, and no result for none."""
     message = _RULES[name].empty
     if message and any(shape[axis] == 0 for axis in axes):
         raise ValueError(message)
@@ -190,7 +197,10 @@ def _check_empty(name, shape, axes) -> None:
 def plan_reduction(
     name, axis, wanted, keepdims, parameter, a, out=None
 ) -> tuple[_PreparedReduction, tuple | None]:
-    """How `a` is reduced to a new array, or into `out`; the launch, where that is all."""
+    """(how `a` is reduced to a new array or into `out`, the launch if it is a single one or None).
+
+    name: of the reduction; wanted: dtype= or None; parameter: ddof, or the order of a norm.
+    """
     axes = tuple(sorted(normalized_axes(axis, a.ndim)))
     number, result = _RULES[name].dtypes(a.dtype, wanted)
     final = result_shape(a.shape, axes, keepdims)
@@ -202,7 +212,7 @@ def plan_reduction(
         return _PreparedReduction(final, result, None, None, None, 0), None
     strides = _packed_strides(final, result.itemsize) if out is None else out.strides
     plan = reduction.plan_reduction(
-        _address(a),
+        _misalignment(a),
         a.itemsize,
         _kept_axes(a.shape, a.strides, axes, strides, keepdims),
         _reduced_axes(a.shape, a.strides, axes, name in _NUMBERED),
@@ -211,12 +221,14 @@ def plan_reduction(
     return _prepare(name, types, plan, final, result, out is None)
 
 
-def _address(a) -> int:
-    return a._address & 15 if a.size else 0
+def _misalignment(a) -> int:
+    """The address modulo the largest vector that kernels read, which is all that a plan depends on."""
+    return a._address % _MAX_VECTOR_BYTES if a.size else 0
 
 
 def _prepare(name, types, plan, shape, dtype, new=True) -> tuple[_PreparedReduction, tuple | None]:
-    """new: the result is made for each call."""
+    """(the prepared call, its launch if it is a single one or None). new: each call makes a new result, which
+    is then an argument of the launch."""
     functions = reduction.reduction_kernels(name, types, plan.variant)
     scratch = plan.partials * reduction.acc_size(name, types)
     prepared = _PreparedReduction(shape, dtype, plan, functions.first, functions.second, scratch)
@@ -228,12 +240,14 @@ def _prepare(name, types, plan, shape, dtype, new=True) -> tuple[_PreparedReduct
 
 
 def launches_of(name):
-    """The launches of a.name() without arguments."""
+    """The remembered launches of the method `name` called without arguments."""
     return launches[plan_reduction, 1, name, None, None, False, 0.0]
 
 
 def _launch(prepared: _PreparedReduction, operands, result, stream, allocator) -> None:
-    """Queues the one or two kernels of a reduction. Nothing without a plan: there are no elements."""
+    """Queue the one or two kernels of a reduction into `result`; none without a plan, as the result has no
+    elements then.
+    """
     plan = prepared.plan
     if plan is None:
         return
@@ -248,6 +262,7 @@ def _launch(prepared: _PreparedReduction, operands, result, stream, allocator) -
 
 
 _BLOCK = (reduction.THREADS, 1, 1)
+_MAX_VECTOR_BYTES = 16
 
 
 def reduce(
@@ -270,7 +285,7 @@ def reduce(
 
 
 def reduce_by(key, operands, stream, allocator) -> GPUArray:
-    """The new result by the plan of this key."""
+    """A new array with the reduction of the operands by the plan of this key (plans.caches.planned)."""
     prepared = planned(key, operands)
     allocator = allocator or operands[0].allocator
     result = _driver.GPUArray(prepared.shape, prepared.dtype, allocator)
@@ -326,8 +341,10 @@ def _types_of_products(a, b, result) -> reduction.Types:
 
 
 def _plan_products(result, a, b) -> tuple[_PreparedReduction, tuple | None]:
+    """(how the products of two arrays are summed in the dtype `result`, the launch if it is a single one)."""
     axes = [Axis(*axis) for axis in zip(a.shape, a.strides, b.strides, strict=True)]
-    plan = reduction.plan_reduction(_address(a), a.itemsize, [], axes, 0.0, (_address(b), b.itemsize))
+    second = _misalignment(b), b.itemsize
+    plan = reduction.plan_reduction(_misalignment(a), a.itemsize, [], axes, 0.0, second)
     return _prepare("dot", _types_of_products(a, b, result), plan, (), result)
 
 
@@ -343,8 +360,8 @@ def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
 def _plan_matrix_times_vector(matrix, vector, c) -> tuple[_PreparedReduction, tuple | None]:
     kept = [Axis(*axis) for axis in zip(matrix.shape[:-1], matrix.strides[:-1], c.strides, strict=True)]
     inner = Axis(matrix.shape[-1], matrix.strides[-1], vector.strides[0])
-    second = _address(vector), vector.itemsize
-    plan = reduction.plan_reduction(_address(matrix), matrix.itemsize, kept, [inner], 0.0, second)
+    second = _misalignment(vector), vector.itemsize
+    plan = reduction.plan_reduction(_misalignment(matrix), matrix.itemsize, kept, [inner], 0.0, second)
     return _prepare("dot", _types_of_products(matrix, vector, c.dtype), plan, c.shape, c.dtype, new=False)
 
 

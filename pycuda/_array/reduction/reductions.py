@@ -30,7 +30,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def _method(function: _Method) -> _Method:
-    """A method, which is not entered for calls a.name() whose launch is remembered."""
+    """Decorate a reduction: it is not entered for calls without arguments whose launch is remembered."""
     return array_function(reduces(function), launches_of(function.__name__))
 
 
@@ -181,7 +181,7 @@ def argmin(
 
 
 def _elements_per_result(a, axis) -> int:
-    """How many elements each result is made of."""
+    """How many elements are reduced to each element of the result."""
     count = 1
     for each in normalized_axes(axis, a.ndim, scalars=False):
         count *= a.shape[each]
@@ -225,7 +225,7 @@ def _var_or_std(
         return spread_of_some(name, a, axis, dtype, out, ddof, keepdims, where, mean, stream, allocator)
     if _elements_per_result(a, axis) <= ddof:
         warnings.warn("degrees of freedom <= 0 for a slice", RuntimeWarning, stacklevel=3)
-    if dtype is not None and not is_plain(a.dtype, np.dtype(dtype)):
+    if dtype is not None and not is_real_variance(a.dtype, np.dtype(dtype)):
         result = _spread_in(name, a, axis, np.dtype(dtype), ddof, keepdims, stream, allocator)
         if out is None:
             return result
@@ -279,14 +279,16 @@ def std(
     )
 
 
-def is_plain(given, wanted) -> bool:
-    """Whether the kernels compute a variance in this dtype as NumPy does: a real one of real numbers."""
+def is_real_variance(given, wanted) -> bool:
+    """Whether a variance of elements of the dtype `given`, with dtype=wanted, is of floats and computed in a
+    float dtype: then kernels compute it as NumPy does.
+    """
     return wanted.kind not in "biuc" and given.kind != "c"
 
 
 def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUArray:
-    """A variance (or its root) in a dtype that the kernels do not compute, by NumPy's steps: the mean is of
-    that dtype, and so is the result."""
+    """var() or std() in a dtype in which kernels do not compute it, by the steps of NumPy: first the mean in
+    that dtype, then the result."""
 
     def divided(total, count):
         """The quotient, converted to the dtype by unsafe casting."""
@@ -322,7 +324,7 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
 
 
 def _cast_into_out(name, result, out, stream) -> GPUArray:
-    """The result converted into `out`. TypeError where NumPy does not cast so."""
+    """`out`, with the elements of the result converted to its dtype. TypeError if NumPy refuses that."""
     if name == "std" and out.dtype.kind in "biu":
         raise TypeError(
             f"Cannot cast ufunc 'sqrt' output from {result.dtype!r} to {out.dtype!r} with casting rule "

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 
 def _plan(name, axis, a, out):
-    """((plan, kernel, bytes of an accumulator), the launch where blocks learn nothing from each other)."""
+    """((plan, kernel, bytes of an accumulator), the launch). The launch is None if blocks pass sums to each
+    other, as each launch then needs scratch memory.
+    """
     kept = [Axis(*each) for each in zip(a.shape, a.strides, out.strides, strict=True)]
     along = kept.pop(axis)
     types = reduction.Types(
@@ -46,11 +48,12 @@ def _plan(name, axis, a, out):
 
 
 _UFUNCS = {"sum": np.add, "prod": np.multiply}
-# The parts of a scan_state for blocks that exchange nothing.
+# The kernel's arguments that make a scan_state, for blocks that pass nothing to each other.
 _NO_STATE = (0,) * 5
 
 
 def _launch(name, a, axis, out, stream) -> None:
+    """Queue the scan of `a` into `out`, an array of the same shape that does not overlap it."""
     key = _plan, 2, name, axis
     if launches[key].launch((a, out), stream, None) is None:
         plan, function, acc_size = planned(key, (a, out))

@@ -32,8 +32,8 @@ def _check_arrays(arrays) -> None:
 
 
 def _find_launch(stacked: bool, arrays, axis, out, dtype, stream, allocator):
-    """(key of the launch for these arrays, the result where it was seen before). The key is None where there
-    can be no such launch."""
+    """(key of the single launch that joins these arrays, its result if it is remembered). The key is None if
+    the arguments exclude a single launch; without a remembered launch the result is None."""
     from pycuda._kernels.builtin import rearrange
 
     if out is not None or dtype is not None or type(axis) is not int or len(arrays) > rearrange.MAX_JOINED:
@@ -42,8 +42,8 @@ def _find_launch(stacked: bool, arrays, axis, out, dtype, stream, allocator):
     return key, launches[key].launch(arrays, stream, allocator)
 
 
-# Bytes of arrays that one kernel joins. It moves element by element. Larger arrays are copied one by one, in
-# wide words, which saves more time than the further launches cost.
+# Arrays of up to so many bytes together are joined by one kernel, which moves single elements. More are
+# copied one by one, in wide words, which saves more time than the additional launches cost.
 _MAX_ONE_LAUNCH = 4 << 20
 
 
@@ -207,8 +207,8 @@ def roll(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray[Scalar]:
-    """Elements moved along axes; those beyond the end come back at the start, as numpy.roll. Shifts on the
-    device are read."""
+    """Elements moved along axes; those that are moved beyond the end come in at the start, as numpy.roll. The
+    call waits for shifts on the device, which the host reads."""
     shift = shift.get() if isinstance(shift, _driver.GPUArray) else shift
     if axis is None:
         shift = np.sum(shift) if np.ndim(shift) == 1 else shift
@@ -227,7 +227,11 @@ def roll(
 
 
 def _move(source, target, moves, done, stream) -> None:
-    """Copies the two parts of each axis, which change places."""
+    """Copy source to target, moved along each axis. An axis is cut into two parts, which are swapped.
+
+    done: for each axis before the next one, the part that this call copies: (slice of target, slice of
+    source).
+    """
     axis = len(done)
     if axis == source.ndim:
         to, start = (tuple(each[side] for each in done) for side in (0, 1))

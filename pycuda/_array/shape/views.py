@@ -33,7 +33,7 @@ def strided(a, shape, strides) -> GPUArray:
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False) -> GPUArray:
     """A view of the windows of this shape at every place along the axes, read-only unless `writeable`."""
     tricks = np.lib.stride_tricks
-    # NumPy finds shape and strides, with an array that has no memory but for one element.
+    # NumPy computes shape and strides, of an array of this form that has memory for one element only.
     form = tricks.as_strided(np.empty((), x.dtype), x.shape, x.strides)
     form = tricks.sliding_window_view(form, window_shape, axis)
     view = strided(x, form.shape, form.strides)
@@ -53,14 +53,14 @@ def _is_fortran(a) -> bool:
 
 
 def _axes_by_distance(a) -> list[int]:
-    """The axes from the outermost in memory to the innermost. Those of length 1, and those that repeat an
-    element, stay next to their neighbors, as in the results of elementwise functions.
+    """The axes from the outermost in memory to the innermost. An axis of length 1 or stride 0 has no place in
+    memory: it stays before the axis after it, as in the results of elementwise functions.
     """
-    steps, follow = [0] * a.ndim, 0
+    steps, last_step = [0] * a.ndim, 0
     for axis in reversed(range(a.ndim)):
         if a.shape[axis] > 1 and a.strides[axis]:
-            follow = abs(a.strides[axis])
-        steps[axis] = follow
+            last_step = abs(a.strides[axis])
+        steps[axis] = last_step
     return sorted(range(a.ndim), key=lambda axis: -steps[axis])
 
 
@@ -90,7 +90,7 @@ def copy(a: Array[Scalar], order="K", subok=False) -> GPUArray[Scalar]:
 
 @takes_arrays
 def reshaped(a, *shape, order="C", copy=None, stream=None) -> GPUArray:
-    """GPUArray.reshape with all that it takes."""
+    """GPUArray.reshape with the parameters that only NumPy has, order="A" and copy=."""
     if order == "A":
         order = "F" if _is_fortran(a) else "C"
     result = a.reshape(*shape, order=order, stream=stream)
@@ -166,7 +166,9 @@ def matrix_transpose(x: Array[Scalar], /) -> GPUArray[Scalar]:
 
 
 def _at_least(place):
-    """A function of several arrays, given one axis or more each."""
+    """The function atleast_1d, atleast_2d or atleast_3d. place: returns one array with the axes that it
+    lacks.
+    """
 
     @overload
     def function(ary: Array[Scalar], /) -> GPUArray[Scalar]: ...
@@ -235,7 +237,8 @@ def broadcast_arrays(*args: Array[Scalar], subok=False) -> tuple[GPUArray[Scalar
 # ---- cuts
 
 
-# Parts of an axis that has fewer elements. Each part is a Python object, so that more would fill the memory.
+# An axis is split into at most so many parts, or as many as it has elements: each part is a Python object,
+# and more of them would fill the memory.
 _MAX_PARTS = 1 << 24
 
 

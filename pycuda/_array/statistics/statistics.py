@@ -17,7 +17,7 @@ from pycuda._array.core.operands import as_array, real_dtype, result_or_out
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.reduction.masked import counted_elements, has_nan, masked_mean, masked_var, without_nan
 from pycuda._array.reduction.reduce import reduce
-from pycuda._array.reduction.reductions import is_plain
+from pycuda._array.reduction.reductions import is_real_variance
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
 
@@ -76,10 +76,10 @@ def _nan_extreme(name, ufunc):
             )
         if initial is not None:
             initial = a.dtype.type(initial)
-        if a.dtype.kind == "c":
-            beyond = -math.inf if name == "max" else math.inf
+        if a.dtype.kind == "c":  # the kernels of nanmax and nanmin do not compare complex numbers
+            never_chosen = -math.inf if name == "max" else math.inf
             mask = counted_elements(a, where)
-            result = getattr(apply("where", mask, a, beyond), name)(axis=axis, keepdims=keepdims)
+            result = getattr(apply("where", mask, a, never_chosen), name)(axis=axis, keepdims=keepdims)
             if initial is None:
                 some = mask.any(axis=axis, keepdims=keepdims)
                 result = apply("where", some, result, math.nan)
@@ -127,11 +127,11 @@ def _nan_spread(name):
         keepdims, mean = keepdims is True, _none_if_no_value(mean)
         if axis is not None:
             axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
-        plain = dtype is None or is_plain(a.dtype, np.dtype(dtype))
-        if plain and where is True and mean is None:
+        has_kernel = dtype is None or is_real_variance(a.dtype, np.dtype(dtype))
+        if has_kernel and where is True and mean is None:
             kind = f"nan{name}" if has_nan(a) else name
             return result_or_out(reduce(kind, a, axis, dtype, None, keepdims, parameter=float(ddof)), out)
-        of_few = math.nan if has_nan(a) else 0  # of dtypes without NaN it is var
+        of_few = math.nan if has_nan(a) else 0  # for dtypes without NaN NumPy calls var
         result = masked_var(a, counted_elements(a, where), axis, dtype, ddof, keepdims, mean, of_few)
         return result_or_out(apply("sqrt", result) if name == "std" else result, out)
 
@@ -150,8 +150,8 @@ def _nan_place(name):
         mask = apply("isnan", a)
         if bool(mask.all(axis=axis).any()):
             raise ValueError("All-NaN slice encountered")
-        beyond = -math.inf if name == "argmax" else math.inf
-        kept = apply("where", mask, beyond, a)
+        never_chosen = -math.inf if name == "argmax" else math.inf
+        kept = apply("where", mask, never_chosen, a)
         return getattr(kept, name)(axis=axis, out=out, keepdims=keepdims is True)
 
     function.__doc__ = f"{name}() of the elements that are not NaN. Waits for the stream: all may be NaN."
@@ -219,7 +219,7 @@ def weights_for(a, weights, axis) -> GPUArray:
 
 
 def _variables(m, rowvar, dtype) -> GPUArray:
-    """Rows of observations."""
+    """The argument of cov() as a matrix with a row for each variable and a column for each observation."""
     if m.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
     rows = m.astype(dtype, copy=False)
@@ -266,7 +266,9 @@ def cov(
 
 
 def _freedom(total, weights, aweights, ddof) -> GPUArray:
-    """The divisor of sums of weighted squares."""
+    """The divisor of sums of weighted squares in cov(). total: the sum of `weights`, the products of both
+    kinds of weights.
+    """
     if ddof == 0:
         return total
     if aweights is None:
@@ -307,7 +309,9 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs) -> GPUArray:
 
 
 def apply_over_axes(func, a, axes) -> GPUArray:
-    """A function of an array and an axis, called for one axis after the other."""
+    """A function of an array and an axis, called for one axis after another, each time with the last
+    result.
+    """
     result = a
     for axis in axes if isinstance(axes, tuple | list) else (axes,):
         axis = axis + a.ndim if axis < 0 else axis
