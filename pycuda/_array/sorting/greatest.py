@@ -27,12 +27,17 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
+# The top elements of a long row are found in this way: a sample of the row is sorted and gives a limit; the
+# elements up to the limit, which should be few but at least k, are sorted.
+#
 # Shorter rows are sorted as a whole: the search for a limit takes several launches and a wait of the host.
 _MIN_LENGTH = 1 << 18
-# Elements of a row that are sorted, by one block, to estimate the limit.
+# Elements of the sample, which one block sorts.
 _SAMPLE = 2048
-# At most one element of this many may be up to the limit; otherwise the whole row is sorted.
+# If more than one element in so many is up to the limit, the whole row is sorted.
 _MAX_PART = 8
+# Long rows are searched one after another: at most one row for each so many elements of a row.
+_LENGTH_PER_ROW = 1 << 20
 
 
 class TopK(NamedTuple):
@@ -87,7 +92,7 @@ def topk(
     flat = rows.reshape(-1, length)
     if suits(len(flat), length, k):
         parts = first_of_rows(flat, k, largest, stream, allocator)
-    elif length >= _MIN_LENGTH and len(flat) <= max(length >> 20, 1):
+    elif length >= _MIN_LENGTH and len(flat) <= max(length // _LENGTH_PER_ROW, 1):
         found = [_top_of_long(flat[row], k, largest, stream, allocator) for row in range(len(flat))]
         parts = (
             found[0]
@@ -118,14 +123,16 @@ class _LongRow(NamedTuple):
     allocator: object
 
     def mark(self, relation):
-        """A mask of the elements that are in this relation to the limit."""
+        """The elements that are "before", "not after" or "equal" to the limit in the order, as
+        mask.Marked.
+        """
         function = select.mark_by_limit(self.order, relation)
         return mask.mark(
             function, self.keys.size, self.keys, self.limit, stream=self.stream, allocator=self.allocator
         )
 
     def elements(self, marked, max_count=None):
-        """(values, indices) of the marked elements; of the first `max_count` of them where that is given."""
+        """(values, indices) of the marked elements, or of the first `max_count` of them."""
         count = marked.total if max_count is None else min(marked.total, max_count)
         values, places = new((count,), self.keys.dtype, self.allocator), new((count,), INDEX, self.allocator)
         if count:
@@ -138,7 +145,7 @@ def _top_of_long(keys, k, largest, stream, allocator):
     """(values, indices) of one row. Sorts the elements up to a limit estimated from a sample."""
     whole = keys.reshape(1, -1)
     rank = rank_of_limit(k * _SAMPLE / keys.size)
-    # The host waits to hear how many elements there are up to the limit, which a capture does not allow.
+    # The host waits for the number of elements up to the limit, which a capture does not allow.
     if rank > _SAMPLE // 4 or captures.is_captured(stream):
         return _top_of_sorted(whole, k, largest, stream, allocator)
     # The step is odd, so that the sample visits all columns of a flattened table whose width is a power of

@@ -9,10 +9,12 @@ from pycuda._kernels.builtin import rank as kernels
 from pycuda._kernels.builtin.sort import order
 from pycuda._kernels.plans.axes import ceil_div, vector_width
 
-# For more ranks, which take more than 4 searches, rows are sorted.
+# A search finds MAX_RANKS ranks; for ranks that would take more than 4 searches rows are sorted.
 _MAX_SEARCHED = 4 * kernels.MAX_RANKS
-# The second axis of a grid counts the rows.
+# The second axis of a grid, of which this is CUDA's limit, counts the rows.
 _MAX_ROWS = (1 << 16) - 1
+# Bytes of the state of a tile of the partition kernel.
+_TILE_STATE_BYTES = 16
 
 
 def can_find(rows, count: int) -> bool:
@@ -37,7 +39,7 @@ def _find_group(keys, ranks, stream, allocator):
         allocator, rows * kernels.state_bytes(itemsize), rows * kernels.COUNT_BYTES, length * rows * itemsize
     )
     states, counts, copies = scratch.parts
-    scratch.clear(2, stream)
+    scratch.clear(2, stream)  # states and counts
     vector = vector_width(keys, [(rows, length * itemsize)])
     source = keys
     for number, plan in enumerate(kernels.plans(length, ranks, itemsize)):
@@ -64,7 +66,7 @@ def partition_rows(keys, rank: int, out, stream=None, allocator=None) -> None:
     rows = keys.size // length
     found = _find_group(keys, [rank], stream, allocator)[1]
     tiles = ceil_div(length, kernels.PARTITION_THREADS * kernels.PARTITION_ITEMS)
-    scratch = Parts(allocator, 16 * tiles * rows, 4)
+    scratch = Parts(allocator, _TILE_STATE_BYTES * tiles * rows, 4)
     states, counter = scratch.parts
     scratch.clear(2, stream)
     kernels.partition_kernel(order(keys.dtype)).prepared_async_call(

@@ -16,43 +16,51 @@ _PASS_BLOCK, _DIGIT_BLOCK = (kernels.PASS_THREADS, 1, 1), (kernels.DIGITS, 1, 1)
 _CLEARED_AT_ONCE = 1 << 25
 
 
+_PART_ALIGNMENT = 16  # bytes: of the widest load of a kernel
+
+
 class Parts:
-    """New memory, in parts of these sizes in bytes."""
+    """New memory in parts of these sizes in bytes, which `parts` has as arrays of uint8."""
 
     def __init__(self, allocator, *sizes: int):
         self._starts = [0]
         for size in sizes:
-            self._starts.append(self._starts[-1] + -(-size // 16) * 16)
+            self._starts.append(self._starts[-1] + -(-size // _PART_ALIGNMENT) * _PART_ALIGNMENT)
         self._whole = new((self._starts[-1],), np.uint8, allocator)
         self.parts = [
             self._whole[start : start + size] for start, size in zip(self._starts[:-1], sizes, strict=True)
         ]
 
     def clear(self, count: int, stream) -> None:
-        """The first parts become 0."""
+        """Set the first `count` parts to 0."""
         _driver.memset_d32_async(self._whole, 0, self._starts[count] // 4, stream)
 
 
 class Work:
-    """What a sort of rows takes and gives. All arrays are packed, and the rows lie one after another.
+    """A sort of the rows of arrays along the last axis. All arrays are packed.
 
     keys
-        What is sorted.
+        The array to sort.
     out : optional
-        Where the sorted keys go; may be `keys`.
+        The array for the sorted keys; may be `keys`.
     values : optional
-        What is moved along with the keys; their numbers in the row where there is `values_out` alone.
+        An array whose elements are moved along with the keys. By default these are the indices of the keys in
+        their row.
     values_out : optional
-        It has the dtype of `values`, or int64.
+        The array for the moved values, of the dtype of `values`, or int64 for indices. None: no values are
+        moved.
+    passes : optional
+        How many of the lowest bytes of the keys differ; by default all.
     stable
-        Whether equal keys that differ, as zeros of both signs, keep their order. With `values_out` they do.
+        Whether equal keys of different bits, such as zeros of both signs, keep their order. With `values_out`
+        they always do.
     """
 
     def __init__(
         self, keys, out=None, values=None, values_out=None, *, descending=False, passes=None, stable=True
     ):
         self.keys, self.out, self.values, self.values_out = keys, out, values, values_out
-        self.alone = values_out is None and not stable
+        self.alone = values_out is None and not stable  # equal keys may be swapped
         self.length = keys.shape[-1]
         self.rows = keys.size // max(self.length, 1)
         order = kernels.order(keys.dtype, descending)
@@ -83,7 +91,7 @@ class Work:
         width = 8 if shape.wide else 4
         state = tiles * kernels.DIGITS * width
         at_once = passes * state <= _CLEARED_AT_ONCE
-        # Views, not addresses: the pool is to see on which stream its memory is used.
+        # Kernels get views of the memory, not addresses, so that the pool learns on which stream it is used.
         scratch = Parts(
             allocator,
             self.rows * passes * kernels.DIGITS * width,
@@ -109,7 +117,9 @@ class Work:
             )  # fmt: skip
 
     def _count(self, order, counts, wide, stream) -> None:
-        """How often each byte has each value, then what is before each."""
+        """Queue the kernels that count, for each byte of the keys, how often it has each value, and then make
+        the counts running sums: where the keys with that byte begin.
+        """
         keys = self.keys
         passes, device = self.order.passes, _driver.Context.get_device()
         max_shared = device.max_shared_memory_per_block_optin
@@ -123,7 +133,9 @@ class Work:
         starts.prepared_async_call((self.rows * passes, 1), _DIGIT_BLOCK, stream, counts)
 
     def _carried_dtype(self):
-        """The dtype of values while they are moved."""
+        """The dtype of values while they are moved: indices are uint32 if the rows are short enough. None if
+        no values are moved.
+        """
         if self.values is not None:
             return self.values.dtype
         if self.values_out is None:
@@ -139,6 +151,7 @@ class Work:
             value = out = kernels.raw_value(carried)
             if last and carried != self.values_out.dtype:
                 out = "long long"
+        # The first pass converts keys to integers in their order, the last one converts them back.
         read, write = orders.first if number == 0 else "AsTheyAre", orders.last if last else "AsTheyAre"
         return kernels.radix_pass(
             orders.moved, value, out, shape.wide, shape.items, shape.resident, read, write

@@ -52,6 +52,7 @@ def _unique_unless_assumed(a, assume_unique) -> GPUArray:
 
 
 def _one_dtype(*arrays) -> list[GPUArray]:
+    """The arrays, converted to the dtype that they promote to."""
     arrays = [as_array(each) for each in arrays]
     dtype = np.result_type(*(each.dtype for each in arrays))
     return [each.astype(dtype, copy=False) for each in arrays]

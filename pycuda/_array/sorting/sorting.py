@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def read_kind(kind, order, stable=None) -> bool:
-    """Whether a stable sort is asked for; NumPy's errors for invalid arguments."""
+    """Whether the arguments request a stable sort. NumPy's exceptions for invalid arguments."""
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
     if kind is None:
@@ -49,7 +49,7 @@ def read_kind(kind, order, stable=None) -> bool:
 
 
 def check_partition(kth, length: int, kind: str, order) -> None:
-    """Whether kth names elements of an axis of this length."""
+    """NumPy's exceptions for invalid arguments, such as a kth that an axis of this length does not have."""
     if kind != "introselect":
         raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
     if order is not None:
@@ -69,12 +69,14 @@ def check_partition(kth, length: int, kind: str, order) -> None:
 
 
 def negates(dtype, descending) -> bool:
-    """Whether the order asked for is the ascending one of the negated numbers: NaNs come last in both."""
+    """Whether a descending sort is done as an ascending one of the negated numbers. That is so for floats, as
+    NaNs come last in both orders.
+    """
     return bool(descending) and dtype.kind not in "biu"
 
 
 def sort_rows(keys, out, descending, stable, stream, allocator=None) -> None:
-    """Sort packed rows into others, which may be the same."""
+    """Sort the packed rows `keys` into the packed rows `out`, which may be the same array."""
     negated = negates(keys.dtype, descending)
     if negated:
         keys = apply("negative", keys, out=out, stream=stream)
@@ -213,7 +215,7 @@ def argsort(
     axis : int or None, optional
         None: the flattened array.
     kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
-        All sort alike.
+        The result is the same for all.
     order : None
         There are no fields.
     stable : bool, optional
@@ -229,11 +231,11 @@ def argsort(
         Its dtype is int64.
     """
     read_kind(kind, order, stable)
-    return ordered(a, axis, descending, stream, allocator)
+    return sorting_indices(a, axis, descending, stream, allocator)
 
 
-def ordered(a, axis, descending, stream, allocator) -> GPUArray:
-    """argsort, also with the greatest first."""
+def sorting_indices(a, axis, descending, stream, allocator) -> GPUArray:
+    """argsort() with checked arguments: the indices of a stable sort along the axis."""
     a, axis = flat_or_axis(a, axis, scalars=True)
     allocator = allocator or a.allocator
     kernels.order(a.dtype)
@@ -295,7 +297,7 @@ def argpartition(
     """
     a, axis = flat_or_axis(a, axis, scalars=True)
     check_partition(kth, a.shape[axis], kind, order)
-    return ordered(a, axis, descending=False, stream=stream, allocator=allocator)
+    return sorting_indices(a, axis, descending=False, stream=stream, allocator=allocator)
 
 
 # ---- by keys
@@ -330,7 +332,7 @@ def lexsort(
     axis = one_axis(axis, keys[0].ndim)
     result = argsort(keys[0], axis, stream=stream, allocator=allocator)
     for key in keys[1:]:
-        moved = take_along_axis(key, result, axis, mode="clip", stream=stream)  # there are no wrong ones
+        moved = take_along_axis(key, result, axis, mode="clip", stream=stream)  # no index is out of bounds
         step = argsort(moved, axis, stream=stream)
         result = take_along_axis(result, step, axis, mode="clip", stream=stream)
     return result
@@ -376,7 +378,7 @@ def sort_by_key(
 
 
 def _packed_as(a, dtype, stream) -> GPUArray:
-    """Packed, of this dtype."""
+    """The array, packed and of this dtype: itself or a copy."""
     if a.dtype != dtype:
         a = a.astype(dtype, order="C", stream=stream)
     return as_packed(a, stream)
@@ -396,7 +398,8 @@ def _read_sorter(sorter, size: int, stream):
         return None
     if isinstance(sorter, _driver.GPUArray):
         sorter = _packed_as(sorter, INDEX, stream)
-        if captures.is_captured(stream):  # a wrong index cannot be reported: it is clipped
+        # Under capture the host cannot read whether an index is out of bounds, which is clipped instead.
+        if captures.is_captured(stream):
             return sorter.clip(0, size - 1, stream=stream)
         minimum, maximum = (int(each(stream=stream).get(stream=stream)) for each in (sorter.min, sorter.max))
     else:
@@ -458,7 +461,7 @@ def searchsorted(
 
 
 def read_count(k, length: int) -> int:
-    """How many of an axis of this length."""
+    """k as an int. ValueError unless it is from 0 to the length of the axis."""
     k = operator.index(k)
     if not 0 <= k <= length:
         raise ValueError(f"k is {k}, but the axis has length {length}")

@@ -1,4 +1,4 @@
-"""Top-k: the first k elements of long rows."""
+"""Top-k by the kernels of pycuda._kernels.builtin.topk: the first k elements of long rows, for small k."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def first_of_rows(rows, k, descending, stream, allocator):
     values, indices = new((count, k), rows.dtype, allocator), new((count, k), np.int64, allocator)
 
     def run(function, blocks, block, *arguments):
+        # Launch a kernel with so many blocks for each row.
         function.prepared_async_call((blocks, count), block, stream, rows, length, *arguments)
 
     run(functions.sample, kernels.GROUPS // kernels.THREADS, _BLOCK, plan.group_size, plan.step, samples)

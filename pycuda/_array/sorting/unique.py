@@ -147,10 +147,11 @@ def unique(
     places = new(flat.shape, INDEX, allocator) if return_index or return_inverse else None
     Work(flat, keys, values_out=places).run(stream, allocator)
     if not flat.size:
-        extra = [new((0,), INDEX, allocator) for asked in (return_index, return_counts) if asked]
-        inverse = [new(ar.shape, INDEX, allocator)] if return_inverse else []
-        found = (keys, *extra[:return_index], *inverse, *extra[bool(return_index) :])
-        return keys if len(found) == 1 else found
+        found = [keys]
+        for is_wanted, shape in ((return_index, (0,)), (return_inverse, ar.shape), (return_counts, (0,))):
+            if is_wanted:
+                found.append(new(shape, INDEX, allocator))
+        return keys if len(found) == 1 else tuple(found)
     if not (return_index or return_inverse or return_counts):
         return mask.take_changes(order, keys, bool(equal_nan), stream, allocator)
     function = select.mark_changes(order, bool(equal_nan))
@@ -179,23 +180,33 @@ def _room_for_starts(marked, allocator) -> GPUArray:
 
 
 def _lengths(starts, end, stream, allocator) -> GPUArray:
+    """How often each unique element occurs. starts: of _room_for_starts(), to which `end`, the number of all
+    elements, is added.
+    """
     starts[-1:].fill(end, stream)
     return apply("subtract", starts[1:], starts[:-1], stream=stream, allocator=allocator)
 
 
 def _inverse_indices(marked, places, stream, allocator) -> GPUArray:
+    """For each element of the array the index of its equal in the result of unique(). marked: the elements
+    that differ from the one before them, after sorting; places: their indices before sorting.
+    """
     result = new(places.shape, INDEX, allocator)
     marked.write(select.write_numbers(), places.size, places, result, stream=stream)
     return result
 
 
 def _no_parts(ar, return_index, return_inverse, return_counts, allocator):
-    numbers = return_index, return_inverse, return_counts
-    return (new(ar.shape, ar.dtype, allocator), *(new((0,), INDEX, allocator) for asked in numbers if asked))
+    """The results of unique() along an axis of length 0."""
+    wanted = return_index, return_inverse, return_counts
+    indices = (new((0,), INDEX, allocator) for is_wanted in wanted if is_wanted)
+    return (new(ar.shape, ar.dtype, allocator), *indices)
 
 
 def _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream, allocator):
-    """With an axis: rows are sorted by all of their elements, the first of which counts most."""
+    """The results of unique() along an axis, as a tuple. Its parts are taken as rows, which are sorted by all
+    of their elements: the first element counts most.
+    """
     first = ar.transpose((axis, *range(axis), *range(axis + 1, ar.ndim)))
     rows = as_packed(first, stream).reshape(len(first), math.prod(first.shape[1:]))
     count, width = rows.shape
@@ -251,7 +262,9 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_all(x: Array) -> UniqueAll:
-    """The distinct elements, where each is first, which of them gives each element, and how often."""
+    """The distinct elements, the index at which each occurs first, for each element of `x` the index of its
+    equal among them, and how often each occurs.
+    """
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
@@ -261,7 +274,7 @@ def unique_counts(x: Array) -> UniqueCounts:
 
 
 def unique_inverse(x: Array) -> UniqueInverse:
-    """The distinct elements, and which of them gives each element."""
+    """The distinct elements, and for each element of `x` the index of its equal among them."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 

@@ -35,6 +35,7 @@ DOUBLE = np.dtype(np.float64)
 
 
 def cleared(shape, dtype, stream, allocator) -> GPUArray:
+    """A new array of zeros."""
     result = new(shape, dtype, allocator)
     if result.nbytes:
         _driver.memset_d32_async(result, 0, result.nbytes // 4, stream)
@@ -140,11 +141,11 @@ def bincount(
 
 
 def sums_of_weights(x, weights, end, length, stream, allocator) -> GPUArray:
-    """The sum of the weights of each number below `end`, and zeros up to `length`. Numbers from `length` on
-    do not count."""
+    """For each number below `length` the sum of the weights of its occurrences in x. All numbers of x are
+    below `end`; the weights of those from `length` on are ignored."""
     dtype = np.dtype(np.uint32 if end <= 1 << 32 else np.int64)
     keys = as_packed(x.astype(dtype, order="C", copy=False, stream=stream), stream)
-    passes = max(-(-(end - 1).bit_length() // 8), 1)
+    passes = max(-(-(end - 1).bit_length() // 8), 1)  # of the sort: one for each byte that a number can have
     ordered, moved = new(keys.shape, dtype, allocator), new(keys.shape, DOUBLE, allocator)
     Work(keys, ordered, weights, moved, passes=passes).run(stream, allocator)
     result = new((length,), DOUBLE, allocator)

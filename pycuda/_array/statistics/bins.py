@@ -1,7 +1,7 @@
 """Edges of bins, which bin a value is in, and how many bins NumPy's estimators choose.
 
-An estimator takes a few sums, for which the call waits. Widths are of NumPy's dtypes, which decide where the
-quotient is nearly whole.
+An estimator takes a few sums, for which the call waits. Widths have NumPy's dtypes, as their rounding decides
+about the number of bins if the span is nearly a multiple of the width.
 """
 
 from __future__ import annotations
@@ -28,10 +28,15 @@ if TYPE_CHECKING:
 
 
 def _scalar_of(a):
+    """A 0-d array as a NumPy scalar, for which the host waits."""
     return a.get()[()]
 
 
+# ---- estimators: the width of bins for a flat array, by the formulas of numpy.histogram_bin_edges
+
+
 def _ptp(a):
+    """The maximum minus the minimum; of integers a Python int, which does not overflow."""
     minimum, maximum = _scalar_of(a.min()), _scalar_of(a.max())
     return int(maximum) - int(minimum) if a.dtype.kind in "iu" else maximum - minimum
 
@@ -134,7 +139,9 @@ def outer_edges(a, limits, stream):
 
 
 def bin_edges(a, bins, limits, stream):
-    """(edges on the host, whether they are even)."""
+    """(edges in host memory, whether they are equidistant) for the arguments bins= and range= of
+    histogram().
+    """
     if isinstance(bins, str):
         bins = count_bins(bins, a, limits, stream)
     if np.ndim(bins) == 1:
@@ -189,8 +196,9 @@ def _monotonic(bins) -> int:
         return 1
     first = differ[0]
     rises = before[first] < after[first]
-    undone = before[first + 1 :] > after[first + 1 :] if rises else before[first + 1 :] < after[first + 1 :]
-    if undone.any():
+    before, after = before[first + 1 :], after[first + 1 :]
+    opposite = before > after if rises else before < after
+    if opposite.any():
         raise ValueError("bins must be monotonically increasing or decreasing")
     return 1 if rises else -1
 
@@ -198,14 +206,14 @@ def _monotonic(bins) -> int:
 # From this many values on, their search takes longer than reading the edges, so that digitize() queues the
 # search without waiting to see whether the edges increase.
 _SEARCHED_AT_ONCE = 1 << 20
-# Page-locked memory, and by id() the arrays in it that may still be written: an array whose reading was not
-# finished stays there.
+# Of each context: (a pool of page-locked memory, {id(array): array} of the arrays in it to which a copy is
+# queued). An array whose copy was never waited for stays there.
 _page_locked = memoized_in_context(lambda: (_driver.PageLockedMemoryPool(), {}), 256)
 
 
 def _begin_reading(array) -> Callable[[], np.ndarray]:
-    """Queue the reading of an array. The result waits for that and returns the array on the host, whatever
-    is queued in between.
+    """Queue a copy of an array to the host. Returns a function that waits for this copy, but not for what is
+    queued after it, and returns the copy.
     """
     if captures.is_captured() or not array.flags.c_contiguous:
         before = captures.last_work(None)

@@ -28,20 +28,21 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
-# A copy from the host waits for what the stream does, so edges that are used again are kept.
+# Edges on the device by (their bytes, their dtype). A copy from the host waits for the work of the stream, so
+# edges are kept for the next call.
 _kept_edges = memoized_in_context(lambda data, dtype: on_device(np.frombuffer(data, dtype)), 64)
 
 
 def _edges_on_device(edges, stream) -> GPUArray:
-    """Edges on the device, not to be changed."""
+    """The edges on the device, in an array that must not be changed, as other calls may use it."""
     if len(edges) - 1 > kernels.LARGEST:
         return on_device(edges, stream)
     return _kept_edges(edges.tobytes(), edges.dtype)
 
 
 def _count_between(a, edges, edges_on_device, edge, even, stream, allocator) -> GPUArray:
-    """How many elements are between each two edges. even: the edges are equidistant, so a bin is found by
-    arithmetic.
+    """How many elements are in each bin. edges: in host memory; edge: the C type of `edges_on_device`; even:
+    the edges are equidistant, so the kernel computes the bin of an element instead of searching it.
     """
     bins = len(edges) - 1
     counts = cleared((bins,), INDEX, stream, allocator)
@@ -49,7 +50,7 @@ def _count_between(a, edges, edges_on_device, edge, even, stream, allocator) -> 
         return counts
     element = elements.stored(a.dtype)
     if bins > kernels.LARGEST:
-        # One more for what is in no bin.
+        # One more count, for elements that are in no bin.
         numbers = _bins_of(a, edges_on_device, edge, bins, stream, allocator)
         counts_and_rest = cleared((bins + 1,), INDEX, stream, allocator)
         kernels.many_numbers("unsigned").prepared_async_call(
@@ -66,7 +67,7 @@ def _count_between(a, edges, edges_on_device, edge, even, stream, allocator) -> 
 
 
 def _bins_of(a, edges_on_device, edge, bins, stream, allocator) -> GPUArray:
-    """The number of each element's bin; the number of bins for those in none."""
+    """The index of each element's bin; `bins`, the number of bins, for elements in none."""
     numbers = new((a.size,), np.uint32, allocator)
     function = kernels.bins_of(elements.stored(a.dtype), edge)
     function.prepared_async_call(
@@ -76,7 +77,7 @@ def _bins_of(a, edges_on_device, edge, bins, stream, allocator) -> GPUArray:
 
 
 def _sum_between(a, weights, edges_on_device, edge, bins, stream, allocator) -> GPUArray:
-    """Sums of weights, in their dtype."""
+    """The sum of the weights of the elements in each bin, in the dtype of the weights."""
     if weights.dtype.kind == "c":
         result = new((bins,), weights.dtype, allocator)
         for part, target in ((weights._real, result._real), (weights._imag, result._imag)):
@@ -196,7 +197,7 @@ def _all_edges(columns, bins, limits) -> list[np.ndarray]:
         if np.ndim(each) == 0 and not isinstance(each, str) and int(each) < 1:
             raise ValueError(f"`bins[{number}]` must be positive, when an integer")
         if limit is not None and np.ndim(each) == 0 and not isinstance(each, str):
-            column = column[:0].astype(np.float64)  # the limits are all that the edges follow from
+            column = column[:0].astype(np.float64)  # the edges depend on the limits alone
         found, _ = bin_edges(column, each, limit, None)
         edges.append(found)
     return edges
@@ -215,7 +216,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None) -> tupl
         raise TypeError("histogramdd() requires real numbers")
     edges = _all_edges(columns, bins, range)
     edges_on_device = [on_device(each) for each in edges]
-    shape = tuple(len(each) + 1 for each in edges)  # with one for what is below, and one for what is above
+    shape = tuple(len(each) + 1 for each in edges)  # the bins, one for what is below, one for what is above
     numbers = full(columns[0].shape, 0, INDEX)
     for column, each, host in zip(columns, edges_on_device, edges, strict=True):
         place = searchsorted(each, column, "right")

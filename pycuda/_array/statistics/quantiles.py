@@ -1,5 +1,7 @@
-"""Medians and quantiles, by elements of given ranks. Where elements that are NaN do not count, each row has
-its own number of elements, which stays on the device; so do the places in the row that follow from it.
+"""Medians and quantiles: the elements of some ranks of each row, and means of two of them.
+
+In nanmedian and similar functions each row has its own number of elements, which are those that are not NaN.
+These numbers, and the ranks that follow from them, stay on the device.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class _Rows(NamedTuple):
 
     rows: GPUArray
     kept: tuple[int, ...]
-    kept_dims: tuple[int, ...]  # with axes of length 1 for those that are gone
+    kept_dims: tuple[int, ...]  # with axes of length 1 for those that are reduced
 
     def counts(self) -> GPUArray:
         """How many elements of each row are not NaN, as float64, with an axis of length 1."""
@@ -54,6 +56,7 @@ def _as_rows(a, axis) -> tuple[GPUArray, _Rows]:
 
 
 def _sorted_rows(a, axis) -> _Rows:
+    """The rows along `axis`, sorted: NaNs come last."""
     rows, found = _as_rows(a, axis)
     return found._replace(rows=sort(rows, -1))
 
@@ -90,7 +93,7 @@ def _with_nan(result, last) -> GPUArray:
 
 
 def _middle(rows, first, last) -> GPUArray:
-    """The mean of two elements of each row."""
+    """The mean of two elements of each row, whose indices are `first` and `last`."""
     parts = (take_along_axis(rows, each, -1) for each in (first, last))
     low, high = parts
     wide = np.result_type(rows.dtype, np.float32) if rows.dtype.kind in "fcV" else np.dtype(np.float64)
@@ -138,7 +141,9 @@ def _plotting_position(alpha, beta):
 
 
 def _nearest_step(index, exact):
-    """The next place after an index, or the place before it where exact(fraction, index) is true."""
+    """The place before a fractional index where exact(its fraction, index) is true, elsewhere the place after
+    it.
+    """
     before = np.floor(index)
     place = np.where(exact(index - before, index), before, before + 1)
     return np.maximum(place.astype(INDEX), 0)
@@ -149,10 +154,11 @@ def _unchanged_gamma(gamma, index):
 
 
 class _Method(NamedTuple):
-    """A method of NumPy's: the place for q among n elements, and the fraction by which to interpolate from
-    the place's own fraction. None: places are whole."""
+    """A method= of numpy.quantile."""
 
-    place: object
+    place: object  # place(n, q): the index, usually fractional, of the quantile q among n sorted elements
+    # fraction(gamma, place): how far to interpolate to the next element; gamma is the fractional part of the
+    # place. None: places are integers.
     fraction: object = None
 
 
@@ -206,7 +212,8 @@ def _quantile_places(method: str, n, q, last) -> _Places:
 
 
 def _read_q(q, percent) -> tuple[np.ndarray, bool]:
-    """(q as an array on the host, whether it is a weak number). The call waits for q on the device."""
+    """(q as an array on the host, whether it is a Python number). Those do not decide about the dtype of the
+    result. The call waits for q on the device."""
     if isinstance(q, _driver.GPUArray):
         q = q.get()
     weak = type(q) in (int, float)
@@ -256,7 +263,7 @@ def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> 
         places = _quantile_places(method, length, q.ravel(), length - 1)
         *ends, last = _elements(rows, *(each for each in places[:2] if each is not None))
         before, after = ends[0], ends[-1]
-        fraction = _is_exact(places.fraction, weak)
+        fraction = _fraction_operand(places.fraction, weak)
         if not skip_nan:
             before = _with_nan(before, last)
     result = before if fraction is None else _lerp(before, after, fraction)
@@ -292,7 +299,7 @@ def _weighted_quantile(a, q, axis, out, method, keepdims, weights, skip_nan) -> 
     rows = take_along_axis(rows, order, -1)
     sums = _running_weights(rows, take_along_axis(_as_rows(weights, axis)[0], order, -1), skip_nan)
     sums = sums.astype(q.dtype) if q.dtype.kind == "f" else sums
-    sums = apply("where", apply("equal", sums, 0), -1, sums)  # what weighs nothing is not reached by q = 0
+    sums = apply("where", apply("equal", sums, 0), -1, sums)  # so that q = 0 skips elements of weight 0
     results = []
     for each in q.ravel():
         before = apply("less", sums, each).sum(axis=-1, keepdims=True)
@@ -304,13 +311,18 @@ def _weighted_quantile(a, q, axis, out, method, keepdims, weights, skip_nan) -> 
 
 
 def _take_from_rows(rows, numbers):
+    """The elements of each row with these indices; None without indices."""
     return None if numbers is None else take_along_axis(rows, numbers.astype(INDEX, copy=False), -1)
 
 
-def _is_exact(fraction, weak):
-    """A number for all, or for each of several q on the device."""
-    if fraction is None or fraction.size != 1:
-        return None if fraction is None else on_device(fraction)
+def _fraction_operand(fraction, weak):
+    """The fractions, an array on the host, as an operand of _lerp(): of one q a number, with `weak` one of
+    Python's; of several q an array on the device; None as it is.
+    """
+    if fraction is None:
+        return None
+    if fraction.size != 1:
+        return on_device(fraction)
     return float(fraction.item()) if weak else fraction.reshape(())[()]
 
 
@@ -327,5 +339,5 @@ def _quantiles(percent, skip_nan):
     return function
 
 
-quantile, percentile = _quantiles(False, False), _quantiles(True, False)
-nanquantile, nanpercentile = _quantiles(False, True), _quantiles(True, True)
+quantile, nanquantile = (_quantiles(percent=False, skip_nan=each) for each in (False, True))
+percentile, nanpercentile = (_quantiles(percent=True, skip_nan=each) for each in (False, True))
