@@ -9,7 +9,7 @@ from typing import Any
 
 from pycuda import _driver as drv
 
-# Where owners of memory say where it is: those of cuda.core, of CuPy and RMM, of numba.
+# Attributes by which objects that own memory give its address: in cuda.core, in CuPy and RMM, in numba.
 _ADDRESSES = ("handle", "ptr", "device_ctypes_pointer")
 
 
@@ -89,14 +89,14 @@ class Resource:
     Parameters
     ----------
     resource : object
-        With ``allocate(nbytes, stream)``, or a callable that takes the bytes. What it gives is an
-        address, for ``deallocate(address, nbytes, stream)``, or an object that owns the memory: it is
-        released, after the work on it, or with its ``close(stream)``.
+        With ``allocate(nbytes, stream)``, or a callable that takes the number of bytes. It returns an
+        address, which is freed by ``deallocate(address, nbytes, stream)``, or an object that owns the memory,
+        which is freed by its ``close(stream)`` or by dropping the object after the work on the memory.
     """
 
     def __init__(self, resource):
         self.resource = resource
-        self._owners: dict[int, Any] = {}
+        self._owners: dict[int, Any] = {}  # address -> the object that owns the memory
         allocate = getattr(resource, "allocate", None)
         if callable(allocate):
             self._allocate, self._stream = allocate, _stream_for(resource)
@@ -135,7 +135,7 @@ class Resource:
         return address
 
     def deallocate(self, address: int, size: int, stream: int) -> Any:
-        """Give memory back, to be used again after the work on a stream.
+        """Free memory, which may be used again after the work that is now on a stream.
 
         Parameters
         ----------
@@ -147,7 +147,8 @@ class Resource:
         Returns
         -------
         object or None
-            The owner of the memory if it cannot be given a stream: to be released after the work.
+            The owner of the memory if it has no method that takes a stream: the caller drops it after the
+            work.
         """
         handle = StreamHandle(stream)
         arguments, keywords = self._stream(handle)

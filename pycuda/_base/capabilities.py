@@ -8,18 +8,18 @@ from collections import namedtuple
 Multiprocessor = namedtuple(
     "Multiprocessor", "warps blocks registers block_registers shared block_shared shared_unit reserved parts"
 )
-Multiprocessor.__doc__ = """A row: what a multiprocessor has, and what it hands out.
+Multiprocessor.__doc__ = """What a multiprocessor has, and what a block can get of it.
 
 warps, blocks : int
-    At a time.
+    The maximum number that it runs at a time.
 registers, block_registers : int
-    Of 32 bits; of one block.
+    Registers of 32 bits: all, and the maximum of one block.
 shared, block_shared : int
-    Bytes of shared memory; of one block that asks for more than 48 KiB.
+    Bytes of shared memory: all, and the maximum of one block, which has to request more than 48 KiB.
 shared_unit, reserved : int
-    Bytes that it is handed out in, and those that the system takes of each block.
+    A block gets a multiple of so many bytes of shared memory; of these the system uses so many.
 parts : int
-    Schedulers that share the registers, each of which holds whole warps.
+    The number of schedulers: each has an equal part of the registers, and each warp belongs to one.
 """
 
 
@@ -27,7 +27,9 @@ def _multiprocessor(
     warps: int, blocks: int, shared: int, block_shared: int, *,
     registers: int = 64, block_registers: int = 64, parts: int = 4, new: bool = False,
 ) -> Multiprocessor:  # fmt: skip
-    """Registers and bytes in units of 1024; new: 8.0 and later."""
+    """A row of CAPABILITIES. Registers and bytes are in units of 1024; new: compute capability 8.0 and
+    later.
+    """
     return Multiprocessor(
         warps,
         blocks,

@@ -1,4 +1,4 @@
-"""What pycuda.driver has besides the names of pycuda._driver, for the private modules as well."""
+"""Names of pycuda.driver that are not in pycuda._driver, but that private modules need, too."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from pycuda._driver import Error
 
 
 class _DefaultStream:
-    """The legacy default stream (CU_STREAM_LEGACY); None is the stream of a `with` block."""
+    """The legacy default stream (CU_STREAM_LEGACY). As an argument stream=, None stands for the current
+    stream instead, which a `with` block may have changed.
+    """
 
     @staticmethod
     def __cuda_stream__() -> tuple[int, int]:
-        """The protocol by which libraries share streams."""
+        """(version of the protocol by which libraries share streams, handle): CU_STREAM_LEGACY is 1."""
         return 0, 1
 
     def __repr__(self) -> str:

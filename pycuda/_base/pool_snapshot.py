@@ -21,12 +21,12 @@ class PoolBlock(NamedTuple):
     capacity : int
         Bytes as allocated.
     bin : int
-        Its number: blocks of a bin serve each other's requests.
+        The number of its bin: a held block is used for the next request of its bin.
     active : bool
         In use, or held for the next request.
     stream : int or None
-        The handle of the stream after whose work it is used again; 0 is the default one. None: after an
-        event.
+        The handle of the stream after whose work it is used again; 0 is the default stream. None: it is used
+        again after an event.
     """
 
     address: int

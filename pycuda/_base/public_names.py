@@ -13,7 +13,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def also_named(**others: str) -> Callable[[_Function], _Function]:
-    """A function whose parameters may be given by other names, too: also_named(other="parameter")."""
+    """Decorate a function so that a parameter may be passed by another name, too:
+    also_named(other="parameter").
+    """
 
     def decorate(function):
         @functools.wraps(function)
@@ -29,8 +31,9 @@ def also_named(**others: str) -> Callable[[_Function], _Function]:
 
 
 def name_public_module(namespace: dict[str, Any], names: list[str] | None = None) -> None:
-    """Let functions and classes of private modules say that they are of this module, under whose names (by
-    default those of __all__) users find them: for help(), pickle and the text of errors.
+    """Set `__module__` of functions and classes of private modules to the public module with this namespace,
+    in which users find them: help(), pickle and tracebacks then show that one. names: by default those of
+    __all__.
     """
     for name in namespace["__all__"] if names is None else names:
         value = namespace[name]

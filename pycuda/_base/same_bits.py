@@ -44,5 +44,5 @@ def same_bits(wanted: bool = True) -> Iterator[None]:
 
 
 def is_wanted() -> bool:
-    """Whether it is enabled in the current context."""
+    """Whether the same bits are wanted: in a same_bits() block, or by PYCUDA_SAME_BITS=1."""
     return _asked.get()

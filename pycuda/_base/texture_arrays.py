@@ -15,7 +15,8 @@ _FORMATS = {
     np.dtype(np.int32): drv.array_format.SIGNED_INT32,
     np.dtype(np.float32): drv.array_format.FLOAT,
 }
-# Textures have no such elements: they are read as integers and put together in the kernel.
+# dtypes that textures do not have, and how many integers of 32 bits hold an element: the kernel reads these
+# and puts the element together.
 _AS_INTEGERS = {np.dtype(np.complex64): 2, np.dtype(np.float64): 2, np.dtype(np.complex128): 4}
 
 
@@ -109,7 +110,7 @@ def matrix_to_array(matrix, order, allow_double_hack=False):
 
 
 def _describe_like(shape, dtype, order, surface):
-    """The descriptor for np_to_array and gpuarray_to_array, and the bytes of a row."""
+    """(descriptor for np_to_array and gpuarray_to_array, bytes of a row)"""
     if len(shape) not in (2, 3):
         raise drv.LogicError(f"arrays of 2 and 3 dimensions can be copied, not of {len(shape)}")
     shape = shape if order == "C" else shape[::-1]
@@ -212,8 +213,8 @@ def make_multichannel_2d_array(ndarray, order):
 
 
 def bind_array_to_texref(ary, texref):
-    """Bind an Array to a texture reference, without filtering; outside it the nearest
-    element counts.
+    """Bind an Array to a texture reference, without filtering; coordinates outside of the Array read its
+    nearest element.
 
     Parameters
     ----------

@@ -61,10 +61,10 @@ def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, bl
     ----------
     a : GPUArray, or data in host memory
     stream : Stream, optional
-        Before the copy the host waits for it.
+        The host waits for this stream before the copy.
     order : {"C", "F", "A", "K"}, optional
     out : numpy.ndarray, optional
-        Gets the elements and is returned.
+        The array to which the elements are copied, and which is returned.
     blocking : bool, optional
         The host always waits for the copy.
 
@@ -108,7 +108,7 @@ def fuse(*args: Any, **keywords: Any) -> Callable[..., Any]:
     *args
         The function, where it is used without parentheses.
     **keywords
-        `kernel_name` of CuPy.
+        `kernel_name`, as CuPy takes it, which changes nothing.
 
     Returns
     -------

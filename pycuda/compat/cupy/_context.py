@@ -12,5 +12,6 @@ def require() -> None:
         return
     from pycuda import autoprimaryctx
 
-    if drv.Context.get_current() is None:  # it was imported before, or in another thread
+    # The import makes the context current only the first time, and only in the thread that does it.
+    if drv.Context.get_current() is None:
         autoprimaryctx.device.retain_primary_context().push()

@@ -100,6 +100,7 @@ class ElementwiseKernel:
         return outputs if len(outputs) > 1 or self.return_tuple else outputs[0]
 
     def _shape(self, values: list[Any], size: int | None) -> tuple[int, ...]:
+        """The shape of the loop: that of the operands that are not raw, or `size`."""
         pairs = zip([*self.in_params, *self.out_params], values, strict=False)
         shapes = [value.shape for each, value in pairs if isinstance(value, GPUArray) and not each.raw]
         if not shapes:
@@ -111,7 +112,9 @@ class ElementwiseKernel:
         return np.broadcast_shapes(*shapes)
 
     def _prepared(self, values: list[Any], shape: tuple[int, ...]) -> list[Any]:
-        """Operands that the loop can walk: inputs of the whole shape."""
+        """The operands, with inputs broadcast to the shape of the loop and raw inputs C-contiguous. TypeError
+        or ValueError for outputs that do not fit.
+        """
         prepared = []
         for k, (each, value) in enumerate(zip([*self.in_params, *self.out_params], values, strict=True)):
             is_output = k >= len(self.in_params)
@@ -130,8 +133,11 @@ class ElementwiseKernel:
         return prepared
 
     def _in_c_order(self, values: list[Any]) -> list[Any]:
-        """CuPy numbers elements in C order, PyCUDA as they lie in memory where all arrays are in F order.
-        Where that matters outputs in another order are copies."""
+        """The operands; if the kernel uses the index `i`, with copies in C order in place of outputs in
+        another order.
+
+        The index counts elements in C order in CuPy, but in PyCUDA in F order if all arrays have that order.
+        """
         count = len(self.in_params)
         if not self._uses_index:
             return values
@@ -140,6 +146,9 @@ class ElementwiseKernel:
         ]
 
     def _launch(self, declared, values, types, shape, stream, outputs) -> None:
+        """Launch the kernel. outputs: those of the caller, to which outputs that are copies among `values`
+        are copied then.
+        """
         if not np.prod(shape, dtype=int):
             return
         arrays = [isinstance(value, GPUArray) for value in values]
@@ -151,15 +160,17 @@ class ElementwiseKernel:
             one for k in self._order(declared) for one in _notation.arguments(declared[k], values[k], sizes)
         ]
         if all(each.raw or not is_array for each, is_array in zip(declared, arrays, strict=True)):
-            given.insert(0, gpuarray.empty(shape, np.uint8))
+            given.insert(0, gpuarray.empty(shape, np.uint8))  # for pycuda_all, of _kernel()
         kernel(*given, stream=stream)
         for output, computed in zip(outputs, values[len(self.in_params) :], strict=True):
             if output is not computed:
                 apply("copy", computed, out=output, stream=stream)
 
     def _order(self, declared) -> list[int]:
-        """The order of PyCUDA's arguments: the first array gives the number of elements, so outputs come
-        first, and raw ones, which have lengths of their own, last."""
+        """The indices of the parameters in the order in which PyCUDA's kernel has them. It takes the number
+        of elements from its first array, so outputs come first, and raw parameters, which may have other
+        lengths, last.
+        """
         order = [*range(len(self.in_params), len(declared)), *range(len(self.in_params))]
         return sorted(order, key=lambda k: declared[k].raw)
 
@@ -178,10 +189,12 @@ class ElementwiseKernel:
             for part in _notation.declaration(declared[k], types, arrays[k], sizes)
         ]
         if any(each.raw for each in declared):
-            # By a condition PyCUDA's kernel knows that arrays may be shorter than the loop.
+            # PyCUDA's kernel refuses arrays that are shorter than the loop unless the operation has a
+            # condition.
             texts["operation"] = f"if (i < n) {{ {texts['operation']}\n; }}"
         if not indexed:
-            parts.insert(0, "const unsigned char *pycuda_all")  # of as many elements as size= says
+            # An array of as many elements as size= says, from which the kernel takes the number of elements.
+            parts.insert(0, "const unsigned char *pycuda_all")
         kernel = elementwise.ElementwiseKernel(
             ", ".join(parts),
             texts["operation"],

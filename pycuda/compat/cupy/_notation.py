@@ -18,11 +18,11 @@ from pycuda.tools import dtype_to_ctype
 
 
 class Parameter(NamedTuple):
-    """One of a list. dtype: None for a type letter."""
+    """A parameter of a kernel."""
 
     name: str
     type_name: str
-    dtype: np.dtype | None
+    dtype: np.dtype | None  # None for a type letter
     raw: bool
 
 
@@ -53,8 +53,8 @@ def _dtype(value: Any) -> np.dtype:
 
 
 def bound_types(declared: list[Parameter], values: list[Any]) -> dict[str, np.dtype]:
-    """The dtypes of type letters: those of arrays and NumPy's scalars, of Python's numbers where nothing else
-    is of the letter.
+    """The dtype of each type letter: that of the arrays and NumPy scalars whose parameters have the letter;
+    if there are none, that of the first Python number.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def typedefs(types: dict[str, np.dtype], preamble: str) -> str:
     return "\n".join([*lines, preamble])
 
 
-# A name that is no member and no part of a longer one.
+# The pattern of a name that is not a member (x.name, x->name, x::name) and not a part of a longer name.
 _NAME = r"(?<![\w.])(?<!->)(?<!::){}\b"
 
 
@@ -144,7 +144,9 @@ def translated(
 
 
 def declaration(each: Parameter, types: dict[str, np.dtype], is_array: bool, sizes: set[str]) -> list[str]:
-    """The C parameters that it becomes."""
+    """The C parameters of PyCUDA's kernel for a parameter: itself and, if its name is in `sizes`, its
+    size.
+    """
     c_type = dtype_to_ctype(dtype_of(each, types))
     size = [f"unsigned long long pycuda_size_{each.name}"] if each.name in sizes else []
     return [f"{c_type} *pycuda_{each.name}" if is_array else f"{c_type} {each.name}", *size]

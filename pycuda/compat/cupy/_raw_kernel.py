@@ -16,6 +16,7 @@ def _same(value: Any) -> Any:
     return value
 
 
+# How Python's numbers are passed to kernels, as in CuPy.
 _AS_NUMPY: dict[type, Callable[[Any], Any]] = {
     bool: np.bool_,
     int: np.int64,
@@ -31,6 +32,7 @@ def _three(sizes: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 def _refuse(**options: Any) -> None:
+    """NotImplementedError if one of the options is true."""
     given = [name for name, value in options.items() if value]
     if given:
         raise NotImplementedError(f"{', '.join(given)}: not supported by pycuda.compat.cupy")

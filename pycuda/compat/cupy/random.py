@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _Size = int | Sequence[int] | None
-_generators: dict[str, Generator] = {}
+_generators: dict[str, Generator] = {}  # "all": the generator of this module's functions, once it is made
 
 
 def __dir__() -> list[str]:
@@ -42,7 +42,7 @@ def __dir__() -> list[str]:
 
 
 def _generator() -> Generator:
-    """The one that functions of this module use."""
+    """The generator that all functions of this module use."""
     require()
     if "all" not in _generators:
         _generators["all"] = default_rng()
@@ -54,7 +54,7 @@ def _size(size: _Size) -> Any:
 
 
 def seed(seed: int | None = None) -> None:
-    """Begin again.
+    """Replace the generator by a new one.
 
     Parameters
     ----------
@@ -147,12 +147,12 @@ def uniform(low: Any = 0.0, high: Any = 1.0, size: _Size = None, dtype: Any = fl
 
 
 def randint(low: Any, high: Any = None, size: _Size = None, dtype: Any = int) -> GPUArray:
-    """Whole numbers from low up to, but not, high.
+    """Integers from low to high - 1.
 
     Parameters
     ----------
     low : int
-        Without `high` the end, and 0 is the smallest.
+        Without `high` this is the upper bound, and the lower one is 0.
     high : int, optional
     size : int or sequence of int, optional
     dtype : dtype, optional
