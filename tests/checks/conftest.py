@@ -12,7 +12,9 @@ sys.path.insert(0, str(HERE))
 
 @pytest.fixture
 def verdicts(run_python):
-    """{name: message} of a file's programs under these checks; empty where nothing was found."""
+    """A function that runs the programs of a file, or `only` some of them, under these checks of
+    PYCUDA_CPU_CHECK and returns {name: message}. The message is empty if the checks found nothing.
+    """
 
     def run(file, checks, *, schedule=None, capability=None, only=()):
         source = f"""

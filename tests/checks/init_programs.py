@@ -123,13 +123,16 @@ def launch(kernel, to, source, *, grid=1):
 
 
 def reads(prepare):
-    """A program whose kernel reads 64 whole numbers at the address that prepare(module) returns."""
+    """A program whose kernel reads 64 integers at the address that prepare(module) returns."""
 
     def program(kernel, module):
         to = drv.mem_alloc(BYTES)
         launch(kernel, to, prepare(module))
 
     return program
+
+
+# Functions for reads(): each returns memory that was written in the way that its name says.
 
 
 def written(module):
@@ -185,7 +188,7 @@ def kernel_wrote(module):
 
 
 def freed_and_new(module):
-    """The same address again, in the end."""
+    """Memory with an address that was written and freed before: what was written then does not count."""
     first = drv.to_device(ONES)
     seen = {int(first)}
     first.free()

@@ -40,6 +40,7 @@ def verdict(name, program, image, run):
 
 
 def main(file):
+    """Run the programs of a file, all or those of the command line, and print their verdicts."""
     drv.init()
     programs = importlib.import_module(file)
     major, minor = drv.Device(0).compute_capability()

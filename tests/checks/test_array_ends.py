@@ -35,6 +35,7 @@ def module(context):
 
 
 def fault(context):
+    """The message of the fault of the kernel that was launched."""
     with pytest.raises(drv.LaunchError) as caught:
         context.synchronize()
     return str(caught.value)

@@ -6,29 +6,35 @@ import pytest
 pytestmark = pytest.mark.cpu("the CPU device's checks")
 
 
-def right(message, words):
+def is_expected(message, words):
+    """Whether the message reports a race between blocks, with these words; for None, whether there is
+    none.
+    """
     if words is None:
         return message == ""
     return "race between blocks" in message and all(word in message for word in words)
 
 
-def wrong(verdicts):
+def unexpected(verdicts):
+    """{name: (expected words, message)} of the verdicts that are not what PROGRAMS says."""
     assert verdicts.keys() == block_programs.PROGRAMS.keys()
     expected = block_programs.PROGRAMS
     return {
-        name: (expected[name], text) for name, text in verdicts.items() if not right(text, expected[name])
+        name: (expected[name], text)
+        for name, text in verdicts.items()
+        if not is_expected(text, expected[name])
     }
 
 
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_programs(verdicts, monkeypatch, threads):
     monkeypatch.setenv("PYCUDA_CPU_THREADS", threads)
-    assert not wrong(verdicts("block_programs", "racecheck"))
+    assert not unexpected(verdicts("block_programs", "racecheck"))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_in_random_order(verdicts, seed):
-    assert not wrong(verdicts("block_programs", "racecheck", schedule=f"random:{seed}"))
+    assert not unexpected(verdicts("block_programs", "racecheck", schedule=f"random:{seed}"))
 
 
 def test_message(verdicts):

@@ -30,6 +30,11 @@ fill, array = get("fill"), gpuarray.zeros(64, np.float32)
 
 @pytest.fixture
 def check(tmp_path):
+    """A function that runs `python -m pycuda.check` with these arguments and, if there is one, a program with
+    this source. It returns (the finished process, the numbers of its summary line: faults, launches,
+    bytes that were not freed).
+    """
+
     def run(*arguments, source=None):
         if source is not None:
             (tmp_path / "program.py").write_text(PRELUDE + source)

@@ -18,6 +18,9 @@ print(generated.run_many(5000, {count}))
 
 
 def run(run_python, strength, count, schedule):
+    """The output of `count` generated programs with every check: "{}" if all were right. strength: of their
+    loads and stores (generated.STRENGTH).
+    """
     source = SOURCE.format(folder=str(PROGRAMS), strength=strength, count=count)
     checks = "racecheck,initcheck,initcheck-shared,synccheck"
     environment = {"PYCUDA_CPU_CHECK": checks, "PYCUDA_CPU_SCHEDULE": schedule}

@@ -7,7 +7,10 @@ import race_programs
 pytestmark = pytest.mark.cpu("the CPU device's checks")
 
 
-def right(message, words):
+def is_expected(message, words):
+    """Whether the message reports a race between the two accesses that have these words in their lines, and
+    why they race; for the words None, whether there is no message.
+    """
     if words is None:
         return message == ""
     here, there = words
@@ -15,32 +18,37 @@ def right(message, words):
     return found and ("__sync" in message or "different values" in message or "has not waited" in message)
 
 
-def wrong(verdicts, programs=race_programs.PROGRAMS):
+def unexpected(verdicts, programs=race_programs.PROGRAMS):
+    """{name: (expected words, message)} of the verdicts that are not what the rows of the programs say."""
     expected = {name: words for name, (_, _, words) in programs.items()}
     return {
-        name: (expected[name], text) for name, text in verdicts.items() if not right(text, expected[name])
+        name: (expected[name], text)
+        for name, text in verdicts.items()
+        if not is_expected(text, expected[name])
     }
 
 
 def test_programs(verdicts):
     found = verdicts("race_programs", "racecheck")
     assert found.keys() == race_programs.PROGRAMS.keys()
-    assert not wrong(found)
+    assert not unexpected(found)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_in_random_order(verdicts, seed):
-    """What happens before what does not depend on the schedule, but where threads take turns at a lock."""
+    """Which access happens before which does not depend on the schedule, except where threads take a lock in
+    turns.
+    """
     found = verdicts("race_programs", "racecheck", schedule=f"random:{seed}")
     found.pop("sum_beside_the_lock")
-    assert not wrong(found)
+    assert not unexpected(found)
 
 
 @pytest.mark.parametrize("schedule", [None, "random:1"])
 def test_copies_and_barriers_in_shared_memory(verdicts, schedule):
     found = verdicts("copy_programs", "racecheck", schedule=schedule, capability="8.0")
     assert found.keys() == copy_programs.PROGRAMS.keys()
-    assert not wrong(found, copy_programs.PROGRAMS)
+    assert not unexpected(found, copy_programs.PROGRAMS)
 
 
 def test_message(verdicts):

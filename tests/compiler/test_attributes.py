@@ -35,6 +35,7 @@ FORMS = {
 
 
 def sizes(source, **options):
+    """(size, alignment) of the type T that the source defines, on the device."""
     kernel = (
         "__global__ void sizes(int *out) { out[0] = sizeof(T), out[1] = alignof(T), out[2] = (char)-1 < 0; }"
     )

@@ -145,13 +145,16 @@ COMPLEX, REAL = ("cf", "cd"), ("f", "d", "i")
 
 
 def of_type(text, kind):
+    """The text with its operands a and b replaced by the names kind["a"] and kind["b"]."""
     for letter in "ab":
         text = re.sub(rf"\b{letter}\b", kind[letter], text)
     return text
 
 
 def two_operands():
-    """(statement that gives r, its value, which type it has)"""
+    """(statement that defines r, its value, the key of its type in TYPES) for each operator and pair of
+    types.
+    """
     for a, b in itertools.product(TYPES, TYPES):
         if not {a, b} & set(COMPLEX):
             continue
@@ -164,10 +167,12 @@ def two_operands():
 
 
 def second(kind):
+    """The value of the second operand of a type, whose name is that of the type with a 2: cf2."""
     return OPERANDS[kind] + 1
 
 
 def one_operand():
+    """The same for constructors, conversions and compound assignments."""
     for to, a in itertools.product(COMPLEX, TYPES):
         yield f"{TYPES[to]} r({a});", OPERANDS[a], to
         yield f"volatile {TYPES[to]} kept({a}); {TYPES[to]} r(kept);", OPERANDS[a], to

@@ -50,6 +50,7 @@ def expected(n, threads):
 
 
 def run(module, n=5, threads=40):
+    """What the kernel run(int *out, int n) of a module stores, a number for each thread."""
     out = np.zeros(threads, np.int32)
     module.get_function("run")(drv.Out(out), np.int32(n), block=(threads, 1, 1))
     return out.tolist()
@@ -277,6 +278,9 @@ __global__ void parent(int *out)
 
 
 def needs_cudadevrt():
+    """Skip the test on a GPU if libcudadevrt.a, which launches of kernels from kernels need, is not
+    installed.
+    """
     try:
         return libraries.folder(None, "nvcc", "lib%s.a")
     except RuntimeError:

@@ -15,6 +15,7 @@ PLAIN = "__global__ void k(int *a) { a[0] = 1; }"
 
 
 def error_of(source, **arguments):
+    """The CompileError of a source that does not compile."""
     with pytest.raises(drv.CompileError) as caught:
         SourceModule(source, **arguments)
     return caught.value
@@ -77,6 +78,7 @@ def test_an_unknown_architecture_is_a_compile_error():
 
 @pytest.fixture
 def nothing_installed(monkeypatch):
+    """A machine without NVRTC and without nvcc, as far as pycuda looks for them."""
     monkeypatch.setattr(finder, "_candidates", lambda: [])
     monkeypatch.setattr(finder, "_found", {})
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: None)

@@ -46,21 +46,23 @@ class Interrupted:
         return self
 
     def call(self, function):
-        """What came out. A generator has its own stack of exceptions: where a trace function raises while a
-        `with` swallows an exception, Python 3.11 leaves that on the stack.
+        """The exception of the function while it is traced; None without one.
+
+        It is called within a generator, which has a stack of exceptions of its own: if a trace function
+        raises while a `with` block swallows an exception, Python 3.11 leaves that exception on the stack.
         """
         return next(self._calls(function))
 
     def _calls(self, function):
-        came_out, before = None, sys.gettrace()
+        error, before = None, sys.gettrace()
         sys.settrace(self)
         try:
             function()
         except Exception as problem:
-            came_out = problem
+            error = problem
         finally:
             sys.settrace(before)
-        yield came_out
+        yield error
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ NAMES = {
 
 
 def result_of(module, name):
+    """What the kernel makes of a 5 of its dtype (NAMES)."""
     dtype, _ = NAMES[name]
     value = np.array(5, dtype)
     module.get_function(name)(drv.InOut(value), block=(1, 1, 1))

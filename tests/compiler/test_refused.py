@@ -94,6 +94,7 @@ def test_wrong_for_both_beside_a_function_for_the_host(nvcc):
 
 
 def script(folder, text):
+    """The path of an executable `nvcc` in the folder: a shell script with this text."""
     path = folder / "nvcc"
     path.write_text("#!/bin/sh\n" + text)
     path.chmod(0o755)

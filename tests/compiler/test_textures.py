@@ -12,6 +12,7 @@ KERNEL = "__global__ void k(float *out) { out[threadIdx.x] = tex1D(tex, threadId
 
 
 def row(values):
+    """A 1-D CUDA array of floats with these values."""
     descr = drv.ArrayDescriptor()
     descr.width, descr.num_channels, descr.format = len(values), 1, drv.array_format.FLOAT
     array = drv.Array(descr)
