@@ -109,6 +109,7 @@ NONE = -1
 
 @context_dependent_memoize
 def reference():
+    """The module with cuRAND's own device functions, which the generators are compared with."""
     try:
         return SourceModule(SOURCE, no_extern_c=True)
     except drv.CompileError as error:
@@ -118,6 +119,7 @@ def reference():
 
 
 def seeds():
+    """A seed for each generator; 0 and -1 are among them."""
     values = np.random.default_rng(5).integers(-(2**31), 2**31, GENERATORS).astype(np.int32)
     values[[0, 2]] = 0, -1
     return values

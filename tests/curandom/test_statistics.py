@@ -14,7 +14,8 @@ import pycuda.gpuarray as gpuarray
 pytestmark = pytest.mark.usefixtures("primary_context", "fresh_caches")
 
 SIZE = 200_000
-LIMIT = 4.0  # standard deviations
+LIMIT = 4.0  # standard deviations, which good numbers exceed in one of some ten thousand cases
+KOLMOGOROV_LIMIT = 2.23  # the same for kolmogorov()
 PSEUDO = [
     curandom.XORWOWRandomNumberGenerator,
     curandom.MRG32k3aRandomNumberGenerator,
@@ -29,6 +30,7 @@ QUASI = [
 
 
 def new(cls, seed=11):
+    """A generator of this class that makes the same numbers each time."""
     if cls in QUASI:
         return cls(offset=1)  # the first point of a plain sequence is 0 everywhere
     np.random.seed(seed)
@@ -40,7 +42,9 @@ def normal_cdf(x):
 
 
 def kolmogorov(probabilities):
-    """The statistic of Kolmogorov and Smirnov, times the root of the size: 2.23 in one of 10^4 cases."""
+    """The statistic of Kolmogorov and Smirnov times the square root of the size. For numbers that are
+    uniformly distributed it exceeds KOLMOGOROV_LIMIT in one of 10^4 cases.
+    """
     p = np.sort(probabilities)
     rank = np.arange(len(p) + 1) / len(p)
     return max((rank[1:] - p).max(), (p - rank[:-1]).max()) * math.sqrt(len(p))
@@ -60,10 +64,13 @@ def correlation(x, lag):
     return (x[lag:] * x[:-lag]).sum() / math.sqrt(len(x) - lag)
 
 
-def looks_uniform(x):
+def check_uniform(x):
+    """Assert that the numbers are uniformly distributed between 0 and 1, alone and in pairs, and not
+    correlated.
+    """
     x = x.astype(np.float64)
     assert x.min() >= 0 and x.max() <= 1
-    assert kolmogorov(x) < 2.23
+    assert kolmogorov(x) < KOLMOGOROV_LIMIT
     counts = np.bincount((x * 1024).astype(int).clip(0, 1023))
     assert abs(chi_square(counts, np.full(1024, len(x) / 1024))) < LIMIT
     # Serial test: pairs, in 32 x 32 cells.
@@ -78,11 +85,12 @@ def looks_uniform(x):
 def test_rand(dtype):
     np.random.seed(2)
     x = curandom.rand(SIZE, dtype).get().astype(np.float64)
-    looks_uniform(x + (2.0**-12 if dtype is np.float16 else 0))  # the middle of halves' intervals
+    # float16 numbers are multiples of 2**-11: as multiples plus a half they are spread evenly.
+    check_uniform(x + (2.0**-12 if dtype is np.float16 else 0))
 
 
 def test_bits_of_rand():
-    """Each bit is set half of the time, and no two bits of a word go together."""
+    """Each bit is set in half of the words, and no two bits of a word are correlated."""
     np.random.seed(4)
     words = curandom.rand(SIZE, np.uint32).get()
     bits = np.unpackbits(words.view(np.uint8), bitorder="little").reshape(SIZE, 32).astype(np.float32)
@@ -95,7 +103,7 @@ def test_bits_of_rand():
 @pytest.mark.parametrize("cls", PSEUDO)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_uniform(cls, dtype):
-    looks_uniform(new(cls).gen_uniform(SIZE, dtype).get())
+    check_uniform(new(cls).gen_uniform(SIZE, dtype).get())
 
 
 @pytest.mark.parametrize("cls", PSEUDO)
@@ -103,18 +111,17 @@ def test_one_generator_over_time(cls):
     """A generator's own sequence, round after round, without the other generators."""
     generator = new(cls)
     x = generator.gen_uniform(65536 * 4 * 16, np.float32).get().reshape(16, 65536, 4)
-    looks_uniform(np.ascontiguousarray(x[:, ::5].transpose(1, 0, 2)).ravel())
+    check_uniform(np.ascontiguousarray(x[:, ::5].transpose(1, 0, 2)).ravel())
 
 
 @pytest.mark.parametrize("cls", PSEUDO)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_normal(cls, dtype):
     x = new(cls, 5).gen_normal(SIZE, dtype).get().astype(np.float64)
-    looks_uniform(normal_cdf(x))
-    moments = [(x**k).mean() for k in (1, 2, 3, 4)]
-    spread = [math.sqrt(v / SIZE) for v in (1, 2, 15, 96)]
-    for moment, expected, deviation in zip(moments, (0, 1, 0, 3), spread, strict=True):
-        assert abs(moment - expected) < LIMIT * deviation
+    check_uniform(normal_cdf(x))
+    # (power, its mean, its variance) for a normal number
+    for power, mean, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
+        assert abs((x**power).mean() - mean) < LIMIT * math.sqrt(variance / SIZE)
 
 
 @pytest.mark.parametrize("cls", PSEUDO + QUASI)
@@ -126,7 +133,9 @@ def test_log_normal_is_of_normal(cls):
 
 
 def poisson_pmf(mean):
-    """(first count, probabilities) of all counts that matter."""
+    """(first count, the probabilities of it and the counts after it). Counts further than 12 standard
+    deviations from the mean, whose probability is negligible, are left out.
+    """
     first = max(0, int(mean - 12 * math.sqrt(mean) - 12))
     counts = range(first, int(mean + 12 * math.sqrt(mean) + 30))
     return first, np.array([math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in counts])
@@ -139,7 +148,8 @@ def test_poisson(cls, mean):
     assert abs(x.mean() - mean) < LIMIT * math.sqrt(mean / SIZE)
     assert abs(x.var() - mean) < LIMIT * math.sqrt((mean + 2 * mean**2) / SIZE)
     first, p = poisson_pmf(mean)
-    # Cells of at least 50 expected counts.
+    # Cells of neighboring counts, each expected for at least 50 numbers: cell i begins with the count
+    # edges[i].
     edges, sums = [first], [0.0]
     for k, each in enumerate(p, first):
         sums[-1] += each * SIZE

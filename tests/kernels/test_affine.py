@@ -1,5 +1,5 @@
-"""Rows that rise from lane to lane: indices and addresses in every block shape, where they wrap, where lanes
-part. Expected values are computed here, lane by lane."""
+"""Affine registers, whose values rise evenly from lane to lane: indices and addresses in every block shape,
+also where they wrap and where lanes diverge. Expected values are computed here, lane by lane."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,12 @@ import pycuda.driver as drv
 from pycuda.compiler import SourceModule
 
 HEAD = ".version 7.0\n.target sm_70\n.address_size 64\n"
-# What a thread of a block stores: its index, and words computed from indices and addresses in many ways.
+# Shapes of blocks: of whole warps and not, with rows of a block that are shorter and longer than a warp.
 SHAPES = [(32, 1, 1), (16, 4, 1), (8, 8, 1), (5, 7, 2), (48, 1, 1), (1, 40, 1), (4, 4, 4), (33, 2, 1)]
 
 
 def launch(ptx, name, size, block, grid=(1, 1), *more):
+    """The `size` words that a kernel stores to its first parameter; more: its other arguments."""
     out = np.zeros(size, np.uint64)
     kernel = drv.module_from_buffer(ptx.encode()).get_function(name)
     kernel(drv.InOut(out), *more, block=block, grid=grid)
@@ -20,7 +21,8 @@ def launch(ptx, name, size, block, grid=(1, 1), *more):
 
 
 def indices(block, grid):
-    """(tx, ty, tz, bx, by) of every thread, in the order of blocks and threads."""
+    """Arrays tx, ty, tz, bx, by: the indices of every thread in its block and of its block, in the order of
+    the threads of the first block, then of the second one, and so on."""
     bx, by = (a.ravel() for a in np.meshgrid(np.arange(grid[0]), np.arange(grid[1]), indexing="xy"))
     tz, ty, tx = (a.ravel() for a in np.indices(block[::-1]))
     threads = len(tx)

@@ -10,6 +10,7 @@ from pycuda.compiler import SourceModule
 
 
 def run(source, name, out, *args, block=(64, 1, 1), grid=(4, 1), **options):
+    """`out` after a launch of the kernel, whose first argument it is; options: of SourceModule."""
     SourceModule(source, **options).get_function(name)(drv.InOut(out), *args, block=block, grid=grid)
     return out
 
@@ -117,7 +118,8 @@ def test_local_arrays_and_switch():
 
 
 def test_spin_lock_between_lanes_of_a_warp():
-    """Hangs wherever lanes of a warp cannot make progress one without the other."""
+    """A lane holds the lock while other lanes of its warp wait for it: this deadlocks unless diverged lanes
+    all make progress."""
     out = run(
         """
     __device__ int lock = 0;

@@ -28,6 +28,7 @@ __global__ void binary(const {type} *a, const {type} *b, {out} *z, int n)
 
 
 def run(expression, a, b, out):
+    """An array of the dtype `out` with the C++ expression of a[i] and b[i] for each i."""
     source = BINARY.format(type=dtype_to_ctype(a.dtype), out=dtype_to_ctype(out), expression=expression)
     z = np.empty(a.shape, out)
     SourceModule(source).get_function("binary")(
