@@ -21,6 +21,7 @@ def arrays(dtypes=DTYPES, min_dims=0, max_dims=3, longest=4):
 
 
 def _array(dtype, shape, seed):
+    """A host array of small integers, of any dtype; complex ones have both parts."""
     rng, dtype = np.random.default_rng(seed), np.dtype(dtype)
     low = 0 if dtype.kind in "bu" else -4
     values = rng.integers(low, 5, shape)

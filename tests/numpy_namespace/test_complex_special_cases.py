@@ -91,6 +91,7 @@ def is_right(part, word, direction):
 
 
 def wrong_parts(row, z, result):
+    """A list of (row, z, result) for each part, real and imaginary, that is not what the row says of it."""
     direction = (math.cos(z.imag), math.sin(z.imag)) if math.isfinite(z.imag) else (0.0, 0.0)
     parts = zip((result.real, result.imag), row[2:], direction, strict=True)
     return [(row, z, result) for part, word, each in parts if not is_right(part, word, each)]

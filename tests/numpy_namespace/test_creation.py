@@ -11,6 +11,7 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 
 
 def same(got, want):
+    """Our result is a GPUArray with the shape, dtype and values of NumPy's."""
     want = np.asarray(want)
     assert isinstance(got, gpuarray.GPUArray)
     assert (got.shape, got.dtype) == (want.shape, want.dtype)

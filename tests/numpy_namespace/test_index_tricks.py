@@ -13,12 +13,14 @@ V, W = np.arange(3), np.array([7, 8, 9], np.int16)
 
 
 def on_device(key):
+    """The index with GPUArrays in place of NumPy's arrays."""
     if isinstance(key, tuple):
         return tuple(map(on_device, key))
     return gpuarray.to_gpu(key) if isinstance(key, np.ndarray) else key
 
 
 def check(got, want):
+    """Our result is a GPUArray with the shape, dtype and values of NumPy's."""
     assert isinstance(got, gpuarray.GPUArray)
     assert (got.shape, got.dtype) == (want.shape, want.dtype)
     np.testing.assert_array_equal(got.get(), want)

@@ -14,6 +14,7 @@ DTYPES = ["float32", "complex128"]
 
 
 def drawn(shape, dtype, seed=1):
+    """A host array of normally distributed numbers."""
     rng = np.random.default_rng(seed)
     values = rng.standard_normal(shape)
     return np.asarray(values + 1j * rng.standard_normal(shape) if dtype[0] == "c" else values).astype(dtype)

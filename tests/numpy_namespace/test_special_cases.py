@@ -124,6 +124,9 @@ def result(word, operands):
 
 
 def cases(words):
+    """(tuples of operands, the results that they must have) of a row: words for each operand, then for the
+    result.
+    """
     *operands, last = words
     if "[same]" in operands:
         drawn = [(x, x) for x in values(operands[0])]

@@ -13,6 +13,7 @@ HOST = np.array([3, 1, 2], np.float32)
 
 
 def same(got, want):
+    """Our result is a GPUArray with the shape, dtype and values of NumPy's."""
     want = np.asarray(want)
     assert isinstance(got, gpuarray.GPUArray)
     assert (got.shape, got.dtype) == (want.shape, want.dtype)

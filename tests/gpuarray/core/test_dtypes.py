@@ -25,6 +25,7 @@ def outcome(function, *arguments, **keywords):
 
 
 def same(function, host, device, tolerance=0.0, **keywords):
+    """The function gives the same for arrays of NumPy and of ours: result, or kind of error."""
     expected, error = outcome(function, *host, **keywords)
     got, ours = outcome(function, *device, **keywords)
     assert ours == error, (keywords, error, ours)

@@ -17,6 +17,7 @@ MIXED = np.dtype(
 
 
 def structures(shape=(4, 3)):
+    """A host array of structures, each of whose fields has another value in every element."""
     host = np.zeros(shape, MIXED)
     count = host.size
     host["a"] = np.arange(count).reshape(shape)

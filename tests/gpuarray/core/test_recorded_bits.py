@@ -51,6 +51,7 @@ def real(char, count, seed):
 
 
 def operand(char, seed, count=4096):
+    """Numbers of a dtype that depend on the seed alone, special values among them."""
     if char not in "FD":
         return real(char, count, seed)
     part = char.lower()
@@ -81,6 +82,9 @@ def digest(*arrays):
 
 # One with an operand of integers, and one that is newer than the recording.
 NOT_RECORDED = {"ldexp", "spacing"}
+
+
+# Each group yields (label, list of arrays whose bits are recorded).
 
 
 def functions():

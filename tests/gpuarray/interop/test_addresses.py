@@ -31,6 +31,7 @@ def store():
 
 
 def shaped_copy(to, source, size, stream):
+    """A copy of `size` bytes from address to address, as one row of a Memcpy2D."""
     copy = drv.Memcpy2D()
     copy.set_src_device(source)
     copy.set_dst_device(to)

@@ -21,12 +21,14 @@ pytestmark = pytest.mark.usefixtures("nothing_in_flight")
 
 
 def managed_array(host):
+    """An array in managed memory."""
     memory = drv.managed_empty(host.shape, host.dtype, mem_flags=drv.mem_attach_flags.GLOBAL)
     memory[...] = host
     return gpuarray.GPUArray(host.shape, host.dtype, gpudata=memory)
 
 
 def locked_array(host):
+    """An array in page-locked memory, by its address on the device."""
     memory = drv.pagelocked_empty(host.shape, host.dtype, mem_flags=drv.host_alloc_flags.DEVICEMAP)
     memory[...] = host
     return gpuarray.GPUArray(host.shape, host.dtype, gpudata=memory.base.get_device_pointer(), base=memory)

@@ -112,6 +112,7 @@ def test_current_stream(table):
 
 
 def like(shape, *, code=2, bits=32, kind=CUDA):
+    """A DLPack tensor without memory, of this shape, dtype (code 2: float) and kind of device."""
     tensor, numbers = Tensor(), (ctypes.c_int64 * len(shape))(*shape)
     tensor.device.kind, tensor.ndim, tensor.shape = kind, len(shape), numbers
     tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = code, bits, 1

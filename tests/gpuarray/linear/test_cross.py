@@ -12,6 +12,7 @@ SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 60000.0]
 
 
 def drawn(rng, shape, dtype):
+    """Random numbers of a dtype; of floats every tenth or so is one of SPECIAL."""
     host = numbers(rng, shape, dtype)
     if host.dtype.kind in "fc" and host.size:
         host = np.where(rng.random(shape) < 0.1, rng.choice(SPECIAL, shape).astype(dtype), host).astype(dtype)

@@ -15,6 +15,7 @@ def bound(a):
 
 
 def check_types(got, want):
+    """Both are named tuples of one class, whose arrays have the same shapes and dtypes."""
     assert type(got) is type(want)
     for one, other in zip(got, want, strict=True):
         assert (one.shape, one.dtype) == (other.shape, other.dtype) and one.flags.c_contiguous

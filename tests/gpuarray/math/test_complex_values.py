@@ -35,6 +35,7 @@ def special(char, *more):
 
 
 def pairs(real, imaginary):
+    """The complex numbers of all pairs of a real and an imaginary part."""
     grid = np.empty((len(real), len(imaginary)), np.result_type(real.dtype, np.complex64))
     grid.real, grid.imag = real[:, None], imaginary
     return grid.ravel()
@@ -135,6 +136,7 @@ def fused_product(a, b):
 
 
 def plain_product(a, b):
+    """Complex products by the formula, without C's recovery of infinities."""
     result = np.empty_like(a)
     result.real, result.imag = a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real
     return result

@@ -47,6 +47,9 @@ def check(got, want):
 
 
 def operands_for(row, char):
+    """Host arrays of the dtype, as many as the function of this row takes, with values that it is defined
+    for.
+    """
     operands = [sample(char, seed) for seed in range(row.rule.nin)]
     if row.name == "ldexp":
         operands[1] = (np.arange(LENGTH) % 11 - 5).astype(np.int32)

@@ -29,6 +29,9 @@ def hard(char):
 
 
 def hard_pairs(name, char):
+    """Two operands of a function that are hard to get right; for power also bases near 1 with large
+    exponents.
+    """
     x = hard(char)
     rng = np.random.default_rng(12)
     if name != "power":

@@ -77,6 +77,7 @@ def scipys(name):
 
 
 def drawn(name, char):
+    """Random operands, from the range of BOUNDS, of a function of scipy.special."""
     rng = np.random.default_rng(7)
     low, high = BOUNDS[name][2]
     operands = [rng.uniform(low, high, COUNT) for _ in range(scipys(name).nin)]

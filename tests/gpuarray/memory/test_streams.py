@@ -179,6 +179,7 @@ def test_every_function_with_a_stream_is_tested_here():
 
 
 def cumath_calls():
+    """(name, call) for each function of cumath with a parameter `stream`. call(operands, **keywords)."""
     for name in dir(cumath):
         function = getattr(cumath, name)
         if name.startswith("_") or not takes_stream(function) or name == "apply":
@@ -233,9 +234,9 @@ def results_of(result, stream=None):
 
 
 def run(call, operands, **keywords):
+    """The results of a call on the host, and the operands that it may have changed in place."""
     stream = keywords.get("stream")
     found = results_of(call(operands, **keywords), stream)
-    # What is changed in place counts as well.
     return found + [each.get(stream=stream) for each in (operands.a, operands.v)]
 
 

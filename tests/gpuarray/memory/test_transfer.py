@@ -41,6 +41,7 @@ def axis_order(array):
 
 
 def is_packed(array):
+    """Whether the elements fill the memory from the first to the last without gaps, in any order of axes."""
     return (
         sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)) + array.itemsize
         == array.nbytes

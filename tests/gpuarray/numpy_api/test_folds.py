@@ -45,6 +45,7 @@ def outcome(function):
 
 
 def check(got, want, what):
+    """Both are arrays of one dtype with nearly equal elements, or both are the same class of exception."""
     if isinstance(want, type):
         assert got is want, what
         return

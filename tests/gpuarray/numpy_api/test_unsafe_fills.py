@@ -11,6 +11,7 @@ VALUES = 1j, np.complex64(2 + 1j), 300.0, np.nan, 1e300, 1.5, True, np.array(1 +
 
 
 def outcome(call):
+    """(text of the result, classes of the warnings) of a call, or (class of its exception, None)."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

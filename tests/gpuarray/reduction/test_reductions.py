@@ -36,6 +36,9 @@ def reference(name, host, **arguments):
 
 
 def same(got, expected, scale=1.0):
+    """Host arrays of one shape and dtype; floats differ by rounding only. scale: the size of what was
+    summed.
+    """
     assert got.shape == expected.shape
     assert got.dtype == expected.dtype
     bound = {"e": 2e-3, "f": 3e-6, "F": 3e-6}.get(got.dtype.char, 1e-12) if got.dtype.kind in "fc" else 0

@@ -25,6 +25,7 @@ CASES = {
 
 
 def row(case, dtype, seed=3):
+    """A host array of one of CASES; dtypes without NaN have 0 in its place."""
     with np.errstate(invalid="ignore"):
         values = CASES[case](np.random.default_rng(seed))
         if dtype not in "efd":
