@@ -52,6 +52,9 @@ def _summary(report: cpu_report.Report) -> str:
 
 
 def _environment(checks: str, seed: int | None, report: str) -> dict[str, str]:
+    """The environment of the checked program. report: the path of the file in which the device counts
+    faults.
+    """
     wanted = {"PYCUDA_DEVICE": "cpu", "PYCUDA_CPU_CHECK": checks, "PYCUDA_POOL": "0"}
     if seed is not None:
         wanted["PYCUDA_CPU_SCHEDULE"] = f"random:{seed}"

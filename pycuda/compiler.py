@@ -64,21 +64,27 @@ def get_nvcc_version(nvcc: str) -> str:
         return ""
 
 
+# ---- private names of PyCUDA that programs use
+
+
 def _find_nvcc_on_path() -> str | None:
-    """The path of nvcc, or None. Programs call this function by PyCUDA's private name."""
+    """The path of nvcc, or None."""
     return finder.find_nvcc("nvcc")
 
 
 def _find_pycuda_include_path() -> str:
-    """The same: the folder of the headers for kernels."""
+    """The folder of the headers for kernels."""
     return build.DEVICE_HEADERS
 
 
 def _new_md5():
-    """The same: a new hash, as hashlib.md5() makes it."""
+    """A new hash, as hashlib.md5() makes it."""
     import hashlib
 
     return hashlib.md5(usedforsecurity=False)
+
+
+# ---- compiling
 
 
 def preprocess_source(source: str, options, nvcc: str) -> str:
@@ -260,6 +266,7 @@ class DynamicModule(CudaModule):
             self._warn_of_arch(arch)
 
     def _open_linker(self):
+        """The linker. LogicError after link(), which uses it up."""
         if self.linker is None:
             raise drv.LogicError("the module is linked already: nothing can be added")
         return self.linker

@@ -70,8 +70,8 @@ class _LaunchPlan(NamedTuple):
     launch: object
     grid: tuple
     block: tuple
-    tail: tuple
-    copies: tuple = ()  # (position among the arguments, what of it sharing.copy is to copy)
+    tail: tuple  # the kernel's arguments after those of the call
+    copies: tuple = ()  # (position among the arguments, count as sharing.copy takes it)
 
 
 def _read(arguments, text: kernels.ElementwiseText) -> _Reading:
@@ -155,7 +155,7 @@ class ElementwiseKernel:
         self._keep, self._options = keep, options
         self._reading: _Reading | None = None
         self._functions = ContextCache()
-        self._launches = launch_cache((-1,))  # none, until the arguments are read
+        self._launches = launch_cache((-1,))  # finds nothing; replaced when the arguments are read
 
     # ---- calls
 
@@ -210,7 +210,7 @@ class ElementwiseKernel:
         self._call(args, range, slice, stream)
 
     def _call(self, args, range_, slice_, stream) -> None:
-        """A call with layouts that were not seen before."""
+        """A call whose launch is not remembered."""
         reading = self._read()
         if len(args) < len(reading.arguments):
             raise operands.missing_argument(self.name, reading.arguments, len(args))
@@ -260,7 +260,9 @@ class ElementwiseKernel:
             )
 
     def _plan(self, args, layouts, stream) -> _LaunchPlan:
-        """The plan for arrays of these layouts that overlap as these do, remembered."""
+        """The plan for arrays of these layouts that overlap in the same way. It is remembered for later
+        calls.
+        """
         analysis = self._reading.analysis
         walk = self._walk(layouts, analysis.guarded)
         if walk.size == 0:
@@ -303,7 +305,9 @@ class ElementwiseKernel:
         return _LaunchPlan(launch, grid, block, (*numbers, *_geometry(walk)))
 
     def _streaming(self, walk: layout.Walk, same) -> _LaunchPlan | None:
-        """Several elements at a time; None where that is not worth it, or not the same."""
+        """A kernel whose threads process several elements at a time. None if there are too few elements, or
+        if it could give other results. same: as of sharing.Sharing.
+        """
         analysis, vectors = self._reading.analysis, self._reading.vectors
         if same is None or walk.size < kernels.STREAMING_FROM or analysis.own_loop or analysis.stateful:
             return None
@@ -312,7 +316,8 @@ class ElementwiseKernel:
         try:
             launch = self._function(variant)
         except drv.CompileError:
-            # What reads as read-only may be none after all: PyCUDA's loop has no such assumption.
+            # A vector that the text seems only to read may be written after all, which the compiler refuses
+            # here.
             return None
         grid = min(max(walk.size // tiling.tile, 1), _MAX_GRID), 1
         return _LaunchPlan(launch, grid, (kernels.THREADS, 1, 1), (walk.size, *_geometry(walk)))
@@ -377,7 +382,7 @@ class ElementwiseKernel:
 
     def _build(self, variant):
         """The function of one variant of the kernel in the current context. variant: kind of loop, the
-        layout's signature, how vectors are accessed.
+        layout's signature (None if contiguous), how vectors are accessed (depends on the kind).
         """
         reading, (kind, signature, how) = self._reading, variant
         if signature is None and not how:
@@ -446,7 +451,7 @@ class ElementwiseKernel:
 
 
 def _geometry(walk: layout.Walk) -> tuple:
-    """The argument that says how arrays lie, where there is one."""
+    """The kernel's argument with the strides of the arrays, in a tuple; empty if they are contiguous."""
     return (walk.geometry,) if walk.geometry else ()
 
 
@@ -464,6 +469,7 @@ def _with_copies(copies, args, stream) -> list:
 
 
 def _run(plan: _LaunchPlan, args, stream) -> None:
+    """Queue the launch of a plan, and the copies that it needs."""
     if plan.copies:
         args = _with_copies(plan.copies, args, stream)
     plan.launch(plan.grid, plan.block, stream, *args, *plan.tail)

@@ -231,7 +231,7 @@ class GPUArray(_GPUArrayBase):
         ----------
         axis : int, optional
         kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
-            All sort alike.
+            The result is the same for all.
         order : None
             There are no fields.
         stable, descending : bool, optional
@@ -262,7 +262,7 @@ class GPUArray(_GPUArrayBase):
         """
         sorting.partition_in_place(self, kth, axis, kind, order, stream)
 
-    # What few programs call is imported when it is called.
+    # Modules that few programs need are imported at the first call.
 
     @decorators.takes_arrays
     def dot(self: Array[Scalar], b: Operand | Array[Scalar], out: Array | None = None) -> GPUArray[Scalar]:
@@ -470,7 +470,7 @@ class GPUArray(_GPUArrayBase):
 
     def __bytes__(self) -> bytes:
         """The bytes of the elements, in C order."""
-        return self.get().tobytes()  # without this method bytes() would take the elements for bytes
+        return self.get().tobytes()  # without this method bytes(array) would make a byte of each element
 
     def __complex__(self) -> complex:
         """The only element as a Python number."""
@@ -619,7 +619,8 @@ def zeros(
 def _set_to_zeros(result, stream):
     """The array, set to zeros."""
     if result.nbytes:
-        # Not queued where it need not be: that would keep unpooled memory until the stream is idle.
+        # A queued memset would keep memory that is not of a pool until the stream is idle. For the default
+        # stream the memset is therefore not queued by this package, but called directly.
         if stream is None and drv.current_stream() is None:
             drv.memset_d8(result.gpudata, 0, result.nbytes)
         else:
@@ -631,8 +632,8 @@ def _set_to_zeros(result, stream):
 def empty_like(
     other_ary: Array[Scalar], dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
 ) -> GPUArray[Scalar]:
-    """empty_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of the same shape, unset, for
-    work on the stream. order "K" and "A" keep the other's axis order.
+    """empty_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of the same shape, not
+    initialized, for work on the stream. order "K" and "A" keep the axis order of the other array.
     """
     if isinstance(other_ary, GPUArray):
         return _empty_like(other_ary, dtype, order, stream)

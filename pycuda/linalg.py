@@ -33,6 +33,7 @@ _TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 
 def _square(a, refusal: str) -> GPUArray:
+    """The matrices as an array. ValueError, with this text for their shape, unless they are square."""
     a = as_array(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(refusal.format(a.shape))
@@ -40,7 +41,9 @@ def _square(a, refusal: str) -> GPUArray:
 
 
 def _right_hand_sides(a, b, refusal: str) -> GPUArray:
-    """Right-hand sides as columns."""
+    """The right-hand sides b of systems with the matrices a, as columns: a 1-D array is one column.
+    ValueError, with this text for both shapes, if they do not fit.
+    """
     b = as_array(b)
     right = b[:, None] if b.ndim == 1 else b
     if right.ndim < 2 or right.shape[-2] != a.shape[-1] or not fit(a.shape[:-2], right.shape[:-2]):
@@ -49,17 +52,21 @@ def _right_hand_sides(a, b, refusal: str) -> GPUArray:
 
 
 def _finite_flags(check_finite: bool, *arrays) -> list:
-    """Whether all elements are finite, for each array, if check_finite asks for that."""
+    """For each array of floats, on the device, whether all elements are finite. Empty if nothing is to be
+    checked.
+    """
     wanted = check_finite and checks.are_wanted()
     return [apply("isfinite", each).all() for each in arrays if wanted and each.dtype.kind in "fc"]
 
 
 def _refuse_infinite(finite) -> None:
+    """ValueError if one of the flags of _finite_flags() is false. Waits for the stream."""
     if not all(bool(each.get()) for each in finite):
         raise ValueError("array must not contain infs or NaNs")
 
 
 def _solution(x, b) -> GPUArray:
+    """The solutions x, columns, in the form of the right-hand sides b."""
     return x[..., 0] if as_array(b).ndim == 1 else in_rows(x)
 
 
@@ -67,7 +74,9 @@ def _solution(x, b) -> GPUArray:
 
 
 def _solve_triangle(a, x, lower: bool, transposed: int, unit: bool) -> None:
-    """x, in columns, becomes the solution; the matrices broadcast with it."""
+    """Overwrite x, right-hand sides that lie in memory column by column, by the solutions. The matrices
+    broadcast to the stack of x. transposed: as for lapack.trsm; unit: the diagonal counts as 1.
+    """
     columns = in_columns(a, x.dtype, x.shape[:-2])
     lapack.trsm(columns, x, not lower, transposed, unit)
 

@@ -63,13 +63,13 @@ _BLOCK = (kernels.THREADS, 1, 1)
 
 
 class _ReductionLaunch(NamedTuple):
-    """What a call with arguments of one form launches. scratch: bytes for what several blocks leave."""
+    """What a call with arguments of one form launches."""
 
     launch: object
     grid: tuple
     numbers: tuple  # n and the length of a tile
-    scratch: int
-    geometry: tuple
+    scratch: int  # bytes for a partial result of each block; 0 for a single block
+    geometry: tuple  # the argument that describes strides; empty if there is none
 
 
 class ReductionKernel:
@@ -78,7 +78,7 @@ class ReductionKernel:
     Parameters
     ----------
     dtype_out : dtype
-        Of the result and of all that is computed on the way; structures are allowed.
+        Of the result and of partial results; structures are allowed.
     neutral : str or number
         CUDA C: what changes nothing. The result for no elements.
     reduce_expr : str
@@ -154,7 +154,7 @@ class ReductionKernel:
             raise AssertionError(
                 f"{name}: a reduction needs a pointer among its arguments, which determines the size"
             )
-        # a and b are the two values there, whatever the arguments are called.
+        # In reduce_expr the names a and b are its two values, even if there are arguments of these names.
         texts = (self._text.map_expr, re.sub(r"\b[ab]\b", " ", self._text.reduce_expr))
         self._analysis = parsing.analyse(
             [vector.name for vector in self._vectors], texts, self._text.preamble
@@ -191,7 +191,7 @@ class ReductionKernel:
         stream : Stream, optional
             The stream on which the kernel is queued.
         out : GPUArray, optional
-            Gets the result in its first element.
+            The array whose first element becomes the result.
         allocator : callable, optional
             Makes the memory of the result. By default that of the first vector.
         kernel_wrapper : callable, optional
@@ -293,7 +293,7 @@ class ReductionKernel:
         )
 
     def _chosen_kernel(self) -> ReductionKernel:
-        """The kernel that reads the values of i from an array."""
+        """A second kernel, for range= and slice=: it reduces over an array of the chosen values of i."""
         if self._chosen is None:
             text = self._text
             if re.search(r"^\s*#\s*define\b.*\bi\b", text.preamble, re.M):
@@ -347,7 +347,7 @@ class ReductionKernel:
             )
         if not division.results:
             return result
-        # Results are written while other threads still read.
+        # If `out` overlaps an argument, results would be written while other threads still read the argument.
         shared = out is not None and any(_share_memory(result, each) for each in self._pick(args))
         target = _driver.GPUArray(kept, self.dtype_out, allocator) if shared else result
         self._launch_along(args, division, target, stream, kernel_wrapper)
@@ -356,7 +356,9 @@ class ReductionKernel:
         return result
 
     def _launch_along(self, args, division, result, stream, kernel_wrapper) -> None:
-        """One launch, or two where each result is made of parts."""
+        """Queue one kernel, or two if each result is made of several parts: the second one reduces the
+        parts.
+        """
         wrap = kernel_wrapper or (lambda launch: launch)
         final, text = division.parts == 1, self._text
         launch = self._axis_function(self._arguments, text, division.signature, final)
@@ -389,6 +391,7 @@ class ReductionKernel:
         return function
 
     def _describe(self, args) -> list:
+        """(shape, strides, dtype) of each vector among the arguments. TypeError as __call__ says."""
         return [
             operands.describe(value, argument, self.name)
             for value, argument in zip(self._pick(args), self._vectors, strict=True)
@@ -505,18 +508,19 @@ class ReductionKernel:
 
 
 def _accumulator(dtype):
-    """Half is summed up in float."""
+    """The dtype of sums if it is not that of the result: float32 for float16; otherwise None."""
     return np.float32 if np.dtype(dtype) == np.float16 else None
 
 
 def _cast(ctype: str, text: str, dtype_from, dtype_to) -> str:
-    """The expression in the dtype of the result."""
+    """The C++ expression `text` of dtype_from, converted to dtype_to, whose C type is `ctype`."""
     if np.dtype(dtype_to).kind == "c" and np.dtype(dtype_from).kind != "c":
         return f"{ctype}(({ctype}::value_type) {text})"
     return f"(({ctype}) {text})"
 
 
 def _sum_kernel(dtype_out, product, arguments, name):
+    """A kernel of the sum of the map_expr `product`."""
     return ReductionKernel(
         dtype_out, "0", "a+b", product, arguments, name, _accumulator=_accumulator(dtype_out)
     )
@@ -544,6 +548,7 @@ def get_subset_sum_kernel(dtype_out, dtype_subset, dtype_in):
 
 
 def _product(dtype_out, dtype_a, dtype_b, index: str) -> str:
+    """The map_expr a[index] * b[index] in the dtype in which the products are summed."""
     wide = _sum_type(dtype_out)
     ctype = dtype_to_ctype(wide)
     a, b = _cast(ctype, f"a[{index}]", dtype_a, wide), _cast(ctype, f"b[{index}]", dtype_b, wide)
@@ -551,7 +556,7 @@ def _product(dtype_out, dtype_a, dtype_b, index: str) -> str:
 
 
 def _dot_dtypes(dtype_out, dtype_a, dtype_b):
-    """The three, made of those that are given."""
+    """(dtype_out, dtype_a, dtype_b), with those that are None derived from the others."""
     if dtype_a is None and dtype_b is None:
         if dtype_out is None:
             raise ValueError("at least one of dtype_out, dtype_a and dtype_b is required")

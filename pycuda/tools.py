@@ -389,7 +389,7 @@ def _round_up(value: int, unit: int) -> int:
     return -(-value // unit) * unit
 
 
-# Names that programs for PyCUDA use.
+# ---- private names of PyCUDA that programs use
 
 
 def _int_ceiling(value: float, multiple_of: int = 1) -> int:
