@@ -70,6 +70,7 @@ def nvrtc_alone(counter):
 
 
 def timed(call):
+    """The nanoseconds that a call takes."""
     start = time.perf_counter_ns()
     call()
     return time.perf_counter_ns() - start

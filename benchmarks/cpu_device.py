@@ -111,6 +111,9 @@ def machine_measure(threads):
 
 
 def scaling_measures():
+    """(the processes to end afterwards, {name: measure}): of blocks on the device's workers and of threads in
+    C.
+    """
     processes, measures = zip(*(on_workers(count) for count in (1, 2)), strict=True)
     return processes, {
         "one worker": measures[0],

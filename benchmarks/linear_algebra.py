@@ -27,6 +27,8 @@ def pair(first, second, dtype="f"):
 
 
 def definite(side, batch=()):
+    """A function that makes the operands of a call: one stack of positive definite matrices on the host."""
+
     def make():
         a = numbers((side, side), "f")
         return [
@@ -95,6 +97,7 @@ def work(n):
 
 
 def by_own_kernels(name, hosts, call):
+    """Milliseconds of a product by pycuda's own kernels, without NVIDIA's library; None for other calls."""
     if call is not product:
         return None
     with pycuda.same_bits():

@@ -61,8 +61,9 @@ NOTES = {
 
 
 def markdown(header, rows):
+    """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
-    # A call of what is in brackets is no link.
+    # The name of a call, "f[1, 32](5)", must not become a link.
     text = "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
     return text.replace("](", "]\\(")
 
@@ -105,6 +106,7 @@ def place(table):
 
 
 def sections(results):
+    """The text of the page for each table: title, notes, pictures, rows."""
     found = {name: table for name, table in tables(results).items() if table["title"] != "Bandwidth"}
     for name, table in sorted(found.items(), key=lambda item: place(item[1])):
         notes = [

@@ -50,6 +50,7 @@ def library(name):
 
 
 def number(cell):
+    """The number in a cell of a table; None if it has other text."""
     try:
         return float(cell)
     except ValueError:

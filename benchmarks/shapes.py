@@ -20,6 +20,7 @@ EXPONENT = 28 if ON_GPU else 20
 
 
 def element(name):
+    """The dtype of this name; bfloat16 is one of ml_dtypes."""
     if name == "bfloat16":
         import ml_dtypes
 

@@ -30,6 +30,9 @@ def poisson(rows):
 
 
 def compressed(lengths, columns, count):
+    """A square CSR matrix of `count` rows: row i has the next lengths[i] of the columns, with random
+    values.
+    """
     starts = np.concatenate([[0], np.cumsum(lengths)])
     values = np.random.default_rng(2).random(starts[-1])
     matrix = scipy.sparse.csr_matrix((values, columns[: starts[-1]], starts), shape=(count, count))

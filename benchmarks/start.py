@@ -40,6 +40,7 @@ LAPS = [
 
 
 def laps(folder):
+    """Milliseconds of each step of PROGRAM in a new process, with its cache in this folder."""
     environment = {**os.environ, "PYCUDA_CACHE_DIR": folder}
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)

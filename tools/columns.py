@@ -19,6 +19,7 @@ def too_long(text):
 
 
 def wrapped(words, first, rest):
+    """The words in lines of FILLED columns, which begin with `first` and then with `rest`."""
     return textwrap.fill(
         words,
         FILLED,

@@ -52,6 +52,7 @@ def box(x, y):
 
 
 def words(x, y, lines):
+    """SVG of the lines of text in the box at (x, y), centered."""
     first = y + HEIGHT / 2 + 4 - 8 * (len(lines) - 1)
     return "".join(
         f'<text x="{x + WIDTH / 2:g}" y="{first + 16 * i:g}">{escape(line)}</text>'
@@ -60,6 +61,7 @@ def words(x, y, lines):
 
 
 def arrow(start, end, dashed):
+    """SVG of an arrow from the right side of the box at `start` to the left side of that at `end`."""
     x, y = start[0] + WIDTH, start[1] + HEIGHT / 2
     to_x, to_y = end[0] - 6, end[1] + HEIGHT / 2
     half = (x + to_x) / 2
@@ -69,6 +71,7 @@ def arrow(start, end, dashed):
 
 
 def draw(text):
+    """The SVG picture of a graph in the DOT language."""
     nodes, edges = read(text)
     where, (width, height) = places(nodes, edges)
     parts = [

@@ -72,6 +72,9 @@ class Parameter(NamedTuple):
 
 
 def _parameter(text: str) -> Parameter:
+    """A parameter from its text in a row: "=name" is a result, "name*" a number, "name*r" a real number,
+    any other the name alone, from which the kind follows.
+    """
     if text.startswith("="):
         return Parameter(text[1:], "result")
     name, star, real = text.partition("*")

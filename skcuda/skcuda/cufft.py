@@ -208,6 +208,7 @@ def cufftSetCompatibilityMode(plan, mode) -> None:
 
 
 def _set(name: str, plan, value) -> None:
+    """Call a function that sets a value of a plan; on the CPU device nothing is to be set."""
     _library.valid(plan)
     if not host.is_possible():
         _library.call(name, ctypes.c_int(plan), value)
@@ -246,10 +247,11 @@ def cufftGetVersion() -> int:
 
 
 def _execute(name: str, plan, idata, odata, *direction: int) -> None:
+    """Queue a plan's transform; direction: of complex transforms only."""
     plan = _library.valid(plan)
     if host.is_possible():
         if getattr(plan, "transform", None) is None:
-            _library.check(1)
+            _library.check(1)  # raises CUFFT_INVALID_PLAN
         plan.transform.queue(idata, odata, direction == (CUFFT_INVERSE,), plan.stream)
         return
     places = (ctypes.c_void_p(address_of(each)) for each in (idata, odata))
@@ -258,6 +260,8 @@ def _execute(name: str, plan, idata, odata, *direction: int) -> None:
 
 
 def _execution(name: str, complex_to_complex: bool) -> Callable[..., None]:
+    """The function of this name that executes plans, with a direction if it is complex_to_complex."""
+
     def execute_either_way(plan, idata, odata, direction):
         _execute(name, plan, idata, odata, int(direction))
 

@@ -11,6 +11,7 @@ from .misc import init, shutdown  # noqa: F401  scikit-cuda has them here, too
 
 
 def _trapezoid_weights(N: int) -> np.ndarray:
+    """The weights of N equidistant points in the trapezoidal rule."""
     weights = np.ones(N)
     weights[[0, -1]] = 0.5
     return weights
