@@ -188,7 +188,9 @@ def kernel_wrote(module):
 
 
 def freed_and_new(module):
-    """Memory with an address that was written and freed before: what was written then does not count."""
+    """Memory at an address that was written, freed and allocated again: what was written then does not
+    count.
+    """
     first = drv.to_device(ONES)
     seen = {int(first)}
     first.free()
