@@ -44,7 +44,8 @@ static const char *first_parameter(const char *signature)
     return at;
 }
 
-/* Reads the parameter at *at, and moves past it. False at the end of the signature. */
+/* Reads the parameter at *at, and moves past it and its default, which may contain parentheses. False at the
+ * end of the signature. */
 static bool next_parameter(const char **at, Parameter *out)
 {
     const char *end = *at;
@@ -60,7 +61,7 @@ static bool next_parameter(const char **at, Parameter *out)
     return true;
 }
 
-/* The callable's name for messages. */
+/* Copies the callable's name to `name`, which is returned. */
 static const char *name_of(const char *signature, char name[NAME_MAX_SIZE])
 {
     size_t length = strcspn(signature, "(");
@@ -70,8 +71,8 @@ static const char *name_of(const char *signature, char name[NAME_MAX_SIZE])
     return name;
 }
 
-/* given: the positional arguments, then NULL, `total` in all. The signature is read only for the error
- * message. -1 with TypeError when there are too many. */
+/* Fills given[0 .. total - 1] with the positional arguments, then NULL. The signature is read only for the
+ * error message. -1 with TypeError when there are too many. */
 static int take_positional(const char *signature, PyObject *const *args, Py_ssize_t arg_count,
                            PyObject **given, int total)
 {
@@ -83,7 +84,8 @@ static int take_positional(const char *signature, PyObject *const *args, Py_ssiz
     return -1;
 }
 
-/* The position of the name among the parameters; -1 when it is none of them. */
+/* The position of the parameter with this name; -1 when there is none. SystemError is set when the signature
+ * does not have `total` parameters: a mistake in the caller. */
 static int find_parameter(const char *signature, const char *name, int total)
 {
     const char *at = first_parameter(signature);
@@ -108,6 +110,7 @@ static int find_alias(const char *signature, const char *keyword, int total)
     return -1;
 }
 
+/* Puts the value into given[] by the keyword. -1 with TypeError. */
 static int take_keyword(const char *signature, PyObject *keyword, PyObject *value, PyObject **given,
                         int total)
 {
@@ -129,7 +132,8 @@ static int take_keyword(const char *signature, PyObject *keyword, PyObject *valu
     return -1;
 }
 
-/* How many parameters come before the first that has a default; marks such as "/" count too. */
+/* How many parameters come before the first that has a default: no more than these are required. A "/" in the
+ * signature counts as one. */
 static Py_ssize_t required_at_most(const char *signature)
 {
     const char *at = first_parameter(signature);
@@ -140,7 +144,8 @@ static Py_ssize_t required_at_most(const char *signature)
     return *at == '=' ? commas : commas + 1;
 }
 
-/* Most calls give so many arguments by position that no names have to be read. */
+/* -1 with TypeError when a required parameter is not given. Most calls give so many arguments by position
+ * that no names have to be read. */
 static int check_required(const char *signature, PyObject *const *given, Py_ssize_t arg_count, int total)
 {
     if (arg_count >= required_at_most(signature)) return 0;
@@ -178,8 +183,8 @@ int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObje
     return arg_count == total ? 0 : check_required(signature, given, arg_count, total);
 }
 
-/* Reads the usual arguments: True, False, an object of the type, a small number that is not negative. False
- * for all others. */
+/* Reads the usual arguments: True, False, an object of the target's type, a small number that is not
+ * negative. False for all other arguments, without an exception: read_value() is to read them. */
 static bool read_plain(PyObject *value, const ArgumentTarget *target)
 {
     long number;
@@ -206,7 +211,7 @@ static int read_double(PyObject *value, double *out)
     return *out == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* what: the parameter's name. */
+/* Converts one argument into its target. what: the parameter's name, for messages. */
 static int read_value(PyObject *value, const char *what, const ArgumentTarget *target)
 {
     switch (target->kind) {
@@ -222,6 +227,7 @@ static int read_value(PyObject *value, const char *what, const ArgumentTarget *t
     }
 }
 
+/* Copies the name of the parameter at position `number`, counted from 0, to `what`. */
 static void name_parameter(const char *signature, int number, char what[NAME_MAX_SIZE])
 {
     const char *at = first_parameter(signature);
@@ -245,7 +251,7 @@ static int read_values(const char *signature, PyObject *const *given, const Argu
     return 0;
 }
 
-/* False with SystemError. */
+/* False with SystemError when there are more targets than TARGETS_MAX. */
 static bool are_few(int total)
 {
     if (total > TARGETS_MAX) PyErr_BadInternalCall();

@@ -46,11 +46,11 @@ static int get_from_buffer(PyObject *object, const char *what, bool writable, Ho
     PyObject *view = buffers_view(object, what);
     if (!view) return -1;
     Py_buffer *buffer = PyMemoryView_GET_BUFFER(view);
-    const char *fault = !PyBuffer_IsContiguous(buffer, 'A') ? "the buffer is not contiguous"
-                        : writable && buffer->readonly      ? "the buffer is read-only"
-                                                            : NULL;
-    if (fault) {
-        PyErr_Format(PyExc_BufferError, "%s: %s", what, fault);
+    const char *problem = NULL;
+    if (writable && buffer->readonly) problem = "the buffer is read-only";
+    if (!PyBuffer_IsContiguous(buffer, 'A')) problem = "the buffer is not contiguous";
+    if (problem) {
+        PyErr_Format(PyExc_BufferError, "%s: %s", what, problem);
         Py_DECREF(view);
         return -1;
     }
@@ -90,6 +90,7 @@ int buffers_copy_exactly(ModuleState *state, PyObject *object, const char *what,
     return fits ? 0 : -1;
 }
 
+/* *out: a new bytes object with the elements of the object's buffer in C order. */
 static int copy_to_bytes(PyObject *object, HostBuffer *out)
 {
     Py_buffer view;

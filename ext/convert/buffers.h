@@ -32,8 +32,8 @@ int buffers_check_array(struct tagPyArrayObject *array, const char *what, bool w
 int buffers_copy_exactly(ModuleState *state, PyObject *object, const char *what, const char *whose, void *out,
                          size_t size);
 
-/* As buffers_read(), for strided memory too: the bytes in logical C order. All are copied but those of an
- * array that is C-contiguous. */
+/* As buffers_read(), for strided memory too: the bytes in logical C order. They are copied, except those of a
+ * C-contiguous array. */
 int buffers_read_logical(PyObject *object, const char *what, HostBuffer *out);
 
 void buffers_release(HostBuffer *buffer);

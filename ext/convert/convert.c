@@ -15,24 +15,25 @@
 static PyObject *as_index(PyObject *value, const char *what)
 {
     if (!PyIndex_Check(value)) {
-        bool number = PyFloat_Check(value) || PyArray_IsScalar(value, Floating);
+        bool is_float = PyFloat_Check(value) || PyArray_IsScalar(value, Floating);
         PyErr_Format(PyExc_TypeError, "%s must be an integer, not %s%s", what, Py_TYPE(value)->tp_name,
-                     number ? ": use // for a division that returns an integer" : "");
+                     is_float ? ": use // for a division that returns an integer" : "");
         return NULL;
     }
     return PyNumber_Index(value);
 }
 
+/* Raises OverflowError. negative: the number is, and must not be. Returns -1. */
 static int out_of_range(const char *what, PyObject *number, bool negative)
 {
-    if (negative) {
+    if (negative)
         PyErr_Format(PyExc_OverflowError, "%s is %S: it must not be negative", what, number);
-        return -1;
-    }
-    PyErr_Format(PyExc_OverflowError, "%s is %S, which is out of range", what, number);
+    else
+        PyErr_Format(PyExc_OverflowError, "%s is %S, which is out of range", what, number);
     return -1;
 }
 
+/* *out: the value, from min to max. */
 static int convert_signed(PyObject *value, const char *what, long long min, long long max, long long *out)
 {
     int overflow, status = 0;
@@ -138,6 +139,7 @@ int convert_native(struct _PyArray_Descr *dtype, const char *what)
 
 /* ---- Launch shapes ---- */
 
+/* A sequence of `min` to 3 integers; missing ones are 1. */
 static int convert_shape(PyObject *value, const char *what, Py_ssize_t min, unsigned out[3])
 {
     const char *wanted = min == 3 ? "three integers" : "one to three integers";
@@ -172,8 +174,8 @@ int convert_cluster(PyObject *value, unsigned out[3]) { return convert_shape(val
 int convert_aligned(PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides,
                     CUdeviceptr pointer)
 {
-    Py_ssize_t size = PyDataType_ELSIZE(dtype) / (PyTypeNum_ISCOMPLEX(dtype->type_num) ? 2 : 1),
-               word = strides_word(size), low, high;
+    int parts = PyTypeNum_ISCOMPLEX(dtype->type_num) ? 2 : 1;
+    Py_ssize_t size = PyDataType_ELSIZE(dtype) / parts, word = strides_word(size), low, high;
     if (!strides_extent(ndim, shape, strides, PyDataType_ELSIZE(dtype), &low, &high)
         || pointer + (CUdeviceptr)low > pointer || pointer + (CUdeviceptr)high < pointer) {
         PyErr_SetString(PyExc_ValueError, "these strides put elements outside of the address space");

@@ -23,17 +23,17 @@ int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObje
 typedef struct ArgumentTarget {
     enum {
         INTO_OBJECT, /* borrowed */
-        INTO_TYPE, /* the same, of this type of the module */
+        INTO_TYPE, /* borrowed, an object of `type` */
         INTO_TEXT, /* as UTF-8, which lives as long as the argument */
         INTO_BOOL,
         INTO_INT,
         INTO_UNSIGNED,
         INTO_SIZE,
-        INTO_BITS, /* 64 */
+        INTO_BITS, /* 0 to 2**64 - 1 */
         INTO_DOUBLE
     } kind;
     void *variable;
-    PyTypeObject *type;
+    PyTypeObject *type; /* of INTO_TYPE */
 } ArgumentTarget;
 
 #define INTO(address) \
@@ -74,16 +74,17 @@ int convert_length(PyObject *value, long long *out); /* a dimension in shape, wh
 int convert_unsigned(PyObject *value, const char *what, unsigned *out);
 int convert_bits(PyObject *value, const char *what, int bits, unsigned long long *out); /* 0 .. 2**bits - 1 */
 
-/* A shape as NumPy's messages write it, a new reference: "(3,4)", "(5,)". Negative lengths, which are unknown
- * ones, are left out at the beginning and "newaxis" elsewhere. */
+/* A shape as NumPy's messages write it, a new reference: "(3,4)", "(5,)". Negative lengths stand for unknown
+ * ones: they are left out at the beginning, and are "newaxis" after it. */
 PyObject *convert_shape_text(int ndim, const Py_ssize_t *shape);
 
-/* ValueError unless the numbers of this dtype, fields too, are in the byte order that devices have. */
+/* -1 with ValueError unless the numbers of this dtype, and of its fields, are in the byte order of devices.
+ */
 int convert_native(struct _PyArray_Descr *dtype, const char *what);
 
-/* ValueError unless kernels can read all elements: no address overflows, and numbers are aligned to their
- * size. Complex numbers need the alignment of their parts; other elements that of the words by which they
- * are copied. */
+/* -1 with ValueError unless kernels can read all elements: no address overflows, and elements are aligned:
+ * numbers to their size, complex numbers to that of their parts, other elements to the size of the words by
+ * which they are copied (strides_word). */
 int convert_aligned(struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                     const Py_ssize_t *strides, CUdeviceptr pointer);
 
@@ -93,9 +94,10 @@ int convert_grid(PyObject *value, unsigned out[3]);
 int convert_cluster(PyObject *value, unsigned out[3]); /* as grid */
 
 /* Shape (an int or an iterable of ints), dtype and order ("C" or "F") of a host array to make. */
+enum { HOST_ARRAY_DIMS_MAX = 64 }; /* as in NumPy 2; NumPy 1 itself refuses more than 32 */
 typedef struct HostArrayLayout {
     struct _PyArray_Descr *dtype; /* owned until convert_layout_clear or an array takes it */
-    Py_ssize_t shape[64];
+    Py_ssize_t shape[HOST_ARRAY_DIMS_MAX];
     int rank;
     bool fortran;
     size_t bytes;
@@ -105,9 +107,9 @@ int convert_layout(ModuleState *state, PyObject *shape, PyObject *dtype, PyObjec
 int convert_layout_like(PyObject *array, HostArrayLayout *out); /* ValueError unless C- or F-contiguous */
 void convert_layout_clear(HostArrayLayout *layout);
 
-/* A new NumPy array of this layout, which takes the layout's dtype. It lies in memory that `owner` keeps, and
- * takes the caller's reference to owner; with memory and owner NULL, in memory of NumPy's. NULL with an
- * exception. */
+/* A new NumPy array of this layout over `memory`, which `owner` keeps alive: the array takes the layout's
+ * dtype and the caller's reference to owner. memory and owner NULL: NumPy allocates the memory. NULL with an
+ * exception; the references are taken then, too. */
 PyObject *convert_make_array(HostArrayLayout *layout, void *memory, PyObject *owner);
 
 /* False with TypeError, "what must be an Event, not ...", unless the value is of this type of the module. */

@@ -8,6 +8,8 @@
 
 enum { DLPACK_MAJOR = 1, DLPACK_MINOR = 3 };
 
+/* Names of capsules: of a tensor without and with a version, the same after a consumer has taken it, and of
+ * an exchange table. */
 #define DLPACK_PLAIN "dltensor"
 #define DLPACK_PLAIN_USED "used_dltensor"
 #define DLPACK_VERSIONED "dltensor_versioned"
@@ -17,7 +19,7 @@ enum { DLPACK_MAJOR = 1, DLPACK_MINOR = 3 };
 /* Kinds of devices whose memory CUDA knows. */
 enum { DLPACK_CPU = 1, DLPACK_CUDA = 2, DLPACK_CUDA_HOST = 3, DLPACK_CUDA_MANAGED = 13 };
 
-/* Kinds of numbers. */
+/* Kinds of numbers (DLPackDtype.code). */
 enum {
     DLPACK_INT = 0,
     DLPACK_UINT = 1,
@@ -25,8 +27,17 @@ enum {
     DLPACK_BFLOAT = 4,
     DLPACK_COMPLEX = 5,
     DLPACK_BOOL = 6,
+    DLPACK_FLOAT8_E3M4 = 7,
+    DLPACK_FLOAT8_E4M3 = 8,
+    DLPACK_FLOAT8_E4M3B11FNUZ = 9,
+    DLPACK_FLOAT8_E4M3FN = 10,
+    DLPACK_FLOAT8_E4M3FNUZ = 11,
+    DLPACK_FLOAT8_E5M2 = 12,
+    DLPACK_FLOAT8_E5M2FNUZ = 13,
+    DLPACK_FLOAT8_E8M0FNU = 14,
 };
 
+/* DLPackVersioned.flags */
 enum { DLPACK_READ_ONLY = 1, DLPACK_IS_COPIED = 2 };
 
 typedef struct DLPackVersion {
@@ -97,8 +108,8 @@ int dlpack_describe_exchanged(ModuleState *state, PyObject *object, bool retaine
 int dlpack_describe_exported(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
                              ForeignLayout *layout);
 
-/* Takes the tensor out of a capsule. The layout's owner deletes it at its end. -1 with BufferError or another
- * exception: then a capsule that was refused still has the tensor, and otherwise it was deleted. */
+/* Takes the tensor out of a capsule. The layout's owner deletes it at its end. -1 with an exception: if the
+ * capsule was refused it still has the tensor; if the tensor was refused it is deleted. */
 int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignLayout *layout);
 
 /* As dlpack_take(), for a tensor that came without a capsule; it is not deleted on failure. */

@@ -5,8 +5,8 @@
 #include "ext/convert/dlpack.h"
 
 typedef struct NativeRow {
-    int number;
-    uint8_t code, bits;
+    int number; /* of NumPy: NPY_TYPES */
+    uint8_t code, bits; /* as in DLPackDtype */
 } NativeRow;
 
 static const NativeRow native[] = {
@@ -24,13 +24,21 @@ typedef struct NamedRow {
 
 /* Dtypes that ml_dtypes registers with NumPy. */
 static const NamedRow named[] = {
-    {"bfloat16", DLPACK_BFLOAT, 16}, {"float8_e3m4", 7, 8},      {"float8_e4m3", 8, 8},
-    {"float8_e4m3b11fnuz", 9, 8},    {"float8_e4m3fn", 10, 8},   {"float8_e4m3fnuz", 11, 8},
-    {"float8_e5m2", 12, 8},          {"float8_e5m2fnuz", 13, 8}, {"float8_e8m0fnu", 14, 8},
+    {"bfloat16", DLPACK_BFLOAT, 16},
+    {"float8_e3m4", DLPACK_FLOAT8_E3M4, 8},
+    {"float8_e4m3", DLPACK_FLOAT8_E4M3, 8},
+    {"float8_e4m3b11fnuz", DLPACK_FLOAT8_E4M3B11FNUZ, 8},
+    {"float8_e4m3fn", DLPACK_FLOAT8_E4M3FN, 8},
+    {"float8_e4m3fnuz", DLPACK_FLOAT8_E4M3FNUZ, 8},
+    {"float8_e5m2", DLPACK_FLOAT8_E5M2, 8},
+    {"float8_e5m2fnuz", DLPACK_FLOAT8_E5M2FNUZ, 8},
+    {"float8_e8m0fnu", DLPACK_FLOAT8_E8M0FNU, 8},
 };
 
 enum { NATIVE_COUNT = sizeof native / sizeof native[0], NAMED_COUNT = sizeof named / sizeof named[0] };
 
+/* *out: the data type of one of NumPy's own dtypes. C has several integer types of one size, and so has
+ * NumPy: any of them is found. False for other dtypes. */
 static bool find_native(PyArray_Descr *dtype, DLPackDtype *out)
 {
     for (int i = 0; i < NATIVE_COUNT; i++) {

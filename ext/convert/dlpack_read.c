@@ -19,7 +19,7 @@ static void end_versioned(DLPackVersioned *managed)
     if (managed->deleter) managed->deleter(managed);
 }
 
-/* Deleters run code of others: an exception on its way stays. */
+/* Deleters run other libraries' code: an exception that is set stays. */
 static void plain_destructor(PyObject *capsule)
 {
     PyObject *type, *value, *traceback;
@@ -75,7 +75,8 @@ static int read_layout(const DLPackTensor *tensor, ForeignLayout *layout)
     return 0;
 }
 
-/* All but the owner. -1 with an exception, and nothing to clear. */
+/* Fills *out and *layout except its owner, flags included, which become false. -1 with an exception: then
+ * nothing has to be cleared. */
 static int read_tensor(ModuleState *state, const DLPackTensor *tensor, ForeignArray *out,
                        ForeignLayout *layout)
 {
@@ -84,7 +85,7 @@ static int read_tensor(ModuleState *state, const DLPackTensor *tensor, ForeignAr
     layout->dtype = NULL;
     *out = (ForeignArray){.pointer = (CUdeviceptr)(uintptr_t)tensor->data + tensor->byte_offset};
     if (check_kind(tensor->device) < 0 || !(layout->dtype = dlpack_dtype_read(tensor->dtype))) return -1;
-    int device = tensor->device.kind == DLPACK_CUDA ? tensor->device.number : -1;
+    int device = tensor->device.kind == DLPACK_CUDA ? tensor->device.number : -1; /* -1: unknown */
     if (read_layout(tensor, layout) == 0 && foreign_check_pointer(state, out, layout, device) == 0) return 0;
     foreign_layout_clear(layout);
     return -1;
@@ -109,6 +110,7 @@ int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignA
     return -1;
 }
 
+/* Takes the tensor over: the layout's owner deletes it, or it is deleted here on failure. */
 static int take_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out,
                           ForeignLayout *layout)
 {
@@ -120,7 +122,7 @@ static int take_versioned(ModuleState *state, DLPackVersioned *managed, ForeignA
     return -1;
 }
 
-/* Takes the tensor over: the layout's owner deletes it, or it is deleted here on failure. */
+/* As take_versioned(), for a tensor without a version. */
 static int take_plain(ModuleState *state, DLPackPlain *managed, ForeignArray *out, ForeignLayout *layout)
 {
     if (read_tensor(state, &managed->tensor, out, layout) == 0) {
@@ -153,7 +155,8 @@ int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, Foreig
 
 /* ---- Exchange tables ---- */
 
-/* The table of the object's type: 1, 0 when it has none that is known here, -1 with an exception. */
+/* *out: the newest exchange table of the object's type that has our major version. 1; 0 when there is none;
+ * -1 with an exception. */
 static int find_exchange(ModuleState *state, PyObject *object, DLPackExchange **out)
 {
     PyObject *capsule;
@@ -174,18 +177,19 @@ static int check_answer(int result, const char *what)
     return result ? -1 : 0;
 }
 
-/* The library's work, and the release of its memory, are on its current stream. */
+/* Sets the array's stream: the library's work, and the release of its memory, are on its current stream. */
 static int read_current_stream(const DLPackExchange *table, DLPackDevice device, ForeignArray *out)
 {
     void *stream = NULL;
     if (check_answer(table->current_stream(device.kind, device.number, &stream), "current_work_stream") < 0)
         return -1;
     out->has_stream = true;
-    out->stream = stream ? (CUstream)stream : (CUstream)(uintptr_t)1;
+    out->stream = stream ? (CUstream)stream : CU_STREAM_LEGACY;
     return 0;
 }
 
-/* Takes no reference: the object keeps the memory. */
+/* Describes an array without taking its memory over: the layout's owner is the object itself. 1, 0 when the
+ * memory is the host's (out->on_host), -1 with an exception. */
 static int describe_borrowed(ModuleState *state, const DLPackExchange *table, PyObject *object,
                              ForeignArray *out, ForeignLayout *layout)
 {
@@ -231,7 +235,8 @@ static PyObject *stream_number(CUstream stream)
     return PyLong_FromUnsignedLongLong(stream ? (unsigned long long)(uintptr_t)stream : 1);
 }
 
-/* Libraries of DLPack before 1.0 do not know max_version. */
+/* Calls __dlpack__ for work on the consumer's stream: a new reference to the capsule. Libraries with a DLPack
+ * before 1.0 do not know max_version: they are called again without it. */
 static PyObject *call_export(PyObject *method, CUstream consumer)
 {
     PyObject *stream = stream_number(consumer), *nothing = PyTuple_New(0), *capsule = NULL;
@@ -250,7 +255,8 @@ static PyObject *call_export(PyObject *method, CUstream consumer)
     return capsule;
 }
 
-/* 1 when it is in host memory, whose owners take no stream; 0 when not, -1 with an exception. */
+/* 1 when the object's memory is the host's: its __dlpack__ takes no stream. 0 when it is not, or the object
+ * does not say where it is; -1 with an exception. */
 static int is_on_host(ModuleState *state, PyObject *object)
 {
     PyObject *method, *device = NULL;

@@ -4,7 +4,7 @@
  *       the method `name`: arguments are read into the variables, the driver's function `routine` is called
  *       with `arguments`, the object `answer` is returned
  *   ASK(name, routine, parameters, doc, arguments, answer, variables)
- *       the same without arguments
+ *       a method without arguments
  *
  * `self_is` of the class's file declares the variables that its rows may use; `state` has to be one of them.
  */

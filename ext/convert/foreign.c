@@ -13,6 +13,7 @@ static PyObject *interface_entry(PyObject *interface, PyObject *name)
     return value;
 }
 
+/* *out: the first item of the entry "data". -1 with TypeError when there is no such tuple. */
 static int read_pointer(ModuleState *state, PyObject *interface, CUdeviceptr *out)
 {
     unsigned long long number = 0;
@@ -28,9 +29,9 @@ static int read_pointer(ModuleState *state, PyObject *interface, CUdeviceptr *ou
     return failed;
 }
 
-/* None means that no work is outstanding. 1 and 2 are the two default streams, 0 is not a stream. Without an
- * entry it is the default stream, where libraries of that time worked: those that do not have DLPack as well.
- */
+/* Reads the entry "stream". None means that no work is outstanding. 1 and 2 are the two default streams, 0 is
+ * refused as ambiguous. Without an entry (version 2 and earlier) nothing is said: the default stream is
+ * assumed. `unordered` notes this; callers then prefer DLPack, where the object has it. */
 static int read_stream(ModuleState *state, PyObject *interface, ForeignArray *out)
 {
     unsigned long long number = 0;
@@ -63,8 +64,10 @@ int foreign_read_interface(ModuleState *state, PyObject *object, PyObject *inter
                                                                                                        : 0;
 }
 
-/* The object keeps the memory: a tensor that is a copy would not outlive this. The consumer's stream is not
- * known here, and every stream can be made to wait for the default one. */
+/* foreign_find() by DLPack. Only the address is passed on, so the object has to keep the memory: a tensor
+ * that is a copy would be freed at the end of this function, and is refused. The consumer's stream is not
+ * known here: the owner's work is ordered before the legacy default stream, for which any consumer can wait.
+ */
 static int find_by_dlpack(ModuleState *state, PyObject *object, ForeignArray *out)
 {
     ForeignLayout layout;
@@ -118,8 +121,8 @@ int foreign_wait(ModuleState *state, const ForeignArray *array)
     return result == CUDA_SUCCESS ? 0 : raise_stream(state, result, "cuStreamSynchronize", array);
 }
 
-/* An event after the owner's work, for the consumer to wait for. A stream of another context takes no event
- * of ours: its work is waited for here. */
+/* Records an event after the owner's work, for which the consumer waits. The stream of another context takes
+ * no event of the current one: then this function itself waits for the stream's work. */
 int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consumer)
 {
     CUevent event = NULL;

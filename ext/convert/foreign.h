@@ -10,26 +10,27 @@ struct _PyArray_Descr;
 
 typedef struct ForeignArray {
     CUdeviceptr pointer;
-    bool has_stream; /* the owner has queued work on it there */
-    bool unordered; /* its interface, of version 2 or less, does not say where */
+    bool has_stream; /* the owner may have queued work on the array, on `stream` */
+    bool unordered; /* the interface, of version 2 or less, names no stream: `stream` is an assumption */
     CUstream stream;
     bool on_host; /* the object is an array in host memory: foreign_describe() returns 0 */
 } ForeignArray;
 
-/* 1 when the object has the interface, 0 when not, -1 with an exception: TypeError when it is malformed.
- * Looked at before integers: some owners (tensors of torch) are integers to Python. */
+/* *out: the address and stream of an array of another library, by whichever of the protocols it has. 1; 0
+ * when it has none; -1 with an exception: TypeError when what it gives is malformed. Callers ask this before
+ * they try an object as an integer: torch's tensors have __index__. */
 int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out);
 
 /* An array as NumPy describes one. */
 typedef struct ForeignLayout {
-    struct _PyArray_Descr *dtype; /* owned until foreign_layout_clear; in the order of bytes of devices */
+    struct _PyArray_Descr *dtype; /* owned until foreign_layout_clear; in the byte order of devices */
     int ndim;
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS]; /* strides in bytes */
     bool read_only, is_copy;
     PyObject *owner; /* owned: keeps the memory */
 } ForeignLayout;
 
-/* Describes an array for work on the consumer's stream: 1. 0 when the object is not an array on a device. -1
+/* Describes an array for work on the consumer's stream. 1; 0 when the object is not an array on a device; -1
  * with an exception, also when the current context does not reach its memory. */
 int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
                      ForeignLayout *layout);

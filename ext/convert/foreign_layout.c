@@ -1,4 +1,4 @@
-/* What another library's array is an array of, from its __cuda_array_interface__. See foreign.h. */
+/* The layout of another library's array, from its __cuda_array_interface__. See foreign.h. */
 #include <string.h>
 
 #include "ext/base/driver_calls.h"
@@ -33,7 +33,8 @@ static PyObject *interface_entry(PyObject *interface, const char *name)
     return value;
 }
 
-/* A tuple of integers. Their number, or -1 with an exception. */
+/* out[]: the integers of a tuple. Returns how many there are, at most STRIDES_MAX_DIMS, or -1 with an
+ * exception. what: the name of the entry. */
 static int read_numbers(PyObject *value, const char *what, Py_ssize_t *out)
 {
     PyObject *items = value ? PySequence_Tuple(value) : NULL;
@@ -51,7 +52,8 @@ static int read_numbers(PyObject *value, const char *what, Py_ssize_t *out)
     return PyErr_Occurred() ? -1 : (int)count;
 }
 
-/* typestr says all but the fields of structures, which are in descr. */
+/* The dtype, a new reference; NULL with an exception. The entry typestr describes it completely, except for
+ * structures: their fields are in the entry descr. */
 static PyArray_Descr *read_dtype(PyObject *interface)
 {
     PyArray_Descr *dtype = NULL;
@@ -74,6 +76,7 @@ static PyArray_Descr *read_dtype(PyObject *interface)
     return dtype;
 }
 
+/* Reads shape and strides. layout->dtype is known. */
 static int read_shape(PyObject *interface, ForeignLayout *layout)
 {
     PyObject *shape = interface_entry(interface, "shape"), *strides = NULL;
@@ -101,6 +104,7 @@ static int read_shape(PyObject *interface, ForeignLayout *layout)
     return status;
 }
 
+/* Reads the flag read-only from the entry "data". -1 with TypeError for a masked array. */
 static int read_flags(PyObject *interface, ForeignLayout *layout)
 {
     PyObject *data = interface_entry(interface, "data"), *mask = interface_entry(interface, "mask");
@@ -114,7 +118,8 @@ static int read_flags(PyObject *interface, ForeignLayout *layout)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* Memory of another device is only of use where the current context reaches it. */
+/* -1 with ValueError when the current context cannot access the array's memory, on device `there` (-1: the
+ * driver is asked). */
 static int check_place(ModuleState *state, const ForeignArray *array, int there)
 {
     CUdevice here = 0;
@@ -123,7 +128,8 @@ static int check_place(ModuleState *state, const ForeignArray *array, int there)
     if (there == here) return 0;
     CUresult result =
         once_cuPointerGetAttribute(state, &there, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, array->pointer);
-    if (result != CUDA_SUCCESS || there == here) return 0; /* unknown to the driver: it may be the host's */
+    if (result != CUDA_SUCCESS || there == here)
+        return 0; /* memory unknown to the driver may be the host's */
     result = once_cuPointerGetAttribute(state, &reached, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, array->pointer);
     if (result == CUDA_SUCCESS) return 0;
     PyErr_Format(PyExc_ValueError,
@@ -146,6 +152,8 @@ int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const F
     return check_place(state, array, device);
 }
 
+/* foreign_describe() by __cuda_array_interface__. 0 when there is none, and for an interface without a stream
+ * if the object has DLPack, which orders the work. */
 static int describe_interface(ModuleState *state, PyObject *object, ForeignArray *out, ForeignLayout *layout)
 {
     PyObject *interface;

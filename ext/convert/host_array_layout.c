@@ -1,11 +1,10 @@
-/* Host arrays over memory of our own: what shape, dtype and order say, and the array made of it. */
+/* Host arrays over memory of our own: the layout that shape, dtype and order describe, and the array made of
+ * it. */
 #include "ext/base/errors.h"
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 
-enum { RANK_MAX = 64 };    /* of NumPy 2; NumPy 1 refuses more than 32 itself */
-
-/* An empty layout. The lengths are left as they are: most arrays have few axes. */
+/* Makes the layout empty. `shape` is not cleared: most arrays have few axes. */
 static void start_layout(HostArrayLayout *layout)
 {
     layout->dtype = NULL;
@@ -14,7 +13,7 @@ static void start_layout(HostArrayLayout *layout)
     layout->bytes = 0;
 }
 
-/* NumPy's own types of numbers, which always mean the same dtype. */
+/* Whether the object is one of NumPy's static scalar types of numbers: each always means the same dtype. */
 static bool is_number_type(PyObject *object)
 {
     return PyType_Check(object) && !PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE)
@@ -43,8 +42,8 @@ static int read_dtype(ModuleState *state, PyObject *object, PyArray_Descr **out)
 
 static int add_dimension(HostArrayLayout *layout, PyObject *value)
 {
-    if (layout->rank == RANK_MAX) {
-        PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", RANK_MAX);
+    if (layout->rank == HOST_ARRAY_DIMS_MAX) {
+        PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", HOST_ARRAY_DIMS_MAX);
         return -1;
     }
     long long length = 0;
@@ -60,12 +59,10 @@ static int add_dimension(HostArrayLayout *layout, PyObject *value)
 static int fill_shape(HostArrayLayout *layout, PyObject *shape)
 {
     if (PyIndex_Check(shape) && !PyArray_Check(shape)) return add_dimension(layout, shape);
-    PyObject *items = PySequence_Fast(shape, "shape must be an int or an iterable of ints"), *item;
+    PyObject *items = PySequence_Fast(shape, "shape must be an int or an iterable of ints");
     int status = items ? 0 : -1;
-    for (Py_ssize_t i = 0; status == 0 && i < PySequence_Fast_GET_SIZE(items); i++) {
-        item = PySequence_Fast_GET_ITEM(items, i);
-        status = add_dimension(layout, item);
-    }
+    for (Py_ssize_t i = 0; status == 0 && i < PySequence_Fast_GET_SIZE(items); i++)
+        status = add_dimension(layout, PySequence_Fast_GET_ITEM(items, i));
     Py_XDECREF(items);
     return status;
 }
@@ -81,6 +78,7 @@ static int fill_order(ModuleState *state, HostArrayLayout *layout, PyObject *ord
     return -1;
 }
 
+/* Checks that the dtype fits device memory, and computes layout->bytes from shape and dtype. */
 static int fill_bytes(HostArrayLayout *layout)
 {
     size_t bytes = (size_t)PyDataType_ELSIZE(layout->dtype);
@@ -143,10 +141,10 @@ void convert_layout_clear(HostArrayLayout *layout)
 PyObject *convert_make_array(HostArrayLayout *layout, void *memory, PyObject *owner)
 {
     int order = layout->fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS;
-    int flags =
-        memory ? NPY_ARRAY_WRITEABLE | order : layout->fortran; /* without data any flag means Fortran */
+    int flags = NPY_ARRAY_WRITEABLE | order;
+    if (!memory) flags = layout->fortran; /* for memory of its own NumPy takes any flag to mean F order */
     PyArray_Descr *dtype = layout->dtype;
-    npy_intp shape[64];
+    npy_intp shape[HOST_ARRAY_DIMS_MAX];
     for (int i = 0; i < layout->rank; i++) shape[i] = (npy_intp)layout->shape[i];
     layout->dtype = NULL;
     PyObject *array =

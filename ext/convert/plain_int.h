@@ -1,4 +1,4 @@
-/* Small Python ints, read where they lie: what a launch's grid, block and arguments mostly are. */
+/* Small Python ints, read directly from the object: most of a launch's grid, block and arguments are such. */
 #ifndef EXT_CONVERT_PLAIN_INT_H
 #define EXT_CONVERT_PLAIN_INT_H
 
@@ -8,7 +8,8 @@
 #include <longintrepr.h>
 #endif
 
-/* An int of one digit, which has at most 30 bits. False for all else, and *out is as it was. */
+/* *out: the value of an int of one digit, which has at most 30 bits. False for all other objects, and *out is
+ * unchanged. */
 static inline bool plain_int(PyObject *object, long *out)
 {
     if (!PyLong_CheckExact(object)) return false;
