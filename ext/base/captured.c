@@ -120,14 +120,14 @@ int captured_put(KeptObjects *kept, PyObject *object)
 
 int captured_keep_objects(ModuleState *state, CUstream stream, PyObject *const *objects, Py_ssize_t count)
 {
-    if (!captured_last(state)) return 0;
+    if (!captured_close_ended(state)) return 0;
     unsigned long long id = captured_query(state, stream, NULL);
     if (id == 0 || id == CAPTURED_LEGACY) return 0;
     Captured *captured = state->captured;
     while (captured && captured->id != id) captured = captured->next;
-    if (!captured) return 1;
+    if (!captured) return 1; /* a capture that nobody noticed has no dict */
     KeptObjects *kept = captured->kept;
-    PyObject *graph = Py_NewRef(captured->graph);
+    PyObject *graph = Py_NewRef(captured->graph); /* keeps `kept` if Python code ends the capture meanwhile */
     int status = 1;
     for (Py_ssize_t i = 0; i < count && status == 1; i++)
         if (objects[i] && captured_put(kept, objects[i]) < 0) status = -1;

@@ -21,22 +21,24 @@ typedef struct KeptObjects {
  * lasts. Guarded by the GIL. */
 typedef struct Captured {
     struct Captured *next;
-    bool foreign; /* begun by other code: its end is not reported */
+    bool foreign; /* begun by other code, which does not report its end: captured_close_ended() finds out */
     unsigned long long id; /* the driver's number of it */
     CUstream stream; /* on which it began */
     PyObject *before; /* owned Event after the work queued there before the capture; NULL for none */
     PyObject *graph; /* borrowed; contains `kept`, and lives as long as the capture */
     KeptObjects *kept; /* the graph's objects, by their addresses */
     const char *refused_call; /* the first driver call that was refused because of captures, or NULL */
-    CUresult refusal; /* of that call */
-    unsigned long refused_thread;
+    CUresult refusal; /* the result of refused_call */
+    unsigned long
+        refused_thread; /* the thread that made it, as PyThread_get_thread_ident() numbers threads */
 } Captured;
 
 /* Whether any capture is known. Costs one load. */
 static inline bool captured_some(const ModuleState *state) { return state->captured != NULL; }
 
+/* Adds the capture to the list of captures, or removes it. captured_close(): false when it was not in the
+ * list. */
 void captured_open(ModuleState *state, Captured *captured);
-/* False when it was already closed. */
 bool captured_close(ModuleState *state, Captured *captured);
 
 /* captured_foreign.c. A capture that other code begins by driver calls is not reported, and launches do not
@@ -45,20 +47,21 @@ bool captured_close(ModuleState *state, Captured *captured);
  * that, keeps the objects that its work uses. `object` is the Python object of the stream. 1 when the stream
  * is captured, 0 when it is not, -1 with an exception. */
 int captured_notice(ModuleState *state, PyObject *object, CUstream stream);
-/* Closes the foreign captures that have ended. True when any capture is left. */
-bool captured_last(ModuleState *state);
+/* Closes the foreign captures that have ended. True when any capture, foreign or not, is left. */
+bool captured_close_ended(ModuleState *state);
 
 /* Whether the stream is captured, by this module or by other code. */
 bool captured_is(ModuleState *state, CUstream stream);
 
-/* Whether work on the stream would be captured, or would end a capture: it cannot be ordered after other
- * work. */
+/* As captured_is(), but true also for the legacy stream if it would wait for a captured one: work there would
+ * end the capture. In both cases work on the stream cannot be ordered after work of other streams. */
 bool captured_holds(ModuleState *state, CUstream stream);
-/* The event after the work that was queued on the stream before its capture; a new reference, or NULL. */
+/* The event after the work that was queued on the stream before the known capture that began there; a new
+ * reference, or NULL without an exception. */
 PyObject *captured_before(ModuleState *state, CUstream stream);
 
-/* Waits for all work of the current context, which may be lent, before something else is done there. A known
- * capture is not ended by it. *routine: the call that failed. */
+/* Waits for all work of the current context, which may be current by context_lend() only. While captures are
+ * known it waits in a way that ends none of them. *routine: the driver function that gave the result. */
 CUresult captured_wait_for_context(ModuleState *state, const char **routine);
 
 /* capture_mode_relax() and capture_mode_restore() of core/capture_mode.h, whether or not captures are known.
@@ -70,8 +73,8 @@ void captured_restore_any(ModuleState *state, CaptureMode *mode);
 void captured_relax(ModuleState *state, CaptureMode *mode);
 void captured_restore(ModuleState *state, CaptureMode *mode);
 
-/* Keeps the objects (each may be NULL) if the stream is captured: 1. 0 when it is not; -1 with an
- * exception. */
+/* Adds the objects, each of which may be NULL, to the dict of the stream's capture. 1 when the stream is
+ * captured, 0 when it is not, -1 with an exception. */
 int captured_keep_objects(ModuleState *state, CUstream stream, PyObject *const *objects, Py_ssize_t count);
 
 static inline int captured_keep(ModuleState *state, CUstream stream, PyObject *const *objects,
@@ -92,8 +95,8 @@ unsigned long captured_new_version(void);
 /* Called when a driver call failed. Notes the call if it failed because of captures. */
 void captured_note_failure(ModuleState *state, CUresult result, const char *routine);
 
-/* Writes what ended the capture, and what to do about it. captured NULL: of the first known capture in which
- * a call was refused. */
+/* Writes which call ended the capture, and what to do about it. captured NULL: describes the first known
+ * capture in which a call was refused. */
 void captured_describe_end(const ModuleState *state, const Captured *captured, char *text, size_t size);
 
 /* Asks the driver in which capture a stream takes part; 0 for none. graph may be NULL. */

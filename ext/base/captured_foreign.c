@@ -15,7 +15,7 @@ typedef struct ForeignCapture {
     Captured captured;
     KeptObjects kept;
     PyObject *stream; /* owned, so that the driver can be asked about the stream */
-    unsigned long round; /* of captured_last(): the last one that asked the driver about this capture */
+    unsigned long round; /* the last round of captured_close_ended() that asked about this capture */
 } ForeignCapture;
 
 static const char capsule_name[] = "pycuda._driver.ForeignCapture";
@@ -73,7 +73,8 @@ static GraphEnd *new_end(ModuleState *state, PyObject *capsule)
     return NULL;
 }
 
-/* *driver_owns_end: the driver calls end_of_graph, whatever the result is. */
+/* Makes the graph own `end` by a user object. *driver_owns_end: the driver will call end_of_graph(end),
+ * whatever the result is; if false, the caller does. */
 static CUresult give_to_graph(ModuleState *state, CUgraph graph, GraphEnd *end, bool *driver_owns_end)
 {
     CUuserObject user;
@@ -140,8 +141,9 @@ static Captured *next_foreign(const ModuleState *state, unsigned long round)
     return captured;
 }
 
-/* Other threads may change the list while the driver is asked. */
-bool captured_last(ModuleState *state)
+/* A round: each foreign capture is asked about once; after each the list is read anew, as other threads may
+ * change it. The capsule is held because closing may drop the list's reference. */
+bool captured_close_ended(ModuleState *state)
 {
     static unsigned long rounds;
     unsigned long round = ++rounds;

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-typedef struct ConstantRow {
-    const char *name;       /* of the class when `doc` is there, else of a member; NULL ends the class */
-    const char *doc;
-    long long value;
-} ConstantRow;
+typedef struct EnumRow {
+    const char *name;       /* of a class or a member; NULL in the row after a class's last member */
+    const char *doc;        /* of a class; NULL in the rows of its members */
+    long long value;        /* of a member */
+} EnumRow;
 
-static const ConstantRow constant_rows[] = {
+static const EnumRow enum_rows[] = {
 #define CU_ENUM(cls, doc) {#cls, doc, 0},
 #define CU_VALUE(py, name, value) {#py, NULL, value},
 #define CU_ALIAS(py, name, value) {#py, NULL, value},
@@ -25,11 +25,14 @@ static const ConstantRow constant_rows[] = {
 #undef CU_ENUM_END
 };
 
+/* Classes that only hold plain ints: their members have no name, and the class has no `names` and `values`.
+ */
 static const char *const namespaces[] = {"host_alloc_flags", "mem_host_register_flags", "array3d_flags"};
 
+/* A class that the module's state refers to. */
 typedef struct KeptClass {
     const char *name;
-    size_t field;       /* in ModuleState */
+    size_t field; /* in ModuleState */
 } KeptClass;
 
 #define KEPT(cls) {#cls, offsetof(ModuleState, cls)}
@@ -86,7 +89,7 @@ static const TypeSpec constant_spec = {
     .tp_str = constant_str,
 };
 
-static PyObject *make_class(PyObject *base, const ConstantRow *row)
+static PyObject *make_class(PyObject *base, const EnumRow *row)
 {
     return PyObject_CallFunction((PyObject *)&PyType_Type, "s(O){s:s,s:s}", row->name, base, "__module__",
                                  "pycuda.driver", "__doc__", row->doc);
@@ -114,8 +117,9 @@ static int add_to_dicts(PyObject *cls, PyObject *names, PyObject *values, const 
     return status;
 }
 
+/* Adds the rows from `row` to the end of their class. plain: the class is a namespace. */
 static int add_members(ModuleState *state, PyObject *cls, PyObject *names, PyObject *values,
-                       const ConstantRow *row, bool plain)
+                       const EnumRow *row, bool plain)
 {
     for (; row->name; row++) {
         const char *name = python_name(row->name);
@@ -124,11 +128,9 @@ static int add_members(ModuleState *state, PyObject *cls, PyObject *names, PyObj
         Py_XDECREF(member);
         if (status < 0) return -1;
     }
-    return plain
-                   || (PyObject_SetAttr(cls, state->str_names, names) == 0
-                       && PyObject_SetAttr(cls, state->str_values, values) == 0)
-               ? 0
-               : -1;
+    if (plain) return 0;
+    if (PyObject_SetAttr(cls, state->str_names, names) < 0) return -1;
+    return PyObject_SetAttr(cls, state->str_values, values);
 }
 
 static void keep_class(ModuleState *state, const char *name, PyObject *cls)
@@ -138,7 +140,8 @@ static void keep_class(ModuleState *state, const char *name, PyObject *cls)
             *(PyObject **)((char *)state + kept_classes[i].field) = Py_NewRef(cls);
 }
 
-static int add_class(PyObject *module, ModuleState *state, const ConstantRow *row)
+/* row: the class's own; the rows of its members follow it. */
+static int add_class(PyObject *module, ModuleState *state, const EnumRow *row)
 {
     bool plain = is_namespace(row->name);
     PyObject *base = plain ? (PyObject *)&PyBaseObject_Type : (PyObject *)state->Constant_type;
@@ -158,8 +161,8 @@ PyObject *constants_member(ModuleState *state, PyObject *cls, long value)
     PyObject *values = PyObject_GetAttr(cls, state->str_values), *number = PyLong_FromLong(value),
              *found = NULL;
     if (values && number) {
-        found = PyDict_GetItemWithError(values, number);
-        found = found || PyErr_Occurred() ? Py_XNewRef(found) : Py_NewRef(number);
+        found = Py_XNewRef(PyDict_GetItemWithError(values, number));
+        if (!found && !PyErr_Occurred()) found = Py_NewRef(number);
     }
     Py_XDECREF(values);
     Py_XDECREF(number);
@@ -171,7 +174,7 @@ int constants_setup(PyObject *module, ModuleState *state)
     if (type_add(module, &state->Constant_type, &constant_spec, &PyLong_Type) < 0
         || PyObject_SetAttr((PyObject *)state->Constant_type, state->str_name, Py_None) < 0)
         return -1;
-    for (size_t i = 0; i < sizeof constant_rows / sizeof constant_rows[0]; i++)
-        if (constant_rows[i].doc && add_class(module, state, &constant_rows[i]) < 0) return -1;
+    for (size_t i = 0; i < sizeof enum_rows / sizeof enum_rows[0]; i++)
+        if (enum_rows[i].doc && add_class(module, state, &enum_rows[i]) < 0) return -1;
     return 0;
 }

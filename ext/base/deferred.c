@@ -8,8 +8,8 @@ typedef struct Deferred {
     struct Deferred *next;      /* in ModuleState.deferred */
     destructor function;        /* called with the object; NULL: only the reference is released */
     PyObject *object;
-    bool owned;                 /* object is a reference; else none is left, and function deallocates it */
-    PyObject *type;             /* of deferred_new: a reference, which release_in_main_thread takes over */
+    bool owned;                 /* `object` is a reference; if false, `function` deallocates the object */
+    PyObject *type; /* set by deferred_new: a reference, which release_in_main_thread releases */
 } Deferred;
 
 /* ---- The thread that releases ---- */
@@ -25,8 +25,8 @@ static int release_in_main_thread(void *type)
     return 0;
 }
 
-/* Asks the main thread to release what is in the list. If Python's list of pending calls is full, another
- * thread will. */
+/* Asks the main thread to release what is in the list. If Python's list of pending calls is full, the next
+ * thread that calls deferred_release() does it. */
 static void signal_main_thread(ModuleState *state)
 {
     if (state->deferred_asked) return;
@@ -47,7 +47,7 @@ static Deferred *take_first(ModuleState *state)
 
 void deferred_release_all(ModuleState *state)
 {
-    if (captured_some(state) && captured_last(state)) return;
+    if (captured_some(state) && captured_close_ended(state)) return;
     for (Deferred *first; !deferred_is_due(state) && (first = take_first(state));) {
         Deferred now = *first;
         PyMem_Free(first);
@@ -87,8 +87,8 @@ Deferred *deferred_new(ModuleState *state, PyObject *object)
     return item;
 }
 
-/* The type is read first: another thread may take the entry as soon as it is in the list. Where Python's list
- * is full, the reference to the type is leaked. */
+/* The type is read first: another thread may take the entry as soon as it is in the list. If Python's list of
+ * pending calls is full, the reference to the type is leaked: without the GIL it cannot be released here. */
 void deferred_post(ModuleState *state, Deferred *entry)
 {
     PyObject *type = entry->type;

@@ -4,15 +4,16 @@
 #include "core/exclusive.h"
 #include "ext/base/launch_queue.h"
 
-/* Called before the first attempt. False when no attempt is to be made: call->result says why. */
+/* Called before the first attempt. What queues becomes a call that is answered at once if the queue has room,
+ * else one that waits. False when no attempt is to be made: call->result says why. */
 static bool open_call(ModuleState *state, DriverCall *call)
 {
     if (call->releases) wait_begin_release(state);
     if (call->how == QUEUES) {
         const WaitPlace *place = &call->place;
-        bool free = queue_is_free(&state->queues, place->stream, place->calls)
-                    || queue_find_capacity(state, place->stream, place->calls);
-        call->how = free ? ASKS : WAITS;
+        bool has_room = queue_charge(&state->queues, place->stream, place->calls)
+                        || queue_find_capacity(state, place->stream, place->calls);
+        call->how = has_room ? ASKS : WAITS;
     }
     return call->how != WAITS || wait_begin(state, &call->place, &call->result);
 }
@@ -22,9 +23,9 @@ static bool open_call(ModuleState *state, DriverCall *call)
 static bool begin_attempt(ModuleState *state, DriverCall *call)
 {
     bool lets_go = call->how != ASKS || CALL_LETS_GO(state);
-    call->result = lets_go && host_function_runs() ? CUDA_ERROR_NOT_PERMITTED
-                   : forked_after_init()           ? CUDA_ERROR_NOT_INITIALIZED
-                                                   : CUDA_SUCCESS;
+    call->result = CUDA_SUCCESS;
+    if (forked_after_init()) call->result = CUDA_ERROR_NOT_INITIALIZED;
+    if (lets_go && host_function_runs()) call->result = CUDA_ERROR_NOT_PERMITTED;
     if (call->result != CUDA_SUCCESS) return false;
     call->step = lets_go ? CALL_WITHOUT_GIL : CALL_WITH_GIL;
     if (lets_go) call->thread = gate_release_gil();
@@ -41,7 +42,8 @@ static void await_bytes(ModuleState *state, DriverCall *call)
     if (copy_is_awaited(state, call->copied_in)) call->result = try_cuStreamSynchronize(state, NULL);
 }
 
-/* Whether another attempt follows one that gave this result. */
+/* Called after an attempt. True when another one follows. Otherwise what waited is ended, and the bytes of a
+ * copy from the host are awaited: call->result is the call's. */
 static bool is_again(ModuleState *state, DriverCall *call)
 {
     if (!call->once && !call->context_made && CALL_WANTS_CONTEXT(call->result)) {

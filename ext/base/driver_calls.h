@@ -29,8 +29,8 @@
 #define SECOND(...) SECOND_OF(__VA_ARGS__)
 #define LIST(...) __VA_ARGS__
 #define STATE_ALONE_ ~, (ModuleState * self)
-#define PASTED(argument) STATE_ALONE_##argument
-#define STATE_ALONE(argument) PASTED(argument)
+#define STATE_PASTED(argument) STATE_ALONE_##argument
+#define STATE_ALONE(argument) STATE_PASTED(argument)
 #define SELF_ALONE_ ~, (self)
 #define SELF_PASTED(argument) SELF_ALONE_##argument
 #define SELF_ALONE(argument) SELF_PASTED(argument)
@@ -47,16 +47,21 @@
 
 /* How a driver call is made, and the state of its attempts. */
 typedef struct DriverCall {
-    enum { ASKS, QUEUES, WAITS, BLOCKS } how;
-    bool once;              /* no context is made for it */
-    bool releases;
-    WaitPlace place;        /* of what queues or waits */
-    size_t copied_in;       /* bytes from the host: the call waits until they are read */
-    CUresult result;        /* of the last attempt */
-    /* Of driver_call_next: */
-    enum { CALL_NEW, CALL_WITH_GIL, CALL_WITHOUT_GIL } step;
-    bool context_made;
-    GateThread thread;
+    enum {
+        ASKS,   /* is answered at once */
+        QUEUES, /* waits only if the stream's queue is full */
+        WAITS,  /* waits for work; a signal can end the wait */
+        BLOCKS  /* may wait inside the driver; no signal ends that */
+    } how;
+    bool once;              /* makes no context when the thread has none, and is not repeated with one */
+    bool releases; /* is repeated until the work that it waits for is done, whatever signals come */
+    WaitPlace place; /* of QUEUES and WAITS */
+    size_t copied_in; /* bytes from the host: the call waits until they are read */
+    CUresult result; /* of the last attempt */
+    /* Set by driver_call_next: */
+    enum { CALL_NEW, CALL_WITH_GIL, CALL_WITHOUT_GIL } step; /* no attempt yet; how the last one was made */
+    bool context_made; /* the default context was made after an attempt that lacked one */
+    GateThread thread; /* of CALL_WITHOUT_GIL */
 } DriverCall;
 
 #define HOW_ASKS ((DriverCall){.how = ASKS})
@@ -81,8 +86,8 @@ static inline bool driver_is_free(const ModuleState *state)
     return !CALL_LETS_GO(state) && !forked_after_init();
 }
 
-/* True when an attempt is to be made now, for which the GIL was released or not. False when the last
- * attempt's result stands; the thread has the GIL again. */
+/* True when an attempt is to be made now: the GIL has been released for it if the driver may wait. False when
+ * the last attempt's result is the call's; the thread has the GIL again. */
 bool driver_call_next_slowly(ModuleState *state, DriverCall *call);
 static inline bool driver_call_next(ModuleState *state, DriverCall *call)
 {

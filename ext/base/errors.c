@@ -33,7 +33,8 @@ static const ErrorRow error_rows[] = {
 #undef CU_ERROR
 };
 
-enum { LOG_SIZE = 8192, DETAIL_SIZE = 4096 };
+/* The longest text of the driver's log, of a detail, and of a message that has both and the error's text. */
+enum { LOG_SIZE = 8192, DETAIL_SIZE = 4096, MESSAGE_SIZE = LOG_SIZE + 3 * DETAIL_SIZE };
 
 static const ErrorRow *find_row(CUresult result)
 {
@@ -92,8 +93,8 @@ static PyObject *exception_class(ModuleState *state, ErrorClass cls)
     }
 }
 
-/* A problem is reported only for calls that the driver table itself answered, always with one of these
- * results. */
+/* What the driver table found wrong (driver_problem), or NULL. Only asked after the results that the table
+ * itself answers with: other results are the driver's own. */
 static const char *table_problem(CUresult result)
 {
     bool may_be_table = result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NO_DEVICE
@@ -109,11 +110,11 @@ void errors_skip_log(ModuleState *state)
     if (result == CUDA_SUCCESS) atomic_store(&state->log_position, position);
 }
 
-/* NVIDIA's driver ends its lines on a call with one that contains this and says nothing new. */
+/* NVIDIA's driver ends its log lines on a call with one that contains this text and says nothing new. */
 static const char call_ends[] = "] Returning ";
 
-/* Removes from the log all lines but those of the last call, and the last call's line `call_ends`. Earlier
- * calls failed where that was expected. A log without such a line is unchanged. */
+/* Leaves only the lines of the last call in the log, without its line that contains `call_ends`: the failures
+ * of earlier calls were expected by their callers. A log without such a line is unchanged. */
 static void keep_last_call(char *log)
 {
     char *last = strstr(log, call_ends), *from = log;
@@ -144,6 +145,7 @@ static void read_log(ModuleState *state, char *log, size_t size)
     atomic_store(&state->log_position, position);
 }
 
+/* Sets the exception's code, name and routine. */
 static int set_facts(ModuleState *state, PyObject *exception, CUresult result, const char *routine)
 {
     PyObject *code = PyLong_FromLong((long)result), *name = PyUnicode_FromString(errors_name(state, result));
@@ -172,22 +174,22 @@ static const char fork_text[] =
     "child: start processes with the \"spawn\" or \"forkserver\" method";
 
 /* Whether this thread is the driver's and runs a host function. */
-static _Thread_local bool running;
+static _Thread_local bool in_host_function;
 atomic_int host_function_threads;
 
-bool host_function_is_here(void) { return running; }
+bool host_function_is_here(void) { return in_host_function; }
 
 bool host_function_enter(void)
 {
-    bool outer = running;
+    bool outer = in_host_function;
     atomic_fetch_add(&host_function_threads, 1);
-    running = true;
+    in_host_function = true;
     return outer;
 }
 
 void host_function_leave(bool outer)
 {
-    running = outer;
+    in_host_function = outer;
     atomic_fetch_sub(&host_function_threads, 1);
 }
 
@@ -202,7 +204,7 @@ static const char host_function_text[] = "driver calls are not allowed in a host
                                          "(Stream.launch_host_func): make them in the thread that waits "
                                          "for the stream";
 
-/* A reason that lies in the caller, not in what is called; else "". */
+/* Why the driver refuses every call of this process or thread; "" if it does not. */
 static const char *caller_text(CUresult result)
 {
     if (forked_after_init()) return fork_text;
@@ -220,9 +222,9 @@ static void drop_kept_fault(ModuleState *state)
 /* Whether the log describes a fault: NVIDIA's driver logs that line for every call after one. */
 static bool describes_fault(const char *log) { return *log && !strstr(log, "Sticky error detected"); }
 
-/* The CPU device's text for work that the program itself canceled (cancel in wait.c); the user knows why
- * later calls fail. */
-static bool is_of_interrupt(const char *log) { return strstr(log, "was interrupted by its program"); }
+/* Whether the log is the CPU device's text for work that the program itself canceled (cancel in wait.c): the
+ * user knows why later calls fail. */
+static bool describes_interrupt(const char *log) { return strstr(log, "was interrupted by its program"); }
 
 /* Called when a release got a fault: keeps it, to be raised or reported later. The driver describes each
  * fault once. So a fault without a description, after another one was shown, is that same one, and not kept.
@@ -232,29 +234,31 @@ static void keep_fault(ModuleState *state, CUresult result, const char *routine)
     char log[LOG_SIZE];
     if (atomic_load(&state->fault_shown) || state->kept_fault.result != CUDA_SUCCESS) return;
     read_log(state, log, sizeof log);
-    if (is_of_interrupt(log)) return;
-    if ((!describes_fault(log) && state->fault_before) || state->kept_fault.result != CUDA_SUCCESS) return;
+    if (describes_interrupt(log)) return;
+    if (!describes_fault(log) && state->fault_before) return;
+    if (state->kept_fault.result != CUDA_SUCCESS) return; /* another thread kept one during read_log */
     state->kept_fault = (KeptFault){result, routine, NULL};
     size_t size = describes_fault(log) ? strlen(log) + 1 : 0;
     if (size && (state->kept_fault.log = PyMem_RawMalloc(size))) memcpy(state->kept_fault.log, log, size);
 }
 
-/* Called when a fault is about to be shown. If the log does not describe it, takes the description that was
- * kept when a release got it. */
+/* Called when a fault is about to be shown. If the log does not describe it, it is the kept fault: its
+ * description becomes the log. A kept fault that differs from the one described stays for later. */
 static void read_fault(ModuleState *state, char *log, size_t size)
 {
     const char *kept = state->kept_fault.log;
-    bool own = describes_fault(log) && kept;
-    if (!describes_fault(log) && kept) snprintf(log, size, "%s", kept);
-    if (!own) drop_kept_fault(state);
+    bool described = describes_fault(log);
+    if (!described && kept) snprintf(log, size, "%s", kept);
+    if (!described || !kept) drop_kept_fault(state);
     atomic_store(&state->fault_shown, true);
     state->fault_before = true;
 }
 
 /* ---- Exceptions ---- */
 
-/* "unspecified launch failure" says nothing about the fault. */
-static bool replaces_message(CUresult result, const char *log)
+/* Whether the log takes the place of the error's text "unspecified launch failure", which does not describe
+ * the fault. */
+static bool log_replaces_text(CUresult result, const char *log)
 {
     return result == CUDA_ERROR_LAUNCH_FAILED && *log && driver_fault_advice();
 }
@@ -262,7 +266,7 @@ static bool replaces_message(CUresult result, const char *log)
 /* Raises the error of a call in a context that an earlier fault has ended. first: the text of that fault. */
 static PyObject *raise_lost(ModuleState *state, CUresult result, const char *routine, const char *first)
 {
-    char message[LOG_SIZE + 3 * DETAIL_SIZE];
+    char message[MESSAGE_SIZE];
     snprintf(message, sizeof message, "%s failed: the context is lost, a kernel faulted before: %s (%s)",
              routine, lost_advice(), first);
     raise_message(state, result, routine, message);
@@ -279,10 +283,10 @@ static void append_capture_end(const ModuleState *state, char *given)
 
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
 {
-    char given[DETAIL_SIZE] = "", log[LOG_SIZE] = "", message[LOG_SIZE + 2 * DETAIL_SIZE + 256];
+    char given[DETAIL_SIZE] = "", log[LOG_SIZE] = "", message[MESSAGE_SIZE];
     const char *problem = table_problem(result), *caller = caller_text(result);
     ErrorClass cls = class_of(result);
-    if (PyErr_Occurred()) return NULL;
+    if (PyErr_Occurred()) return NULL; /* the reason why no context could be made */
     if (state->captured) captured_note_failure(state, result, routine);
     if (detail) {
         va_list values;
@@ -301,10 +305,13 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
     if (cls == CLASS_KERNEL) read_fault(state, log, sizeof log);
     const char *lost = cls == CLASS_KERNEL ? lost_text(state) : NULL;
     if (lost) return raise_lost(state, result, routine, lost);
-    const char *text = problem ? problem : errors_text(state, result), *said = log;
-    if (replaces_message(result, log)) text = log, said = "";
+    const char *text = problem ? problem : errors_text(state, result), *after = log;
+    if (log_replaces_text(result, log)) {
+        text = log;
+        after = "";
+    }
     snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine, text, *given ? " - " : "", given,
-             *said ? " - " : "", said, *caller ? " - " : "", caller);
+             *after ? " - " : "", after, *caller ? " - " : "", caller);
     if (cls == CLASS_KERNEL) {
         launch_site_describe(state, message + strlen(message), sizeof message - strlen(message));
         lost_note(state, message);
@@ -414,7 +421,8 @@ PyDoc_STRVAR(error_doc,
              "name : str or None\n    Its name, for instance \"CUDA_ERROR_OUT_OF_MEMORY\".\n"
              "routine : str or None\n    The driver function that failed.");
 
-/* A class made by a call keeps its text signature, but leaves it in __doc__. */
+/* Error has a docstring with a text signature. PyErr_NewExceptionWithDoc leaves the signature in __doc__, so
+ * __doc__ is set again without it. */
 static int add_base(PyObject *module, ModuleState *state)
 {
     PyObject *members = Py_BuildValue("{sOsOsO}", "code", Py_None, "name", Py_None, "routine", Py_None);

@@ -35,7 +35,7 @@ void free_list_clear(FreeList *list)
 {
     while (list->count > 0) {
         PyObject *object = list->objects[--list->count];
-        Py_SET_TYPE(object, &PyTuple_Type); /* its own is gone, and how it lies in memory depends on one */
+        Py_SET_TYPE(object, &PyTuple_Type); /* its own is gone, and freeing reads the type's flags */
         if (list->collected)
             PyObject_GC_Del(object);
         else

@@ -9,13 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MILLISECONDS = 5000 };
+enum { WAIT_MILLISECONDS = 5000, NANOSECONDS_PER_MILLISECOND = 1000000 };
 
 /* Facts of the process, not of a module: it ends once. */
-static atomic_long inside;
-static atomic_bool over;
-static atomic_bool waits_at_exit;
-static atomic_bool initialized; /* the driver */
+static atomic_long inside; /* threads between gate_enter() and gate_leave() */
+static atomic_bool over; /* the interpreter has ended */
+static atomic_bool waits_at_exit; /* wait_for_threads_in_driver is registered */
+static atomic_bool initialized; /* the driver is */
 atomic_bool gate_forked;
 static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 
@@ -48,7 +48,7 @@ static void leave_at_once(int status, void *Py_UNUSED(nothing))
  * teardown of libraries (leave_at_once). */
 static void wait_for_threads_in_driver(void)
 {
-    struct timespec moment = {0, 1000000};
+    struct timespec moment = {.tv_nsec = NANOSECONDS_PER_MILLISECOND};
     atomic_store(&over, true);
     atomic_store(&waits_at_exit, false);
     for (int i = 0; i < WAIT_MILLISECONDS && atomic_load(&inside) > 0; i++) nanosleep(&moment, NULL);

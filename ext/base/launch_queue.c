@@ -4,8 +4,13 @@
 #include "core/poll.h"
 #include "ext/base/driver_calls.h"
 
-/* Drivers take 1,024 calls a channel, some take more. */
-enum { SURELY_FULL = 1000, SURELY_FREE = 768, LOOK_EVERY = SURELY_FREE / 3, LOOK_AGAIN = 16 };
+/* Pending calls of a channel. Drivers take 1,024, some take more. */
+enum {
+    SURELY_FREE = 768,              /* with fewer pending calls the driver takes another one at once */
+    SURELY_FULL = 1000,             /* with so many the next call waits for the polled event first */
+    LOOK_EVERY = SURELY_FREE / 3,   /* calls between two queries of the polled event that was reached */
+    LOOK_AGAIN = 16                 /* calls until the next query of one that was not reached */
+};
 
 /* Locks the queues in builds without a GIL. With it no other thread is in this file: the GIL is released in
  * driver calls only. */
@@ -38,8 +43,9 @@ static long streams_per_channel(const LaunchQueues *queues)
 
 static long pending(const LaunchQueue *queue) { return queue->queued - queue->done; }
 
-/* Takes back calls still granted to the stream used last; its next call goes through queue_find_capacity. */
-static void close_locked(LaunchQueues *queues)
+/* Takes back the calls that are still granted to the stream used last: its next call goes through
+ * queue_find_capacity. */
+static void revoke_grant_locked(LaunchQueues *queues)
 {
     if (queues->last) queues->list[queues->last - 1].queued -= queues->left;
     queues->last = 0;
@@ -61,7 +67,7 @@ static void note_done(LaunchQueue *queue, long done)
     queue->look_at = queue->done + LOOK_EVERY;
 }
 
-/* Streams that have nothing to do give their places to others. */
+/* Removes the queues of streams without pending calls and without a polled event. */
 static void drop_idle_locked(LaunchQueues *queues)
 {
     size_t kept = 0;
@@ -88,11 +94,11 @@ static LaunchQueue *add_locked(LaunchQueues *queues, CUstream stream, CUcontext 
 /* Whose calls a queue counts. */
 typedef struct Owner {
     CUstream stream;
-    CUcontext context;      /* NULL: the only one there is */
+    CUcontext context;      /* NULL: the stream's queue is in the list, and `stream` alone identifies it */
 } Owner;
 
-/* A default stream is the current context's, of which only the driver knows where there are several. False
- * for a stream that is not counted. */
+/* *out: the owner of the stream's queue. A default stream belongs to the current context; with several living
+ * contexts only the driver knows which that is. False for a stream whose calls are not counted. */
 static bool find_owner(ModuleState *state, CUstream stream, Owner *out)
 {
     *out = (Owner){stream == CU_STREAM_LEGACY ? NULL : stream, NULL};
@@ -105,16 +111,16 @@ static bool find_owner(ModuleState *state, CUstream stream, Owner *out)
     return known || out->context;
 }
 
-/* Finds or adds the owner's queue, and ends the remaining capacity of the one used last. NULL without
- * memory. */
-static LaunchQueue *open_locked(LaunchQueues *queues, const Owner *owner)
+/* Finds or adds the owner's queue, and revokes what is granted. NULL when memory is short, or when the queue
+ * of an owner without a context was removed meanwhile. */
+static LaunchQueue *find_or_add_locked(LaunchQueues *queues, const Owner *owner)
 {
-    close_locked(queues);
+    revoke_grant_locked(queues);
     LaunchQueue *queue = find_locked(queues, owner->stream, owner->stream ? NULL : owner->context);
     return queue || !owner->context ? queue : add_locked(queues, owner->stream, owner->context);
 }
 
-static void use_locked(LaunchQueues *queues, LaunchQueue *queue, long calls)
+static void count_locked(LaunchQueues *queues, LaunchQueue *queue, long calls)
 {
     queue->queued += calls;
     queue->used = ++queues->use_number;
@@ -135,8 +141,9 @@ static void borrow_event_locked(LaunchQueue *queue, PolledEvent *out)
     queue->polled_calls = 0;
 }
 
-/* Returns a borrowed event to its queue. If another took its place meanwhile the result is the event, which
- * the caller destroys; NULL otherwise, also if the queue is gone: then the event ended with its context. */
+/* Returns a borrowed event to its queue. NULL is the usual result, also if the queue is gone: then the event
+ * ended with its context. If the queue got another event meanwhile the result is the returned one, which the
+ * caller destroys. */
 static CUevent return_event_locked(LaunchQueues *queues, const PolledEvent *polled, bool reached)
 {
     LaunchQueue *queue = find_locked(queues, polled->stream, polled->context);
@@ -161,13 +168,13 @@ void queue_return_event(ModuleState *state, const PolledEvent *polled, bool reac
     destroy_event(state, spare);
 }
 
-/* Asks whether the polled event was reached, and records the next one if so: a call like any other, which
- * may have to wait. When a signal ended that, an exception is set. */
+/* Asks whether the polled event was reached, and records it again if so. Recording may have to wait for a
+ * full queue, as any call; when a signal ended that wait, an exception is set. */
 static void poll_queue_event(ModuleState *state, const Owner *owner, EventPoll *out)
 {
     CUresult result;
     lock_queues(state);
-    LaunchQueue *queue = open_locked(&state->queues, owner);
+    LaunchQueue *queue = find_or_add_locked(&state->queues, owner);
     long queued = queue ? queue->queued : 0;
     bool free = queue && pending(queue) < SURELY_FREE / streams_per_channel(&state->queues);
     *out = (EventPoll){.seen = {.captured = false}};
@@ -190,8 +197,9 @@ static void poll_queue_event(ModuleState *state, const Owner *owner, EventPoll *
 
 /* ---- Before a call ---- */
 
-/* Grants the stream as many calls as come before the next query of its polled event, but at least those that
- * are requested. False when there is no room for these. */
+/* Grants the stream the calls until the next query of its polled event, but at least `calls`. Of a default
+ * stream where contexts share its handle only `calls`: the next one may be another context's. False when
+ * there is no room for `calls`. */
 static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *owner, CUstream stream,
                          long calls)
 {
@@ -201,7 +209,7 @@ static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *
     if (max < calls || !one_context) max = calls;
     if (max > free) max = free;
     if (max < calls) return false;
-    use_locked(queues, queue, max);
+    count_locked(queues, queue, max);
     if (!one_context) return true;
     queues->stream = stream;
     queues->left = max - calls;
@@ -209,15 +217,15 @@ static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *
     return true;
 }
 
-/* *owner: that of the stream. Queries the polled event if that is due, and sets *captured if the stream is
- * under capture. False for a stream whose calls are not counted. */
+/* *owner: the owner of the stream's queue. Queries the polled event if that is due; *captured: the query
+ * found the stream under capture. False for a stream whose calls are not counted. */
 static bool find_and_look(ModuleState *state, CUstream stream, Owner *owner, bool *captured)
 {
     EventPoll look;
     *captured = false;
     if (!find_owner(state, stream, owner)) return false;
     lock_queues(state);
-    const LaunchQueue *queue = open_locked(&state->queues, owner);
+    const LaunchQueue *queue = find_or_add_locked(&state->queues, owner);
     bool due = queue && queue->queued >= queue->look_at;
     unlock_queues(state);
     if (!due) return true;
@@ -233,12 +241,12 @@ bool queue_find_capacity(ModuleState *state, CUstream stream, long calls)
     bool captured;
     if (forked_after_init() || host_function_runs()) return true; /* the call is refused */
 #ifndef Py_GIL_DISABLED
-    if (stream == queues->stream) queues->left += calls; /* queue_is_free had taken them */
+    if (stream == queues->stream) queues->left += calls; /* queue_charge had subtracted them */
 #endif
     if (!find_and_look(state, stream, &owner, &captured)) return false;
     if (captured) return true;
     lock_queues(state);
-    LaunchQueue *queue = open_locked(queues, &owner);
+    LaunchQueue *queue = find_or_add_locked(queues, &owner);
     bool found = queue && grant_locked(queues, queue, &owner, stream, calls);
     unlock_queues(state);
     return found;
@@ -249,7 +257,7 @@ int queue_count(ModuleState *state, CUstream stream, long calls)
     LaunchQueues *queues = &state->queues;
     Owner owner;
     bool captured;
-    if (PyErr_Occurred()) return -1; /* of queue_find_capacity */
+    if (PyErr_Occurred()) return -1; /* set by queue_find_capacity */
 #ifndef Py_GIL_DISABLED
     if (queues->last && stream == queues->stream && queues->left >= calls) {
         queues->left -= calls;
@@ -259,8 +267,8 @@ int queue_count(ModuleState *state, CUstream stream, long calls)
     if (forked_after_init() || host_function_runs()) return 0;
     bool counted = find_and_look(state, stream, &owner, &captured) && !captured;
     lock_queues(state);
-    LaunchQueue *queue = counted ? open_locked(queues, &owner) : NULL;
-    if (queue) use_locked(queues, queue, calls);
+    LaunchQueue *queue = counted ? find_or_add_locked(queues, &owner) : NULL;
+    if (queue) count_locked(queues, queue, calls);
     unlock_queues(state);
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -271,7 +279,7 @@ bool queue_take_event(ModuleState *state, CUstream stream, PolledEvent *out)
     Owner owner;
     if (!find_owner(state, stream, &owner)) return false;
     lock_queues(state);
-    LaunchQueue *queue = open_locked(queues, &owner);
+    LaunchQueue *queue = find_or_add_locked(queues, &owner);
     bool full = queue && queue->polled_calls && pending(queue) >= SURELY_FULL / streams_per_channel(queues);
     if (full) borrow_event_locked(queue, out);
     unlock_queues(state);
@@ -283,7 +291,7 @@ bool queue_take_event(ModuleState *state, CUstream stream, PolledEvent *out)
 uint64_t queue_begin_wait(ModuleState *state)
 {
     lock_queues(state);
-    close_locked(&state->queues);
+    revoke_grant_locked(&state->queues);
     uint64_t begin = state->queues.use_number;
     unlock_queues(state);
     return begin;
@@ -295,24 +303,26 @@ void queue_end_wait(ModuleState *state, CUcontext context, CUstream stream, uint
     if (stream == CU_STREAM_LEGACY) stream = NULL;
     lock_queues(state);
     for (LaunchQueue *queue = queues->list; queue < queues->list + queues->count; queue++) {
-        bool all = stream == QUEUE_ALL_STREAMS, own = stream && !all;
-        if (queue->used > begin || !(all || queue->stream == stream)) continue;
-        if (!own && queue->context != context) continue;
+        bool all_streams = stream == QUEUE_ALL_STREAMS;
+        bool handle_is_unique = stream && !all_streams; /* every context has a default stream, NULL */
+        if (queue->used > begin) continue; /* a call was counted after the wait began */
+        if (!all_streams && queue->stream != stream) continue;
+        if (!handle_is_unique && queue->context != context) continue;
         note_done(queue, queue->queued);
-        queue->polled_calls = 0; /* as good as reached */
+        queue->polled_calls = 0; /* nothing is left to learn from the polled event */
     }
     unlock_queues(state);
 }
 
 void queue_reset_capacity(ModuleState *state) { queue_begin_wait(state); }
 
-/* Takes a queue out of the table: of the context if that is not NULL, else of the stream. *out: its event,
- * or NULL. False when there is none. */
+/* Removes a queue from the list: one of the context if that is not NULL, else the stream's. *out: its polled
+ * event, which becomes the caller's, or NULL. False when there is no such queue. */
 static bool take_queue(ModuleState *state, CUstream stream, CUcontext context, CUevent *out)
 {
     LaunchQueues *queues = &state->queues;
     lock_queues(state);
-    close_locked(queues);
+    revoke_grant_locked(queues);
     size_t i = 0;
     while (i < queues->count
            && (context ? queues->list[i].context != context : queues->list[i].stream != stream))

@@ -28,31 +28,31 @@ struct ModuleState;
 typedef struct LaunchQueue {
     CUstream stream;        /* NULL: the default stream of the context */
     CUcontext context;
-    long queued;            /* calls so far, including the `left` of LaunchQueues that are granted */
-    long done;              /* of these, known to be over */
-    long look_at;           /* when so many are queued, the polled event is asked */
-    CUevent polled;         /* owned: the polled event; NULL: not made yet, or lent */
-    long polled_calls;      /* queued before it was recorded; 0: it is not recorded */
-    uint64_t used;          /* LaunchQueues.use_number, when a call was last counted */
+    long queued; /* calls so far, including granted ones that are not made yet (LaunchQueues.left) */
+    long done; /* how many of `queued` are known to be done */
+    long look_at; /* the value of `queued` at which the polled event is asked again */
+    CUevent polled; /* owned: the polled event; NULL: not made yet, or lent */
+    long polled_calls; /* the value of `queued` when `polled` was recorded; 0: it is not recorded */
+    uint64_t used; /* the value of LaunchQueues.use_number when a call was last counted */
 } LaunchQueue;
 
 /* In the module's state; all zero at first. The GIL guards them, in builds without one the state's lock. */
 typedef struct LaunchQueues {
-    CUstream stream;        /* the one used last */
-    long left;              /* calls that it takes before queue_find_capacity is asked again */
-    size_t last;            /* its place in `list`, counted from 1; 0: `left` belongs to no stream */
+    CUstream stream; /* the one used last */
+    long left; /* calls that it takes before queue_find_capacity is asked again */
+    size_t last; /* its place in `list`, counted from 1; 0: `left` belongs to no stream */
     size_t count, space;
-    LaunchQueue *list;      /* owned */
-    uint64_t use_number;    /* how often calls of a queue were counted, of all queues */
+    LaunchQueue *list; /* owned */
+    uint64_t use_number; /* how often calls of a queue were counted, of all queues */
 } LaunchQueues;
 
 /* How many calls the launch of a graph counts as. What it really takes of a queue depends on its branches,
  * and no driver says it. */
 enum { QUEUE_CALLS_OF_A_GRAPH = 8 };
 
-/* Whether calls on this stream can be made with the GIL, as far as is known from the call before. True: they
- * are counted. False: queue_find_capacity() follows, which corrects `left`. */
-static inline bool queue_is_free(LaunchQueues *queues, CUstream stream, long calls)
+/* Counts calls on this stream. True if they were granted to it: they can be made with the GIL. False if not:
+ * then queue_find_capacity() has to follow, which takes the subtraction from `left` back. */
+static inline bool queue_charge(LaunchQueues *queues, CUstream stream, long calls)
 {
 #ifdef Py_GIL_DISABLED
     return (void)queues, (void)stream, (void)calls, false;
@@ -61,7 +61,7 @@ static inline bool queue_is_free(LaunchQueues *queues, CUstream stream, long cal
 #endif
 }
 
-/* As queue_is_free(), but nothing is counted when it is false. */
+/* As queue_charge(), but nothing is subtracted when it is false. */
 static inline bool queue_take(LaunchQueues *queues, CUstream stream, long calls)
 {
 #ifdef Py_GIL_DISABLED
@@ -83,8 +83,8 @@ static inline bool queue_has(const LaunchQueues *queues, CUstream stream, long c
 #endif
 }
 
-/* Called when queue_is_free() was false. Asks the polled event where that is due. True: the calls are counted
- * and can be made with the GIL. False, perhaps with an exception: queue_count() follows. */
+/* Called when queue_charge() was false. Asks the polled event where that is due. True: the calls are counted
+ * and can be made with the GIL. False, perhaps with an exception: the caller has to call queue_count(). */
 bool queue_find_capacity(struct ModuleState *state, CUstream stream, long calls);
 
 /* Counts calls that are made without the GIL. -1 with an exception when a signal has ended the query of the
@@ -105,9 +105,9 @@ bool queue_take_event(struct ModuleState *state, CUstream stream, PolledEvent *o
 /* reached: the event is complete, so the calls before it are done. */
 void queue_return_event(struct ModuleState *state, const PolledEvent *polled, bool reached);
 
-/* Called before and after a wait. After it, what was queued before it is done: in this stream of the
- * context, or in all of them. queue_begin_wait() returns a number, which queue_end_wait() takes; two waits
- * get the same number if nothing was queued between them. */
+/* Called before and after a wait for this stream of the context, or for all its streams. queue_end_wait()
+ * notes that the calls queued before queue_begin_wait() are done. queue_begin_wait() returns a number, which
+ * queue_end_wait() takes; two waits get the same number if nothing was queued between them. */
 #define QUEUE_ALL_STREAMS ((CUstream)(intptr_t)-1)
 uint64_t queue_begin_wait(struct ModuleState *state);
 void queue_end_wait(struct ModuleState *state, CUcontext context, CUstream stream, uint64_t begin);
@@ -115,8 +115,8 @@ void queue_end_wait(struct ModuleState *state, CUcontext context, CUstream strea
 /* The stream is about to be destroyed, in its context. */
 void queue_stream_destroyed(struct ModuleState *state, CUstream stream);
 
-/* Ends what is granted: the next call on any stream goes through queue_find_capacity(). Called when another
- * context may be current, whose default stream has the same handle. */
+/* Revokes the calls that are granted: the next call on any stream goes through queue_find_capacity(). Called
+ * when another context may be current, whose default stream has the same handle. */
 void queue_reset_capacity(struct ModuleState *state);
 
 /* Called, as often as it is true, when a context ends. True: one of its queues was removed, and *event, which

@@ -6,20 +6,24 @@
 
 #include "core/driver_table.h"
 
-/* SITES: more than the launches that can be queued and not done. KNOWN: places of the cache of is_ours(). */
-enum { SITES = 4096, KNOWN = 64 };
+enum {
+    SITES = 4096,       /* more than the launches that can be queued and not done */
+    KNOWN = 64,         /* entries of the cache of is_ours() */
+    CODE_ALIGNMENT = 6, /* bits by which addresses of code objects are shifted to index that cache */
+    SITE_TEXT_SIZE = 640
+};
 
-/* Launches one after another from one place: a loop is one of these. */
+/* Consecutive launches from one place: those of a loop are one LaunchSite. */
 typedef struct LaunchSite {
-    uint64_t first, last; /* by number; 0: none yet */
+    uint64_t first, last; /* numbers of the launches; 0: none yet */
     PyCodeObject *code; /* owned */
-    int place;
+    int place; /* place_in_frame() */
 } LaunchSite;
 
 typedef struct LaunchSites {
     const CpuLaunchNumbers *numbers;
-    bool reported;
-    LaunchSite *newest;
+    bool reported; /* the CPU device reports faults itself, and needs the place of each launch at once */
+    LaunchSite *newest; /* in `ring` */
     LaunchSite ring[SITES];
     struct {
         PyCodeObject *code; /* owned */
@@ -45,7 +49,7 @@ void launch_sites_close(ModuleState *state)
 }
 
 /* Whether the frame is of a module of this package. */
-static bool asks_is_ours(PyFrameObject *frame)
+static bool is_frame_of_package(PyFrameObject *frame)
 {
     PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
     PyObject *name = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
@@ -56,11 +60,12 @@ static bool asks_is_ours(PyFrameObject *frame)
     return ours;
 }
 
+/* is_frame_of_package() of the frame that runs this code, cached by the code object. */
 static bool is_ours(LaunchSites *sites, PyFrameObject *frame, PyCodeObject *code)
 {
-    size_t slot = ((uintptr_t)code >> 6) % KNOWN;
+    size_t slot = ((uintptr_t)code >> CODE_ALIGNMENT) % KNOWN;
     if (sites->known[slot].code == code) return sites->known[slot].ours;
-    bool ours = asks_is_ours(frame);
+    bool ours = is_frame_of_package(frame);
     Py_XSETREF(sites->known[slot].code, (PyCodeObject *)Py_NewRef((PyObject *)code));
     sites->known[slot].ours = ours;
     return ours;
@@ -85,7 +90,8 @@ static int line_of(const LaunchSite *site)
 #endif
 }
 
-/* The innermost frame that is not of this package, or NULL; and its code. Both new references. */
+/* The innermost frame that is not of this package, and its code; both new references. NULL when there is no
+ * such frame. */
 static PyFrameObject *users_frame(LaunchSites *sites, PyCodeObject **code)
 {
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
@@ -109,6 +115,8 @@ static bool describe(const LaunchSite *site, char *out, size_t size)
     return name != NULL;
 }
 
+/* Makes a copy of `begun` the newest site, which replaces the oldest one of a full ring. Takes its reference
+ * to the code. */
 static void begin_site(LaunchSites *sites, const LaunchSite *begun)
 {
     LaunchSite *site = sites->newest;
@@ -124,7 +132,7 @@ __attribute__((noinline)) static void keep_other(LaunchSites *sites, uint64_t nu
 {
     LaunchSite site = {.first = number, .last = number};
     PyFrameObject *frame = users_frame(sites, &site.code);
-    char text[640];
+    char text[SITE_TEXT_SIZE];
     if (!frame) return;
     site.place = place_in_frame(frame);
     Py_DECREF((PyObject *)frame);
@@ -165,7 +173,7 @@ void launch_site_describe(ModuleState *state, char *out, size_t size)
 {
     uint64_t number = state->sites ? state->sites->numbers->failed() : 0;
     const LaunchSite *site = number ? find_site(state->sites, number) : NULL;
-    char text[640];
+    char text[SITE_TEXT_SIZE];
     out[0] = '\0';
     if (site && describe(site, text, sizeof text)) snprintf(out, size, " (launched by %s)", text);
 }

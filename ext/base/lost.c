@@ -19,7 +19,7 @@ static CUcontext current_handle(ModuleState *state)
     return result == CUDA_SUCCESS ? handle : NULL;
 }
 
-/* The link to its record. */
+/* The link to the context's record; a link to NULL when it has none. */
 static LostContext **find_link(ModuleState *state, CUcontext handle)
 {
     LostContext **link = &state->lost;

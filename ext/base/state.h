@@ -94,8 +94,8 @@ struct ModuleState {
     int context_last_count;
 
     struct Deferred *deferred; /* releases that wait for a thread that may make them (deferred.h) */
+    bool deferred_asked; /* the main thread was asked to make the deferred releases */
     atomic_long streams_entered; /* `with stream:` blocks so far, and calls in progress (stream.h) */
-    bool deferred_asked; /* the main thread was asked to make them */
     LibraryTable libraries; /* with the GIL */
     struct Compilation *left; /* compilations that no thread waits for anymore (compilation.h) */
     unsigned long main_thread; /* where Python runs signal handlers (wait.h) */
@@ -107,11 +107,11 @@ struct ModuleState {
     atomic_bool left_running; /* a wait was left while the work went on: releases may not wait for it */
     atomic_bool given_up; /* the program ends before its work: no driver call may wait for that */
     atomic_long host_functions; /* Python functions in streams that are still to run */
-    atomic_long host_generations[2]; /* the same, by whether they were queued before or after ... */
-    unsigned host_generation; /* ... the end began, which counts it up */
-    atomic_uint log_position; /* in the driver's log, up to where it was shown */
+    atomic_long host_generations[2]; /* the part of host_functions queued in each generation, modulo 2 */
+    unsigned host_generation; /* _finish() begins a new one, and waits for the functions of the last */
+    atomic_uint log_position; /* the position in the driver's log up to which it was shown */
     atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
-    bool fault_before; /* the same for all contexts; fault_shown is cleared for each new one */
+    bool fault_before; /* as fault_shown, which is cleared for each new context; this is never cleared */
     KeptFault kept_fault;
     struct LaunchSites *sites; /* where launches came from (launch_site.c); with the GIL */
     struct LostContext *lost; /* contexts that a fault has ended (lost.c); with the GIL */

@@ -7,8 +7,12 @@
 
 #include "core/poll.h"
 
-/* ModuleState.wait_mode: how waits of this driver can be ended, found out by the first one. */
-enum { UNKNOWN, POLLS, HAS_TIMEOUTS };
+/* ModuleState.wait_mode: how a signal can end a wait for this driver. */
+enum {
+    UNKNOWN,     /* no wait has asked the driver yet */
+    POLLS,       /* the work is polled before the call */
+    HAS_TIMEOUTS /* the call returns after a timeout */
+};
 
 static bool has_timeouts(ModuleState *state)
 {
@@ -49,13 +53,13 @@ static CUresult record_in_context(ModuleState *state, CUcontext context, CUevent
 {
     CUresult result = once_cuCtxRecordEvent(state, context, event);
     if (result != CUDA_ERROR_NOT_SUPPORTED) return result;
-    driver_problem();
+    driver_problem(); /* clears the note that this function is missing */
     return once_cuEventRecord(state, event, CU_STREAM_LEGACY);
 }
 
-/* Records an event after all work queued in the context, for this wait alone: an event that is kept would
- * outlive its context. Before CUDA 12.5 it is recorded on the default stream; the call that follows waits for
- * streams that do not wait for that one. */
+/* Makes an event, the caller's to destroy, and records it after all work queued in the current context. The
+ * event serves one wait: a kept one would outlive its context. Before CUDA 12.5 it is recorded on the default
+ * stream; for streams that do not wait for that one the driver call after the polling waits. */
 static CUresult record_new_in_context(ModuleState *state, CUevent *event)
 {
     CUcontext context = NULL;
@@ -91,8 +95,8 @@ static bool is_known_idle(const ModuleState *state, const WaitPlace *place)
     return place->context && place->begin == state->idle_begin && place->context == state->idle_context;
 }
 
-/* Handles only a polled event that is not reached; any other poll result is left for the call itself to
- * report. */
+/* If the queue is full, polls until its polled event is reached. False when a signal ended that: *result is
+ * CUDA_ERROR_NOT_READY. Any failure of the polling is left for the call itself to report. */
 static bool poll_queue(ModuleState *state, WaitPlace *place, CUresult *result)
 {
     PolledEvent polled;
@@ -108,8 +112,8 @@ static PollPlace poll_place(const WaitPlace *place)
     return (PollPlace){place->kind == WAIT_STREAM ? POLL_STREAM : POLL_EVENT, place->stream, place->event};
 }
 
-/* Polls until the work is done. True when the driver's call is to be made: the work is done, or there is no
- * context, which the call can make. Else *result is what the call would have returned. */
+/* Polls until the work is done. True when the driver's call is to be made: the work is done, or the thread
+ * has no context, which the caller can make. If false *result is what the call would have returned. */
 static bool poll_work(ModuleState *state, WaitPlace *place, CUresult *result)
 {
     if (is_known_idle(state, place)) return true;
@@ -120,8 +124,8 @@ static bool poll_work(ModuleState *state, WaitPlace *place, CUresult *result)
 
 /* ---- Copies ---- */
 
-/* *waits: whether the driver waits for the stream before it copies. It does if the host memory is not
- * page-locked, unless the stream is under capture. */
+/* *waits: whether the driver waits for the stream before it copies: it does if the host memory is not
+ * page-locked, unless the stream is under capture. The driver knows no memory type of such host memory. */
 static CUresult ask_for_copy(ModuleState *state, const void *host, CUstream stream, bool *waits)
 {
     unsigned type = 0;
@@ -169,10 +173,10 @@ bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result)
         return true;
     }
     if (place->kind == WAIT_NOTHING) return true;
-    bool made =
+    bool may_call =
         place->kind == WAIT_QUEUE ? poll_queue(state, place, result) : poll_work(state, place, result);
-    if (!made && *result == CUDA_ERROR_NOT_READY) atomic_store(&state->left_running, true);
-    return made;
+    if (!may_call && *result == CUDA_ERROR_NOT_READY) atomic_store(&state->left_running, true);
+    return may_call;
 }
 
 void wait_end(ModuleState *state, const WaitPlace *place, CUresult result)
@@ -185,7 +189,8 @@ void wait_end(ModuleState *state, const WaitPlace *place, CUresult result)
     state->idle_context = place->context;
 }
 
-/* Cancels what this thread waited for last. The program that interrupts it knows why later calls fail. */
+/* Cancels what this thread waited for last. The fault that this gives is not shown: the program that
+ * interrupted the work knows why later calls fail. */
 static void cancel(ModuleState *state)
 {
     atomic_store(&state->fault_shown, true);
@@ -218,7 +223,7 @@ static int raise_late(void *argument)
     return -1;
 }
 
-/* Takes the exception that is set, for raise_late. */
+/* Takes the exception that is set, and lets raise_late raise it. */
 static void keep_exception(ModuleState *state)
 {
     PyObject *type, *value, *trace;
@@ -269,23 +274,25 @@ CUresult wait_for_release(ModuleState *state, const char **routine)
 
 /* ---- The end of the program ---- */
 
-/* PYCUDA_EXIT_WAIT: seconds for what the program did not wait for. One that Ctrl-C has ended is in more
- * of a hurry. */
+/* PYCUDA_EXIT_WAIT: the seconds that work may take which the program did not wait for. A program that Ctrl-C
+ * has ended waits for a second at most. */
 WaitLimit wait_limit(void)
 {
     enum { USUAL_SECONDS = 10 };
     const char *text = getenv("PYCUDA_EXIT_WAIT");
-    double seconds = text && *text ? strtod(text, NULL) : USUAL_SECONDS; /* checked by init */
+    double seconds = text && *text ? strtod(text, NULL) : USUAL_SECONDS; /* the text was checked by init() */
     PyObject *raised = PySys_GetObject("last_type"); /* borrowed */
     if (raised == PyExc_KeyboardInterrupt && seconds > 1) seconds = 1;
-    double max = 1e9; /* inf is longer than anything */
-    return (WaitLimit){seconds, poll_microseconds() + (uint64_t)((seconds < max ? seconds : max) * 1e6)};
+    double max_seconds = 1e9, microseconds = 1e6; /* inf does not fit into an integer */
+    double used = seconds < max_seconds ? seconds : max_seconds;
+    return (WaitLimit){seconds, poll_microseconds() + (uint64_t)(used * microseconds)};
 }
 
 bool wait_is_over(const WaitLimit *limit) { return poll_microseconds() >= limit->end; }
 
-/* Each call of the driver waits for what is queued when it begins. Daemon threads may go on queuing: so that
- * one call sees the end of that, the slices grow with the wait. */
+/* Waits for the current context for one slice. event: the one to poll if the driver has no timeouts. Each
+ * call of the driver waits for what is queued when it begins, and daemon threads may go on queuing: so that
+ * one call can see the end of its work, the slices grow with the wait since `start`. */
 static CUresult wait_slice(ModuleState *state, CUevent event, uint64_t start)
 {
     enum { MAX_MICROSECONDS = 2000000 };

@@ -24,10 +24,10 @@ typedef struct WaitPlace {
     WaitKind kind;
     CUstream stream;
     CUevent event;
-    long calls;             /* that it queues on the stream, which are counted (launch_queue.h) */
-    bool surely;            /* all work of the place is done after it */
-    CUcontext context;      /* the current one when the wait begins */
-    uint64_t begin;         /* of queue_begin_wait */
+    long calls;             /* how many calls it queues on the stream, to be counted (launch_queue.h) */
+    bool surely; /* when the call has succeeded all earlier work of the place is known to be done */
+    CUcontext context; /* the current one when the wait begins */
+    uint64_t begin; /* the number of queue_begin_wait() */
 } WaitPlace;
 
 #define ON_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle), .surely = true})
@@ -82,8 +82,8 @@ typedef struct WaitLimit {
 WaitLimit wait_limit(void);
 /* True when the limit is reached. */
 bool wait_is_over(const WaitLimit *limit);
-/* cuCtxSynchronize, but not longer than the limit. CUDA_ERROR_NOT_READY when the limit is reached, or when a
- * signal's handler raised: then the exception is set. */
+/* As cuCtxSynchronize, but not longer than the limit. CUDA_ERROR_NOT_READY when the limit is reached, or,
+ * with the exception, when a signal's handler raised one. */
 CUresult wait_for_current(ModuleState *state, const WaitLimit *limit);
 /* At the end of the program: ends the work that still runs, if the driver can; else no driver call is made
  * anymore. Says so on stderr, unless a signal has ended the wait. */
@@ -92,8 +92,8 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit);
 /* Whether a copy of so many bytes from the host is waited for before the call returns (driver_calls.c). */
 static inline bool copy_is_awaited(ModuleState *state, size_t bytes)
 {
-    enum { SMALL = 64 << 10 };
-    return bytes > SMALL
+    enum { SMALL_BYTES = 64 << 10 };
+    return bytes > SMALL_BYTES
            || (bytes && atomic_load_explicit(&state->nonblocking_streams, memory_order_relaxed));
 }
 

@@ -42,8 +42,8 @@ static ContextObject *new_reference(ContextObject *context)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)context);
     if (!atomic_exchange(&context->dormant, false)) return (ContextObject *)Py_NewRef((PyObject *)context);
-    PyObject_Init((PyObject *)context, type);
-    Py_DECREF(type); /* it had one */
+    PyObject_Init((PyObject *)context, type); /* one reference to the object, and another one to its type */
+    Py_DECREF(type); /* the dormant object has kept its reference to the type */
     return context;
 }
 
@@ -230,8 +230,9 @@ static ContextObject *raise_detached(ModuleState *state)
                                          "the current context was detached");
 }
 
-/* The object for a context that is current here and was detached elsewhere. Others may keep a primary one
- * alive: it is retained once more, so that it stays while this thread uses it. */
+/* A new Context object for a primary context that is current here and was detached elsewhere. It is retained
+ * once more, so that it stays while this thread uses it: others may still keep it alive. LogicError if this
+ * thread itself has it on top of its stack, or if retaining made another context. */
 static ContextObject *replace_detached(ModuleState *state, CUcontext handle, CUdevice device)
 {
     bool was_there;
@@ -264,27 +265,30 @@ ContextObject *context_current(ModuleState *state)
 
 /* ---- Ending ---- */
 
-/* The scopes that this thread is in: Python code that runs inside of one may detach the context. */
+/* The innermost scope that this thread is in: Python code that runs inside of one may detach the context. */
 static _Thread_local ContextScope *innermost;
+
+/* Between two looks at what another thread does. */
+static const struct timespec poll_interval = {.tv_nsec = 50000};
 
 /* Waits for the releases that other threads have begun in the context: once it is destroyed, the driver may
  * give its handles and addresses to new objects. */
 static void wait_until_left(ContextObject *context)
 {
-    struct timespec moment = {0, 50000};
     long own = 0;
     for (const ContextScope *scope = innermost; scope; scope = scope->outer) own += scope->context == context;
     if (atomic_load(&context->entered) == own) return;
-    WITHOUT_GIL(while (atomic_load(&context->entered) > own) nanosleep(&moment, NULL));
+    WITHOUT_GIL(while (atomic_load(&context->entered) > own) nanosleep(&poll_interval, NULL));
 }
 
 static const char *ending_routine(ContextKind kind)
 {
-    return kind == CONTEXT_OWNED   ? "cuCtxDestroy"
-           : kind == CONTEXT_GREEN ? "cuGreenCtxDestroy"
-                                   : "cuDevicePrimaryCtxRelease";
+    if (kind == CONTEXT_OWNED) return "cuCtxDestroy";
+    return kind == CONTEXT_GREEN ? "cuGreenCtxDestroy" : "cuDevicePrimaryCtxRelease";
 }
 
+/* Removes the context's launch queues. with_driver: their polled events are destroyed, which the driver does
+ * not have to do for a context that goes on. */
 static void forget_queues(ContextObject *context, bool with_driver)
 {
     ContextScope scope;
@@ -296,6 +300,7 @@ static void forget_queues(ContextObject *context, bool with_driver)
     }
 }
 
+/* Destroys or releases the context in the driver; a FOREIGN one is left to the code that made it. */
 static void end_in_driver(ContextObject *context)
 {
     CUresult result = CUDA_SUCCESS;
@@ -349,13 +354,14 @@ int context_on_last(ModuleState *state, ContextLastFn function)
     return 0;
 }
 
+/* Calls the functions of context_on_end(), and forgets the fault that ended the context. */
 static void notify_end(ContextObject *context)
 {
     lost_forget(context->state, context->handle);
     for (int i = 0; i < context->state->context_end_count; i++) context->state->context_end[i](context);
 }
 
-/* Falls back to the thread's stack when the driver does not answer. */
+/* Whether the context is current in this thread. If the driver cannot tell, the thread's stack is asked. */
 static bool is_current(ContextObject *context)
 {
     CUcontext handle = NULL;
@@ -398,7 +404,8 @@ ContextObject *context_hold(ContextObject *context)
     return context_keep(context);
 }
 
-/* Neither references nor objects are left. No thread takes a reference to a detached context. */
+/* Called when neither references nor holders are left: ends and frees the context. No thread takes a
+ * reference to a detached context. */
 static void finish_context(ContextObject *context)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)context);
@@ -435,13 +442,12 @@ ContextObject *context_hold_current(ModuleState *state)
 
 /* ---- Working in it ---- */
 
-/* Called when the context was found dead. Waits until the driver has ended it, too: until then what ends with
- * the context, such as page-locks, is still there. */
+/* Called when the context was found dead. Waits until the driver has ended it: until then what ends with the
+ * context, such as page-locks, is still there. Returns at once in the thread that ends the context. */
 static void wait_until_over(ContextObject *context)
 {
-    struct timespec moment = {0, 50000};
     if (atomic_load(&context->over) || atomic_load(&context->ender) == PyThread_get_thread_ident()) return;
-    WITHOUT_GIL(while (!atomic_load(&context->over)) nanosleep(&moment, NULL));
+    WITHOUT_GIL(while (!atomic_load(&context->over)) nanosleep(&poll_interval, NULL));
 }
 
 /* Enters the context if it is not dead. This thread is counted before it looks at `dead`, and end_context()
@@ -453,6 +459,7 @@ static bool enter_counted(ContextObject *context)
     return false;
 }
 
+/* Makes the handle current. scope: notes whether that needed a push, and what was current before. */
 static CUresult make_current(ModuleState *state, CUcontext handle, ContextScope *scope)
 {
     CUcontext current = NULL;
@@ -464,11 +471,11 @@ static CUresult make_current(ModuleState *state, CUcontext handle, ContextScope 
     return result;
 }
 
-/* Makes the context current. The caller has counted this thread as one in the context. */
+/* Makes the context current. The caller has counted this thread in context->entered; on failure, which is
+ * reported, that is undone. */
 static bool begin_scope(ContextObject *context, ContextScope *scope)
 {
-    CUresult result;
-    result = make_current(context->state, context->handle, scope);
+    CUresult result = make_current(context->state, context->handle, scope);
     if (result == CUDA_SUCCESS) {
         scope->context = context;
         scope->outer = innermost;
@@ -497,6 +504,7 @@ bool context_enter_last(ContextObject *context, ContextScope *scope)
     return begin_scope(context, scope);
 }
 
+/* Pops the current context. If that fails, `before` is made current instead. */
 static CUresult restore_current(ModuleState *state, CUcontext before)
 {
     CUcontext popped;
@@ -534,7 +542,8 @@ bool context_raise_dead(ContextObject *context, const char *what)
     return false;
 }
 
-/* Called with no reference left. The record stays for a context that other code has current. */
+/* Called when no Python reference is left. The caches of a context that is still current, or foreign, stay:
+ * get_current() may find it again. Ends the context if nothing holds it (context_unkeep). */
 static void make_dormant(PyObject *self)
 {
     ContextObject *context = context_cast(self);

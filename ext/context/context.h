@@ -9,9 +9,9 @@
  * detached while resources remain is released with the last of them, as others may be using it and the memory
  * would leak.
  *
- * Other threads may have a context current that is detached. Until the driver has ended it they find that out
- * by its object, later from the driver: nothing new is made in it, and no other context takes its place
- * unasked.
+ * A context that one thread detaches may be current in other threads. Until the driver has ended it they find
+ * out by its object, later by the driver's results: nothing new is made in it, and the thread gets no other
+ * context by itself.
  */
 #ifndef EXT_CONTEXT_CONTEXT_H
 #define EXT_CONTEXT_CONTEXT_H
@@ -27,25 +27,25 @@ typedef struct ContextObject {
     struct ContextObject *next;     /* in ModuleState.contexts */
     CUcontext handle;
     CUdevice device;
-    CUgreenCtx green;               /* that a GREEN one is made of */
-    struct ContextObject *primary;  /* of a GREEN one: held until that is over */
+    CUgreenCtx green;               /* of a GREEN context, else NULL */
+    struct ContextObject *primary; /* of a GREEN context, else NULL: the device's, held until this one ends */
     _Atomic(ContextKind) kind;
-    atomic_bool detached;           /* by its user, or unreferenced: it may not be pushed anymore */
-    atomic_bool unreferenced;       /* nothing needs it anymore: no reference may be taken */
-    atomic_bool dormant;            /* no Python reference is left, objects in it are (gil_count) */
-    uint64_t serial;                /* no other context of the process has or had it */
-    atomic_bool dead;               /* destroyed or released: nothing may be called in it */
-    atomic_long resources;          /* objects that own something in it (gil_count) */
-    atomic_long holders;            /* these, and what work in flight keeps (gil_count) */
-    atomic_long entered;            /* threads between context_enter_scope and context_leave_scope */
-    atomic_bool over;               /* dead, and the driver has ended it */
-    atomic_ulong ender;             /* the thread that ends it, once it is dead */
-    bool fresh;                     /* pushed by make_context, not by its user */
-    struct MemoryPool *default_pool;    /* one reference (pool.h); NULL before it is needed */
+    atomic_bool detached; /* by its user, or unreferenced: it may not be pushed anymore */
+    atomic_bool unreferenced; /* nothing needs it anymore: no reference may be taken */
+    atomic_bool dormant; /* no Python reference is left, but objects in it are */
+    uint64_t serial; /* no other context of the process has or had it */
+    atomic_bool dead; /* a thread ends it or has ended it: nothing may be called in it */
+    atomic_long resources; /* objects that own something in it (gil_count) */
+    atomic_long holders; /* the resources, and the batches of work in flight (gil_count) */
+    atomic_long entered; /* threads between context_enter_scope and context_leave_scope */
+    atomic_bool over; /* dead, and the driver has ended it */
+    atomic_ulong ender; /* the thread that ends it, once it is dead */
+    bool fresh; /* pushed by make_context, and not yet pushed or entered by its user */
+    struct MemoryPool *default_pool; /* one reference (pool.h); NULL before it is needed */
     WordMap elementwise; /* of ElementwiseLoop, owned (elementwise_kernels.c) */
-    _Atomic(void *) staging; /* page-locked (staging.h); NULL while a copy has it, or there is none */
-    atomic_bool staged; /* it was requested */
-    bool counted; /* in live_Context: the default context is not */
+    _Atomic(void *) staging; /* page-locked memory (staging.h); NULL while a copy uses it, or there is none */
+    atomic_bool staged; /* `staging` was requested */
+    bool counted; /* in live_Context, which does not count the default context */
     PyObject *weak_references;
 } ContextObject;
 
@@ -108,13 +108,15 @@ static inline bool context_check(ContextObject *context, const char *what)
     return !atomic_load(&context->dead) || context_raise_dead(context, what);
 }
 
-/* The Context object of a handle, a new reference: the registered one, else a new one of this kind. A
- * registered FOREIGN one gets the given kind. *was_there: whether there was one. NULL with an exception. */
+/* The Context object of a handle, a new reference: the one in ModuleState.contexts, else a new one of this
+ * kind. One found there that is FOREIGN becomes one of this kind: then, as for a new one, *was_there is
+ * false, and the object takes over the count or ownership that its caller got from the driver. NULL with an
+ * exception. */
 ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
                                  bool *was_there);
 
-/* The next living context, after `previous` (NULL: the first), that this module has to end. A new reference;
- * NULL without an exception when there is none. */
+/* The next living context in the list after `previous` (NULL: the first) that this module has to end: that is
+ * neither detached nor foreign. A new reference; NULL without an exception when there is none. */
 ContextObject *context_next_own(ModuleState *state, const ContextObject *previous);
 
 /* A new reference to the first context for which is_wanted is true; NULL without an exception. */
@@ -123,8 +125,7 @@ ContextObject *context_first(ModuleState *state, bool (*is_wanted)(const Context
 /* Whether objects of one context may be used in the other: they are the same, or both share the memory,
  * modules and streams of one primary context, as green contexts do. */
 bool contexts_share_memory(const ContextObject *a, const ContextObject *b);
-/* As contexts_share_memory(), for the handle of the other context. False for contexts that other code made.
- */
+/* As contexts_share_memory(), for the handle of the other context. False if no Context object has it. */
 bool context_shares_memory_with(const ContextObject *context, CUcontext handle);
 
 /* The repr of an object with a handle in this context: "<pycuda.driver.Stream of device 0 at 0x...>", with
@@ -132,7 +133,7 @@ bool context_shares_memory_with(const ContextObject *context, CUcontext handle);
 PyObject *context_repr_of(PyObject *object, const ContextObject *context, const void *handle,
                           const char *more);
 
-/* Says whether _live_objects() counts the context: it counts those that a user asked for. */
+/* Sets whether _live_objects() counts the context: it counts those that a user asked for. */
 void context_count(ContextObject *context, bool counted);
 
 /* Ends the context for its user. An OWNED one is destroyed now; others end with the last resource in
@@ -146,7 +147,7 @@ int context_on_end(ModuleState *state, ContextEndFn function);
 /* As context_on_end(), for a function that is called just before the driver destroys the context. It makes
  * driver calls in a scope of context_enter_last(). */
 int context_on_last(ModuleState *state, ContextLastFn function);
-/* context_enter_scope() for such a function. */
+/* context_enter_scope() for such a function: the context is dead by then, but the driver still has it. */
 bool context_enter_last(ContextObject *context, ContextScope *scope);
 
 /* Device.make_context and Device.retain_primary_context. */
@@ -157,12 +158,12 @@ PyObject *context_retain_primary(ModuleState *state, CUdevice device);
  * held (context_hold), not a Python reference. */
 ContextObject *context_hold_primary(ModuleState *state, CUdevice device);
 
-/* Initializes the driver: notice, cuInit. -1 with an exception. */
+/* Checks the settings, calls cuInit and issues the notice of the CPU device. -1 with an exception. */
 int context_init_driver(ModuleState *state, unsigned flags);
 /* As context_init_driver(), unless the driver is initialized. */
 int context_init_default(ModuleState *state);
 
-/* ModuleState.make_default_context. */
+/* ModuleState.make_default_context (MakeDefaultContextFn in ext/base/state.h). */
 int context_make_default(ModuleState *state, CUresult result);
 
 /* Called when the driver is found to be initialized, by this module or by other code: from now on a fork is
@@ -175,9 +176,9 @@ void context_dealloc(PyObject *self);
  * with an exception. */
 int context_stack_push(ContextObject *context);
 int context_stack_pop(ModuleState *state);
-int context_stack_forget(ContextObject *context); /* after it was detached: the next one becomes current */
+int context_stack_forget(ContextObject *context); /* after a detach: the next one below becomes current */
 bool context_stack_is_top(ContextObject *context);
-bool context_stack_is_used(ModuleState *state); /* something was pushed */
+bool context_stack_is_used(ModuleState *state); /* whether a context was pushed and not popped */
 bool context_stack_top_is_detached(ModuleState *state);
 
 #endif

@@ -19,7 +19,8 @@ void context_note_initialized(ModuleState *state)
     launch_sites_open(state);
 }
 
-/* The CPU device's message about a failed cuInit; NULL for other drivers. */
+/* The CPU device's message about a failed cuInit; NULL for other drivers. CALL_CORE is for the GIL: the call
+ * itself cannot fail. */
 static const char *init_problem(ModuleState *state)
 {
     CUresult ignored;
@@ -33,12 +34,13 @@ static const char *init_problem(ModuleState *state)
  * without us. */
 int context_init_driver(ModuleState *state, unsigned flags)
 {
-    char wrong[1024];
-    if (!gate_is_initialized() && settings_misspelled(driver_settings_read(), wrong, sizeof wrong)
-        && PyErr_WarnEx(PyExc_UserWarning, wrong, 1) < 0)
+    char settings_problem[1024];
+    if (!gate_is_initialized()
+        && settings_misspelled(driver_settings_read(), settings_problem, sizeof settings_problem)
+        && PyErr_WarnEx(PyExc_UserWarning, settings_problem, 1) < 0)
         return -1;
-    if (!settings_are_valid(wrong, sizeof wrong)) {
-        raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuInit", "%s", wrong);
+    if (!settings_are_valid(settings_problem, sizeof settings_problem)) {
+        raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuInit", "%s", settings_problem);
         return -1;
     }
     CUresult result = once_cuInit(state, flags);
@@ -58,12 +60,14 @@ int context_init_default(ModuleState *state)
     return gate_is_initialized() ? 0 : context_init_driver(state, 0);
 }
 
+/* source: where the text is from, for the message. -1 with LogicError. */
 static int parse_ordinal(ModuleState *state, const char *text, const char *source, int *ordinal)
 {
+    enum { ORDINAL_MAX = 65535 };
     char *end;
     errno = 0;
     long number = strtol(text, &end, 10);
-    if (end == text || end[strspn(end, " \t\r\n")] != '\0' || errno || number < 0 || number > 65535) {
+    if (end == text || end[strspn(end, " \t\r\n")] != '\0' || errno || number < 0 || number > ORDINAL_MAX) {
         raise_logic(state, "%s is \"%.40s\": it must be a device ordinal", source, text);
         return -1;
     }
@@ -71,7 +75,7 @@ static int parse_ordinal(ModuleState *state, const char *text, const char *sourc
     return 0;
 }
 
-/* False when there is no such file or nothing in it. */
+/* Reads the first line of ~/.cuda_device. False when there is no such file or nothing in it. */
 static bool read_home_file(char *text, size_t size)
 {
     char path[4096];
@@ -84,6 +88,7 @@ static bool read_home_file(char *text, size_t size)
     return found;
 }
 
+/* *ordinal: of the default device. -1 with LogicError when CUDA_DEVICE or the file contains no ordinal. */
 static int default_ordinal(ModuleState *state, int *ordinal)
 {
     char text[64];
@@ -95,7 +100,7 @@ static int default_ordinal(ModuleState *state, int *ordinal)
     return 0;
 }
 
-/* Fills state->default_context unless it is still valid. */
+/* Sets state->default_context, unless it is there and was not detached. -1 with an exception. */
 static int find_default(ModuleState *state)
 {
     int ordinal;

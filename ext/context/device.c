@@ -151,7 +151,8 @@ static PyObject *device_get_attribute(PyObject *self, FAST_PARAMETERS)
     return READ_ARGUMENTS(get_attribute_doc, INTO(&number)) < 0 ? NULL : find_attribute(self, number);
 }
 
-/* Puts one attribute into the dict, or its name into the list of those refused. */
+/* Adds the attribute `member` of the device to the dict `values`, or its name to the list `refused` when the
+ * driver does not know it. */
 static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values,
                          PyObject *refused)
 {
@@ -172,6 +173,7 @@ static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObj
     return status;
 }
 
+/* Warns if the list of names is not empty. -1 when the warning became an exception. */
 static int warn_refused(PyObject *refused)
 {
     if (PyList_GET_SIZE(refused) == 0) return 0;

@@ -5,15 +5,18 @@
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 
-enum { BATCH_SIZE = 64, RECENT = 16 };
+enum {
+    BATCH_SIZE = 64, /* objects in a batch */
+    RECENT = 16 /* the last objects of a batch, which keep_alive_has() searches */
+};
 
 typedef struct KeepBatch {
     struct KeepBatch *next;         /* in ModuleState.kept */
     ContextObject *context;         /* a reference */
     CUstream stream;
-    CUevent event;                  /* after the last work when the batch is sealed, else NULL */
+    CUevent event; /* owned, after the last work when the batch is sealed; NULL: it is open */
     int count;
-    PyObject *objects[BATCH_SIZE];  /* references */
+    PyObject *objects[BATCH_SIZE]; /* references */
 } KeepBatch;
 
 /* ---- Releasing ---- */
@@ -39,20 +42,22 @@ static void free_batches(KeepBatch *batch)
     }
 }
 
-/* Whether the handle means one stream, whatever context and thread are current: it is no default stream's. */
-static bool is_own(CUstream stream)
+/* Whether the handle identifies a stream whatever context and thread are current: a default stream's does
+ * not. */
+static bool is_unique(CUstream stream)
 {
     return stream != NULL && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
 }
 
-/* Contexts are compared by handle: a primary context that was detached and retained again has another object.
- * A green context and the primary one use each other's streams; a wait for the primary one includes its green
- * ones. */
+/* Whether a wait for the stream of this context, or for all its streams (KEEP_ALIVE_ALL), includes the
+ * batch's work. Contexts are compared by handle: a primary context that was detached and retained again has
+ * another object. A green context and the primary one use each other's streams; a wait for the primary
+ * context includes its green ones. */
 static bool is_of_context(const KeepBatch *batch, const ContextObject *context, CUstream stream)
 {
     if (batch->context->handle == context->handle) return stream == KEEP_ALIVE_ALL || batch->stream == stream;
     if (!contexts_share_memory(batch->context, context)) return false;
-    return stream == KEEP_ALIVE_ALL ? !context->green : is_own(stream) && batch->stream == stream;
+    return stream == KEEP_ALIVE_ALL ? !context->green : is_unique(stream) && batch->stream == stream;
 }
 
 KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream)
@@ -86,8 +91,8 @@ void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
     state_unlock(state);
 }
 
-/* Querying a stream under capture, or the legacy stream while it would wait for one, would end the
- * capture. */
+/* CUDA_SUCCESS when the batch's work is done. A stream under capture, and the legacy stream while it would
+ * wait for one, counts as not ready: querying it would end the capture. */
 static CUresult query_batch(const KeepBatch *batch)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -109,12 +114,12 @@ static bool is_done(KeepBatch *batch)
     return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is queried again later */
 }
 
-/* Takes the whole list, releases finished batches and puts back the rest. Nothing is done during a capture:
- * querying a captured stream ends the capture. */
+/* Takes the whole list, frees the batches whose work is done and puts back the rest. sealed_only: open
+ * batches are put back without a query. During a capture nothing is done: a query could end it. */
 static void release_finished(ModuleState *state, bool sealed_only)
 {
     KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;
-    if (captured_some(state) && captured_last(state)) return;
+    if (captured_some(state) && captured_close_ended(state)) return;
     state_lock(state);
     todo = state->kept;
     state->kept = NULL;
@@ -146,9 +151,9 @@ void keep_alive_collect(ModuleState *state)
 
 /* ---- Keeping ---- */
 
-/* Records an event after the work of a batch, which is not in the list meanwhile. If that fails, the batch is
- * done when its stream is idle. -1 with an exception when a signal ended the call, which never happens when
- * `releasing`. */
+/* Records an event after the work of a batch, which is not in the list meanwhile. If that fails the batch
+ * stays open: it is done when its stream is idle. -1 with an exception when a signal ended the call; none
+ * does when `releasing`. */
 static int seal_batch(KeepBatch *batch, bool releasing)
 {
     ModuleState *state = batch->context->state;

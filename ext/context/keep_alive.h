@@ -11,33 +11,34 @@
 #include "ext/context/context.h"
 
 /* Keeps the objects (each may be NULL) until the work now queued on this stream of the current context is
- * done. Takes references of its own. -1 with MemoryError, before which nothing was kept. */
+ * done. Takes references of its own. -1 with an exception: then nothing is kept. */
 int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
                PyObject *second);
 
 /* Room for the objects that a call is about to need. The caller keeps them alive until the call is queued.
- * No other thread finds the batch before: one that waits for the stream releases nothing that the call
- * needs. */
+ * Until then the batch is in no list: another thread that waits for the stream does not find it, and so
+ * releases nothing that the call needs. */
 typedef struct Kept {
     struct KeepBatch *batch;    /* NULL: nothing to keep */
     PyObject *objects[2];       /* borrowed, or NULL */
 } Kept;
 
-/* keep_alive() in two steps: keep_alive_begin() before a call is queued, keep_alive_end() after it. Only the
- * first can fail: -1 with MemoryError. If it does not, the second is due, after a failed call as well. */
+/* keep_alive() in two steps: keep_alive_begin() before a call is queued, keep_alive_end() after it. Only
+ * keep_alive_begin() can fail: -1 with an exception. If it succeeds keep_alive_end() has to follow, even when
+ * the call fails. */
 int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
                      PyObject *second, Kept *kept);
 void keep_alive_end(ModuleState *state, Kept *kept);
 
-/* Whether both objects, one after another, are among the last that are kept for the stream. If so they need
- * not be kept again for a call that is queued before another thread gets the GIL. Always false where calls
- * release the GIL. */
+/* Whether `first` and `second`, in this order, are among the objects kept last for the stream. If so they
+ * need not be kept again for a call that is queued before another thread gets the GIL. Always false where
+ * calls release the GIL. */
 bool keep_alive_has(ModuleState *state, const ContextObject *context, CUstream stream, const PyObject *first,
                     const PyObject *second);
 
-/* Called before and after a wait or a query. keep_alive_take() takes out what is kept for the stream, or,
- * with KEEP_ALIVE_ALL, for the whole context; NULL if nothing is. keep_alive_finish() releases it if the
- * work is done, and puts it back otherwise. What other threads queue meanwhile is not affected. */
+/* Called before and after a wait or a query. keep_alive_take() removes the batches of the stream, or, with
+ * KEEP_ALIVE_ALL, of the whole context from the list; NULL if there are none. keep_alive_finish() frees them
+ * if the work is done, and puts them back otherwise. What other threads queue meanwhile is not affected. */
 #define KEEP_ALIVE_ALL ((CUstream)(intptr_t)-1)
 struct KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream);
 void keep_alive_finish(ModuleState *state, struct KeepBatch *taken, bool done);
@@ -47,9 +48,9 @@ void keep_alive_finish(ModuleState *state, struct KeepBatch *taken, bool done);
  * MemoryError. */
 int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream stream, PyObject *object);
 
-/* Called before the stream is destroyed. Frees batches whose work is done. Seals the others: from now on
- * their event is asked, not the stream. Only the caller still has the stream, so no call is about to queue
- * work for an open batch. */
+/* Called before the stream is destroyed. Frees its batches whose work is done, and seals the other ones: from
+ * then on their event is queried, not the stream. Only the caller still has the stream, so no other thread is
+ * about to queue work for an open batch. */
 void keep_alive_seal_stream(ModuleState *state, ContextObject *context, CUstream stream);
 
 /* Asks the driver which work is done, and releases what it needed. */

@@ -53,8 +53,9 @@ static PyObject *context_detach_py(PyObject *self, PyObject *Py_UNUSED(none))
     return none_unless(context_detach(context_cast(self)));
 }
 
-/* `with device.make_context()` enters by the push that make_context made, so that the end of the block undoes
- * it: as long as nothing was made in the context, which is then used without `with` as well. */
+/* `with device.make_context():` does not push again what make_context has pushed: the end of the block undoes
+ * that push. This holds only while nothing was made in the context: a program that has used it without `with`
+ * expects it to stay current after a later block. */
 static PyObject *context_enter_py(PyObject *self, PyObject *Py_UNUSED(none))
 {
     ContextObject *context = context_cast(self);
@@ -150,6 +151,7 @@ PyDoc_STRVAR(disable_peer_access_doc, "disable_peer_access($type, peer, flags=0)
                                       "\nNotes\n-----\n"
                                       "Calls cuCtxDisablePeerAccess.");
 
+/* Context.enable_peer_access or, if not `enable`, Context.disable_peer_access. */
 static PyObject *change_peer_access(PyObject *cls, bool enable, FAST_PARAMETERS)
 {
     ModuleState *state = state_of_class(cls);
@@ -208,7 +210,10 @@ static Py_hash_t context_hash(PyObject *self)
 
 static PyObject *context_repr(PyObject *self)
 {
-    static const char *const kinds[] = {"own", "primary", "foreign", "green"};
+    static const char *const kinds[] = {[CONTEXT_OWNED] = "own",
+                                        [CONTEXT_PRIMARY] = "primary",
+                                        [CONTEXT_FOREIGN] = "foreign",
+                                        [CONTEXT_GREEN] = "green"};
     ContextObject *context = context_cast(self);
     return PyUnicode_FromFormat("<pycuda.driver.Context %s of device %d at %p%s>",
                                 kinds[atomic_load(&context->kind)], (int)context->device,

@@ -26,8 +26,8 @@ PyObject *owner_new(ModuleState *state, PyTypeObject *type);
 PyObject *owner_new_in(ContextObject *context, PyTypeObject *type);
 
 /* Called after the driver call that makes the resource, with its result. Success: the object owns the
- * resource, is counted in *live and returned. Failure: the reference to the object is dropped, an exception
- * is set unless there is one, and NULL returned. */
+ * resource, is counted in *live and returned. Failure: drops the reference to the object, sets an exception
+ * unless one is set, and returns NULL. */
 PyObject *owner_finish(PyObject *self, CUresult result, const char *routine, atomic_long *live);
 
 /* Notes that the object owns its resource from now on, and counts it in *live. Returns the object. */
@@ -42,8 +42,8 @@ static inline PyObject *owner_own(PyObject *self, atomic_long *live)
 bool owner_release(PyObject *self, destructor release);
 
 /* The beginning and the end of a tp_dealloc, which releases the object's other members between them.
- * owner_dealloc_begin() releases the resource and no longer holds the context. It is false when that cannot
- * be done now: then the caller returns, and dealloc is called again later. */
+ * owner_dealloc_begin() releases the resource and drops the context. It is false when that has to wait: then
+ * the caller returns, and dealloc is called again later. */
 bool owner_dealloc_begin(PyObject *self, destructor dealloc, destructor release);
 void owner_dealloc_end(PyObject *self);
 /* All of a tp_dealloc, for objects without other members. */

@@ -36,6 +36,7 @@ const char context_get_resource_doc[] =
     GET_RESOURCE_DOC("What kernels of this context run on, to be split into parts of it.",
                      "cuCtxGetDevResource, cuGreenCtxGetDevResource");
 
+/* *out: the argument `type`, by default the multiprocessors. */
 static int read_type(const char *doc, PyObject *const *args, Py_ssize_t arg_count, PyObject *keywords,
                      CUdevResourceType *out)
 {
@@ -133,12 +134,11 @@ static PyObject *resource_split(PyObject *object, FAST_PARAMETERS)
         || (groups_object && groups_object != Py_None
             && convert_unsigned(groups_object, "groups", &count) < 0))
         return NULL;
-    if (count == 0)
+    if (count == 0) { /* without an array the driver sets *count to as many groups as there can be */
         result =
             once_cuDevSmResourceSplitByCount(self->state, NULL, &count, &self->value, NULL, flags, min_count);
-    else
-        result = CUDA_SUCCESS;
-    if (result != CUDA_SUCCESS) return raise_split(self, result, min_count);
+        if (result != CUDA_SUCCESS) return raise_split(self, result, min_count);
+    }
     groups = PyMem_Calloc(count ? count : 1, sizeof *groups);
     if (!groups) return PyErr_NoMemory();
     result = once_cuDevSmResourceSplitByCount(self->state, groups, &count, &self->value, &remaining, flags,
@@ -148,8 +148,11 @@ static PyObject *resource_split(PyObject *object, FAST_PARAMETERS)
         goto end;
     }
     list = list_of(self, groups, count);
-    bool left = remaining.type == CU_DEV_RESOURCE_TYPE_SM && remaining.sm.smCount;
-    rest = !list ? NULL : left ? new_resource(self->state, self->device, &remaining) : Py_NewRef(Py_None);
+    bool some_remain = remaining.type == CU_DEV_RESOURCE_TYPE_SM && remaining.sm.smCount;
+    if (list && some_remain)
+        rest = new_resource(self->state, self->device, &remaining);
+    else if (list)
+        rest = Py_NewRef(Py_None);
 end:
     PyMem_Free(groups);
     if (list && rest) return Py_BuildValue("(NN)", list, rest);

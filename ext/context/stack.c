@@ -54,14 +54,15 @@ static int set_current(ModuleState *state, CUcontext handle, const char *routine
     return raise_unless(state, try_cuCtxSetCurrent(state, handle), routine);
 }
 
+/* Whether an item of the stack, a Context or None, can no longer be made current. */
 static bool is_detached(PyObject *item)
 {
     return item == Py_None || atomic_load(&context_cast(item)->detached)
            || atomic_load(&context_cast(item)->dead);
 }
 
-/* Drops contexts that were detached from the top of the stack, and makes the one below current. At the
- * bottom, that is what was current before the first push, and the stack ends. -1 with an exception. */
+/* Removes detached contexts from the top of the stack, and makes the top current. If only the first item is
+ * left, what was current before the first push becomes current, and the stack ends. -1 with an exception. */
 static int activate_top(ModuleState *state)
 {
     PyObject *stack = get_stack(state);
@@ -83,6 +84,7 @@ int context_stack_push(ContextObject *context)
         raise_driver(state, CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent", "the context was detached");
         return -1;
     }
+    /* In a forked child no stack is made: set_current() raises. */
     PyObject *stack = forked_after_init() ? get_stack(state) : need_stack(state);
     if (!stack && PyErr_Occurred()) return -1;
     if (set_current(state, context->handle, "cuCtxPushCurrent") < 0
