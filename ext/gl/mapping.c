@@ -12,7 +12,7 @@ typedef struct MappingObject {
     ModuleState *state;
     RegisteredObject *object;   /* a reference; counted in its mappings until this is unmapped */
     PyObject *stream;           /* a reference, or NULL */
-    atomic_bool unmapped;       /* or not mapped yet */
+    atomic_bool unmapped;       /* no longer mapped, or not yet */
     PyObject *weak_references;
 } MappingObject;
 
@@ -74,7 +74,8 @@ PyObject *registered_map(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Unmapping ---- */
 
-/* If the context is gone, the mapping went with it, and no call is made. */
+/* Unmaps the object, which then counts a mapping less. If the context is gone the mapping ended with it, and
+ * no call is made: CUDA_SUCCESS. */
 static CUresult unmap_resource(MappingObject *mapping, CUstream stream)
 {
     RegisteredObject *object = mapping->object;

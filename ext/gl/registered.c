@@ -7,7 +7,10 @@
 #include "ext/context/device.h"
 #include "ext/convert/convert.h"
 
-enum { MAX_DEVICES = 64, DEVICES_ALL = 1 /* CU_GL_DEVICE_LIST_ALL */ };
+enum {
+    OPENGL_DEVICES_MAX = 64,    /* GPUs of an OpenGL context of which check_gl() looks at */
+    DEVICES_ALL = 1             /* CU_GL_DEVICE_LIST_ALL: the GPUs of all frames, not of the current one */
+};
 
 /* ---- Registering ---- */
 
@@ -22,17 +25,18 @@ int registered_enter(RegisteredObject *object)
 
 void registered_leave(RegisteredObject *object) { atomic_fetch_sub(&object->mappings, 1); }
 
-/* What a context needs that is to share memory with OpenGL: not there without a current context of OpenGL. */
+/* -1 with an exception unless this thread has a current context of OpenGL on this device: only then can a
+ * CUDA context share memory with OpenGL. */
 static int check_gl(ModuleState *state, CUdevice device)
 {
     unsigned count = 0;
-    CUdevice devices[MAX_DEVICES];
-    CUresult result = once_cuGLGetDevices(state, &count, devices, MAX_DEVICES, DEVICES_ALL);
+    CUdevice devices[OPENGL_DEVICES_MAX];
+    CUresult result = once_cuGLGetDevices(state, &count, devices, OPENGL_DEVICES_MAX, DEVICES_ALL);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuGLGetDevices", "an OpenGL context must be current in this thread");
         return -1;
     }
-    for (unsigned i = 0; i < count && i < MAX_DEVICES; i++)
+    for (unsigned i = 0; i < count && i < OPENGL_DEVICES_MAX; i++)
         if (devices[i] == device) return 0;
     raise_logic(state, "the current OpenGL context is not on this device");
     return -1;
@@ -69,6 +73,7 @@ static PyObject *new_object(ModuleState *state, PyTypeObject *type, unsigned nam
     return self;
 }
 
+/* owner_finish() with an exception that names the OpenGL object. */
 static PyObject *finish_object(PyObject *self, CUresult result, const char *routine)
 {
     RegisteredObject *object = registered_cast(self);
@@ -169,6 +174,7 @@ static PyObject *registered_unregister(PyObject *self, PyObject *Py_UNUSED(none)
     return none_or_raise(object->state, unregister_resource(object), "cuGraphicsUnregisterResource");
 }
 
+/* The release of owner_dealloc(): unregisters the object unless that was done. */
 static void unregister_last(PyObject *self)
 {
     if (atomic_exchange(&registered_cast(self)->mappings, REGISTERED_GONE) != REGISTERED_GONE)

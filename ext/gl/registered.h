@@ -13,7 +13,7 @@ typedef struct RegisteredObject {
     OWNER_HEAD
     CUgraphicsResource resource;
     unsigned name;              /* OpenGL's */
-    atomic_long mappings;       /* under way; GONE once it is unregistered */
+    atomic_long mappings;       /* how many exist; REGISTERED_GONE once it is unregistered */
 } RegisteredObject;
 
 enum { REGISTERED_GONE = -1 };

@@ -50,12 +50,12 @@ int library_raise_unless(ModuleState *state, LibraryFn function, int status)
     return -1;
 }
 
-/* Loads a library, unless it is loaded. Whether it is loaded now. */
+/* Loads a library, unless it is loaded. False with OSError when it cannot be loaded. */
 static bool load(ModuleState *state, LibraryId library, const char *path)
 {
     char problem[512];
     bool loaded;
-    /* Its set-up takes long. */
+    /* Without the GIL: the library's initialization takes long. */
     WITHOUT_GIL(loaded = library_load(&state->libraries, library, path, problem, sizeof problem));
     if (!loaded) PyErr_Format(PyExc_OSError, "%s", problem);
     return loaded;

@@ -27,7 +27,8 @@ static LibraryFunctionObject *library_function_cast(PyObject *object)
     return (LibraryFunctionObject *)object;
 }
 
-/* The kind of a parameter such as "const void *alpha", which ends before `end`. Enumerations are ints. */
+/* The kind of a parameter such as "const void *alpha", the text from `start` to `end`. It is found by the
+ * first row whose part is in the text; others, such as enumerations, are ints. */
 static ParameterKind kind_of(const char *start, const char *end)
 {
     static const struct {
@@ -44,6 +45,8 @@ static ParameterKind kind_of(const char *start, const char *end)
     return KIND_INT;
 }
 
+/* kinds[]: the kinds of the parameters in a list such as "(int n, const void *alpha)". Returns their number.
+ */
 static int read_kinds(const char *params, unsigned char *kinds)
 {
     int count = 0;
@@ -54,15 +57,16 @@ static int read_kinds(const char *params, unsigned char *kinds)
     return count;
 }
 
-/* A call in progress: its arguments as C has them, and the host memory that they lend. */
+/* A call in progress: its arguments as C values, and the host memory that Python arguments lend. */
 typedef struct LibraryCall {
     uint64_t words[MAX_ARGUMENTS];
-    HostBuffer lent[MAX_ARGUMENTS];
+    HostBuffer lent[MAX_ARGUMENTS]; /* the first lent_count: to be released after the call */
     int lent_count;
 } LibraryCall;
 
-/* *out: the address of an argument: None, which is 0; a device address; or an object with a buffer in host
- * memory, for numbers that the library reads or writes before it returns. -1 with an exception. */
+/* *out: the address that an argument means. None leaves it 0. An object with a device address gives that. A
+ * buffer in host memory is lent, for numbers that the library reads or writes before it returns. -1 with an
+ * exception. */
 static int convert_address(ModuleState *state, PyObject *value, LibraryCall *call, uint64_t *out)
 {
     CUdeviceptr address;
@@ -86,6 +90,7 @@ static int convert_handle(ModuleState *state, PyObject *value, uint64_t *out)
     return -1;
 }
 
+/* Converts the argument at this position. -1 with an exception. */
 static int convert_one(LibraryFunctionObject *self, PyObject *value, int position, LibraryCall *call)
 {
     uint64_t *out = &call->words[position];
@@ -116,7 +121,8 @@ static int call_address(LibraryAddress address, const uint64_t *w)
                                  w[23]);
 }
 
-/* A library loads code and allocates when it needs to, which a capture elsewhere would forbid. */
+/* Calls the function while captures forbid this thread nothing: libraries load code and allocate when they
+ * need to, which a capture of another thread would forbid. *status: the function's result. */
 IN_CALL static CUresult call_relaxed(LibraryAddress address, const uint64_t *words, int *status)
 {
     CaptureMode mode;

@@ -14,7 +14,7 @@
 /* ---- Kinds ---- */
 
 typedef union HandleValue {
-    uint64_t word; /* as an argument; the members below are its first bytes */
+    uint64_t word; /* the value as an argument of a call; each member below shares its first bytes */
 #define KIND(name, type, create, destroy, set_stream, set_workspace) type name;
 #include "ext/library/handle_kinds.def"
 #undef KIND
@@ -74,7 +74,7 @@ typedef struct LibraryHandleObject {
     OWNER_HEAD
     const HandleKind *kind;
     HandleValue value;
-    PyObject *workspace; /* owned: what it queued uses it; NULL: it has none */
+    PyObject *workspace; /* owned: the memory that the handle's queued work uses; NULL: it has none */
 } LibraryHandleObject;
 
 static LibraryHandleObject *handle_cast(PyObject *object) { return (LibraryHandleObject *)object; }

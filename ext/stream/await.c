@@ -1,5 +1,5 @@
-/* `await stream` and `await event`. The event loop asks now and then (pycuda/_base/awaiting.py): a host
- * function would not be called after work that failed, and a thread that waits could not be canceled. */
+/* `await stream` and `await event`. The event loop polls is_done() or query() (pycuda/_base/awaiting.py): a
+ * host function would not be called after work that failed, and a thread that waits could not be canceled. */
 #include "ext/stream/stream.h"
 
 PyObject *stream_await(PyObject *self)

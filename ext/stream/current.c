@@ -20,7 +20,8 @@ static int write_entry(ModuleState *state, PyObject *entry)
     return token ? 0 : -1;
 }
 
-static bool is_here(const ContextObject *context)
+/* Whether streams of this context can be used in the current one. */
+static bool is_usable_here(const ContextObject *context)
 {
     CUcontext handle = NULL;
     CUresult result = try_cuCtxGetCurrent(context->state, &handle);
@@ -33,8 +34,9 @@ PyObject *stream_of_block(ModuleState *state)
     if (!entry) PyErr_Clear();
     if (entry && entry != Py_None) stream = PyTuple_GET_ITEM(entry, 0);
     Py_XDECREF(entry); /* the variable holds it */
-    bool ours = stream && PyObject_TypeCheck(stream, state->Stream_type);
-    return stream && (!ours || is_here(stream_cast(stream)->context)) ? stream : NULL;
+    if (!stream) return NULL;
+    bool is_foreign = !PyObject_TypeCheck(stream, state->Stream_type);
+    return is_foreign || is_usable_here(stream_cast(stream)->context) ? stream : NULL;
 }
 
 PyObject *stream_with_enter(PyObject *self, PyObject *Py_UNUSED(none))
@@ -89,6 +91,7 @@ void stream_pop(ModuleState *state, PyObject *token)
     PyErr_Restore(type, value, traceback);
 }
 
+/* *out: the stream that an object's method __cuda_stream__ returns. -1 with an exception. */
 static int stream_of_protocol(PyObject *method, CUstream *out)
 {
     unsigned long long handle = 0;
@@ -116,6 +119,7 @@ int convert_stream(ModuleState *state, PyObject *value, CUstream *out)
     if (found > 0) {
         found = stream_of_protocol(method, out);
         Py_DECREF(method);
+        /* Not a default stream: whether it waits for one is not known. */
         if ((uintptr_t)*out > (uintptr_t)CU_STREAM_PER_THREAD) wait_note_stream(state);
         return found == 0 && captured_notice(state, value, *out) < 0 ? -1 : found;
     }

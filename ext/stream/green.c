@@ -14,17 +14,21 @@
 typedef struct GreenRequest {
     CUdevResource *parts; /* owned */
     Py_ssize_t count;
-    CUdevice device; /* that all parts are of */
+    CUdevice device; /* the device of all parts */
     CUgreenCtx green;
     CUcontext handle;
-    const char *routine; /* the last one called */
+    const char *routine; /* the driver function called last */
 } GreenRequest;
 
+/* Fills the parts, their count and device from a list or tuple of DeviceResource. -1 with an exception. */
 static int read_parts(ModuleState *state, PyObject *items, GreenRequest *request)
 {
     request->count = PySequence_Fast_GET_SIZE(items);
     request->parts = PyMem_Calloc((size_t)request->count + 1, sizeof *request->parts);
-    if (!request->parts) return PyErr_NoMemory(), -1;
+    if (!request->parts) {
+        PyErr_NoMemory();
+        return -1;
+    }
     for (Py_ssize_t k = 0; k < request->count; k++) {
         PyObject *item = PySequence_Fast_GET_ITEM(items, k);
         if (Py_TYPE(item) != state->DeviceResource_type) {
@@ -51,7 +55,8 @@ static int read_resources(ModuleState *state, PyObject *resources, GreenRequest 
     return status;
 }
 
-/* request->routine is the call that failed; nothing is left on failure. */
+/* Makes request->green and request->handle. On failure nothing is left, and request->routine is the call that
+ * failed. */
 static CUresult create_green(ModuleState *state, GreenRequest *request)
 {
     CUdevResourceDesc descriptor;
@@ -69,7 +74,9 @@ static CUresult create_green(ModuleState *state, GreenRequest *request)
     return result;
 }
 
-/* Takes ownership of what was made, and of the primary context's count. NULL with an exception. */
+/* The Context object of the new green context. It takes over request->green and the caller's hold of the
+ * primary context. NULL with an exception: then the green context is destroyed, and the caller still holds
+ * the primary one. */
 static ContextObject *wrap_green(ModuleState *state, const GreenRequest *request, ContextObject *primary)
 {
     bool was_there;
@@ -174,9 +181,9 @@ PyObject *stream_get_green_context(PyObject *object, void *Py_UNUSED(closure))
     return Py_NewRef(known ? (PyObject *)stream->context : Py_None);
 }
 
-/* The event of an argument, usable in this context; NULL with an exception. */
 typedef CUresult (*EventCall)(ModuleState *state, CUgreenCtx green, CUevent event);
 
+/* Makes a call with this green context and the event `given`. -1 with an exception. */
 static int call_with_event(PyObject *self, PyObject *given, EventCall call, const char *routine)
 {
     ContextObject *context = context_cast(self);

@@ -17,17 +17,17 @@
 
 static const char capsule_name[] = "pycuda._driver.HostCall";
 
-/* Shared by the driver, until it has called, and a capsule, which lives until the stream is found idle, or
- * failed, after the call. */
+/* A call that is queued. It has two owners: the driver, until it has made the call, and a capsule, which
+ * lives until the stream is found idle, or failed, after the call. */
 typedef struct HostCall {
-    atomic_int owners;
+    atomic_int owners; /* how many are left */
     ModuleState *state;
-    PyObject *function, *arguments; /* held; NULL once the capsule is gone */
-    unsigned generation; /* 0 or 1: where it is counted */
-    atomic_bool over; /* it is not outstanding anymore */
+    PyObject *function, *arguments; /* owned; NULL once the capsule is gone */
+    unsigned generation; /* 0 or 1: the item of host_generations that counts it */
+    atomic_bool over; /* no longer counted as outstanding */
 } HostCall;
 
-/* Counts a call as no longer outstanding. Two threads may do so: the first one counts. */
+/* Counts a call as no longer outstanding. Both owners call this: only the first call has an effect. */
 static void count_as_done(HostCall *call)
 {
     if (atomic_exchange(&call->over, true)) return;
@@ -35,13 +35,14 @@ static void count_as_done(HostCall *call)
     atomic_fetch_sub(&call->state->host_functions, 1);
 }
 
+/* Ends the share of one owner; the last one frees the call. */
 static void leave_call(HostCall *call)
 {
     if (atomic_fetch_sub(&call->owners, 1) == 1) PyMem_RawFree(call);
 }
 
-/* The capsule's destructor. In a failed context the driver has not called the function by then, and will
- * not; if it did, it would find none. */
+/* The capsule's destructor. In a failed context the driver has not called the function, and will not. If it
+ * does after all, call_in_python() finds no function. */
 static void free_call(PyObject *capsule)
 {
     HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);
@@ -52,6 +53,7 @@ static void free_call(PyObject *capsule)
     leave_call(call);
 }
 
+/* Calls the function with the GIL; its exception is reported. The call's own references may go meanwhile. */
 static void call_function(HostCall *call)
 {
     PyObject *function = Py_NewRef(call->function), *arguments = Py_NewRef(call->arguments);
@@ -69,6 +71,7 @@ static void block_forever(void *Py_UNUSED(nothing))
     for (;;) pause();
 }
 
+/* Makes the call from a thread of the driver. */
 static void call_in_python(HostCall *call)
 {
     pthread_cleanup_push(block_forever, NULL);
@@ -92,6 +95,8 @@ static void run_call(void *data)
     leave_call(call);
 }
 
+/* Makes a HostCall, which counts as outstanding from now on. The result is its capsule, a new reference; *out
+ * is the driver's share. NULL with an exception. */
 static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *const *args, Py_ssize_t count,
                           HostCall **out)
 {
@@ -120,7 +125,8 @@ static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *cons
 /* ---- In graphs ---- */
 
 /* The contents of a capsule. The graph keeps a tuple of the capsule, the function and the arguments, in which
- * the collector finds cycles. While it lives every driver call releases the GIL. */
+ * the garbage collector finds cycles. While the GraphCall lives it counts as an outstanding host function, so
+ * that every driver call releases the GIL. */
 typedef struct GraphCall {
     ModuleState *state;
     PyObject *function, *arguments; /* borrowed: the tuple has them */
@@ -141,10 +147,11 @@ static void run_graph_call(void *data)
 {
     const GraphCall *call = data;
     if (ext_is_finalizing()) return;
-    HostCall shape = {.function = call->function, .arguments = call->arguments};
-    call_in_python(&shape);
+    HostCall once = {.function = call->function, .arguments = call->arguments};
+    call_in_python(&once);
 }
 
+/* A new capsule; *data: the GraphCall in it, for run_graph_call(). NULL with an exception. */
 static PyObject *new_graph_capsule(ModuleState *state, PyObject *function, PyObject *arguments, void **data)
 {
     GraphCall *call = PyMem_Calloc(1, sizeof *call);
@@ -175,6 +182,7 @@ PyObject *host_function_for_graph(ModuleState *state, PyObject *function, PyObje
     return kept;
 }
 
+/* launch_host_func() on a stream under capture: the graph keeps the function. */
 static PyObject *capture_host_func(ModuleState *state, CUstream stream, PyObject *const *args,
                                    Py_ssize_t count)
 {
@@ -189,7 +197,8 @@ static PyObject *capture_host_func(ModuleState *state, CUstream stream, PyObject
     return kept < 0 ? NULL : none_or_raise(state, result, "cuLaunchHostFunc");
 }
 
-/* Queues the function on a stream of the current context. `object` is the stream, or NULL. */
+/* Queues a function, args[0], with the arguments that follow it, on a stream of the current context. `object`
+ * is the Python object of `stream`, or NULL. */
 static PyObject *launch_host_func(ModuleState *state, ContextObject *context, PyObject *object,
                                   CUstream stream, PyObject *const *args, Py_ssize_t count)
 {
@@ -204,8 +213,8 @@ static PyObject *launch_host_func(ModuleState *state, ContextObject *context, Py
     if (!capsule) return NULL;
     CUresult result = try_cuLaunchHostFunc(state, stream, run_call, call);
     if (result == CUDA_SUCCESS && keep_alive(state, context, stream, capsule, NULL) < 0)
-        return NULL; /* the capsule is given up: the call is still to come */
-    if (result != CUDA_SUCCESS) leave_call(call); /* the driver has no share in it */
+        return NULL; /* the capsule is leaked: the driver is still to call the function */
+    if (result != CUDA_SUCCESS) leave_call(call); /* the driver has taken no share */
     Py_DECREF(capsule);
     return none_or_raise(state, result, "cuLaunchHostFunc");
 }

@@ -45,7 +45,7 @@ static void destroy_stream(PyObject *self)
     ContextScope scope;
     LIVE_LESS(stream->state, Stream);
     keep_alive_seal_stream(stream->state, stream->context, stream->handle);
-    /* A pool that does not know of its end would use it again: rather it stays. */
+    /* If a pool could not note the stream's end, it would use the handle again: then the stream is leaked. */
     if (!stream->state->stream_gone(stream->context, stream->handle)
         || !context_enter_scope(stream->context, &scope))
         return;

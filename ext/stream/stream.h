@@ -12,7 +12,8 @@ typedef struct StreamObject {
 
 typedef struct EventObject {
     OWNER_HEAD
-    bool recorded, untimed;     /* by record(); made with DISABLE_TIMING */
+    bool recorded;              /* record() was called */
+    bool untimed;               /* made with DISABLE_TIMING */
     CUevent handle;
 } EventObject;
 
@@ -24,16 +25,16 @@ static inline EventObject *event_cast(PyObject *object) { return (EventObject *)
  * default stream. -1 with an exception. */
 int convert_stream(ModuleState *state, PyObject *value, CUstream *out);
 
-/* event.c: the Event that a parameter is, borrowed. NULL with TypeError, or with LogicError when its context
- * is gone. */
+/* event.c: the argument as an Event, borrowed. NULL with TypeError when it is none, or with LogicError when
+ * its context is gone. what: the parameter's name; routine: the driver function to be called. */
 EventObject *event_read(ModuleState *state, PyObject *value, const char *what, const char *routine);
 
 /* The stream of the innermost `with` block of this thread, borrowed. NULL when there is none, or when it
  * belongs to another context than the current one. */
 PyObject *stream_of_block(ModuleState *state);
 
-/* What a `stream` argument means, borrowed: if it is None or missing (NULL), stream_of_block(), if there is
- * one. Costs one load where there is no block. */
+/* The stream that an argument `stream` means, borrowed. None and NULL, a missing argument, mean
+ * stream_of_block() if there is one, else they are returned. Costs one load where there is no block. */
 static inline PyObject *stream_or_current(ModuleState *state, PyObject *given)
 {
     if ((given && given != Py_None) || !atomic_load_explicit(&state->streams_entered, memory_order_relaxed))
@@ -60,9 +61,9 @@ PyObject *stream_get_green_context(PyObject *self, void *closure);
 /* Stream.launch_host_func (host_function.c). */
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-/* As stream_launch_host_func(), for a node of a graph, which calls the function at each launch. The driver
- * is to call (*call)(*data). The result is a new reference to the object that keeps both alive; NULL with an
- * exception. */
+/* As stream_launch_host_func(), for a node of a graph, which calls the function at each launch. *call and
+ * *data: what the node's host function is to be, called as (*call)(*data). The result is a new reference to
+ * the object that keeps *data alive; NULL with an exception. */
 PyObject *host_function_for_graph(ModuleState *state, PyObject *function, PyObject *const *args,
                                   Py_ssize_t count, CUhostFn *call, void **data);
 
