@@ -5,9 +5,9 @@
  * waited for before anything is unmapped: the driver may not wait. Mappings are recorded here, so that they
  * are unmapped one by one and as a whole.
  *
- * Calls that change mappings release the GIL. So each claims its mappings before, a new one too, and calls of
- * other threads leave them alone; free() during such a call releases the range after it.
- */
+ * Calls that change mappings release the GIL. So each call first claims the mappings that it changes, or adds
+ * a claimed one, and calls of other threads leave claimed mappings alone. free() during such a call releases
+ * the range after it. */
 #include "ext/base/constants.h"
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
@@ -66,8 +66,8 @@ static int add_mapping(AddressRangeObject *range, const Part *part)
     return -1;
 }
 
-/* *out: the first mapping at or after the offset that the driver has, of those that the part has claimed,
- * or, for part NULL, of all. False when there is none. */
+/* *out: a copy of the first mapping at or after the offset that the driver has. part: only mappings that it
+ * has claimed count; NULL: all do. False when there is none. */
 static bool next_mapping(AddressRangeObject *range, const Part *part, size_t offset, RangeMapping *out)
 {
     state_lock(range->state);
@@ -89,11 +89,15 @@ static void remove_mapping(AddressRangeObject *range, size_t offset)
     PyMem_RawFree(found);
 }
 
-/* The mappings in a part: none; only whole ones; one that is only partly in it; one that another call
- * claimed. */
-typedef enum PartState { PART_EMPTY, PART_WHOLE, PART_CUT, PART_CLAIMED } PartState;
+/* Which mappings there are in a part. */
+typedef enum PartState {
+    PART_EMPTY, /* none */
+    PART_WHOLE, /* whole ones that no call has claimed */
+    PART_CUT, /* one that is only partly in it */
+    PART_CLAIMED /* whole ones, of which a call has claimed one */
+} PartState;
 
-static PartState look_at_locked(const AddressRangeObject *range, const Part *part)
+static PartState part_state_locked(const AddressRangeObject *range, const Part *part)
 {
     PartState found = PART_EMPTY;
     for (const RangeMapping *m = range->mappings; m; m = m->next) {
@@ -108,7 +112,7 @@ static PartState look_at_locked(const AddressRangeObject *range, const Part *par
 static int claim_part(AddressRangeObject *range, const Part *part)
 {
     state_lock(range->state);
-    PartState found = look_at_locked(range, part);
+    PartState found = part_state_locked(range, part);
     for (RangeMapping *m = range->mappings; found == PART_WHOLE && m; m = m->next)
         if (m->made && m->offset >= part->offset && m->offset < part->end) m->claim = part;
     state_unlock(range->state);
@@ -125,7 +129,7 @@ static int claim_part(AddressRangeObject *range, const Part *part)
     return -1;
 }
 
-/* Ends the claim. The mappings that are left are those that the driver has. */
+/* Ends the claim. The driver has all claimed mappings that are still in the list, also an added one. */
 static void unclaim_part(AddressRangeObject *range, const Part *part)
 {
     state_lock(range->state);
@@ -137,8 +141,8 @@ static void unclaim_part(AddressRangeObject *range, const Part *part)
     state_unlock(range->state);
 }
 
-/* Reads a part from the arguments offset and size, of which None or NULL means up to the end of the range,
- * and claims its mappings. -1 with an exception, as claim_part(). */
+/* *out: the part that the arguments offset and size mean; a size of None or NULL reaches to the end of the
+ * range. Claims its mappings. -1 with an exception, as claim_part(). */
 static int convert_part(AddressRangeObject *range, PyObject *offset, PyObject *size, Part *out)
 {
     size_t length = SIZE_MAX;
@@ -181,7 +185,7 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return owner_finish(self, result, "cuMemAddressReserve", &state->live_AddressRange);
 }
 
-/* Waits for the work of the context, if it is there. */
+/* Waits for the work of the range's context, unless that has ended. Failures are reported. */
 static void wait_for_work(AddressRangeObject *range)
 {
     ContextScope scope;
@@ -228,7 +232,7 @@ static bool free_range(AddressRangeObject *range)
     return end != USAGE_WAS_FREED;
 }
 
-/* Called after enter_range(); returns the result. */
+/* Called after a successful enter_range(). Returns `result`, for callers that return it. */
 static PyObject *leave_range(AddressRangeObject *range, PyObject *result)
 {
     if (usage_end(&range->usage)) deferred_free(range->state, release_range, (PyObject *)range);
@@ -271,6 +275,7 @@ PyDoc_STRVAR(map_doc,
              "\nNotes\n-----\n"
              "Calls cuMemMap, cuMemSetAccess.");
 
+/* cuMemSetAccess of `size` bytes at `offset`. */
 static CUresult set_driver_access(AddressRangeObject *range, size_t offset, size_t size, CUdevice device,
                                   unsigned access)
 {
@@ -358,9 +363,9 @@ static bool is_still_mapped(AddressRangeObject *range, const RangeMapping *mappi
     return mapped != 0;
 }
 
-/* Waits for the work of the range's context, as the program asked for; a signal may end it. *routine: the
- * call. */
-static CUresult wait_as_asked(AddressRangeObject *range, const char **routine)
+/* Waits for the work of the range's context, for unmap(): a signal may end the wait. *routine: the driver
+ * function that gave the result. */
+static CUresult wait_before_unmap(AddressRangeObject *range, const char **routine)
 {
     ContextScope scope;
     *routine = "cuCtxSynchronize";
@@ -377,7 +382,7 @@ static PyObject *unmap_claimed(AddressRangeObject *range, const Part *part)
 {
     RangeMapping mapping;
     const char *routine;
-    CUresult result = wait_as_asked(range, &routine);
+    CUresult result = wait_before_unmap(range, &routine);
     if (result != CUDA_SUCCESS) return raise_driver(range->state, result, routine, NULL);
     while (next_mapping(range, part, 0, &mapping)) {
         result = try_cuMemUnmap(range->state, range->pointer + mapping.offset, mapping.size);
@@ -491,7 +496,7 @@ static PyObject *range_free(PyObject *self, PyObject *Py_UNUSED(none))
     return raise_logic(range_cast(self)->state, "the AddressRange was already freed");
 }
 
-/* The context may be gone: LogicError then, too. */
+/* The first address as an int. NULL with LogicError when the range was freed or its context is gone. */
 static PyObject *range_pointer(PyObject *self)
 {
     AddressRangeObject *range = range_cast(self);

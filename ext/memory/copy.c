@@ -10,7 +10,7 @@
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 
-/* Neither numbers nor memory of pools need keeping. */
+/* The object, or NULL if it need not be kept: numbers and memory of pools need not. */
 static PyObject *keepable(ModuleState *state, PyObject *object)
 {
     return object && (PyLong_Check(object) || pooled_check(state, object)) ? NULL : object;
@@ -64,18 +64,17 @@ typedef struct HostCopyForm {
     int (*run)(ModuleState *state, const HostCopy *copy);
 } HostCopyForm;
 
-/* Reads the arguments and does all that can fail before the driver is called. On success copy->host is to be
- * released. -1 with an exception. */
+/* Reads the arguments and does all that can fail before the driver is called. On success the caller releases
+ * copy->host and ends copy->kept. -1 with an exception. */
 static int prepare_host_copy(ModuleState *state, const HostCopyForm *form, PyObject *const *given,
                              HostCopy *copy)
 {
     PyObject *device = given[form->to_device ? 0 : 1];
     PyObject *stream = form->async ? stream_or_current(state, given[2]) : NULL;
     const char *device_name = form->to_device ? "dest" : "src";
-    if ((form->to_device ? buffers_read(given[1], "src", &copy->host)
-                         : buffers_write(given[0], "dest", &copy->host))
-        < 0)
-        return -1;
+    int status = form->to_device ? buffers_read(given[1], "src", &copy->host)
+                                 : buffers_write(given[0], "dest", &copy->host);
+    if (status < 0) return -1;
     if (convert_stream(state, stream, &copy->stream) == 0
         && convert_range_on(state, device, device_name, copy->host.size, copy->stream, &copy->device) == 0
         && copy_begin(state, form->async, stream, &copy->stream, copy->host.owner, device, &copy->kept) == 0)
@@ -172,17 +171,17 @@ typedef struct DeviceCopy {
     Kept kept;
 } DeviceCopy;
 
-/* dest, src and size, and for the asynchronous form the stream. */
+/* given: dest, src and size. stream: the argument of the asynchronous form, ignored otherwise. On success the
+ * caller ends copy->kept. -1 with an exception. */
 static int prepare_device_copy(ModuleState *state, PyObject *const *given, bool async, PyObject *stream,
                                DeviceCopy *copy)
 {
     stream = async ? stream_or_current(state, stream) : NULL;
-    return convert_size(given[2], "size", &copy->size) < 0 || convert_stream(state, stream, &copy->stream) < 0
-                   || convert_range_on(state, given[0], "dest", copy->size, copy->stream, &copy->dest) < 0
-                   || convert_range_on(state, given[1], "src", copy->size, copy->stream, &copy->src) < 0
-                   || copy_begin(state, async, stream, &copy->stream, given[0], given[1], &copy->kept) < 0
-               ? -1
-               : 0;
+    if (convert_size(given[2], "size", &copy->size) < 0 || convert_stream(state, stream, &copy->stream) < 0
+        || convert_range_on(state, given[0], "dest", copy->size, copy->stream, &copy->dest) < 0
+        || convert_range_on(state, given[1], "src", copy->size, copy->stream, &copy->src) < 0)
+        return -1;
+    return copy_begin(state, async, stream, &copy->stream, given[0], given[1], &copy->kept);
 }
 
 PyDoc_STRVAR(memcpy_dtod_doc, "memcpy_dtod(dest, src, size)\n--\n\n"
@@ -234,19 +233,20 @@ static PyObject *memcpy_dtod_async(PyObject *module, FAST_PARAMETERS)
     return none_or_raise(state, result, "cuMemcpyDtoDAsync");
 }
 
-/* The handle of a context argument: the current context when it is None. A new reference in *holder. */
-static int peer_context(ModuleState *state, PyObject *value, const char *what, ContextObject **holder)
+/* *out: the Context that an argument means, a new reference; None and NULL mean the current one. -1 with an
+ * exception. */
+static int peer_context(ModuleState *state, PyObject *value, const char *what, ContextObject **out)
 {
     if (!value || value == Py_None) {
-        *holder = context_current(state);
-        return *holder ? 0 : -1;
+        *out = context_current(state);
+        return *out ? 0 : -1;
     }
     if (!PyObject_TypeCheck(value, state->Context_type)) {
         PyErr_Format(PyExc_TypeError, "%s must be a Context or None, not %s", what, Py_TYPE(value)->tp_name);
         return -1;
     }
     if (!context_check(context_cast(value), what)) return -1;
-    *holder = (ContextObject *)Py_NewRef(value);
+    *out = (ContextObject *)Py_NewRef(value);
     return 0;
 }
 
@@ -261,7 +261,7 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
         || peer_context(state, given[4], "src_context", &src) < 0
         || prepare_device_copy(state, given, async, given[5], &copy) < 0)
         goto done;
-    if (copy.size && async && captured_is(state, copy.stream)) /* as the other call cannot be */
+    if (copy.size && async && captured_is(state, copy.stream)) /* cuMemcpyPeerAsync cannot be captured */
         result = try_cuMemcpyDtoDAsync(state, copy.dest, copy.src, copy.size, copy.stream);
     else if (copy.size && async)
         result = try_cuMemcpyPeerAsync(state, copy.dest, dest->handle, copy.src, src->handle, copy.size,

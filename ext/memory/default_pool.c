@@ -14,12 +14,14 @@ static MemoryPool *hold_pool(ContextObject *context)
     return pool;
 }
 
-/* Makes this the context's pool, unless another thread was first: then drops it. */
+/* Makes this the context's pool, unless another thread was first: then drops it. Takes a reference that does
+ * not hold the context. */
 static void offer_pool(ContextObject *context, MemoryPool *pool)
 {
-    bool first = !context->default_pool;
-    if (first) context->default_pool = pool;
-    if (!first) memory_pool_leave(pool);
+    if (context->default_pool)
+        memory_pool_leave(pool);
+    else
+        context->default_pool = pool;
 }
 
 /* The context's default pool, made if there is none. Held; NULL with an exception. */
@@ -102,10 +104,10 @@ PyDoc_STRVAR(pool_doc,
 static PyTypeObject *type_of_pool(const MemoryPool *pool)
 {
     const PoolSource *source = pool->core.source;
-    return source == &pool_managed_memory    ? pool->state->ManagedMemoryPool_type
-           : source == &pool_ordered_memory  ? pool->state->StreamOrderedMemoryPool_type
-           : source == &pool_external_memory ? pool->state->ExternalMemoryPool_type
-                                             : pool->state->DeviceMemoryPool_type;
+    if (source == &pool_managed_memory) return pool->state->ManagedMemoryPool_type;
+    if (source == &pool_ordered_memory) return pool->state->StreamOrderedMemoryPool_type;
+    if (source == &pool_external_memory) return pool->state->ExternalMemoryPool_type;
+    return pool->state->DeviceMemoryPool_type;
 }
 
 static PyObject *default_memory_pool(PyObject *module, PyObject *Py_UNUSED(none))
@@ -130,7 +132,7 @@ PyDoc_STRVAR(set_pool_doc,
              "\nRaises\n------\n"
              "LogicError\n    The pool is of another context.");
 
-/* The pool of this argument, borrowed; NULL with an exception. */
+/* The pool of the argument `pool`, borrowed. NULL with an exception when it is no pool of this context. */
 static MemoryPool *pool_for(ContextObject *context, PyObject *value)
 {
     ModuleState *state = context->state;
@@ -152,12 +154,11 @@ static PyObject *set_default_memory_pool(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(set_pool_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     ContextObject *context = context_current(module_state(module));
     if (!context) return NULL;
-    bool good = given[0] == Py_None || (pool = pool_for(context, given[0]));
-    if (pool) gil_count(&pool->references, 1);
-    if (good) replace_pool(context, pool);
+    bool is_valid = given[0] == Py_None || (pool = pool_for(context, given[0]));
+    if (pool) gil_count(&pool->references, 1); /* the context's reference, which does not hold it */
+    if (is_valid) replace_pool(context, pool);
     Py_DECREF((PyObject *)context);
-    if (!good) return NULL;
-    Py_RETURN_NONE;
+    return none_unless(!is_valid);
 }
 
 PyMethodDef default_pool_functions[] = {

@@ -24,7 +24,7 @@ int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back)
     return 0;
 }
 
-/* gc.collect() and not PyGC_Collect(), which does nothing where automatic collection is switched off. */
+/* Calls gc.collect(), as PyGC_Collect() does nothing while automatic collection is disabled. */
 static void collect_garbage(void)
 {
     PyObject *gc = PyImport_ImportModule("gc");
@@ -46,7 +46,8 @@ void device_memory_reclaim(ModuleState *state)
     for (int i = 0; i < state->give_back_count; i++) state->give_back[i](state);
 }
 
-/* A garbage collection takes milliseconds: not for what does not fit into the device when it is empty. */
+/* Whether `size` bytes fit into the memory of the current device when it is empty. If not, a garbage
+ * collection, which takes milliseconds, is of no use. */
 static bool can_ever_fit(ModuleState *state, size_t size)
 {
     size_t free_size, total;
@@ -67,17 +68,18 @@ CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *ou
 void device_memory_format(size_t size, char *text, size_t text_size)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)size / 1024;
+    const double step = 1024; /* from unit to unit */
+    double value = (double)size / step;
     size_t unit = 0;
-    if (size < 1024) {
+    if ((double)size < step) {
         snprintf(text, text_size, "%zu bytes", size);
         return;
     }
-    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++) value /= 1024;
+    for (; value >= step && unit + 1 < sizeof units / sizeof units[0]; unit++) value /= step;
     snprintf(text, text_size, "%.1f %s", value, units[unit]);
 }
 
-/* The free memory of the current context, or of the given one. */
+/* *free_size: the free memory of the given context, or, for NULL, of the current one. */
 static CUresult ask_free(ModuleState *state, ContextObject *context, size_t *free_size)
 {
     ContextScope scope = {0};
@@ -130,7 +132,8 @@ int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *o
     return -1;
 }
 
-/* Memory that is to be released when work that was left has come to its end: a capsule's. */
+/* Memory to be released when work that the program has abandoned is done. A capsule owns it, which is kept
+ * alive until then. */
 typedef struct LateMemory {
     ContextObject *context;     /* held */
     CUdeviceptr pointer;
@@ -148,9 +151,9 @@ static void release_late(PyObject *capsule)
     PyMem_Free(late);
 }
 
-/* Whether the release is deferred: in the current context it would wait for work that a signal has made the
- * program abandon. */
-static bool is_deferred(ContextObject *context, CUdeviceptr pointer)
+/* Called in a scope of the context. If the release would wait for work that a signal has made the program
+ * abandon, arranges that the memory is released after that work, and returns true. */
+static bool defer_release(ContextObject *context, CUdeviceptr pointer)
 {
     ModuleState *state = context->state;
     if (!atomic_load(&state->left_running)) return false;
@@ -176,7 +179,7 @@ static void release_memory(ContextObject *context, CUdeviceptr pointer)
 {
     ContextScope scope;
     if (!context_enter_scope(context, &scope)) return;
-    if (is_deferred(context, pointer)) {
+    if (defer_release(context, pointer)) {
         context_leave_scope(&scope);
         return;
     }

@@ -28,14 +28,15 @@ static inline bool device_allocation_check(ModuleState *state, PyObject *object)
  * is held for reuse is freed and the driver asked once more. NULL with an exception. */
 PyObject *device_allocation_new(ModuleState *state, size_t size);
 
-/* managed_memory.c: a new ManagedAllocation of `size` bytes, of one for 0. NULL with an exception. */
+/* managed_memory.c: a new ManagedAllocation of `size` bytes; a size of 0 gives one byte. NULL with an
+ * exception. */
 PyObject *managed_memory_new(ModuleState *state, size_t size, unsigned flags);
 
 /* device_pointer.c: the managed allocation under a host array or a view of one, borrowed; NULL when there is
  * none. */
 DeviceAllocationObject *managed_memory_of(ModuleState *state, PyObject *array);
 
-/* The address, or LogicError (-1) when it was freed. */
+/* *out: the address. -1 with LogicError when the memory was freed or its context is gone. */
 int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *out);
 
 /* For pools: cuMemAlloc with the second attempt of mem_alloc. Raises nothing. Needs the GIL. */
@@ -45,17 +46,17 @@ CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *ou
 PyObject *device_memory_raise(ModuleState *state, ContextObject *context, CUresult result,
                               const char *routine, size_t size);
 
-/* "1.5 GiB", "12 bytes" */
+/* Writes a number of bytes as messages have it: "1.5 GiB", "12 bytes". */
 void device_memory_format(size_t size, char *text, size_t text_size);
 
-/* Collects garbage and releases what finished work kept. */
+/* Collects Python's garbage and releases what finished work kept alive. */
 void device_memory_collect(ModuleState *state);
 
 /* device_memory_collect(), then calls the functions in ModuleState.give_back. */
 void device_memory_reclaim(ModuleState *state);
 
-/* Makes a call that allocates. If there is too little memory, makes it again after device_memory_reclaim().
- */
+/* result: of a call that allocates. If there was too little memory it is made again after
+ * device_memory_reclaim(). */
 #define ALLOCATE(state, result, call) \
     do { \
         (result) = (call); \
@@ -69,7 +70,7 @@ void device_memory_reclaim(ModuleState *state);
  * too many. */
 int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back);
 
-/* Shared with ManagedAllocation. */
+/* The tp_dealloc of DeviceAllocation and ManagedAllocation. */
 void device_allocation_dealloc(PyObject *self);
 
 #endif

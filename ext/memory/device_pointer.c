@@ -69,7 +69,8 @@ static int refuse_stranger(PyObject *value)
     return -1;
 }
 
-/* Neither an integer of Python's nor an object of ours. consumer: NULL when no stream is known. */
+/* The address of an object that is neither a Python integer nor one of this module. consumer: the stream that
+ * is ordered after the owner's work; NULL: this function waits for that work. */
 static int address_of_stranger(ModuleState *state, PyObject *value, const CUstream *consumer,
                                CUdeviceptr *out)
 {
@@ -86,6 +87,7 @@ static int address_of_stranger(ModuleState *state, PyObject *value, const CUstre
     return 0;
 }
 
+/* convert_pointer(); consumer as in address_of_stranger(). */
 static int pointer_of(ModuleState *state, PyObject *value, const CUstream *consumer, CUdeviceptr *out)
 {
     if (device_allocation_check(state, value))

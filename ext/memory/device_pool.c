@@ -78,21 +78,22 @@ static PyObject *device_pool_allocate(PyObject *self, FAST_PARAMETERS)
     return pooled_allocation_new(pool, size, given[1], handle);
 }
 
-/* NULL for a stream of another context, whose end is not reported to the pool. */
+/* The stream (NULL: the default one), or NULL for a stream of another context, whose end is not reported to
+ * the pool. */
 static PyObject *usable_stream(const MemoryPool *pool, PyObject *stream)
 {
-    bool ours = stream && PyObject_TypeCheck(stream, pool->state->Stream_type);
-    return ours && !contexts_share_memory(stream_cast(stream)->context, pool->context) ? NULL : stream;
+    if (!stream || !PyObject_TypeCheck(stream, pool->state->Stream_type)) return stream;
+    return contexts_share_memory(stream_cast(stream)->context, pool->context) ? stream : NULL;
 }
 
 int pool_allocate_if_pool_method(ModuleState *state, PyObject *allocate, size_t size, PyObject *stream,
                                  PyObject **memory)
 {
     CUstream handle = NULL;
-    MemoryPool *pool = PyCFunction_CheckExact(allocate)
-                               && PyCFunction_GET_FUNCTION(allocate) == AS_METHOD(device_pool_allocate)
-                           ? pool_cast(PyCFunction_GET_SELF(allocate))->pool
-                           : NULL;
+    if (!PyCFunction_CheckExact(allocate)
+        || PyCFunction_GET_FUNCTION(allocate) != AS_METHOD(device_pool_allocate))
+        return 0;
+    MemoryPool *pool = pool_cast(PyCFunction_GET_SELF(allocate))->pool;
     if (!pool) return 0;
     memory_pool_hold(pool);
     stream = usable_stream(pool, stream_or_current(state, stream));

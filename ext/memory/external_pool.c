@@ -13,7 +13,7 @@
 
 /* ---- Asking for memory ---- */
 
-/* Calls the resource's allocate(). -1 with an exception. */
+/* Calls the resource's allocate(), for one byte if size is 0. -1 with an exception. */
 static int call_allocate(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *pointer)
 {
     ContextScope scope;
@@ -31,7 +31,8 @@ static int call_allocate(MemoryPool *pool, size_t size, CUstream stream, CUdevic
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* When the allocator has no more, garbage is collected and all pools free what they hold. */
+/* call_allocate(). If the allocator raises MemoryError it is called again after a garbage collection, and
+ * after all pools have freed what they hold. */
 static int allocate_or_collect(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *pointer)
 {
     if (call_allocate(pool, size, stream, pointer) == 0) return 0;
@@ -42,7 +43,7 @@ static int allocate_or_collect(MemoryPool *pool, size_t size, CUstream stream, C
     return call_allocate(pool, size, stream, pointer);
 }
 
-/* Calls pool_begin_uncaptured() or pool_end_uncaptured(). */
+/* Calls pool_begin_uncaptured(), or if not `begin` pool_end_uncaptured(). -1 with an exception. */
 static int make_or_end_uncaptured(MemoryPool *pool, bool begin, CUstream *stream)
 {
     ContextScope scope;
@@ -55,17 +56,17 @@ static int make_or_end_uncaptured(MemoryPool *pool, bool begin, CUstream *stream
     return raise_unless(pool->state, result, begin ? "cuStreamCreate" : "cuStreamSynchronize");
 }
 
-/* Used when the stream is captured: an allocation in its order could become a part of the graph. */
+/* Used when the stream is captured: allocates on a new stream, as an allocation on the captured one could
+ * become a part of the graph. -1 with an exception, the first one if both calls fail. */
 static int allocate_uncaptured(MemoryPool *pool, size_t size, CUdeviceptr *pointer)
 {
     CaptureMode before;
-    CUstream aside = NULL;
+    CUstream uncaptured = NULL;
     captured_relax(pool->state, &before);
-    int failed = make_or_end_uncaptured(pool, true, &aside);
+    int failed = make_or_end_uncaptured(pool, true, &uncaptured);
     if (!failed) {
-        failed = allocate_or_collect(pool, size, aside, pointer);
-        if (make_or_end_uncaptured(pool, false, &aside) < 0)
-            failed = -1; /* or the first exception, which stays */
+        failed = allocate_or_collect(pool, size, uncaptured, pointer);
+        if (make_or_end_uncaptured(pool, false, &uncaptured) < 0) failed = -1;
     }
     captured_restore(pool->state, &before);
     return failed;
@@ -73,8 +74,8 @@ static int allocate_uncaptured(MemoryPool *pool, size_t size, CUdeviceptr *point
 
 /* ---- Deallocation ---- */
 
-/* The object that owns the memory until the stream's work is done, a new reference; NULL if it is free at
- * once. Keeps a pending exception. */
+/* Calls the resource's deallocate(), whose exception is reported. Returns the object that owns the memory
+ * until the stream's work is done, a new reference; NULL, without an exception, if there is none. */
 static PyObject *call_deallocate(MemoryPool *pool, CUdeviceptr pointer, size_t size, CUstream stream)
 {
     ContextScope scope;
@@ -90,7 +91,7 @@ static PyObject *call_deallocate(MemoryPool *pool, CUdeviceptr pointer, size_t s
     return owner;
 }
 
-/* Whether the program has left work of the stream running: it is not waited for. */
+/* Whether the stream still runs work that the program has abandoned: nothing waits for that. */
 static bool is_still_running(ModuleState *state, CUstream stream)
 {
     if (!atomic_load(&state->left_running)) return false;
@@ -117,9 +118,9 @@ static void release_owner(MemoryPool *pool, PyObject *owner, CUstream stream)
     Py_XDECREF(owner);
 }
 
-/* Prepares the release of the block: afterwards its stream is one after whose work it may be released.
- * in_order: its streams were put in order before, else all work of the context is waited for. False if the
- * context was destroyed. */
+/* Prepares the release of the block: afterwards it may be released after the work on block->stream. in_order:
+ * the streams that used it were put in order before; if false, this function waits for all work of the
+ * context. False if the context was destroyed. */
 static bool order_release(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     ContextScope scope;
@@ -142,7 +143,7 @@ void external_memory_return(MemoryPool *pool, PoolBlock *block, bool in_order)
         release_owner(pool, call_deallocate(pool, block->pointer, block->capacity, stream), stream);
     }
     CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_drop(&pool->core, block, false));
-    (void)result; /* of no call */
+    (void)result; /* without the driver pool_drop() makes no call that could fail */
 }
 
 PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stream)

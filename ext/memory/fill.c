@@ -7,7 +7,7 @@
 
 typedef struct Fill {
     CUdeviceptr dest;
-    size_t pitch, width, height;    /* one row of `width` values for the plain forms */
+    size_t pitch, width, height;    /* pitch in bytes, width in values; the plain forms fill one row */
     unsigned value;
     CUstream stream;
 } Fill;
@@ -40,8 +40,9 @@ FILL_FUNCTIONS(32, unsigned int)
 /* One of the twelve functions. */
 typedef struct FillForm {
     const char *signature;
-    int bits;
-    bool shaped, async;
+    int bits; /* of a value */
+    bool shaped; /* it fills rows: arguments dest, pitch, data, width, height; else dest, data, size */
+    bool async; /* it takes a stream, the last argument */
     FillFn run;
 } FillForm;
 
@@ -65,7 +66,8 @@ static int read_value(PyObject *data, int bits, unsigned *out)
     return 0;
 }
 
-/* Sorts the arguments into `fill` and returns those that are objects to keep. */
+/* Reads the arguments into *fill, except dest and stream, which are returned as they were given, borrowed. -1
+ * with an exception. */
 static int read_arguments(const FillForm *form, FAST_PARAMETERS, Fill *fill, PyObject **dest,
                           PyObject **stream)
 {
@@ -78,11 +80,10 @@ static int read_arguments(const FillForm *form, FAST_PARAMETERS, Fill *fill, PyO
     *stream = given[count];
     if (read_value(given[data], form->bits, &fill->value) < 0) return -1;
     if (!form->shaped) return convert_size(given[2], "size", &fill->width);
-    return convert_size(given[1], "pitch", &fill->pitch) < 0
-                   || convert_size(given[3], "width", &fill->width) < 0
-                   || convert_size(given[4], "height", &fill->height) < 0
-               ? -1
-               : 0;
+    if (convert_size(given[1], "pitch", &fill->pitch) < 0
+        || convert_size(given[3], "width", &fill->width) < 0)
+        return -1;
+    return convert_size(given[4], "height", &fill->height);
 }
 
 static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAMETERS)

@@ -6,24 +6,29 @@
 
 struct _PyArray_Descr;
 
-enum { GPUARRAY_INLINE_DIMS = 4, GPUARRAY_AXIS_WORDS = 4, GPUARRAY_C = 1, GPUARRAY_F = 2 };
+enum {
+    GPUARRAY_INLINE_DIMS = 4, /* axes that an array has room for; with more, memory is allocated */
+    GPUARRAY_AXIS_WORDS = 4 /* for each axis: shape and strides as in NumPy, then both in elements */
+};
+enum { GPUARRAY_C = 1, GPUARRAY_F = 2 }; /* bits of GPUArrayObject.layout */
 
 typedef struct GPUArrayObject {
     PyObject_HEAD
     ModuleState *state;
     CUdeviceptr pointer;                    /* of element 0; 0 without elements */
-    DeviceAllocationObject *allocation; /* owned: what holds the memory, NULL when that is something else */
+    DeviceAllocationObject *allocation; /* owned: the memory; NULL when another kind of object holds it */
     struct _PyArray_Descr *dtype;           /* owned; NULL before __init__ */
     Py_ssize_t size, nbytes, itemsize;      /* nbytes is size * itemsize, whatever the strides */
     int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
-    bool read_only;                         /* its library said so, or it was made read-only */
+    bool read_only;                         /* as its library exported it, or made so */
     bool is_interleaved;                    /* made of parts of numbers, or of fields of records */
     bool is_part;                           /* a copy that z.real or z.imag made (parts.c) */
     Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
-    int64_t *elements;                      /* behind these two: both in elements, for DLPack (dlpack.h) */
+    int64_t *elements;                      /* after `strides`: shape, strides in elements (DLPack) */
     Py_ssize_t dims[GPUARRAY_AXIS_WORDS * GPUARRAY_INLINE_DIMS];
-    PyObject *gpudata;                      /* owned; NULL: made of `pointer` when asked for */
-    PyObject *base, *allocator;             /* owned; NULL is None, and the default pool */
+    PyObject *gpudata;                      /* owned; NULL: made of `pointer` when requested */
+    PyObject *base;                         /* owned; NULL: None */
+    PyObject *allocator;                    /* owned; NULL: the default pool */
     PyObject *attributes;                   /* __dict__ */
     PyObject *weak_references;
 } GPUArrayObject;
@@ -43,10 +48,10 @@ static inline bool gpuarray_is_interleaved(const GPUArrayObject *array)
     return array->is_interleaved && !array->layout;
 }
 
-/* ValueError (-1) for an array that gpuarray_is_interleaved(). */
+/* -1 with ValueError for an array that gpuarray_is_interleaved(). */
 int gpuarray_check_whole(const GPUArrayObject *array);
 
-/* LogicError (-1) when the memory was freed. */
+/* -1 with LogicError when the array's memory was freed. */
 int gpuarray_check_memory(GPUArrayObject *array);
 
 /* *out: the address of element 0. -1 with the exception of gpuarray_check_memory(). */

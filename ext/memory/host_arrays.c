@@ -7,8 +7,8 @@
 #include "ext/memory/device_memory.h"
 #include "ext/memory/host_memory.h"
 
-/* How a family of four functions gets memory, a new reference; `option` is their last parameter. NULL with an
- * exception. */
+/* How a family of four functions gets memory: a new reference to the object that owns it. `option` is the
+ * argument of their last parameter. NULL with an exception. */
 typedef PyObject *(*AllocateFn)(ModuleState *state, size_t size, PyObject *option);
 
 static PyObject *allocate_pagelocked(ModuleState *state, size_t size, PyObject *option)
@@ -20,7 +20,7 @@ static PyObject *allocate_pagelocked(ModuleState *state, size_t size, PyObject *
 
 static PyObject *allocate_aligned(ModuleState *state, size_t size, PyObject *option)
 {
-    size_t alignment = 4096;
+    size_t alignment = 4096; /* the default in the signatures of the family */
     return convert_size(option, "alignment", &alignment) < 0 ? NULL
                                                              : host_memory_aligned(state, size, alignment);
 }
@@ -33,6 +33,7 @@ static PyObject *allocate_managed(ModuleState *state, size_t size, PyObject *opt
     return managed_memory_new(state, size, flags ? flags : CU_MEM_ATTACH_GLOBAL);
 }
 
+/* A new array of this layout in new memory. Clears the layout. */
 static PyObject *make_array(ModuleState *state, AllocateFn allocate, HostArrayLayout *layout,
                             PyObject *option, bool zeroed)
 {

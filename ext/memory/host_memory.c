@@ -62,7 +62,7 @@ PyObject *host_memory_register(ModuleState *state, PyObject *base, void *pointer
 
 /* ---- Releasing ---- */
 
-/* When its context is gone, so is the page-lock. */
+/* Releases the memory or the page-lock. If the context is gone the driver has done so. */
 static void release(PyObject *self)
 {
     HostMemoryObject *memory = host_memory_cast(self);
@@ -84,7 +84,7 @@ static int memory_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* The base is immutable data of the memory: it goes in dealloc, after the page-lock. */
+/* The base has to outlive the page-lock of its memory: so there is no tp_clear, and it is released here. */
 static void memory_dealloc(PyObject *self)
 {
     if (!owner_dealloc_begin(self, memory_dealloc, release)) return;
@@ -111,6 +111,7 @@ static PyObject *memory_unregister(PyObject *self, PyObject *Py_UNUSED(none))
     return free_or_raise(self, "registered_host_memory::unregister");
 }
 
+/* False with LogicError when the memory was released, or its context is gone. */
 static bool check_held(HostMemoryObject *memory)
 {
     if (atomic_load(&memory->freed)) {

@@ -11,7 +11,7 @@ typedef struct HostMemoryObject {
     HostKind kind;
     void *memory;
     size_t size;
-    PyObject *base;             /* registered: whose memory it is */
+    PyObject *base;             /* owned: the object whose memory is registered; NULL for other kinds */
 } HostMemoryObject;
 
 static inline HostMemoryObject *host_memory_cast(PyObject *object) { return (HostMemoryObject *)object; }

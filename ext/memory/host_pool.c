@@ -44,9 +44,9 @@ const TypeSpec PageLockedAllocator_spec = {
 /* ---- PooledHostAllocation ---- */
 
 typedef struct PooledHostObject {
-    HostMemoryObject memory; /* its context is the pool's */
-    MemoryPool *pool; /* a reference */
-    PoolBlock *block; /* until memory.freed */
+    HostMemoryObject memory; /* memory.context is the pool's */
+    MemoryPool *pool; /* a reference; NULL until the object has a block */
+    PoolBlock *block; /* the object's, until memory.freed is set */
 } PooledHostObject;
 
 static PooledHostObject *pooled_host_cast(PyObject *object) { return (PooledHostObject *)object; }

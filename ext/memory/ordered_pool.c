@@ -21,6 +21,7 @@ PyDoc_STRVAR(ordered_pool_doc,
              "\nNotes\n-----\n"
              "Calls cuMemPoolCreate, cuMemPoolDestroy; its memory comes from cuMemAllocFromPoolAsync.");
 
+/* *pool: a new pool of the driver on the current context's device, which the caller owns. */
 static CUresult create_driver_pool(ModuleState *state, CUmemoryPool *pool, size_t max_size,
                                    cuuint64_t threshold)
 {
@@ -63,13 +64,14 @@ static int ordered_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 
 /* ---- Attributes of the driver's pool ---- */
 
-/* Reuse policies are ints, the others have 64 bits. */
+/* Whether the attribute is one of the reuse policies, whose values are ints; other attributes have 64 bits.
+ */
 static bool is_policy(CUmemPool_attribute attribute) { return attribute < CU_MEMPOOL_ATTR_RELEASE_THRESHOLD; }
 
 static CUmemPool_attribute attribute_of(void *closure) { return (CUmemPool_attribute)(uintptr_t)closure; }
 
-/* Reads or writes an attribute in the pool's context, which the driver's pool does not outlive. 0, or -1 with
- * an exception. */
+/* Reads *value, or writes it if `write`, in the pool's context, which the driver's pool does not outlive. -1
+ * with an exception. */
 static int use_attribute(MemoryPool *pool, const char *routine, bool write, CUmemPool_attribute attribute,
                          void *value)
 {

@@ -1,4 +1,4 @@
-/* PhysicalMemory and what it is measured in. See physical_memory.h. */
+/* PhysicalMemory, and the granularity of its sizes. See physical_memory.h. */
 #include "ext/memory/physical_memory.h"
 
 #include "ext/base/constants.h"
@@ -27,6 +27,7 @@ bool physical_memory_releases(ModuleState *state)
     return !forked_after_init() && !ext_is_finalizing() && !atomic_load(&state->given_up);
 }
 
+/* True with LogicError when the memory was freed. */
 static bool is_freed(PhysicalMemoryObject *memory)
 {
     if (!usage_is_freed(&memory->usage)) return false;
@@ -86,7 +87,8 @@ static CUresult create_memory(PhysicalMemoryObject *memory)
     return result;
 }
 
-/* A wrong size is the likely mistake: the message says what a right one is. */
+/* Raises the error of cuMemCreate. A size that is no multiple of the granularity is the usual mistake: the
+ * message then gives the granularity. Returns NULL. */
 static PyObject *raise_creation(PhysicalMemoryObject *memory, CUresult result)
 {
     CUmemAllocationProp properties = properties_of(memory->device, memory->handle_type);

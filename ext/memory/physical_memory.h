@@ -30,10 +30,12 @@ static inline PhysicalMemoryObject *physical_memory_cast(PyObject *object)
 PhysicalMemoryObject *physical_memory_enter(ModuleState *state, PyObject *value);
 void physical_memory_leave(PhysicalMemoryObject *memory);
 
-/* *out: the handle of a Device; of the current context's for NULL and None. -1 with an exception. */
+/* *out: the handle of a Device; for NULL and None, that of the current context's device. -1 with an
+ * exception. */
 int physical_memory_device(ModuleState *state, PyObject *value, CUdevice *out);
 
-/* Whether driver calls that need no context can still be made: not in a forked child, nor at the end. */
+/* Whether releases that need no context can still be made: not in a forked child, nor when the interpreter
+ * ends or the program has given up unfinished work. */
 bool physical_memory_releases(ModuleState *state);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the driver knows of an address. */
+/* pointer_get_attribute: the driver's facts about an address. */
 #include "ext/base/constants.h"
 #include "ext/base/driver_calls.h"
 #include "ext/convert/convert.h"
@@ -30,22 +30,22 @@ static AnswerKind answer_kind(unsigned attribute)
     }
 }
 
-/* The value of any attribute. All zeros before the call, as values of fewer than 8 bytes fill the low end
- * only. */
+/* The value of any attribute. It is all zeros before the call, as values of fewer than 8 bytes fill only the
+ * low end of `number`. */
 typedef union AttributeValue {
     unsigned long long number;
-    int sign;
+    int signed_number;
     struct {
         unsigned long long token;
         unsigned space;
     } p2p;
-    unsigned char bytes[64];
+    unsigned char room[64]; /* for attributes of later drivers */
 } AttributeValue;
 
 static PyObject *attribute_object(ModuleState *state, unsigned attribute, const AttributeValue *answer)
 {
     switch (answer_kind(attribute)) {
-    case ANSWER_SIGNED: return PyLong_FromLong(answer->sign);
+    case ANSWER_SIGNED: return PyLong_FromLong(answer->signed_number);
     case ANSWER_BOOL: return PyBool_FromLong(answer->number != 0);
     case ANSWER_MEMORY_TYPE: return constants_member(state, state->memory_type, (long)answer->number);
     case ANSWER_TOKENS: return Py_BuildValue("(KI)", answer->p2p.token, answer->p2p.space);

@@ -30,8 +30,8 @@ static void unlink_pool(MemoryPool *pool)
     state_unlock(pool->state);
 }
 
-/* Holds a pool of the list, unless its end has begun. A pool without references is in the list until its end
- * takes the lock; a default pool, too, whose context lost its last reference. */
+/* Holds a pool of the list. False when its end has begun: until that takes the lock the list still contains a
+ * pool without references, or a default pool whose context lost its last reference. */
 static bool hold_if_alive(MemoryPool *pool)
 {
     if (atomic_load(&pool->references) == 0 || atomic_load(&pool->context->unreferenced)) return false;
@@ -39,7 +39,7 @@ static bool hold_if_alive(MemoryPool *pool)
     return true;
 }
 
-/* The pool after this one, which must be held and is dropped, or the first one. Held; NULL at the end. */
+/* The pool after `before`, held, or the first one if `before` is NULL. Drops `before`. NULL at the end. */
 static MemoryPool *next_pool(ModuleState *state, MemoryPool *before)
 {
     state_lock(state);
@@ -52,7 +52,7 @@ static MemoryPool *next_pool(ModuleState *state, MemoryPool *before)
 
 /* ---- Life ---- */
 
-/* PYCUDA_POOL=0 (core/settings.def). */
+/* Whether PYCUDA_POOL=0 is set: pools then hold no memory for reuse (core/settings.def). */
 static bool is_switched_off(void)
 {
     const char *text = getenv("PYCUDA_POOL");
@@ -106,9 +106,9 @@ void memory_pool_trim(MemoryPool *pool, size_t keep)
     report_driver(pool->state, result, pool->core.source->release_name);
 }
 
-/* Destroys the driver's side of the pool, in the current context, once work on its memory is done (all work
- * of the context if blocks are in use). If work was left running, or after an error, it is kept until the
- * process ends. *routine: the call that failed. */
+/* Destroys the driver's pool, in a scope of its context, once the work on its memory is done (all work of the
+ * context if blocks are in use). After an error, or while abandoned work still runs, the driver's pool is
+ * kept until the process ends. *routine: the call that failed. */
 static CUresult end_in_driver(MemoryPool *pool, const char **routine)
 {
     CUresult result = CUDA_SUCCESS;
@@ -135,6 +135,7 @@ static void end_driver_pool(MemoryPool *pool)
     report_driver(pool->state, result, routine);
 }
 
+/* Drops a reference; without one the pool ends and is freed. */
 static void end_if_last(MemoryPool *pool)
 {
     if (gil_count(&pool->references, -1) > 0) return;
@@ -198,8 +199,8 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out)
     return -1;
 }
 
-/* Frees a block. in_order: after the work on the block's stream, on which no other work than that uses it.
- * Else after all work of the context, for which the driver waits by itself when it frees memory that is not
+/* Frees a block. in_order: after the work on the block's stream, when no other stream uses it. If false:
+ * after all work of the context, for which the driver itself waits when it frees memory that is not
  * stream-ordered. */
 static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
@@ -263,11 +264,11 @@ typedef struct BlockRequest {
     size_t size;
     CUstream stream;
     PoolBlock *block;
-    PoolError order; /* of a held block after its last work */
-    CUresult released; /* the first error of what was freed for it */
+    PoolError order; /* why the stream could not be ordered after a held block's last work */
+    CUresult released; /* the first error of freeing held blocks for this request */
 } BlockRequest;
 
-/* A held block, or a new one. */
+/* Takes a held block, or adds a new one. */
 IN_CALL static CUresult take_or_add(Pool *pool, BlockRequest *asked)
 {
     CUresult result = pool_take_after(pool, asked->size, asked->stream, &asked->block, &asked->order);
@@ -307,9 +308,9 @@ IN_CALL static CUresult add_after_release(Pool *pool, BlockRequest *asked)
     return result;
 }
 
-/* Makes one attempt in the pool's context. A thread that detaches the context waits until the attempt ends.
- * So Python code runs between two attempts, not within one, but for signal handlers where the attempt waits
- * for a queue. */
+/* Makes one attempt, `how`, in the pool's context. A thread that detaches the context waits until the attempt
+ * ends. So Python code runs between two attempts and not within one, except signal handlers while an attempt
+ * waits for a full queue. */
 static CUresult run_in_context(MemoryPool *pool, CUresult (*how)(Pool *, BlockRequest *), BlockRequest *asked)
 {
     ContextScope scope;
@@ -328,8 +329,9 @@ static bool is_beyond_limit(MemoryPool *pool, const BlockRequest *asked)
     return pool_is_beyond_limit(&pool->core, asked->size);
 }
 
-/* Allocates when the driver has no more memory, or the pool's limit is reached. Frees more memory before each
- * attempt: of this pool, by garbage collection, of all pools of the device. */
+/* Allocates when the driver has no more memory, or the pool's limit is reached. Before each attempt more
+ * memory is freed: if the limit is reached, held blocks of this pool; then garbage; then held blocks of this
+ * pool; at last, unless the limit is the obstacle, those of all pools of the device. */
 static CUresult allocate_in_shortage(MemoryPool *pool, BlockRequest *asked)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -383,16 +385,15 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
 {
     BlockRequest asked = {.size = size, .stream = stream};
     CUresult result = run_in_context(pool, take_or_add, &asked);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && !asked.block) /* else it could not be put in order */
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && !asked.block) /* with a block, its order has failed */
         result = allocate_in_shortage(pool, &asked);
     report_driver(pool->state, asked.released, pool->core.source->release_name);
     return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
 }
 
-/* New memory only: a stream under capture cannot wait for the previous work on a held block, nor another
- * stream for one under capture. The graph keeps what it gets, so that no mode of a capture need forbid it.
- * Memory that the driver orders would be the graph's, where others could not use it, if it came on its
- * stream. */
+/* Allocates while a capture is in progress: new memory only, as a stream under capture cannot wait for the
+ * previous work on a held block, and no stream can wait for one under capture. Stream-ordered memory that is
+ * allocated on a captured stream would belong to the graph: it is allocated on another stream. */
 static PoolBlock *allocate_under_capture(MemoryPool *pool, size_t size, CUstream stream)
 {
     BlockRequest asked = {.size = size, .stream = stream};
@@ -428,8 +429,9 @@ static void release_held_of_device(ModuleState *state)
     if (result == CUDA_SUCCESS) release_all_held(state, device);
 }
 
-/* Pools of green contexts and of the primary one hear of each other's streams. In a scope for each pool, as
- * the last drop of a pool may run Python code. */
+/* StreamGoneFn: tells all pools that may have used the stream, also those of green contexts of one primary
+ * context. Each pool gets a scope of its own, as dropping a pool, which may run Python code, must be outside
+ * of scopes. */
 static bool note_stream_destroyed(ContextObject *context, CUstream stream)
 {
     ModuleState *state = context->state;
@@ -444,12 +446,13 @@ static bool note_stream_destroyed(ContextObject *context, CUstream stream)
         }
         CALL_CORE(state, result, BLOCKS_ONCE, pool_stream_destroyed(&pool->core, stream));
         context_leave_scope(&scope);
-        (void)result; /* never fails */
+        (void)result; /* pool_stream_destroyed() never fails */
     }
     return noted;
 }
 
-/* Others find such a pool in the list until the context is over: a thread that drops it waits for that. */
+/* A pool of this context that still has a pool of the driver, borrowed; NULL when there is none. It cannot be
+ * freed meanwhile: a thread that drops it waits until the context is over. */
 static MemoryPool *find_driver_pool(ContextObject *context)
 {
     state_lock(context->state);
@@ -459,8 +462,8 @@ static MemoryPool *find_driver_pool(ContextObject *context)
     return pool;
 }
 
-/* The context is destroyed or released next, and blocks in use lose their memory. No other thread is in
- * it. */
+/* ContextLastFn: destroys the driver's pools of a context that is destroyed or released next; blocks in use
+ * lose their memory. The first error is reported. */
 static void end_driver_pools(ContextObject *context)
 {
     ContextScope scope;

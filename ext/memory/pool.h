@@ -11,12 +11,13 @@
  * Every pool is in a list of the module (ModuleState.pools): when the driver has no more memory, all pools
  * of the device free what they hold.
  *
- * A pool of the driver (ordered_pool.c) never outlives its context, and nothing of it is in use or in flight
- * when it is destroyed: a driver need not survive that. So the last drop waits first for the streams on which
- * memory was freed, and what a context that is destroyed still has of such pools goes just before it.
+ * A pool of the driver (ordered_pool.c) must be destroyed before its context, and only when none of its
+ * memory is in use or in flight: drivers need not survive anything else. So the last drop first waits for the
+ * streams on which memory was freed, and the driver's pools that a context still has are destroyed just before
+ * the context.
  *
  * A context may have a pool of its own, its default pool (default_pool.c), which ends when the context does.
- * Every reference to a pool holds the context as well, but for the one that the context itself has.
+ * Every reference to a pool holds the context as well, except the one that the context itself has.
  */
 #ifndef EXT_MEMORY_POOL_H
 #define EXT_MEMORY_POOL_H
@@ -27,10 +28,10 @@
 typedef struct MemoryPool {
     atomic_long references;     /* gil_count */
     ModuleState *state;
-    ContextObject *context;     /* held with each reference but its own */
+    ContextObject *context;     /* held by each reference except the context's own */
     struct MemoryPool *next;    /* in ModuleState.pools */
-    bool counted;               /* in live_MemoryPool: made by users, as default pools are not */
-    PyObject *resource;         /* owned: what a pool of others' memory asks (external_pool.c), else NULL */
+    bool counted;               /* in live_MemoryPool: pools that users made, not default pools */
+    PyObject *resource;         /* owned: the allocator of an ExternalMemoryPool, else NULL */
     Pool core;
 } MemoryPool;
 
@@ -45,15 +46,17 @@ static inline PoolObject *pool_cast(PyObject *object) { return (PoolObject *)obj
 /* The pool, borrowed; NULL with LogicError before __init__. */
 MemoryPool *pool_of(PyObject *self);
 
-/* What a new pool is to be. driver_pool becomes the pool's own, resource is borrowed; both may be NULL. */
+/* The properties of a new pool. driver_pool becomes the pool's own, resource is borrowed; both may be NULL.
+ */
 typedef struct PoolForm {
     const PoolSource *source;
-    unsigned flags, bits;
+    unsigned flags; /* of the driver's function that allocates */
+    unsigned bits; /* leading_bits_in_bin_id */
     CUmemoryPool driver_pool;
     PyObject *resource;
 } PoolForm;
 
-/* leading_bits_in_bin_id; NULL is the default. -1 with an exception. */
+/* *bits: the argument leading_bits_in_bin_id; NULL is the default. -1 with an exception. */
 int pool_read_bits(PyObject *value, unsigned *bits);
 
 /* __init__ of all kinds: a pool in the current context. -1 with an exception. */
@@ -62,9 +65,9 @@ int pool_start(PyObject *self, const PoolForm *form);
 /* A pool of the context, with one reference that does not hold it. NULL with an exception. */
 MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form);
 
-/* References to the pool, each of which holds the pool's context. The last drop ends the pool.
- * memory_pool_leave() drops the one reference that does not hold the context; from then on a pool that no
- * user has made holds nothing for reuse anymore. */
+/* memory_pool_hold() and memory_pool_drop(): references to the pool, each of which holds the pool's context.
+ * The last drop ends the pool. memory_pool_leave() drops the context's own reference, which does not hold the
+ * context; if no user has made the pool, it holds no memory for reuse from then on. */
 void memory_pool_hold(MemoryPool *pool);
 void memory_pool_drop(MemoryPool *pool);
 void memory_pool_leave(MemoryPool *pool);
@@ -79,15 +82,15 @@ void memory_pool_trim(MemoryPool *pool, size_t keep);
  * context: the current one, or NULL to ask for it. stream: see pool_stream(). NULL with an exception. */
 PyObject *default_pool_allocate(ModuleState *state, ContextObject *context, size_t size, PyObject *stream);
 
-/* device_pool.c: if the callable is the method `allocate` of a pool, *memory becomes an allocation from it:
- * 1, or -1 with an exception. 0 for other callables. */
+/* device_pool.c: if the callable is the method `allocate` of a pool, allocates from it. 1 with *memory, a new
+ * reference; 0 for other callables; -1 with an exception. */
 int pool_allocate_if_pool_method(ModuleState *state, PyObject *allocate, size_t size, PyObject *stream,
                                  PyObject **memory);
 
 /* external_pool.c: asks the resource of a pool for memory. Called in no scope. NULL with an exception. */
 PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stream);
-/* Returns a block to the resource. in_order: after the work that the block's stream or event stands for; else
- * after all work. Called in no scope. Failures are reported. */
+/* Returns a block to the resource: if in_order after the work on the block's stream or before its event, else
+ * after all work of the context. Called in no scope. Failures are reported. */
 void external_memory_return(MemoryPool *pool, PoolBlock *block, bool in_order);
 
 /* An active block for work on this stream. object: the stream's Python object, NULL for the default stream.

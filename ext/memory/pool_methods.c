@@ -1,4 +1,4 @@
-/* MemoryPool, the type that all kinds of pools share: what users ask of a pool, and set. */
+/* MemoryPool, the base of all kinds of pools: its methods and properties. */
 #include <stdlib.h>
 
 #include "ext/base/deferred.h"
@@ -107,10 +107,12 @@ static PyObject *pool_get_alloc_size(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Statistics ---- */
 
+/* closure: the offset of the statistic in PoolStatistics. */
 static PyObject *pool_statistic(PyObject *self, void *closure)
 {
     MemoryPool *pool = pool_of(self);
     if (!pool) return NULL;
+    /* In a forked child the pool's lock may be locked forever. */
     PoolStatistics now = forked_after_init() ? pool->core.now : pool_statistics(&pool->core);
     return PyLong_FromSize_t(*(size_t *)((char *)&now + (uintptr_t)closure));
 }
@@ -136,10 +138,11 @@ static int pool_limit_set(PyObject *self, PyObject *value, void *Py_UNUSED(closu
     MemoryPool *pool = pool_of(self);
     size_t limit = 0;
     if (!pool) return -1;
-    if (!value || (value != Py_None && convert_size(value, "limit", &limit) < 0)) {
-        if (!value) PyErr_SetString(PyExc_AttributeError, "limit cannot be deleted: None removes the limit");
+    if (!value) {
+        PyErr_SetString(PyExc_AttributeError, "limit cannot be deleted: None removes the limit");
         return -1;
     }
+    if (value != Py_None && convert_size(value, "limit", &limit) < 0) return -1;
     if (value != Py_None && !limit) {
         PyErr_SetString(PyExc_ValueError, "limit must be 1 byte or more, or None, not 0");
         return -1;
@@ -150,7 +153,7 @@ static int pool_limit_set(PyObject *self, PyObject *value, void *Py_UNUSED(closu
 
 /* ---- The snapshot ---- */
 
-/* (address, size, capacity, bin, active, stream) */
+/* A new tuple (address, size, capacity, bin, active, stream): what PoolSnapshot takes (pool_snapshot.py). */
 static PyObject *describe_block(const PoolBlock *block)
 {
     PyObject *stream =

@@ -14,14 +14,14 @@ typedef struct UsedStream {
 } UsedStream;
 
 typedef struct PooledAllocationObject {
-    DeviceAllocationObject memory;      /* its context is the pool's, borrowed */
+    DeviceAllocationObject memory;      /* memory.context is the pool's, borrowed */
     MemoryPool *pool;                   /* a reference */
-    PoolBlock *block;                   /* until memory.freed */
-    PyObject *stream;                   /* owned: the block's stream; NULL is the default one */
-    bool chosen;                        /* that stream was named or used */
-    bool lent;                          /* see pooled_lend */
+    PoolBlock *block;                   /* the allocation's, until memory.freed is set */
+    PyObject *stream;                   /* owned: the block's stream; NULL is the default stream */
+    bool chosen;                        /* the block's stream was named by the user, or used */
+    bool lent;                          /* pooled_lend() was called */
     int used_count;
-    UsedStream *used;                   /* owned: other streams of launches */
+    UsedStream *used;                   /* owned: other streams on which the memory was used */
 } PooledAllocationObject;
 
 static PooledAllocationObject *pooled_cast(PyObject *object) { return (PooledAllocationObject *)object; }
@@ -124,8 +124,8 @@ static int add_used(PooledAllocationObject *allocation, PyObject *stream, CUstre
     return 0;
 }
 
-/* Makes a stream wait for the work of a block whose own stream is captured: for what was queued there before
- * the capture. */
+/* Makes the stream `handle` wait for a block whose own stream, `stream`, is captured: for the work that was
+ * queued there before the capture. -1 with LogicError when that is not known. */
 static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream handle)
 {
     ModuleState *state = pool->state;
@@ -142,9 +142,9 @@ static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream han
     return -1;
 }
 
-/* The first launch on a stream that is not the block's: it comes after the block's previous use. Other
- * threads may launch with the allocation meanwhile, or free it: the driver sees a copy of the block, and its
- * stream is owned. */
+/* Called before the first use on a stream that is not the block's: makes that stream wait for the block's
+ * previous use. Other threads may use or free the allocation meanwhile: so the driver gets a copy of the
+ * block, and a reference holds the block's stream. -1 with an exception. */
 static int wait_for_previous_use(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     MemoryPool *pool = allocation->pool;
@@ -153,8 +153,8 @@ static int wait_for_previous_use(PooledAllocationObject *allocation, PyObject *s
     PoolError order = {CUDA_ERROR_NOT_PERMITTED, "cuStreamWaitEvent"};
     CUresult result;
     if (host_function_refuses(pool->state, "cuStreamWaitEvent")) return -1;
-    bool by_rule = !block.ready && !block.stream && follows_default_stream(pool->state, stream);
-    if (by_rule || (!block.ready && !block.reused)) return 0;
+    bool is_ordered = !block.ready && !block.stream && follows_default_stream(pool->state, stream);
+    if (is_ordered || (!block.ready && !block.reused)) return 0; /* nothing to wait for */
     if (!block.ready && captured_holds(pool->state, block.stream))
         return follow_captured(pool, block.stream, handle);
     if (!context_enter_scope(pool->context, &scope)) {
@@ -172,15 +172,16 @@ static int wait_for_previous_use(PooledAllocationObject *allocation, PyObject *s
     return -1;
 }
 
-/* Whether the block may move to this stream: no work of it is on its own. */
+/* Whether the block may change to this stream: none was chosen, or the block's is the default stream, with
+ * which this one is ordered. */
 static bool may_move(const PooledAllocationObject *allocation, PyObject *stream)
 {
     return !allocation->chosen
            || (!allocation->block->stream && follows_default_stream(allocation->memory.state, stream));
 }
 
-/* Whether a launch on this stream needs no note: the stream is known to use the block, or the memory was
- * freed. The block's own stream counts as chosen from its first launch on. */
+/* Whether a use on this stream needs no note: the stream is known to use the block, or the memory was freed.
+ * If it is the block's own stream, that counts as chosen from now on. */
 static bool is_noted(PooledAllocationObject *allocation, CUstream handle)
 {
     if (atomic_load(&allocation->memory.freed)) return true;
@@ -192,8 +193,8 @@ static bool is_noted(PooledAllocationObject *allocation, CUstream handle)
            || is_used(allocation, handle);
 }
 
-/* Notes a launch with the allocation on this stream: work of the block's previous use comes first, and the
- * block moves to this stream if it was bound to none. -1 with an exception. */
+/* Notes a use of the allocation on this stream, which is ordered after the block's previous use. The block
+ * changes to this stream if it may, else the stream is added to the used ones. -1 with an exception. */
 static int note_use(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     if (is_noted(allocation, handle)) return 0;
@@ -215,8 +216,9 @@ static int note_use(PooledAllocationObject *allocation, PyObject *stream, CUstre
     return status;
 }
 
-/* The allocation that an object is or lies in, borrowed; NULL when there is none or the object is NULL.
- * Numbers are known by their types, which are static where ours are not. */
+/* The pooled allocation that an object is, or the allocation of a GPUArray, borrowed; NULL when there is none
+ * or the object is NULL. Numbers are told apart at once: their types are static, those of this module are
+ * not. */
 static DeviceAllocationObject *allocation_of(ModuleState *state, PyObject *object)
 {
     if (!object || !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return NULL;
@@ -242,7 +244,7 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
                         CUstream handle)
 {
     int captured = captured_keep(state, handle, objects, count);
-    if (captured) return captured < 0 ? -1 : 0; /* launches of the graph note them */
+    if (captured) return captured < 0 ? -1 : 0; /* each launch of the graph notes the objects */
     stream = stream_or_null(stream);
     for (Py_ssize_t i = 0; i < count; i++) {
         DeviceAllocationObject *allocation = allocation_of(state, objects[i]);
@@ -266,8 +268,8 @@ IN_CALL static CUresult join_used_streams(PooledAllocationObject *allocation, bo
     return foreign && result == CUDA_SUCCESS ? pool_seal(pool, allocation->block, order) : result;
 }
 
-/* Brings all streams of the block to one, or to an event. False when that failed. The allocation is freed: no
- * launch notes anything in it anymore. */
+/* Orders the block's own stream, or an event in its place, after all streams that used the block. False when
+ * that failed, which is reported. The allocation counts as freed: no use is noted in it anymore. */
 static bool gather_streams(PooledAllocationObject *allocation)
 {
     MemoryPool *pool = allocation->pool;
@@ -296,7 +298,7 @@ static void return_block(PyObject *self)
     forget_streams(allocation);
 }
 
-/* The caller vouches that this is the last stream that uses the memory. */
+/* Makes this the only stream after whose work the block returns: the caller of free() vouches for that. */
 static void name_last_stream(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     allocation->block->stream = handle;

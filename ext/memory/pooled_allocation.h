@@ -1,10 +1,10 @@
 /* Device memory from a pool: a DeviceAllocation whose memory goes back to the pool.
  *
- * It belongs to a stream, and returns to the pool after the work of that stream. The user may name the
- * stream; else it is the first on which the memory is used, and the default stream before. Launches, copies
- * and fills note on which other streams it is used: these, too, wait for the memory's previous use, and the
- * memory returns after their work as well. Code that only gets the address as a number is not noticed.
- */
+ * The allocation belongs to a stream, and returns to the pool after the work of that stream. The user may
+ * name the stream; otherwise it is the first one on which the memory is used, and before that the default
+ * stream. Launches, copies and fills note on which other streams the memory is used: these streams wait for
+ * the memory's previous use as well, and the memory returns after their work. Code that only gets the address
+ * as a number is not noticed. */
 #ifndef EXT_MEMORY_POOLED_ALLOCATION_H
 #define EXT_MEMORY_POOLED_ALLOCATION_H
 
@@ -12,24 +12,24 @@
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pool.h"
 
-/* A new allocation of `size` bytes (0 is allowed) for a stream. handle: the stream's; stream: its object,
- * None or NULL if none was named. Consumes a reference to the pool, also on failure. NULL with an exception.
- */
+/* A new allocation of `size` bytes (0 is allowed) for a stream. stream: its Python object, None or NULL if
+ * none was named; handle: its handle. Takes over a reference to the pool, also on failure. NULL with an
+ * exception. */
 PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream, CUstream handle);
 
-/* The stream that the memory belongs to: NULL for the default one, and for what is not from a pool. The
- * allocation may be NULL. */
+/* The stream that the memory belongs to. NULL for the default stream, and for an allocation that is NULL,
+ * freed or from no pool. */
 CUstream pooled_stream(const DeviceAllocationObject *allocation);
-/* Notes that work which uses the memory may be queued on a stream whose end is not noticed. At its end the
- * memory is then freed by the driver, which waits for all work, and not held by the pool. The allocation may
- * be NULL or from no pool. */
+/* Notes that work which uses the memory may be queued on a stream whose end is not noticed. When the
+ * allocation ends, the memory is then not held by the pool but freed after all work of the context. The
+ * allocation may be NULL or from no pool. */
 void pooled_lend(DeviceAllocationObject *allocation);
 /* *out: the i-th other stream on which the memory was used. False when there are not so many. */
 bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstream *out);
 
 /* pooled_note() without its first, cheap test: notes in each object that is memory of a pool that work on
- * this stream is about to use it. If the stream is captured, the graph keeps the objects instead. Each may
- * be NULL. -1 with an exception. */
+ * this stream is about to use it. If the stream is captured the graph keeps the objects instead. An object
+ * may be NULL. -1 with an exception. */
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                         CUstream handle);
 

@@ -37,16 +37,17 @@ void staging_return(const Staging *staging)
     context_drop(staging->context);
 }
 
-/* Another thread may destroy the context, which waits for the driver's copy, but does not know of ours. */
+/* Another thread may destroy the context, which waits for the driver's copy. context_stay() makes it wait for
+ * the host's copy as well. */
 int staging_to_host(ModuleState *state, const Staging *staging, void *to, CUdeviceptr from, size_t size)
 {
-    enum { SMALL = 64 << 10 };
+    enum { SMALL_BYTES = 64 << 10 }; /* releasing the GIL would take longer than the copy */
     if (gpu_cuMemcpyDtoH(state, staging->block, from, size) < 0) return -1;
     if (!context_stay(staging->context)) {
         raise_driver(state, CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuMemcpyDtoH", NULL);
         return -1;
     }
-    if (size <= SMALL)
+    if (size <= SMALL_BYTES)
         memcpy(to, staging->block, size);
     else
         WITHOUT_GIL(memcpy(to, staging->block, size));
@@ -54,7 +55,7 @@ int staging_to_host(ModuleState *state, const Staging *staging, void *to, CUdevi
     return 0;
 }
 
-/* The context is destroyed or released next. No other thread is in it. */
+/* ContextLastFn: frees the block of a context that is destroyed or released next. */
 static void end_staging(ContextObject *context)
 {
     ContextScope scope;

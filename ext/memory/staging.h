@@ -1,12 +1,11 @@
-/* A block of page-locked memory for each context, by way of which small arrays come to the host.
+/* A block of page-locked memory for each context, through which small arrays are copied to the host.
  *
- * A driver copies to page-locked memory at once, and to other memory by way of its own in several steps: up
- * to STAGING_BYTES a copy to the block and one by the host are the faster ones (on an H200 by 13 % for 4 KiB
- * and 40 % for 1 MiB). One thread has the block at a time; others do without.
+ * A driver copies to page-locked memory in one step, and to other memory in several, through a block of its
+ * own. Up to STAGING_BYTES it is faster to copy to our block and from there by the host (on an H200 by 13 %
+ * for 4 KiB and 40 % for 1 MiB). One thread has the block at a time; other threads copy without it.
  *
  * Copies to the device go the driver's way, which stages them itself: ours is not faster when both wait for
- * the bytes to be there (driver_calls.c).
- */
+ * the bytes to be there (driver_calls.c). */
 #ifndef EXT_MEMORY_STAGING_H
 #define EXT_MEMORY_STAGING_H
 
