@@ -136,7 +136,8 @@ static PyObject *add_memcpy(PyObject *self, FAST_PARAMETERS)
     return node;
 }
 
-/* The only keyword of add_host, NULL where it is not given. */
+/* *after: the argument depends_on, the only keyword of add_host; unchanged if it is not given. -1 with
+ * TypeError for another keyword. */
 static int read_after(PyObject *const *values, PyObject *names, PyObject **after)
 {
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {

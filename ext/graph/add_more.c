@@ -100,7 +100,8 @@ static int read_kind(PyObject *given, CUgraphConditionalNodeType *type)
     return -1;
 }
 
-/* The graphs of a new conditional node, which the node keeps the handles of. */
+/* A new tuple of the Graphs that are the bodies of a new conditional node; the graph keeps their handles.
+ * NULL with an exception. */
 static PyObject *bodies_tuple(PyObject *node, const CUDA_CONDITIONAL_NODE_PARAMS *params)
 {
     PyObject *handles = PyTuple_New((Py_ssize_t)params->size);

@@ -12,10 +12,10 @@ typedef struct CaptureObject {
     ModuleState *state;
     StreamObject *stream;       /* owned */
     PyObject *graph;            /* owned; NULL before a capture without a graph has begun */
-    CUgraphNode *after;         /* owned: what the first nodes wait for */
+    CUgraphNode *after;         /* owned: the nodes that the first captured nodes wait for */
     size_t after_count;
     CUstreamCaptureMode mode;
-    bool open;
+    bool open;                  /* between __enter__ and __exit__; then `captured` is in the list */
     Captured captured;
 } CaptureObject;
 
@@ -66,15 +66,15 @@ static int read_mode(PyObject *given, CUstreamCaptureMode *mode)
     return -1;
 }
 
+/* Reads the arguments `graph` and `depends_on`. -1 with an exception. */
 static int read_graph(CaptureObject *capture, PyObject *graph, PyObject *after)
 {
     ModuleState *state = capture->state;
-    bool none = !graph || graph == Py_None;
-    if (none && after && after != Py_None) {
+    if (!graph || graph == Py_None) {
+        if (!after || after == Py_None) return 0;
         PyErr_SetString(PyExc_ValueError, "depends_on needs graph=, the graph that its nodes belong to");
         return -1;
     }
-    if (none) return 0;
     if (!convert_check_type(graph, state->Graph_type, "graph")) return -1;
     capture->graph = Py_NewRef(graph);
     return graph_nodes_read(graph_cast(graph), after, "depends_on", &capture->after, &capture->after_count);
@@ -100,8 +100,9 @@ static PyObject *stream_capture(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Beginning ---- */
 
-/* Records the event after the work that was queued before the capture. If that fails, work that has to wait
- * for the event raises. -1 only with the exception of a signal's handler. */
+/* Records captured.before, the event after the work that was queued before the capture. If that fails it is
+ * NULL, and work that would have to wait for the event raises. -1 only with the exception of a signal's
+ * handler. */
 static int record_before(CaptureObject *capture)
 {
     ModuleState *state = capture->state;
@@ -118,6 +119,7 @@ static int record_before(CaptureObject *capture)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* Begins the capture in the driver, and reads its number, captured.id. */
 static CUresult begin_capture(CaptureObject *capture)
 {
     CUstream stream = capture->stream->handle;
@@ -132,6 +134,7 @@ static CUresult begin_capture(CaptureObject *capture)
     return result;
 }
 
+/* Makes capture->graph unless there is one. -1 with an exception. */
 static int make_graph(CaptureObject *capture)
 {
     ModuleState *state = capture->state;
@@ -183,7 +186,7 @@ static CUresult end_capture(CaptureObject *capture)
     captured_close(capture->state, &capture->captured);
     Py_CLEAR(capture->captured.before);
     capture->open = false;
-    /* What could not be captured is gone, the graph that it was to go into as well. */
+    /* After these results the driver has destroyed the graph. */
     if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
         graph_cast(capture->graph)->handle = NULL;
     deferred_release(capture->state);
@@ -192,7 +195,7 @@ static CUresult end_capture(CaptureObject *capture)
 
 static PyObject *raise_end(CaptureObject *capture, CUresult result)
 {
-    char text[240];
+    char text[240]; /* enough for captured_describe_end() */
     if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
         captured_describe_end(capture->state, &capture->captured, text, sizeof text);
         return raise_driver(capture->state, result, "cuStreamEndCapture", "%s", text);
@@ -204,7 +207,8 @@ static PyObject *raise_end(CaptureObject *capture, CUresult result)
     return raise_driver(capture->state, result, "cuStreamEndCapture", NULL);
 }
 
-/* An exception of the block goes on: what the end of the capture says then is but its consequence. */
+/* Ends the capture. If the block raised, that exception is propagated, and a failure of the end, which is its
+ * consequence, is not raised. */
 static PyObject *capture_exit(PyObject *self, PyObject *const *exception, Py_ssize_t count)
 {
     CaptureObject *capture = capture_cast(self);

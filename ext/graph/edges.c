@@ -20,7 +20,7 @@ static void clear_edges(Edges *edges)
     PyMem_Free(edges->data);
 }
 
-/* clear_edges is due in either case; -1 with an exception. */
+/* Fills *edges. -1 with an exception. The caller calls clear_edges() in either case. */
 static int read_edges(GraphObject *graph, Edges *edges)
 {
     *edges = (Edges){.count = 0};
@@ -52,6 +52,7 @@ static PyObject *data_of(GraphObject *Py_UNUSED(graph), const Edges *edges, size
     return Py_BuildValue("(iii)", data->from_port, data->to_port, data->type);
 }
 
+/* A tuple with one(graph, edges, i) for each edge. */
 static PyObject *edges_tuple(GraphObject *graph, PyObject *(*one)(GraphObject *, const Edges *, size_t))
 {
     Edges edges;
@@ -77,7 +78,8 @@ PyObject *graph_get_edge_data(PyObject *self, void *Py_UNUSED(closure))
 
 /* ---- Changing ---- */
 
-/* Which edge is meant, or is made; data NULL: a new one of all of the first. */
+/* Adds or removes the edge by which *to waits for *from. data: of a new edge; NULL: *to waits for the end of
+ * *from. */
 typedef CUresult (*EdgeFn)(ModuleState *state, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
                            const CUgraphEdgeData *data);
 
@@ -87,7 +89,7 @@ static CUresult add_one(ModuleState *state, CUgraph graph, const CUgraphNode *fr
     return try_cuGraphAddDependencies(state, graph, from, to, data, 1);
 }
 
-/* The driver takes an edge out by its ends and its data. */
+/* The driver wants an edge's data as well to remove it: so the edges from *from are searched for it. */
 static CUresult remove_one(ModuleState *state, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
                            const CUgraphEdgeData *Py_UNUSED(data))
 {
@@ -108,6 +110,7 @@ static CUresult remove_one(ModuleState *state, CUgraph graph, const CUgraphNode 
     return result;
 }
 
+/* Calls change() for each pair of a node of given[0] and one of given[1], up to the first error. */
 static PyObject *change_edges(PyObject *self, PyObject *const *given, const CUgraphEdgeData *data,
                               EdgeFn change, const char *routine)
 {
@@ -130,6 +133,7 @@ static PyObject *change_edges(PyObject *self, PyObject *const *given, const CUgr
 
 static int read_data(PyObject *given, CUgraphEdgeData *out)
 {
+    enum { VALUE_MAX = 255 };
     static const char *const names[] = {"from_port", "to_port", "type"};
     unsigned values[3];
     PyObject *list = PySequence_Tuple(given);
@@ -141,8 +145,8 @@ static int read_data(PyObject *given, CUgraphEdgeData *out)
     }
     for (int i = 0; i < 3 && !failed; i++) {
         failed = convert_unsigned(PyTuple_GET_ITEM(list, i), names[i], &values[i]);
-        if (failed || values[i] < 256) continue;
-        PyErr_Format(PyExc_ValueError, "%s is %u: it must be 0 to 255", names[i], values[i]);
+        if (failed || values[i] <= VALUE_MAX) continue;
+        PyErr_Format(PyExc_ValueError, "%s is %u: it must be 0 to %d", names[i], values[i], VALUE_MAX);
         failed = -1;
     }
     Py_XDECREF(list);

@@ -13,10 +13,10 @@
 
 int graph_exec_begin(GraphExecObject *exec, unsigned long *before)
 {
-    struct timespec moment = {0, 50000};
+    static const struct timespec poll_interval = {.tv_nsec = 50000};
     unsigned long me = PyThread_get_thread_ident();
     while (exec->user && exec->user != me) {
-        WITHOUT_GIL(nanosleep(&moment, NULL));
+        WITHOUT_GIL(nanosleep(&poll_interval, NULL));
         if (wait_is_interruptible(exec->state) && PyErr_CheckSignals() < 0) return -1;
     }
     *before = exec->user;
@@ -26,7 +26,7 @@ int graph_exec_begin(GraphExecObject *exec, unsigned long *before)
 
 void graph_exec_end(GraphExecObject *exec, unsigned long before) { exec->user = before; }
 
-/* Appends the memory of pools in a kept object to the list: the object itself, or what is in a list (of a
+/* Appends to the list all memory of pools in a kept object: the object itself, or the items of a list (of a
  * node, graph_keep_args) or a dict (of a child graph). -1 with an exception. */
 static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
 {
@@ -56,7 +56,7 @@ static void set_kept(GraphExecObject *exec, KeptObjects kept)
     Py_DECREF(old);
 }
 
-/* What the graph keeps, with a new reference to the dict. */
+/* The graph's kept objects, with a new reference to the dict. */
 static KeptObjects share_kept(GraphObject *graph)
 {
     KeptObjects kept = *graph_kept(graph);
@@ -64,8 +64,7 @@ static KeptObjects share_kept(GraphObject *graph)
     return kept;
 }
 
-/* The graph's objects whose memory is of a pool, found by the first launch that needs them; a new
- * reference. */
+/* A new reference to exec->pooled, which the first launch that needs it makes. NULL with an exception. */
 static PyObject *pooled_of(GraphExecObject *exec)
 {
     PyObject *list;
@@ -150,22 +149,24 @@ PyDoc_STRVAR(upload_doc, "upload($self, stream=None)\n--\n\n"
                          "\nNotes\n-----\n"
                          "Calls cuGraphUpload.");
 
-/* Notes in the graph's memory of pools that a launch on this stream uses it. A later launch on the same
- * stream need not note it again (exec->noted): the memory keeps the stream. A stream of another library it
- * does not keep. */
+/* Notes in the graph's memory of pools that a launch on this stream uses it. If the stream is one of this
+ * module, a later launch on it need not note that again (exec->noted): the memory keeps the stream alive, so
+ * that its handle is not given to another one. `object` is the Python object of the stream. -1 with an
+ * exception. */
 static int note_memory_use(GraphExecObject *exec, PyObject *object, CUstream stream)
 {
     ModuleState *state = exec->state;
-    bool ours = !object || object == Py_None || PyObject_TypeCheck(object, state->Stream_type);
+    bool is_own = !object || object == Py_None || PyObject_TypeCheck(object, state->Stream_type);
     PyObject *pooled = pooled_of(exec);
     if (!pooled) return -1;
     exec->noted = GRAPH_NOWHERE;
     int failed = pooled_note(state, PySequence_Fast_ITEMS(pooled), PyTuple_GET_SIZE(pooled), object, stream);
-    if (!failed && ours && pooled == exec->pooled && !captured_some(state)) exec->noted = stream;
+    if (!failed && is_own && pooled == exec->pooled && !captured_some(state)) exec->noted = stream;
     Py_DECREF(pooled);
     return failed;
 }
 
+/* Launches the graph and keeps what it uses. Notes no use of pools' memory. */
 static PyObject *launch_graph(GraphExecObject *exec, CUstream stream)
 {
     ModuleState *state = exec->state;
@@ -200,6 +201,7 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
         return NULL;
     if ((exec->noted != stream || captured_some(state)) && note_memory_use(exec, object, stream) < 0)
         return NULL;
+    /* A launch that needs no wait and whose objects are kept by an earlier one takes the short way. */
     if (exec->user || !keep_alive_has(state, exec->context, stream, self, exec->kept.dict)
         || !queue_has(&state->queues, stream, QUEUE_CALLS_OF_A_GRAPH))
         return launch_graph(exec, stream);
@@ -235,6 +237,7 @@ PyDoc_STRVAR(update_doc, "update($self, graph)\n--\n\n"
 static const char *explain_update(CUgraphExecUpdateResult result)
 {
     static const char *const texts[] = {
+                                         /* by CUgraphExecUpdateResult */
         "",
         "the driver gives no reason",
         "the graphs have different nodes or edges",

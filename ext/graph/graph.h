@@ -1,10 +1,10 @@
 /* Graphs as Python sees them: Graph, GraphNode, GraphExec, and captures of streams.
  *
- * A graph has a dict of the objects that its work uses (arrays, modules, host functions), by their addresses,
- * lists of them by the handles of its nodes, and the dicts of graphs that it has copies of. An executable
- * graph has the same one, and each launch keeps it until it is done. A graph that changes a dict that others
- * have gets one of its own: what a later update replaces lives as long as launches need it, and an update
- * whose dict is the one that is there already has nothing to replace.
+ * A graph has a dict of the objects that its work uses. Its values are such objects (arrays, modules, host
+ * functions) by their addresses, lists of them by the handles of the graph's nodes, and the dicts of graphs
+ * of which it has copies. An executable graph shares the dict, and each launch keeps it until the launch is
+ * done. Before a graph changes a shared dict it makes a copy (captured_own): so objects that a later update
+ * replaces live as long as launches need them, and an update with an unchanged dict has nothing to replace.
  */
 #ifndef EXT_GRAPH_GRAPH_H
 #define EXT_GRAPH_GRAPH_H
@@ -17,27 +17,27 @@
 typedef struct GraphObject {
     OWNER_HEAD
     CUgraph handle;
-    PyObject *parent; /* owned: the Graph whose node has this one, which is not destroyed; or NULL */
-    KeptObjects kept; /* of the whole; a part has none (graph_kept) */
+    PyObject *parent; /* owned: the Graph of which this one is a part, and which destroys it; or NULL */
+    KeptObjects kept; /* of a graph without a parent; others use the outermost one's (graph_kept) */
 } GraphObject;
 
 typedef struct GraphNodeObject {
     PyObject_HEAD
     GraphObject *graph; /* owned */
     CUgraphNode handle;
-    PyObject *key; /* owned: of its arguments in dicts, once they were set */
-    PyObject *list; /* borrowed: these arguments in the dict of this version, NULL: there are none */
-    unsigned long version;
-    FunctionObject *function; /* owned: of a kernel node, once it was requested */
-    CUDA_KERNEL_NODE_PARAMS shape; /* then how it is launched */
+    PyObject *key; /* owned: `handle` as an int, the key in dicts of kept objects; NULL until needed */
+    PyObject *list; /* borrowed: the value of `key` in the dict of `version`; NULL: there is none */
+    unsigned long version; /* KeptObjects.version of the dict in which `list` was looked up */
+    FunctionObject *function; /* owned: of a kernel node; NULL until find_kernel() */
+    CUDA_KERNEL_NODE_PARAMS shape; /* how the kernel is launched, once `function` is known */
 } GraphNodeObject;
 
 typedef struct GraphExecObject {
     OWNER_HEAD
     CUgraphExec handle;
     KeptObjects kept;
-    PyObject *pooled; /* owned tuple: those of kept whose memory is of a pool; NULL: not yet known */
-    CUstream noted; /* where all of these are known to be used; GRAPH_NOWHERE at first */
+    PyObject *pooled; /* owned tuple: the kept objects whose memory is of a pool; NULL: not yet known */
+    CUstream noted; /* the stream on which their use is noted; GRAPH_NOWHERE: on none */
     unsigned long user; /* the thread that is in a driver call on it; 0: none */
 } GraphExecObject;
 
@@ -56,17 +56,18 @@ static inline KeptObjects *graph_kept(GraphObject *graph)
     return &graph->kept;
 }
 
-/* Makes the graph keep what `other` keeps now. The objects go into a dict of their own: its keys are handles
- * of the other graph's nodes, which other nodes may get when that graph is gone. -1 with an exception. */
+/* Makes the graph keep the dict of `other`. The two are not merged: keys of the other's dict are handles of
+ * its nodes, which nodes of this graph may get when the other graph is gone. -1 with an exception. */
 int graph_keep_all(GraphObject *graph, GraphObject *other);
 
 /* A new Graph in the context that owns the handle. NULL with an exception: then the handle is destroyed. */
 PyObject *graph_wrap(ModuleState *state, ContextObject *context, CUgraph handle);
 /* A new Graph for a graph that is part of `parent`, which it keeps; the handle is not destroyed. */
 PyObject *graph_part(GraphObject *parent, CUgraph handle);
-/* False with LogicError when its context is gone. */
+/* False with LogicError when the graph's context is gone, or a failed capture has ended the graph. */
 bool graph_check(GraphObject *graph, const char *routine);
 
+/* New GraphNodes for handles of the driver. NULL with an exception. */
 PyObject *graph_node_new(GraphObject *graph, CUgraphNode handle);
 PyObject *graph_nodes_tuple(GraphObject *graph, const CUgraphNode *handles, size_t count);
 /* The handles of nodes given as a node or an iterable of nodes of this graph; None and NULL are none. The
@@ -77,18 +78,20 @@ int graph_nodes_read(GraphObject *graph, PyObject *given, const char *what, CUgr
 PyObject *graph_get_edges(PyObject *self, void *closure);
 PyObject *graph_get_edge_data(PyObject *self, void *closure);
 
-/* A node being added: what it waits for, its handle and the driver's result. */
+/* A node being added. */
 typedef struct Adding {
     GraphObject *graph;
-    CUgraphNode *after, made;
-    size_t count;
-    CUresult result;
+    CUgraphNode *after; /* owned: the nodes that it waits for; graph_add_end() frees them */
+    CUgraphNode made; /* its handle, which the driver sets */
+    size_t count; /* of `after` */
+    CUresult result; /* of the driver's call */
 } Adding;
 
-/* Reads the arguments `self` and `after`, before the node is added. -1 with an exception. */
+/* Reads the arguments `self` and `after`, before the node is added. -1 with an exception, and nothing to
+ * free. */
 int graph_add_begin(Adding *adding, PyObject *self, PyObject *after, const char *routine);
-/* The new GraphNode, for which the graph keeps these objects (each may be NULL). NULL with an exception,
- * also of the driver's result. */
+/* Called after the driver's call. The new GraphNode, for which the graph keeps these objects (each may be
+ * NULL). NULL with an exception, which may be that of adding->result. */
 PyObject *graph_add_end(Adding *adding, const char *routine, PyObject *first, PyObject *second);
 
 /* One end of a copy: a buffer in host memory, or a device address. */
@@ -101,7 +104,7 @@ typedef struct GraphCopyEnd {
 typedef struct GraphCopy {
     CUDA_MEMCPY3D shape;
     GraphCopyEnd dest, src;
-    PyObject *objects[2]; /* borrowed: what the graph has to keep */
+    PyObject *objects[2]; /* borrowed: the objects that the graph has to keep */
 } GraphCopy;
 
 /* Reads dest, src and size; -1 with an exception. The host memory is lent until graph_copy_clear. */
@@ -123,16 +126,17 @@ int graph_read_fill(ModuleState *state, PyObject *const *given, CUDA_MEMSET_NODE
 #define GRAPH_AFTER "depends_on : GraphNode or iterable of them\n    What it waits for.\n"
 #define GRAPH_GIVES "\nReturns\n-------\nGraphNode\n"
 
-/* The parameters of a kernel node with new arguments, checked as a launch checks them, for as long as `args`
- * lives; -1 with an exception. kernel_args_clear is due in either case. */
+/* The parameters of a kernel node with new arguments. */
 typedef struct KernelArgs {
     LaunchArgs args;
-    CUDA_KERNEL_NODE_PARAMS params;
-    unsigned char bytes[KERNEL_ARGS_STACK_BYTES];
-    size_t size;
-    void *extra[5];
+    CUDA_KERNEL_NODE_PARAMS params; /* points into the other members; valid until launch_args_clear(&args) */
+    unsigned char
+        bytes[KERNEL_ARGS_STACK_BYTES]; /* the arguments one after another, if their layout is unknown */
+    size_t size; /* of these bytes */
+    void *extra[5]; /* then params.extra: CU_LAUNCH_PARAM_* with `bytes` and `size` */
 } KernelArgs;
-/* Reads the arguments of a node, whose function the graph keeps. */
+/* Reads and checks arguments as a launch does, for a node whose function the graph keeps. -1 with an
+ * exception. The caller calls launch_args_clear(&kernel->args) in either case. */
 int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count);
 
 /* Stores the objects that a node uses from now on as a list in the dict, with None for a kernel's arguments
@@ -144,7 +148,7 @@ int graph_keep_args(KeptObjects *kept, GraphNodeObject *node, FunctionObject *fu
 /* Stores the handles of a conditional node's bodies, a tuple, under the node's key, for GraphNode.bodies: the
  * driver cannot be asked for them. -1 with an exception. */
 int graph_keep_bodies(GraphNodeObject *node, PyObject *handles);
-/* That tuple, borrowed. NULL when there is none, or with an exception. */
+/* The tuple of graph_keep_bodies(), borrowed. NULL without an exception when there is none, or with one. */
 PyObject *graph_find_bodies(GraphNodeObject *node);
 /* Called when a node was destroyed: drops what is kept for it. -1 with an exception. */
 int graph_forget_node(GraphNodeObject *node);
@@ -154,10 +158,11 @@ extern const char graph_add_kernel_doc[], graph_node_set_args_doc[];
 PyObject *graph_add_kernel(PyObject *self, FAST_PARAMETERS);
 PyObject *graph_node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-/* Called before and after driver calls on an executable graph, which the driver wants from one thread at a
- * time: a launch may wait for its queue without the GIL. A thread waits until no other is in a call. A
- * signal's handler may run in the same thread between two attempts, so calls nest: graph_exec_end() takes
- * *before. -1 with an exception when a signal ended the wait. */
+/* Called before and after driver calls on an executable graph. The driver wants these calls from one thread
+ * at a time, and a launch may wait for its queue without the GIL: so graph_exec_begin() waits until no other
+ * thread is in such a call. -1 with an exception when a signal ended the wait. Calls nest, as a signal's
+ * handler may run in the same thread between two attempts: graph_exec_end() takes the *before of its
+ * graph_exec_begin(). */
 int graph_exec_begin(GraphExecObject *exec, unsigned long *before);
 void graph_exec_end(GraphExecObject *exec, unsigned long before);
 

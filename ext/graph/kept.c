@@ -1,13 +1,14 @@
-/* What a graph keeps for one of its nodes, by the node's handle. */
+/* The objects that a graph keeps for one of its nodes: a list under the node's handle in the graph's dict. */
 #include "ext/graph/graph.h"
 
-/* The argument itself, or None when its value was copied; borrowed. */
+/* What is kept for args[i], borrowed: the argument, or None for a kernel's argument whose value was copied.
+ * function: the kernel's, NULL for other nodes. */
 static inline PyObject *kept_of(FunctionObject *function, PyObject *const *args, Py_ssize_t i)
 {
     return function && launch_args_is_value(function, i, args[i]) ? Py_None : args[i];
 }
 
-/* list NULL: nothing is kept. True if replacing the list with `args` would change nothing. */
+/* Whether replacing the list, or NULL if nothing is kept, with `args` would change nothing. */
 static bool is_kept(PyObject *list, FunctionObject *function, PyObject *const *args, Py_ssize_t count)
 {
     bool same = !list || PyList_GET_SIZE(list) == count;
@@ -31,6 +32,7 @@ static void exchange_objects(PyObject *list, FunctionObject *function, PyObject 
     Py_DECREF(list);
 }
 
+/* Stores a new list for the node. -1 with an exception. */
 static int put_list(KeptObjects *kept, GraphNodeObject *node, FunctionObject *function, PyObject *const *args,
                     Py_ssize_t count)
 {
@@ -45,9 +47,11 @@ static int put_list(KeptObjects *kept, GraphNodeObject *node, FunctionObject *fu
 
 static int make_key(GraphNodeObject *node)
 {
-    return node->key || (node->key = PyLong_FromVoidPtr(node->handle)) ? 0 : -1;
+    if (!node->key) node->key = PyLong_FromVoidPtr(node->handle);
+    return node->key ? 0 : -1;
 }
 
+/* Sets node->list to the node's list in this dict, or to NULL if there is none. -1 with an exception. */
 static int find_list(const KeptObjects *kept, GraphNodeObject *node)
 {
     if (node->key && node->version == kept->version) return 0;
@@ -84,7 +88,7 @@ PyObject *graph_find_bodies(GraphNodeObject *node)
     return found && PyTuple_CheckExact(found) ? found : NULL;
 }
 
-/* Its handle may become that of another node. */
+/* The driver may give the node's handle to another node. */
 int graph_forget_node(GraphNodeObject *node)
 {
     KeptObjects *kept = graph_kept(node->graph);

@@ -8,6 +8,8 @@
 
 /* ---- Arguments of kernels ---- */
 
+/* Reads and checks the arguments into kernel->args, and sets params except the launch's shape. -1 with an
+ * exception; launch_args_clear() follows in either case. */
 static int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObject *const *args,
                              Py_ssize_t count)
 {
@@ -49,7 +51,7 @@ static FunctionObject *find_function(ModuleState *state, PyObject *kept, CUfunct
     return found;
 }
 
-/* The node's function and how it is launched: no call of ours changes them. */
+/* Sets node->function and node->shape, once: no call of this module changes them. -1 with an exception. */
 static int find_kernel(GraphNodeObject *node)
 {
     ModuleState *state = node->graph->state;
@@ -69,7 +71,7 @@ static int find_kernel(GraphNodeObject *node)
 
 int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count)
 {
-    kernel->args.handlers = kernel->args.keep = kernel->args.heap = NULL; /* for launch_args_clear */
+    kernel->args.handlers = kernel->args.keep = kernel->args.heap = NULL; /* launch_args_clear() frees them */
     if (!graph_check(node->graph, "cuGraphKernelNodeGetParams") || find_kernel(node) < 0
         || graph_kernel_args(kernel, node->function, args, count) < 0)
         return -1;
@@ -119,10 +121,11 @@ const char graph_add_kernel_doc[] =
     "\nNotes\n-----\nCalls cuGraphAddKernelNode, cuGraphKernelNodeSetAttribute.";
 
 typedef struct Keywords {
-    PyObject *block, *grid, *shared, *depends_on;   /* borrowed; NULL where not given */
+    PyObject *block, *grid, *shared, *depends_on; /* borrowed; NULL where not given */
     LaunchExtraKeywords extras;
 } Keywords;
 
+/* Where the value of the keyword belongs; NULL if add_kernel() does not take it. */
 static PyObject **keyword_slot(ModuleState *state, Keywords *given, PyObject *name)
 {
     if (PyUnicode_Compare(name, state->str_block) == 0) return &given->block;
@@ -130,7 +133,7 @@ static PyObject **keyword_slot(ModuleState *state, Keywords *given, PyObject *na
     if (PyUnicode_Compare(name, state->str_shared) == 0) return &given->shared;
     if (PyUnicode_CompareWithASCIIString(name, "depends_on") == 0) return &given->depends_on;
     PyObject **slot = launch_extra_slot(state, &given->extras, name);
-    return slot == &given->extras.programmatic ? NULL : slot; /* that is for the next launch of a stream */
+    return slot == &given->extras.programmatic ? NULL : slot; /* a stream's next launch, not a node, has it */
 }
 
 static int read_keywords(ModuleState *state, PyObject *const *values, PyObject *names, Keywords *out)
@@ -160,19 +163,21 @@ static int read_config(const Keywords *given, NodeConfig *config)
         return -1;
     }
     config->shape = (LaunchShape){.shared_bytes = 0};
-    return launch_read_block(given->block, config->shape.block) < 0
-                   || launch_read_grid(given->grid == Py_None ? NULL : given->grid, config->shape.grid) < 0
-                   || convert_unsigned(given->shared, "shared", &config->shape.shared_bytes) < 0
-                   || launch_extras_read(&given->extras, &config->shape, &config->extras) < 0
-               ? -1
-               : 0;
+    if (launch_read_block(given->block, config->shape.block) < 0
+        || launch_read_grid(given->grid == Py_None ? NULL : given->grid, config->shape.grid) < 0
+        || convert_unsigned(given->shared, "shared", &config->shape.shared_bytes) < 0)
+        return -1;
+    return launch_extras_read(&given->extras, &config->shape, &config->extras);
 }
 
 static void use_shape(CUDA_KERNEL_NODE_PARAMS *params, const LaunchShape *shape)
 {
-    params->blockDimX = shape->block[0], params->blockDimY = shape->block[1];
+    params->blockDimX = shape->block[0];
+    params->blockDimY = shape->block[1];
     params->blockDimZ = shape->block[2];
-    params->gridDimX = shape->grid[0], params->gridDimY = shape->grid[1], params->gridDimZ = shape->grid[2];
+    params->gridDimX = shape->grid[0];
+    params->gridDimY = shape->grid[1];
+    params->gridDimZ = shape->grid[2];
     params->sharedMemBytes = shape->shared_bytes;
 }
 
@@ -189,6 +194,7 @@ static CUresult add_node(Adding *a, const CUDA_KERNEL_NODE_PARAMS *params, const
     return result;
 }
 
+/* Adds the node. args[0] is the Function, the kernel's arguments follow it; count is of both. */
 static PyObject *add_kernel_node(Adding *a, KernelArgs *kernel, const NodeConfig *config,
                                  PyObject *const *args, Py_ssize_t count)
 {

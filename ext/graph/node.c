@@ -63,7 +63,10 @@ int graph_nodes_read(GraphObject *graph, PyObject *given, const char *what, CUgr
     Py_ssize_t size = PyTuple_GET_SIZE(list);
     int failed = 0;
     *out = PyMem_Calloc((size_t)size + 1, sizeof **out);
-    if (!*out) failed = -1, PyErr_NoMemory();
+    if (!*out) {
+        PyErr_NoMemory();
+        failed = -1;
+    }
     for (Py_ssize_t i = 0; i < size && !failed; i++)
         failed = read_node(graph, PyTuple_GET_ITEM(list, i), what, &(*out)[i]);
     Py_DECREF(list);
@@ -88,6 +91,7 @@ static PyObject *node_get_type(PyObject *self, void *Py_UNUSED(closure))
 typedef CUresult (*EndsFn)(ModuleState *state, CUgraphNode node, CUgraphNode *ends, CUgraphEdgeData *data,
                            size_t *count);
 
+/* A tuple of the nodes that the driver's function lists for this node: its dependencies or its dependents. */
 static PyObject *ends_tuple(GraphNodeObject *node, EndsFn list, const char *routine)
 {
     ModuleState *state = node->graph->state;

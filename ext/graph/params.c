@@ -30,7 +30,8 @@ static bool is_host_memory(ModuleState *state, PyObject *value)
     return PyObject_CheckBuffer(value) && !PyObject_TypeCheck(value, state->DeviceAllocation_type);
 }
 
-/* Afterwards `end` holds a buffer where is_host is set. */
+/* Reads one end of a copy that is host memory: end->host is lent, and is_host set. A device address is left
+ * to fill_shape(). -1 with an exception. */
 static int read_end(ModuleState *state, PyObject *value, const char *what, bool writable, GraphCopyEnd *end)
 {
     if (!is_host_memory(state, value)) return 0;
@@ -39,6 +40,8 @@ static int read_end(ModuleState *state, PyObject *value, const char *what, bool 
     return failed;
 }
 
+/* *size: the argument `size`, or without one that of the host memory, which must have so many bytes. -1 with
+ * an exception. */
 static int read_size(PyObject *given, const GraphCopyEnd *dest, const GraphCopyEnd *src, size_t *size)
 {
     bool known = given && given != Py_None;

@@ -1,11 +1,11 @@
-/* Single nodes given other parameters: in a graph, or in what was instantiated of it. */
+/* Methods that give a single node other parameters, in a graph or in an executable graph made from it. */
 #include "ext/graph/graph.h"
 
 #include "ext/convert/convert.h"
 #include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
 
-/* A node to be changed, and where: in the executable graph, or (exec is NULL) in its own graph. */
+/* A node to be changed, in the executable graph `exec`, or, if that is NULL, in the node's own graph. */
 typedef struct Target {
     ModuleState *state;
     GraphNodeObject *node;
@@ -13,12 +13,13 @@ typedef struct Target {
     const char *routine;
 } Target;
 
-/* Reads whether a method was called on a node of a graph (self) or on an executable graph with a node: sets
- * all of the target. in_graph, in_exec: the driver's functions for either. -1 with an exception. */
+/* Fills *target. node NULL: a method of GraphNode was called, self is the node; otherwise one of GraphExec,
+ * whose first argument is the node. in_graph, in_exec: the driver's function for either; in_graph NULL: only
+ * GraphExec has the method. -1 with an exception. */
 static int read_target(Target *target, PyObject *self, PyObject *node, const char *in_graph,
                        const char *in_exec)
 {
-    bool is_node = in_graph && !node; /* without in_graph it is a method of executable graphs only */
+    bool is_node = in_graph && !node;
     target->exec = is_node ? NULL : graph_exec_cast(self);
     target->state = is_node ? graph_node_cast(self)->graph->state : target->exec->state;
     target->routine = is_node ? in_graph : in_exec;
@@ -36,10 +37,11 @@ static CUcontext context_of(const Target *target)
     return target->exec ? target->exec->context->handle : target->node->graph->context->handle;
 }
 
-/* The driver's call, by where the change is. */
+/* Calls the driver's function that changes the target. */
 typedef CUresult (*Change)(const Target *target, const void *params);
 
-/* CUDA_ERROR_NOT_READY with an exception if the executable graph is in use. */
+/* change(), once no other thread is in a call on the executable graph. CUDA_ERROR_NOT_READY with an exception
+ * if a signal ended the wait for that. */
 static CUresult apply_change(const Target *target, Change change, const void *params)
 {
     CUresult result = CUDA_ERROR_NOT_READY;
@@ -50,9 +52,10 @@ static CUresult apply_change(const Target *target, Change change, const void *pa
     return result;
 }
 
-/* Returns None, after the new objects have replaced the kept ones; NULL with an exception. */
-static PyObject *make_and_keep(const Target *target, Change change, const void *params,
-                               PyObject *const *objects, Py_ssize_t count)
+/* Makes the change, then lets these objects replace the ones that are kept for the node. None, or NULL with
+ * an exception. */
+static PyObject *change_and_keep(const Target *target, Change change, const void *params,
+                                 PyObject *const *objects, Py_ssize_t count)
 {
     CUresult result = apply_change(target, change, params);
     if (result != CUDA_SUCCESS) return raise_driver(target->state, result, target->routine, NULL);
@@ -62,7 +65,8 @@ static PyObject *make_and_keep(const Target *target, Change change, const void *
     return changed < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* A method of nodes, and the one of executable graphs that has the node as its first argument. */
+/* The docstrings, and then the definitions, of a method of GraphNode and of the one of GraphExec that has the
+ * node as its first argument. Both call name(self, node or NULL, the other arguments). */
 #define DOCS(name, takes, does, parameters, in_graph, in_exec) \
     PyDoc_STRVAR(node_##name##_doc, \
                  #name "($self, " takes ")\n--\n\n" does ". What was instantiated before stays as it is.\n" \
@@ -88,7 +92,8 @@ static PyObject *make_and_keep(const Target *target, Change change, const void *
                    : name(self, given[0], given + 1); \
     }
 
-/* The Change by one of two routines, for work that has a context. */
+/* Defines a Change for nodes whose work has a context: by in_exec in an executable graph, else by in_graph.
+ */
 #define CHANGE(name, in_graph, in_exec) \
     static CUresult name(const Target *target, const void *params) \
     { \
@@ -110,7 +115,7 @@ static PyObject *set_memcpy(PyObject *self, PyObject *node, PyObject *const *giv
     if (read_target(&target, self, node, "cuGraphMemcpyNodeSetParams", "cuGraphExecMemcpyNodeSetParams") < 0
         || graph_read_copy(target.state, given, &copy) < 0)
         return NULL;
-    PyObject *done = make_and_keep(&target, change_copy, &copy.shape, copy.objects, 2);
+    PyObject *done = change_and_keep(&target, change_copy, &copy.shape, copy.objects, 2);
     graph_copy_clear(&copy);
     return done;
 }
@@ -129,7 +134,7 @@ static PyObject *set_memset(PyObject *self, PyObject *node, PyObject *const *giv
     if (read_target(&target, self, node, "cuGraphMemsetNodeSetParams", "cuGraphExecMemsetNodeSetParams") < 0
         || graph_read_fill(target.state, given, &fill) < 0)
         return NULL;
-    return make_and_keep(&target, change_fill, &fill, given, 1);
+    return change_and_keep(&target, change_fill, &fill, given, 1);
 }
 
 METHODS(set_memset, 4)
@@ -147,7 +152,7 @@ static CUresult change_event(const Target *target, const void *params)
     CUgraphNode node = target->node->handle;
     CUresult result = try_cuGraphNodeGetType(target->state, node, &type);
     if (result != CUDA_SUCCESS) return result;
-    bool records = type == CU_GRAPH_NODE_TYPE_EVENT_RECORD; /* else the driver looks whether it waits */
+    bool records = type == CU_GRAPH_NODE_TYPE_EVENT_RECORD; /* if not, the driver checks that it waits */
     if (!target->exec)
         return records ? try_cuGraphEventRecordNodeSetEvent(target->state, node, event)
                        : try_cuGraphEventWaitNodeSetEvent(target->state, node, event);
@@ -164,7 +169,7 @@ static PyObject *set_event(PyObject *self, PyObject *node, PyObject *const *give
         return NULL;
     if (!convert_check_type(given[0], target.state->Event_type, "evt")) return NULL;
     if (!context_check(event_cast(given[0])->context, target.routine)) return NULL;
-    return make_and_keep(&target, change_event, &event_cast(given[0])->handle, given, 1);
+    return change_and_keep(&target, change_event, &event_cast(given[0])->handle, given, 1);
 }
 
 METHODS(set_event, 1)
@@ -204,7 +209,7 @@ static PyObject *set_host(PyObject *self, PyObject *node, PyObject *const *args,
     PyObject *call =
         host_function_for_graph(target.state, args[0], args + 1, count - 1, &params.fn, &params.userData);
     if (!call) return NULL;
-    PyObject *done = make_and_keep(&target, change_host, &params, &call, 1);
+    PyObject *done = change_and_keep(&target, change_host, &params, &call, 1);
     Py_DECREF(call);
     return done;
 }
@@ -248,7 +253,7 @@ static PyObject *exec_set_child(PyObject *self, FAST_PARAMETERS)
     GraphObject *child = graph_cast(given);
     if (!graph_check(child, target.routine)) return NULL;
     PyObject *objects = Py_NewRef(graph_kept(child)->dict);
-    PyObject *done = make_and_keep(&target, change_child, &child->handle, &objects, 1);
+    PyObject *done = change_and_keep(&target, change_child, &child->handle, &objects, 1);
     Py_DECREF(objects);
     return done;
 }
