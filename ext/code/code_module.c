@@ -11,7 +11,8 @@
 #include "ext/launch/function.h"
 #include "ext/texture/reference.h"
 
-/* Raises with the error log, which names line and reason. */
+/* Raises the error of a load with the compiler's error log, after the handler was called, whose exception
+ * comes first. Returns NULL. */
 static PyObject *raise_load(ModuleState *state, CUresult result, const char *routine, JitRequest *request,
                             PyObject *message_handler)
 {
@@ -43,7 +44,7 @@ PyObject *code_module_load(ModuleState *state, const void *image, size_t size, P
     return self;
 }
 
-/* No tp_clear: a cycle through what a texture is bound to is broken elsewhere. */
+/* There is no tp_clear: other objects of a cycle through the memory that a texture is bound to have one. */
 static int module_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
@@ -166,22 +167,24 @@ static PyObject *get_surfref(PyObject *self, FAST_PARAMETERS)
 
 /* Loading */
 
-/* Drivers do not get the size of an image: one cut off in its header gets zeros for the rest. Takes bytes
- * over. */
+/* Extends an image that is shorter than a header with zeros: drivers do not get the size of an image, and
+ * would read beyond its end. Takes the reference to `bytes`, which may be NULL with an exception; the result
+ * is a new one, or NULL with an exception. */
 static PyObject *with_header(PyObject *bytes)
 {
-    enum { HEADER = 64 };
-    if (!bytes || PyBytes_GET_SIZE(bytes) == 0 || PyBytes_GET_SIZE(bytes) >= HEADER) return bytes;
-    PyObject *longer = PyBytes_FromStringAndSize(NULL, HEADER);
+    enum { HEADER_BYTES = 64 }; /* of an ELF file, the longest header */
+    if (!bytes || PyBytes_GET_SIZE(bytes) == 0 || PyBytes_GET_SIZE(bytes) >= HEADER_BYTES) return bytes;
+    PyObject *longer = PyBytes_FromStringAndSize(NULL, HEADER_BYTES);
     if (longer) {
-        memset(PyBytes_AS_STRING(longer), 0, HEADER);
+        memset(PyBytes_AS_STRING(longer), 0, HEADER_BYTES);
         memcpy(PyBytes_AS_STRING(longer), PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     }
     Py_DECREF(bytes);
     return longer;
 }
 
-/* The bytes of a buffer and a NUL after them, for PTX. A bytes object has that already. */
+/* The content of a buffer or str as a bytes object, which has the NUL after its end that PTX needs. A new
+ * reference; NULL with an exception. */
 static PyObject *with_end(PyObject *buffer)
 {
     if (PyBytes_CheckExact(buffer)) return with_header(Py_NewRef(buffer));
@@ -256,7 +259,8 @@ static void count_params_of_file(CodeModuleObject *module, PyObject *path)
     Py_XDECREF(content);
 }
 
-/* cuModuleLoad writes no log: the code is compiled once more for what the compiler says, when it is PTX. */
+/* log: ":\n" and the compiler's error log for a file that cuModuleLoad refused, else "". cuModuleLoad itself
+ * gives no log: a file of PTX is compiled once more for it. */
 static void explain_file(ModuleState *state, PyObject *path, char *log, size_t size)
 {
     JitRequest request;
@@ -277,6 +281,7 @@ static void explain_file(ModuleState *state, PyObject *path, char *log, size_t s
     Py_XDECREF(content);
 }
 
+/* Raises the error of cuModuleLoad. path: a bytes object. */
 static void raise_file(ModuleState *state, CUresult result, PyObject *path)
 {
     static char no_log[1];

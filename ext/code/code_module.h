@@ -8,8 +8,8 @@
 PyObject *code_module_load(ModuleState *state, const void *image, size_t size, PyObject *options,
                            PyObject *message_handler, const char *routine);
 
-/* Raises that the module has no kernel of this name. The message lists those that it has, and says what to
- * do if one of them has this name in C++. Returns NULL. */
+/* Raises that the module has no kernel of this name. The message lists the module's kernels, and says what to
+ * do if the name is the C++ name of one. Returns NULL. */
 PyObject *raise_no_kernel(CodeModuleObject *module, CUresult result, const char *name);
 
 /* False with an exception if the image in the bytes is truncated, or declares sizes that it does not have. */
@@ -22,12 +22,12 @@ typedef struct JitRequest {
     unsigned count;
     CUjit_option options[JIT_MAX_OPTIONS];
     void *values[JIT_MAX_OPTIONS];
-    unsigned info_index, error_index; /* of the two sizes, which the driver overwrites */
-    char *info, *error; /* owned, JIT_LOG_BYTES each, always ending with NUL */
+    unsigned info_index, error_index; /* where the sizes of the logs are in `values`: the driver sets them */
+    char *info, *error; /* owned, one block: the logs, of up to JIT_LOG_BYTES and a NUL each */
 } JitRequest;
 
-/* options: NULL, None or an iterable of (jit_option, int). -1 with an exception, and then nothing is to be
- * freed. */
+/* options: NULL, None or an iterable of (jit_option, int). -1 with an exception: then jit_request_close()
+ * need not be called. */
 int jit_request_open(JitRequest *request, PyObject *options, bool log_verbose);
 void jit_request_close(JitRequest *request);
 

@@ -7,7 +7,7 @@
 #include "core/poll.h"
 #include "ext/base/wait.h"
 
-enum { STACK_BYTES = 8 << 20 };
+enum { STACK_BYTES = 8 << 20 }; /* as a main thread usually has */
 
 static void *thread_main(void *argument)
 {
@@ -37,8 +37,8 @@ static void destroy_locks(Compilation *self)
     pthread_mutex_destroy(&self->lock);
 }
 
-/* A thread that takes no signals, with as much stack as a main thread has; false when there is none to be
- * had. */
+/* Starts a thread that compiles, blocks all signals and has STACK_BYTES of stack. False when the system gives
+ * none. */
 static bool start_thread(Compilation *self)
 {
     pthread_attr_t attributes;
@@ -56,7 +56,7 @@ static bool start_thread(Compilation *self)
     return started;
 }
 
-/* Waits until the compilation is over, at most so long. Whether it is. */
+/* Waits until the compilation is over, but not longer than this. True when it is over. */
 static bool is_over_within(Compilation *self, uint64_t microseconds)
 {
     struct timespec end;
@@ -77,7 +77,8 @@ static void join_thread(Compilation *self)
     destroy_locks(self);
 }
 
-/* Frees what was left and is over. Only the main thread comes here. */
+/* Frees the abandoned compilations that are over, after waiting for each at most so many microseconds. Only
+ * the main thread calls this. */
 static void free_finished(ModuleState *state, uint64_t microseconds)
 {
     for (Compilation **link = &state->left; *link;) {
@@ -99,6 +100,8 @@ void compilation_finish(ModuleState *state)
     while (state->left && wait_is_interruptible(state)) free_finished(state, POLL_SLICE_MICROSECONDS);
 }
 
+/* Waits for the thread. -1 with an exception when a signal's handler raised: the compilation is abandoned,
+ * and ModuleState.left owns it. */
 static int wait_for(ModuleState *state, Compilation *self)
 {
     bool over = false;

@@ -12,15 +12,15 @@
 #include "core/nvrtc_table.h"
 #include "ext/base/ext.h"
 
-/* Strings of a job. `owner` keeps the bytes objects that they point into. */
+/* Strings of a job. `owner`, a list, keeps the bytes objects that they point into. */
 typedef struct StringList {
     PyObject *owner;
-    const char **strings;
+    const char **strings; /* owned */
     int count;
 } StringList;
 
 typedef struct JobTexts {
-    PyObject *owner;
+    PyObject *owner; /* keeps the source and its name */
     StringList options, expressions;
 } JobTexts;
 
@@ -29,20 +29,21 @@ typedef struct Compilation {
     void (*release)(struct Compilation *self);  /* frees it with what it holds, under the GIL */
     PyObject *library;                          /* a reference, keeps the table */
     const NvrtcTable *table;
-    JobTexts texts;
+    JobTexts texts;                             /* the strings that `job` points to */
     NvrtcJob job;
     NvrtcProduct product;
-    bool compiled;
+    bool compiled;                              /* result of nvrtc_compile() */
 
-    atomic_bool abandoned;
+    /* Of a compilation in a thread of its own: */
+    atomic_bool abandoned;                      /* nobody waits anymore: the compiler is to stop */
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
+    pthread_mutex_t lock;                       /* guards `over` and `compiled` */
+    pthread_cond_t ended;                       /* signaled when `over` is set */
     bool over;
 } Compilation;
 
-/* Compiles, without the GIL. -1 with an exception when a signal ended it: then the compilation does not
- * belong to the caller anymore. */
+/* Compiles, without the GIL; the result is in `compiled` and `product`. -1 with an exception when a signal
+ * ended the wait: then the compilation does not belong to the caller anymore. */
 int compilation_run(ModuleState *state, Compilation *compilation);
 
 /* At exit: waits for the abandoned compilations, as a compiler must not run while its library is shut down.

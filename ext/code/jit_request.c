@@ -5,13 +5,17 @@
 #include "ext/code/code_module.h"
 #include "ext/convert/convert.h"
 
+/* How many options the caller may give: the others are for what jit_request_open() adds. */
+enum { CALLERS_MAX_OPTIONS = JIT_MAX_OPTIONS - 8 };
+
 static void add_option(JitRequest *request, CUjit_option option, uintptr_t value)
 {
     request->options[request->count] = option;
     request->values[request->count++] = (void *)value;
 }
 
-/* The caller may not redirect the logs: their text is in the exception and goes to the handler. */
+/* Adds an option of the caller, (jit_option, int). The options of the logs are ignored: the logs are always
+ * read, for the exception and the handler. -1 with an exception. */
 static int add_pair(JitRequest *request, PyObject *pair)
 {
     PyObject *items = PySequence_Fast(pair, "options must hold (jit_option, int) pairs");
@@ -27,8 +31,8 @@ static int add_pair(JitRequest *request, PyObject *pair)
     Py_DECREF(items);
     if (failed) return -1;
     if (option >= CU_JIT_INFO_LOG_BUFFER && option <= CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) return 0;
-    if (request->count == JIT_MAX_OPTIONS - 8) {
-        PyErr_Format(PyExc_ValueError, "more than %d options", JIT_MAX_OPTIONS - 8);
+    if (request->count == CALLERS_MAX_OPTIONS) {
+        PyErr_Format(PyExc_ValueError, "more than %d options", CALLERS_MAX_OPTIONS);
         return -1;
     }
     add_option(request, option, value);

@@ -7,7 +7,7 @@
 
 enum { LIST_BYTES = 400 }; /* of names in a message: a few lines */
 
-/* Whether a mangled name has this one as a part: its length is written before it. */
+/* Whether the mangled name contains this name as a part, before which its length is written in digits. */
 static bool is_mangled(const char *mangled, const char *name)
 {
     char part[256];
@@ -17,6 +17,7 @@ static bool is_mangled(const char *mangled, const char *name)
     return found && (found[-1] < '0' || found[-1] > '9');
 }
 
+/* The first kernel's name that is a mangled form of this name; NULL when there is none. */
 static const char *mangled_form(const ParamCounts *counts, const char *name)
 {
     for (const ParamCount *each = counts->first; each; each = each->next)

@@ -14,9 +14,9 @@ typedef struct LinkerObject {
     PyObject_HEAD
     ModuleState *state;
     ContextObject *context; /* held; NULL before __init__ */
-    CUlinkState handle; /* NULL when consumed */
-    bool busy; /* a method of it runs: others raise */
-    PyObject *message_handler;
+    CUlinkState handle; /* NULL before __init__ and once the module was linked */
+    bool busy; /* a method runs: other calls raise */
+    PyObject *message_handler; /* owned, or NULL */
     JitRequest *request; /* owned: the driver writes its logs here until the state is destroyed */
 } LinkerObject;
 
@@ -31,7 +31,8 @@ static PyObject *linker_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObj
 
 /* ---- Steps, on the thread of link states ---- */
 
-/* Another thread may destroy the context, and the thread of link states would make it current. */
+/* Makes a step in the linker's context, which another thread may not destroy meanwhile (context_stay): the
+ * thread of link states makes it current. */
 IN_CALL static CUresult run_step(LinkerObject *linker, LinkFn call, LinkStep *step)
 {
     ContextObject *context = linker->context;
@@ -48,7 +49,7 @@ static CUresult take_step(LinkerObject *linker, LinkFn call, LinkStep *step)
     return result;
 }
 
-/* False when it is left to the driver, because the program ends. */
+/* Destroys the link state. False when it is left to the driver, because the program ends. */
 static bool destroy_state(LinkerObject *linker)
 {
     ContextScope scope;
@@ -62,7 +63,8 @@ static bool destroy_state(LinkerObject *linker)
     return true;
 }
 
-/* The driver may still write to the request of a state that it destroys itself. */
+/* Releases what the linker owns, except the handler. If the link state is left to the driver, the request is
+ * leaked: the driver may still write to its logs. */
 static void release(LinkerObject *linker)
 {
     bool destroyed = destroy_state(linker);
@@ -76,6 +78,7 @@ static void release(LinkerObject *linker)
     linker->request = NULL;
 }
 
+/* False with LogicError while a method of the linker runs. */
 static bool is_free(LinkerObject *linker)
 {
     if (linker->busy) raise_logic(linker->state, "another thread is using this Linker");
@@ -155,6 +158,7 @@ static void linker_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
+/* False with LogicError when the linker is in use or has linked its module. */
 static bool is_open(LinkerObject *linker)
 {
     if (!is_free(linker)) return false;
@@ -163,8 +167,9 @@ static bool is_open(LinkerObject *linker)
     return false;
 }
 
-/* A failed step ends the linker: the handler hears of it, the exception carries the log. */
-static PyObject *end_after_failure(LinkerObject *linker, CUresult result, const char *routine)
+/* Called when a step has failed: calls the handler, then raises with the error log unless the handler has
+ * raised. Returns NULL. */
+static PyObject *raise_step(LinkerObject *linker, CUresult result, const char *routine)
 {
     if (!PyErr_Occurred() && jit_request_call_handler(linker->request, linker->message_handler, false) < 0)
         return NULL;
@@ -178,8 +183,7 @@ static PyObject *add_input(LinkerObject *linker, LinkFn call, LinkStep *step, co
 {
     linker->busy = true;
     CUresult result = take_step(linker, call, step);
-    PyObject *answer =
-        result == CUDA_SUCCESS ? Py_NewRef(Py_None) : end_after_failure(linker, result, routine);
+    PyObject *answer = result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_step(linker, result, routine);
     linker->busy = false;
     return answer;
 }
@@ -263,7 +267,7 @@ static PyObject *link_module(PyObject *self, PyObject *Py_UNUSED(none))
     CUresult result = take_step(linker, link_complete, &step);
     PyObject *module = result == CUDA_SUCCESS ? code_module_load(linker->state, step.image, step.size, NULL,
                                                                  NULL, "cuModuleLoadData")
-                                              : end_after_failure(linker, result, "cuLinkComplete");
+                                              : raise_step(linker, result, "cuLinkComplete");
     if (module && jit_request_call_handler(linker->request, linker->message_handler, true) < 0)
         Py_CLEAR(module);
     if (result == CUDA_SUCCESS) release(linker);

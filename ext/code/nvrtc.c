@@ -32,8 +32,12 @@ static PyObject *nvrtc_open(PyObject *module, PyObject *path)
     Py_DECREF(bytes);
     PyObject *capsule = loaded ? PyCapsule_New(table, table_name, free_table) : NULL;
     if (!capsule) {
+        if (!table)
+            PyErr_NoMemory();
+        else if (!loaded)
+            PyErr_Format(PyExc_OSError, "%s", problem);
         PyMem_Free(table);
-        return !table ? PyErr_NoMemory() : loaded ? NULL : PyErr_Format(PyExc_OSError, "%s", problem);
+        return NULL;
     }
     Py_XSETREF(module_state(module)->nvrtc, capsule);
     return Py_BuildValue("(ii)", table->major, table->minor);
@@ -46,21 +50,22 @@ static void clear_strings(StringList *list)
     *list = (StringList){0};
 }
 
-/* The characters of a str or bytes; what they point into is appended to owner. */
+/* The characters of a str or bytes object. The list `owner` keeps the bytes object that they point into. NULL
+ * with an exception. */
 static const char *hold_string(PyObject *owner, PyObject *item)
 {
     PyObject *bytes = PyUnicode_Check(item) ? PyUnicode_AsEncodedString(item, "utf-8", "surrogateescape")
                                             : PyBytes_FromObject(item);
     if (!bytes) return NULL;
-    bool clean = strlen(PyBytes_AS_STRING(bytes)) == (size_t)PyBytes_GET_SIZE(bytes);
-    if (!clean) PyErr_SetString(PyExc_ValueError, "embedded null character in the text for the compiler");
-    int failed = !clean || PyList_Append(owner, bytes) < 0;
+    bool has_nul = strlen(PyBytes_AS_STRING(bytes)) != (size_t)PyBytes_GET_SIZE(bytes);
+    if (has_nul) PyErr_SetString(PyExc_ValueError, "embedded null character in the text for the compiler");
+    int failed = has_nul || PyList_Append(owner, bytes) < 0;
     const char *text = PyBytes_AS_STRING(bytes);
     Py_DECREF(bytes);
     return failed ? NULL : text;
 }
 
-/* An iterable of str or bytes. */
+/* *out: the strings of an iterable of str or bytes. -1 with an exception. */
 static int read_strings(PyObject *items, StringList *out)
 {
     *out = (StringList){0};
@@ -126,6 +131,7 @@ static PyObject *describe(const NvrtcTable *table, const NvrtcProduct *product, 
     return NULL;
 }
 
+/* given: the arguments of _nvrtc_compile. -1 with an exception; clear_texts() follows in either case. */
 static int read_job(PyObject *const *given, NvrtcJob *job, JobTexts *texts)
 {
     if (read_output(given[3], &job->want) < 0 || !(texts->owner = PyList_New(0))
