@@ -1,10 +1,9 @@
 /* ArgumentHandler, In, Out, InOut: host arrays as kernel arguments, copied to the device and back around a
  * launch.
  *
- * A handler allocates when it is first used and keeps the memory, so that one used again needs none. Copies
- * are in order with the launch, on its stream too, and are complete when the launch returns: the host array
- * may be changed, or read, at once.
- */
+ * A handler allocates memory when it is first used and keeps it for later uses. Its copies are in order with
+ * the launch, also on a stream, and are complete when the launch returns: the host array may then be changed
+ * or read at once. */
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/convert/buffers.h"
@@ -104,8 +103,9 @@ static PyObject *get_device_alloc(PyObject *self, PyObject *Py_UNUSED(none))
     return allocation;
 }
 
-/* The device address of `size` bytes. 1 when there is something to copy, 0 when not, -1 with an exception. */
-static int device_side(PyObject *self, size_t size, CUdeviceptr *out)
+/* *out: the address of the handler's device memory, which must have `size` bytes. 1; 0 when there is nothing
+ * to copy; -1 with an exception. */
+static int find_device_memory(PyObject *self, size_t size, CUdeviceptr *out)
 {
     HandlerObject *handler = handler_cast(self);
     PyObject *allocation = PyObject_CallMethodNoArgs(self, handler->state->str_get_device_alloc);
@@ -116,8 +116,8 @@ static int device_side(PyObject *self, size_t size, CUdeviceptr *out)
     return found;
 }
 
-/* Copies after the work that was queued before on the stream. A signal ends the wait for that work, but not
- * the copy. */
+/* Copies after the work that was queued before on the stream, and waits for the copy. A signal ends the wait
+ * for the earlier work, but not the copy. -1 with an exception. */
 static int copy_in(ModuleState *state, CUdeviceptr to, const HostBuffer *from, CUstream stream)
 {
     if (!stream) return gpu_cuMemcpyHtoD(state, to, from->pointer, from->size);
@@ -126,6 +126,7 @@ static int copy_in(ModuleState *state, CUdeviceptr to, const HostBuffer *from, C
     return wait_after_copy(state, stream, result, "cuMemcpyHtoDAsync");
 }
 
+/* As copy_in(), from the device to the host. */
 static int copy_out(ModuleState *state, const HostBuffer *to, CUdeviceptr from, CUstream stream)
 {
     if (!stream) return gpu_cuMemcpyDtoH(state, to->pointer, from, to->size);
@@ -136,7 +137,8 @@ static int copy_out(ModuleState *state, const HostBuffer *to, CUdeviceptr from, 
 
 typedef int (*BufferFn)(PyObject *object, const char *what, HostBuffer *out);
 
-/* One copy between the handler's array and its device memory. */
+/* Copies the handler's array to its device memory, or if not `in` back. borrow: buffers_read or
+ * buffers_write. */
 static PyObject *copy_array(PyObject *self, PyObject *stream_object, BufferFn borrow, bool in)
 {
     HandlerObject *handler = handler_cast(self);
@@ -146,7 +148,7 @@ static PyObject *copy_array(PyObject *self, PyObject *stream_object, BufferFn bo
     if (convert_stream(handler->state, stream_object, &stream) < 0
         || borrow(handler->array, in ? "In: the array" : "Out: the array", &buffer) < 0)
         return NULL;
-    int found = device_side(self, buffer.size, &address);
+    int found = find_device_memory(self, buffer.size, &address);
     if (found > 0)
         found = in ? copy_in(handler->state, address, &buffer, stream)
                    : copy_out(handler->state, &buffer, address, stream);
@@ -272,7 +274,7 @@ PyDoc_STRVAR(in_out_doc, "InOut(ary)\n--\n\n"
                          "\nParameters\n----------\n"
                          "ary : numpy.ndarray or bytes-like");
 
-/* They inherit the rest, Py_TPFLAGS_HAVE_GC too. */
+/* Subclasses of ArgumentHandler, from which they inherit all other slots and Py_TPFLAGS_HAVE_GC. */
 #define HANDLER_TYPE(name, doc, methods) \
     {TYPE_OF("pycuda.driver." name, HandlerObject, Py_TPFLAGS_BASETYPE, doc), .tp_methods = methods}
 

@@ -83,6 +83,7 @@ int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
     return 0;
 }
 
+/* Whether the allocation is of the function's context and was not freed. False needs a closer look. */
 static bool allocation_is_usable(const FunctionObject *function, const DeviceAllocationObject *allocation)
 {
     return allocation->context == function->context
@@ -106,6 +107,7 @@ static inline int read_kind(FunctionObject *function, Py_ssize_t position, PyObj
     return 0;
 }
 
+/* *out: an argument that is an address, which is stored in *scratch. */
 static void use_address(ArgumentValue *out, CUdeviceptr *scratch, CUdeviceptr address)
 {
     *scratch = address;
@@ -119,7 +121,7 @@ static int append_kept(PyObject **list, PyObject *object)
     return PyList_Append(*list, object);
 }
 
-/* Kernels have no long double, no dates, no text and no Python objects. */
+/* Whether kernels can take values of this dtype: no long double, dates, text or Python objects. */
 static bool is_kernel_type(PyArray_Descr *dtype)
 {
     if (dtype->type_num == NPY_LONGDOUBLE || dtype->type_num == NPY_CLONGDOUBLE || PyDataType_REFCHK(dtype))
@@ -127,8 +129,8 @@ static bool is_kernel_type(PyArray_Descr *dtype)
     return PyTypeNum_ISUSERDEF(dtype->type_num) || strchr("biufcV", dtype->kind) != NULL;
 }
 
-/* Reads a NumPy scalar whose type has no row in the table of kinds: a structure, or of a dtype that another
- * library registered, such as bfloat16. */
+/* Reads a NumPy scalar whose type has no row in the table of kinds: a structure, or a scalar of a dtype that
+ * another library registered, such as bfloat16. */
 static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
 {
     PyObject *array = PyArray_FromScalar(argument, NULL);
@@ -147,9 +149,9 @@ static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *
     return failed;
 }
 
-/* Whether a host array is the parameter's value (PARAMETER_STRUCTURE). A 0-d array always is; another one if
- * it has exactly the parameter's size, and that is no pointer. PARAMETER_UNKNOWN: the parameter may be a
- * pointer. */
+/* PARAMETER_STRUCTURE if a host array is passed by value. A 0-d array always is; another array is if it has
+ * exactly the parameter's size and the parameter is no pointer. PARAMETER_UNKNOWN: the parameter may be a
+ * pointer or a structure of its size. PARAMETER_PLAIN: the array is not passed by value. */
 static ParameterForm form_for(FunctionObject *function, Py_ssize_t position, PyArrayObject *array)
 {
     size_t size = (size_t)PyArray_NBYTES(array);
@@ -174,6 +176,7 @@ static int refuse_host_array(FunctionObject *function, Py_ssize_t position, bool
     return -1;
 }
 
+/* Reads a host array: its address if it is in managed memory, or its value. -1 with TypeError for others. */
 static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
 {
     FunctionObject *function = launch->function;
@@ -218,11 +221,12 @@ static int check_handled(FunctionObject *function, Py_ssize_t position, PyObject
         failed = parameter_types_check_elements(function, position,
                                                 (PyObject *)PyArray_DESCR((PyArrayObject *)array));
     else
-        PyErr_Clear(); /* users' handlers have none */
+        PyErr_Clear(); /* handlers that a program defines need not have the attribute */
     Py_XDECREF(array);
     return failed;
 }
 
+/* Reads an ArgumentHandler: the address of its device memory, 0 if it has none. */
 static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handler, ArgumentValue *out)
 {
     FunctionObject *function = launch->function;
@@ -244,8 +248,8 @@ static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handl
     return failed;
 }
 
-/* *out: the address of an object with an attribute `gpudata`, which is None for an array without elements:
- * 1. 0 for other objects, -1 with an exception. */
+/* *out: the address of an object with an attribute `gpudata`, which is None for an array without elements. 1;
+ * 0 for other objects; -1 with an exception. */
 static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyObject *argument,
                               CUdeviceptr *out)
 {
@@ -260,7 +264,7 @@ static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyO
     return failed ? -1 : 1;
 }
 
-/* *out: the address that an argument stands for: 1. 0 for integers and for objects without an address, -1
+/* *out: the address that an argument stands for. 1; 0 for integers and for objects without an address; -1
  * with an exception. */
 static int address_of_object(FunctionObject *function, Py_ssize_t position, PyObject *argument,
                              CUstream stream, CUdeviceptr *out)
@@ -366,14 +370,15 @@ static int read_argument(LaunchArgs *launch, Py_ssize_t position, PyObject *argu
     return read_slowly(launch, position, argument, out);
 }
 
-/* Sets the hint to CDouble (16 bytes), a size no parameter of known type has, so the fast path never matches.
- */
+/* Sets the hint to CDouble, of 16 bytes: no parameter of known type has that size, so the fast path never
+ * matches. */
 void launch_args_expect_none(FunctionObject *function, Py_ssize_t position)
 {
     if (position < KERNEL_ARGS_STACK_COUNT)
         atomic_store_explicit(&function->hints[position], KIND_CDouble, memory_order_relaxed);
 }
 
+/* Sets params, values and scratch: on the stack if they are long enough, else on the heap. */
 static int choose_arrays(LaunchArgs *launch)
 {
     size_t count = (size_t)launch->count;
@@ -399,7 +404,7 @@ static int raise_count(FunctionObject *function, Py_ssize_t count)
     return -1;
 }
 
-/* The type that a scalar of this size can be passed as; "" for other sizes. */
+/* Advice on the NumPy scalars for a parameter of this size; "" for other sizes. */
 static const char *scalars_of(size_t size)
 {
     switch (size) {
@@ -423,7 +428,7 @@ static int raise_size(FunctionObject *function, Py_ssize_t position, PyObject *a
     return -1;
 }
 
-/* Whether the number fits into this size, as a signed or an unsigned integer. */
+/* Whether the number fits into `size` bytes, as a signed or an unsigned integer. *out: its bits. */
 static bool fits_bytes(PyObject *number, size_t size, CUdeviceptr *out)
 {
     int overflow, unused = (int)(64 - 8 * size);
@@ -434,8 +439,9 @@ static bool fits_bytes(PyObject *number, size_t size, CUdeviceptr *out)
     return value < 0 ? value >= LLONG_MIN >> unused : (CUdeviceptr)value <= ULLONG_MAX >> unused;
 }
 
-/* Converts a NumPy integer whose size is not the parameter's, but only when the driver or the source says
- * that the parameter is an integer: by its size it could be a double. 1 when the value was taken. */
+/* Converts a NumPy integer whose size is not the parameter's, but only if the driver or the source says that
+ * the parameter is an integer: by its size it could be a double. 1 when *value was set; 0 when it cannot be
+ * converted; -1 with an exception. */
 static int resize_integer(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *value)
 {
     uint32_t size = launch->function->layout.params[position].size;
@@ -450,13 +456,15 @@ static int resize_integer(LaunchArgs *launch, Py_ssize_t position, PyObject *arg
     return fits;
 }
 
+/* Called for an argument of another size than the parameter: converts it, or raises TypeError. */
 static int refuse_size(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *value)
 {
     int taken = resize_integer(launch, position, argument, value);
     return taken ? taken < 0 ? -1 : 0 : raise_size(launch->function, position, argument, value->size);
 }
 
-/* The usual case: an object of the kind that was seen last, of the parameter's size and in order. */
+/* The usual case: an object of the kind that was seen last at its position, of the parameter's size, whose
+ * memory, if it has any, is usable. */
 static inline bool is_plain(const FunctionObject *function, PyObject *argument, const ArgumentKind *kind,
                             uint32_t size)
 {

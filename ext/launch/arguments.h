@@ -1,9 +1,8 @@
-/* Python objects as kernel arguments: where the bytes of each lie.
+/* Python objects as kernel arguments: where in memory the bytes of each are.
  *
- * Nothing is copied where the bytes already lie in memory: the value inside a NumPy scalar, the address
- * inside a GPUArray. Each position of a Function remembers which kind it saw last (FunctionObject.hints), so
- * that the common case is one comparison.
- */
+ * Nothing is copied if the bytes are in memory already: the value inside a NumPy scalar, the address inside a
+ * GPUArray. A Function remembers for each position the kind of the last argument (FunctionObject.hints), so
+ * that the usual case is one comparison. */
 #ifndef EXT_LAUNCH_ARGUMENTS_H
 #define EXT_LAUNCH_ARGUMENTS_H
 
@@ -21,8 +20,9 @@ typedef enum ArgumentHow { ARGUMENT_VALUE, ARGUMENT_ALLOCATION, ARGUMENT_ARRAY }
 
 typedef struct ArgumentKind {
     PyTypeObject *type;         /* borrowed: NumPy's, or the state's */
-    uint8_t how, size, alignment;
-    uint16_t where;             /* of the bytes in the object */
+    uint8_t how;                /* an ArgumentHow */
+    uint8_t size, alignment;
+    uint16_t where;             /* offset of the bytes in the object */
 } ArgumentKind;
 
 /* The table of kinds, to which hints are indices. */
@@ -38,11 +38,11 @@ void launch_args_fill_kinds(ModuleState *state);
 typedef struct LaunchArgs {
     FunctionObject *function;
     Py_ssize_t count;
-    CUstream stream;            /* that the launch goes to */
-    void **params;              /* one pointer an argument, as the driver takes them */
-    ArgumentValue *values;      /* filled in where the kernel's layout is not known */
-    CUdeviceptr *scratch;       /* one a position, for addresses that lie nowhere else */
-    void *heap;                 /* owned, when the stack does not hold them */
+    CUstream stream;            /* of the launch */
+    void **params;              /* a pointer to each argument's bytes, as the driver takes them */
+    ArgumentValue *values;      /* all arguments, if the kernel's layout is not known */
+    CUdeviceptr *scratch;       /* one for each position, for addresses that are nowhere else in memory */
+    void *heap;                 /* owned: the three arrays when the ones below are too short; or NULL */
     PyObject *handlers;         /* list of the ArgumentHandlers, NULL when there are none */
     PyObject *keep;             /* list of objects made for this call, NULL when there are none */
     void *stack_params[KERNEL_ARGS_STACK_COUNT];
@@ -50,15 +50,16 @@ typedef struct LaunchArgs {
     CUdeviceptr stack_scratch[KERNEL_ARGS_STACK_COUNT];
 } LaunchArgs;
 
-/* Finds the bytes of all arguments and compares number and sizes with the kernel's own; the launch to come on
- * the stream is ordered after the work of other libraries' arrays. -1 with an exception.
- * launch_args_clear is due in either case. */
+/* Finds the bytes of all arguments, and compares their number and sizes with the kernel's parameters. Orders
+ * the stream, on which the launch follows, after the work of the owners of other libraries' arrays. -1 with
+ * an exception. The caller calls launch_args_clear() in either case. */
 int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
                      CUstream stream);
 void launch_args_clear(LaunchArgs *launch);
 
 /* True if the argument is a number whose value the launch copies, so that the object is not needed
- * afterwards. Only the kind that was seen last at this position is tested: false for all others. */
+ * afterwards. Only the kind that was seen last at this position is tested: false for arguments of other
+ * kinds. */
 static inline bool launch_args_is_value(const FunctionObject *function, Py_ssize_t position,
                                         PyObject *argument)
 {
@@ -79,8 +80,8 @@ bool launch_is_eager(ModuleState *state, CUstream stream, bool timed);
  * they are more than `capacity`. */
 size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t capacity);
 
-/* Checks an allocation that is an argument of this function: LogicError (-1) when it was freed or its
- * context is gone. Whether a kernel reaches memory of another context is left to the driver. */
+/* -1 with LogicError when an allocation that is an argument of this function was freed, or its context is
+ * gone. Whether a kernel can access memory of another context is left to the driver. */
 int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
                                  DeviceAllocationObject *allocation);
 

@@ -1,4 +1,4 @@
-/* What a launch asks for beyond its shape: the keywords that become attributes of cuLaunchKernelEx. */
+/* The keywords of a launch that become attributes of cuLaunchKernelEx. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ PyObject **launch_extra_slot(ModuleState *state, LaunchExtraKeywords *given, PyO
 
 static bool is_given(PyObject *value) { return value && value != Py_None; }
 
-/* The new attribute's value, zeros at first. */
+/* Adds an attribute. Returns its value, all zeros, for the caller to set. */
 static CUlaunchAttributeValue *add_attribute(LaunchExtras *extras, CUlaunchAttributeID id)
 {
     CUlaunchAttribute *attribute = &extras->list[extras->count++];
@@ -30,7 +30,7 @@ static CUlaunchAttributeValue *add_attribute(LaunchExtras *extras, CUlaunchAttri
     return &attribute->value;
 }
 
-/* A switch: 1 when it is on, 0 when not, -1 with an exception. */
+/* The value of a boolean keyword: 1 or 0, which is the default; -1 with an exception. */
 static int is_on(PyObject *value) { return is_given(value) ? PyObject_IsTrue(value) : 0; }
 
 static int add_cluster(PyObject *value, const LaunchShape *shape, LaunchExtras *extras)

@@ -7,7 +7,7 @@
 
 /* --- how many fit -------------------------------------------------------------------------------------- */
 
-/* A launch for a query of occupancy. Only the block's size and the cluster's shape count for the driver, so
+/* A launch for a query of occupancy. The driver looks only at the block's size and the cluster's shape, so
  * the grid is a single cluster. */
 static CUlaunchConfig config_of(int threads, size_t shared, const unsigned grid[3])
 {
@@ -20,7 +20,7 @@ static CUlaunchConfig config_of(int threads, size_t shared, const unsigned grid[
                             .sharedMemBytes = (unsigned)shared};
 }
 
-/* The whole grid is a cluster. */
+/* Makes the whole grid of *config one cluster, by *attribute, which must live as long as *config. */
 static void make_cluster(CUlaunchConfig *config, CUlaunchAttribute *attribute)
 {
     *attribute = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
@@ -101,7 +101,7 @@ PyObject *max_potential_cluster_size(PyObject *self, FAST_PARAMETERS)
 
 /* --- why a launch was refused -------------------------------------------------------------------------- */
 
-/* 0 where the driver does not know it. */
+/* The value of the function's attribute, 0 if the driver does not know it. */
 static int attribute_of(FunctionObject *function, CUfunction_attribute attribute)
 {
     int value = 0;
@@ -110,6 +110,8 @@ static int attribute_of(FunctionObject *function, CUfunction_attribute attribute
                : 0;
 }
 
+/* False when the current device has no clusters; *major and *minor: its compute capability. True, too, if the
+ * driver does not answer. */
 static bool has_clusters(ModuleState *state, int *major, int *minor)
 {
     CUdevice device;
@@ -153,6 +155,7 @@ static bool explain_required(FunctionObject *function, const LaunchShape *shape,
     return false;
 }
 
+/* Writes why a cluster of this size is too large. False when it is not. */
 static bool explain_size(FunctionObject *function, const LaunchShape *shape, const unsigned given[3],
                          char *text, size_t size)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Whether the argument is an instance of this class of ctypes. -1 with an exception. */
+/* 1 if the argument is an instance of this class of ctypes, 0 if not, -1 with an exception. */
 static int is_a(PyObject *argument, PyObject *ctypes, const char *name)
 {
     PyObject *type = PyObject_GetAttrString(ctypes, name);
@@ -12,7 +12,7 @@ static int is_a(PyObject *argument, PyObject *ctypes, const char *name)
     return found;
 }
 
-/* Whether the type has the other byte order. */
+/* Whether values of the type are not in the byte order of this machine. */
 static bool is_swapped(PyObject *type)
 {
     PyObject *same = PyObject_GetAttrString(type, "__ctype_le__");
@@ -22,12 +22,14 @@ static bool is_swapped(PyObject *type)
     return swapped;
 }
 
-/* Numbers and addresses; the rest are texts and objects of the host, and long double. */
+/* Whether a simple type of ctypes is a number or an address that kernels can take; the others are text,
+ * Python objects and long double. */
 static bool is_number(PyObject *type)
 {
+    static const char number_codes[] = "cbB?hHiIlLqQfdP"; /* values of _type_ */
     PyObject *code = PyObject_GetAttrString(type, "_type_");
     const char *text = code && PyUnicode_Check(code) ? PyUnicode_AsUTF8(code) : NULL;
-    bool number = text && strlen(text) == 1 && strchr("cbB?hHiIlLqQfdP", *text);
+    bool number = text && strlen(text) == 1 && strchr(number_codes, *text);
     PyErr_Clear();
     Py_XDECREF(code);
     return number;

@@ -20,6 +20,7 @@ const char *function_name(FunctionObject *function)
     return name ? name : "?";
 }
 
+/* launch_shape_explain(). CALL_CORE is for the GIL: the call itself cannot fail. */
 static bool explain_shape(FunctionObject *function, const LaunchShape *shape, char *text, size_t size)
 {
     CUresult ignored;
@@ -30,19 +31,22 @@ static bool explain_shape(FunctionObject *function, const LaunchShape *shape, ch
     return explained;
 }
 
-/* Why the driver refused, as far as can be seen from outside. */
+/* Appends to the text why the driver refused a launch, if that can be found out. */
 static void explain_refusal(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                             CUstream stream, CUresult result, char *text, size_t size)
 {
     CUcontext current = NULL;
-    size_t used = strlen(text);
+    static const char separator[] = ": ";
+    const size_t separator_length = sizeof separator - 1, used = strlen(text);
+    char *reason = text + used + separator_length; /* if one is written, the separator is put before it */
+    const size_t room = size - used - separator_length;
     CUresult known = try_cuCtxGetCurrent(function->state, &current);
     if (known == CUDA_SUCCESS && !context_shares_memory_with(function->context, current))
         snprintf(text + used, size - used, " does not belong to the current context");
-    else if (launch_extras_explain(function, shape, stream, result, text + used + 2, size - used - 2)
-             || launch_cluster_explain(function, shape, extras, result, text + used + 2, size - used - 2)
-             || explain_shape(function, shape, text + used + 2, size - used - 2))
-        text[used] = ':', text[used + 1] = ' ';
+    else if (launch_extras_explain(function, shape, stream, result, reason, room)
+             || launch_cluster_explain(function, shape, extras, result, reason, room)
+             || explain_shape(function, shape, reason, room))
+        memcpy(text + used, separator, separator_length);
 }
 
 void function_raise_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
@@ -102,6 +106,7 @@ int launch_wait(ModuleState *state, CUstream stream)
     return gpu_cuStreamSynchronize(state, stream) < 0 ? -1 : PyErr_CheckSignals();
 }
 
+/* Frees the timer, and raises the error of launch_timer_start(). Returns -1. */
 static int start_error(ModuleState *state, LaunchTimer *timer, CUresult result, const char *routine)
 {
     launch_timer_free(state, timer);
@@ -128,7 +133,9 @@ double launch_timer_read(ModuleState *state, LaunchTimer *timer)
     float milliseconds = 0;
     if (gpu_cuEventSynchronize(state, timer->stop) < 0) return -1;
     CUresult result = once_cuEventElapsedTime(state, &milliseconds, timer->start, timer->stop);
-    return result == CUDA_SUCCESS ? milliseconds * 1e-3 : raise_unless(state, result, "cuEventElapsedTime");
+    const double seconds_per_millisecond = 1e-3;
+    if (result != CUDA_SUCCESS) return raise_unless(state, result, "cuEventElapsedTime");
+    return milliseconds * seconds_per_millisecond;
 }
 
 void launch_timer_free(ModuleState *state, LaunchTimer *timer)
@@ -239,7 +246,8 @@ static PyObject *param_set_texref(PyObject *self, FAST_PARAMETERS)
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* Rows of the type rather than a __getattr__, which would make every look-up of a method slower. */
+/* The getter of an attribute such as num_regs; closure: its CUfunction_attribute. There is one property for
+ * each, as a __getattr__ would make every look-up of a method slower. */
 static PyObject *get_shortcut(PyObject *self, void *closure)
 {
     FunctionObject *function = function_cast(self);
@@ -248,7 +256,8 @@ static PyObject *get_shortcut(PyObject *self, void *closure)
     return failed ? NULL : PyLong_FromLong(value);
 }
 
-/* An attribute that prepare() sets. AttributeError before that, as for an attribute that Python code sets. */
+/* The getter of arg_format, or, if closure is NULL, of texrefs. AttributeError before prepare() sets them: in
+ * PyCUDA they are attributes that Python code sets. */
 static PyObject *get_prepared(PyObject *self, void *closure)
 {
     FunctionObject *function = function_cast(self);
@@ -351,7 +360,7 @@ PyDoc_STRVAR(call_doc, "__call__($self, /, *args, block, grid=(1, 1), "
                        "\nNotes\n-----\n"
                        "Calls cuLaunchKernel, cuLaunchKernelEx.");
 
-/* Some libraries write the shape of a launch so. */
+/* Raises a TypeError for kernel[grid, block], the notation of other libraries, that shows ours. */
 static PyObject *function_subscript(PyObject *self, PyObject *Py_UNUSED(shape))
 {
     const char *name = function_name(function_cast(self));

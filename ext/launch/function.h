@@ -13,13 +13,13 @@ typedef struct PreparedSlot {
     uint32_t offset, size;      /* in the buffer of arguments */
 } PreparedSlot;
 
-/* What prepare() found out: one slot for each value of the call. A call in progress holds it while it reads
- * its arguments, which may run Python code that prepares the function again. */
+/* The result of prepare(): a slot for each value of a prepared call. A call in progress holds it while it
+ * reads its arguments, as that may run Python code that prepares the function again. */
 typedef struct Prepared {
     atomic_long holders; /* by gil_count */
     Py_ssize_t count;
     size_t bytes;
-    bool by_parameter;          /* slot i is parameter i */
+    bool by_parameter; /* slot i is the whole of parameter i */
     bool strided; /* the kernel takes strides as arguments: non-contiguous views are allowed */
     PreparedSlot slots[];
 } Prepared;
@@ -27,8 +27,8 @@ typedef struct Prepared {
 /* The stateful interface of the first CUDA versions: what it sets stays for the next launch. */
 typedef struct StatefulLaunch {
     unsigned block[3], shared_bytes;
-    size_t size;                /* what param_set_size said */
-    bool size_set;
+    size_t size; /* bytes of parameters */
+    bool size_set; /* `size` was set by param_set_size(), and does not grow */
     unsigned char bytes[KERNEL_ARGS_STACK_BYTES];
 } StatefulLaunch;
 
@@ -36,13 +36,13 @@ typedef struct FunctionObject {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     ModuleState *state;
-    CodeModuleObject *module;   /* keeps the code loaded */
-    ContextObject *context;     /* the module's, borrowed */
+    CodeModuleObject *module; /* keeps the code loaded */
+    ContextObject *context; /* the module's, borrowed */
     CUfunction handle;
     PyObject *name;
-    KernelLayout layout;        /* not changed after creation */
+    KernelLayout layout; /* not changed after creation */
     struct ParameterType *types; /* owned: of its parameters, or NULL (ext/launch/types.h) */
-    PyObject *source_types;      /* owned: the argument of _note_types(), then its result; or NULL */
+    PyObject *source_types; /* owned: the callable given to _note_types(), later what it returned; or NULL */
     _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT]; /* the kind of argument seen last at each position */
     Prepared *prepared; /* held; NULL before prepare() */
     PyObject *arg_format, *texrefs; /* as prepare() was given them; NULL before */
@@ -73,7 +73,7 @@ typedef struct LaunchExtras {
 /* The member of *given for the keyword of this name. NULL for other names. */
 PyObject **launch_extra_slot(ModuleState *state, LaunchExtraKeywords *given, PyObject *name);
 
-/* -1 with an exception. */
+/* *out: the attributes for these keywords. -1 with an exception. */
 int launch_extras_read(const LaunchExtraKeywords *given, const LaunchShape *shape, LaunchExtras *out);
 
 CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
@@ -108,6 +108,8 @@ typedef struct LaunchTimer {
     CUevent start, stop;
 } LaunchTimer;
 
+/* launch_timer_start() makes the events and records the first, launch_timer_stop() records the second: -1
+ * with an exception. After launch_timer_start() has succeeded the caller calls launch_timer_free(). */
 int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream);
 int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream);
 /* Waits for the second event. Seconds, or -1 with an exception. */

@@ -1,10 +1,9 @@
 /* Function.__call__: the path that every plain launch takes.
  *
  * Nothing here allocates a Python object unless an argument needs one (In, Out, InOut, structures, ctypes),
- * and the GIL is kept while the driver's queue has room: a launch only queues work. Order of what happens:
- * arguments are read (handlers allocate), handlers copy in, the launch, then with handlers that copy out:
- * wait, copy out.
- */
+ * and the GIL is kept while the driver's queue has room: a launch only queues work. The order is: read the
+ * arguments (handlers allocate), let handlers copy to the device, launch; if handlers copy back: wait, let
+ * them do it. */
 #include "ext/base/captured.h"
 #include "ext/base/errors.h"
 #include "ext/convert/convert.h"
@@ -20,7 +19,8 @@ typedef struct LaunchKeywords {
     bool has_extras;
 } LaunchKeywords;
 
-/* The place for the value of this keyword, or NULL. Interned names are compared by their address. */
+/* The place for the value of this keyword, or NULL. by_address: compares addresses only, which is quick and
+ * finds interned names. */
 static PyObject **keyword_slot(ModuleState *state, LaunchKeywords *given, PyObject *name, bool by_address)
 {
 #define MATCH(field) \
@@ -55,7 +55,8 @@ static int read_keywords(ModuleState *state, LaunchKeywords *given, PyObject *co
     return -1;
 }
 
-/* A tuple of plain small ints, the usual case. Returns how many, or 0 when it is something else. */
+/* Reads a tuple of up to 3 small ints, the usual case. Returns how many, or 0, without an exception, for
+ * other objects. */
 static Py_ssize_t read_plain(PyObject *value, unsigned out[3])
 {
     if (!PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) > 3) return 0;
@@ -88,6 +89,7 @@ int launch_read_stream(ModuleState *state, PyObject *value, CUstream *out)
     return 0;
 }
 
+/* -1 with LogicError when a texture reference is bound to nothing, or to freed memory. */
 static int check_binding(FunctionObject *function, Reference *reference)
 {
     Binding *binding = binding_hold(reference);
@@ -139,8 +141,8 @@ static int read_shape(FunctionObject *function, const LaunchKeywords *given, Lau
     return given->texrefs ? launch_check_texrefs(function, given->texrefs, true) : 0;
 }
 
-/* With the kernel's own layout each value is read where it lies; without it all are copied to a buffer
- * first. */
+/* Launches the kernel. If its layout is known the driver reads each value where it is; otherwise all values
+ * are first copied to a buffer. -1 with an exception. */
 static int launch(LaunchArgs *args, const LaunchShape *shape, const LaunchExtras *extras, CUstream stream)
 {
     FunctionObject *function = args->function;
@@ -153,7 +155,8 @@ static int launch(LaunchArgs *args, const LaunchShape *shape, const LaunchExtras
     return -1;
 }
 
-/* Calls a method of every handler that has it; *any: whether one had. */
+/* Calls a method of every handler that has it, unless only_ask. *any: whether a handler has it. -1 with an
+ * exception. */
 static int call_handlers(PyObject *handlers, PyObject *method, PyObject *stream, bool only_ask, bool *any)
 {
     *any = false;
@@ -168,7 +171,8 @@ static int call_handlers(PyObject *handlers, PyObject *method, PyObject *stream,
     return 0;
 }
 
-/* The launch with its handlers and its timer. Seconds, or 0 when not timed; -1 with an exception. */
+/* A launch with handlers or a timer. The seconds that the kernel took, or 0 when not timed; -1 with an
+ * exception. */
 static double launch_full(LaunchArgs *args, const LaunchShape *shape, const LaunchExtras *extras,
                           CUstream stream, PyObject *stream_object, bool timed)
 {

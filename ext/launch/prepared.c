@@ -38,8 +38,8 @@ static Prepared *make_slots(const PackFormat *format)
     return out;
 }
 
-/* Several values may make up one parameter (two floats a float2): true when the packed bytes have a value
- * begin and a value end at the borders of every parameter. */
+/* Several values may make up one parameter, as two floats a float2. True when at each parameter's first byte
+ * a value begins, and at its last byte one ends. */
 static bool tiles_parameters(const Prepared *prepared, const KernelLayout *layout)
 {
     Py_ssize_t slot = 0;
@@ -55,11 +55,11 @@ static bool tiles_parameters(const Prepared *prepared, const KernelLayout *layou
     return slot == prepared->count;
 }
 
-/* Puts the slots where the kernel has its parameters. -1 with TypeError when they do not fit. */
+/* Gives the slots the offsets of the kernel's parameters. -1 with TypeError when the types do not fit. */
 static int fit_layout(FunctionObject *function, Prepared *prepared)
 {
     const KernelLayout *layout = &function->layout;
-    Py_ssize_t wrong = -1;
+    Py_ssize_t wrong = -1; /* the first slot whose size is not its parameter's */
     for (Py_ssize_t i = 0; i < prepared->count && i < (Py_ssize_t)layout->count && wrong < 0; i++)
         if (prepared->slots[i].size != layout->params[i].size) wrong = i;
     if (wrong < 0 && prepared->count == (Py_ssize_t)layout->count) {
@@ -85,7 +85,7 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
     return 0;
 }
 
-/* The format code of a dtype. NULL with TypeError for what no kernel takes. */
+/* The format code of a dtype, a new str. NULL with TypeError for a dtype that kernels cannot take. */
 static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 {
     if (convert_native(dtype, "prepare") < 0) return NULL;
@@ -97,8 +97,8 @@ static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
     return NULL;
 }
 
-/* One item of arg_types as format codes. As in PyCUDA whatever is not a number type, dtype or string is an
- * address (None, object, int, DeviceAllocation). */
+/* The format codes of one item of arg_types, a new reference. As in PyCUDA anything except a scalar type of
+ * NumPy, a dtype or a string means an address (None, object, int, DeviceAllocation). */
 static PyObject *code_of_item(PyObject *item, Py_ssize_t position)
 {
     PyArray_Descr *dtype = NULL;
@@ -190,7 +190,7 @@ PyObject *prepared_prepare_strided(PyObject *self, FAST_PARAMETERS)
     return prepare_as(self, true, args, arg_count, keywords);
 }
 
-/* Says in the packer's error which argument it was. Returns -1. */
+/* Adds to the PackError that is set which argument it is about. Returns -1. */
 static int name_argument(FunctionObject *function, Py_ssize_t position)
 {
     PyObject *type, *value, *traceback;
@@ -204,7 +204,7 @@ static int name_argument(FunctionObject *function, Py_ssize_t position)
     return -1;
 }
 
-/* Writes one value where its parameter lies. */
+/* Writes value i to its place in the buffer of arguments. -1 with an exception. */
 static int write_slot(FunctionObject *function, const Prepared *prepared, Py_ssize_t i, PyObject *value,
                       CUstream stream, unsigned char *bytes)
 {
@@ -222,7 +222,7 @@ static int write_slot(FunctionObject *function, const Prepared *prepared, Py_ssi
     return 0;
 }
 
-/* The launch that one call asks for. */
+/* Shape, attributes and stream of one prepared call. */
 typedef struct PreparedLaunch {
     LaunchShape shape;
     LaunchExtras extras;
@@ -308,7 +308,9 @@ static int read_keywords(ModuleState *state, const char *call, PyObject *const *
     return launch_extras_read(&given, &out->shape, &out->extras);
 }
 
-/* grid and block, then for the asynchronous form the stream; else it is the current one. */
+/* Reads the leading arguments of a prepared call: grid, block and, if async, the stream, which is otherwise
+ * the current one; then the keywords. Notes the memory that the other arguments use. call: the method's name.
+ * -1 with an exception. */
 static int read_front(FunctionObject *function, const char *call, PyObject *const *args, Py_ssize_t arg_count,
                       PyObject *keywords, PreparedLaunch *launch, bool async)
 {
@@ -359,8 +361,8 @@ typedef struct TimedCallObject {
     vectorcallfunc vectorcall;
     ModuleState *state;
     ContextObject *context; /* held: the events belong to it */
-    LaunchTimer timer; /* until deallocation: several threads may read it at once */
-    double seconds; /* negative until it was asked */
+    LaunchTimer timer; /* owned until deallocation, as several threads may read it at once */
+    double seconds; /* -1 until it was read */
 } TimedCallObject;
 
 static TimedCallObject *timed_call_cast(PyObject *object) { return (TimedCallObject *)object; }
@@ -399,6 +401,7 @@ static void timed_call_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
+/* Takes the timer over, also on failure. */
 static PyObject *timed_call_new(FunctionObject *function, LaunchTimer timer)
 {
     TimedCallObject *self = PyObject_New(TimedCallObject, function->state->TimedCall_type);

@@ -1,4 +1,4 @@
-/* Packed arguments: what pycuda._pvt_struct offers, and what prepared calls use one value at a time.
+/* Packed arguments: the functions of pycuda._pvt_struct, and the packing of one value for prepared calls.
  *
  * The interface is that of the struct module in native mode, with F and D for complex numbers.
  */
@@ -76,6 +76,7 @@ static void store_integer(unsigned char *out, size_t size, unsigned long long bi
     }
 }
 
+/* Writes an integer of code->size bytes. -1 with PackError when it does not fit. */
 static int write_integer(ModuleState *state, const PackCode *code, PyObject *value, unsigned char *out)
 {
     int bits = code->size * 8;
@@ -93,16 +94,15 @@ static int write_integer(ModuleState *state, const PackCode *code, PyObject *val
     }
     if (code->kind == PACK_SIGNED) {
         int overflow;
-        long long is = PyLong_AsLongLongAndOverflow(index, &overflow);
-        long long max = (long long)(~0ull >> (65 - bits));
-        number = (unsigned long long)is;
-        if (overflow || is > max || is < -max - 1)
-            number =
-                (unsigned long long)raise_pack(state, "%S does not fit format code '%c'", index, code->code);
+        long long signed_number = PyLong_AsLongLongAndOverflow(index, &overflow);
+        long long max = (long long)(~0ull >> (65 - bits)); /* 2**(bits - 1) - 1 */
+        number = (unsigned long long)signed_number;
+        if (overflow || signed_number > max || signed_number < -max - 1)
+            raise_pack(state, "%S does not fit format code '%c'", index, code->code);
     } else {
         number = PyLong_AsUnsignedLongLong(index);
-        bool wrong = number == ~0ull && PyErr_Occurred();
-        if (wrong || number > ~0ull >> (64 - bits)) {
+        bool out_of_range = number == ~0ull && PyErr_Occurred();
+        if (out_of_range || number > ~0ull >> (64 - bits)) {
             PyErr_Clear();
             raise_pack(state, "%S does not fit format code '%c'", index, code->code);
         }
@@ -112,24 +112,29 @@ static int write_integer(ModuleState *state, const PackCode *code, PyObject *val
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* The upper half of the nearest float, ties to even. */
+/* The bits of a bfloat16, which are the upper 16 bits of a float. */
+enum { BFLOAT16_QUIET = 0x40, BFLOAT16_MAGNITUDE = 0x7fff, BFLOAT16_INFINITY = 0x7f80, BFLOAT16_SHIFT = 16 };
+
+/* The bits of the nearest bfloat16, ties to even. */
 static uint16_t bfloat16_of(double number)
 {
     float narrow = (float)number;
     uint32_t bits;
     memcpy(&bits, &narrow, sizeof bits);
-    if (Py_IS_NAN(number)) return (uint16_t)(bits >> 16 | 0x40);
-    /* Rounded twice a tie could come of what was none: the float is rounded to odd. */
+    if (Py_IS_NAN(number)) return (uint16_t)(bits >> BFLOAT16_SHIFT | BFLOAT16_QUIET);
+    /* Rounding to a float, then to a bfloat16, could make a tie of a number that is none. So the float is
+     * rounded to odd: towards zero, and its last bit set if that was inexact. */
     bool inexact = (double)narrow != number && !Py_IS_INFINITY(narrow);
     if (inexact && fabs((double)narrow) > fabs(number)) bits--;
     bits |= inexact;
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    const uint32_t below_half = (1u << (BFLOAT16_SHIFT - 1)) - 1, last_bit = bits >> BFLOAT16_SHIFT & 1;
+    return (uint16_t)((bits + below_half + last_bit) >> BFLOAT16_SHIFT);
 }
 
 static int write_bfloat16(ModuleState *state, PyObject *value, double number, unsigned char *out)
 {
     uint16_t bits = bfloat16_of(number);
-    if ((bits & 0x7fff) == 0x7f80 && !Py_IS_INFINITY(number))
+    if ((bits & BFLOAT16_MAGNITUDE) == BFLOAT16_INFINITY && !Py_IS_INFINITY(number))
         return raise_pack(state, "%R is too large for format code 'E'", value);
     memcpy(out, &bits, sizeof bits);
     return 0;
@@ -174,7 +179,8 @@ static int write_complex(ModuleState *state, const PackCode *code, PyObject *val
     return 0;
 }
 
-/* Bytes of a NumPy scalar that lends no buffer: dtypes that others registered. */
+/* An object that lends the value's bytes, a new reference: a 0-d array for NumPy scalars, as those of dtypes
+ * that other libraries registered lend no buffer; otherwise the value itself. NULL with an exception. */
 static PyObject *scalar_as_array(PyObject *value)
 {
     if (PyArray_CheckScalar(value) && !PyArray_Check(value) && !PyBytes_Check(value))
@@ -182,6 +188,8 @@ static PyObject *scalar_as_array(PyObject *value)
     return Py_NewRef(value);
 }
 
+/* Writes a value of code s or p, `length` bytes: what is too long is cut, the rest is zeros. A Pascal string
+ * (p) has its length, at most 255, in the first byte. */
 static int write_bytes(ModuleState *state, const PackCode *code, size_t length, PyObject *value,
                        unsigned char *out)
 {
@@ -200,7 +208,7 @@ static int write_bytes(ModuleState *state, const PackCode *code, size_t length, 
     size_t taken = (size_t)buffer.len < capacity ? (size_t)buffer.len : capacity;
     memset(out, 0, length);
     memcpy(out + (pascal && length ? 1 : 0), buffer.buf, taken);
-    if (pascal && length) out[0] = (unsigned char)(taken < 255 ? taken : 255);
+    if (pascal && length) out[0] = (unsigned char)(taken < UCHAR_MAX ? taken : UCHAR_MAX);
     PyBuffer_Release(&buffer);
     return 0;
 }
@@ -261,7 +269,7 @@ static PyObject *read_number(const PackCode *code, const unsigned char *in)
         return PyFloat_FromDouble(PyFloat_Unpack2((const char *)in, PY_LITTLE_ENDIAN));
     if (code->kind == PACK_BFLOAT16) {
         memset(narrow, 0, sizeof *narrow);
-        memcpy((unsigned char *)narrow + 2, in, code->size);
+        memcpy((unsigned char *)narrow + sizeof(uint16_t), in, code->size); /* the upper half of a float */
         return PyFloat_FromDouble(narrow[0]);
     }
     bool is_complex = code->kind == PACK_COMPLEX;

@@ -1,5 +1,6 @@
 /* The interface of CUDA's first versions: block shape, shared memory and parameters are set one by one and
- * stay for the next launch. Deprecated, and each call says so; the forms with an underscore are the same. */
+ * stay for the next launch. Deprecated: each call warns. The names with an underscore are the same methods.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,7 +120,7 @@ static PyObject *param_setv(PyObject *self, PyObject *const *args, Py_ssize_t co
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-/* The arguments of a call, put where the kernel has its parameters. */
+/* Fills the parameter space with the arguments of param_set(). -1 with an exception. */
 static int put_arguments(FunctionObject *function, StatefulLaunch *launch, const LaunchArgs *values)
 {
     launch->size = 0;
@@ -155,8 +156,8 @@ static PyObject *param_set(PyObject *self, PyObject *const *args, Py_ssize_t cou
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-/* Launches with a copy of what is set now: another thread may change it before the driver has read it. The
- * stream may be NULL. */
+/* Launches with a copy of what is set now: another thread may change it before the driver has read it.
+ * stream: the argument, NULL and None mean the current one. */
 static PyObject *launch_grid_on(FunctionObject *function, const StatefulLaunch *set, unsigned width,
                                 unsigned height, PyObject *stream)
 {

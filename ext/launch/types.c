@@ -7,12 +7,14 @@
 #include "ext/base/numpy_api.h"
 #include "ext/memory/gpuarray_object.h"
 
+/* Whether arguments are checked. */
 static bool is_on(void)
 {
     const char *text = getenv("PYCUDA_CHECK_ARGUMENTS"); /* core/settings.def has the row */
     return text && *text ? strcmp(text, "1") == 0 : driver_knows_parameter_types();
 }
 
+/* Notes a parameter's type, and makes the next argument there be checked. */
 static void set_type(FunctionObject *function, uint32_t position, ParameterType type)
 {
     function->types[position] = type;
@@ -51,8 +53,8 @@ int parameter_types_open(FunctionObject *function)
     return 0;
 }
 
-/* The types that the source says, borrowed from the function; NULL when it does not say them, and with an
- * exception. */
+/* The types by the source, two bytes for each parameter (types.h), borrowed from the function. NULL without
+ * an exception when they are not known, or with one. */
 static const char *types_by_source(FunctionObject *function)
 {
     PyObject *types = function->source_types;
@@ -61,7 +63,8 @@ static const char *types_by_source(FunctionObject *function)
         PyObject *read = PyObject_CallNoArgs(types);
         Py_DECREF(types);
         if (!read) return NULL;
-        Py_XSETREF(function->source_types, types = read);
+        types = read;
+        Py_XSETREF(function->source_types, read);
     }
     bool fits =
         types && PyBytes_Check(types) && PyBytes_GET_SIZE(types) == 2 * (Py_ssize_t)function->layout.count;
@@ -87,7 +90,7 @@ PyObject *parameter_types_note(PyObject *self, PyObject *read)
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
-/* The letter that the source says for the parameter; 0 when it does not say one. */
+/* The parameter's kind by the source, as a letter (types.h); 0 when it is not known. */
 static char letter_by_source(FunctionObject *function, Py_ssize_t position)
 {
     const char *types = types_by_source(function);
@@ -101,7 +104,8 @@ ParameterForm parameter_types_form(FunctionObject *function, Py_ssize_t position
     if (kind != CPU_PARAMETER_UNKNOWN)
         return kind == CPU_PARAMETER_STRUCTURE ? PARAMETER_STRUCTURE : PARAMETER_PLAIN;
     char letter = letter_by_source(function, position);
-    return letter == 's' ? PARAMETER_STRUCTURE : letter ? PARAMETER_PLAIN : PARAMETER_UNKNOWN;
+    if (!letter) return PARAMETER_UNKNOWN;
+    return letter == 's' ? PARAMETER_STRUCTURE : PARAMETER_PLAIN;
 }
 
 bool parameter_types_is_integer(FunctionObject *function, Py_ssize_t position)
@@ -117,7 +121,7 @@ static const ParameterType *type_of(const FunctionObject *function, Py_ssize_t p
     return known && function->types[position].kind ? &function->types[position] : NULL;
 }
 
-/* "float", "an integer of 4 bytes"; of elements "float *". */
+/* A type as messages name it: "a float", "float *". */
 static const char *type_words(const ParameterType *type)
 {
     switch (type->kind) {
@@ -144,7 +148,8 @@ static int raise_mismatch(FunctionObject *function, Py_ssize_t position, const c
     return -1;
 }
 
-/* Halves are passed as integers of 2 bytes by kernels that have no better type. */
+/* Whether an argument of `size` bytes agrees with the parameter's type. given: 'i', 'f', 'c' (complex) or 'P'
+ * (an address). Any argument of 2 bytes agrees with an integer: kernels take a half as one. */
 static bool type_agrees(const ParameterType *type, char given, size_t size)
 {
     switch (type->kind) {
@@ -154,11 +159,11 @@ static bool type_agrees(const ParameterType *type, char given, size_t size)
     }
 }
 
+/* 'i' for a NumPy integer or boolean, 'f' for a real number, 'c' for a complex one. */
 static char kind_of_scalar(PyObject *argument)
 {
-    return PyArray_IsScalar(argument, Integer) || PyArray_IsScalar(argument, Bool) ? 'i'
-           : PyArray_IsScalar(argument, Floating)                                  ? 'f'
-                                                                                   : 'c';
+    if (PyArray_IsScalar(argument, Integer) || PyArray_IsScalar(argument, Bool)) return 'i';
+    return PyArray_IsScalar(argument, Floating) ? 'f' : 'c';
 }
 
 int parameter_types_check(FunctionObject *function, Py_ssize_t position, PyObject *argument,
@@ -184,7 +189,10 @@ int parameter_types_check_elements(FunctionObject *function, Py_ssize_t position
     const PyArray_Descr *descr = (const PyArray_Descr *)dtype;
     size_t size = (size_t)PyDataType_ELSIZE(descr);
     char kind = descr->kind == 'u' ? 'i' : descr->kind;
-    if (kind == 'c') kind = 'f', size /= 2; /* an array of pairs */
+    if (kind == 'c') { /* complex numbers are pairs of real ones */
+        kind = 'f';
+        size /= 2;
+    }
     if ((kind != 'i' && kind != 'f') || size < 2) return 0;
     bool same = size == type->size && ((kind == 'f') == (type->kind == 'F') || size == 2);
     if (same) return 0;

@@ -1,7 +1,8 @@
-/* The types of a kernel's parameters, and whether arguments agree: np.int32 for a float is refused, a
- * float64 array for a float * warns. The types of numbers come from PTX, the types of arrays' elements from
- * the text of the source; where neither is known, nothing is checked. PYCUDA_CHECK_ARGUMENTS turns the check
- * on or off; unless it is set, the check is on for drivers that know types, as the CPU device does. */
+/* The types of a kernel's parameters, and whether arguments agree with them: np.int32 for a float is refused,
+ * a float64 array for a float * warns. The types of numbers come from PTX, the types of arrays' elements from
+ * the text of the source; a parameter of which neither is known is not checked. PYCUDA_CHECK_ARGUMENTS turns
+ * the check on or off; unless it is set, the check is on for drivers that know types, as the CPU device does.
+ */
 #ifndef EXT_LAUNCH_TYPES_H
 #define EXT_LAUNCH_TYPES_H
 
@@ -17,15 +18,15 @@ typedef struct ParameterType {
  * exception. */
 int parameter_types_open(FunctionObject *function);
 
-/* Function._note_types: a callable that reads the source when that is needed, and gives None or two bytes a
- * parameter, as above; 's' is a structure. */
+/* Function._note_types(read): read() reads the source when that is needed. It returns None, or bytes with the
+ * kind and size of each parameter as in ParameterType; the kind 's' is a structure. */
 extern const char note_types_doc[];
 PyObject *parameter_types_note(PyObject *self, PyObject *read);
 
 typedef enum ParameterForm {
     PARAMETER_UNKNOWN,
-    PARAMETER_PLAIN,     /* a number or a pointer */
-    PARAMETER_STRUCTURE  /* or a vector */
+    PARAMETER_PLAIN, /* a number or a pointer */
+    PARAMETER_STRUCTURE /* or a vector */
 } ParameterForm;
 
 /* The form by the driver's or the source's information. May run Python code. */
