@@ -65,7 +65,7 @@ static PyObject *get_gpudata(PyObject *self, void *Py_UNUSED(closure))
     return array->size ? PyLong_FromUnsignedLongLong(array->pointer) : Py_NewRef(Py_None);
 }
 
-/* The setter for programs that manage memory themselves: del and None release it. */
+/* The setter of gpudata, for programs that manage memory themselves: del and None release the memory. */
 static int set_gpudata(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
 {
     return gpuarray_use_memory(gpuarray_cast(self), value ? value : Py_None);
@@ -91,7 +91,7 @@ static PyObject *get_address(PyObject *self, void *Py_UNUSED(closure))
 CUstream gpuarray_stream(const GPUArrayObject *array)
 {
     CUstream stream = pooled_stream(array->allocation);
-    return stream ? stream : (CUstream)(uintptr_t)1;
+    return stream ? stream : CU_STREAM_LEGACY;
 }
 
 static PyObject *get_interface(PyObject *self, void *Py_UNUSED(closure))
@@ -111,7 +111,8 @@ static PyObject *get_transposed(PyObject *self, void *Py_UNUSED(closure))
     return gpuarray_transpose(gpuarray_cast(self), NULL);
 }
 
-/* The grid, with a closure, or the block of a kernel that walks the array: (blocks, 1), (threads, 1, 1). */
+/* The getter of _grid (closure is not NULL), (blocks, 1), and of _block, (threads, 1, 1): of a launch whose
+ * threads together loop over the array's elements. */
 static PyObject *get_splay(PyObject *self, void *closure)
 {
     GPUArrayObject *array = gpuarray_cast(self);
@@ -133,8 +134,8 @@ static PyObject *get_attribute(PyObject *self, void *name)
     return gpuarray_call_python(gpuarray_cast(self)->state, "indexing.attributes", name, self, NULL, 0, NULL);
 }
 
-/* a.flat. That of a temporary copy (z.real.flat) is given the exception that it raises when it is assigned
- * to. */
+/* a.flat. If the array is a temporary copy (z.real.flat), the result also gets the exception that it is to
+ * raise when it is assigned to. */
 static PyObject *get_flat(PyObject *self, void *name)
 {
     PyObject *type = NULL, *problem = NULL, *trace = NULL;

@@ -1,5 +1,5 @@
-/* core/layout/ for the plans that Python makes. An axis is a tuple there: its length, and the stride in each
- * array. */
+/* The functions of core/layout/ for plans that Python makes. Python's form of an axis is a tuple of its
+ * length and its stride in each array. */
 #include "core/layout/elementwise_layout.h"
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
@@ -7,13 +7,16 @@
 
 /* ---- Loops ---- */
 
-/* The loop along a sequence of axes, over `count` arrays that begin at 0. Its operands are to be freed in any
- * case. -1 with an exception. */
+/* *plan: the loop along a sequence of axes, over `count` arrays that begin at address 0. -1 with an
+ * exception. The caller frees plan->operands in either case. */
 static int read_loop(LoopPlan *plan, PyObject *axes, int count)
 {
     *plan =
         (LoopPlan){.count = count, .size = 1, .operands = PyMem_Calloc((size_t)count, sizeof(LoopOperand))};
-    if (!plan->operands) return PyErr_NoMemory(), -1;
+    if (!plan->operands) {
+        PyErr_NoMemory();
+        return -1;
+    }
     PyArrayObject *table = (PyArrayObject *)PyArray_FROMANY(axes, NPY_INTP, 1, 2, NPY_ARRAY_CARRAY_RO);
     if (!table) return -1;
     plan->ndim = (int)PyArray_DIM(table, 0);
@@ -24,14 +27,14 @@ static int read_loop(LoopPlan *plan, PyObject *axes, int count)
                      STRIDES_MAX_DIMS);
     for (int i = 0; i < plan->ndim && !PyErr_Occurred(); i++) {
         plan->shape[i] = *number++;
-        if (plan->shape[i] == 0) plan->size = 0; /* nothing else of it counts */
+        if (plan->shape[i] == 0) plan->size = 0; /* only whether it is 0 matters */
         for (int k = 0; k < count; k++) plan->operands[k].strides[i] = *number++;
     }
     Py_DECREF(table);
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* A list of tuples; one axis of length 1 where there is none. */
+/* The plan's axes in Python's form, a new list; a single axis of length 1 if there are none. */
 static PyObject *axes_list(const LoopPlan *plan)
 {
     int ndim = plan->ndim ? plan->ndim : 1;
@@ -104,7 +107,8 @@ static PyObject *alignment_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
 
 /* ---- Strides ---- */
 
-/* Strides as a tuple, of a packed array in an order, or with the axes in memory as `like` has them. */
+/* A new tuple of the strides of a packed array: in this order, or, if `like` is not NULL, with the axes in
+ * the order in which these strides have them in memory. */
 static PyObject *packed_tuple(char order, int ndim, const Py_ssize_t *shape, const Py_ssize_t *like,
                               Py_ssize_t itemsize)
 {
@@ -138,10 +142,11 @@ static PyObject *packed_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
     if (ndim > STRIDES_MAX_DIMS)
         return PyErr_Format(PyExc_ValueError, "an array has at most %d axes", STRIDES_MAX_DIMS);
     if (gpuarray_read_strides(given[0], (int)ndim, shape) < 0) return NULL;
-    bool named = !given[2] || PyUnicode_Check(given[2]);
-    if (!named && gpuarray_read_strides(given[2], (int)ndim, like) < 0) return NULL;
-    char order = given[2] && named && PyUnicode_CompareWithASCIIString(given[2], "F") == 0 ? 'F' : 'C';
-    return packed_tuple(order, (int)ndim, shape, named ? NULL : like, itemsize);
+    bool has_strides = given[2] && !PyUnicode_Check(given[2]);
+    if (has_strides && gpuarray_read_strides(given[2], (int)ndim, like) < 0) return NULL;
+    char order = 'C';
+    if (given[2] && !has_strides && PyUnicode_CompareWithASCIIString(given[2], "F") == 0) order = 'F';
+    return packed_tuple(order, (int)ndim, shape, has_strides ? like : NULL, itemsize);
 }
 
 PyDoc_STRVAR(divider_doc, "_divider(length, /)\n--\n\n"
@@ -176,6 +181,8 @@ static int add_constant(PyObject *module, const char *name, PyObject *value)
     return failed;
 }
 
+/* Adds the fields of parameter blocks and the rows of layouts, for the kernels' source. -1 with an exception.
+ */
 static int add_table(PyObject *module)
 {
     PyObject *head = Py_BuildValue("("

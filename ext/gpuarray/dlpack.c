@@ -18,7 +18,7 @@
 
 /* ---- What a tensor is made of ---- */
 
-/* Allocated by malloc, which needs no interpreter. */
+/* An exported tensor with the memory that it points to. Allocated by malloc, which needs no interpreter. */
 typedef struct Export {
     union {
         DLPackPlain plain;
@@ -69,7 +69,8 @@ static Export *new_export(PyObject *array, int ndim)
 
 /* ---- Where memory is ---- */
 
-/* Memory that is not from an allocation of ours: the driver knows. */
+/* *out: the device of memory that is not from an allocation of this module, by what the driver says. -1 with
+ * an exception. */
 static int ask_device(GPUArrayObject *array, DLPackDevice *out)
 {
     ModuleState *state = array->state;
@@ -80,7 +81,7 @@ static int ask_device(GPUArrayObject *array, DLPackDevice *out)
     if (!array->pointer) return 0;
     CUresult result =
         once_cuPointerGetAttribute(state, &kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, array->pointer);
-    if (result != CUDA_SUCCESS) return 0; /* what it does not know it takes for its own */
+    if (result != CUDA_SUCCESS) return 0; /* unknown to the driver: taken for the current device's */
     result = once_cuPointerGetAttribute(state, &managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, array->pointer);
     if (result == CUDA_SUCCESS && managed) {
         out->kind = DLPACK_CUDA_MANAGED;
@@ -93,6 +94,7 @@ static int ask_device(GPUArrayObject *array, DLPackDevice *out)
     return 0;
 }
 
+/* *out: the device of the array's memory. -1 with an exception. */
 static int find_device(GPUArrayObject *array, DLPackDevice *out)
 {
     const DeviceAllocationObject *allocation = array->allocation;
@@ -107,7 +109,8 @@ static bool host_sees(DLPackDevice device) { return device.kind != DLPACK_CUDA; 
 
 /* ---- Filling in ---- */
 
-/* Strides of axes along which nothing moves may be anything. */
+/* Fills ndim, shape and strides, which are written to `numbers`. -1 with BufferError when a stride is no
+ * multiple of the itemsize; the stride of an axis with fewer than two elements does not matter. */
 static int fill_layout(int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, Py_ssize_t itemsize,
                        Py_ssize_t size, int64_t *numbers, DLPackTensor *out)
 {
@@ -195,17 +198,18 @@ DLPackVersioned *dlpack_export(GPUArrayObject *array)
 
 /* The arguments of __dlpack__, and the device of the array. */
 typedef struct ExportRequest {
-    DLPackDevice device;    /* of the tensor */
-    bool versioned;         /* the consumer takes a DLPackVersioned */
-    bool converts;          /* the consumer wants it on the host */
-    bool copies, keeps;     /* copy=True; copy=False */
+    DLPackDevice device; /* of the tensor */
+    bool versioned; /* the consumer takes a DLPackVersioned */
+    bool converts; /* the consumer wants a tensor in host memory of an array elsewhere */
+    bool copies; /* copy=True */
+    bool keeps; /* copy=False */
     CUstream consumer;
-    bool ordered;           /* the consumer's stream is ordered after the array's work */
-    bool host;              /* no stream was named: the consumer may be the host */
+    bool ordered; /* the consumer's stream is to be ordered after the array's work */
+    bool host; /* no stream was named: the consumer may be the host */
 } ExportRequest;
 
-/* Reads the argument `stream`. None is the default stream, but if the host sees the memory, the consumer may
- * be the host. -1 with an exception. */
+/* Reads the argument `stream`. None is the default stream, or, if the host can access the memory, perhaps the
+ * host. -1 is a stream that is not ordered. -1 with an exception. */
 static int read_stream(PyObject *value, ExportRequest *request)
 {
     unsigned long long number = 0;
@@ -277,9 +281,9 @@ static int read_request(GPUArrayObject *array, PyObject *const given[4], ExportR
 
 /* ---- Order ---- */
 
-/* Memory of a pool notes that the consumer's stream uses it when that is a default stream. Any other stream
- * may be destroyed without notice, so the memory returns to the driver and not to the pool. With -1 the
- * consumer orders its work itself. */
+/* Notes in memory of a pool that the consumer's stream uses it, if that is a default stream. Any other stream
+ * may be destroyed without notice: then the memory is freed at its end and not held by the pool
+ * (pooled_lend). -1 with an exception. */
 static int note_consumer(GPUArrayObject *array, CUstream consumer)
 {
     PyObject *object = (PyObject *)array;
@@ -289,14 +293,15 @@ static int note_consumer(GPUArrayObject *array, CUstream consumer)
     return 0;
 }
 
+/* Orders the stream `consumer` after the stream `work`. -1 with an exception. */
 static int order_one(ModuleState *state, CUstream work, CUstream consumer)
 {
     ForeignArray there = {.has_stream = true, .stream = work ? work : CU_STREAM_LEGACY};
     return foreign_order(state, &there, consumer);
 }
 
-/* Memory of a pool remembers the streams that it was used on; of other memory the current one is all there is
- * to know. */
+/* Orders the stream `consumer` after the streams on which the array was used: a pool's memory remembers them;
+ * of other memory only the current stream is known. -1 with an exception. */
 static int order_all(GPUArrayObject *array, CUstream consumer)
 {
     ModuleState *state = array->state;
@@ -363,7 +368,11 @@ static PyObject *export_to_host(GPUArrayObject *array, const ExportRequest *requ
         if (host && PyArray_SetBaseObject((PyArrayObject *)host, Py_NewRef((PyObject *)array)) < 0)
             Py_CLEAR(host);
     }
-    uint64_t flags = copies ? DLPACK_IS_COPIED : array->read_only ? DLPACK_READ_ONLY : 0;
+    uint64_t flags = 0;
+    if (copies)
+        flags = DLPACK_IS_COPIED;
+    else if (array->read_only)
+        flags = DLPACK_READ_ONLY;
     PyObject *capsule = host ? new_capsule(host, request->versioned, flags) : NULL;
     Py_XDECREF(host);
     return capsule;

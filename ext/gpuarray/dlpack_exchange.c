@@ -11,7 +11,7 @@
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/stream/stream.h"
 
-/* The state when no object of this module is given. NULL with an exception. */
+/* The module's state, for functions that get no object of this module. NULL with an exception. */
 static ModuleState *find_state(void)
 {
     PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "pycuda._driver");
@@ -20,7 +20,7 @@ static ModuleState *find_state(void)
     return state;
 }
 
-/* NULL with TypeError for other objects than GPUArrays. */
+/* The object as a GPUArray, borrowed. NULL with TypeError for other objects. */
 static GPUArrayObject *as_array(PyObject *object)
 {
     ModuleState *state = state_of_type(Py_TYPE(object));
@@ -50,7 +50,7 @@ static int export_borrowed(void *object, DLPackTensor *out)
     return array && note_use(array) == 0 ? dlpack_fill(array, array->elements, out) : -1;
 }
 
-/* A tensor that cannot be imported stays the caller's. */
+/* Takes the tensor over. On failure it stays the caller's. */
 static int import_managed(DLPackVersioned *tensor, void **out)
 {
     ForeignArray array;
@@ -98,7 +98,7 @@ static PyObject *new_array(ModuleState *state, const DLPackTensor *like)
     return array;
 }
 
-/* Hands the exception to a caller that may know nothing of Python. */
+/* Clears the exception, and passes it to a caller that may not use Python's API. */
 static void pass_exception(void *context,
                            void (*set_error)(void *context, const char *kind, const char *message))
 {

@@ -24,16 +24,16 @@ typedef struct ElementwiseRun {
     ModuleState *state;
     const ElementwiseCall *call;
     ContextObject *context; /* owned: the current one */
-    ElementwiseLoop *loop; /* to be dropped */
+    ElementwiseLoop *loop; /* held: elementwise_drop() ends that */
     long changed;                /* ModuleState.arrays_changed when the operands were looked at */
     const GPUArrayObject *common_layout; /* borrowed, or NULL: the result of find_common_layout() */
-    PyObject *dtypes[ELEMENTWISE_MAX_INPUTS]; /* owned: of NumPy's scalars */
-    PyObject *views[ELEMENTWISE_MAX_INPUTS]; /* owned: of other libraries' arrays */
+    PyObject *dtypes[ELEMENTWISE_MAX_INPUTS]; /* owned: the dtypes of inputs that are NumPy's scalars */
+    PyObject *views[ELEMENTWISE_MAX_INPUTS]; /* owned: views of inputs that are other libraries' arrays */
     GPUArrayObject *arrays[MAX_OPERANDS]; /* outputs owned, inputs borrowed; NULL for scalars */
-    PyObject *final_out[ELEMENTWISE_MAX_OUTPUTS]; /* owned: the `out` that a temporary stands for */
+    PyObject *final_out[ELEMENTWISE_MAX_OUTPUTS]; /* owned: the `out` whose place a temporary array takes */
     int inputs, outputs, ndim;
     TransferMode mode;
-    /* From here on nothing is set before it is known. */
+    /* The members below are not cleared at first: each is read only after it was set. */
     ElementwiseKey key;
     unsigned char scalars[MAX_OPERANDS][LAYOUT_SLOT];
     Py_ssize_t shape[STRIDES_MAX_DIMS];
@@ -41,7 +41,8 @@ typedef struct ElementwiseRun {
 
 /* ---- Operands ---- */
 
-/* int, float, complex: Python's numbers, whose dtype the others decide. NULL for anything else. */
+/* int, float or complex for a Python number, whose dtype the other operands decide; borrowed. NULL, without
+ * an exception, for other objects. */
 static PyObject *weak_kind(PyObject *value)
 {
     if (PyLong_CheckExact(value)) return (PyObject *)&PyLong_Type;
@@ -50,7 +51,7 @@ static PyObject *weak_kind(PyObject *value)
     return NULL;
 }
 
-/* Reads a scalar as operand i: 1. 0 when the value is no scalar, -1 with an exception. */
+/* Reads a scalar as input i. 1; 0 when the value is no scalar; -1 with an exception. */
 static int read_scalar(ElementwiseRun *run, int i, PyObject *value)
 {
     PyObject *kind = weak_kind(value);
@@ -70,7 +71,7 @@ static int read_scalar(ElementwiseRun *run, int i, PyObject *value)
     return 1;
 }
 
-/* Reads an array of another library as operand i. */
+/* Reads an array of another library as input i. 1; 0 when the value is none; -1 with an exception. */
 static int read_foreign(ElementwiseRun *run, int i, PyObject *value)
 {
     int found = foreign_view(run->state, value, run->mode, &run->views[i]);
@@ -80,6 +81,7 @@ static int read_foreign(ElementwiseRun *run, int i, PyObject *value)
     return 1;
 }
 
+/* Reads all inputs. 1; 0 when one is of a type that is not known here; -1 with an exception. */
 static int read_operands(ElementwiseRun *run)
 {
     const ElementwiseCall *call = run->call;
@@ -99,7 +101,8 @@ static int read_operands(ElementwiseRun *run)
     return 1;
 }
 
-/* out= is one array, or a tuple with an entry (None: make one) for each result. */
+/* Reads out=, one array or a tuple with an entry for each result; None: a new array is made. -1 with an
+ * exception. */
 static int read_out(ElementwiseRun *run)
 {
     PyObject *out = run->call->out;
@@ -123,7 +126,8 @@ static int read_out(ElementwiseRun *run)
     return 0;
 }
 
-/* The value of a scalar in the dtype of its loop. OverflowError when it is a Python int that does not fit. */
+/* Converts input i, a scalar, to the dtype that its loop takes. -1 with an exception: OverflowError for a
+ * Python int that does not fit. */
 static int pack_scalar(ElementwiseRun *run, int i)
 {
     PyArray_Descr *dtype = run->loop->inputs[i];
@@ -147,8 +151,8 @@ static int pack_scalar(ElementwiseRun *run, int i)
     return 0;
 }
 
-/* ValueError (-1) for a negative exponent of integers that is a scalar. Exponents in an array are not
- * checked, as that would take a wait. */
+/* -1 with ValueError if the operation is a power of integers and input i a negative exponent. Called for
+ * scalars only: to check the exponents in an array the host would have to wait. */
 static int refuse_negative_exponent(const ElementwiseRun *run, int i)
 {
     if (i != 1 || !PyTypeNum_ISSIGNED(run->loop->inputs[i]->type_num)) return 0;
@@ -205,8 +209,8 @@ static int raise_output(const ElementwiseRun *run, const GPUArrayObject *out)
     return -1;
 }
 
-/* The first of arrays that all have one shape and whose elements lie without gaps in the same order: the loop
- * has one axis. NULL when there are others, or no elements. */
+/* The first array if all arrays have the same shape, no gaps and the same order of elements, so that the loop
+ * has one axis. NULL otherwise, or if they have no elements. */
 static const GPUArrayObject *find_common_layout(const ElementwiseRun *run)
 {
     const GPUArrayObject *first = NULL;
@@ -221,7 +225,8 @@ static const GPUArrayObject *find_common_layout(const ElementwiseRun *run)
     return first && first->size > 0 ? first : NULL;
 }
 
-/* The shape of the result: what the operands give, which `out` may widen but not be widened to. */
+/* Sets run->shape: the shape to which the inputs and the given outputs broadcast. -1 with ValueError when
+ * there is none, or when an output would have to be broadcast. */
 static int broadcast_shape(ElementwiseRun *run)
 {
     if ((run->common_layout = find_common_layout(run))) {
@@ -248,8 +253,9 @@ static int broadcast_shape(ElementwiseRun *run)
     return 0;
 }
 
-/* The operand whose class, allocator and order of axes results take: the first of the result's shape, else
- * the first; our own before views of others. */
+/* The input whose class, allocator and order of axes new results take: the first GPUArray of the result's
+ * shape, else the first such view of another library's array, else the first array. NULL if all inputs are
+ * scalars. */
 static GPUArrayObject *prototype_operand(const ElementwiseRun *run)
 {
     GPUArrayObject *first = NULL;
@@ -264,6 +270,7 @@ static GPUArrayObject *prototype_operand(const ElementwiseRun *run)
     return first;
 }
 
+/* A new array of a subclass of GPUArray, by its constructor. NULL with an exception. */
 static PyObject *new_of_class(PyTypeObject *type, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                               const Py_ssize_t *strides, PyObject *allocator)
 {
@@ -299,14 +306,15 @@ static PyObject *new_result(ElementwiseRun *run, PyArray_Descr *dtype)
         strides_pack_like(run->ndim, run->shape, steps, itemsize, strides);
     } else if (!plain)
         strides_fill('C', run->ndim, run->shape, itemsize, strides);
-    if (!plain) run->common_layout = NULL; /* a class of users' may make something else */
+    if (!plain) run->common_layout = NULL; /* a subclass may give its array another layout */
     if (!plain) return new_of_class(Py_TYPE(like), dtype, run->ndim, run->shape, strides, allocator);
     Py_INCREF(dtype);
     return gpuarray_new_in(run->state, run->context, dtype, run->ndim, run->shape, in_order ? strides : NULL,
                            allocator, run->mode.stream_object);
 }
 
-/* Whether writing one while reading the other can go wrong. The same elements in the same places cannot. */
+/* Whether `out` may overlap `in` in another way than element by element: then elements of `in` could be
+ * overwritten before they are read. */
 static bool overlaps_differently(GPUArrayObject *out, GPUArrayObject *in, int ndim)
 {
     if (!in || in->size == 0 || !shared_memory_is_possible(out, in)) return false;
@@ -315,6 +323,8 @@ static bool overlaps_differently(GPUArrayObject *out, GPUArrayObject *in, int nd
              && strides_equal(ndim, out->shape, out->strides, in->strides));
 }
 
+/* Allocates the outputs that are not given, and temporary arrays for those that overlap an input. -1 with an
+ * exception. */
 static int make_results(ElementwiseRun *run)
 {
     for (int k = 0; k < run->outputs; k++) {
@@ -337,6 +347,7 @@ static int make_results(ElementwiseRun *run)
 
 /* ---- The launch ---- */
 
+/* Notes that the launch uses the arrays' memory. -1 with an exception, as when memory was freed. */
 static int use_arrays(ElementwiseRun *run)
 {
     for (int k = 0; k < run->outputs + run->inputs; k++) {
@@ -352,7 +363,8 @@ static int use_arrays(ElementwiseRun *run)
     return 0;
 }
 
-/* The loop over all arrays. Where they are alike, new results too, it is one along a single axis. */
+/* Plans the loop over all arrays: with a common layout, which new results have as well, along a single axis.
+ */
 static void plan_loop(const ElementwiseRun *run, LoopPlan *plan, LoopOperand *operands)
 {
     const GPUArrayObject *alike = run->common_layout;
@@ -369,7 +381,7 @@ static void plan_loop(const ElementwiseRun *run, LoopPlan *plan, LoopOperand *op
     if (!alike) loop_collapse(plan, LOOP_REVERSE | LOOP_SORT);
 }
 
-/* A kernel's launch with its parameter block. */
+/* Launches a kernel with its parameter block of so many bytes. -1 with an exception. */
 static int launch_kernel(ElementwiseRun *run, const ElementwiseKernel *kernel, ptrdiff_t blocks,
                          unsigned char *block, size_t bytes)
 {
@@ -419,7 +431,8 @@ static int launch_loop(ElementwiseRun *run)
 
 /* ---- The whole ---- */
 
-/* The results, or the arrays that temporaries stood for, which get them now. */
+/* The call's results, a new reference: copies temporary arrays to the outputs whose place they took. NULL
+ * with an exception. */
 static PyObject *take_results(ElementwiseRun *run)
 {
     PyObject *results[ELEMENTWISE_MAX_OUTPUTS] = {NULL}, *out = run->call->out;

@@ -9,7 +9,8 @@
 
 enum { KEY_WORDS = 4 + ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
 
-/* Writes a key as words for word_map_find(). Returns how many: names and dtypes are compared by address. */
+/* Writes a key as words for word_map_find(), in which names and dtypes are their addresses. Returns the
+ * number of words. */
 static size_t write_key_words(const ElementwiseKey *key, uint64_t words[KEY_WORDS])
 {
     uint64_t *end = words;
@@ -86,8 +87,8 @@ static int take_dtypes(PyObject *tuple, PyArray_Descr **out, int max)
 
 static PyObject *object_or_none(PyObject *object) { return object ? object : Py_None; }
 
-/* Stores what resolve() returned, and the objects of the key, in the loop. -1, not always with an exception,
- * for another value than (loop, dtypes of results, dtypes of inputs). */
+/* Stores what resolve() returned, and the objects of the key, in the loop. -1, with or without an exception,
+ * unless it is (loop, dtypes of results, dtypes of inputs). */
 static int take_answer(ElementwiseLoop *loop, const ElementwiseKey *key, PyObject *answer, PyObject *pairs,
                        PyObject *outputs)
 {

@@ -17,20 +17,20 @@ typedef struct ElementwiseKey {
 
 typedef struct ElementwiseKernel {
     PyObject *function; /* owned; NULL until it is needed */
-    Py_ssize_t elements; /* that a block computes; of a kernel that works by tiles, the side of a tile */
+    Py_ssize_t elements; /* how many a block computes; of a kernel that works by tiles, the side of a tile */
 } ElementwiseKernel;
 
 typedef struct ElementwiseLoop {
     atomic_long holders; /* the table, and calls in progress: by gil_count */
-    PyObject *loop; /* owned: what the kernels are built from */
-    PyObject *held; /* owned: a tuple of the key's objects, so that their addresses stay theirs */
+    PyObject *loop; /* owned: the Python object from which the kernels are built */
+    PyObject *held; /* owned: a tuple of the key's objects, so that no other object gets their addresses */
     int output_count;
     struct _PyArray_Descr *results[ELEMENTWISE_MAX_OUTPUTS], *inputs[ELEMENTWISE_MAX_INPUTS]; /* owned */
     ElementwiseKernel kernels[LAYOUT_COUNT];
 } ElementwiseLoop;
 
-/* The loop for a key in this context, which must be the current one. Python is asked for it once. The caller
- * holds it until elementwise_drop(). NULL with an exception. */
+/* The loop for a key in this context, which must be the current one. The first call for a key asks Python.
+ * The caller holds the loop until elementwise_drop(). NULL with an exception. */
 ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *key);
 /* Ends the hold of a caller, and with the last one the loop. NULL is allowed. */
 void elementwise_drop(ElementwiseLoop *loop);

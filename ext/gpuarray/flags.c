@@ -2,7 +2,7 @@
  * PyCUDA; the others, and NumPy's words in brackets, go by name. */
 #include "ext/gpuarray/gpuarray.h"
 
-enum { C_CONTIGUOUS, F_CONTIGUOUS, FORC, WRITEABLE, FNC, COUNT };
+enum { C_CONTIGUOUS, F_CONTIGUOUS, FORC, WRITEABLE, FNC, FLAG_COUNT, TUPLE_LENGTH = FORC + 1 };
 
 static PyStructSequence_Field fields[] = {
     [C_CONTIGUOUS] = {"c_contiguous", "row-major without gaps"},
@@ -18,16 +18,20 @@ static PyStructSequence_Desc description = {
     "pycuda.gpuarray.ArrayFlags",
     "How the elements of a GPUArray lie in memory.",
     fields,
-    3,
+    TUPLE_LENGTH,
 };
 
 PyObject *gpuarray_flags(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = gpuarray_cast(self);
     const bool c = array->layout & GPUARRAY_C, f = array->layout & GPUARRAY_F;
-    const bool values[COUNT] = {c, f, array->layout != 0, !array->read_only, f && !c};
+    const bool values[FLAG_COUNT] = {
+        [C_CONTIGUOUS] = c, [F_CONTIGUOUS] = f, [FORC] = array->layout != 0, [WRITEABLE] = !array->read_only,
+        [FNC] = f && !c,
+    };
     PyObject *flags = PyStructSequence_New(array->state->ArrayFlags_type);
-    for (int i = 0; flags && i < COUNT; i++) PyStructSequence_SetItem(flags, i, PyBool_FromLong(values[i]));
+    for (int i = 0; flags && i < FLAG_COUNT; i++)
+        PyStructSequence_SetItem(flags, i, PyBool_FromLong(values[i]));
     return flags;
 }
 

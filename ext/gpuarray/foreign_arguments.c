@@ -22,6 +22,7 @@ static bool any_foreign(ModuleState *state, PyObject *const *values, Py_ssize_t 
     return false;
 }
 
+/* Whether the value may be another library's array, or holds one at most `depth` containers deep. */
 static bool holds_foreign(ModuleState *state, PyObject *value, int depth)
 {
     if (PyList_CheckExact(value) || PyTuple_CheckExact(value))
@@ -38,8 +39,8 @@ static bool holds_foreign(ModuleState *state, PyObject *value, int depth)
     return foreign_is_possible(state, value);
 }
 
-/* Whether some of the values, or of those in lists, tuples and dicts among them, may be other libraries'
- * arrays. */
+/* Whether one of the values, or an item of a list, tuple or dict among them, may be another library's array.
+ */
 static bool foreign_among(ModuleState *state, PyObject *const *values, Py_ssize_t count)
 {
     return any_foreign(state, values, count, DEPTH);
@@ -85,8 +86,8 @@ static PyObject *replaced_values(Replacing *work, PyObject *value, int depth)
     return result;
 }
 
-/* A new reference to the value; to a view, if it is another library's array; to a new container with views
- * in place of such arrays, if it holds some. NULL with an exception. */
+/* What takes the value's place, a new reference: for another library's array a view; for a container that may
+ * hold such arrays a new container with views; otherwise the value itself. NULL with an exception. */
 static PyObject *replaced(Replacing *work, PyObject *value, int depth)
 {
     PyObject *view = NULL;
@@ -126,20 +127,20 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 
 /* ---- Functions that take them ---- */
 
-/* A Python function that is called with views in place of other libraries' arrays. During the call, the
- * argument `stream` is the current stream, too: copies and allocations that name no stream use it. `quick`
- * makes calls without Python: as an elementwise operation of that name, when the only argument is a
- * GPUArray, or as a launch that the _LaunchCache remembers. */
+/* A Python function that is called with views in place of other libraries' arrays. During the call the
+ * argument `stream` is the current stream, so that copies and allocations that name no stream use it. `quick`
+ * says how some calls are made without Python: a name, as the elementwise operation of this name if the only
+ * argument is a GPUArray; a _LaunchCache, as a launch that it remembers. */
 typedef struct ArrayFunctionObject {
     PyObject_HEAD
     vectorcallfunc call;
     ModuleState *state;
     PyObject *function; /* owned */
     PyObject *quick; /* owned, or NULL: an interned name, or a _LaunchCache */
-    bool writes; /* to its first argument */
-    bool has_stream; /* it has a parameter `stream` */
+    bool writes; /* the function writes to its first argument */
+    bool has_stream; /* the function has a parameter `stream` */
     Py_ssize_t stream_at; /* the position of `stream` or `stream_or_out`; -1: not to be given by position */
-    Py_ssize_t out_at; /* likewise that of `out` or `stream_or_out` */
+    Py_ssize_t out_at; /* the position of `out` or `stream_or_out`; -1: not to be given by position */
     PyObject *attributes; /* __dict__ */
     PyObject *weak_references;
 } ArrayFunctionObject;
@@ -185,8 +186,8 @@ static bool is_or_contains(PyObject *out, PyObject *array)
     return out == array;
 }
 
-/* Replaces a view of the array that the results were to go to by that array, which the caller gave. Any other
- * view is a result. Steals the reference to the result. */
+/* If the result is a view of an array that the caller gave as out=, returns that array in its place;
+ * otherwise the result. Steals the reference to the result, which may be NULL; returns a new one. */
 static PyObject *original_of(const Replacing *work, PyObject *out, PyObject *result)
 {
     for (Py_ssize_t i = 0; out && result && i < PyList_GET_SIZE(work->pairs); i += 2) {
@@ -253,6 +254,7 @@ static PyObject *call_kernel(PyObject *self, PyObject *const *args, size_t flags
     return PyObject_Vectorcall(outer->function, args, flags, keywords);
 }
 
+/* An integer attribute of a code object. -1 with an exception. */
 static Py_ssize_t code_count(PyObject *code, const char *name)
 {
     PyObject *value = PyObject_GetAttrString(code, name);

@@ -11,7 +11,7 @@
 
 /* ---- What keeps the owner ---- */
 
-enum { LARGE = 1 << 20 }; /* bytes: so large an array must not live until the stream is waited for */
+enum { LARGE_BYTES = 1 << 20 }; /* an array of that size must not live until the stream is waited for */
 
 /* The base of a view on whose stream the owner does not release memory by itself: releases the owner when
  * the work queued there at the end of the view is done. */
@@ -21,7 +21,7 @@ typedef struct BorrowedObject {
     ContextObject *context; /* a reference */
     CUstream stream;
     PyObject *stream_object, *owner; /* owned; the first may be NULL */
-    bool large;
+    bool large; /* at least LARGE_BYTES */
 } BorrowedObject;
 
 static BorrowedObject *borrowed_cast(PyObject *object) { return (BorrowedObject *)object; }
@@ -34,17 +34,18 @@ static int borrowed_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* Keeps the owner until the work on the stream is done. That does not keep the stream: the end of a stream
- * of ours seals the batch, the end of another library's is not noticed. If there is no memory for it, that
- * is reported, and the owner may free its memory too early. */
+/* Keeps the owner until the work on the stream is done. The stream itself is not kept: the end of a stream of
+ * this module seals the batch (keep_alive.h); the end of another library's stream is not noticed, so an event
+ * is recorded now. If there is no memory for that, it is reported, and the owner may free its memory too
+ * early. */
 static void keep_owner(BorrowedObject *borrowed)
 {
     ModuleState *state = borrowed->state;
     PyObject *type, *value, *traceback;
-    bool strange =
+    bool is_foreign =
         borrowed->stream_object && !PyObject_TypeCheck(borrowed->stream_object, state->Stream_type);
     PyErr_Fetch(&type, &value, &traceback);
-    int kept = borrowed->large || strange
+    int kept = borrowed->large || is_foreign
                    ? keep_alive_until_now(state, borrowed->context, borrowed->stream, borrowed->owner)
                    : keep_alive(state, borrowed->context, borrowed->stream, borrowed->owner, NULL);
     if (kept < 0) PyErr_WriteUnraisable(NULL);
@@ -97,7 +98,7 @@ static PyObject *new_borrowed(ModuleState *state, PyObject *owner, Py_ssize_t by
     borrowed->stream = mode.stream;
     borrowed->stream_object = mode.stream_object == Py_None ? NULL : Py_XNewRef(mode.stream_object);
     borrowed->owner = Py_NewRef(owner);
-    borrowed->large = bytes >= LARGE;
+    borrowed->large = bytes >= LARGE_BYTES;
     return (PyObject *)borrowed;
 }
 
@@ -107,16 +108,15 @@ PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, Foreign
                           TransferMode mode)
 {
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)layout->dtype);
-    Py_ssize_t bytes = strides_count(layout->ndim, layout->shape, PyDataType_ELSIZE(dtype));
+    Py_ssize_t size = strides_count(layout->ndim, layout->shape, PyDataType_ELSIZE(dtype));
     bool released_in_order = array->has_stream && foreign_same_stream(array->stream, mode.stream);
     PyObject *view = NULL, *owner = NULL;
     if (foreign_order(state, array, mode.stream) == 0)
-        owner = released_in_order
-                    ? Py_NewRef(layout->owner)
-                    : new_borrowed(state, layout->owner, bytes * PyDataType_ELSIZE(dtype), mode);
+        owner = released_in_order ? Py_NewRef(layout->owner)
+                                  : new_borrowed(state, layout->owner, size * PyDataType_ELSIZE(dtype), mode);
     if (owner)
         view = gpuarray_new_over(state, dtype, layout->ndim, layout->shape, layout->strides,
-                                 bytes ? array->pointer : 0, owner);
+                                 size ? array->pointer : 0, owner);
     else
         Py_DECREF((PyObject *)dtype);
     if (view) gpuarray_cast(view)->read_only = layout->read_only;

@@ -2,7 +2,7 @@
  * ours becomes an array that kernels work on.
  *
  * A view is made for work on one stream: what the owner has queued comes before that work, and the owner is
- * kept until it is done, if need be longer than the view. Its memory may not be ours to write to.
+ * kept until the work is done, if need be longer than the view. The view is read-only if its library says so.
  */
 #ifndef EXT_GPUARRAY_FOREIGN_VIEW_H
 #define EXT_GPUARRAY_FOREIGN_VIEW_H
@@ -10,8 +10,8 @@
 #include "ext/convert/foreign.h"
 #include "ext/gpuarray/transfer.h"
 
-/* 1 and a new GPUArray, 0 when the object is not an array on a device. -1 with an exception: TypeError, which
- * says to_gpu, for an array in host memory. */
+/* *out: a new GPUArray over another library's array. 1; 0 when the object is not an array on a device; -1
+ * with an exception: for an array in host memory a TypeError that names to_gpu(). */
 int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out);
 
 /* For an out= argument: the GPUArray itself, a new reference, or a view of another library's array. NULL

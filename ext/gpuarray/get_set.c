@@ -7,7 +7,7 @@
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/foreign_view.h"
 
-/* The array that get() is to fill. 0, or -1 with an exception. */
+/* Checks the host array that get() is to fill. -1 with an exception; a warning if only the shape differs. */
 static int check_target(GPUArrayObject *array, PyObject *ary)
 {
     if (!PyArray_Check(ary)) {
@@ -31,7 +31,7 @@ static int check_target(GPUArrayObject *array, PyObject *ary)
                : PyErr_WarnEx(PyExc_DeprecationWarning, "get() into an array of a different shape", 1);
 }
 
-/* Fills an array of another shape by way of a temporary with the right shape. */
+/* Fills a host array of another shape through a temporary array of the same shape. -1 with an exception. */
 static int fill_other_shape(GPUArrayObject *array, PyObject *ary, TransferMode mode)
 {
     PyObject *host = transfer_new_host(array, false);
@@ -42,6 +42,7 @@ static int fill_other_shape(GPUArrayObject *array, PyObject *ary, TransferMode m
     return failed ? -1 : 0;
 }
 
+/* get(): fills `ary`, or a new array, page-locked if `locked`. A new reference to it. */
 static PyObject *get_into(GPUArrayObject *array, PyObject *ary, PyObject *stream, bool locked,
                           TransferMode mode)
 {
@@ -111,6 +112,7 @@ PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS)
 
 /* set() */
 
+/* Checks the size and dtype of what set() is given. -1 with an exception; a warning unless the shape fits. */
 static int check_source(GPUArrayObject *array, Py_ssize_t size, PyArray_Descr *dtype, bool shape_fits)
 {
     if (size != array->size) {
@@ -212,13 +214,16 @@ const char gpuarray_copy_doc[] =
               "\nReturns\n-------\n"
               "GPUArray");
 
-/* "C", "F" or "K"; "A" is one of the first two for this array. 0 with ValueError. */
+/* 'C', 'F' or 'K', which NULL means; "A" is read as 'F' if the array is F-contiguous and not C-contiguous,
+ * else as 'C'. 0 with ValueError. */
 static char read_order(PyObject *value, const GPUArrayObject *array)
 {
-    for (const char *order = "CFKA"; *order && value && PyUnicode_Check(value); order++)
-        if (PyUnicode_GET_LENGTH(value) == 1 && PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
-            return *order != 'A' ? *order : array->layout == GPUARRAY_F ? 'F' : 'C';
-    return value ? gpuarray_raise_order(value) : 'K';
+    if (!value) return 'K';
+    bool is_letter = PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) == 1;
+    Py_UCS4 letter = is_letter ? PyUnicode_READ_CHAR(value, 0) : 0;
+    if (letter == 'A') return array->layout == GPUARRAY_F ? 'F' : 'C';
+    if (letter == 'C' || letter == 'F' || letter == 'K') return (char)letter;
+    return gpuarray_raise_order(value);
 }
 
 PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS)
@@ -276,6 +281,8 @@ static PyObject *as_host_array(PyObject *value)
     return array;
 }
 
+/* A new GPUArray with the elements of `ary`, which may be a GPUArray, another library's array or array_like.
+ * NULL with an exception. */
 static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, TransferMode mode)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
@@ -346,7 +353,7 @@ static PyObject *to_gpu_async_py(PyObject *module, FAST_PARAMETERS)
     return to_gpu(module_state(module), given[0], given[1], mode);
 }
 
-/* pycuda.gpuarray has them under their names. */
+/* pycuda.gpuarray has these functions under their names; in this module they begin with an underscore. */
 static PyMethodDef to_gpu_row = {"to_gpu", AS_METHOD(to_gpu_py), FAST_KEYWORDS, to_gpu_doc};
 static PyMethodDef to_gpu_async_row = {"to_gpu_async", AS_METHOD(to_gpu_async_py), FAST_KEYWORDS,
                                        to_gpu_async_doc};

@@ -38,6 +38,7 @@ static GPUArrayObject *new_plain(ModuleState *state)
     return array;
 }
 
+/* The GPUARRAY_C and GPUARRAY_F bits of an array. */
 static int layout_of(int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, Py_ssize_t itemsize)
 {
     if (ndim == 1) return strides[0] == itemsize || shape[0] <= 1 ? GPUARRAY_C | GPUARRAY_F : 0;
@@ -60,7 +61,7 @@ static int check_form(PyArray_Descr *dtype, Py_ssize_t size)
     return convert_native(dtype, "GPUArray");
 }
 
-/* Makes room for the shape and strides of so many axes. Their values are lost if there was too little. -1
+/* Makes room for the shape and strides of so many axes. If there was too little, their values are lost. -1
  * with MemoryError. */
 static int reserve_axes(GPUArrayObject *array, int ndim)
 {
@@ -79,8 +80,8 @@ static int reserve_axes(GPUArrayObject *array, int ndim)
     return 0;
 }
 
-/* Describes the array and its axes. dtype is taken over, also on failure. -1 with an
- * exception, and the array is as it was. */
+/* Sets shape, strides (NULL: those of a packed array in `order`), dtype and what follows from them. Takes the
+ * reference to dtype, also on failure. -1 with an exception: then the array is unchanged. */
 static int set_form(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                     const Py_ssize_t *strides, char order)
 {
@@ -183,7 +184,7 @@ int gpuarray_set_allocator(GPUArrayObject *array, PyObject *value)
     return 0;
 }
 
-/* Uses new memory of a pool, which is long enough. Steals the reference. */
+/* Makes new memory of a pool, which must be large enough, the array's. Steals the reference. */
 static void use_new_memory(GPUArrayObject *array, DeviceAllocationObject *memory)
 {
     array->pointer = memory->pointer;
@@ -192,8 +193,8 @@ static void use_new_memory(GPUArrayObject *array, DeviceAllocationObject *memory
     Py_XSETREF(array->allocation, memory);
 }
 
-/* Memory from the array's allocator, which is not a pool's: a new reference. Captures forbid the allocator
- * nothing, as their graphs keep the memory. NULL with an exception. */
+/* Memory from the array's allocator, which is not a pool's method: a new reference. The allocator may make
+ * calls that the modes of captures forbid, as graphs keep the memory. NULL with an exception. */
 static PyObject *call_allocator(GPUArrayObject *array, Py_ssize_t size)
 {
     CaptureMode before;
@@ -234,7 +235,7 @@ static int allocate_memory(GPUArrayObject *array, ContextObject *context, PyObje
     return failed;
 }
 
-/* Valid before __init__, and without it: an array of float64 with the shape (0,). */
+/* Makes a valid array for subclasses that do not call __init__: float64, of shape (0,). */
 static PyObject *gpuarray_tp_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
     GPUArrayObject *array = gpuarray_cast(type->tp_alloc(type, 0));
@@ -274,7 +275,8 @@ static int read_order(PyObject *value, char *out)
     return -1;
 }
 
-/* A shape may also be a NumPy integer 0-d array. */
+/* Reads shape, dtype and the like into *out. A 0-d array of NumPy is a shape as well. -1 with an exception.
+ */
 static int read_form(ModuleState *state, PyObject *shape, PyObject *dtype, HostArrayLayout *out)
 {
     bool scalar = PyArray_Check(shape) && PyArray_NDIM((PyArrayObject *)shape) == 0;
@@ -302,15 +304,16 @@ PyDoc_STRVAR(gpuarray_doc, "GPUArray" SIGNATURE); /* as errors name it */
 PyDoc_STRVAR(base_doc, "_GPUArrayBase" SIGNATURE
                        "The part of GPUArray that is in C: memory, views, operators, transfers.");
 
-/* The arguments of the constructor, read before the array is changed. */
-typedef struct Asked {
-    HostArrayLayout layout; /* to be cleared */
+/* The description that the constructor's arguments ask for, read before the array is changed. */
+typedef struct RequestedForm {
+    HostArrayLayout layout; /* init_array() clears it */
     char order;
-    bool strided;
+    bool strided; /* strides= was given */
     Py_ssize_t strides[STRIDES_MAX_DIMS];
-} Asked;
+} RequestedForm;
 
-static int read_asked(ModuleState *state, PyObject *const *given, Asked *out)
+/* -1 with an exception, and nothing to clear. */
+static int read_requested(ModuleState *state, PyObject *const *given, RequestedForm *out)
 {
     out->order = 'C';
     if (read_order(given[GIVEN_ORDER], &out->order) < 0
@@ -325,15 +328,17 @@ static int read_asked(ModuleState *state, PyObject *const *given, Asked *out)
     return -1;
 }
 
-static int init_array(GPUArrayObject *array, Asked *asked, PyObject *const *given)
+/* Describes the array as requested, and gives it the memory in given[], or new memory. -1 with an exception.
+ */
+static int init_array(GPUArrayObject *array, RequestedForm *requested, PyObject *const *given)
 {
     PyObject *gpudata = given_or_null(given[GIVEN_GPUDATA]), *base = given_or_null(given[GIVEN_BASE]);
-    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)asked->layout.dtype);
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)requested->layout.dtype);
     if (array->gpudata || array->base)
         atomic_fetch_add_explicit(&array->state->arrays_changed, 1, memory_order_relaxed);
-    int failed = set_form(array, dtype, asked->layout.rank, asked->layout.shape,
-                          asked->strided ? asked->strides : NULL, asked->order);
-    convert_layout_clear(&asked->layout);
+    int failed = set_form(array, dtype, requested->layout.rank, requested->layout.shape,
+                          requested->strided ? requested->strides : NULL, requested->order);
+    convert_layout_clear(&requested->layout);
     if (failed) return -1;
     Py_XSETREF(array->base, Py_XNewRef(base));
     if (gpuarray_set_allocator(array, given_or_null(given[GIVEN_ALLOCATOR])) < 0) return -1;
@@ -344,15 +349,15 @@ static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[GIVEN_COUNT];
-    Asked asked;
+    RequestedForm requested;
     if (convert_call(gpuarray_doc, args, kwargs, GIVEN(given)) < 0
-        || read_asked(array->state, given, &asked) < 0)
+        || read_requested(array->state, given, &requested) < 0)
         return -1;
-    return init_array(array, &asked, given);
+    return init_array(array, &requested, given);
 }
 
-/* GPUArray(shape, dtype, ...) without a tuple of the arguments. A program that puts other functions
- * into the type gets the usual way, from then on. */
+/* GPUArray(shape, dtype, ...) without a tuple of the arguments. If a program has replaced __new__ or __init__
+ * of the type, this function removes itself: CPython then calls those. */
 static PyObject *gpuarray_vectorcall(PyObject *type_object, PyObject *const *args, size_t count_flag,
                                      PyObject *keywords)
 {
@@ -360,7 +365,7 @@ static PyObject *gpuarray_vectorcall(PyObject *type_object, PyObject *const *arg
     ModuleState *state = state_of_type(type);
     Py_ssize_t count = PyVectorcall_NARGS(count_flag);
     PyObject *given[GIVEN_COUNT] = {NULL};
-    Asked asked;
+    RequestedForm requested;
     if (type->tp_new != gpuarray_tp_new || type->tp_init != gpuarray_init) {
         type->tp_vectorcall = NULL;
         return PyObject_Vectorcall(type_object, args, count_flag, keywords);
@@ -369,10 +374,10 @@ static PyObject *gpuarray_vectorcall(PyObject *type_object, PyObject *const *arg
         memcpy(given, args, (GIVEN_DTYPE + 1) * sizeof *given);
     else if (convert_arguments(gpuarray_doc, args, count, keywords, GIVEN(given)) < 0)
         return NULL;
-    if (read_asked(state, given, &asked) < 0) return NULL;
+    if (read_requested(state, given, &requested) < 0) return NULL;
     GPUArrayObject *array = new_plain(state);
-    if (!array) convert_layout_clear(&asked.layout);
-    if (array && init_array(array, &asked, given) < 0) Py_CLEAR(array);
+    if (!array) convert_layout_clear(&requested.layout);
+    if (array && init_array(array, &requested, given) < 0) Py_CLEAR(array);
     return (PyObject *)array;
 }
 
@@ -563,7 +568,8 @@ const TypeSpec _GPUArrayBase_spec = {
     TYPE_TABLES(gpuarray_methods, gpuarray_getset, gpuarray_members),
 };
 
-/* Takes the reference to the descriptor. Nothing for names that slots have. */
+/* Adds a descriptor to the type's dict, unless its name is one of a slot, __name__. Takes the reference to
+ * the descriptor, which may be NULL with an exception. -1 with an exception. */
 static int add_own(PyTypeObject *type, const char *name, PyObject *descriptor)
 {
     int failed = !descriptor;
@@ -622,7 +628,9 @@ static PyMethodDef functions[] = {
 int gpuarray_setup(PyObject *module, ModuleState *state)
 {
     if (gpuarray_flags_setup(state) < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
-    PyObject *priority = PyFloat_FromDouble(100);
+    const double array_priority =
+        100; /* above that of NumPy's classes: NumPy's operators leave calls to ours */
+    PyObject *priority = PyFloat_FromDouble(array_priority);
     int failed =
         !priority
         || PyObject_SetAttrString((PyObject *)state->_GPUArrayBase_type, "__array_priority__", priority) < 0;

@@ -1,15 +1,14 @@
 /* GPUArray: an array in device memory with NumPy's description of it (shape, strides, dtype).
  *
  * Strides are in bytes and may be negative or zero; `pointer` is the address of element 0. The description
- * changes by a.shape = and the like alone (in_place.c), the memory by a.gpudata = of programs that manage it
- * themselves.
- */
+ * changes only by a.shape = , a.strides = and a.dtype = (in_place.c), the memory only by a.gpudata = of
+ * programs that manage it themselves. */
 #ifndef EXT_GPUARRAY_GPUARRAY_H
 #define EXT_GPUARRAY_GPUARRAY_H
 
 #include "ext/memory/gpuarray_object.h"
 
-/* shape may be NULL where ndim is 0, as NumPy has it. */
+/* Whether the array has this shape, which may be NULL if ndim is 0, as in NumPy. */
 static inline bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t *shape)
 {
     bool same = array->ndim == ndim;
@@ -17,10 +16,10 @@ static inline bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, con
     return same;
 }
 
-/* ValueError (-1) when the array is read-only. */
+/* -1 with ValueError when the array is read-only. */
 int gpuarray_check_writable(const GPUArrayObject *array);
 
-/* The stream of the array's memory, else the default one (the handle 1). */
+/* The stream that the array's memory belongs to (pooled_stream), else CU_STREAM_LEGACY; never NULL. */
 CUstream gpuarray_stream(const GPUArrayObject *array);
 
 /* ext/gpuarray/dlpack.c: orders work that is queued on `consumer` from now on after the work on the array,
@@ -42,7 +41,7 @@ PyObject *gpuarray_new_view(GPUArrayObject *parent, struct _PyArray_Descr *dtype
  * failure. NULL with an exception. */
 PyObject *gpuarray_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                        const Py_ssize_t *strides, PyObject *allocator, PyObject *stream);
-/* As gpuarray_new(), of the shape of `like`, which is in order 'C', in order 'C'. dtype is borrowed.
+/* As gpuarray_new(), with the shape of `like`, which is C-contiguous, and order 'C'. dtype is borrowed.
  * context: the current one. */
 PyObject *gpuarray_new_like(const GPUArrayObject *like, ContextObject *context, struct _PyArray_Descr *dtype,
                             PyObject *allocator, PyObject *stream);
@@ -96,8 +95,8 @@ PyObject *gpuarray_get_part(PyObject *self, void *closure);
 int gpuarray_set_part(PyObject *self, PyObject *value, void *closure);
 /* As gpuarray_get_part(), but as in NumPy: views, or read-only zeros. */
 PyObject *gpuarray_view_part(PyObject *self, void *closure);
-/* Called before an array is written to. ValueError (-1) if it is a copy that z.real or z.imag made, or a
- * view of one, and nothing but this call holds it: what is written would be lost. */
+/* Called before an array is written to. -1 with ValueError if it is a copy that z.real or z.imag made, or a
+ * view of one, and nothing except this call holds it: what is written would be lost. */
 int gpuarray_check_kept(ModuleState *state, PyObject *object);
 /* As gpuarray_check_kept(), where `value`, perhaps a view of the array, is assigned to its elements. */
 int gpuarray_check_kept_of(ModuleState *state, PyObject *object, PyObject *value);
@@ -116,7 +115,7 @@ int gpuarray_describe_again(GPUArrayObject *array, const GPUArrayObject *like);
 /* Reads `ndim` strides from a sequence. -1 with an exception. */
 int gpuarray_read_strides(PyObject *value, int ndim, Py_ssize_t *out);
 
-/* tp_dealloc, which no other type has. */
+/* tp_dealloc of GPUArray, by which operators recognize the type. */
 void gpuarray_dealloc(PyObject *self);
 
 /* Sets the array's memory: its address comes from gpudata, which the array keeps. -1 with an exception. */

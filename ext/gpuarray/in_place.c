@@ -1,19 +1,20 @@
-/* a.shape = , a.strides = , a.dtype = : another description of the same memory, where NumPy takes it too and
- * all elements lie within the array's memory. */
+/* a.shape = , a.strides = , a.dtype = : another description of the same memory. Allowed if NumPy allows it
+ * and all elements are within the array's memory. */
 #include "core/layout/strides.h"
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/gpuarray/shared_memory.h"
 
-/* False with AttributeError for del. */
+/* False with AttributeError when the attribute `name` is deleted: then a setter's value is NULL. */
 static bool is_given(PyObject *value, const char *name)
 {
     if (!value) PyErr_Format(PyExc_AttributeError, "Cannot delete array %s", name);
     return value != NULL;
 }
 
-/* Takes the reference; NULL is an exception. */
+/* Gives the array the description of the view. Takes the reference to the view, which may be NULL with an
+ * exception. -1 with an exception. */
 static int describe_as(GPUArrayObject *array, PyObject *view)
 {
     int failed = view ? gpuarray_describe_again(array, gpuarray_cast(view)) : -1;
@@ -44,8 +45,8 @@ int gpuarray_set_shape(PyObject *self, PyObject *value, void *Py_UNUSED(closure)
                        gpuarray_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer));
 }
 
-/* The addresses that belong to the array: those of its allocation if that is known; else those that the
- * array of which it is a view spans, or it itself. */
+/* The addresses that belong to the array: its allocation if that is known; else the span of the array of
+ * which it is a view, if that contains it; else its own span. */
 static MemorySpan memory_of(GPUArrayObject *array)
 {
     const DeviceAllocationObject *allocation = array->allocation;
@@ -82,7 +83,8 @@ int gpuarray_set_strides(PyObject *self, PyObject *value, void *Py_UNUSED(closur
                                                 array->pointer));
 }
 
-/* The last one, where it is contiguous; -1. */
+/* The last axis if it is contiguous, else -1: the only axis whose length a new dtype may change, as in NumPy.
+ */
 static int last_axis(const GPUArrayObject *array)
 {
     int last = array->ndim - 1;

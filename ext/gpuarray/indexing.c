@@ -12,8 +12,9 @@
 typedef struct Indexing {
     GPUArrayObject *array;
     Py_ssize_t offset;
-    int axis, ndim; /* next axis of the array, axes of the view so far */
-    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS]; /* of those axes */
+    int axis; /* the next axis of the array */
+    int ndim; /* how many axes the view has so far */
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS]; /* of the view's axes */
 } Indexing;
 
 static int add_axis(Indexing *view, Py_ssize_t length, Py_ssize_t stride)
@@ -49,7 +50,7 @@ static int take_integer(Indexing *view, PyObject *index)
     return 0;
 }
 
-/* The next axes of the array as they are, up to this one. */
+/* Adds the array's axes from the next one up to, but not including, `end` to the view. -1 with IndexError. */
 static int take_axes(Indexing *view, int end)
 {
     const GPUArrayObject *array = view->array;
@@ -58,11 +59,11 @@ static int take_axes(Indexing *view, int end)
     return 0;
 }
 
-/* all: how many axes an ellipsis stands for. */
-static int take_one(Indexing *view, PyObject *item, int all)
+/* Applies one item of an index. ellipsis_axes: how many axes an ellipsis stands for. -1 with an exception. */
+static int take_one(Indexing *view, PyObject *item, int ellipsis_axes)
 {
     if (item == Py_None) return add_axis(view, 1, 0);
-    if (item == Py_Ellipsis) return take_axes(view, view->axis + all);
+    if (item == Py_Ellipsis) return take_axes(view, view->axis + ellipsis_axes);
     if (PySlice_Check(item)) return take_slice(view, item);
     return take_integer(view, item);
 }
@@ -75,6 +76,7 @@ static int axes_of(PyObject *const *items, Py_ssize_t count)
     return axes;
 }
 
+/* The view by these items, each of which is_basic_item(). NULL with IndexError. */
 static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ssize_t count)
 {
     Indexing view;
@@ -98,10 +100,12 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ss
                              view.shape, view.strides, array->pointer + (CUdeviceptr)view.offset);
 }
 
-/* Whether the item is a boolean. (Before NumPy 2.3 its booleans have __index__, too.) */
+/* Whether the item is a boolean, which is no integer although NumPy's booleans have __index__ before NumPy
+ * 2.3. */
 static bool is_bool(PyObject *item) { return PyBool_Check(item) || PyArray_IsScalar(item, Bool); }
 
-/* Integers, slices, one Ellipsis and None make views; the rest is for pycuda/_array/indexing/getitem.py. */
+/* Whether an item of an index makes a view: integers, slices, Ellipsis and None do. Indices with other items
+ * are for pycuda/_array/indexing/getitem.py. */
 static bool is_basic_item(ModuleState *state, PyObject *item)
 {
     return item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || PyLong_CheckExact(item)
@@ -117,7 +121,7 @@ static bool is_basic(ModuleState *state, PyObject *index)
     return true;
 }
 
-/* False with ValueError. */
+/* False with ValueError when kernels cannot read the view's elements. */
 static bool is_aligned(const GPUArrayObject *view)
 {
     return convert_aligned(view->dtype, view->ndim, view->shape, view->strides, view->pointer) == 0;
@@ -208,9 +212,9 @@ static bool holds_numbers(const GPUArrayObject *array)
     return PyTypeNum_ISNUMBER(array->dtype->type_num) || PyTypeNum_ISBOOL(array->dtype->type_num);
 }
 
-/* Whether a kernel may copy an array to a view without one of NumPy's warnings or errors: of lost imaginary
- * parts, of shapes that do not fit. */
-static bool is_copied_as_it_is(const GPUArrayObject *view, const GPUArrayObject *value)
+/* Whether NumPy would copy the array to the view without a warning of lost imaginary parts and without an
+ * error of shapes that do not fit: then a kernel may do it. */
+static bool is_copied_silently(const GPUArrayObject *view, const GPUArrayObject *value)
 {
     int more = view->ndim - value->ndim;
     bool fits =
@@ -250,7 +254,7 @@ static int assign_by(ModuleState *state, const char *module, const char *name, P
     return none ? 0 : -1;
 }
 
-/* Whether the index, one without arrays, is of integers alone. */
+/* Whether all items of an index without arrays are integers. */
 static bool is_of_integers(PyObject *index)
 {
     PyObject *const *items = PyTuple_Check(index) ? &PyTuple_GET_ITEM(index, 0) : &index;
@@ -268,7 +272,7 @@ static int assign_basic(GPUArrayObject *array, PyObject *index, PyObject *value)
     GPUArrayObject *view = gpuarray_cast(object);
     bool quick = view->size && holds_numbers(view)
                  && (is_number(value)
-                     || (gpuarray_check(state, value) && is_copied_as_it_is(view, gpuarray_cast(value))));
+                     || (gpuarray_check(state, value) && is_copied_silently(view, gpuarray_cast(value))));
     bool is_element = view->ndim == 0 && is_of_integers(index);
     int failed =
         quick ? copy_to_view(view, value)
@@ -292,7 +296,8 @@ int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)
 
 const char gpuarray_setitem_doc[] = "__setitem__($self, key, value, /)\n--\n\nSet self[key] to value.";
 
-/* Replaces the slot's method: only a call by the method shows whether other references to the array exist. */
+/* The method __setitem__. It replaces CPython's wrapper of the slot, which holds another reference to the
+ * array: here gpuarray_check_kept() sees whether only the call holds it. */
 PyObject *gpuarray_setitem(PyObject *self, PyObject *const *args, Py_ssize_t arg_count)
 {
     if (arg_count != 2)

@@ -2,10 +2,9 @@
  * have in common: the context, the number of arguments, the dtype, shape and strides of each array, and how
  * arrays that are written to overlap others.
  *
- * A call that was seen before is made here, from the arguments to the launch, and its result allocated, if
- * the kernel gave a launch for it; else Python finds what it remembered itself. Dtypes are known by their
- * addresses, and an entry keeps them alive; contexts by their serial numbers.
- */
+ * If a call was seen before and the kernel gave a launch for it, it is made here: the result is allocated and
+ * the launch made. If the kernel gave none, Python gets the plan that it remembered itself. In keys, dtypes
+ * are their addresses, and an entry keeps them alive; contexts are their serial numbers. */
 #include "ext/gpuarray/launch_cache.h"
 
 #include "core/layout/strides.h"
@@ -38,9 +37,9 @@ typedef struct LaunchCacheObject {
     PyObject_HEAD
     ModuleState *state;
     WordMap entries;
-    Py_ssize_t limit; /* with that many entries it is cleared */
+    Py_ssize_t limit; /* when there are so many entries the cache is cleared */
     bool aligned; /* the alignment of an array's address is part of the key */
-    Py_ssize_t count, *positions; /* owned: the arrays among the arguments */
+    Py_ssize_t count, *positions; /* owned: the positions of arrays among the arguments */
     bool *written; /* owned: whether each of these arrays is written to; NULL: overlaps do not matter */
     PyObject *weak_references;
 } LaunchCacheObject;
@@ -97,8 +96,8 @@ static void free_key(Key *key)
     if (key->words != key->few) PyMem_Free(key->words);
 }
 
-/* The i-th array of the key. NULL, and the call is not looked up, where there is no such argument, where it
- * is no GPUArray or one without a dtype (not initialized), and where it is read-only and would be written. */
+/* The i-th array of the key. NULL if there is no such argument, if it is no GPUArray or one without a dtype
+ * (not initialized), or if it is read-only and would be written to: then the call is not looked up. */
 static const GPUArrayObject *array_at(const LaunchCacheObject *cache, Values values, Py_ssize_t i)
 {
     Py_ssize_t position = cache->positions[i];
@@ -110,7 +109,8 @@ static const GPUArrayObject *array_at(const LaunchCacheObject *cache, Values val
     return refused || !array->dtype ? NULL : array;
 }
 
-/* Two words and three for each array, and two for each of its axes; 0 when there is no key. */
+/* The number of words in the key without overlaps: two, three for each array, two for each of its axes. 0
+ * when there is no key. */
 static size_t count_words(const LaunchCacheObject *cache, Values values)
 {
     size_t words = 2;
@@ -138,8 +138,9 @@ static const GPUArrayObject *known_array(const LaunchCacheObject *cache, Values 
     return gpuarray_cast(values.items[cache->positions[i]]);
 }
 
-/* Two words for each two arrays that meet, one of them written to, or that begin at the same place. */
-static uint64_t *describe_meetings(const LaunchCacheObject *cache, Values values, const MemorySpan *spans,
+/* Writes two words for each pair of arrays of which one is written to and whose spans overlap, or that begin
+ * at the same address: their indices and their distance. Returns the end of what was written. */
+static uint64_t *describe_overlaps(const LaunchCacheObject *cache, Values values, const MemorySpan *spans,
                                    uint64_t *to)
 {
     for (Py_ssize_t i = 1; i < cache->count; i++)
@@ -155,17 +156,18 @@ static uint64_t *describe_meetings(const LaunchCacheObject *cache, Values values
     return to;
 }
 
-/* The maximum of words that spans and describe_meetings() take. */
-static size_t words_of_meetings(const LaunchCacheObject *cache)
+/* How many words the spans and describe_overlaps() take at most. */
+static size_t words_of_overlaps(const LaunchCacheObject *cache)
 {
     size_t count = cache->written ? (size_t)cache->count : 0;
     return count * sizeof(MemorySpan) / sizeof(uint64_t) + (count ? count * (count - 1) : 0);
 }
 
-/* The key of these arguments in this context, to be freed. -1 with MemoryError. */
+/* *key: the key of these arguments in this context, to be freed with free_key(). The spans are stored at the
+ * end of its memory meanwhile. -1 with MemoryError. */
 static int make_key(const LaunchCacheObject *cache, Values values, const ContextObject *context, Key *key)
 {
-    size_t known = count_words(cache, values), capacity = known ? known + words_of_meetings(cache) : 0;
+    size_t known = count_words(cache, values), capacity = known ? known + words_of_overlaps(cache) : 0;
     key->words = key->few;
     if (capacity > WORDS && !(key->words = PyMem_New(uint64_t, capacity))) {
         PyErr_NoMemory();
@@ -182,12 +184,13 @@ static int make_key(const LaunchCacheObject *cache, Values values, const Context
         end = write_key_part(end, array, cache->aligned);
         if (spans) spans[i] = shared_memory_span(array);
     }
-    if (spans) end = describe_meetings(cache, values, spans, end);
+    if (spans) end = describe_overlaps(cache, values, spans, end);
     key->length = (size_t)(end - key->words);
     return 0;
 }
 
-/* The entry for these arguments, to be dropped; NULL when there is none, or with an exception. */
+/* The entry for these arguments, held until drop_entry(). NULL without an exception when there is none, or
+ * with one. */
 static RememberedCall *find_entry(LaunchCacheObject *cache, Values values)
 {
     Key key;
@@ -209,7 +212,7 @@ static RememberedCall *find_entry(LaunchCacheObject *cache, Values values)
 
 /* ---- Launches ---- */
 
-/* The result of a call; allocator NULL or None: that of the first array. */
+/* A new array for the result of a call. allocator: NULL and None mean that of the first array. */
 static PyObject *new_result(LaunchCacheObject *cache, const RememberedCall *entry, Values values,
                             PyObject *stream, PyObject *allocator)
 {
@@ -219,7 +222,8 @@ static PyObject *new_result(LaunchCacheObject *cache, const RememberedCall *entr
     return gpuarray_new(cache->state, dtype, entry->ndim, entry->lengths, NULL, allocator, stream);
 }
 
-/* The arguments of the call, then those of the entry, of which an Ellipsis stands for the result. */
+/* Launches with the arguments of the call, then those of the entry, among which an Ellipsis stands for the
+ * result. -1 with an exception. */
 static int launch_entry(const RememberedCall *entry, Values values, PyObject *stream, PyObject *result)
 {
     PyObject *few[VALUES], **all = few;
@@ -238,7 +242,8 @@ static int launch_entry(const RememberedCall *entry, Values values, PyObject *st
     return failed;
 }
 
-/* The result, None where there is none; NULL without an exception when no launch is remembered. */
+/* Makes a call that is remembered. Its result, or None if it has none; NULL without an exception when no
+ * launch is remembered, or with one. */
 static PyObject *make_call(LaunchCacheObject *cache, Values values, PyObject *stream, PyObject *allocator)
 {
     PyObject *result = NULL;
@@ -302,7 +307,8 @@ static PyObject *launch_cache_find(PyObject *self, PyObject *values)
 
 /* ---- Remembering ---- */
 
-/* The function behind a launch: prepared_async_call of one, as an attribute gives it. Borrowed, or NULL. */
+/* The Function of which `launch` is the bound method prepared_async_call, borrowed; NULL if it is something
+ * else or the function is not prepared. */
 static PyObject *function_of(ModuleState *state, PyObject *launch)
 {
     PyObject *self = PyCFunction_Check(launch) ? PyCFunction_GET_SELF(launch) : NULL;
@@ -310,7 +316,7 @@ static PyObject *function_of(ModuleState *state, PyObject *launch)
     return good ? self : NULL;
 }
 
-/* Reads (shape, dtype) of the result that each call makes. 1 when it has too many axes to be made here. -1
+/* Reads (shape, dtype) of the result that each call makes. 0; 1 when it has too many axes to be made here; -1
  * with an exception. */
 static int read_result(ModuleState *state, RememberedCall *entry, PyObject *result)
 {
@@ -426,7 +432,7 @@ PyDoc_STRVAR(launch_cache_doc,
              "not empty. Calls with a read-only array at a `written` position, or with anything but\n"
              "GPUArrays, have no layout.");
 
-/* The numbers of a tuple, to be freed. NULL with an exception. */
+/* The integers of a tuple, to be freed with PyMem_Free(). NULL with an exception. */
 static Py_ssize_t *read_positions(PyObject *tuple)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(tuple), *positions = PyMem_New(Py_ssize_t, (size_t)count + 1);
@@ -441,7 +447,7 @@ static Py_ssize_t *read_positions(PyObject *tuple)
     return positions;
 }
 
-/* -1 with an exception. */
+/* Sets cache->written from the positions of arrays that are written to. -1 with an exception. */
 static int read_written(LaunchCacheObject *cache, PyObject *tuple)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(tuple), *positions = read_positions(tuple);

@@ -13,7 +13,8 @@ static PyObject *call_elementwise(ModuleState *state, PyObject *name, PyObject *
     return elementwise_call(state, &call);
 }
 
-/* One of the two is a GPUArray, which its tp_dealloc shows unless it is of a subclass. */
+/* The state of the operand that is a GPUArray: a or b. Its tp_dealloc identifies a GPUArray, but not a
+ * subclass. */
 static ModuleState *state_of(PyObject *a, PyObject *b)
 {
     if (Py_TYPE(a)->tp_dealloc == gpuarray_dealloc) return gpuarray_cast(a)->state;
@@ -65,8 +66,9 @@ static PyObject *divide_with_remainder(PyObject *a, PyObject *b)
     return result;
 }
 
-/* a ** 2, a ** 0.5 and a ** -1 of floats, as NumPy has it: exact, and without pow(); b ** 2 of booleans,
- * which is int8. The name of that function, borrowed; NULL if it is none of these. */
+/* The name, borrowed, of the function that computes a simple power without pow(), as NumPy does: floats and
+ * complex numbers to the power of 2, 0.5 or -1; booleans to that of 2, which gives int8. NULL for other
+ * powers. */
 static PyObject *simple_power(ModuleState *state, PyObject *base, PyObject *exponent)
 {
     if (!gpuarray_check(state, base) || (!PyFloat_CheckExact(exponent) && !PyLong_CheckExact(exponent)))
@@ -80,10 +82,9 @@ static PyObject *simple_power(ModuleState *state, PyObject *base, PyObject *expo
         return NULL;
     }
     if (squared && value != 2) return NULL;
-    return value == 2     ? state->str_square
-           : value == 0.5 ? state->str_sqrt
-           : value == -1  ? state->str_reciprocal
-                          : NULL;
+    if (value == 2) return state->str_square;
+    if (value == 0.5) return state->str_sqrt;
+    return value == -1 ? state->str_reciprocal : NULL;
 }
 
 static PyObject *raise_to(PyObject *a, PyObject *b, PyObject *out)
@@ -141,8 +142,9 @@ static bool holds_whole_numbers(PyObject *array)
     return PyTypeNum_ISBOOL(number) || PyTypeNum_ISINTEGER(number);
 }
 
-/* Python would take == of things that it cannot compare for False, once for all elements. Lists are data of
- * the host, as arrays there are. */
+/* The result of a comparison, except NotImplemented for a list or tuple, which becomes a TypeError: Python
+ * would answer == with a single False. Lists are data of the host, which are refused as host arrays are.
+ * Takes the reference to the result. */
 static PyObject *refuse_list(PyObject *self, PyObject *other, PyObject *result)
 {
     if (result != Py_NotImplemented || (!PyList_Check(other) && !PyTuple_Check(other))) return result;
@@ -153,8 +155,8 @@ static PyObject *refuse_list(PyObject *self, PyObject *other, PyObject *result)
                         Py_TYPE(self)->tp_name, Py_TYPE(other)->tp_name);
 }
 
-/* A Python int that fits no element of the array's dtype: the answer is the same for all elements. Not of
- * floats, among which there are infinities and NaNs. */
+/* tp_richcompare. If a Python int does not fit the array's integer dtype, the answer is the same for all
+ * elements. That does not hold for floats, among which there are infinities and NaNs. */
 static PyObject *compare(PyObject *self, PyObject *other, int operation)
 {
     ModuleState *state = gpuarray_cast(self)->state;

@@ -56,8 +56,8 @@ PyObject *gpuarray_get_part(PyObject *self, void *closure)
 
 /* ---- Temporary copies ---- */
 
-/* Whether only the call in progress holds the object. Before Python 3.14 a local variable is another
- * reference than that of the call. */
+/* Whether only the call in progress holds the object. Before Python 3.14 a local variable holds a reference
+ * besides that of the call; from then on only CPython itself can tell. */
 static bool is_temporary(PyObject *object)
 {
 #if PY_VERSION_HEX >= 0x030E0000
@@ -68,7 +68,8 @@ static bool is_temporary(PyObject *object)
 }
 
 /* Whether what is written to the object would be lost: it is a copy that z.real or z.imag made, or a view of
- * one, and only this call holds it. A reference by `view`, an array or NULL, does not count. */
+ * one, and only this call holds it. The reference that `view`, an array or NULL, has to its base does not
+ * count. */
 static bool write_is_lost_except(ModuleState *state, PyObject *object, PyObject *view)
 {
     PyObject *kept = view ? gpuarray_cast(view)->base : NULL;

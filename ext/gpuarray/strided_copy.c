@@ -6,8 +6,9 @@
 #include "ext/base/numpy_api.h"
 #include "ext/gpuarray/elementwise.h"
 
-/* The dtype as which elements at multiples of `alignment` bytes can be copied (new reference); NULL without
- * an exception when no kernel type fits. */
+/* The dtype as which a kernel copies elements that are aligned to `alignment` bytes, a new reference: an
+ * unsigned integer of their size, or else their own. NULL without an exception when no kernel can copy them.
+ */
 static PyArray_Descr *copy_dtype(PyArray_Descr *dtype, ptrdiff_t alignment)
 {
     static const int integers[] = {[1] = NPY_UINT8, [2] = NPY_UINT16, [4] = NPY_UINT32, [8] = NPY_UINT64};
@@ -30,19 +31,19 @@ static PyObject *as_words(GPUArrayObject *array, PyArray_Descr *dtype)
     return gpuarray_new_view(array, dtype, array->ndim, array->shape, array->strides, array->pointer);
 }
 
-/* Clears a CompileError, after which copies are made without a compiler, if more slowly. False for another
- * exception. */
+/* Clears the exception if it is a CompileError: then the copy is made without a kernel, which is slower.
+ * False for another exception, which stays set. */
 static bool clear_compile_error(void)
 {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyObject *module = PyImport_ImportModule("pycuda.driver");
     PyObject *error = module ? PyObject_GetAttrString(module, "CompileError") : NULL;
-    bool is = error && PyErr_GivenExceptionMatches(type, error);
+    bool is_compile_error = error && PyErr_GivenExceptionMatches(type, error);
     Py_XDECREF(error);
     Py_XDECREF(module);
     PyErr_Clear();
-    if (!is) {
+    if (!is_compile_error) {
         PyErr_Restore(type, value, trace);
         return false;
     }
@@ -63,7 +64,8 @@ int strided_copy(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
             to->state,
             &(ElementwiseCall){
                 .name = name, .operands = &source, .count = 1, .out = target, .stream = mode.stream_object});
-    int done = result ? 1 : clear_compile_error() ? 0 : -1;
+    int done = 1;
+    if (!result) done = clear_compile_error() ? 0 : -1;
     Py_XDECREF(result);
     Py_XDECREF(name);
     Py_XDECREF(source);

@@ -16,11 +16,13 @@
 #include "ext/stream/stream.h"
 
 enum {
-    FEW_CALLS = 16, /* pitched copies that are not worth rearranging for */
-    FEW_PITCHED = 4, /* that are as fast as a kernel, on the device, for rows of that many bytes */
-    WIDE = 256,
-    MAX_PITCH = 0x7fffffff, /* what drivers take */
-    STAGED_EXTRA = 1 << 20, /* gaps that may be copied along with the elements */
+    FEW_CALLS = 16, /* so many pitched copies are faster than rearranging the elements */
+    HOST_ROW = 64, /* bytes of a row for which that holds, from host to device */
+    FEW_PITCHED = 4, /* so many pitched copies on the device are as fast as a kernel ... */
+    WIDE = 256, /* ... if their rows have so many bytes */
+    MAX_PITCH = 0x7fffffff, /* the largest pitch that drivers take */
+    STAGED_EXTRA = 1 << 20, /* bytes of gaps that may be copied along with the elements */
+    BEFORE_HOST = 4, /* times FEW_CALLS: more copies on the device are slower than those through the host */
 };
 
 /* One side of a copy. */
@@ -29,7 +31,8 @@ typedef struct Side {
     uintptr_t address;
 } Side;
 
-/* Waits for what was queued before a copy; a signal ends the wait. */
+/* Waits for the work that was queued before a copy; a signal ends the wait. -1 with an exception: LogicError
+ * when the stream is captured. */
 static int wait_before(ModuleState *state, CUstream stream)
 {
     if (captured_is(state, stream)) {
@@ -56,7 +59,8 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
                   : gpu_cuMemcpyDtoH(state, to_host, from.address, size);
 }
 
-/* Copies to the host by way of page-locked memory. 0, -1 with an exception, or 1 when there is none. */
+/* Copies to the host through the context's staging block. 0; 1 when there is no such block now; -1 with an
+ * exception. */
 static int copy_staged(ModuleState *state, Side to, Side from, size_t size)
 {
     Staging staging;
@@ -83,7 +87,8 @@ static int copy_pitched(ModuleState *state, Side to, Side from, const CopyPlan *
     return gpu_cuMemcpy2DAsync(state, &copy, stream);
 }
 
-/* Copies the rows of a pitched copy: by one call, or each by its own if the driver would refuse the pitch. */
+/* Copies the rows of a pitched copy by one call, or by one for each row if the driver would refuse the pitch.
+ */
 static int copy_rows(ModuleState *state, Side to, Side from, const CopyPlan *plan, TransferMode mode)
 {
     if (plan->height > 1 && plan->to_pitch <= MAX_PITCH && plan->from_pitch <= MAX_PITCH)
@@ -216,7 +221,8 @@ static int transfer_direct(GPUArrayObject *array, PyObject *host, Side to, Side 
     return waits ? wait_after_copy(array->state, mode.stream, CUDA_SUCCESS, NULL) : 0;
 }
 
-/* Copies the block of memory in which the elements lie and picks them out on the host. */
+/* Copies the whole block of memory that contains the elements, from `low` to `high` bytes after element 0,
+ * and picks the elements out on the host. -1 with an exception. */
 static int to_host_by_block(GPUArrayObject *from, PyArrayObject *host, ptrdiff_t low, ptrdiff_t high,
                             TransferMode mode)
 {
@@ -251,7 +257,7 @@ static int copy_to_host(GPUArrayObject *from, PyObject *host_object, TransferMod
     return to_host_by_block(from, host, low, high, mode);
 }
 
-/* A copy that waits for its stream releases what the work before it needed. */
+/* As a copy that is not async waits for its stream, it releases what the work before it kept alive. */
 int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode)
 {
     if (from->size == 0 || from->itemsize == 0) return 0;
@@ -266,7 +272,7 @@ int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode)
     return failed;
 }
 
-/* Rearranges on the host, into the order in which the elements lie on the device. */
+/* Copies through a host array in the device array's order of axes. -1 with an exception. */
 static int to_device_staged(GPUArrayObject *to, PyArrayObject *host, TransferMode mode)
 {
     CopyPlan plan;
@@ -291,15 +297,15 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode m
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
         return -1;
     }
-    if (plan.calls <= FEW_CALLS && plan.width >= 64)
+    if (plan.calls <= FEW_CALLS && plan.width >= HOST_ROW)
         return copy_plan(to->state, device_side(to), host_side(host), &plan, mode);
     return to_device_staged(to, host, mode);
 }
 
 /* On the device */
 
-/* Copies by way of the host, if neither a kernel nor a few pitched copies can do it. */
-static int by_host(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
+/* Copies through the host, if neither a kernel nor a few pitched copies can do it. -1 with an exception. */
+static int copy_by_host(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 {
     mode.async = false;
     PyObject *host = transfer_new_host(from, false);
@@ -323,7 +329,7 @@ int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mo
     if (!disjoint || (pieces && (plan.calls > FEW_PITCHED || plan.width < WIDE))) {
         int copied = strided_copy(to, from, mode);
         if (copied) return copied > 0 ? 0 : -1;
-        if (!disjoint || plan.calls > 4 * FEW_CALLS) return by_host(to, from, mode);
+        if (!disjoint || plan.calls > BEFORE_HOST * FEW_CALLS) return copy_by_host(to, from, mode);
     }
     Kept kept;
     if (keep_both(to, (PyObject *)from, mode, &kept) < 0) return -1;

@@ -8,9 +8,9 @@
 typedef struct TransferMode {
     CUstream stream;
     PyObject *stream_object;    /* borrowed; NULL or None is the default stream */
-    bool host_too;  /* foreign_view() gives 0 for arrays in host memory, not TypeError */
-    bool async;     /* return when it is queued, where the layouts allow it */
-    bool fresh;     /* the host array is new: no memory that the driver can copy to at once */
+    bool host_too;  /* for an array in host memory foreign_view() returns 0 and does not raise TypeError */
+    bool async;     /* the call returns when the transfer is queued, if the layouts allow that */
+    bool fresh;     /* the host array is new, and not page-locked: a staging block is faster (staging.h) */
 } TransferMode;
 
 struct tagPyArrayObject;

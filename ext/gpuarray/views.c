@@ -1,5 +1,5 @@
-/* Views: other descriptions of the same memory. What strides cannot describe is copied first, as NumPy does.
- */
+/* Views: other descriptions of the same memory. If strides cannot describe a shape, a copy is made, as in
+ * NumPy. */
 #include <string.h>
 
 #include "core/layout/strides.h"
@@ -23,7 +23,7 @@ PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes)
     return gpuarray_new_view(array, own_dtype(array), array->ndim, shape, strides, array->pointer);
 }
 
-/* The reshaped view of a copy in this order, in which it is contiguous. */
+/* A reshaped view of a contiguous copy in this order. NULL with an exception. */
 static PyObject *reshape_copy(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order,
                               PyObject *stream)
 {
@@ -47,8 +47,8 @@ PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t 
     return gpuarray_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer);
 }
 
-/* All elements as a contiguous array, since kernels take it for one: a view where the array is contiguous in
- * that order, else a copy. */
+/* All elements along one contiguous axis: a view if the array is contiguous in this order, else a copy. A
+ * strided view will not do: programs give the result to kernels that ignore strides. */
 static PyObject *along_one_axis(GPUArrayObject *array, char order, PyObject *stream)
 {
     int wanted = order == 'F' ? GPUARRAY_F : GPUARRAY_C;
@@ -121,7 +121,7 @@ PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS)
     return view;
 }
 
-/* Replaces a length of -1, of which there may be one, by what the other lengths leave. -1 with ValueError. */
+/* Replaces the length -1, of which there may be one, so that the array's elements fit. -1 with ValueError. */
 static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
 {
     Py_ssize_t known = 1;
@@ -157,20 +157,22 @@ char gpuarray_raise_order(PyObject *value)
     return 0;
 }
 
-/* *shape as ints or as one sequence. The number of axes, or -1 with an exception. */
+/* Reads the lengths of a shape that is given as integers or as one sequence. Their number, or -1 with an
+ * exception. */
 static int read_lengths(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape)
 {
-    PyObject *items = count == 1 && !PyIndex_Check(args[0])
-                          ? PySequence_Fast(args[0], "shape must be integers or a sequence of integers")
-                          : PyList_New(0);
-    if (!items) return -1;
-    bool one = count == 1 && !PyIndex_Check(args[0]);
-    Py_ssize_t ndim = one ? PySequence_Fast_GET_SIZE(items) : count;
+    PyObject *items = NULL;
+    bool is_sequence = count == 1 && !PyIndex_Check(args[0]);
+    if (is_sequence
+        && !(items = PySequence_Fast(args[0], "shape must be integers or a sequence of integers")))
+        return -1;
+    Py_ssize_t ndim = is_sequence ? PySequence_Fast_GET_SIZE(items) : count;
     if (ndim > STRIDES_MAX_DIMS) gpuarray_raise_ndim();
-    for (Py_ssize_t i = 0; i < ndim && !PyErr_Occurred(); i++)
-        shape[i] =
-            PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
-    Py_DECREF(items);
+    for (Py_ssize_t i = 0; i < ndim && !PyErr_Occurred(); i++) {
+        PyObject *length = is_sequence ? PySequence_Fast_GET_ITEM(items, i) : args[i];
+        shape[i] = PyNumber_AsSsize_t(length, PyExc_OverflowError);
+    }
+    Py_XDECREF(items);
     return PyErr_Occurred() ? -1 : (int)ndim;
 }
 
@@ -180,7 +182,7 @@ int gpuarray_read_shape(GPUArrayObject *array, PyObject *const *args, Py_ssize_t
     return ndim < 0 || complete_shape(array, ndim, shape) < 0 ? -1 : ndim;
 }
 
-/* Whether shape/views.py has to look at a keyword of reshape: copy=, and an order that is the array's. */
+/* Whether a keyword of reshape() is for shape/views.py: copy=, and order="A". */
 static bool is_for_python(PyObject *keyword, PyObject *value)
 {
     if (PyUnicode_CompareWithASCIIString(keyword, "copy") == 0) return true;
@@ -188,7 +190,7 @@ static bool is_for_python(PyObject *keyword, PyObject *value)
            && PyUnicode_CompareWithASCIIString(value, "A") == 0;
 }
 
-/* "C" or "F", 0 with ValueError. */
+/* The order of reshape(), 'C' or 'F'. 0 with ValueError. */
 static char read_order(PyObject *value)
 {
     for (const char *order = "CF"; *order; order++)
