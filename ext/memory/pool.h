@@ -13,8 +13,8 @@
  *
  * A pool of the driver (ordered_pool.c) must be destroyed before its context, and only when none of its
  * memory is in use or in flight: drivers need not survive anything else. So the last drop first waits for the
- * streams on which memory was freed, and the driver's pools that a context still has are destroyed just before
- * the context.
+ * streams on which memory was freed, and the driver's pools that a context still has are destroyed just
+ * before the context.
  *
  * A context may have a pool of its own, its default pool (default_pool.c), which ends when the context does.
  * Every reference to a pool holds the context as well, except the one that the context itself has.
