@@ -125,7 +125,7 @@ int captured_keep_objects(ModuleState *state, CUstream stream, PyObject *const *
     if (id == 0 || id == CAPTURED_LEGACY) return 0;
     Captured *captured = state->captured;
     while (captured && captured->id != id) captured = captured->next;
-    if (!captured) return 1; /* a capture that nobody noticed has no dict */
+    if (!captured) return 1; /* a capture that was not noticed has no dict */
     KeptObjects *kept = captured->kept;
     PyObject *graph = Py_NewRef(captured->graph); /* keeps `kept` if Python code ends the capture meanwhile */
     int status = 1;

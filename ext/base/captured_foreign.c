@@ -141,7 +141,7 @@ static Captured *next_foreign(const ModuleState *state, unsigned long round)
     return captured;
 }
 
-/* A round: each foreign capture is asked about once; after each the list is read anew, as other threads may
+/* A round: each foreign capture is asked about once; after each the list is read again, as other threads may
  * change it. The capsule is held because closing may drop the list's reference. */
 bool captured_close_ended(ModuleState *state)
 {

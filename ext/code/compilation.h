@@ -35,7 +35,7 @@ typedef struct Compilation {
     bool compiled;                              /* result of nvrtc_compile() */
 
     /* Of a compilation in a thread of its own: */
-    atomic_bool abandoned;                      /* nobody waits anymore: the compiler is to stop */
+    atomic_bool abandoned;                      /* no thread waits anymore: the compiler is to stop */
     pthread_t thread;
     pthread_mutex_t lock;                       /* guards `over` and `compiled` */
     pthread_cond_t ended;                       /* signaled when `over` is set */

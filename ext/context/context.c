@@ -361,7 +361,8 @@ static void notify_end(ContextObject *context)
     for (int i = 0; i < context->state->context_end_count; i++) context->state->context_end[i](context);
 }
 
-/* Whether the context is current in this thread. If the driver cannot tell, the thread's stack is asked. */
+/* Whether the context is current in this thread. If the driver does not answer, the thread's stack is asked.
+ */
 static bool is_current(ContextObject *context)
 {
     CUcontext handle = NULL;

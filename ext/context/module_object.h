@@ -8,7 +8,7 @@
 typedef struct CodeModuleObject {
     OWNER_HEAD
     CUmodule handle;
-    ParamCounts counts;         /* owned: of its kernels' parameters, as far as its image tells */
+    ParamCounts counts;         /* owned: of its kernels' parameters, as far as its image has them */
     struct References
         *references; /* owned: the texture and surface references; NULL until one is requested */
 } CodeModuleObject;

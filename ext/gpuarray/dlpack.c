@@ -109,7 +109,7 @@ static bool host_sees(DLPackDevice device) { return device.kind != DLPACK_CUDA; 
 
 /* ---- Filling in ---- */
 
-/* Fills ndim, shape and strides, which are written to `numbers`. -1 with BufferError when a stride is no
+/* Fills ndim, shape and strides, which are written to `numbers`. -1 with BufferError when a stride is not a
  * multiple of the itemsize; the stride of an axis with fewer than two elements does not matter. */
 static int fill_layout(int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, Py_ssize_t itemsize,
                        Py_ssize_t size, int64_t *numbers, DLPackTensor *out)

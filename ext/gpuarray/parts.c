@@ -57,7 +57,7 @@ PyObject *gpuarray_get_part(PyObject *self, void *closure)
 /* ---- Temporary copies ---- */
 
 /* Whether only the call in progress holds the object. Before Python 3.14 a local variable holds a reference
- * besides that of the call; from then on only CPython itself can tell. */
+ * besides that of the call; from then on only CPython itself knows. */
 static bool is_temporary(PyObject *object)
 {
 #if PY_VERSION_HEX >= 0x030E0000

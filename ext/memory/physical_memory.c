@@ -87,7 +87,7 @@ static CUresult create_memory(PhysicalMemoryObject *memory)
     return result;
 }
 
-/* Raises the error of cuMemCreate. A size that is no multiple of the granularity is the usual mistake: the
+/* Raises the error of cuMemCreate. A size that is not a multiple of the granularity is the usual mistake: the
  * message then gives the granularity. Returns NULL. */
 static PyObject *raise_creation(PhysicalMemoryObject *memory, CUresult result)
 {

@@ -217,7 +217,7 @@ static int note_use(PooledAllocationObject *allocation, PyObject *stream, CUstre
 }
 
 /* The pooled allocation that an object is, or the allocation of a GPUArray, borrowed; NULL when there is none
- * or the object is NULL. Numbers are told apart at once: their types are static, those of this module are
+ * or the object is NULL. Numbers are recognized at once: their types are static, those of this module are
  * not. */
 static DeviceAllocationObject *allocation_of(ModuleState *state, PyObject *object)
 {
