@@ -4,6 +4,7 @@
 
 #include "exec/numbers/half.h"
 
+/* Values are passed as their bits. */
 #define HALF_ATOMIC(F) \
     LANE_FN uint16_t add_##F(uint16_t x, uint16_t b) \
     { \
@@ -23,13 +24,13 @@ HALF_ATOMIC(bf16)
 
 /* On global memory atom.add.f32 flushes subnormal numbers, as on a GPU; on shared memory, and in bulk
  * reductions, they are kept. */
-LANE_FN uint32_t add_f32(uint32_t x, uint32_t b, bool keep)
+LANE_FN uint32_t add_f32(uint32_t x, uint32_t b, bool keep_subnormal)
 {
     const f32 p = f32_from(x), q = f32_from(b);
-    return f32_bits(canonical(keep ? p + q : flush(flush(p) + flush(q))));
+    return f32_bits(canonical(keep_subnormal ? p + q : flush(flush(p) + flush(q))));
 }
 
-/* A NaN in global memory stays as it is, a signaling one too. */
+/* A NaN that is in global memory keeps its bits, even if it is signaling. */
 LANE_FN uint64_t add_f64(uint64_t x, uint64_t b, bool shared)
 {
     const f64 p = f64_from(x);

@@ -1,10 +1,12 @@
 /* The lane loop, written once.
  *
- * LANES_n(name, D, A.., value) makes the two handlers of an op: op_<name>_full runs all 32 lanes,
- * op_<name>_part keeps the destination of the lanes that do not execute. Both are plain loops which the
- * compiler turns into vector code; the value is one expression in a, b, c, e (the sources), imm and mods (of
- * the instruction). A destination may be the very row of a source of its own element size, hence LANES_LOOP:
- * same index, no dependence.
+ * LANES_n(name, D, A.., value) makes the two handlers of an op with n sources: op_<name>_full runs all 32
+ * lanes, op_<name>_part keeps the destination of the lanes that do not execute. D, A, B, C, E are the types
+ * of an element of the destination and of the sources. Both handlers are plain loops which the compiler
+ * turns into vector code; the value is one expression in a, b, c, e (the sources), imm and mods (of the
+ * instruction). The destination may be the row of a source, if their elements have one size. Then each lane
+ * reads and writes its own element alone: LANES_LOOP asserts to the compiler that no lane depends on
+ * another.
  *
  * The files that include this are compiled once for each instruction set, -DEXEC_ISA names it.
  */
@@ -38,10 +40,10 @@ typedef double f64;
 #define LANES_LOOP _Pragma("GCC ivdep") for (int l = 0; l < WARP_LANES; l++)
 #endif
 
-/* An inner function of a lane loop: must be inlined for the loop to become vector code. */
+/* A function that lane loops call: it must be inlined for the loop to become vector code. */
 #define LANE_FN static inline __attribute__((always_inline, unused))
 
-/* Bit l of a predicate word, as a row. */
+/* The bit of each lane in a predicate word: a row, because vector code loads it faster than it shifts. */
 static const _Alignas(64) uint32_t lane_bit[WARP_LANES] = {
     1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
     1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
@@ -55,8 +57,7 @@ LANE_FN f32 f32_from(b32 x) { f32 r; memcpy(&r, &x, 4); return r; }
 LANE_FN b64 f64_bits(f64 x) { b64 r; memcpy(&r, &x, 8); return r; }
 LANE_FN f64 f64_from(b64 x) { f64 r; memcpy(&r, &x, 8); return r; }
 
-/* The new value where m is -1, the old one where it is 0. (16 bits by masking: gcc 12 fails on its own
- * blend.) */
+/* r where m is -1, old where it is 0. (16 bits by masking: gcc 12 fails on the conditional.) */
 LANE_FN b16 blend_b16(s32 m, b16 r, b16 old) { return (b16)((r & m) | (old & ~m)); }
 #define BLEND_OF(T) LANE_FN T blend_##T(s32 m, T r, T old) { return m ? r : old; }
 BLEND_OF(s32)
@@ -69,12 +70,13 @@ BLEND_OF(f64)
     _Generic((D)0, s16: blend_b16, u16: blend_b16, s32: blend_s32, u32: blend_u32, s64: blend_s64, \
              u64: blend_u64, f32: blend_f32, f64: blend_f64)(m, r, old)
 
+/* The head of a handler; form: full or part. LANE_STORE_<form> stores lane l's value by it. */
 #define HANDLER(name, form) const Insn *EXEC_NAME(op_##name##_##form)(Warp *w, const Insn *i)
 #define LANE_STORE_full(D, value) d[l] = (D)(value)
 #define LANE_STORE_part(D, value) d[l] = LANE_BLEND(D, w->lanes[l], (D)(value), d[l])
 
-/* What an expression may use of the instruction, read before the loop: stores could change it for all the
- * compiler knows. */
+/* What an expression may use of the instruction. It is read before the loop, since the compiler cannot rule
+ * out that the loop's stores change it. */
 #define LANES_CONSTANTS \
     const int64_t imm = i->imm; \
     const unsigned mods = i->mods; \
@@ -140,7 +142,7 @@ BLEND_OF(f64)
 #define BINARY(name, T, value) LANES_2(name, T, T, T, value)
 #define TERNARY(name, T, value) LANES_3(name, T, T, T, T, value)
 
-/* The same operation on elements in memory (wide.h). Same index, no dependence. */
+/* The same operation on `count` elements in memory (wide.h); as in LANES_LOOP, none depends on another. */
 #ifdef __clang__
 #define WIDE_LOOP _Pragma("clang loop vectorize(assume_safety)") for (size_t k = 0; k < count; k++)
 #else
@@ -167,7 +169,7 @@ LANE_FN void pred_store(Warp *w, Ref d, uint32_t word)
     *p = (*p & ~w->mask) | (word & w->mask);
 }
 
-/* A row of -1 and 0 as a predicate word. */
+/* A row of -1 and 0 as a predicate word: bit l is set where m[l] is -1. */
 #if defined(__AVX512DQ__)
 LANE_FN uint32_t word_of_32(const int32_t *m)
 {
@@ -231,7 +233,8 @@ LANE_FN uint32_t word_of_64(const int64_t *m)
 }
 #endif
 
-/* A test of each lane makes a predicate word, by way of a row of the operands' size (16 bits: of 32). */
+/* An op whose destination is a predicate, from a condition in each lane's a (and b) of type A. bits: 64 for
+ * operands of 64 bits, else 32: the size of the intermediate row of -1 and 0. */
 #define LANES_TEST_1(name, bits, A, condition) \
     LANE_FN uint32_t test_##name(Warp *w, const Insn *i) \
     { \

@@ -1,5 +1,5 @@
 /* The coefficients of the approximate functions, fitted to the results of a GPU of compute capability 9.0:
- * with them mufu.h gives each of its results to the bit. */
+ * with them each result of mufu.h is equal to the GPU's in every bit. */
 #include "exec/numbers/mufu_table.h"
 
 /* clang-format off */
