@@ -3,7 +3,8 @@
 #include "exec/state/grid.h"
 #include "exec/memory/memory_map.h"
 
-/* d = row64: value for every executing lane; a_ is the address operand widened to 64 bits, with imm added. */
+/* An op with a destination of 64 bits. value: an expression in w, i, the lane l and a, the address operand
+ * widened to 64 bits with the immediate added. */
 #define ADDRESS_OP(name, value) \
     LANE_FN uint64_t value_##name(Warp *w, const Insn *i, int l, uint64_t a) \
     { \
@@ -29,7 +30,7 @@ LANE_FN uint64_t local_base(const Warp *w, int l)
     return (uintptr_t)w->local + (uint64_t)l * w->local_stride;
 }
 
-/* What an absent address operand counts from. */
+/* Without an address operand the immediate counts from the running frame. */
 LANE_FN uint64_t frame_if_absent(const Warp *w, const Insn *i)
 {
     return i->a == REF_ABSENT ? w->current->local : 0;
@@ -37,7 +38,8 @@ LANE_FN uint64_t frame_if_absent(const Warp *w, const Insn *i)
 
 ADDRESS_OP(local_address, (uint64_t)i->imm + w->current->local)
 ADDRESS_OP(param_address, (uint64_t)i->imm + (uintptr_t)w->block->grid->launch->params)
-/* Shared memory of other blocks of the cluster, too: outside the own window. */
+/* The generic address of an address in shared memory, which may be that of another block of the cluster
+ * (cluster.h); and the reverse. Offsets outside both are only moved with the block's memory. */
 LANE_FN uint64_t from_shared(const Block *block, uint64_t a)
 {
     uint64_t offset;
@@ -61,6 +63,7 @@ ADDRESS_OP(cvta_to_local, a - local_base(w, l))
 
 typedef enum { IN_GLOBAL, IN_SHARED, IN_CLUSTER, IN_LOCAL, IN_CONST, IN_PARAM } Window;
 
+/* Whether a generic address is one of constant memory. */
 static bool is_const(const Warp *w, uint64_t address)
 {
     struct MemoryMap *memory = w->block->grid->launch->memory;
@@ -68,6 +71,7 @@ static bool is_const(const Warp *w, uint64_t address)
     return memory && memory_map_find(memory, address, &range) && range.kind == MEMORY_CONST;
 }
 
+/* Whether a generic address is in the window of a state space; global is what no other window has. */
 static bool in_window(const Warp *w, uint64_t address, Window window)
 {
     const Block *block = w->block;
@@ -106,7 +110,8 @@ ISSPACEP(param, IN_PARAM)
 
 /* --- mapa, getctarank ---------------------------------------------------------------------------------- */
 
-/* The block that an address of the cluster's belongs to, and the offset in its memory; NULL after a fault. */
+/* The block whose shared memory has lane l's address operand; *offset becomes the offset there. NULL after a
+ * fault. */
 static const Block *find_block(Warp *w, const Insn *i, int l, uint64_t *offset)
 {
     const bool shared = i->mods & MEM_SHARED;
@@ -120,6 +125,7 @@ static const Block *find_block(Warp *w, const Insn *i, int l, uint64_t *offset)
     return found;
 }
 
+/* mapa: the same place in the memory of the cluster's block of rank b. */
 static const Insn *map_address(Warp *w, const Insn *i)
 {
     const Cluster *cluster = w->block->cluster;
@@ -143,6 +149,7 @@ static const Insn *map_address(Warp *w, const Insn *i)
     return i + 1;
 }
 
+/* getctarank: the rank of the block that has the address. */
 static const Insn *find_rank(Warp *w, const Insn *i)
 {
     uint32_t out[WARP_LANES] = {0}, *d = ROW(uint32_t, w, i->d);
@@ -164,8 +171,8 @@ HANDLER(getctarank, part) { return find_rank(w, i); }
 
 /* --- the stack ----------------------------------------------------------------------------------------- */
 
-/* alloca takes from the top of a lane's local memory downwards; the group's lanes move together, by the
- * largest. */
+/* alloca: takes memory from the top of each lane's local memory downwards. Group.dynamic is one number
+ * for all lanes of the group, so each lane takes as much as the one that asks for most. */
 static const Insn *take_stack(Warp *w, const Insn *i)
 {
     const uint64_t *wide = ROW(const uint64_t, w, i->a);
@@ -188,6 +195,7 @@ static const Insn *take_stack(Warp *w, const Insn *i)
     return i + 1;
 }
 
+/* stacksave: the value is the number of bytes in use, not an address. */
 static const Insn *save_stack(Warp *w, const Insn *i)
 {
     uint64_t *wide = ROW(uint64_t, w, i->d);
@@ -200,7 +208,7 @@ static const Insn *save_stack(Warp *w, const Insn *i)
     return i + 1;
 }
 
-/* Back to the maximum that any lane had in use. */
+/* stackrestore: to the largest number of bytes that a lane had in use; never to more than are in use now. */
 static const Insn *restore_stack(Warp *w, const Insn *i)
 {
     const uint64_t *wide = ROW(const uint64_t, w, i->a);

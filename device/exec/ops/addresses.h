@@ -1,11 +1,11 @@
-/* Addresses of a warp, half a warp (16 lanes) at a time: what they have in common decides how fast an
- * access is.
+/* Addresses of a warp, half a warp (16 lanes) at a time: what they have in common decides how fast an access
+ * is.
  *
- * Of 16 addresses that are all the same (uniform) or consecutive (dense) only one check and one vector
- * move is needed; others are checked together and gathered. Halves, because tiles of 16 columns are what
- * kernels use.
- * A lane's host address is always base + address: generic addresses have base imm, shared ones the block's
- * memory. Included by files that are compiled for each instruction set.
+ * 16 addresses that are all the same (uniform) or consecutive (dense) take one check and one vector move;
+ * others are checked together and gathered. Half warps, because many kernels use tiles of 16 columns. A
+ * lane's host address is a constant plus its address operand: the constant is the instruction's immediate
+ * for generic addresses, and that plus the start of the block's memory for shared ones. Included by files
+ * that are compiled for each instruction set.
  */
 #ifndef DEVICE_EXEC_OPS_ADDRESSES_H
 #define DEVICE_EXEC_OPS_ADDRESSES_H
@@ -19,16 +19,17 @@
 
 enum { HALF_WARP = 16 };
 #define VECTOR_256(p) _mm256_load_si256((const __m256i *)(const void *)(p))
-#define TERNARY_OR_XOR 0xf6 /* a | (b ^ c) */
+#define TERNARY_OR_XOR 0xf6 /* of vpternlog: a | (b ^ c) */
 
-/* Memory that a kernel may touch never overlaps rows. */
+/* The loop over a half's lanes. Memory that a kernel may access never overlaps rows, so that no lane
+ * depends on another. */
 #ifdef __clang__
 #define HALF_WARP_LOOP _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < HALF_WARP; l++)
 #else
 #define HALF_WARP_LOOP _Pragma("GCC ivdep") for (int l = 0; l < HALF_WARP; l++)
 #endif
 
-/* Steps of 0, 1, 2, 4, 8, 16, 32 or 64 bytes from lane to lane: row ffs(size). */
+/* steps[ffs(size)][l] is l * size, for sizes of 0, 1, 2, 4, 8, 16, 32 or 64 bytes from lane to lane. */
 #define STEPS_OF(s) \
     {0,     s,     2 * s,  3 * s,  4 * s,  5 * s,  6 * s,  7 * s, \
      8 * s, 9 * s, 10 * s, 11 * s, 12 * s, 13 * s, 14 * s, 15 * s}
@@ -86,14 +87,16 @@ LANE_FN bool follows_u32(const uint32_t *a, const uint32_t *steps)
 #endif
 }
 
-/* Two halves of one shape: where each starts, and how many bytes each covers. */
+/* The addresses of both halves, which are dense, or uniform each: where each half starts, and how many
+ * bytes it covers. */
 typedef struct Halves {
     uint64_t low, high;
     uint32_t bytes;
     bool dense;
 } Halves;
 
-/* False where the addresses have another shape. size: bytes a lane accesses, a power of two up to 64. */
+/* Fills *h for the addresses a[l] + imm. False unless both halves are dense or both are uniform. size: bytes
+ * that a lane accesses, a power of two up to 64. */
 #define HALVES_FN(A) \
     LANE_FN bool halves_##A(const A *a, uint64_t imm, uint32_t size, Halves *h) \
     { \
@@ -122,7 +125,8 @@ typedef struct Access {
     bool write;
 } Access;
 
-/* The host address of bytes of generic memory, or NULL: not all there, or misaligned for one lane's size. */
+/* The host address of `bytes` bytes at a generic address (without the immediate). NULL if the kernel may not
+ * access all of them, or if the address is not a multiple of access->size. */
 LANE_FN uint8_t *at_generic(const Access *access, uint64_t address, uint64_t bytes)
 {
     const Worker *worker = access->w->worker;
@@ -140,12 +144,13 @@ LANE_FN uint8_t *at_shared(const Access *access, uint64_t address, uint64_t byte
     return block_shared_at(access->w->block, memory_offset(access->i, address), bytes, access->size);
 }
 
-/* One span of addresses that is valid, and what turns an address of it into a host address. */
+/* One span of valid addresses; shift: what is added to one of its addresses to make the host address. */
 typedef struct Span {
     uint64_t base, size, shift;
 } Span;
 
-/* The range of an address: most often the one that this instruction hit last. */
+/* The range that has the address (with the immediate): most often the one that this instruction hit last. If
+ * there is none, the result is some other range. */
 LANE_FN Span span_generic(const Access *access, uint64_t address)
 {
     const Worker *worker = access->w->worker;
@@ -162,8 +167,9 @@ LANE_FN Span span_shared(const Access *access, uint64_t address)
     return (Span){0, block->shared_size, (uintptr_t)block->shared};
 }
 
-/* True when both halves are aligned and in the span. Offsets beyond 2^63 are negative, as is what lies past
- * the end. */
+/* Whether both halves are aligned and in the span. As signed numbers, offsets from its start are negative for
+ * addresses before it, and differences to the last offset for those past its end: one test of the sign bits'
+ * union covers all. */
 LANE_FN bool span_has_halves(const Access *access, const Span *span, const Halves *h)
 {
     const uint64_t last = span->size - h->bytes, low = h->low - span->base, high = h->high - span->base;
@@ -171,7 +177,7 @@ LANE_FN bool span_has_halves(const Access *access, const Span *span, const Halve
     return aligned && (int64_t)(low | high | last | (last - low) | (last - high)) >= 0;
 }
 
-/* True when all executing lanes' addresses are aligned and in the span: one pass of vector compares. */
+/* Whether the addresses a[l] + imm of all executing lanes are aligned and in the span, by vector compares. */
 #define SPAN_FN(A) \
     LANE_FN bool span_has_##A(const Access *x, const Span *span, const A *a) \
     { \
@@ -187,20 +193,25 @@ LANE_FN bool span_has_halves(const Access *access, const Span *span, const Halve
 SPAN_FN(uint64_t)
 SPAN_FN(uint32_t)
 
-/* --- windows: both halves by permuting the 64 bytes that start at their first lanes -------------------- */
+/* --- windows: each half by permuting the 64 bytes that start at its first lane's address --------------- */
 
-/* False, and nothing done, unless all lanes lie in the window of their half and the windows in shared memory.
- * Shapes need not be distinguished: same, following and mixed addresses take the same path. */
+/* Loads 32-bit elements of shared memory: d[l] = that at a[l] + imm. False, and d is unchanged, unless all
+ * addresses of a half are aligned and within 64 bytes from its first lane's, and these bytes are within the
+ * block's memory. Uniform, dense and other addresses take the same path. */
+enum { WINDOW_BYTES = 64 };
 #if defined(__AVX512F__)
 #define HAVE_WINDOWS 1
 LANE_FN bool load_windows(const Warp *w, const uint32_t *a, uint64_t imm, uint32_t *d)
 {
     const Block *block = w->block;
-    const uint64_t low = a[0] + imm, high = a[HALF_WARP] + imm, last = (uint64_t)block->shared_size - 64;
+    const uint64_t low = a[0] + imm, high = a[HALF_WARP] + imm;
+    const uint64_t last = (uint64_t)block->shared_size - WINDOW_BYTES;
+    const __m512i outside =
+        _mm512_set1_epi32(~(WINDOW_BYTES - 4)); /* no element of the window has these bits */
     const __m512i x = _mm512_sub_epi32(_mm512_load_si512(a), _mm512_set1_epi32((int)a[0]));
     const __m512i y =
         _mm512_sub_epi32(_mm512_load_si512(a + HALF_WARP), _mm512_set1_epi32((int)a[HALF_WARP]));
-    if (_mm512_test_epi32_mask(_mm512_or_si512(x, y), _mm512_set1_epi32(~60))) return false;
+    if (_mm512_test_epi32_mask(_mm512_or_si512(x, y), outside)) return false;
     if ((low | high) & 3 || (int64_t)(low | high | last | (last - low) | (last - high)) < 0) return false;
     _mm512_store_si512(
         d, _mm512_permutexvar_epi32(_mm512_srli_epi32(x, 2), _mm512_loadu_si512(block->shared + low)));
@@ -217,8 +228,9 @@ LANE_FN bool load_windows(const Warp *w, const uint32_t *a, uint64_t imm, uint32
 }
 #endif
 
-/* --- gathers: the executing lanes' elements, whose addresses are good already -------------------------- */
+/* --- gathers: the executing lanes' elements, whose addresses are known to be valid --------------------- */
 
+/* out[l] = the element at host address a[l] + shift; 0 for lanes that do not execute. */
 #if defined(__AVX2__)
 LANE_FN void gather_32(const uint64_t *a, uint64_t shift, const int32_t *lanes, uint32_t *out)
 {
@@ -252,7 +264,9 @@ LANE_FN void gather_64(const uint64_t *a, uint64_t shift, const int32_t *lanes, 
 #define HAVE_GATHER 0
 #endif
 
-/* Local memory of lane l: an address row is absolute, without one imm counts from the running frame. */
+/* The host address of bytes in lane l's local memory; NULL if they are not all there or misaligned. An
+ * address operand is an offset in that memory; without one, the immediate is an offset in the running
+ * frame. */
 LANE_FN uint8_t *at_local(const Access *access, int l, uint64_t address, uint64_t bytes)
 {
     const Warp *w = access->w;
@@ -262,7 +276,7 @@ LANE_FN uint8_t *at_local(const Access *access, int l, uint64_t address, uint64_
     return w->local + (uint64_t)l * w->local_stride + address;
 }
 
-/* --- faults, out of the way: a lane whose access has no host address ----------------------------------- */
+/* --- faults of a lane whose access has no host address; they return NULL ------------------------------- */
 
 LANE_FN const Insn *fault_generic(const Access *access, int lane, uint64_t address)
 {

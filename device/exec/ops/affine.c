@@ -1,5 +1,6 @@
-/* Arithmetic and comparison of affine rows: three values where these are valid and the result is affine too,
- * else the operation on rows that the name comes from.
+/* Arithmetic and comparison of affine rows. affine_<name> computes only the three values of an Affine, if
+ * those of the sources are valid and the result is affine too; else it runs the operation <name> on the
+ * rows.
  *
  * Numbers of 32-bit rows are kept as the row has them: bases unsigned, the stride signed.
  */
@@ -11,7 +12,9 @@
 
 #define NOINLINE static __attribute__((noinline))
 
-/* --- results: false where they are not affine ---------------------------------------------------------- */
+/* --- results: false, and *r undefined, where they are not affine --------------------------------------- */
+
+enum { HALF_END = WARP_LANES / 2 - 1 }; /* the last lane of a half, counted from its first */
 
 LANE_FN bool affine_copy(const Affine *a, Affine *r)
 {
@@ -70,14 +73,15 @@ LANE_FN bool affine_shift_left(const Affine *a, const Affine *b, unsigned bits, 
     return is_uniform(b) && affine_scale(a, by < bits ? (s64)((u64)1 << by) : 0, r);
 }
 
-/* A row of 32 bits as one of 64, extended by T: no half may run over the end of T's range. */
+/* widen: a row of 32 bits as one of 64, where T says how it is extended; false if a half leaves T's
+ * range. wide_mul, wide_mad: a product of such rows, and its sum with a row of 64 bits. */
 #define WIDEN_FN(T) \
     LANE_FN bool widen_##T(const Affine *a, Affine *r) \
     { \
         r->low = (T)a->low; \
         r->high = (T)a->high; \
         r->stride = a->stride; \
-        const s64 rise = 15 * a->stride, low = r->low + rise, high = r->high + rise; \
+        const s64 rise = HALF_END * a->stride, low = r->low + rise, high = r->high + rise; \
         return low == (T)low && high == (T)high; \
     } \
     LANE_FN bool wide_mul_##T(const Affine *a, const Affine *b, Affine *r) \
@@ -94,11 +98,11 @@ LANE_FN bool affine_shift_left(const Affine *a, const Affine *b, unsigned bits, 
 WIDEN_FN(s32)
 WIDEN_FN(u32)
 
-/* The last lane of a half; false where the half runs over the end of T's range. */
+/* The value of the last lane of a half; false if the half leaves T's range. */
 #define LAST_FN(T) \
     LANE_FN bool last_##T(s64 start, s64 stride, T *last) \
     { \
-        const s64 end = (s64)(T)start + 15 * stride; \
+        const s64 end = (s64)(T)start + HALF_END * stride; \
         *last = (T)end; \
         return end == (T)end; \
     }
@@ -107,7 +111,7 @@ LAST_FN(u32)
 LANE_FN bool last_s64(s64 start, s64 stride, s64 *last)
 {
     s64 rise;
-    return !__builtin_mul_overflow(stride, 15, &rise) && !__builtin_add_overflow(start, rise, last);
+    return !__builtin_mul_overflow(stride, HALF_END, &rise) && !__builtin_add_overflow(start, rise, last);
 }
 LANE_FN bool last_u64(s64 start, s64 stride, u64 *last)
 {
@@ -117,8 +121,9 @@ LANE_FN bool last_u64(s64 start, s64 stride, u64 *last)
     return fits;
 }
 
-/* A half's values lie between its first and its last: bits above those in which the two differ are the same
- * in all lanes. So the kept low bits are affine, and the kept high bits uniform. */
+/* All values of a half are between its first and its last one: bits above those in which these two differ
+ * are the same in all lanes. keep_low: the bits of `mask` are affine, if the first and the last value
+ * differ in them alone. keep_high: the bits from `by` on are uniform, if those two agree in them. */
 LANE_FN bool keep_low(s64 start, s64 stride, u32 mask, s64 *kept)
 {
     u32 last;
@@ -132,6 +137,7 @@ LANE_FN bool keep_high(s64 start, s64 stride, unsigned by, u32 *kept)
     return last_u32(start, stride, &last) && *kept == last >> by;
 }
 
+/* Only masks of the lowest bits keep a row affine. */
 LANE_FN bool affine_mask(const Affine *a, u32 mask, Affine *r)
 {
     r->stride = a->stride;
@@ -163,6 +169,8 @@ LANE_FN bool affine_shift_right(const Affine *a, const Affine *b, Affine *r)
     return even;
 }
 
+/* The result of an operation x(a, b) on rows that are uniform in each half. UNIFORM is for 32 bits;
+ * UNIFORM_64 chooses a where `a operator b`, else b. */
 #define UNIFORM(x) \
     (a->stride | b->stride \
          ? false \
@@ -190,7 +198,8 @@ LANE_FN bool affine_shift_right(const Affine *a, const Affine *b, Affine *r)
 #define SOURCE_32(ref) AFFINE_AT(w, ref)
 #define SOURCE_64(ref) AFFINE_AT(w, ref)
 
-/* The operation on rows. */
+/* The widths in bits of the rows d, a, b and c: wd, wa, wb, wc; 0: the operation has no such row.
+ * rows_<name>() runs the operation on rows, into which valid Affines of the sources are expanded first. */
 #define ON_ROWS(name, wd, wa, wb, wc) \
     NOINLINE const Insn *rows_##name(Warp *w, const Insn *i) \
     { \
@@ -207,7 +216,9 @@ LANE_FN bool affine_shift_right(const Affine *a, const Affine *b, Affine *r)
         return i + 1; \
     }
 
-/* If all live lanes take part, the values of the other lanes do not matter. */
+/* result: an expression that sets *r from *a, *b and *c, and is false where it is not affine. The form
+ * for some lanes may compute an Affine too if all live lanes execute: the values of the other lanes do
+ * not matter. */
 #define ON_AFFINE(name, wd, wa, wb, wc, result) \
     ON_ROWS(name, wd, wa, wb, wc) \
     LANE_FN bool compute_##name(Warp *w, const Insn *i) \
@@ -260,7 +271,8 @@ ON_AFFINE(max_u64, 64, 64, 64, 0, UNIFORM_64(u64, >))
 
 /* --- comparisons --------------------------------------------------------------------------------------- */
 
-/* A half rises or falls, the other side stays: what holds for its first and last lanes holds for all. */
+/* In each half the values of a rise or fall and b is uniform: an order that the first and the last lane
+ * have, all lanes have. */
 #define ORDERED(name, wa, T, operator) \
     LANE_FN bool order_##name(const Affine *a, const Affine *b, u32 *word) \
     { \
@@ -272,7 +284,7 @@ ON_AFFINE(max_u64, 64, 64, 64, 0, UNIFORM_64(u64, >))
         return first == (low operator (T)b->low) && second == (high operator (T)b->high); \
     } \
     COMPARISON(name, wa, order_##name(a, b, &word))
-/* If the values of half a warp differ, none is equal to a value outside of them. */
+/* Whether a value is less or greater than all values of a half. Then none is equal to it. */
 #define OUTSIDE_FN(T) \
     LANE_FN bool outside_##T(s64 start, s64 stride, s64 value) \
     { \

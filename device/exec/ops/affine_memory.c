@@ -1,13 +1,14 @@
 /* Loads and stores at affine addresses: no lane's address is computed.
  *
- * Addresses that are neither uniform nor dense within each half, accesses that leave the range, and those of
- * some lanes alone go to the handler for rows of addresses, which also finds the lane at fault.
+ * Where the addresses of a half are neither uniform nor dense, where the access leaves the range, or where
+ * only some lanes execute, rows_<name>() runs the operation on a row of addresses, which reports the faults.
  */
 #include "exec/ops/places.h"
 #include "exec/ops/vector_rows.h"
 
 #define NOINLINE static __attribute__((noinline))
 
+/* Expands the address operand, of 64 bits if it is generic, else of the width in mods, into its row. */
 LANE_FN void spread_address(Warp *w, const Insn *i, bool generic)
 {
     if (generic || !(i->mods & MEM_ADDR32)) spread_64(w, i->a);
@@ -55,6 +56,7 @@ STORE(shared, uint64_t, b64_64)
 
 /* --- vectors whose elements all have rows, dense in each half ------------------------------------------ */
 
+/* T: type of an element; move: spread for loads, collect for stores. */
 #define VECTOR(T, name, move, write) \
     ON_ROWS(name, true) \
     HANDLER(affine_##name, full) \
@@ -62,7 +64,7 @@ STORE(shared, uint64_t, b64_64)
         const uint32_t count = i->mods & MEM_COUNT; \
         const Places at = places_generic(w, i, count * (uint32_t)sizeof(T), write); \
         void *rows[4]; \
-        if (!(at.valid & at.dense) || !group_rows(w, i, count, rows)) return rows_##name(w, i); \
+        if (!(at.valid & at.dense) || !vector_rows(w, i, count, rows)) return rows_##name(w, i); \
         move##_vectors_##T(rows, count, at.low, at.high); \
         return i + 1; \
     }

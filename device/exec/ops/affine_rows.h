@@ -1,5 +1,5 @@
-/* What the handlers of affine rows share: see affine.h. Included by files compiled for each instruction set.
- */
+/* What the handlers of affine rows share: see affine.h. Included by files that are compiled for each
+ * instruction set. */
 #ifndef DEVICE_EXEC_OPS_AFFINE_ROWS_H
 #define DEVICE_EXEC_OPS_AFFINE_ROWS_H
 
@@ -8,7 +8,9 @@
 
 #define AFFINE_AT(w, ref) affine_of(ref_rows(w, ref))
 
-/* Expands the Affine into its row. What a slot holds that no lane has written yet is undefined. */
+/* Writes the values of the operand's Affine into its row, unless it is not valid or they are there
+ * already. Only the lowest bits of the fields are looked at: those of a register that was never written
+ * are undefined. */
 #define SPREAD_FN(bits) \
     LANE_FN void spread_##bits(Warp *w, Ref ref) \
     { \

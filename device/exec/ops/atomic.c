@@ -1,13 +1,13 @@
-/* Atomic operations, lane after lane in ascending order; reductions are those without a destination.
+/* Atomic operations (atom), lane after lane in ascending order; red is the same without a destination.
  *
- * A row (numbers/atomic.def) is the new value, from the old one x and the operands b and c. Lanes that all
- * address one place are applied to it in one step, in the same order, which is one of the orders the lanes
- * could have come in. Shared memory belongs to one worker thread at a time and needs no locked instructions.
+ * A row of numbers/atomic.def says the new value, from the old one x and the operands b and c. If all lanes
+ * address one place, their operations are applied to it in one step, in ascending order, which is one of the
+ * allowed orders. Shared memory belongs to one worker thread at a time and needs no locked instructions.
  */
 #include "exec/ops/addresses.h"
 #include "exec/numbers/atomic.h"
 
-/* Of two halves in a word. */
+/* name##x2: the operation on two halves in a word. */
 #define PAIR_ATOMIC(name) \
     LANE_FN u32 name##x2(u32 x, u32 b) \
     { \
@@ -20,11 +20,14 @@ PAIR_ATOMIC(add_bf16)
 PAIR_ATOMIC(min_bf16)
 PAIR_ATOMIC(max_bf16)
 
+/* Lane l's address operand, without the immediate. */
 LANE_FN uint64_t atomic_address(const Access *access, int l)
 {
     return access->i->mods & MEM_ADDR32 ? ROW(const uint32_t, access->w, access->i->a)[l]
-                                   : ROW(const uint64_t, access->w, access->i->a)[l];
+                                        : ROW(const uint64_t, access->w, access->i->a)[l];
 }
+
+/* The host address that lane l accesses; NULL: see atomic_fault(). */
 
 LANE_FN uint8_t *atomic_place(const Access *access, int l)
 {
@@ -33,7 +36,8 @@ LANE_FN uint8_t *atomic_place(const Access *access, int l)
                                         : at_generic(access, address, access->size);
 }
 
-/* A generic address may be one of the cluster's shared memory, which the running worker has alone. */
+/* Whether a place is in shared memory, which may also be reached by generic addresses. That of all blocks
+ * of a cluster is used by one worker. */
 static bool is_shared(const Access *access, const void *p)
 {
     const Block *block = access->w->block;
@@ -58,7 +62,7 @@ static bool one_place(const Access *access)
     return true;
 }
 
-/* Operations that spin locks are made of end their turn sooner. */
+/* The time slice of a loop with the operation: shorter for those that spin locks are made of. */
 static uint32_t atomic_fuel(unsigned op)
 {
     switch (op) {
@@ -70,7 +74,9 @@ static uint32_t atomic_fuel(unsigned op)
     }
 }
 
-/* Applies the lanes of the mask to the place p in turn; old[l] is what each found. */
+/* The functions of an operation on T. next_: the new value. apply_: the value after the operations of the
+ * lanes of `mask` in turn, from the value x; old[l] becomes the value that lane l found. update_: does
+ * that at the place p, atomically; in shared memory without locked instructions. atom_: the handler. */
 #define ATOMIC_FN(name, T, value) \
     LANE_FN T next_##name(T x, T b, T c, bool shared) \
     { \
@@ -139,11 +145,15 @@ ATOMIC(cas_b64, 64, x == b ? c : x)
 
 __extension__ typedef unsigned __int128 u128;
 
+/* Lane l's value of 128 bits. */
 static u128 join(const u64 *row, int l)
 {
     return (u128)row[WARP_LANES + l] << 64 | row[l];
 }
 
+/* Compare and swap: if *p is *expected it becomes value. Returns whether it did; *expected becomes what
+ * was found. The first one is for builds whose compiler may not use the instruction, which all processors
+ * in use have. */
 #if defined(__x86_64__) && !defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16)
 static bool swap_128(u128 *p, u128 *expected, u128 value)
 {

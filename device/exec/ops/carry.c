@@ -1,19 +1,21 @@
 /* Extended-precision arithmetic: ops that read and write the carry of each lane, Warp.carry.
  *
- * Each is a sum x + y + carry in, of two rows or of half a product and a row; the .cc ones keep the carry
- * out. There is one carry for all of them: a difference is the sum x + ~y + carry in, as the hardware has
- * it, so that its carry is "no borrow", and sub.cc starts with one.
+ * Each is a sum x + y + carry in, where x is a row or half of a product and y is a row; those with .cc store
+ * the carry out. Sums and differences share the carry: a difference is the sum x + ~y + carry in, as on
+ * hardware, so that a carry means "no borrow", and sub.cc has a carry in of 1.
  */
 #include "exec/numbers/lanes.h"
 
 __extension__ typedef __int128 s128;
 __extension__ typedef unsigned __int128 u128;
 
-/* CARRY_ONE: a carry comes in whatever the last one was. */
+/* Flags: the carry of before comes in (CARRY_IN), or a 1 (CARRY_ONE), or neither; CARRY_OUT: the carry is
+ * stored. */
 enum { CARRY_IN = 1, CARRY_OUT = 2, CARRY_ONE = 4 };
 
-/* The row part of an op: d = result for the executing lanes, carry likewise. A carry comes out of a sum that
- * is below an operand, or equal to it with a carry in. */
+/* The body of a handler: stores the sum X + Y + carry in of the executing lanes, and with CARRY_OUT their
+ * carries. X and Y are expressions in a, b, c. A sum carries if it is less than X, or equal to X with a
+ * carry in. */
 #define CARRY_LOOP(T, flow, X, Y) \
     { \
         T *d = ROW(T, w, i->d); \

@@ -1,7 +1,7 @@
 /* Comparisons into predicates, tests, and the boolean steps of setp and set. */
 #include "exec/numbers/half.h"
 
-/* Equality does not know signs; order does. */
+/* For integers: equality is the same with and without sign, order is not. */
 #define EQUALITY(T, bits) \
     LANES_TEST_2(setp_eq_##T, bits, T, a == b) \
     LANES_TEST_2(setp_ne_##T, bits, T, a != b)
@@ -21,7 +21,8 @@ ORDER(u32, 32)
 ORDER(s64, 64)
 ORDER(u64, 64)
 
-/* The fourteen comparisons of floats x and y; the unordered ones are true for NaN. */
+/* The fourteen comparisons of floats x and y, each as ROW_OF(PTX's name, type, bits of the intermediate row,
+ * condition). The unordered ones (equ and so on) are true if one is NaN. */
 #define FLOAT_COMPARISONS(ROW_OF, type, bits) \
     ROW_OF(eq, type, bits, x == y) \
     ROW_OF(ne, type, bits, x < y || x > y) \
@@ -73,18 +74,21 @@ FLOAT_COMPARISONS(SETP_HALF, bf16, 32)
 FLOAT_COMPARISONS(SETP_PAIR, f16, 32)
 FLOAT_COMPARISONS(SETP_PAIR, bf16, 32)
 
-/* d = compared op c, e = !compared op c; either destination may be absent. */
+/* Stores the two destinations of setp, as predicate words: with the result of the comparison and with its
+ * negation. Either may be absent. */
 LANE_FN const Insn *store_both(Warp *w, const Insn *i, uint32_t d, uint32_t e)
 {
     if (i->d >> REF_BASE_SHIFT != REF_NONE) pred_store(w, i->d, d);
     if (i->e >> REF_BASE_SHIFT != REF_NONE) pred_store(w, i->e, e);
     return i + 1;
 }
+/* The predicate c, negated if the instruction says so. */
 LANE_FN uint32_t combined(Warp *w, const Insn *i)
 {
     return PRED(w, i->c) ^ (i->mods & MODS_NEGATE ? ~0u : 0);
 }
 
+/* A boolean step of setp: a is the result of the comparison, c the predicate that it is combined with. */
 #define SETP_BOOL(name, d, e) \
     LANE_FN const Insn *bool_##name(Warp *w, const Insn *i) \
     { \
@@ -121,5 +125,5 @@ HANDLER(set_x2, part) { return set_x2(w, i); }
     LANES_TEST_1(testp_normal_##T, bits, B, (a & magnitude) - 1 >= min_normal - 1 && \
         (a & magnitude) < infinity) \
     LANES_TEST_1(testp_subnormal_##T, bits, B, (a & magnitude) < min_normal && (a & magnitude) != 0)
-TESTP(f32, 32, b32, ~F32_SIGN, F32_INF, 0x00800000u)
-TESTP(f64, 64, b64, ~F64_SIGN, F64_INF, 0x0010000000000000u)
+TESTP(f32, 32, b32, ~F32_SIGN, F32_INF, F32_MIN_NORMAL)
+TESTP(f64, 64, b64, ~F64_SIGN, F64_INF, F64_MIN_NORMAL)

@@ -1,6 +1,6 @@
 /* Branches, calls, exits, guards, barriers: the ops that choose what runs next.
  *
- * A uniform branch is a jump. Everything else is in groups.c and calls.c.
+ * A branch that all lanes take alike is a jump. All other cases are handled in exec/control/.
  */
 #include <stdatomic.h>
 
@@ -16,12 +16,13 @@
     HANDLER(name, full) { body } \
     HANDLER(name, part) { body }
 
-/* The lanes that an optional predicate operand selects. */
-LANE_FN uint32_t chosen(const Warp *w, const Insn *i, Ref ref)
+/* The executing lanes for which an optional predicate operand holds; all of them if it is absent. */
+LANE_FN uint32_t guarded_lanes(const Warp *w, const Insn *i, Ref ref)
 {
     return ref == REF_ABSENT ? w->mask : pred_lanes(w, ref, i->mods) & w->mask;
 }
 
+/* Runs the next instruction for `lanes` of the executing lanes. */
 static const Insn *run_guarded(Warp *w, const Insn *i, uint32_t lanes)
 {
     uint32_t mask = w->mask;
@@ -42,8 +43,8 @@ BOTH(bra, (void)w; return i->target;)
 
 BOTH(bra_back, return --w->fuel == 0 ? group_yield(w, i->target) : i->target;)
 
-/* Lanes part: those that do not jump. They run a short piece that is jumped over at once, like one guarded
- * instruction, and no group comes of it. */
+/* A branch that some of the executing lanes take (`taken`). Where only a few instructions are jumped over
+ * (BRA_OVER), the other lanes run these at once, as if they were guarded, and the group is not divided. */
 static const Insn *diverge_lanes(Warp *w, const Insn *i, uint32_t taken)
 {
     const uint32_t mask = w->mask;
@@ -86,25 +87,25 @@ BOTH(brx_idx, return call_table(w, i);)
 
 static const Insn *call_some(Warp *w, const Insn *i)
 {
-    uint32_t lanes = chosen(w, i, i->a);
+    uint32_t lanes = guarded_lanes(w, i, i->a);
     return lanes ? call_enter(w, i, i->pointer, lanes) : i + 1;
 }
 
 static const Insn *call_address(Warp *w, const Insn *i)
 {
-    uint32_t lanes = chosen(w, i, i->b);
+    uint32_t lanes = guarded_lanes(w, i, i->b);
     return lanes ? call_indirect(w, i, lanes) : i + 1;
 }
 
 static const Insn *return_some(Warp *w, const Insn *i)
 {
-    uint32_t lanes = chosen(w, i, i->a);
+    uint32_t lanes = guarded_lanes(w, i, i->a);
     return lanes ? call_return(w, i, lanes) : i + 1;
 }
 
 static const Insn *exit_some(Warp *w, const Insn *i)
 {
-    uint32_t lanes = chosen(w, i, i->a);
+    uint32_t lanes = guarded_lanes(w, i, i->a);
     return lanes ? group_exit(w, lanes, i + 1) : i + 1;
 }
 
@@ -135,7 +136,7 @@ BOTH(prefetch, (void)w; return i + 1;)
 BOTH(call_vprintf, return print_formatted(w, i);)
 BOTH(call_assertfail, return print_assert(w, i);)
 
-static const Insn *alloca_lanes(Warp *w, const Insn *i)
+static const Insn *malloc_lanes(Warp *w, const Insn *i)
 {
     DeviceHeap *heap = w->block->grid->launch->heap;
     const uint64_t *size = ROW(const uint64_t, w, i->a), *align = ROW(const uint64_t, w, i->b);
@@ -147,7 +148,7 @@ static const Insn *alloca_lanes(Warp *w, const Insn *i)
     return i + 1;
 }
 
-static const Insn *stackrestore_lanes(Warp *w, const Insn *i)
+static const Insn *free_lanes(Warp *w, const Insn *i)
 {
     DeviceHeap *heap = w->block->grid->launch->heap;
     const uint64_t *address = ROW(const uint64_t, w, i->a);
@@ -161,6 +162,6 @@ static const Insn *stackrestore_lanes(Warp *w, const Insn *i)
     return i + 1;
 }
 
-BOTH(call_malloc, return alloca_lanes(w, i);)
-BOTH(call_free, return stackrestore_lanes(w, i);)
+BOTH(call_malloc, return malloc_lanes(w, i);)
+BOTH(call_free, return free_lanes(w, i);)
 BOTH(call_runtime, return runtime_call(w, i);)

@@ -16,8 +16,9 @@ EXTEND(s32, u32, s16, u16, b16)
 EXTEND(s64, u64, s16, u16, b16)
 EXTEND(s64, u64, s32, u32, b32)
 
-/* Truncation to an integer: what lies outside is clamped first, so that every cast is in range. NaN gives 0,
- * but the top bit alone when it comes from f64 or goes to 64 bits. */
+/* Truncation to an integer: the value is clamped to the range first, so that every cast is defined. NaN
+ * gives 0; from f64, and to 64 bits, it gives the number whose top bit alone is set. IF64: SAME where the
+ * source is f64, else ZERO. */
 #define CLAMPED(F, x, low, high, nan) \
     ((x) < (low) ? (F)(low) : (x) > (high) ? (F)(high) : (x) == (x) ? (x) : (F)(nan))
 #define TO_SMALL(F, IF64) \
@@ -68,8 +69,9 @@ TO_INTEGER(f32, ZERO)
 TO_INTEGER(f64, SAME)
 LANES_1(cvt_rni_s32_f32, s32, f32, f32_to_s32(__builtin_rintf(a)))
 
-/* These run under directed rounding too (exec/ops/round.c), where a compiler's own way from u64, a sum of two
- * parts, would make -0 of 0: halved with the lost bit kept, doubled again. */
+/* These run under directed rounding too (exec/ops/round.c), where the code that compilers make for u64, a
+ * sum of two parts, would give -0 for 0. So a number with the top bit set is halved, its last bit kept as
+ * a sticky bit, converted, and doubled. */
 #define TO_FLOAT(F, x) ((x) >> 63 ? 2 * (F)(s64)((x) >> 1 | ((x) & 1)) : (F)(s64)(x))
 LANES_1(cvt_f32_s32, f32, s32, a)
 #ifdef __clang__ /* it converts u32 that way, too */
@@ -84,7 +86,8 @@ LANES_1(cvt_f64_u32, f64, u32, a)
 LANES_1(cvt_f64_s64, f64, s64, a)
 LANES_1(cvt_f64_u64, f64, u64, TO_FLOAT(f64, a))
 
-/* Rounded to odd. 64 bits are first made to fit a double: the last kept bit remembers those below it. */
+/* Rounded to odd. An integer of more than 53 bits is first shifted to fit a double: its last bit is set
+ * if one of those that were shifted out was. */
 LANE_FN f64 odd_f64(u64 x)
 {
     return x >> 53 ? (f64)(s64)(x >> 11 | ((x & 0x7ff) != 0)) * 0x1p11 : (f64)(s64)x;
@@ -106,7 +109,8 @@ LANES_1(cvt_bf16_f32, b16, f32, f32_to_bf16(a))
 LANES_1(cvt_round_f16_f32, b16, f32, f32_to_f16_round(a, mods))
 LANES_1(cvt_round_bf16_f32, b16, f32, f32_to_bf16_round(a, mods))
 
-/* From f64 a NaN keeps its sign and the top of its payload. */
+/* From f64 a NaN keeps its sign and the top of its payload. nan: a quiet NaN of type F; shift: by which
+ * the top of a double's fraction becomes that of F. */
 #define FROM_DOUBLE(F, nan, shift) \
     LANE_FN b32 f64_to_##F(f64 x, unsigned mods) \
     { \
@@ -117,10 +121,10 @@ LANES_1(cvt_round_bf16_f32, b16, f32, f32_to_bf16_round(a, mods))
 FROM_DOUBLE(f16, 0x7e00, 42)
 FROM_DOUBLE(bf16, 0x7fc0, 45)
 
-/* relu: negative becomes +0, NaN stays. */
+/* .relu: negative numbers become +0; NaN stays. */
 LANE_FN f32 relu(f32 x, unsigned mods) { return mods & MODS_RELU && x <= 0 ? 0.0f : x; }
 
-/* satfinite: the greatest finite number stands for all beyond. */
+/* .satfinite: larger numbers become the largest finite one. infinite: the bits of F's infinity. */
 #define PAIR(F, infinite) \
     LANE_FN b32 f32_to_##F##_held(f32 x, unsigned mods) \
     { \
@@ -128,22 +132,24 @@ LANE_FN f32 relu(f32 x, unsigned mods) { return mods & MODS_RELU && x <= 0 ? 0.0
         return mods & MODS_SATFINITE && (h & 0x7fff) == infinite ? h - 1 : h; \
     } \
     LANES_2(cvt_##F##x2_f32, b32, f32, f32, f32_to_##F##_held(a, mods) << 16 | f32_to_##F##_held(b, mods))
-PAIR(f16, 0x7c00)
-PAIR(bf16, 0x7f80)
+PAIR(f16, F16_INF)
+PAIR(bf16, BF16_INF)
 
-/* tf32 keeps 10 bits of the mantissa. */
+/* tf32 keeps 10 bits of the mantissa: the lower 13 bits are zeros. */
 LANE_FN b32 f32_to_tf32(f32 f, unsigned mods)
 {
+    const b32 kept = 0xffffe000, largest = 0x7f7fe000;
     b32 bits = f32_bits(f), magnitude = bits & ~F32_SIGN, mode = mods & MODS_ROUND;
     b32 half = mode == MODS_RZ ? 0 : mode == MODS_RNA ? 0x1000 : 0xfff + (bits >> 13 & 1);
-    b32 r = (bits + half) & 0xffffe000;
-    if (mods & MODS_SATFINITE && (r & ~F32_SIGN) >= F32_INF) r = (bits & F32_SIGN) | 0x7f7fe000;
-    b32 nan = mode == MODS_RNA ? bits & 0xffffe000 : 0x7fffe000;
+    b32 r = (bits + half) & kept;
+    if (mods & MODS_SATFINITE && (r & ~F32_SIGN) >= F32_INF) r = (bits & F32_SIGN) | largest;
+    b32 nan = mode == MODS_RNA ? bits & kept : F32_NAN & kept;
     return magnitude > F32_INF ? nan : r;
 }
 LANES_1(cvt_tf32_f32, b32, f32, f32_to_tf32(relu(a, mods), mods))
 
-/* The 8-bit formats: m bits of mantissa; the greatest finite code stands for all beyond, 0x7f for NaN. */
+/* To a floating-point number of 8 bits: m bits of mantissa; bias: of its exponent; greatest: the bits of
+ * the largest finite number, which larger ones become. NaN becomes 0x7f. */
 LANE_FN b32 f32_to_8bits(f32 f, s32 m, s32 bias, b32 greatest)
 {
     b32 sign = f32_bits(f) >> 24 & 0x80;

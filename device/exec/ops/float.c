@@ -6,7 +6,8 @@
     UNARY(name##_f32, f32, name##_of(a)) \
     UNARY(name##_ftz_f32, f32, flush(name##_of(flush(a))))
 
-/* Rows with a NaN are rare: one test a row, and those are made canonical afterwards, in place. */
+/* An op on three sources; the third one is the operand c_ref. Rows with a NaN are rare: one test a row finds
+ * them, and their NaNs are made canonical afterwards, in place. */
 #define ARITHMETIC_FORM(form, name, c_ref, value) \
     HANDLER(name, form) \
     { \
@@ -28,9 +29,10 @@
     LANE_FN f32 name##_of(f32 a, f32 b) { return canonical(value); } \
     ARITHMETIC(name##_f32, i->b, value)
 
-/* Flushing sources and results where a result can be rounded up to the smallest normal number: rows without
- * such a number, nearly all, are done after the first loop; the others are looked at closely. */
-#define IS_MIN_NORMAL(x) ((f32_bits(x) & ~F32_SIGN) == 0x00800000u)
+/* An op with .ftz whose result may be rounded up to the smallest normal number (flush_tiny()). Nearly all
+ * rows lack that number: only for the others the second loop runs. scaled: the expression that
+ * flush_tiny() takes. */
+#define IS_MIN_NORMAL(x) ((f32_bits(x) & ~F32_SIGN) == F32_MIN_NORMAL)
 #define FLUSHED_FORM(form, name, c_ref, value, scaled) \
     HANDLER(name, form) \
     { \
@@ -64,7 +66,7 @@ F32_OP_2(div, a / b)
 F32_OP_1(rcp, 1.0f / a)
 F32_OP_1(sqrt, __builtin_sqrtf(a))
 
-BINARY(add_ftz_f32, f32, flush(add_of(flush(a), flush(b)))) /* a small sum is exact */
+BINARY(add_ftz_f32, f32, flush(add_of(flush(a), flush(b)))) /* sums that are subnormal are exact */
 BINARY(sub_ftz_f32, f32, flush(sub_of(flush(a), flush(b))))
 FLUSHED(mul_ftz_f32, i->b, mul_of(a, b), a * 0x1p60f * b)
 FLUSHED(div_ftz_f32, i->b, div_of(a, b), a * 0x1p60f / b)

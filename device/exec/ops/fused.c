@@ -1,14 +1,14 @@
-/* Several instructions at once. A fused operation stands before those that it runs and takes their operands;
- * where it cannot run them all it does nothing, and they follow one by one. So a fault, a part of the lanes
- * and addresses without a pattern are theirs alone.
+/* Several instructions at once. A fused operation stands before the instructions that it runs, and uses
+ * their operands. Where it cannot run them all it does nothing, and they are run one by one: so they handle
+ * faults, masks of some lanes and addresses without a pattern.
  */
 #include "exec/code/fused.h"
 
 #include "exec/numbers/fma.h"
 #include "exec/ops/places.h"
 
-/* A vector of lanes, two or one to a half. Elsewhere nothing is fused: the plain loops would not be faster.
- */
+/* A vector of floats: a half warp has one or two. On other instruction sets nothing is fused, unless by
+ * sums of doubles (HAVE_ROUNDING_CHECK): plain loops would not be faster. */
 #if defined(__AVX512F__)
 typedef __m512 Lanes;
 #define LANES_EACH 16
@@ -100,9 +100,9 @@ LANE_FN void dot_step(float *r, const Places *x, int64_t in_x, const Places *y, 
     if (may_be_rounded_twice(check)) dot_exact(r, &a, &b, c);
 }
 
-/* Only every second step looks at the sizes of sums. A tiny sum that is not exact in double has a
- * product with bits far below its own, of at most 1/32 of its size: the sum before was as tiny. So one of any
- * two steps shows it, and where it is the first one, the second may be rounded twice as well. */
+/* Only every second step checks for tiny sums. If a tiny sum is not exact in double, its product has bits
+ * far below those of the sum and is at most 1/32 of it, so that the sum of the step before was tiny too.
+ * So of any two steps the one that checks notices it. */
 LANE_FN void dot_steps(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y,
                        bool dense, const float *c, float *d)
 {

@@ -6,7 +6,8 @@
 #include "exec/numbers/half.h"
 #include "exec/numbers/mufu_rows.h"
 
-/* The function on bits for one type, then the ops on a row of halves and on a row of pairs. */
+/* The ops on a row of halves and on a row of pairs, from name_of_F(), the function on the bits of one
+ * half. F: f16 or bf16. */
 #define HALF_ROWS_1(name, F) \
     LANES_1(name##_##F, b16, b16, name##_of_##F(a)) \
     LANES_1(name##_##F##x2, b32, b32, name##_of_##F(a & 0xffff) | name##_of_##F(a >> 16) << 16)
@@ -41,12 +42,15 @@ HALF_2(max_nan_xorsign_abs, nan_wins(a, b, xor_sign(a, b, max_f32(fabs_f32(a), f
 HALF_1(relu, a > 0 ? a : a != a ? a : 0.0f)
 HALF_1(sat, saturate(a))
 
-/* The special function unit truncates its results, subnormal ones too. */
+/* Truncates to f16, as the special function unit does with its results, subnormal ones too: the bits
+ * below the last one of the result are cleared before the conversion. For the numbers 95 and 113 see
+ * f32_to_f16_round(). */
 LANE_FN b32 cut_f16(f32 x)
 {
+    enum { ALL_BELOW = 95, NORMAL = 113 }; /* biased exponents: less than the last bit; the smallest normal */
     b32 exponent = f32_bits(x) >> 23 & 0xff;
-    b32 last = exponent < 95 ? 31 : exponent < 113 ? 126 - exponent : 13;
-    return f32_to_f16(f32_from(f32_bits(x) & ~((1u << last) - 1)));
+    b32 cleared = exponent < ALL_BELOW ? 31 : exponent < NORMAL ? 126 - exponent : F16_SHIFT;
+    return f32_to_f16(f32_from(f32_bits(x) & ~((1u << cleared) - 1)));
 }
 LANE_FN b32 cut_bf16(f32 x) { return f32_to_bf16(f32_from(f32_bits(x) & 0xffff0000u)); }
 
@@ -87,7 +91,8 @@ LANE_FN b32 cut_bf16(f32 x) { return f32_to_bf16(f32_from(f32_bits(x) & 0xffff00
 MUFU_HALVES(tanh)
 MUFU_HALVES(ex2)
 
-/* On the bits alone. */
+/* Operations that need only the bits. infinity: the bits of an infinite number, which are also the mask
+ * of the exponent. */
 #define HALF_BITS(F, infinity) \
     LANE_FN b32 neg_of_##F(b32 h) { return (h & 0x7fff) > infinity ? HALF_NAN : h ^ 0x8000; } \
     LANE_FN b32 abs_of_##F(b32 h) { return (h & 0x7fff) > infinity ? HALF_NAN : h & 0x7fff; } \
@@ -100,8 +105,8 @@ MUFU_HALVES(ex2)
     HALF_ROWS_1(abs, F) \
     HALF_ROWS_1(ftz, F) \
     HALF_ROWS_1(flush, F)
-HALF_BITS(f16, 0x7c00)
-HALF_BITS(bf16, 0x7f80)
+HALF_BITS(f16, F16_INF)
+HALF_BITS(bf16, BF16_INF)
 
 #define HALF_FMA(F) \
     LANE_FN b32 fma_of_##F(b32 a, b32 b, b32 c) \
@@ -125,7 +130,9 @@ HALF_FMA(bf16)
 HALF_FMA_OOB(f16)
 HALF_FMA_OOB(bf16)
 
-/* Flushed before rounding could make the smallest normal number of them: what rounds to 11 bits below it. */
+/* Flushes a result before it is rounded to f16: what would be below the smallest normal number if it were
+ * rounded to 11 bits with an exponent of any size. 0x1.ffep-15 is the middle of the two numbers at that
+ * limit. */
 LANE_FN f32 flush_half(f32 x)
 {
     return __builtin_fabsf(x) < 0x1.ffep-15f ? f32_from(f32_bits(x) & F32_SIGN) : x;

@@ -8,14 +8,15 @@ BINARY(sub_b16, b16, a - b)
 BINARY(sub_b32, b32, a - b)
 BINARY(sub_b64, b64, a - b)
 
-/* Overflow when the operands' signs (for a difference: differ and) do not allow the result's. */
+/* Saturated sums and differences. overflow: its sign bit says whether r, the wrapped result, is not the
+ * exact one: the operands' signs are equal (for a difference: differ), and r's is not that of a. */
 LANE_FN b32 saturated(b32 r, b32 overflow, b32 a) { return (s32)overflow < 0 ? 0x7fffffffu + (a >> 31) : r; }
 LANE_FN b32 add_sat(b32 a, b32 b) { return saturated(a + b, ~(a ^ b) & (a ^ (a + b)), a); }
 LANE_FN b32 sub_sat(b32 a, b32 b) { return saturated(a - b, (a ^ b) & (a ^ (a - b)), a); }
 BINARY(add_sat_s32, b32, add_sat(a, b))
 BINARY(sub_sat_s32, b32, sub_sat(a, b))
 
-/* Two halves in one word: the high halves are computed apart from the low ones. */
+/* Two halves in one word: the high halves are computed without carries from the low ones. */
 LANE_FN b32 halves(b32 low, b32 high) { return (low & 0xffff) | high << 16; }
 #define LOW_HIGH(T, x, y) halves((b32)(x((T)a, (T)b)), (b32)(y((T)(a >> 16), (T)(b >> 16))))
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
@@ -94,9 +95,9 @@ SAD(u32, u32)
 SAD(s64, u64)
 SAD(u64, u64)
 
-/* Division by zero gives all ones, of the remainder too, as on a GPU. Quotients of 32 bits through double:
- * exact, since the nearest double of a quotient that is not whole is nearer to it than the next whole
- * number. Conversions by the bits of 2^52 + x stay in vector registers everywhere. */
+/* Quotients and remainders by zero are all ones, as on a GPU. Quotients of 32 bits are computed in
+ * double, which is exact: a quotient that is not an integer is nearer to its nearest double than to the
+ * next integer. Conversions by the bits of 2^52 + x stay in vector registers on every instruction set. */
 LANE_FN f64 f64_of_u32(u32 x) { return f64_from(0x4330000000000000u | x) - 0x1p52; }
 LANE_FN u32 quotient(u32 a, u32 b)
 {

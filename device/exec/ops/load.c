@@ -1,6 +1,6 @@
 /* Loads of one element a lane. See addresses.h for how the lanes of a half are taken together.
  *
- * All addresses are read before the destination is written: its row may lie in the address row.
+ * All addresses are read before the destination is written, because both may be one row.
  */
 #include "exec/ops/addresses.h"
 
@@ -16,7 +16,8 @@
 #define STRONG(M, p) __atomic_load_n((const M *)(const void *)(p), __ATOMIC_ACQUIRE)
 #define NOINLINE static __attribute__((noinline))
 
-/* Lane by lane: any addresses, any mask. */
+/* Loads out[l] lane by lane: any addresses, any mask. Here and below A is the type of an address, M that
+ * of an element in memory, R that of an element of the destination's row; READ is PLAIN or STRONG. */
 #define LOAD_LANES(space, A, M, R, READ) \
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) { \
         int l = __builtin_ctz(rest); \
@@ -24,8 +25,8 @@
         if (!p) return fault_##space(&x, l, a[l]); \
         out[l] = (R)READ(M, p); \
     }
-/* Loads each lane separately, but checks them together. Vectors of 64-bit addresses are gathered by one
- * instruction. */
+/* Loads out[l] of addresses that have been checked together (span_has_). Where the host has an
+ * instruction that gathers by 64-bit addresses, it is used for elements that need no conversion. */
 #define GATHER(A, M, R) \
     const uint64_t shift = span.shift + (uint64_t)i->imm; \
     if (HAVE_GATHER && sizeof(R) == sizeof(M) && sizeof(M) >= 4) { \
@@ -39,6 +40,7 @@
             out[l] = (R)PLAIN(M, (uintptr_t)(a[l] + shift)); \
         } \
     }
+/* Loads for any lanes and addresses. */
 #define LOAD_SLOW(space, A, M, R, kind) \
     NOINLINE const Insn *slow_##space##_##A##_##kind(Warp *w, const Insn *i) \
     { \
@@ -59,6 +61,7 @@
         return i + 1; \
     }
 
+/* Loads a half from the host address `from`; n: its first lane. */
 #define MOVE_HALF_WARP(M, R, from, n) \
     if (h.dense) { \
         HALF_WARP_LOOP d[n + l] = (R)((const M *)(const void *)(from))[l]; \
@@ -67,7 +70,7 @@
         HALF_WARP_LOOP d[n + l] = value; \
     }
 
-/* Loads both halves at once if possible. */
+/* Loads for all lanes: both halves at once if they are uniform or dense. */
 #define LOAD_FAST(space, A, M, R, kind) \
     LANE_FN const Insn *load_##space##_full_##A##_##kind(Warp *w, const Insn *i) \
     { \
@@ -97,7 +100,7 @@
     } \
     HANDLER(ld_generic_##kind, part) { return slow_generic_uint64_t_##kind(w, i); }
 
-/* The address row has 32 or 64 bits; what is neither common nor simple is out of line. */
+/* The address row has 32 or 64 bits. Only the common case, 32 bits and all lanes, is inline. */
 #define LOAD_SHARED(M, R, kind) \
     LOAD_FN(shared, uint64_t, M, R, kind) \
     LOAD_FN(shared, uint32_t, M, R, kind) \

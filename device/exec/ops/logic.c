@@ -11,7 +11,7 @@ LOGIC(b16)
 LOGIC(b32)
 LOGIC(b64)
 
-/* Predicates are one word: an operation on it is one on all lanes. */
+/* A predicate is one word with a bit for each lane: one operation on it serves all lanes. */
 #define PRED_OP(name, value) \
     LANE_FN const Insn *pred_##name(Warp *w, const Insn *i, bool all) \
     { \
@@ -46,7 +46,7 @@ TERNARY(shf_l_wrap_b32, b32, (PAIR << (c & 31)) >> 32)
 TERNARY(shf_r_clamp_b32, b32, PAIR >> CLAMP32(c))
 TERNARY(shf_r_wrap_b32, b32, PAIR >> (c & 31))
 
-/* Bit fields. The 32-bit instructions look at the low bytes of position and length, the 64-bit ones at all
+/* Bit fields. The 32-bit instructions use only the low bytes of position and length, the 64-bit ones all
  * bits. */
 LANE_FN u64 low_bits(u32 length) { return length >= 64 ? ~(u64)0 : ((u64)1 << (length & 63)) - 1; }
 LANE_FN u64 field_u(u64 a, u32 position, u32 length)
@@ -69,6 +69,7 @@ LANE_FN u64 field_s(u64 a, u32 position, u32 length, u32 width)
 BFE(32, 0xff)
 BFE(64, 0xffffffffu)
 
+/* b with `length` bits from `position` on replaced by the low bits of a. */
 LANE_FN u64 inserted(u64 a, u64 b, u32 position, u32 length)
 {
     u64 mask = position > 63 ? 0 : low_bits(length) << (position & 63);
@@ -138,18 +139,19 @@ BINARY(szext_wrap_u32, b32, zero_extended(a, b & 31))
 BINARY(szext_clamp_s32, b32, sign_extended(a, b))
 BINARY(szext_wrap_s32, b32, sign_extended(a, b & 31))
 
-/* Byte permutations of the 8 bytes {b, a}: a selector of 4 bits a byte, bit 3 replicates the sign. */
-LANE_FN u32 chosen(u64 bytes, u32 selector)
+/* A byte of the result of a permutation of the 8 bytes {b, a}. selector: 3 bits choose the byte; with bit
+ * 3 set its sign bit fills the result. */
+LANE_FN u32 selected_byte(u64 bytes, u32 selector)
 {
     u32 byte = (u32)(bytes >> 8 * (selector & 7)) & 0xff;
     return selector & 8 ? (byte & 0x80 ? 0xff : 0) : byte;
 }
 LANE_FN u32 permute(u64 bytes, u32 s)
 {
-    return chosen(bytes, s) | chosen(bytes, s >> 4) << 8 | chosen(bytes, s >> 8) << 16 | chosen(bytes,
-        s >> 12) << 24;
+    return selected_byte(bytes, s) | selected_byte(bytes, s >> 4) << 8 | selected_byte(bytes, s >> 8) << 16
+           | selected_byte(bytes, s >> 12) << 24;
 }
-/* The special modes are permutations by a selector that depends on the low two bits of c. */
+/* The special modes of prmt are permutations by one of four selectors: s0 to s3, by the low two bits of c. */
 LANE_FN u32 selector_of(u32 s0, u32 s1, u32 s2, u32 s3, u32 c)
 {
     return (c & 2 ? (c & 1 ? s3 : s2) : (c & 1 ? s1 : s0));
@@ -162,7 +164,8 @@ TERNARY(prmt_ecl_b32, b32, permute(PAIR, selector_of(0x3210, 0x3211, 0x3222, 0x3
 TERNARY(prmt_ecr_b32, b32, permute(PAIR, selector_of(0x0000, 0x1110, 0x2210, 0x3210, c)))
 TERNARY(prmt_rc16_b32, b32, permute(PAIR, selector_of(0x1010, 0x3232, 0x1010, 0x3232, c)))
 
-/* A table of three inputs: choose by a, then b, then c among the eight bits of imm. */
+/* lop3: the result's bit is the bit of the table imm with the number 4 a + 2 b + c, for the bits a, b, c
+ * there. choose(s, one, zero) takes each bit from `one` where s is set, else from `zero`. */
 LANE_FN u32 choose(u32 s, u32 one, u32 zero) { return zero ^ (s & (one ^ zero)); }
 #define TABLE_BIT(k) (0u - (u32)(imm >> (k) & 1))
 #define TABLE(h) choose(b, choose(c, TABLE_BIT(h + 3), TABLE_BIT(h + 2)), choose(c, TABLE_BIT(h + 1), \

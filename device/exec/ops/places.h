@@ -1,20 +1,22 @@
-/* The places that an affine row of addresses points to, one element a lane. Included by files compiled for
- * each instruction set. */
+/* Where in memory an affine row of addresses points to, one element a lane. Included by files that are
+ * compiled for each instruction set. */
 #ifndef DEVICE_EXEC_OPS_PLACES_H
 #define DEVICE_EXEC_OPS_PLACES_H
 
 #include "exec/ops/addresses.h"
 #include "exec/ops/affine_rows.h"
 
-/* The host addresses of both halves' first lanes, at one place (uniform) or consecutive (dense). Not valid:
- * of another shape, misaligned, or not in the range at hand. */
+/* The host addresses of both halves' first lanes. dense: those of the other lanes follow; else all lanes
+ * of a half have the same (uniform). Not valid where the addresses are neither, misaligned, or not in the
+ * range that was looked at. */
 typedef struct Places {
     uint8_t *low, *high;
     bool dense, valid;
 } Places;
 
-/* With the offset min added; with every other one up to max they are in the range as well. shift makes
- * host addresses of those in the range. */
+/* The places at the addresses *a plus the offset min. Valid only if with every offset from min to max
+ * they are in the range. size: bytes of an element; shift: what is added to an address of the range to
+ * make the host address. */
 LANE_FN Places find_places(const Affine *a, int64_t min, int64_t max, uint32_t size, const RangeEntry *range,
                            uint64_t shift)
 {
@@ -29,7 +31,7 @@ LANE_FN Places find_places(const Affine *a, int64_t min, int64_t max, uint32_t s
                     shaped && inside && aligned};
 }
 
-/* Only the range that this instruction hit last: others are looked up by the handlers for rows. */
+/* Looks only at the range that this instruction hit last: others are found by the handlers for rows. */
 LANE_FN Places places_generic(const Warp *w, const Insn *i, uint32_t size, bool write)
 {
     const Worker *worker = w->worker;
@@ -49,6 +51,7 @@ LANE_FN Places places_shared(const Warp *w, const Insn *i, uint32_t size, bool w
     return places_shared_between(w, i, size, i->imm, i->imm);
 }
 
+/* Where all lanes of a half store to one place, the last lane's value stays. */
 #define MOVE_FNS(T) \
     LANE_FN void load_places_##T(T *d, const Places *at) \
     { \

@@ -1,4 +1,5 @@
-/* Cache policies. Nothing here reads them again; programs may compare them with constants. */
+/* Cache policies, with the bits that a GPU gives them. The device ignores policies, but programs may
+ * compare them with constants. */
 #include "exec/async/policy.h"
 #include "exec/numbers/lanes.h"
 
@@ -17,11 +18,11 @@ LANES_1(createpolicy_fractional, u64, f32, INTERLEAVED | PRIORITIES(mods) | frac
 
 LANE_FN u32 log2_up(u32 x) { return x > 1 ? 32 - (u32)__builtin_clz(x - 1) : 0; }
 
-/* A range in blocks of 4 KiB or more, the size such that both priorities together take at most 128 of
- * them. */
+/* A range in blocks of 4 KiB times 2^size, the size such that `total` bytes are at most 128 blocks.
+ * primary: bytes at the range's start that have the primary priority. */
 LANE_FN u64 range_bits(u64 address, u32 primary, u32 total)
 {
-    const u32 log = log2_up(total), size = log > 19 ? log - 19 : 0, shift = 12 + size;
+    const u32 log = log2_up(total), size = log > 19 ? log - 19 : 0, shift = 12 + size; /* 19: 12 + log2(128) */
     const u32 first = (u32)(address >> shift),
               end = (u32)((address + primary + (1ull << shift) - 1) >> shift);
     const u32 count = end - first, max = size == 13 ? 1 : 127;

@@ -54,8 +54,8 @@ ROUNDED(cvt_round_f64_s64, cvt_f64_s64)
 ROUNDED(cvt_round_f64_u64, cvt_f64_u64)
 ROUNDED(cvt_round_f32_f64, cvt_f32_f64)
 
-/* Without the instruction fma_f32 is built on rounding to nearest. In other modes a sum of doubles serves:
- * the product is exact, and rounding twice in one direction is rounding once. */
+/* Without an fma instruction fma_f32() needs rounding to nearest. In the other modes a sum of doubles is
+ * correct: the product is exact, and rounding twice in one direction is the same as rounding once. */
 #if HAVE_FMA
 #define FMA_DIRECTED(a, b, c) __builtin_fmaf(a, b, c)
 #else

@@ -1,10 +1,13 @@
-/* The approximate functions of f32, and the f64 reciprocals that work on high words: what PTX says of
- * subnormal numbers, by the scaling that the assembler puts around the unit's functions.
+/* The approximate functions of f32, and the reciprocals of f64 that use high words. Subnormal numbers are
+ * treated as PTX says, by the same scaling that the assembler puts around the special function unit's
+ * instructions.
  */
 #include "exec/numbers/fma.h"
 #include "exec/numbers/mufu_rows.h"
 
-/* An op on a row, made in two expressions: where the table is looked up, the result of the value there. */
+/* An op on rows of T, by one function of the special function unit (mufu.h) and two expressions in a, b,
+ * c: place_, the place where its table is looked up, and result, from the polynomial's `value` there.
+ * second, third: the operands for b and c. */
 #define MUFU_FORM(form, name, T, function, second, third, place_, result) \
     HANDLER(name, form) \
     { \
@@ -39,7 +42,7 @@
 LANE_FN bool is_tiny(f32 x) { return (f32_bits(x) & F32_INF) == 0; }
 LANE_FN bool is_huge(f32 x) { return fabs_f32(x) > 0x1p126f; }
 
-/* What a tiny or huge argument is multiplied by, and the result for that. */
+/* Tiny and huge arguments are multiplied by a power of two before, and the results corrected after. */
 LANE_FN f32 raised(f32 x) { return x * (is_tiny(x) ? 0x1p24f : 1.0f); }
 LANE_FN f32 rcp_scale(f32 x) { return is_tiny(x) ? 0x1p24f : is_huge(x) ? 0.25f : 1.0f; }
 LANE_FN f32 ex2_scaled(f32 x) { return x * (x < -126.0f ? 0.5f : 1.0f); }
@@ -65,14 +68,15 @@ MUFU_1(ex2_f32, f32, ex2, mufu_ex2_place(ex2_scaled(a)), ex2_of(a, value))
 MUFU_1(ex2_ftz_f32, f32, ex2, mufu_ex2_place(a), mufu_ex2_of(a, value))
 MUFU_1(tanh_f32, f32, tanh, mufu_tanh_place(a), mufu_tanh_of(a, value))
 
-/* Of subnormal numbers these are the same with .ftz. */
+/* These have the same results with and without .ftz. first: the quadrant that is added, see mufu_turns(). */
 #define TURN(name, first) MUFU_1(name, f32, sin, mufu_sin_place(a, first), mufu_sin_of(a, first, value))
 TURN(sin_f32, 0)
 TURN(sin_ftz_f32, 0)
 TURN(cos_f32, 1)
 TURN(cos_ftz_f32, 1)
 
-/* The quotient by a divisor beyond 2^126 is that by an infinite one; div.full scales these too. */
+/* Scales of the divisor. Without scaling a quotient by a divisor beyond 2^126 is that by infinity; only
+ * div.full scales such divisors. */
 LANE_FN f32 div_scale(f32 b) { return is_tiny(b) ? 0x1p24f : 1.0f; }
 LANE_FN f32 full_scale(f32 b) { return is_huge(b) ? 0.25f : 1.0f; }
 LANE_FN f32 quotient(f32 a, f32 b, f32 scale, f64 value)
@@ -84,7 +88,7 @@ LANE_FN f32 quotient_flushed(f32 a, f32 b, f32 scale, f64 value)
     f32 scaled = flush(a) * scale, r = mufu_rcp_of(b * scale, value);
     return flush_tiny(canonical(scaled * r), scaled * 0x1p60f * r);
 }
-/* The last step is a product, which goes into a sum as others do. */
+/* A quotient that is added to c. Its last step is a product, which is fused with the sum. */
 LANE_FN f32 quotient_sum(f32 a, f32 b, f32 c, f32 scale, f64 value)
 {
     return canonical(fma_f32(a * scale, mufu_rcp_of(b * scale, value), c));
@@ -102,13 +106,13 @@ QUOTIENT(approx_ftz_f32, 1.0f, _flushed)
 QUOTIENT(full_f32, div_scale(b) * full_scale(b), )
 QUOTIENT(full_ftz_f32, full_scale(b), _flushed)
 
-/* Of f64 only the high words count: the low one of the source is ignored, that of the result is zero. */
+/* Of f64 only high words are used: the low word of the source is ignored, that of the result is zero. */
 #define HIGH_INF 0x7ff00000u
 #define HIGH_NAN 0x7fffffffu
 
 LANE_FN b32 high_word(f64 x) { return (b32)(f64_bits(x) >> 32); }
 LANE_FN s32 high_exponent(b32 x) { return (s32)(x >> 20 & 0x7ff) - 1023; }
-/* Of a value between 1/2 and 1 the high word, times 2^-n. */
+/* The high word of value times 2^-n, for a value from 1/2 to 1. */
 LANE_FN b32 high_scaled(f64 value, s32 n) { return high_word(value) - ((u32)n << 20); }
 
 LANE_FN b32 rcp_place(b32 x) { return x << 4 & 0xffffff; }
@@ -131,8 +135,9 @@ LANE_FN f64 rsqrt_of(b32 x, f64 value)
 }
 MUFU_1(rsqrt_approx_ftz_f64, f64, rsqrt, rsqrt_place(high_word(a)), rsqrt_of(high_word(a), value))
 
-/* In full, one step of third order from the approximate one. A subnormal argument is scaled, and the root
- * scaled back; so is one that is far from one where products are split (fma.h). */
+/* rsqrt.f64: the approximate result, refined by one step of third order. Subnormal arguments are scaled,
+ * and the root is scaled back; without an fma instruction, so are arguments far from 1, because
+ * fma_plain() would overflow. */
 LANE_FN f64 root_scale(f64 x)
 {
     const f64 size = __builtin_fabs(x);

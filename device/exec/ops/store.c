@@ -1,4 +1,4 @@
-/* Stores of one element a lane, in ascending order of lanes where several write one place. */
+/* Stores of one element a lane. Where several lanes write one place, the highest lane's value stays. */
 #include "exec/ops/addresses.h"
 
 /* memory type, register type, name of the kind */
@@ -12,6 +12,8 @@
 
 #define NOINLINE static __attribute__((noinline))
 
+/* Stores b[l] lane by lane: any addresses, any mask. Here and below A is the type of an address, M that of an
+ * element in memory, R that of an element of the source's row; WRITE is PLAIN or STRONG. */
 #define STORE_LANES(space, M, WRITE) \
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) { \
         int l = __builtin_ctz(rest); \
@@ -19,13 +21,14 @@
         if (!p) return fault_##space(&x, l, a[l]); \
         WRITE(M, p, (M)b[l]); \
     }
-/* Stores each lane separately, but checks them together: a scatter. */
+/* Stores b[l] at addresses that have been checked together (span_has_). */
 #define SCATTER(A, M) \
     const uint64_t shift = span.shift + (uint64_t)i->imm; \
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) { \
         int l = __builtin_ctz(rest); \
         PLAIN(M, (uintptr_t)(a[l] + shift), (M)b[l]); \
     }
+/* Stores for any lanes and addresses. */
 #define STORE_SLOW(space, A, M, R, kind) \
     NOINLINE const Insn *slow_##space##_##A##_##kind(Warp *w, const Insn *i) \
     { \
@@ -43,6 +46,8 @@
         return i + 1; \
     }
 
+/* Stores a half to the host address `to`; n: its first lane. At a uniform address the last lane's value
+ * stays. */
 #define MOVE_HALF_WARP(M, to, n) \
     if (h.dense) { \
         HALF_WARP_LOOP ((M *)(void *)(to))[l] = (M)b[n + l]; \
@@ -50,6 +55,7 @@
         PLAIN(M, to, (M)b[n + HALF_WARP - 1]); \
     }
 
+/* store_..._full_: for all lanes, both halves at once if they are uniform or dense. */
 #define STORE_FN(space, A, M, R, kind) \
     STORE_SLOW(space, A, M, R, kind) \
     LANE_FN const Insn *store_##space##_full_##A##_##kind(Warp *w, const Insn *i) \
@@ -76,7 +82,7 @@
     } \
     HANDLER(st_generic_##kind, part) { return slow_generic_uint64_t_##kind(w, i); }
 
-/* The address row has 32 or 64 bits; what is neither common nor simple is out of line. */
+/* The address row has 32 or 64 bits. Only the common case, 32 bits and all lanes, is inline. */
 #define STORE_SHARED(M, R, kind) \
     STORE_FN(shared, uint64_t, M, R, kind) \
     STORE_FN(shared, uint32_t, M, R, kind) \

@@ -1,25 +1,28 @@
-/* Vector loads and stores, and elements of 128 bits: several elements a lane, next to each other in memory.
+/* Vector loads and stores, and elements of 128 bits: several elements a lane, consecutive in memory.
  *
- * The bytes of all lanes are brought together first (or found together already), then spread over the rows
- * of the elements; stores the other way round. An element of 128 bits is two of 64 in consecutive rows.
+ * A load first gets the bytes of all lanes in one place, which is the memory itself if they are consecutive
+ * there, else a copy; then it spreads them over the rows of the elements. A store collects the rows in one
+ * place, then copies that to memory. An element of 128 bits is stored in two consecutive rows of 64.
  */
 #include "exec/ops/vector_rows.h"
 
 enum { MAX_CHUNK = 64 }; /* bytes of one lane: v4.b128, v8.b64 */
 
+/* The vectors of all lanes. */
 typedef struct Chunk {
-    Access x;
-    uint32_t step; /* from lane to lane in what fetch_ gives: x.size, or 0 when it is the same for all */
-    _Alignas(64) uint8_t stage[WARP_LANES * MAX_CHUNK];
+    Access x;      /* x.size: bytes of one lane's vector */
+    uint32_t step; /* bytes from lane to lane in fetch_'s result: x.size, or 0 if all lanes have the same */
+    _Alignas(64) uint8_t stage[WARP_LANES * MAX_CHUNK]; /* lane l's vector is at l * x.size */
 } Chunk;
 
+/* Lane l's address operand, without the immediate. */
 static uint64_t address_of(const Access *access, int l)
 {
     return access->i->mods & MEM_ADDR32 ? ROW(const uint32_t, access->w, access->i->a)[l]
-                                   : ROW(const uint64_t, access->w, access->i->a)[l];
+                                        : ROW(const uint64_t, access->w, access->i->a)[l];
 }
 
-/* Lanes of constant size are moved without a call. */
+/* memcpy() that the compiler expands without a call for the sizes that vectors have. */
 static void move_bytes(uint8_t *to, const uint8_t *from, uint32_t size)
 {
     switch (size) {
@@ -34,7 +37,8 @@ static void move_bytes(uint8_t *to, const uint8_t *from, uint32_t size)
 
 typedef enum AddressPattern { SCATTERED, UNIFORM, DENSE } AddressPattern;
 
-/* How the addresses lie when all 32 lanes execute: all the same, or one after another. */
+/* The pattern of the addresses if all 32 lanes execute: UNIFORM if they are equal, DENSE if the vectors are
+ * consecutive. SCATTERED for others, and if only some lanes execute. */
 static AddressPattern address_pattern(const Access *access)
 {
     const uint64_t *wide = ROW(const uint64_t, access->w, access->i->a);
@@ -43,17 +47,19 @@ static AddressPattern address_pattern(const Access *access)
     bool found;
     if (access->w->mask != FULL_MASK) return SCATTERED;
     found = access->i->mods & MEM_ADDR32 ? halves_uint32_t(narrow, 0, access->size, &h)
-                                    : halves_uint64_t(wide, 0, access->size, &h);
+                                         : halves_uint64_t(wide, 0, access->size, &h);
     if (!found) return SCATTERED;
     if (h.dense) return h.high == h.low + h.bytes ? DENSE : SCATTERED;
     return h.high == h.low ? UNIFORM : SCATTERED;
 }
 
+/* The host address of lane l's bytes: only in local memory it depends on the lane. */
 #define at_generic_lane(x, l, address, bytes) at_generic(x, address, bytes)
 #define at_shared_lane(x, l, address, bytes) at_shared(x, address, bytes)
 #define at_local_lane(x, l, address, bytes) at_local(x, l, address, bytes)
 
-/* Whether an address is one of a whole vector. */
+/* Whether an address operand, with the immediate, is aligned for the vector. local: in local memory, where
+ * without an address operand it counts from the running frame. */
 static bool is_aligned(const Access *access, uint64_t address, bool local)
 {
     address += (uint64_t)access->i->imm
@@ -61,8 +67,12 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
     return (address & (access->size - 1)) == 0;
 }
 
-/* fetch: the bytes of all lanes, x.size apart; store: writes the stage. NULL and false after a fault. Where
- * not all of a vector is there, the elements that are read may be. */
+/* The functions of one state space; lane_pattern: the pattern of the addresses of an Access x.
+ * fetch_part_<space>(): for a lane whose vector is not all there, copies the elements that are read to the
+ *     stage. False if these are not there either.
+ * dense_<space>(): where the vectors of all lanes are consecutive in memory; NULL if they are not.
+ * fetch_<space>(): the vectors of all lanes, c->step apart, in memory or in the stage. NULL after a fault.
+ * put_<space>(): copies the stage to memory. False after a fault. */
 #define MOVE_FNS(space, local, lane_pattern) \
     static bool fetch_part_##space(Chunk *c, int l) \
     { \
@@ -78,7 +88,6 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
         if (p) memcpy(c->stage + (uint32_t)l * c->x.size + skip, p, part.count * each); \
         return p != NULL; \
     } \
-    /* The bytes of all lanes where they lie together, else NULL. */ \
     static uint8_t *dense_##space(const Chunk *c) \
     { \
         const Access *x = &c->x; \
@@ -127,7 +136,8 @@ MOVE_FNS(generic, false, address_pattern(x))
 MOVE_FNS(shared, false, address_pattern(x))
 MOVE_FNS(local, true, SCATTERED)
 
-/* A parameter: the same bytes for all lanes. */
+/* The same for a kernel's parameters: all lanes have the same bytes, and the lowering has checked the
+ * offset. */
 static const uint8_t *fetch_param(Chunk *c)
 {
     c->step = 0;
@@ -136,6 +146,8 @@ static const uint8_t *fetch_param(Chunk *c)
 
 /* --- elements to rows and back ------------------------------------------------------------------------- */
 
+/* M: type of an element in memory, R: type of an element of its row. stride: bytes from lane to lane in
+ * memory. */
 #define SPREAD_ELEMENT(M, R, stride) \
     LANES_LOOP { \
         M v; \
@@ -148,7 +160,8 @@ static const uint8_t *fetch_param(Chunk *c)
         memcpy(bytes + (uint32_t)l * (stride), &v, sizeof v); \
     }
 
-/* Strides of no, two and four elements are constants for the compiler's sake. */
+/* d: the element's row, NULL if it is not read. Strides of 0, 2 and 4 elements are cases of their own, so
+ * that the compiler makes vector code with constant strides. */
 #define SPREAD_FN(M, R, kind) \
     static void spread_##kind(const Warp *w, R *d, const uint8_t *bytes, uint32_t stride) \
     { \
@@ -166,42 +179,44 @@ static const uint8_t *fetch_param(Chunk *c)
         else COLLECT_ELEMENT(M, stride) \
     }
 
-/* All elements at once, for all lanes, and elements that lie in memory as they do in rows. False, and nothing
- * was done, where it does not fit. Loads fetch what the next warp will most likely ask for. */
-#define GROUP_FNS(T, kind) \
-    static bool spread_group_##kind(Warp *w, const Insn *i, uint32_t count, const uint8_t *bytes) \
+/* Moves whole vectors by vector_rows.h, for all lanes, of elements that have one type in memory and in rows.
+ * False, and nothing was done, for vectors that vector_rows() does not take. Loads prefetch the bytes after
+ * these: most likely the next warp reads them. */
+#define WHOLE_VECTOR_FNS(T, kind) \
+    static bool spread_whole_##kind(Warp *w, const Insn *i, uint32_t count, const uint8_t *bytes) \
     { \
         const uint32_t size = count * (uint32_t)sizeof(T) * WARP_LANES; \
         void *rows[4]; \
-        if (!group_rows(w, i, count, rows)) return false; \
+        if (!vector_rows(w, i, count, rows)) return false; \
         for (uint32_t k = 0; k < size; k += 64) __builtin_prefetch(bytes + size + k); \
         spread_vectors_##T(rows, count, bytes, bytes + size / 2); \
         return true; \
     } \
-    static bool collect_group_##kind(Warp *w, const Insn *i, uint32_t count, uint8_t *bytes) \
+    static bool collect_whole_##kind(Warp *w, const Insn *i, uint32_t count, uint8_t *bytes) \
     { \
         void *rows[4]; \
-        if (!group_rows(w, i, count, rows)) return false; \
+        if (!vector_rows(w, i, count, rows)) return false; \
         collect_vectors_##T(rows, count, bytes, bytes + count * (uint32_t)sizeof(T) * HALF_WARP); \
         return true; \
     }
-GROUP_FNS(u16, b16_16)
-GROUP_FNS(u32, b32_32)
-GROUP_FNS(u64, b64_64)
+WHOLE_VECTOR_FNS(u16, b16_16)
+WHOLE_VECTOR_FNS(u32, b32_32)
+WHOLE_VECTOR_FNS(u64, b64_64)
 
-/* Other kinds have no such loop. */
-static bool spread_group_none(Warp *w, const Insn *i, uint32_t count, const uint8_t *bytes)
+/* For kinds whose elements are converted: they are moved one by one. */
+static bool spread_whole_none(Warp *w, const Insn *i, uint32_t count, const uint8_t *bytes)
 {
     (void)w, (void)i, (void)count, (void)bytes;
     return false;
 }
-static bool collect_group_none(Warp *w, const Insn *i, uint32_t count, uint8_t *bytes)
+static bool collect_whole_none(Warp *w, const Insn *i, uint32_t count, uint8_t *bytes)
 {
     (void)w, (void)i, (void)count, (void)bytes;
     return false;
 }
 
-#define LOAD_FORM(space, M, R, kind, group, form, all) \
+/* whole: the kind whose spread_whole_ and collect_whole_ serve, or none; all: whether the form is full. */
+#define LOAD_FORM(space, M, R, kind, whole, form, all) \
     HANDLER(ldv_##space##_##kind, form) \
     { \
         const uint32_t count = i->mods & MEM_COUNT; \
@@ -210,41 +225,41 @@ static bool collect_group_none(Warp *w, const Insn *i, uint32_t count, uint8_t *
         const uint8_t *bytes = fetch_##space(&c); \
         if (!bytes) return NULL; \
         if (i->mods & MEM_STRONG) warp_may_spin(w, FUEL_SPIN); \
-        if (all && c.step && spread_group_##group(w, i, count, bytes)) return i + 1; \
+        if (all && c.step && spread_whole_##whole(w, i, count, bytes)) return i + 1; \
         for (uint32_t e = 0; e < count; e++) \
             spread_##kind(w, (R *)(void *)element_row(w, i, e, 0), bytes + e * sizeof(M), c.step); \
         return i + 1; \
     }
-#define LOAD_VECTOR(space, M, R, kind, group) \
-    LOAD_FORM(space, M, R, kind, group, full, true) \
-    LOAD_FORM(space, M, R, kind, group, part, false)
+#define LOAD_VECTOR(space, M, R, kind, whole) \
+    LOAD_FORM(space, M, R, kind, whole, full, true) \
+    LOAD_FORM(space, M, R, kind, whole, part, false)
 
 #define COLLECT_ALL(R, M, kind, bytes) \
     for (uint32_t e = 0; e < count; e++) \
         collect_##kind((const R *)(const void *)element_row(w, i, e, 0), bytes + e * sizeof(M), c.x.size);
 
-#define STORE_FORM(space, M, R, kind, group, form, all) \
+#define STORE_FORM(space, M, R, kind, whole, form, all) \
     HANDLER(stv_##space##_##kind, form) \
     { \
         const uint32_t count = i->mods & MEM_COUNT; \
         Chunk c; \
         c.x = (Access){w, i, count * (uint32_t)sizeof(M), true}; \
         uint8_t *dense = all ? dense_##space(&c) : NULL, *bytes = dense ? dense : c.stage; \
-        if (!all || !collect_group_##group(w, i, count, bytes)) COLLECT_ALL(R, M, kind, bytes) \
+        if (!all || !collect_whole_##whole(w, i, count, bytes)) COLLECT_ALL(R, M, kind, bytes) \
         return dense || put_##space(&c) ? i + 1 : NULL; \
     }
-#define STORE_VECTOR(space, M, R, kind, group) \
-    STORE_FORM(space, M, R, kind, group, full, true) \
-    STORE_FORM(space, M, R, kind, group, part, false)
+#define STORE_VECTOR(space, M, R, kind, whole) \
+    STORE_FORM(space, M, R, kind, whole, full, true) \
+    STORE_FORM(space, M, R, kind, whole, part, false)
 
-#define LOAD_VECTORS(M, R, kind, group) \
+#define LOAD_VECTORS(M, R, kind, whole) \
     SPREAD_FN(M, R, kind) \
-    LOAD_VECTOR(generic, M, R, kind, group) LOAD_VECTOR(shared, M, R, kind, group) \
-    LOAD_VECTOR(local, M, R, kind, group) LOAD_VECTOR(param, M, R, kind, group)
-#define STORE_VECTORS(M, R, kind, group) \
+    LOAD_VECTOR(generic, M, R, kind, whole) LOAD_VECTOR(shared, M, R, kind, whole) \
+    LOAD_VECTOR(local, M, R, kind, whole) LOAD_VECTOR(param, M, R, kind, whole)
+#define STORE_VECTORS(M, R, kind, whole) \
     COLLECT_FN(M, R, kind) \
-    STORE_VECTOR(generic, M, R, kind, group) STORE_VECTOR(shared, M, R, kind, group) \
-    STORE_VECTOR(local, M, R, kind, group)
+    STORE_VECTOR(generic, M, R, kind, whole) STORE_VECTOR(shared, M, R, kind, whole) \
+    STORE_VECTOR(local, M, R, kind, whole)
 
 LOAD_VECTORS(u8, u16, u8_16, none)
 LOAD_VECTORS(u8, u32, u8_32, none)
@@ -274,12 +289,13 @@ STORE_VECTORS(u64, u64, b64_64, b64_64)
 
 /* --- 128 bits ------------------------------------------------------------------------------------------ */
 
-/* One half of a 128-bit element. */
+/* One half of a 128-bit element; row: NULL if the element is not read. */
 static void spread_8_bytes(const Warp *w, uint8_t *row, const uint8_t *bytes, uint32_t stride)
 {
     spread_b64_64(w, (u64 *)(void *)row, bytes, stride);
 }
 
+/* A vector of `count` 128-bit elements, from fetch_'s result. Half h is of element h / 2. */
 static const Insn *spread_wide(Chunk *c, const uint8_t *bytes, uint32_t count)
 {
     const Insn *i = c->x.i;
@@ -297,6 +313,8 @@ static void collect_wide(const Chunk *c, uint32_t count, uint8_t *bytes)
                        c->x.size);
 }
 
+/* A single 128-bit element, whose row is an operand of the instruction, not of its list of further
+ * operands. */
 static const Insn *spread_one(Chunk *c, const uint8_t *bytes)
 {
     uint8_t *d = ref_rows(c->x.w, c->x.i->d);

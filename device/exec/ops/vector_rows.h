@@ -1,23 +1,28 @@
-/* Vectors of 2 or 4 elements in memory, of 16 lanes one after another, to rows and back: transposes.
- * Included by files compiled for each instruction set.
+/* Transposes vectors of 2 or 4 elements. In memory the vectors of 16 lanes (half a warp) are consecutive; in
+ * registers each element has a row. `spread` copies from memory to rows, `collect` from rows to memory.
+ * Included by files that are compiled for each instruction set.
  *
- * Compilers make vector code of the plain loops, not always, and permute across whole registers, over and
- * over. Of 32-bit elements, which most vectors have, the halves of a register are better loaded one by one.
+ * Of the plain loops compilers do not always make vector code, or make code that permutes whole registers
+ * several times. So 32-bit elements, which most vectors have, are transposed by hand: the two halves of a
+ * vector register are loaded one by one, and permuted within themselves.
  */
 #ifndef DEVICE_EXEC_OPS_VECTOR_ROWS_H
 #define DEVICE_EXEC_OPS_VECTOR_ROWS_H
 
 #include "exec/ops/addresses.h"
 
-/* The rows of element e of a vector; part: which half of a 128-bit element. */
+/* The row of element e of the instruction's vector; NULL if the element is not read. part: 1 for the high
+ * halves of 128-bit elements, else 0. */
 LANE_FN uint8_t *element_row(Warp *w, const Insn *i, uint32_t e, uint32_t part)
 {
     Ref ref = w->current->function->refs[i->more + e];
     return ref == REF_ABSENT ? NULL : (uint8_t *)ref_rows(w, ref) + part * 8 * WARP_LANES;
 }
 
-/* The rows of a vector of 2 or 4 elements that are all there; false for others. */
-LANE_FN bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
+/* Sets rows[e] to the row of element e of the instruction's vector of `count` elements. False if count is
+ * not 2 or 4, or if an element has no row because it is not read. Of 2 elements rows[2] and rows[3]
+ * repeat them. */
+LANE_FN bool vector_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
 {
     if (count != 2 && count != 4) return false;
     const Ref *refs = w->current->function->refs + i->more;
@@ -31,7 +36,7 @@ LANE_FN bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
 
 #define ROW_AT(T, rows, e, first) ((T *)__builtin_assume_aligned(rows[e], 64) + (first))
 
-/* first: the lane that the bytes start with, 0 or 16. */
+/* first: the first lane of the half, 0 or 16. from, to: its vector in memory. */
 #define HALF_WARP_FNS(T) \
     LANE_FN void spread_two_##T(void *const rows[4], int first, const T *from) \
     { \
@@ -79,7 +84,7 @@ HALF_WARP_FNS(u16)
 HALF_WARP_FNS(u64)
 
 #if defined(__AVX2__)
-/* The 16 bytes at p, and those at p + 64. */
+/* In the low half of the register the 16 bytes at p, in the high half those 64 bytes after p. */
 LANE_FN __m256i load_apart(const u32 *p)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p)),
@@ -90,9 +95,9 @@ LANE_FN __m256i load_apart(const u32 *p)
 #define STORE_BOTH(k, v) _mm256_storeu_si256((__m256i *)(void *)(to + (k)), v)
 #define LOW_HALVES(x, y) _mm256_permute2x128_si256(x, y, 0x20)
 #define HIGH_HALVES(x, y) _mm256_permute2x128_si256(x, y, 0x31)
-#define EIGHTS for (int l = 0; l < HALF_WARP; l += 8)
+#define EACH_EIGHT_LANES for (int l = 0; l < HALF_WARP; l += 8)
 
-/* Four vectors of 4 in each half of the registers, transposed. */
+/* Transposes 4 by 4 elements in each half of the registers a to d, into r0 to r3. */
 #define TRANSPOSE(a, b, c, d) \
     const __m256i low_ab = _mm256_unpacklo_epi32(a, b), high_ab = _mm256_unpackhi_epi32(a, b); \
     const __m256i low_cd = _mm256_unpacklo_epi32(c, d), high_cd = _mm256_unpackhi_epi32(c, d); \
@@ -101,7 +106,7 @@ LANE_FN __m256i load_apart(const u32 *p)
 
 LANE_FN void spread_four_u32(void *const rows[4], int first, const u32 *from)
 {
-    EIGHTS
+    EACH_EIGHT_LANES
     {
         const u32 *p = from + 4 * l;
         TRANSPOSE(load_apart(p), load_apart(p + 4), load_apart(p + 8), load_apart(p + 12));
@@ -113,7 +118,7 @@ LANE_FN void spread_four_u32(void *const rows[4], int first, const u32 *from)
 }
 LANE_FN void collect_four_u32(void *const rows[4], int first, u32 *to)
 {
-    EIGHTS
+    EACH_EIGHT_LANES
     {
         TRANSPOSE(LOAD_ROW(0), LOAD_ROW(1), LOAD_ROW(2), LOAD_ROW(3));
         STORE_BOTH(4 * l, LOW_HALVES(r0, r1));
@@ -122,7 +127,8 @@ LANE_FN void collect_four_u32(void *const rows[4], int first, u32 *to)
         STORE_BOTH(4 * l + 24, HIGH_HALVES(r2, r3));
     }
 }
-/* Lanes 0 to 3 and 4 to 7 in the halves. */
+/* In the low half of the register the pairs of two lanes at p, in the high half those of the lanes that are
+ * four further. */
 LANE_FN __m256 load_pairs(const u32 *p)
 {
     return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((const float *)(const void *)p)),
@@ -130,7 +136,7 @@ LANE_FN __m256 load_pairs(const u32 *p)
 }
 LANE_FN void spread_two_u32(void *const rows[4], int first, const u32 *from)
 {
-    EIGHTS
+    EACH_EIGHT_LANES
     {
         const __m256 x = load_pairs(from + 2 * l), y = load_pairs(from + 2 * l + 4);
         STORE_ROW(0, _mm256_castps_si256(_mm256_shuffle_ps(x, y, 0x88)));
@@ -139,7 +145,7 @@ LANE_FN void spread_two_u32(void *const rows[4], int first, const u32 *from)
 }
 LANE_FN void collect_two_u32(void *const rows[4], int first, u32 *to)
 {
-    EIGHTS
+    EACH_EIGHT_LANES
     {
         const __m256i x = _mm256_unpacklo_epi32(LOAD_ROW(0), LOAD_ROW(1));
         const __m256i y = _mm256_unpackhi_epi32(LOAD_ROW(0), LOAD_ROW(1));
@@ -148,9 +154,10 @@ LANE_FN void collect_two_u32(void *const rows[4], int first, u32 *to)
     }
 }
 #elif defined(__SSE2__)
-#define FOURS for (int l = 0; l < HALF_WARP; l += 4)
+#define EACH_FOUR_LANES for (int l = 0; l < HALF_WARP; l += 4)
 #define LOAD_FOUR(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 #define STORE_FOUR(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
+/* Transposes 4 by 4 elements of the registers a to d, into r0 to r3. */
 #define TRANSPOSE(a, b, c, d) \
     const __m128i low_ab = _mm_unpacklo_epi32(a, b), high_ab = _mm_unpackhi_epi32(a, b); \
     const __m128i low_cd = _mm_unpacklo_epi32(c, d), high_cd = _mm_unpackhi_epi32(c, d); \
@@ -159,7 +166,7 @@ LANE_FN void collect_two_u32(void *const rows[4], int first, u32 *to)
 
 LANE_FN void spread_four_u32(void *const rows[4], int first, const u32 *from)
 {
-    FOURS
+    EACH_FOUR_LANES
     {
         const u32 *p = from + 4 * l;
         TRANSPOSE(LOAD_FOUR(p), LOAD_FOUR(p + 4), LOAD_FOUR(p + 8), LOAD_FOUR(p + 12));
@@ -172,7 +179,7 @@ LANE_FN void spread_four_u32(void *const rows[4], int first, const u32 *from)
 #define LOAD_ROW(e) LOAD_FOUR(ROW_AT(u32, rows, e, first) + l)
 LANE_FN void collect_four_u32(void *const rows[4], int first, u32 *to)
 {
-    FOURS
+    EACH_FOUR_LANES
     {
         TRANSPOSE(LOAD_ROW(0), LOAD_ROW(1), LOAD_ROW(2), LOAD_ROW(3));
         STORE_FOUR(to + 4 * l, r0);
@@ -183,7 +190,7 @@ LANE_FN void collect_four_u32(void *const rows[4], int first, u32 *to)
 }
 LANE_FN void spread_two_u32(void *const rows[4], int first, const u32 *from)
 {
-    FOURS
+    EACH_FOUR_LANES
     {
         const __m128 x = _mm_castsi128_ps(LOAD_FOUR(from + 2 * l));
         const __m128 y = _mm_castsi128_ps(LOAD_FOUR(from + 2 * l + 4));
@@ -193,7 +200,7 @@ LANE_FN void spread_two_u32(void *const rows[4], int first, const u32 *from)
 }
 LANE_FN void collect_two_u32(void *const rows[4], int first, u32 *to)
 {
-    FOURS
+    EACH_FOUR_LANES
     {
         STORE_FOUR(to + 2 * l, _mm_unpacklo_epi32(LOAD_ROW(0), LOAD_ROW(1)));
         STORE_FOUR(to + 2 * l + 4, _mm_unpackhi_epi32(LOAD_ROW(0), LOAD_ROW(1)));
@@ -203,7 +210,7 @@ LANE_FN void collect_two_u32(void *const rows[4], int first, u32 *to)
 HALF_WARP_FNS(u32)
 #endif
 
-/* The vectors of both halves. */
+/* The vectors of a whole warp; low, high: where those of lanes 0 and 16 are. */
 #define VECTOR_FNS(T) \
     LANE_FN void spread_vectors_##T(void *const rows[4], uint32_t count, const void *low, const void *high) \
     { \

@@ -1,4 +1,4 @@
-/* Collectives of a warp when every member is here already; all else waits in collective.c. */
+/* Collectives of a warp whose members all execute already; others wait in exec/control/collective.c. */
 #include "exec/collective/matrix.h"
 #include "exec/control/collective.h"
 #include "exec/ops/exchange.h"
@@ -8,7 +8,8 @@
     HANDLER(name, full) { body } \
     HANDLER(name, part) { body }
 
-/* True when the lanes that execute are all that the collective waits for. */
+/* Whether the executing lanes are all lanes that the collective waits for, with one member mask. A
+ * constant mask is the same in all lanes. */
 LANE_FN bool all_here(const Warp *w, Ref member_ref)
 {
     const uint32_t *member = ROW(const uint32_t, w, member_ref);
@@ -21,8 +22,9 @@ LANE_FN bool all_here(const Warp *w, Ref member_ref)
     return true;
 }
 
-/* On to the next instruction, together with the groups that have done this one and wait there. Forms
- * without a member mask divide no group, and may be guarded. */
+/* Goes on to the next instruction, where groups that have executed this one may wait: they join. Forms
+ * without a member mask never wait for other groups, and may be guarded, so that no group may join after
+ * them. */
 LANE_FN const Insn *advance(Warp *w, const Insn *i, Ref member_ref)
 {
     return member_ref == REF_ABSENT || (uintptr_t)(i + 1) < w->next_pc ? i + 1 : group_rejoin(w, i + 1);
@@ -54,7 +56,8 @@ LANE_FN void shuffle_lanes(Warp *w, const Insn *i, unsigned op, uint32_t mask)
 
 enum { WHOLE_WARP = 31 }; /* the clamp word of a butterfly that no segment stops */
 
-/* Swaps all lanes with those at a constant distance; false for other shuffles. */
+/* A shuffle that swaps lanes whose numbers differ by a constant xor mask; false, and nothing done, for
+ * others. */
 LANE_FN bool butterfly(Warp *w, const Insn *i)
 {
     const bool constant = i->b >> REF_BASE_SHIFT == REF_CONST && i->c >> REF_BASE_SHIFT == REF_CONST;
