@@ -39,7 +39,7 @@ static bool has(unsigned wanted_1c, unsigned wanted_7b, unsigned wanted_state)
     return (state & wanted_state) == wanted_state;
 }
 
-enum { STATE_YMM = 0x6, STATE_ZMM = 0xe6 };
+enum { STATE_YMM = 0x6, STATE_ZMM = 0xe6 }; /* bits of XCR0: the registers up to YMM, up to ZMM */
 #define BITS_V3 (bit_AVX2 | bit_BMI2)
 
 static bool has_v3(void) { return has(bit_FMA | bit_AVX, BITS_V3, STATE_YMM); }
@@ -81,8 +81,8 @@ const WideForm wide_forms[OP_COUNT] = {
 #undef WIDE
 };
 
-/* Bit k: the build and the processor have isas[k]. The processor is asked once: in a virtual machine each of
- * its answers takes microseconds. */
+/* Bit k: the build and the processor have isas[k]. The processor is asked once, because in a virtual
+ * machine CPUID takes microseconds. */
 static unsigned usable_isas(void)
 {
     static _Atomic unsigned cached; /* every thread finds the same */
@@ -94,6 +94,7 @@ static unsigned usable_isas(void)
     return found;
 }
 
+/* The ISA that PYCUDA_CPU_ISA requests, if it is usable; else the best usable one. */
 static const Isa *choose_isa(void)
 {
     const char *wanted = getenv("PYCUDA_CPU_ISA");

@@ -43,7 +43,8 @@ enum {
 #define REF_MAKE(base, offset) (((uint32_t)(base) << REF_BASE_SHIFT) | (uint32_t)(offset))
 #define REF_ABSENT REF_MAKE(REF_NONE, 0)
 static inline bool ref_is_register(Ref ref) { return ref >> REF_BASE_SHIFT == REF_FRAME; }
-/* Whether all threads of a block see the same value there, and it is not a register. */
+/* Whether the operand is a value that is the same for all threads of the block (a constant, a parameter
+ * or a row of the block), not a register. */
 static inline bool ref_is_value(Ref ref)
 {
     const uint32_t base = ref >> REF_BASE_SHIFT;
@@ -55,8 +56,8 @@ enum WarpRow { WARP_ROW_TID = 0, WARP_ROW_LANEID = 3, WARP_ROWS = 4 };
 enum BlockRow { BLOCK_ROW_CTAID = 0, BLOCK_ROW_NTID = 3, BLOCK_ROW_NCTAID = 6, BLOCK_ROWS = 9 };
 #define REF_ROW_32(base, row) REF_MAKE(base, sizeof(SpecialRow) * (row) + offsetof(SpecialRow, lane))
 
-/* Bytes of shared memory that are not the program's, after all that is, in modules whose functions ask where
- * they are: cooperative groups keep 288 bytes for tiles of several warps in the second half. */
+/* Reserved shared memory: bytes after the kernel's own, in modules whose functions ask where they are (CUDA's
+ * cooperative groups keep 288 bytes for tiles of several warps in their second half). */
 enum { RESERVED_SHARED = 1024, RESERVED_SHARED_ALIGN = 128 };
 
 /* What %clusterid and the like read, one value for a block. Axes x, y, z are consecutive. */
@@ -70,25 +71,25 @@ enum ClusterPlace {
     CLUSTER_EXPLICIT = 14
 };
 
-/* One of these rows. */
+/* A row of enum WarpRow or BlockRow. */
 typedef struct SpecialRow {
     Affine affine;
     uint32_t lane[32];
 } SpecialRow;
 
 struct Insn {
-    OpFn run[2];   /* [0] some lanes (blend), [1] all 32 lanes; filled by exec_bind for the host's ISA */
+    OpFn run[2]; /* [0] some lanes (blend), [1] all 32 lanes; filled by exec_bind for the host's ISA */
     Ref d, a, b, c; /* destination and sources */
     union {
-        int64_t imm;         /* address offset, small constants */
-        const Insn *target;  /* branch target */
+        int64_t imm; /* address offset, small constants */
+        const Insn *target; /* branch target */
         const void *pointer; /* CodeFunction *, CodeTable *, ... as the op says */
     };
-    Ref e;          /* second destination or fifth operand */
-    uint32_t more;  /* index into CodeFunction.refs of further operands (vectors, calls) */
-    uint32_t line;  /* index into CodeFunction.lines: PTX line and, where .loc is there, source line */
-    uint16_t op;    /* enum Op of ops.h */
-    uint16_t mods;  /* modifier bits of MODS_*, or what the op says */
+    Ref e; /* second destination or fifth operand */
+    uint32_t more; /* index into CodeFunction.refs of further operands (vectors, calls) */
+    uint32_t line; /* index into CodeFunction.lines: PTX line and, where .loc is there, source line */
+    uint16_t op; /* enum Op of ops.h */
+    uint16_t mods; /* modifier bits of MODS_*, or what the op says */
 };
 
 /* Modifier bits of Insn.mods for the general form of an arithmetic op (OP_x_mods in exec/code/alu.def). */
@@ -98,49 +99,51 @@ enum {
     MODS_RM = 2,
     MODS_RP = 3,
     MODS_RNA = 4,
-    MODS_RS = 5, /* rounding, bits 0-2 */
-    MODS_ROUND = 7,
+    MODS_RS = 5,
+    MODS_ROUND = 7, /* the mask of the bits with the rounding mode, which is one of those above */
     MODS_FTZ = 1 << 3,
     MODS_SAT = 1 << 4,
     MODS_APPROX = 1 << 5,
-    MODS_FULL = 1 << 6,   /* div.full */
-    MODS_NAN = 1 << 7,    /* min/max .NaN */
+    MODS_FULL = 1 << 6, /* div.full */
+    MODS_NAN = 1 << 7, /* min/max .NaN */
     MODS_XORSIGN = 1 << 8,
     MODS_ABS = 1 << 9,
     MODS_RELU = 1 << 10,
     MODS_OOB = 1 << 11,
     MODS_SATFINITE = 1 << 12,
     MODS_INTEGER = 1 << 13, /* cvt .rni .rzi .rmi .rpi: round to an integral value */
-    MODS_NEGATE = 1 << 14   /* negate a predicate operand (guard, branch, selp by !p) */
+    MODS_NEGATE = 1 << 14 /* negate a predicate operand (guard, branch, selp by !p) */
 };
 
 /* Modifier bits of Insn.mods for memory operations (exec/code/core.def). */
 enum {
-    MEM_COUNT = 15,       /* elements of a vector access: 2, 4 or 8 */
-    MEM_ADDR32 = 1 << 4,  /* the address row is 32 bits wide */
-    MEM_SHARED = 1 << 5,  /* atomics: the address is an offset in shared memory */
-    MEM_STRONG = 1 << 6,  /* volatile, relaxed, acquire, release: seen by other threads, never split */
-    MEM_ATOMIC = 1 << 7,  /* of these, those that are not volatile */
-    MEM_COHERENT = 1 << 8, /* of code that is checked for races: by a cache that all blocks share */
-    MEM_RELEASE = 1 << 9  /* atomics of such code: they are fences too */
+    MEM_COUNT = 15, /* a mask: elements of a vector access, 2, 4 or 8; 0 for a single element */
+    MEM_ADDR32 = 1 << 4, /* the address row is 32 bits wide */
+    MEM_SHARED = 1 << 5, /* atomics: the address is an offset in shared memory */
+    MEM_STRONG = 1 << 6, /* volatile, relaxed, acquire, release: seen by other threads, never split */
+    MEM_ATOMIC = 1 << 7, /* with MEM_STRONG: relaxed, acquire or release, not volatile */
+    MEM_COHERENT = 1 << 8, /* in code that is checked for races: through a cache that all blocks share */
+    MEM_RELEASE = 1 << 9 /* in code that is checked for races: an atomic operation that is a fence too */
 };
 
-/* The address in memory that an address operand and its offset make. Of 32 bits it wraps, as an offset in
- * shared or local memory does: compilers let a base lie below zero and the offset bring it back. */
+/* The address that an address operand and the immediate make. One of 32 bits wraps around, as offsets in
+ * shared and local memory do: compilers use bases below zero which the immediate makes positive. */
 static inline uint64_t memory_offset(const Insn *insn, uint64_t address)
 {
     const uint64_t sum = address + (uint64_t)insn->imm;
     return insn->mods & MEM_ADDR32 ? (uint32_t)sum : sum;
 }
 
-/* Insn.mods of bra_p, besides MODS_NEGATE: between it and its target are a few instructions that may
- * follow a guard, one after another. */
+/* A bit of Insn.mods of bra_p, as is MODS_NEGATE: between the branch and its target are only a few
+ * instructions, each of which may be guarded. So they can be run under a mask, without dividing the
+ * group. */
 enum { BRA_OVER = 1 };
 
-/* Insn.mods of fences: no other block need see what comes before. */
+/* A bit of Insn.mods of fences: other blocks need not see what comes before. */
 enum { FENCE_BLOCK = 1 };
 
-/* Insn.mods of the block's barriers: lanes may come to it one by one (barrier without .aligned). */
+/* A bit of Insn.mods of the block's barriers: the lanes of a warp may arrive one by one (barrier without
+ * .aligned). */
 enum { BAR_UNALIGNED = 1 };
 
 /* What a module's kernels are checked for, besides memory errors (check.h). */
@@ -155,7 +158,7 @@ enum {
 /* The source position of an instruction. */
 typedef struct CodeLine {
     uint32_t ptx_line;
-    uint32_t file;        /* index into CodeModule.files, 0 = none */
+    uint32_t file; /* index into CodeModule.files, 0 = none */
     uint32_t source_line;
 } CodeLine;
 
@@ -170,18 +173,18 @@ typedef struct CodeTable {
 
 typedef struct CodeParam {
     uint32_t offset, size, align; /* bytes in the kernel's parameter buffer */
-    bool is_integer, is_float;    /* a number as the text declares it; pointers may be called integers */
-    bool is_structure;            /* declared as an array of bytes */
+    bool is_integer, is_float; /* a number as the text declares it; pointers may be called integers */
+    bool is_structure; /* declared as an array of bytes */
 } CodeParam;
 
 /* A scalar of the parameter buffer kept as a pre-broadcast row: what an ld.param at a fixed offset reads. */
 typedef struct CodeParamLoad {
-    uint32_t offset;      /* in the parameter buffer */
-    uint32_t row;         /* byte offset in the launch's REF_PARAM rows */
-    uint8_t size;         /* bytes read: 1, 2, 4 or 8 */
-    uint8_t element;      /* bytes of an element of the row: 2, 4 or 8, at least size */
-    bool is_signed;       /* widened by the sign, else by zeros */
-    bool affine;          /* an Affine stands before the row (affine.h) */
+    uint32_t offset; /* in the parameter buffer */
+    uint32_t row; /* byte offset in the launch's REF_PARAM rows */
+    uint8_t size; /* bytes read: 1, 2, 4 or 8 */
+    uint8_t element; /* bytes of an element of the row: 2, 4 or 8, at least size */
+    bool is_signed; /* widened by the sign, else by zeros */
+    bool affine; /* an Affine stands before the row (affine.h) */
 } CodeParamLoad;
 
 /* A variable in a kernel's shared memory. */
@@ -201,7 +204,7 @@ struct CodeFunction {
     uint32_t ref_count;
     CodeLine *lines;
     uint32_t line_count;
-    uint32_t frame_size;   /* bytes of rows a frame takes, a multiple of 128 */
+    uint32_t frame_size; /* bytes of rows a frame takes, a multiple of 128 */
     uint32_t local_size; /* bytes of local memory a lane's frame takes (depot, call parameters), 16-aligned */
     uint32_t shared_size; /* static shared memory of all that an entry reaches */
     CodeShared *shared; /* of a checked module: what lies there, for messages */
@@ -256,8 +259,8 @@ struct CodeModule {
     bool debug_lines;
     bool reserves_shared; /* a function reads where the reserved shared memory is */
     unsigned checks; /* CHECK_* */
-    const OpFn (*handlers)[2]; /* that exec_bind chose, by operation */
-    const WideTable *wide; /* and what goes with them */
+    const OpFn (*handlers)[2]; /* chosen by exec_bind: for each operation those of some and of all lanes */
+    const WideTable *wide; /* chosen by exec_bind, for the same instruction set */
 };
 
 /* Makes a module executable: sets stack_size of its functions, handlers and wide for the best instruction set
@@ -268,8 +271,8 @@ void exec_bind(CodeModule *module);
 /* Sets stack_size of every function; exec_bind calls it. */
 void exec_measure(CodeModule *module);
 
-/* The elements of a vector load that are read: of `first` and `count` ones after it. Others need not be
- * there. */
+/* The elements of a vector load that are read: `count` elements from number `first` on, without those at
+ * either end that have no destination, which need not be in valid memory. Strong loads read all. */
 typedef struct VectorPart {
     uint32_t first, count;
 } VectorPart;

@@ -21,9 +21,9 @@ enum {
     ELEMENTWISE_BUFFERS = 12
 };
 
-/* In the order of the path, named by operations of affine rows (affine.def). A source's REF_FRAME offset is
- * the index of a value. Arithmetic makes value d; a comparison must give `holds` in all threads; an access
- * makes operand d, of `bytes` in each thread. */
+/* A step of the path, in its order. op: an operation of affine rows (affine.def). A source in REF_FRAME
+ * has the index of a value as its offset. Arithmetic computes value d; a comparison must give `holds` in
+ * all threads; an access defines operand d, with `bytes` bytes of each thread. */
 typedef struct ElementwiseStep {
     uint16_t op;
     bool holds, write;
@@ -33,7 +33,8 @@ typedef struct ElementwiseStep {
     uint32_t insn; /* index of the access in the function's code */
 } ElementwiseStep;
 
-/* d = op(s), element by element; with op WIDE_COUNT a copy. All are indices of operands. */
+/* d = op(s), element by element; d and s are indices of operands. op: enum WideOp, or WIDE_COUNT for a
+ * copy. */
 typedef struct ElementwiseOp {
     uint8_t op, d, s[3];
 } ElementwiseOp;
@@ -46,7 +47,7 @@ typedef struct ElementwiseOperand {
     Ref value;
 } ElementwiseOperand;
 
-/* Whether its elements are in a buffer of the block that runs, not in the kernel's memory. */
+/* Whether the operand's elements are in a buffer of the block that runs, not in the kernel's memory. */
 static inline bool elementwise_is_buffered(const ElementwiseOperand *operand)
 {
     return operand->kind == OPERAND_RESULT || operand->kind == OPERAND_VALUE;
@@ -54,8 +55,8 @@ static inline bool elementwise_is_buffered(const ElementwiseOperand *operand)
 
 typedef struct CodeElementwise {
     uint32_t step_count, op_count, operand_count;
-    uint32_t bytes; /* of a thread in each array */
-    uint8_t element; /* bytes of one */
+    uint32_t bytes; /* that a thread accesses in each array */
+    uint8_t element; /* bytes of an element */
     bool buffered; /* has operands that are not memory */
     ElementwiseStep steps[ELEMENTWISE_STEPS];
     ElementwiseOp ops[ELEMENTWISE_OPS];

@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-/* fused_dot_shared_f32: mods times (load, load, fma) follow, the first loads at one address each, the second
- * ones at another. The bounds of their offsets are packed into imm. */
+/* The immediate of fused_dot_shared_f32, after which three instructions (load, load, fma) follow mods
+ * times. All first loads use one address operand, all second loads another one; their immediates are
+ * within these bounds. */
 typedef struct FusedDot {
     int16_t first_min, first_max, second_min, second_max;
 } FusedDot;

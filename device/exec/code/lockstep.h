@@ -27,7 +27,8 @@ extern const uint8_t lockstep_classes[OP_COUNT];
 
 enum { LOCKSTEP_ROWS = 256, LOCKSTEP_UNIT_BYTES = 64 }; /* the largest frame, in units of that many bytes */
 
-/* For each unit of the frame: 1 + the last instruction that may read its row, with loops. */
+/* For each unit of the frame: 1 + the index of the last instruction that may read the row there; in a
+ * loop that is at least the loop's last instruction. */
 typedef struct CodeLockstep {
     uint32_t needed_before[LOCKSTEP_ROWS];
 } CodeLockstep;

@@ -5,12 +5,16 @@
  */
 #include "exec/code/code.h"
 
+/* Values of CodeFunction.stack_size that are not sizes: UNVISITED before and VISITING during the
+ * measurement. */
 enum { UNKNOWN = UINT32_MAX, VISITING = UINT32_MAX - 1, UNVISITED = UINT32_MAX - 2 };
+enum { MAX_CALL_DEPTH = 200 }; /* of measure_stack() itself */
 
+/* Whether the instruction takes an amount of local memory that is known at run time only. */
 static bool grows_freely(const Insn *insn) { return insn->op == OP_call_indirect || insn->op == OP_alloca; }
 
 /* Bytes of local memory for the function and the callee that needs most, with all it calls; UNKNOWN if it may
- * call itself, or takes memory at run time. `depth` limits the recursion of this function itself. */
+ * call itself, or takes memory at run time. `depth`: how often this function may call itself. */
 static uint32_t measure_stack(CodeFunction *function, int depth)
 {
     uint32_t max = 0;
@@ -35,5 +39,5 @@ static uint32_t measure_stack(CodeFunction *function, int depth)
 void exec_measure(CodeModule *module)
 {
     for (uint32_t k = 0; k < module->function_count; k++) module->functions[k]->stack_size = UNVISITED;
-    for (uint32_t k = 0; k < module->function_count; k++) measure_stack(module->functions[k], 200);
+    for (uint32_t k = 0; k < module->function_count; k++) measure_stack(module->functions[k], MAX_CALL_DEPTH);
 }

@@ -15,13 +15,15 @@ typedef enum WideOp {
     WIDE_COUNT
 } WideOp;
 
-/* What an operation of alu.def is here; size 0: nothing. */
+/* What corresponds to an operation of alu.def; size 0: nothing does. */
 typedef struct WideForm {
-    uint8_t op, size, sources; /* enum WideOp, bytes of an element, how many */
+    uint8_t op; /* enum WideOp */
+    uint8_t size; /* bytes of an element */
+    uint8_t sources; /* their number */
 } WideForm;
 extern const WideForm wide_forms[OP_COUNT];
 
-/* Destination and sources may be the same memory; of absent sources the first one stands in. */
+/* Destination and sources may be the same memory. For absent sources the first one is passed. */
 typedef void (*WideFn)(void *d, const void *a, const void *b, const void *c, size_t count);
 
 /* Splits vectors of 2 or 4 elements, one vector for each thread, into a row for each element. */
@@ -29,7 +31,7 @@ typedef void WideSplitFn(void *const rows[4], unsigned count, const void *from, 
 /* Each lane gets the 32 bits of lane (own number ^ lane_mask) of its warp. */
 typedef void WideExchangeFn(void *d, const void *a, unsigned lane_mask, unsigned warps);
 
-/* All of one instruction set. */
+/* The functions of one instruction set. */
 typedef struct WideTable {
     WideFn ops[WIDE_COUNT];
     WideSplitFn *split_32, *split_64;

@@ -18,8 +18,8 @@ typedef struct Barrier {
 struct Block {
     Block *next;               /* in the worker's list of live or of free blocks */
     Grid *grid;
-    Cluster *cluster;          /* that of its first block */
-    Cluster own;               /* of a first block */
+    Cluster *cluster;          /* points to `own` of the cluster's first block */
+    Cluster own;               /* used in a cluster's first block only */
     uint32_t rank;             /* in the cluster */
     _Alignas(64) SpecialRow rows[BLOCK_ROWS]; /* by enum BlockRow */
     uint32_t id[3];
@@ -34,15 +34,16 @@ struct Block {
     uint32_t barriers_busy;    /* bit b: barrier b has arrivals */
     uint32_t spins;            /* passes in which no warp did more than wait */
     uint64_t wake_at;          /* when the first of the groups that sleep wakes; 0: none does */
-    bool asleep;               /* nothing of it could run when it was given up */
-    bool idle;                 /* the same, and nothing ran in that turn: it waits for its cluster */
+    bool asleep;               /* when its last turn ended, none of its warps could run */
+    bool idle;                 /* asleep, and nothing ran in that turn: it waits for its cluster */
     bool mbarrier_waits;       /* some group may wait for an mbarrier */
     Barrier barriers[BARRIER_COUNT];
     struct Checker *checker;   /* NULL where nothing is checked (check.h) */
 };
 
-/* The host's address of bytes of shared memory at an offset that is aligned for `unit`, a power of two; NULL
- * where they are not all there. */
+/* The host address of `bytes` bytes of shared memory, of the block or, by cluster.h's addresses, of
+ * another one of its cluster. NULL if they are not all there, or if offset is not a multiple of `unit`, a
+ * power of two. */
 static inline uint8_t *block_shared_at(const Block *block, uint64_t offset, uint64_t bytes, uint32_t unit)
 {
     bool inside = offset < block->shared_size && offset + bytes <= block->shared_size;

@@ -1,4 +1,4 @@
-/* The time, as the interpreter counts it. */
+/* The time of %globaltimer, %clock and nanosleep: nanoseconds of the host's monotonic clock. */
 #ifndef DEVICE_EXEC_STATE_CLOCK_H
 #define DEVICE_EXEC_STATE_CLOCK_H
 

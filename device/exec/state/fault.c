@@ -1,12 +1,12 @@
-/* Fault texts: what happened, which thread did it, where in the source, and what lies nearest to the
- * address. */
+/* Fault texts: what happened, which thread did it, where in the source, and which allocation is nearest
+ * to the address. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "exec/state/ranges.h"
 
-/* Takes the right to record the launch's fault: the first one wins. */
+/* Whether the caller is to record the launch's fault: true for the first one only. */
 static bool claim_fault(Grid *grid)
 {
     bool first;
@@ -75,7 +75,8 @@ void exec_describe_nearest(const GridLaunch *launch, uint64_t address, uint64_t 
     MemoryRange near;
     int found = 0;
     uint64_t end;
-    if (address < 65536) {
+    enum { NULL_PAGES = 65536 }; /* addresses that are taken for a null pointer with an offset */
+    if (address < NULL_PAGES) {
         snprintf(out, capacity, address ? "a null pointer with an offset" : "a null pointer");
         return;
     }
@@ -111,6 +112,7 @@ void exec_describe_nearest(const GridLaunch *launch, uint64_t address, uint64_t 
     if (refusal) snprintf(out + strlen(out), capacity - strlen(out), ": %s", refusal);
 }
 
+/* How a message names the access: "write of" and so on. */
 static const char *access_verb(const Insn *insn, bool write)
 {
     const char *name = exec_op_names[insn->op];

@@ -19,17 +19,17 @@ struct MemoryMap;
 struct MemoryRange;
 struct Texture;
 
-/* What kernels ask about: of the device, of a limit by its number, of a kernel. */
+/* What code of a kernel asks about. `number`, `device`, `function` and `shared` are RuntimeQuestion's. */
 typedef enum RuntimeSubject {
     ASK_DEVICE,
     ASK_DEVICE_COUNT,
     ASK_VERSION,
     ASK_CACHE_CONFIG,
     ASK_SHARED_CONFIG,
-    ASK_ATTRIBUTE,              /* of the device with that number */
-    ASK_LIMIT,
-    ASK_FUNCTION,               /* an attribute by its number */
-    ASK_OCCUPANCY               /* with blocks of `number` threads and that much dynamic shared memory */
+    ASK_ATTRIBUTE,              /* the attribute `number` (CUdevice_attribute) of `device` */
+    ASK_LIMIT,                  /* the limit `number` (CUlimit) */
+    ASK_FUNCTION,               /* the attribute `number` (CUfunction_attribute) of `function` */
+    ASK_OCCUPANCY               /* blocks of `function` with `number` threads and `shared` dynamic bytes */
 } RuntimeSubject;
 
 typedef struct RuntimeQuestion {
@@ -41,22 +41,24 @@ typedef struct RuntimeQuestion {
 /* What kernels need to launch kernels: one for a launch of the host and all that comes from it. */
 typedef struct DeviceRuntime {
     void *closure;
-    /* Whether that is a kernel that may be launched so: 0, or the error as CUDA's runtime numbers it. Called
-     * from any worker; function may be any address. */
+    /* Whether a kernel may be launched with these dimensions and this much dynamic shared memory: 0, or the
+     * error code of CUDA's runtime. Called from any worker; function may be any address. */
     int (*accept)(void *closure, const CodeFunction *function, const uint32_t grid[3],
                   const uint32_t block[3], uint32_t shared);
     DeviceHeap *(*buffers)(void *closure); /* where kernels put parameters; NULL if out of memory */
     uint64_t (*next_grid_id)(void *closure);
-    int (*answer)(void *closure, const RuntimeQuestion *question, uint64_t *answer); /* 0 or the error */
+    int (*answer)(void *closure, const RuntimeQuestion *question, uint64_t *answer); /* 0, or CUDA runtime's
+                                                                                        error code */
     bool (*set_condition)(uint64_t handle, uint32_t value); /* of a graph; false when there is none */
-    uint32_t max_pending; /* launches at a time that are not done with all that they launch */
+    uint32_t max_pending; /* of `pending`: launches that are not done with all that they launch */
     _Atomic uint32_t pending;
     _Atomic uint64_t handles; /* streams and events made so far */
 } DeviceRuntime;
 
 /* Kernels may ask for the addresses of their parameters: none is aligned more than a tensor map. */
 enum { PARAMS_ALIGN = 64 };
-/* Bytes to allocate for that many: whole lines, and 16 more, which a wide load of the last may read. */
+/* The size to allocate for that many bytes of parameters: whole cache lines, with 16 bytes to spare because a
+ * vector load of the last parameter may read beyond it. */
 static inline size_t params_room(size_t bytes)
 {
     return (bytes + 16 + PARAMS_ALIGN - 1) & ~(size_t)(PARAMS_ALIGN - 1);
@@ -75,14 +77,14 @@ struct GridLaunch {
     uint32_t multiprocessors; /* on which it runs, for %smid; 0 counts as 1 */
     uint32_t device_multiprocessors; /* %nsmid; 0 counts as 1 */
     struct MemoryMap *memory; /* what addresses are valid */
-    /* NULL when the launch may touch that range of the map, else why not, in words. NULL: it may touch
-     * all. */
+    /* Returns why the launch may not access that range of the map, in words, or NULL if it may. The pointer
+     * itself is NULL if it may access all. */
     const char *(*refusal)(const void *closure, const struct MemoryRange *range, bool write);
     const void *refusal_closure;
     DeviceRuntime *runtime; /* NULL where code that launches kernels is never run */
     DeviceHeap *heap; /* malloc of device code; NULL: malloc returns 0 */
-    /* The live texture or surface object of a handle, copied; false when there is none. NULL: there are
-     * none. */
+    /* Copies the texture or surface object of a handle to *out; false when there is none. The pointer
+     * itself is NULL if no handle is valid. */
     bool (*find_texture)(uint64_t handle, bool surface, struct Texture *out);
     /* One for each reference of the module (CodeModule.references), alive until the launch and all that it
      * launches are done. */
@@ -90,9 +92,9 @@ struct GridLaunch {
     void (*print)(void *closure, const char *bytes, size_t count); /* printf's output; called from any worker,
                                       never by two at once */
     void *print_closure;
-    const _Atomic uint32_t *stop; /* words of GridStop from outside, heeded between turns; NULL: none come */
-    /* How many blocks of the launch the device holds at a time; asked when they seem to wait for each other.
-     * NULL: all. */
+    const _Atomic uint32_t *stop; /* GridStop bits that others set, heeded between turns; NULL: never set */
+    /* The number of the launch's blocks that the device holds at a time; called when they seem to wait
+     * for each other. NULL: all. */
     uint64_t (*resident)(const GridLaunch *launch);
 };
 
@@ -101,7 +103,8 @@ static inline uint32_t launch_cluster_size(const GridLaunch *launch, unsigned ax
     return launch->cluster[axis] ? launch->cluster[axis] : 1;
 }
 
-/* Sets the cluster of a launch: that which its kernel requires, else the one given (0: none). */
+/* Sets the cluster of a launch to the one that its kernel requires, else to `given` (0: no cluster).
+ * Where the kernel says that a launch counts clusters, launch->grid becomes the number of blocks. */
 void grid_set_cluster(GridLaunch *launch, const uint32_t given[3]);
 
 typedef enum GridStop {
@@ -113,18 +116,20 @@ typedef enum GridStop {
  * grids on one pool at a time. */
 int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault);
 
-/* As grid_run(), in pieces, each by any thread. What they are given must live until the end. grid_start
- * gives NULL after a fault. grid_resume returns true at the end, when the run is gone and *fault filled;
- * false when the thread was asked to leave, which only one that may leave heeds. */
+/* grid_run() in pieces, each of which any thread may run. pool, launch and fault must live until the end.
+ * grid_start() returns NULL after a fault, which is in *fault. grid_resume() returns true at the end:
+ * then *run is freed and *fault filled. With may_leave it returns false when GRID_LEAVE was set: call it
+ * again. */
 typedef struct GridRun GridRun;
 GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault);
 bool grid_resume(GridRun *run, bool may_leave);
 
-/* threads: workers in all, the thread that calls grid_run counted; 0: one for each CPU. NULL without
+/* threads: the number of workers, with the thread that calls grid_run(); 0: one for each CPU. NULL if out of
  * memory. */
 WorkerPool *worker_pool_create(int threads);
 void worker_pool_destroy(WorkerPool *pool);
-/* Reads what PYCUDA_CPU_SCHEDULE may be: random:SEED. The seed becomes no 0. */
+/* Reads a value of PYCUDA_CPU_SCHEDULE, random:SEED. False for other texts. *seed is never 0, which
+ * stands for no random scheduler. */
 bool worker_schedule_seed(const char *text, uint64_t *seed);
 int worker_pool_threads(const WorkerPool *pool);
 

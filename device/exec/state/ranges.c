@@ -1,7 +1,7 @@
 /* Which addresses a lane may access: the memory map's ranges, and what belongs to the launch itself.
  *
- * Workers keep the range that each load or store hit last; what is not in there comes here. The cache is
- * emptied when a range of the map has gone away and when the worker turns to another block.
+ * Workers remember the range that each load or store hit last; other accesses come here. These caches are
+ * emptied when a range of the map has gone away, and when the worker runs another block.
  */
 #include <string.h>
 
@@ -27,7 +27,8 @@ static bool is_inside(uint64_t base, uint64_t limit, uint64_t address, uint64_t 
     return range_has(&range, address, size);
 }
 
-/* Shared memory of the cluster, local memory of the warp, parameters and workspace of the launch. */
+/* Finds the memory of the launch itself that has the bytes: shared memory of the cluster, local memory of
+ * the warp, the workspace, or (to read) the parameters. False if none has. */
 static bool find_own(Warp *warp, uint64_t address, uint64_t size, bool write, RangeEntry *out)
 {
     const Block *block = warp->block;

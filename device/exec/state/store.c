@@ -7,7 +7,7 @@
 
 #include "exec/state/grid.h"
 
-enum { REGISTERS_FIRST = 32768 };
+enum { REGISTERS_FIRST = 32768 }; /* the minimum size of a register file, in bytes */
 
 static size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 
@@ -34,6 +34,7 @@ bool store_grow(Warp *warp, size_t registers)
     return true;
 }
 
+/* Maps local memory of that size in place of what there was. False if out of memory. */
 static bool store_map_local(WarpStore *store, size_t size)
 {
     void *map;

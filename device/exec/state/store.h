@@ -13,11 +13,12 @@ typedef struct WarpStore {
     size_t local_size; /* mapped, never moved: generic addresses point into it */
 } WarpStore;
 
-/* Lends the warp registers and local memory that fit its grid; false if out of memory. */
+/* Lends the warp registers and local memory that fit its grid. False if out of memory: store_return()
+ * takes back what was lent. */
 bool store_borrow(Warp *warp, Worker *worker);
 void store_return(Warp *warp, Worker *worker);
-/* Gives a running warp a larger register file, with the same contents. Moves the base of the running frame to
- * it. False if out of memory. */
+/* Gives a running warp a register file of at least that many bytes, with the same contents, and moves the
+ * base of the running frame to it. False if out of memory. */
 bool store_grow(Warp *warp, size_t registers);
 void store_free(WarpStore *store);
 

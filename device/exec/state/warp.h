@@ -12,8 +12,8 @@
 enum { WARP_LANES = 32 };
 #define FULL_MASK 0xffffffffu
 
-/* Time slices, in backward branches: in plain loops, in loops with atomics, in loops that look like
- * waiting. */
+/* Time slices (Warp.fuel), in backward branches: of plain loops, of loops with atomic operations, of
+ * loops that seem to wait for a value, of a loop that sleeps. */
 enum { FUEL_PLAIN = 16384, FUEL_ATOMIC = 64, FUEL_SPIN = 16, FUEL_SLEEP = 1 };
 
 typedef struct Block Block;
@@ -25,9 +25,11 @@ typedef enum {
     GROUP_SYNC,     /* waits at a .sync collective for the lanes of its member mask */
     GROUP_MBARRIER, /* waits for a phase of an mbarrier in shared memory */
     GROUP_CLUSTER,  /* waits at the cluster's barrier */
-    GROUP_SLEEP     /* until a time: nanosleep */
+    GROUP_SLEEP     /* waits until a time: nanosleep */
 } GroupState;
 
+/* Lanes of a warp that are at one instruction, in one frame. A group runs, is ready, or waits as its
+ * state says; what it waits for makes it GROUP_READY again. */
 typedef struct Group {
     const Insn *pc;
     uint32_t mask;         /* lanes, never 0 */
@@ -43,12 +45,12 @@ typedef struct Group {
         uint32_t mbarrier;    /* GROUP_MBARRIER: the offset of the mbarrier in shared memory */
         uint64_t wake_at;     /* GROUP_SLEEP: the time */
     };
-    uint32_t waited;       /* order of waiting, for fairness */
+    uint32_t waited;       /* Warp.turn when it began to wait: the least has waited longest */
 } Group;
 
 struct Warp {
     /* hot: read by every handler */
-    uint8_t *base[REF_BASES]; /* by REF_*, less what the number takes in a Ref: see warp_set_base */
+    uint8_t *base[REF_BASES]; /* by REF_*, less that number's bits in a Ref: see warp_set_base */
     uint32_t mask; /* lanes that execute now */
     uint32_t full; /* mask == FULL_MASK: index into Insn.run */
     _Alignas(64) int32_t lanes[WARP_LANES]; /* mask expanded: -1 for a lane that executes, else 0 */
@@ -66,7 +68,9 @@ struct Warp {
     uint32_t turn; /* counts switches, for Group.waited */
     bool pinned; /* the current group keeps running although another has a lower pc: fairness */
     bool randomized; /* random scheduler: every lane is a group of its own, never merged, picked at random */
-    bool started, parked, done;
+    bool started; /* has run */
+    bool parked; /* no group is ready: what releases one clears this */
+    bool done; /* all lanes have exited */
     bool spinning; /* gave its turn up in a spin wait */
     bool watching; /* in this turn, read memory that others may write */
     Group groups[WARP_LANES];
@@ -90,7 +94,7 @@ struct Warp {
  * go there. */
 enum { WARP_CALL_HEADER = 768, WARP_CALL_ROWS = 16384 };
 
-/* The base less the bits that choose it, so that an operand's address is one addition. */
+/* Keeps the base less the bits that choose it in a Ref, so that an operand's address is one addition. */
 static inline void warp_set_base(Warp *warp, uint32_t base, const void *rows)
 {
     warp->base[base] = (uint8_t *)((uintptr_t)rows - REF_MAKE(base, 0));
@@ -100,7 +104,7 @@ static inline uint8_t *warp_base(const Warp *warp, uint32_t base)
     return (uint8_t *)((uintptr_t)warp->base[base] + REF_MAKE(base, 0));
 }
 
-/* The rows of an operand. */
+/* The row of an operand, or its rows (128 bits have two, 16-bit vectors more). */
 static inline void *ref_rows(const Warp *warp, Ref ref)
 {
     return (void *)((uintptr_t)warp->base[ref >> REF_BASE_SHIFT] + ref);
@@ -136,7 +140,7 @@ static inline void warp_rest(Warp *warp, uint32_t fuel)
     warp->spinning = true;
 }
 
-/* As warp_rest(), of a loop that reads memory another thread may write. */
+/* As warp_rest(), for a loop that reads memory which another thread may write. */
 static inline void warp_may_spin(Warp *warp, uint32_t fuel)
 {
     warp_rest(warp, fuel);

@@ -16,19 +16,19 @@ struct Worker {
     RangeEntry loads[RANGE_SLOTS], stores[RANGE_SLOTS]; /* by address of the instruction */
     Worker *next;
     uint64_t generation; /* of the memory map when the caches were filled */
-    Block *live, *live_last; /* the first blocks of clusters, in the order of their turns */
+    Block *live, *live_last; /* a list of the first blocks of clusters, in the order of their turns */
     Block *free_blocks;
-    Block *last; /* whose memory the caches may know */
+    Block *last; /* the block that ran last: the caches may hold ranges of its memory */
     struct WarpStore *free_stores;
     uint64_t share_next, share_end; /* clusters taken of the grid and not begun */
     uint32_t index; /* shown as %smid */
     uint64_t random; /* state of the random scheduler's generator; 0: no random scheduler */
-    uint32_t heeds; /* GridStop */
+    uint32_t heeds; /* the GridStop bits at which it stops */
     struct GridRun *run; /* memory for the grid that it leads, or NULL */
     struct Lockstep *lockstep; /* memory of run/lockstep.c, or NULL */
 };
 
-/* xorshift64* */
+/* The next number of the random scheduler's generator (xorshift64*). */
 static inline uint32_t worker_random(Worker *worker)
 {
     uint64_t x = worker->random;
