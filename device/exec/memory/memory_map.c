@@ -17,26 +17,30 @@
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
-enum { QUARANTINE_RANGES = 4096 }; /* freed ranges that a late access is still attributed to */
-#define COMMIT_STEP (32 * MIB)
+enum {
+    QUARANTINE_RANGES = 4096
+}; /* freed ranges in the quarantine: messages about late accesses name them */
+#define COMMIT_STEP (32 * MIB) /* addresses become accessible in steps of this size */
 #define HUGE_PAGE (2 * MIB)
-#define PAGE_BYTES (4 * KIB)
-#define LARGE_BYTES MIB /* what is larger starts at a huge page, as a GPU's memory does */
-#define SLAB (32 * MIB) /* smaller slots are cut from pieces of that size */
-#define POISON_LIMIT (256 * KIB) /* larger ranges give their pages back instead */
-#define QUARANTINE_SMALL (32 * MIB) /* bytes of ranges that keep their pages */
+#define SMALL_PAGE (4 * KIB)
+#define LARGE_BYTES MIB /* larger ranges start at a huge page, as a GPU's memory does */
+#define SLAB (32 * MIB) /* slots smaller than a huge page are cut from slabs of this size */
+#define POISON_LIMIT (256 * KIB) /* larger ranges are not poisoned: their pages are returned to the system */
+#define QUARANTINE_SMALL (32 * MIB) /* the quarantine's limit for the bytes of ranges that keep their pages */
+/* Sizes of a reservation: tried first; enough unless the caller says less; the minimum in any case. */
 #define ARENA_LARGEST (UINT64_C(1) << 40)
 #define ARENA_USUAL (4 * GIB)
 #define ARENA_SMALLEST (64 * MIB)
 #ifdef __x86_64__
-#define OS_PAGE_BYTES PAGE_BYTES
+#define OS_PAGE_BYTES SMALL_PAGE
 #else
 #define OS_PAGE_BYTES (64 * KIB) /* the largest that Linux has on ARM, where the kernel's build decides */
 #endif
 
 static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
-/* The bin for slots of at least `need` bytes. *slot_size: the size of its slots, which is in the same bin. */
+/* The bin of slots for `need` bytes; *slot_size becomes the size of a new slot: need rounded up to a size
+ * for which the bin is the same. */
 static int bin_of(uint64_t need, uint64_t *slot_size)
 {
     if (need >= HUGE_PAGE) need = align_up(need, HUGE_PAGE);
@@ -52,10 +56,11 @@ static int bin_of(uint64_t need, uint64_t *slot_size)
     return FINE_BINS + (power - 15) * 8 + (int)eighths;
 }
 
+/* Bytes of a slot after the range, so that an access past the range's end hits no other one. */
 static uint64_t gap_after(uint64_t size)
 {
     if (size < 64 * KIB) return ALIGN;
-    return size < MIB ? PAGE_BYTES : 64 * KIB;
+    return size < MIB ? SMALL_PAGE : 64 * KIB;
 }
 
 static void region_open(Region *region, void *start, uint64_t size)
@@ -78,7 +83,8 @@ static bool reserve_own(Region *region, uint64_t min)
     return false;
 }
 
-/* The file is as long as the region from the start: it never grows. */
+/* Leaves region->size 0 if the system provides no file. The file has the region's length from the
+ * beginning. */
 static void reserve_shared(Region *region, SharedFile *file, uint64_t size)
 {
     if (!shared_file_create(file, "cuda-device-memory", size)) return;
@@ -137,6 +143,8 @@ void memory_map_destroy(MemoryMap *map)
     free(map);
 }
 
+/* Functions named _locked: the caller has map->lock, for writing if they change anything. */
+
 /* How many ranges start at or before address. */
 static size_t count_upto_locked(const MemoryMap *map, uint64_t address)
 {
@@ -151,7 +159,7 @@ static size_t count_upto_locked(const MemoryMap *map, uint64_t address)
     return low;
 }
 
-/* Makes room for `count` more entries. */
+/* Makes room in the arrays for that many more entries. False if out of memory. */
 static bool reserve_locked(MemoryMap *map, size_t more)
 {
     size_t capacity = map->capacity ? map->capacity : 256;
@@ -167,7 +175,7 @@ static bool reserve_locked(MemoryMap *map, size_t more)
     return true;
 }
 
-/* The capacity suffices: after reserve_locked. */
+/* Only after reserve_locked(), which makes sure of the capacity. */
 static void insert_locked(MemoryMap *map, Entry *entry)
 {
     size_t at = count_upto_locked(map, entry->range.base), later = map->count - at;
@@ -202,7 +210,7 @@ static Entry *entry_at_locked(const MemoryMap *map, uint64_t address)
     return address - entry->range.base < entry->range.size ? entry : NULL;
 }
 
-/* Makes the pages below end usable. */
+/* Makes the addresses below end accessible. False if the system refuses. */
 static bool commit_locked(Region *region, uint64_t end)
 {
     if (end <= region->committed) return true;
@@ -266,6 +274,7 @@ static Entry *take_slot_locked(Region *region, uint64_t need)
     return entry;
 }
 
+/* Puts the entry into the bin of its slot's size. */
 static void give_slot_locked(Entry *entry)
 {
     uint64_t slot_size;
@@ -286,6 +295,7 @@ static void release_oldest_locked(MemoryMap *map)
     give_slot_locked(entry);
 }
 
+/* Adds a freed range to the quarantine, and releases the oldest ones beyond its limits. */
 static void quarantine_locked(MemoryMap *map, Entry *entry)
 {
     entry->next = NULL;
@@ -317,8 +327,8 @@ static MemoryRange range_of_request(MemoryMap *map, uint64_t base, const MemoryR
     };
 }
 
-/* The extent of the slot for a range of that size. Large slots start at a huge page, others at a multiple of
- * ALIGN. */
+/* The bytes that a slot needs for a range of that size and alignment. Slots from the size of a huge page
+ * on start at a huge page, others at a multiple of ALIGN. */
 static uint64_t slot_for(uint64_t size, uint64_t align)
 {
     uint64_t need = size + gap_after(size);
@@ -353,8 +363,9 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
     return base;
 }
 
-/* Poisons a freed range, or returns the pages of a large one to the system; those of a file are removed from
- * it. */
+/* Poisons a freed range. Of a large one whole pages are returned to the system instead (those of the
+ * shared file are removed from the file), and only the bytes up to them, or the first small page, are
+ * poisoned. */
 static void discard_contents(const MemoryRange *range)
 {
     uint8_t *start = (uint8_t *)(uintptr_t)range->base;
@@ -365,7 +376,7 @@ static void discard_contents(const MemoryRange *range)
     uint64_t first = align_up(range->base, OS_PAGE_BYTES),
              end = (range->base + range->size) & ~(OS_PAGE_BYTES - 1);
     madvise((void *)(uintptr_t)first, end - first, range->shared ? MADV_REMOVE : MADV_DONTNEED);
-    memset(start, MEMORY_POISON, first - range->base > PAGE_BYTES ? first - range->base : PAGE_BYTES);
+    memset(start, MEMORY_POISON, first - range->base > SMALL_PAGE ? first - range->base : SMALL_PAGE);
 }
 
 bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
@@ -388,7 +399,7 @@ bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
     pthread_rwlock_unlock(&map->lock);
     if (!found) return false;
     discard_contents(&range);
-    memory_map_written(map, range.base, range.size); /* an access reports that the memory is freed */
+    memory_map_written(map, range.base, range.size); /* an access is then reported as one to freed memory */
     pthread_rwlock_wrlock(&map->lock);
     quarantine_locked(map, entry);
     pthread_rwlock_unlock(&map->lock);
@@ -396,6 +407,7 @@ bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
     return true;
 }
 
+/* Whether a range that has not been freed has one of the bytes. */
 static bool overlaps_locked(const MemoryMap *map, uint64_t address, uint64_t size)
 {
     for (size_t i = count_upto_locked(map, address + size - 1); i-- > 0;) {
@@ -436,7 +448,7 @@ static bool is_reserved(const MemoryRange *range)
     return range->kind == MEMORY_MAPPED || range->kind == MEMORY_RESERVED;
 }
 
-/* Owned by the caller; NULL if out of memory. */
+/* A chain of new entries for the parts, owned by the caller; NULL if out of memory or without parts. */
 static Entry *new_parts(const MemoryRange *parts, size_t count)
 {
     Entry *chain = NULL;
@@ -453,6 +465,8 @@ static Entry *new_parts(const MemoryRange *parts, size_t count)
     return chain;
 }
 
+/* Whether all ranges there are reserved addresses of the program, and there is room for `count` more
+ * entries. */
 static bool can_divide_locked(MemoryMap *map, uint64_t base, uint64_t size, size_t count)
 {
     if (overlaps_region(&map->own, base, size) || overlaps_region(&map->shared, base, size)
@@ -520,7 +534,8 @@ bool memory_map_unregister(MemoryMap *map, uint64_t base, MemoryRange *removed)
     return true;
 }
 
-/* The live range of that owner with the highest base below *limit, which becomes the new limit. */
+/* Finds the live range of that owner with the highest base below *limit: *out, and its base becomes *limit.
+ * *registered: whether it is the program's own memory. False if there is none. */
 static bool find_owned(MemoryMap *map, const void *owner, uint64_t *limit, MemoryRange *out, bool *registered)
 {
     bool found = false;
@@ -547,8 +562,8 @@ void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEM
     }
 }
 
-/* Whether a live range has those bytes, which start in it. Mapped memory may go on in the next range, where
- * other devices have access. */
+/* Whether a live range has the bytes, whose address is in it. Mapped memory may continue in the next
+ * ranges, which differ in the devices that have access. */
 static bool has_locked(const MemoryMap *map, const MemoryRange *range, uint64_t address, uint64_t size)
 {
     uint64_t available = range->size - (address - range->base);
@@ -650,7 +665,7 @@ void memory_map_end(MemoryMap *map, const MemoryRange *range)
     pthread_rwlock_unlock(&map->lock);
     if (!current) return;
     memset((void *)(uintptr_t)range->base, MEMORY_POISON,
-           range->size < POISON_LIMIT ? range->size : PAGE_BYTES);
+           range->size < POISON_LIMIT ? range->size : SMALL_PAGE);
     memory_map_written(map, range->base, range->size);
 }
 

@@ -1,4 +1,4 @@
-/* What the memory map is made of, for the files that have a part of it: memory_map.c, marks.c, written.c. */
+/* The structures of the memory map, for the files that implement it: memory_map.c, marks.c, written.c. */
 #ifndef DEVICE_EXEC_MEMORY_MEMORY_MAP_INSIDE_H
 #define DEVICE_EXEC_MEMORY_MEMORY_MAP_INSIDE_H
 
@@ -17,18 +17,19 @@ enum {
 typedef struct Entry {
     MemoryRange range; /* as kernels find it */
     MemoryRange call_range; /* as calls find it: ahead of `range` while a stream lags */
-    uint64_t full_size; /* a pool's range: how many bytes it may have; else 0 */
+    uint64_t full_size; /* of a range of a pool, or a marked one: its size when all is in use; else 0 */
     bool marked; /* by memory_map_mark */
     struct Region *region; /* NULL for registered memory */
     uint64_t slot, slot_size; /* 0 for registered memory */
     struct Entry *next; /* in the quarantine or in a bin */
 } Entry;
 
-/* A reservation: what lies below `top` has been handed out, what lies below `committed` may be touched. Slots
- * smaller than a huge page lie together, so that they leave no holes between the large ones. */
+/* A reservation: addresses below `top` have been handed out in slots, those below `committed` are
+ * accessible. Slots smaller than a huge page are cut from slabs, so that they leave no holes between the
+ * large ones. */
 typedef struct Region {
     uint64_t start, size, top, committed;
-    uint64_t slab, slab_end; /* what is left for small slots */
+    uint64_t slab, slab_end; /* what is left of the newest slab */
     Entry *bins[BINS];
     Unwritten unwritten; /* of new device memory, when that is watched */
 } Region;
@@ -41,10 +42,10 @@ struct MemoryMap {
     uint64_t *bases; /* sorted; entries[i] starts at bases[i] */
     Entry **entries;
     size_t count, capacity;
-    Region own, shared; /* shared.size is 0 where the system gives no file */
+    Region own, shared; /* private, and over `file`; shared.size is 0 where the system provides no file */
     SharedFile file; /* of `shared` */
     Entry *oldest, *newest; /* the quarantine */
-    uint64_t quarantined; /* bytes in it that keep their pages */
+    uint64_t quarantined; /* bytes of its ranges up to POISON_LIMIT, which keep their pages */
     size_t quarantine_count;
     uint64_t last_id;
     _Atomic uint64_t generation;

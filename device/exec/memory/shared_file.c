@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Sets the fields from the file of file->descriptor. False if that is not a regular file. */
 static bool take_facts(SharedFile *file)
 {
     struct stat facts;
@@ -20,8 +21,8 @@ static bool take_facts(SharedFile *file)
     return true;
 }
 
-/* The length is set once and for all. A process with a limit on the length of files gets none: asking would
- * end it by a signal. */
+/* The length never changes afterwards. In a process with a limit on the length of files no file is
+ * created, because ftruncate() beyond the limit would end the process by SIGXFSZ. */
 bool shared_file_create(SharedFile *file, const char *name, uint64_t size)
 {
     struct rlimit limit;

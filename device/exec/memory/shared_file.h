@@ -24,15 +24,15 @@ typedef struct SharedFile {
 bool shared_file_create(SharedFile *file, const char *name, uint64_t size);
 #define SHARED_FILE_PROBLEM \
     "the system provides no shared memory (memfd_create without a limit on file sizes is needed)"
-/* The file of another process. 0, or the errno of the failure: ESTALE when something else has that
- * number there now. */
+/* Opens a file of another process by its descriptor there. 0, or the errno of the failure: ESTALE when the
+ * descriptor is now of another file. */
 int shared_file_open(SharedFile *file, pid_t process, int descriptor, uint64_t inode);
-/* The file that a descriptor of this process is of, by a descriptor of its own. False if it is not of a
- * file. */
+/* The file of a descriptor of this process; *file gets a duplicate of the descriptor. False if it is not
+ * a regular file. */
 bool shared_file_take(SharedFile *file, int descriptor);
-/* Whether the descriptor is still what it was. */
+/* Whether the descriptor is still of this file. */
 bool shared_file_is_open(const SharedFile *file);
-/* Mappings stay. */
+/* Closes the descriptor, unless it is of another file now; mappings of the file stay. */
 void shared_file_close(const SharedFile *file);
 
 #endif

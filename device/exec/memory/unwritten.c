@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 enum { BYTE_BITS = 8 };
-#define PAGE_BYTES UINT64_C(65536) /* or smaller ones, as the system has them */
-#define LARGE_BYTES (UINT64_C(1) << 20) /* bytes of bits: the pages of more are returned to the system */
+#define LARGEST_OS_PAGE UINT64_C(65536) /* the system's pages are of this size or a fraction of it */
+#define LARGE_BYTES (UINT64_C(1) << 20) /* of bits: when so many are cleared, their pages are returned */
 
 bool unwritten_open(Unwritten *u, uint64_t start, uint64_t size)
 {
@@ -26,7 +26,8 @@ void unwritten_close(Unwritten *u)
     *u = (Unwritten){0};
 }
 
-/* The part of [address, address + size) that lies in the range, counted from its start; false: none does. */
+/* Finds the part [*first, *end) of [address, address + size) that is in the range, as offsets from its
+ * start. False if it is empty. */
 static bool clip_to_range(const Unwritten *u, uint64_t address, uint64_t size, uint64_t *first, uint64_t *end)
 {
     if (address < u->start) {
@@ -49,11 +50,12 @@ static void change_bits(uint8_t *byte, uint8_t mask, bool set)
         __atomic_fetch_and(byte, (uint8_t)~mask, __ATOMIC_RELAXED);
 }
 
-/* Whole bytes of bits. Zeros for many are pages returned to the system. */
+/* Sets or clears whole bytes of bits. If many are cleared, whole pages of them are returned to the
+ * system, which read as zeros from then on. */
 static void change_bytes(uint8_t *first, uint8_t *end, bool set)
 {
-    uint64_t page = ((uintptr_t)first + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1),
-             last = (uintptr_t)end & ~(PAGE_BYTES - 1);
+    uint64_t page = ((uintptr_t)first + LARGEST_OS_PAGE - 1) & ~(LARGEST_OS_PAGE - 1),
+             last = (uintptr_t)end & ~(LARGEST_OS_PAGE - 1);
     if (set || (uint64_t)(end - first) < LARGE_BYTES) {
         memset(first, set ? 0xff : 0, (size_t)(end - first));
         return;

@@ -1,8 +1,8 @@
 /* Shadow memory for uninitialized bytes: one bit a byte of a range of addresses, set where nothing was
  * written.
  *
- * Bits of a large range are pages that appear when they are first set. Several threads may set and clear bits
- * at a time.
+ * The bits' pages get memory when they are first written, so that a large range costs little. Several
+ * threads may set and clear bits at a time.
  */
 #ifndef DEVICE_EXEC_MEMORY_UNWRITTEN_H
 #define DEVICE_EXEC_MEMORY_UNWRITTEN_H
@@ -15,7 +15,7 @@ typedef struct Unwritten {
     uint8_t *bits;
 } Unwritten;
 
-/* All of it counts as written. false without address space. */
+/* Begins with all bytes written. false without address space. */
 bool unwritten_open(Unwritten *u, uint64_t start, uint64_t size);
 void unwritten_close(Unwritten *u);
 

@@ -7,7 +7,7 @@ bool memory_map_watch(MemoryMap *map)
            && unwritten_open(&map->shared.unwritten, map->shared.start, map->shared.size);
 }
 
-/* An address lies in one of the regions or in none. */
+/* The record of the region that has the address; of addresses in no region any one, which ignores them. */
 static const Unwritten *unwritten_of(const MemoryMap *map, uint64_t address)
 {
     return address - map->own.start < map->own.size ? &map->own.unwritten : &map->shared.unwritten;
@@ -23,8 +23,9 @@ void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size)
     unwritten_set(unwritten_of(map, address), address, size);
 }
 
-/* A byte of discarded memory: every word differs by its address. */
-static uint8_t rubbish(uint64_t address)
+/* The byte that discarded memory is filled with at that address: a hash of the address, so that each word has
+ * another value. */
+static uint8_t fill_pattern(uint64_t address)
 {
     return (uint8_t)((address / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15) >> (32 + address % 4 * 8));
 }
@@ -34,11 +35,12 @@ void memory_map_discarded(MemoryMap *map, uint64_t address, uint64_t size)
     const Unwritten *unwritten = unwritten_of(map, address);
     if (!unwritten->bits) return;
     atomic_store(&map->has_discarded, true);
-    for (uint64_t at = address; at < address + size; at++) *(uint8_t *)(uintptr_t)at = rubbish(at);
+    for (uint64_t at = address; at < address + size; at++) *(uint8_t *)(uintptr_t)at = fill_pattern(at);
     unwritten_set(unwritten, address, size);
 }
 
-/* Whether the host has written the word of discarded memory that has this byte. */
+/* Whether the byte is in a word of discarded memory that the host has written: an unwritten byte of the
+ * word differs from the pattern. */
 static bool host_wrote(MemoryMap *map, uint64_t address)
 {
     MemoryRange range;
@@ -47,7 +49,7 @@ static bool host_wrote(MemoryMap *map, uint64_t address)
     if (!found || range.kind != MEMORY_MANAGED) return false;
     for (uint64_t at = word; at < word + 4; at++) {
         bool unwritten = unwritten_find(unwritten_of(map, at), at, 1, &unused);
-        if (unwritten && *(const uint8_t *)(uintptr_t)at != rubbish(at)) return true;
+        if (unwritten && *(const uint8_t *)(uintptr_t)at != fill_pattern(at)) return true;
     }
     return false;
 }
