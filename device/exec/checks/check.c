@@ -1,4 +1,4 @@
-/* Which instructions are checked, and what they access: a form for each operation, its lanes one after
+/* Which instructions are checked, and what they access: by the form of an operation, for one lane after
  * another. */
 #include "exec/checks/check.h"
 
@@ -14,8 +14,8 @@ typedef struct OperationAccess {
     uint8_t row; /* of an element of the row that is stored */
     uint8_t kind; /* AccessKind */
     bool shared; /* by an offset in shared memory */
-    bool blind; /* an atomic operation that does not read the old value */
-    bool caller_orders; /* the caller does acquire and release */
+    bool blind; /* an atomic operation whose result does not depend on the old value */
+    bool caller_orders; /* acquire and release are done by the caller (check_acquire, check_release) */
 } OperationAccess;
 
 static const OperationAccess forms[OP_COUNT] = {
@@ -36,7 +36,7 @@ static const OperationAccess forms[OP_COUNT] = {
 
 /* --- one access ------------------------------------------------------------------------------------- */
 
-enum { MAX_VALUE = 64 };
+enum { MAX_VALUE = 64 }; /* bytes that a lane stores: v4.b128, v8.b64 */
 
 /* What some lanes of an instruction access at one address. */
 typedef struct CheckedAccess {
@@ -52,6 +52,7 @@ typedef struct CheckedAccess {
 
 static int first_lane(const CheckedAccess *access) { return __builtin_ctz(access->lanes); }
 
+/* Reports a read of unwritten memory, of which `first` is the first byte. Returns false. */
 static bool read_unwritten(const CheckedAccess *access, bool shared, uint64_t first)
 {
     check_report_unwritten(access->warp, access->insn, first_lane(access), shared, access->bytes, first);
@@ -96,6 +97,7 @@ static void pass_clocks(const CheckedAccess *access, Race *race, uint32_t offset
     }
 }
 
+/* Checks an access to shared memory for races, and records it. False after a fault. */
 static bool race_free(const CheckedAccess *checked, Race *race, uint32_t offset, const uint8_t *value)
 {
     const RaceAccess access = {.warp = checked->warp,
@@ -112,8 +114,8 @@ static bool race_free(const CheckedAccess *checked, Race *race, uint32_t offset,
     return true;
 }
 
-/* A store is carried out at once, so that the next lane sees what is there; the operation itself does it
- * again. */
+/* Checks an access to the block's shared memory. A store is carried out here already, so that the next
+ * lane's check sees the new value; the operation itself does it once more. */
 static bool access_shared(const CheckedAccess *access, uint32_t offset)
 {
     const Block *block = access->warp->block;
@@ -145,6 +147,7 @@ static bool is_strong(const OperationAccess *form, const Insn *insn)
     return form->kind == ACCESS_ATOMIC || (insn->mods & (MEM_STRONG | MEM_COHERENT)) != 0;
 }
 
+/* The kind of an access to global memory, for global_race_access(). */
 static GlobalKind global_kind(const CheckedAccess *access)
 {
     const Checker *checker = access->warp->block->checker;
@@ -156,7 +159,8 @@ static GlobalKind global_kind(const CheckedAccess *access)
     return checker->fenced[access->warp->index] & access->lanes ? GLOBAL_FLAG : GLOBAL_WRITE;
 }
 
-/* The operation itself reports inaccessible addresses; local memory is the thread's own. */
+/* Whether the access is to be checked as one to global memory. Not if it is to local memory, which is the
+ * thread's own, or to addresses that are not accessible, which the operation itself reports. */
 static bool is_global(const CheckedAccess *access, bool write)
 {
     const Warp *warp = access->warp;
@@ -203,8 +207,8 @@ static bool access_global(const CheckedAccess *access)
     return !block->grid->global_race || race_free_globally(access);
 }
 
-/* Two blocks of a cluster may synchronize by an access that is strong, of either one's memory; then what was
- * recorded of them may be ordered in ways that a block's clocks do not know: it is dropped. */
+/* Called when two blocks of a cluster may synchronize, by a strong access to the memory of one of them. A
+ * block's clocks do not cover that: so all accesses recorded before count as ordered. */
 static void forget_order(const Block *block, const Block *other)
 {
     if (check_is_on(block, CHECK_RACE)) race_new_interval(block->checker->race);
@@ -256,8 +260,8 @@ static uint64_t address_of(const Warp *w, const Insn *i, int l)
     return memory_offset(i, address);
 }
 
-/* The lanes of rest that are at one place with the first of them, as far as they are neighbors or a half
- * caller_orders. */
+/* Of the lanes `rest`, those with the same address as the first of them that are found quickly: a run of
+ * neighbors, and their counterparts 16 lanes further. The others are left for the next call. */
 static uint32_t lanes_at_one_place(const uint64_t *address, uint32_t rest)
 {
     int first = __builtin_ctz(rest);
@@ -269,7 +273,8 @@ static uint32_t lanes_at_one_place(const uint64_t *address, uint32_t rest)
     return lanes;
 }
 
-/* Lanes that read one place are taken together. */
+/* Checks the accesses of the executing lanes; reads of one place are checked together. False after a
+ * fault. */
 static bool access_by_lanes(Warp *w, const Insn *i, GlobalCursor *cursor)
 {
     const OperationAccess *form = &forms[i->op];
@@ -324,6 +329,7 @@ bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint6
 
 /* --- handlers --------------------------------------------------------------------------------------- */
 
+/* Runs the handler that check_bind() has replaced. */
 static const Insn *original(Warp *w, const Insn *i)
 {
     return w->current->function->module->handlers[i->op][w->full](w, i);
@@ -389,6 +395,7 @@ static const Insn *run_malloc(Warp *w, const Insn *i)
     return next;
 }
 
+/* The function that checks an instruction and runs it; NULL if it needs no check. */
 static OpFn checked_handler(const Insn *insn, unsigned checks)
 {
     const unsigned op = insn->op;

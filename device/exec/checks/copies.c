@@ -1,9 +1,9 @@
-/* Asynchronous copies to shared memory (cp.async) in flight. Here they are done when they are issued; a
+/* Asynchronous copies to shared memory (cp.async) in flight. Here they are done when they are issued, but a
  * program must not count on that: until the thread that issued one has waited for it, no thread may access
- * where it goes.
+ * its target.
  *
- * The groups of a thread's copies are counted on from block to block, so that what is left of one is over in
- * the next.
+ * The numbers of a thread's groups of copies grow from block to block, so that copies of a block count as
+ * complete in the next.
  */
 #include "exec/checks/check.h"
 #include "exec/state/grid.h"
@@ -20,9 +20,9 @@ typedef struct AsyncCopy {
 
 struct AsyncCopies {
     uint32_t words, threads;
-    AsyncCopy *to; /* by word */
-    /* Of each thread: the group that its next copy is of; groups before `done` are over. */
-    uint32_t *open, *done;
+    AsyncCopy *to; /* of each word of shared memory: the newest copy to it */
+    uint32_t *open; /* of each thread: the number of the group that its next copy will be in */
+    uint32_t *done; /* of each thread: its groups with lower numbers are complete */
 };
 
 AsyncCopies *async_copies_create(uint32_t warps, uint32_t shared_size)

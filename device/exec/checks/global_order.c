@@ -1,14 +1,14 @@
-/* What units have released and acquired, by one clock for all of a grid. */
+/* What units have released and acquired, by one clock for all units of a grid. See global_race.h. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "exec/checks/global_race.h"
 
 typedef struct Unit {
-    uint32_t now; /* interval */
-    uint32_t acquired, released; /* times, the newest */
-    uint32_t count, capacity; /* intervals that were released */
-    uint32_t *times; /* at which */
+    uint32_t now; /* the number of its interval */
+    uint32_t acquired, released; /* the latest times up to which, and at which, it did so */
+    uint32_t count, capacity; /* count: its intervals that were released */
+    uint32_t *times; /* when each of them was */
 } Unit;
 
 struct GlobalOrder {

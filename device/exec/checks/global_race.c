@@ -6,8 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The size of a page, and the maximum number of pages that are kept: memory beyond is not checked. */
-enum { WORD_BYTES = 4, PAGE_BYTES = 1024, MAX_PAGES = 1 << 16, TABLES = 64, SLOTS_FIRST = 16, READERS = 2 };
+/* COVERED_BYTES: of memory, that a page of cells stands for. MAX_PAGES: of cells, that are kept; memory
+ * beyond is not checked. SLOTS_FIRST: the first capacity of a table. */
+enum {
+    WORD_BYTES = 4,
+    COVERED_BYTES = 1024,
+    MAX_PAGES = 1 << 16,
+    TABLES = 64,
+    SLOTS_FIRST = 16,
+    READERS = 2
+};
 
 typedef struct GlobalCell {
     GlobalMark write, strong, reads[READERS];
@@ -15,8 +23,8 @@ typedef struct GlobalCell {
 } GlobalCell;
 
 typedef struct GlobalPage {
-    uint64_t number; /* address / PAGE_BYTES */
-    GlobalCell cells[PAGE_BYTES / WORD_BYTES];
+    uint64_t number; /* address / COVERED_BYTES */
+    GlobalCell cells[COVERED_BYTES / WORD_BYTES];
 } Page;
 
 typedef struct GlobalTable {
@@ -64,7 +72,7 @@ static uint64_t hash(uint64_t number) { return number * UINT64_C(0x9e3779b97f4a7
 
 static Table *table_of(GlobalRace *race, uint64_t number) { return &race->tables[hash(number) % TABLES]; }
 
-/* The slot of the page, or the free one for it. */
+/* The slot that has the page with that number, or the free slot for it. */
 static Page **slot_of(Page **slots, uint32_t capacity, uint64_t number)
 {
     uint64_t at = hash(number) / TABLES;
@@ -85,13 +93,13 @@ static bool table_grow(Table *table)
     return true;
 }
 
-/* NULL: the table has no such page. */
+/* The page with that number; NULL: the table does not have it. */
 static Page *page_find(const Table *table, uint64_t number)
 {
     return table->capacity ? *slot_of(table->slots, table->capacity, number) : NULL;
 }
 
-/* NULL: too many, or no memory. */
+/* The page with that number, which is created if it is missing. NULL: too many pages, or out of memory. */
 static Page *page_take(GlobalRace *race, Table *table, uint64_t number)
 {
     Page *page = page_find(table, number);
@@ -113,6 +121,7 @@ static uint32_t unit_of(const Warp *warp)
     return (uint32_t)(warp->block->linear / warp->block->grid->cluster_size);
 }
 
+/* The mark of an access, without its mask; more bytes than the field can hold count as its maximum. */
 static GlobalMark mark_of(const GlobalAccess *access)
 {
     const Warp *warp = access->warp;
@@ -127,7 +136,7 @@ static GlobalMark mark_of(const GlobalAccess *access)
                         .bytes = access->bytes < 2047 ? (unsigned)access->bytes & 2047 : 2047};
 }
 
-/* Bytes of a word that were accessed at one time count as one access. */
+/* Replaces the mark at `at`. Accesses of a unit in one interval to different bytes of the word are united. */
 static void mark_set(GlobalMark *at, GlobalMark mark)
 {
     if (at->bytes && at->unit == mark.unit && at->interval == mark.interval && at->kind == mark.kind)
@@ -135,11 +144,13 @@ static void mark_set(GlobalMark *at, GlobalMark mark)
     *at = mark;
 }
 
+/* Removes a mark all of whose bytes have been written since. */
 static void mark_cover(GlobalMark *at, unsigned mask)
 {
     if (!(at->mask & ~mask)) *at = (GlobalMark){0};
 }
 
+/* Keeps the first unit that reads the word, and the last other one. */
 static void mark_reader(GlobalCell *cell, GlobalMark mark)
 {
     GlobalMark *first = &cell->reads[0];
@@ -158,7 +169,7 @@ typedef struct WordAccess {
 
 static bool is_plain_write(GlobalKind kind) { return kind == GLOBAL_WRITE || kind == GLOBAL_FLAG; }
 
-/* Whether two accesses of these kinds may race at all. */
+/* [kind of the later access][kind of the earlier one]: whether two accesses of these kinds may race. */
 static const bool against[GLOBAL_KINDS][GLOBAL_KINDS] = {
     [GLOBAL_READ] = {[GLOBAL_WRITE] = true, [GLOBAL_FLAG] = true},
     [GLOBAL_WRITE] = {true, true, true, true, true},
@@ -166,6 +177,8 @@ static const bool against[GLOBAL_KINDS][GLOBAL_KINDS] = {
     [GLOBAL_STRONG_READ] = {[GLOBAL_WRITE] = true},
     [GLOBAL_STRONG] = {[GLOBAL_WRITE] = true}};
 
+/* Whether the access races with an earlier one: they have bytes in common and may race by their kinds,
+ * and the earlier one does not happen before. */
 static bool is_race(const WordAccess *word, const GlobalMark *other)
 {
     GlobalOrder *order = grid_of(word->access)->global_race->order;
@@ -184,6 +197,8 @@ static const GlobalMark *find_race(const WordAccess *word, const GlobalCell *cel
     return NULL;
 }
 
+/* Records the access in the cell; a flag or strong write also releases what its unit has done before its
+ * fences. */
 static void record_access(const WordAccess *word, GlobalCell *cell)
 {
     const GlobalAccess *access = word->access;
@@ -198,7 +213,8 @@ static void record_access(const WordAccess *word, GlobalCell *cell)
     if (cell->released < time) cell->released = time;
 }
 
-/* False: a race, recorded. */
+/* Checks and records an access to a word or a part of it. A write of the value that is there already is
+ * silent: it does not race, and is not recorded if it would. False: a race, and the fault is recorded. */
 static bool access_word(const WordAccess *word, GlobalCell *cell)
 {
     const GlobalMark *other = find_race(word, cell);
@@ -223,7 +239,7 @@ static bool access_page(Page *page, const GlobalAccess *access, uint64_t from, u
         word.bytes = (uint32_t)((next < end ? next : end) - from);
         word.mark.mask = ((1u << word.bytes) - 1) << from % WORD_BYTES & 15;
         word.value = access->value ? access->value + (from - access->address) : NULL;
-        if (!access_word(&word, &page->cells[from % PAGE_BYTES / WORD_BYTES])) return false;
+        if (!access_word(&word, &page->cells[from % COVERED_BYTES / WORD_BYTES])) return false;
     }
     return true;
 }
@@ -234,6 +250,7 @@ void global_race_leave(GlobalCursor *cursor)
     cursor->table = NULL;
 }
 
+/* Moves the cursor to a page, with its table locked; the lock of the previous table is released. */
 static void go_to(GlobalCursor *cursor, GlobalRace *race, uint64_t number)
 {
     if (cursor->table && cursor->number == number) return;
@@ -248,8 +265,8 @@ bool global_race_access(GlobalCursor *cursor, const GlobalAccess *access)
 {
     uint64_t end = access->address + access->bytes, next;
     for (uint64_t from = access->address; from < end; from = next) {
-        next = (from / PAGE_BYTES + 1) * PAGE_BYTES;
-        go_to(cursor, grid_of(access)->global_race, from / PAGE_BYTES);
+        next = (from / COVERED_BYTES + 1) * COVERED_BYTES;
+        go_to(cursor, grid_of(access)->global_race, from / COVERED_BYTES);
         if (!access_page(cursor->page, access, from, next < end ? next : end)) return false;
     }
     return true;
@@ -264,10 +281,10 @@ void global_race_end_strong(GlobalRace *race) { pthread_mutex_unlock(&race->stro
 void global_race_acquire(const Warp *warp, uint64_t address)
 {
     GlobalRace *race = warp->block->grid->global_race;
-    Table *table = table_of(race, address / PAGE_BYTES);
+    Table *table = table_of(race, address / COVERED_BYTES);
     pthread_mutex_lock(&table->lock);
-    const Page *page = page_find(table, address / PAGE_BYTES);
-    uint32_t time = page ? page->cells[address % PAGE_BYTES / WORD_BYTES].released : 0;
+    const Page *page = page_find(table, address / COVERED_BYTES);
+    uint32_t time = page ? page->cells[address % COVERED_BYTES / WORD_BYTES].released : 0;
     pthread_mutex_unlock(&table->lock);
     global_order_acquire(race->order, unit_of(warp), time);
 }
@@ -280,10 +297,10 @@ void global_race_fence(const Warp *warp)
 void global_race_forget(GlobalRace *race, uint64_t address, uint64_t bytes)
 {
     for (uint64_t at = address / WORD_BYTES * WORD_BYTES; at < address + bytes; at += WORD_BYTES) {
-        Table *table = table_of(race, at / PAGE_BYTES);
+        Table *table = table_of(race, at / COVERED_BYTES);
         pthread_mutex_lock(&table->lock);
-        Page *page = page_find(table, at / PAGE_BYTES);
-        if (page) page->cells[at % PAGE_BYTES / WORD_BYTES] = (GlobalCell){0};
+        Page *page = page_find(table, at / COVERED_BYTES);
+        if (page) page->cells[at % COVERED_BYTES / WORD_BYTES] = (GlobalCell){0};
         pthread_mutex_unlock(&table->lock);
     }
 }

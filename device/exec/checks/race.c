@@ -17,10 +17,10 @@ typedef struct SharedCell {
 struct Race {
     Clocks clocks;
     uint32_t interval;
-    uint32_t due;          /* warps whose time goes on before their next read or write */
+    uint32_t due;          /* bit w: the time of warp w advances before its next read or write */
     SharedCell *words, *bytes;   /* bytes: NULL until the first word is divided */
-    RaceRecord *records;   /* [0] is none */
-    uint32_t count, capacity, free;
+    RaceRecord *records;   /* lists link them by index; [0] stands for none */
+    uint32_t count, capacity, free; /* free: the list of unused ones */
 };
 
 Race *race_create(uint32_t warps, uint32_t shared_size)
@@ -64,6 +64,7 @@ void race_new_interval(Race *race)
 
 /* --- records ---------------------------------------------------------------------------------------- */
 
+/* The index of an unused record; 0 if out of memory. */
 static uint32_t record_new(Race *race)
 {
     uint32_t index = race->free;
@@ -83,6 +84,7 @@ static uint32_t record_new(Race *race)
     return race->count++;
 }
 
+/* Empties a list. */
 static void list_drop(Race *race, uint32_t *list)
 {
     uint32_t last = *list;
@@ -93,6 +95,7 @@ static void list_drop(Race *race, uint32_t *list)
     *list = 0;
 }
 
+/* A copy of a list, in reverse order. */
 static uint32_t list_copy(Race *race, uint32_t list)
 {
     uint32_t copy = 0;
@@ -106,7 +109,7 @@ static uint32_t list_copy(Race *race, uint32_t list)
     return copy;
 }
 
-/* Adds the access's lanes; what they did before is covered by what they do now. */
+/* Adds an access to a list of accesses of its kind, in place of earlier ones of the same lanes. */
 static void list_add(Race *race, uint32_t *list, const RaceAccess *access)
 {
     uint32_t warp = access->warp->index, now = race->clocks.now[warp], *place = list, found = 0;
@@ -138,7 +141,8 @@ static void list_add(Race *race, uint32_t *list, const RaceAccess *access)
 
 /* --- cells ------------------------------------------------------------------------------------------ */
 
-/* A lane of the record whose access does not happen before the thread's; -1: there is none. */
+/* A lane of the record, other than the thread itself, whose access does not happen before that of `lane`;
+ * -1: there is none. */
 static int unordered_lane(const Race *race, const RaceRecord *r, const RaceAccess *access, int lane)
 {
     uint32_t others = r->lanes & ~(r->warp == access->warp->index ? 1u << lane : 0);
@@ -150,7 +154,7 @@ static int unordered_lane(const Race *race, const RaceRecord *r, const RaceAcces
     return -1;
 }
 
-/* A write that changes nothing. */
+/* Whether an access writes the value that is there already. */
 static bool is_silent(const RaceAccess *access, uint32_t offset, uint32_t bytes)
 {
     const uint8_t *shared = access->warp->block->shared;
@@ -181,6 +185,8 @@ static bool check_lane(const Race *race, CellAccess *part, int lane, uint32_t li
     return true;
 }
 
+/* Checks and records an access to a cell. A write covers all earlier accesses, except writes that it
+ * overlaps. False: it races, and the fault is recorded. */
 static bool access_cell(Race *race, SharedCell *cell, CellAccess *part)
 {
     static const bool against[ACCESS_KINDS][ACCESS_KINDS] = {
@@ -201,6 +207,7 @@ static bool access_cell(Race *race, SharedCell *cell, CellAccess *part)
     return true;
 }
 
+/* Gives each byte of a word a cell of its own, with the word's records. False if out of memory. */
 static bool divide_word(Race *race, uint32_t word)
 {
     SharedCell *whole = &race->words[word];
@@ -241,7 +248,8 @@ static bool has_memory(const Race *race, const Warp *warp)
     return false;
 }
 
-/* The fast path: reads of a word that no thread has written in this interval. */
+/* The fast path: records a read of a word that no thread has written in this interval. False for other
+ * accesses. */
 static bool read_quickly(Race *race, const RaceAccess *access)
 {
     SharedCell *cell = &race->words[access->offset / WORD_BYTES];

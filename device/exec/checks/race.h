@@ -53,10 +53,9 @@ void race_tick(Race *race, const Warp *warp);
 void race_arrive(Race *race, const Warp *warp, uint32_t barrier);
 /* When a barrier is complete, before the waiting threads are released. */
 void race_barrier(Race *race, const Block *block, uint32_t barrier);
-/* The cluster's barrier, as far as it orders threads of the block. */
-/* A phase is complete. */
+/* The cluster's barrier, as far as it orders threads of the block: a phase is complete; lanes have waited
+ * for it. */
 void race_cluster_phase(Race *race);
-/* Lanes have waited for the phase. */
 void race_cluster_wait(Race *race, const Warp *warp, uint32_t lanes);
 /* __syncwarp() of these lanes. */
 void race_warp(Race *race, const Warp *warp, uint32_t lanes);
@@ -66,8 +65,8 @@ void race_warp(Race *race, const Warp *warp, uint32_t lanes);
 /* The block's barriers, then the cluster's: its phase that is open, and the last that is complete. */
 enum { CLUSTER_BARRIER_OPEN = BARRIER_COUNT, CLUSTER_BARRIER_COMPLETE, CLOCK_BARRIERS };
 
-/* For each thread, the time up to which its accesses happened before. Shared by threads until one of them
- * changes it. */
+/* For each thread, the time up to which its accesses happen before what the owner does now. Several
+ * threads or places may own one clock: before a change it is copied (clock_own in race_clock.c). */
 typedef struct VectorClock {
     uint32_t owners;
     struct VectorClock *next; /* in the list of free ones */
@@ -86,9 +85,13 @@ typedef struct Clocks {
     bool failed; /* out of memory */
 } Clocks;
 
+/* False if out of memory; clocks_close() frees what was allocated in any case. */
 bool clocks_open(Clocks *clocks, uint32_t warps, uint32_t words);
 void clocks_close(Clocks *clocks);
+/* Back to the start: no thread knows of another, and nothing is released. */
 void clocks_forget(Clocks *clocks);
+/* A lane releases at a word, acquires from it; the executing lanes release at a barrier; the barrier is
+ * idle again. */
 void clocks_release(Clocks *clocks, const Warp *warp, int lane, uint32_t word);
 void clocks_acquire(Clocks *clocks, const Warp *warp, int lane, uint32_t word);
 void clocks_arrive(Clocks *clocks, const Warp *warp, uint32_t barrier);

@@ -5,6 +5,7 @@
 #include "exec/checks/race.h"
 #include "exec/state/warp.h"
 
+/* A clock of zeros with one owner; NULL if out of memory. */
 static VectorClock *clock_new(Clocks *c)
 {
     VectorClock *clock = c->free;
@@ -21,6 +22,7 @@ static VectorClock *clock_new(Clocks *c)
     return clock;
 }
 
+/* Gives up the ownership of the clock at `place`, which becomes NULL. */
 static void clock_drop(Clocks *c, VectorClock **place)
 {
     VectorClock *clock = *place;
@@ -30,6 +32,7 @@ static void clock_drop(Clocks *c, VectorClock **place)
     c->free = clock;
 }
 
+/* Each time in `into` becomes the maximum of both clocks. from: NULL counts as zeros. */
 static void clock_join(const Clocks *c, VectorClock *into, const VectorClock *from)
 {
     if (!from || from == into) return;
@@ -150,6 +153,7 @@ static VectorClock *common_clock(const Clocks *c, const Rendezvous *m)
     return first && first->owners == count ? first : NULL;
 }
 
+/* Joins into one clock those of all threads of the rendezvous, with their own times. */
 static void join_clocks(Clocks *c, const Rendezvous *m, VectorClock *into)
 {
     const VectorClock *last = NULL;

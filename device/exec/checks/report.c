@@ -20,7 +20,8 @@ static const char *source_place(const Block *block, const Insn *insn, char *out,
     return out;
 }
 
-/* A variable of a function is mangled: _ZZ6kernelE4tile is tile. */
+/* The name of a variable without C++'s mangling: "tile" for _ZZ6kernelE4tile. *length becomes the name's
+ * length: it is not ended by a zero. */
 static const char *plain_name(const char *name, size_t *length)
 {
     *length = strlen(name);
@@ -36,7 +37,8 @@ static const char *plain_name(const char *name, size_t *length)
     return name;
 }
 
-/* " (tile + 64)", or nothing where no variable lies there. */
+/* Writes to `out` which variable is at that offset of shared memory, for example " (tile + 64)"; "" if
+ * there is none. */
 static void describe_variable(const Block *block, uint64_t offset, char *out, size_t capacity)
 {
     const CodeFunction *kernel = block->grid->function;
@@ -63,7 +65,8 @@ static void describe_thread(const Warp *warp, int lane, char *out, size_t capaci
     snprintf(out, capacity, "(%u,%u,%u)", tid[0].lane[lane], tid[1].lane[lane], tid[2].lane[lane]);
 }
 
-/* ", 16 bytes into the device memory at 0x... of 4096 bytes", or a variable's name where it is one's. */
+/* Writes to `out` where an address is, for example ", 16 bytes into the device memory at 0x... of 4096
+ * bytes", or which variable is there. */
 static void describe_range(const Block *block, uint64_t address, char *out, size_t capacity)
 {
     const CodeModule *module = block->grid->function->module;
@@ -115,7 +118,7 @@ static const Insn *insn_at(const CodeModule *module, uint32_t number)
     return module->functions[f]->insns + (number - module->functions[f]->first_insn);
 }
 
-/* "block (1,0,0), thread (2,0,0)" */
+/* Writes to `out` which thread made the marked access, for example "block (1,0,0), thread (2,0,0)". */
 static void describe_other(const Grid *grid, const GlobalMark *mark, char *out, size_t capacity)
 {
     const uint32_t *blocks = grid->launch->grid, *threads = grid->launch->block;

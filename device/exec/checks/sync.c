@@ -1,13 +1,13 @@
 /* Divergent barriers, and barriers with a thread count that is wrong.
  *
- * The aligned forms (bar.*, which __syncthreads() is) want all threads of a warp that have not ended, at one
- * instruction. Lanes may come there in several groups all the same, as the interpreter runs them: what counts
- * is where the others are when the barrier is complete, or when they end. Lanes that have nothing left to do
- * but to end when others come to the barrier have returned early, which is no error.
+ * The aligned forms (bar.*, as in __syncthreads()) require all threads of a warp that have not exited, at
+ * one instruction. The interpreter may still run the lanes up to there in several groups; so what counts is
+ * where the other lanes are when the barrier is complete, or when they exit. Lanes that have nothing left to
+ * do but exit when others come to the barrier have returned early, which is not an error.
  */
 #include "exec/checks/check.h"
 
-enum { STEPS_TO_END = 4 };
+enum { STEPS_TO_END = 4 }; /* instructions before the exit that has_returned() follows */
 
 static bool is_aligned(const Insn *insn) { return !(insn->mods & BAR_UNALIGNED); }
 
@@ -80,6 +80,7 @@ bool check_arrival(Warp *warp, const Insn *insn)
     return true;
 }
 
+/* Reports a warp of which some lanes wait at the barrier, by an aligned form, and some are elsewhere. */
 static void check_warp_at(const Warp *warp, uint32_t barrier)
 {
     const Group *first = NULL;
