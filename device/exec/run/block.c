@@ -1,9 +1,9 @@
 /* Runs one block: its warps in turn, each until it parks, ends, or has spent its fuel.
  *
  * A warp is set up when its first turn comes and borrows registers and local memory from the worker until
- * its end. A pass in which every warp only spins counts as waiting for another block: after some of these
- * the worker is notified. When no warp can run and some have not ended, the block is deadlocked: a fault
- * that says where each group waits.
+ * its end. A pass (a turn of each warp) in which every warp only spins counts as waiting for another block:
+ * after some of these block_run() returns BLOCK_WAITING. When no warp can run and some have not ended, the
+ * block is deadlocked: a fault says where each group waits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,11 @@
 #include "exec/run/run.h"
 #include "exec/state/store.h"
 
-/* Blocks of a cooperative grid or of a cluster wait for each other as a rule, and so do those of a worker
- * that has set some aside: they go round sooner. */
-enum { SPIN_PASSES = 64, SPIN_PASSES_FEW = 4, SCATTER_STEPS = 24 };
+/* After how many passes that only spin a block counts as waiting. FEW: for blocks of a cooperative grid
+ * or of a cluster, and those of a worker that has other blocks waiting, which often do wait for each
+ * other. */
+enum { SPIN_PASSES = 64, SPIN_PASSES_FEW = 4 };
+enum { SCATTER_STEPS = 24 }; /* random scheduler: the maximum of instructions before another lane runs */
 
 /* What an absent operand reads. */
 static const _Alignas(64) uint8_t zeros[512];
@@ -49,6 +51,7 @@ static void warp_run_randomized(Warp *warp, const Insn *insn)
     }
 }
 
+/* Runs a warp until it must leave the run loop. */
 static void warp_run(Warp *warp)
 {
     const Insn *insn = warp->current ? warp->current->pc : group_next(warp);
@@ -62,6 +65,7 @@ static void warp_run(Warp *warp)
 
 /* --- deadlock --------------------------------------------------------------------------- */
 
+/* Writes where a group waits. Returns the length of the text, at most capacity. */
 static size_t describe_group(const Warp *warp, const Group *g, char *out, size_t capacity)
 {
     char place[256];
@@ -115,6 +119,8 @@ void block_fault_stuck(Block *block)
 
 /* --- blocks -------------------------------------------------------------------------------------------- */
 
+/* A warp's turn. Returns whether it ran: a parked one does not, nor one without memory (then *failed).
+ * *failed: the block must stop. */
 static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 {
     if (!warp->started && !warp_begin(warp, worker)) {
@@ -136,8 +142,8 @@ static bool expire_waits(Block *block)
     return cluster_may_wait_longer(block->cluster) && mbarrier_expire(block);
 }
 
-/* Ends a warp's turn: advances its cluster where the warp has gone on, so that this is not stuck. Returns
- * whether the warp may be waiting. Lanes that sleep for less than a pass takes are awake again in each. */
+/* After a warp's turn: if the warp did more than wait, its cluster has advanced. Returns whether the warp
+ * may be waiting for another block: it spins, which includes lanes that slept and are awake again. */
 static bool end_turn(const Warp *warp)
 {
     if (warp->done || warp->watching || !(warp->parked || warp->spinning))
@@ -145,6 +151,7 @@ static bool end_turn(const Warp *warp)
     return warp->randomized || warp->spinning;
 }
 
+/* Counts a pass that only spun. True, and the count begins anew, when there were enough of them. */
 static bool has_spun(Block *block, const Worker *worker)
 {
     bool soon = block->grid->launch->cooperative || block->cluster->size > 1 || worker->live;
@@ -154,8 +161,8 @@ static bool has_spun(Block *block, const Worker *worker)
     return true;
 }
 
-/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another, or from
- * outside. */
+/* Runs passes until all warps are done; until the block seems to wait for other blocks, or sleeps, or (in
+ * a cluster) cannot run; or until it must stop. */
 BlockResult block_run(Block *block, Worker *worker)
 {
     if (block->grid->function->lockstep) lockstep_run(block, worker);
@@ -207,7 +214,8 @@ static void block_free(Block *block)
     free(block);
 }
 
-/* Finds out whether the row is affine in its first lanes: the others are beyond the block. */
+/* Sets row->affine; valid if the first `lanes` lanes are affine. The others are beyond the end of the
+ * block. */
 static void find_affine(SpecialRow *row, uint32_t lanes)
 {
     const uint32_t *lane = row->lane, step = lane[1] - lane[0];
@@ -217,6 +225,7 @@ static void find_affine(SpecialRow *row, uint32_t lanes)
         (Affine){.low = lane[0], .high = lane[16], .stride = (int32_t)step, .valid = valid, .spread = 1};
 }
 
+/* Fills the warps' rows for a block of that shape. */
 static void fill_tids(Block *block, const uint32_t dims[3])
 {
     uint32_t x = 0, y = 0, z = 0;
@@ -239,6 +248,7 @@ static void fill_tids(Block *block, const uint32_t dims[3])
     memcpy(block->dims, dims, sizeof block->dims);
 }
 
+/* Makes the block's memory large enough; its contents are lost where it grows. False if out of memory. */
 static bool reserve_block(Block *block, uint32_t warps, size_t shared)
 {
     if (warps > block->warp_capacity) {
@@ -259,7 +269,8 @@ static bool reserve_block(Block *block, uint32_t warps, size_t shared)
     return true;
 }
 
-/* Most blocks have the y and z of the one before. */
+/* Fills a row with one value, unless it has it already: most blocks have y and z in common with the block
+ * before. */
 static void fill_uniform(SpecialRow *row, uint32_t value)
 {
     if (row->affine.valid && row->lane[0] == value) return;
@@ -273,7 +284,6 @@ static void fill_axes(Block *block, enum BlockRow row, const uint32_t values[3])
     for (int axis = 0; axis < 3; axis++) fill_uniform(&block->rows[(int)row + axis], values[axis]);
 }
 
-/* A block state fitted to the grid; NULL if out of memory. */
 Block *block_take(Worker *worker, Grid *grid)
 {
     Block *block = worker->free_blocks;
@@ -315,7 +325,6 @@ Block *block_take(Worker *worker, Grid *grid)
     return NULL;
 }
 
-/* Makes the state that of block number linear, nothing run yet. */
 void block_begin(Block *block, uint64_t linear)
 {
     const uint32_t *dims = block->grid->launch->grid;

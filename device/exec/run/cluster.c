@@ -9,10 +9,11 @@
 #include "exec/run/run.h"
 #include "exec/state/clock.h"
 
-/* A cluster waits for another one, it seems, after that many rounds in which no block did more than wait. */
+/* A cluster seems to wait for another one after that many rounds in which no block did more than wait. */
 enum { SPIN_ROUNDS = 16 };
 
-/* It is deadlocked when waits for mbarriers have timed out for that many passes and so long. */
+/* A cluster is deadlocked when waits for mbarriers have timed out in at least that many passes and for at
+ * least that long. The time is compared in every STUCK_LOOK-th pass. */
 enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
 #define STUCK_NS UINT64_C(1000000000)
 
@@ -24,7 +25,6 @@ void cluster_release_blocks(Worker *worker, Block *leader)
     for (uint32_t r = cluster->size; r-- > 0;) block_release(worker, cluster->blocks[r]);
 }
 
-/* Block states fitted to the grid, for a cluster; the first one, or NULL if out of memory. */
 Block *cluster_take(Worker *worker, Grid *grid)
 {
     Block *leader = block_take(worker, grid);
@@ -41,7 +41,7 @@ Block *cluster_take(Worker *worker, Grid *grid)
     return leader;
 }
 
-/* The number in its grid of the block of that rank. */
+/* The number in the grid of the block with that rank in that cluster. */
 static uint64_t block_number(const GridLaunch *launch, uint64_t cluster, uint32_t rank)
 {
     uint64_t number = 0, stride = 1;
@@ -69,7 +69,6 @@ void cluster_begin(Block *leader, uint64_t number)
 
 /* --- running ------------------------------------------------------------------------------------------- */
 
-/* For a pass in which only waits for mbarriers could end: counts it, and is false when it is a deadlock. */
 bool cluster_may_wait_longer(Cluster *cluster)
 {
     if (cluster->stuck == 0) cluster->stuck_since = exec_now_ns();
@@ -80,12 +79,14 @@ bool cluster_may_wait_longer(Cluster *cluster)
 
 /* What became of the blocks in a round. */
 typedef struct ClusterRound {
-    bool alive, stopped;
-    bool ran; /* some block could */
+    bool alive; /* some block has not ended */
+    bool stopped; /* some block must stop */
+    bool ran; /* some block could run */
     uint64_t wake_at; /* when the first of the groups that sleep wakes; 0: none does */
-    Block *idle; /* one of those that could not */
+    Block *idle; /* one of the blocks that could not run */
 } ClusterRound;
 
+/* Runs each block until it waits. */
 static ClusterRound run_round(Cluster *cluster, Worker *worker)
 {
     ClusterRound round = {0};
@@ -105,6 +106,7 @@ static ClusterRound run_round(Cluster *cluster, Worker *worker)
     return round;
 }
 
+/* Lets the waits for mbarriers time out. False when nothing waits for one. */
 static bool expire_all(Cluster *cluster)
 {
     bool any = false;
@@ -112,7 +114,7 @@ static bool expire_all(Cluster *cluster)
     return any;
 }
 
-/* Several blocks in turn, to the end of all; as block_run, by the first one. */
+/* block_run() for a cluster of several blocks, which run in turn. */
 static BlockResult run_blocks(Block *leader, Worker *worker)
 {
     Cluster *cluster = &leader->own;

@@ -1,9 +1,9 @@
 /* Runs what grids have launched, and what that launches in turn: the tree of launches below one of the host.
  *
  * A child that waits for nothing is ready. The thread that runs the host's launch takes one after another,
- * the one made ready last first, so that few are under way; threads of the pool join in when there are
- * several. Nothing here recurses: a child that is done makes the next of its queue ready, or is its parent's
- * last one, which may then be done itself.
+ * the newest first, so that few are pending at a time; threads of the pool join in when several are ready.
+ * Nothing here recurses: a child that is done makes the next one of its queue ready; if it was the last one
+ * of its parent, the parent may be done too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,13 @@
 #include "exec/state/clock.h"
 
 typedef struct LaunchTree {
-    PoolJob job;                /* first; open: how many are ready */
-    pthread_mutex_t lock;       /* of the fields below and of what the children know of each other */
-    pthread_cond_t changed;     /* something is ready, or all is done */
+    PoolJob job; /* must be first: it is cast to LaunchTree. open: how many are ready */
+    pthread_mutex_t lock; /* guards the fields below, and the children's links to each other */
+    pthread_cond_t changed; /* something is ready, or all is done */
     Children *root;
-    const GridLaunch *launch;   /* the host's */
+    const GridLaunch *launch; /* the host's */
     WorkerPool *pool;
-    ExecFault *fault;           /* the first of them */
+    ExecFault *fault; /* the first of them */
     Child *ready;
     uint64_t started_ns;
     bool done;
@@ -42,7 +42,9 @@ static Child *take_ready_locked(LaunchTree *tree)
     return child;
 }
 
-/* Puts launches into their queues, up to one that waits for all others; false when none is left. */
+/* Moves the next launches into their queues, up to one that must wait for all of these, and makes the
+ * first one of each queue ready. False when no launches are left. Called only when all launches in the
+ * queues are done. */
 static bool start_next_locked(LaunchTree *tree, Children *own)
 {
     ChildList *from = own->launched.first ? &own->launched : &own->tail;
@@ -59,8 +61,9 @@ static bool start_next_locked(LaunchTree *tree, Children *own)
     return true;
 }
 
-/* Called when the blocks of a grid are done, or one of its launches: starts its next launches. If none are
- * left the grid ends, and then perhaps its parent. */
+/* Called when the blocks of a grid are done (own: its launches), which then starts its next launches. If
+ * none are left the grid is done: it is freed, and if it was the last one in its parent's queues, the
+ * same is done for the parent. If the root is done, so is the tree. */
 static void end_grids_locked(LaunchTree *tree, Children *own)
 {
     while (!start_next_locked(tree, own)) {
@@ -81,6 +84,7 @@ static void end_grids_locked(LaunchTree *tree, Children *own)
     }
 }
 
+/* Runs the blocks of a child's grid, or its transfer. */
 static void run_child(const LaunchTree *tree, Child *child, ExecFault *fault)
 {
     DeviceRuntime *runtime = tree->launch->runtime;
@@ -100,7 +104,7 @@ static void run_child(const LaunchTree *tree, Child *child, ExecFault *fault)
     grid_run_blocks(tree->pool, &launch, &child->own, fault);
 }
 
-/* Threads of the pool are asked in when something waits for a thread and the whole takes long enough. */
+/* Calls threads of the pool when launches are ready and the tree has run for long enough to be worth it. */
 static void ask_help(LaunchTree *tree)
 {
     uint32_t open = atomic_load(&tree->job.open);

@@ -7,8 +7,9 @@
 #include "exec/run/whole_block.h"
 #include "exec/state/ranges.h"
 
-enum { PIECE_BYTES = 2048 }; /* of each array: computed with at a time where there are buffers */
+enum { PIECE_BYTES = 2048 }; /* of each array that are computed at a time if there are buffers */
 
+/* values: those of the steps so far; at: where each operand's elements are. */
 typedef struct Elementwise {
     const CodeElementwise *code;
     Block *block;
@@ -28,6 +29,7 @@ static BlockAffine affine_at(const Elementwise *s, Ref ref, unsigned bits)
     return ref_is_register(ref) ? s->values[ref] : block_affine_of(s->block, ref, bits);
 }
 
+/* Computes the value of a step; false where it is not affine. */
 static bool compute_step(Elementwise *s, const ElementwiseStep *step)
 {
     const uint8_t *bits = affine_bits[step->op];
@@ -48,7 +50,8 @@ static bool comparison_holds(const Elementwise *s, const ElementwiseStep *step)
 
 /* --- memory -------------------------------------------------------------------------------------------- */
 
-/* Finds the elements of all threads, which must be consecutive. */
+/* Finds the elements that all threads access. False where they are not consecutive, or the launch may not
+ * access them. */
 static bool locate_elements(Elementwise *s, const ElementwiseStep *step)
 {
     const Grid *grid = s->block->grid;
@@ -63,7 +66,8 @@ static bool locate_elements(Elementwise *s, const ElementwiseStep *step)
     return true;
 }
 
-/* A thread must not access the elements that another one writes. */
+/* Whether no thread accesses elements that another one writes: two accesses are disjoint, or are a read
+ * and a write of the same elements by the same threads. */
 static bool are_disjoint(const Elementwise *s, const ElementwiseStep *x, const ElementwiseStep *y)
 {
     const uint8_t *p = s->at[x->d], *q = s->at[y->d];
@@ -80,7 +84,7 @@ static bool all_disjoint(const Elementwise *s, const ElementwiseStep *first, con
     return true;
 }
 
-/* Makes all checks, before anything is written. */
+/* Whether all threads take the path and all accesses are valid: decided before anything is written. */
 static bool check_all(Elementwise *s)
 {
     const ElementwiseStep *first = s->code->steps, *end = first + s->code->step_count, *first_access = end;
@@ -96,7 +100,7 @@ static bool check_all(Elementwise *s)
 
 /* --- elements ------------------------------------------------------------------------------------------ */
 
-/* The row has the value in each lane. */
+/* Fills a buffer with a value, of which `row` has a copy for each lane. size: of the value. */
 static void fill_row(uint8_t *buffer, const uint8_t *row, uint32_t size)
 {
     const uint32_t bytes = size * WARP_LANES;
@@ -115,6 +119,7 @@ static void set_buffers(Elementwise *s)
     }
 }
 
+/* Runs all operations on `bytes` bytes of each array. */
 static void compute_piece(const Elementwise *s, const WideTable *wide, size_t bytes)
 {
     for (uint32_t n = 0; n < s->code->op_count; n++) {

@@ -1,9 +1,10 @@
 /* Runs a grid: hands out its blocks in ascending order to the workers.
  *
- * A worker runs one block to its end before it takes the next; here a block stands for all of its cluster, by
- * its first one (cluster.c). When a block seems to wait for another one, the worker starts further blocks and
- * runs them in turn, so that grids whose blocks wait for each other come to an end: all of them where the
- * launch is cooperative, else as many as the device says it holds at a time.
+ * A worker runs one block to its end before it takes the next. In this file a block is the first one of a
+ * cluster and stands for the whole cluster (cluster.c). When a block seems to wait for another one, the
+ * worker begins further blocks and runs all of its blocks in turn, so that grids whose blocks wait for each
+ * other come to an end. In a cooperative launch it may begin all blocks, in others as many as the device
+ * holds at a time.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@
 
 enum {
     MAX_SHARE = 32, /* clusters that a worker takes at a time */
-    WORKER_SHARES = 64, /* how often each worker takes some, at least: the last to end is not far behind */
-    STACK_DEFAULT = 65536,
+    WORKER_SHARES = 64, /* shares for each worker, at least: then all end at nearly the same time */
+    STACK_DEFAULT = 65536, /* bytes of local memory of a thread, if neither code nor launch says how many */
     MAX_KEPT_PARAM_ROWS = 8192, /* bytes: 32 rows of 64-bit values; launches with more allocate them */
 };
 
@@ -55,15 +56,16 @@ static void fill_param_rows(const CodeFunction *function, const void *params, ui
     }
 }
 
-/* An odd number of cache lines, so that the same offset in two lanes does not fall into one set. */
+/* Bytes from lane to lane in local memory: an odd number of cache lines, so that the same offset in two
+ * lanes is not in one set of the cache. */
 static size_t lane_stride(uint32_t size)
 {
     size_t lines = ((size_t)size + 63) / 64;
     return size ? (lines | 1) * 64 : 0;
 }
 
-/* Clusters that a worker takes at a time: several of many, so that the counter's cache line does not bounce
- * for each. */
+/* Clusters that a worker takes at a time: several if there are many, so that the workers seldom write the
+ * counter's cache line. */
 static uint32_t share_of(const Grid *grid)
 {
     uint64_t share = grid->cluster_count / ((uint64_t)worker_pool_threads(grid->pool) * WORKER_SHARES);
@@ -78,6 +80,7 @@ static uint32_t cluster_blocks(const GridLaunch *launch)
     return blocks;
 }
 
+/* The shared memory of a block: what the kernel uses, and in some modules reserved bytes after it. */
 static uint32_t shared_size_of(const CodeFunction *function, uint32_t used)
 {
     uint32_t units = (used + RESERVED_SHARED_ALIGN - 1) / RESERVED_SHARED_ALIGN;
@@ -122,7 +125,7 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
 
 /* --- blocks -------------------------------------------------------------------------------------------- */
 
-/* The next cluster's number, of the worker's share, or of a new one; false when there is none. */
+/* Takes the next cluster's number from the worker's share, or from a new share; false when none is left. */
 static bool take_number(Grid *grid, Worker *worker, uint64_t *number)
 {
     if (worker->share_next == worker->share_end) {
@@ -139,8 +142,8 @@ static bool take_number(Grid *grid, Worker *worker, uint64_t *number)
     return true;
 }
 
-/* The first block of the next cluster that no worker has taken, begun; NULL when there is none (or no memory
- * for it: *failed). */
+/* Begins the next cluster. Returns its first block; NULL when none is left, or, with *failed set, if out
+ * of memory. */
 static Block *next_block(Grid *grid, Worker *worker, bool *failed)
 {
     uint64_t number;
@@ -182,8 +185,7 @@ static Block *pop_first(Worker *worker)
     return block;
 }
 
-/* Begins one more cluster, when all that the worker has seem to wait. Returns its first block; NULL when
- * there is none, or no memory for it. */
+/* next_block() for a worker whose blocks all seem to wait. NULL also if the device holds no more blocks. */
 static Block *one_more(Grid *grid, Worker *worker, bool *failed)
 {
     const GridLaunch *launch = grid->launch;
@@ -197,6 +199,7 @@ static Block *one_more(Grid *grid, Worker *worker, bool *failed)
     return NULL;
 }
 
+/* Runs a cluster until it is done, waits or must stop. */
 static BlockResult run_one(Grid *grid, Worker *worker, Block *block)
 {
     if (worker->last != block) range_forget(worker);
@@ -206,8 +209,8 @@ static BlockResult run_one(Grid *grid, Worker *worker, Block *block)
     return cluster_run(block, worker);
 }
 
-/* Runs the block, and after it, in the same state, those that follow, as long as none waits. NULL when
- * there are no more; else the block that waits, or was stopped. */
+/* Runs the block and, as long as no block waits, the blocks that follow, in the same state. Returns NULL
+ * when no more are to be run so; else the block that waits or was stopped, as *result says. */
 static Block *run_in_place(Grid *grid, Worker *worker, Block *block, BlockResult *result)
 {
     for (;;) {
@@ -228,8 +231,9 @@ static void drop_all(Worker *worker)
     for (Block *block; (block = pop_first(worker)) != NULL;) cluster_release_blocks(worker, block);
 }
 
-/* Why a worker stopped: a canceled grid has failed. True when its blocks are to be resumed later. */
-static bool is_to_go_on(Grid *grid)
+/* Called when a worker stopped before the grid's end. A canceled grid gets a fault. Returns whether the
+ * grid is to be resumed later: it has no fault. */
+static bool is_to_be_resumed(Grid *grid)
 {
     if (atomic_load(grid->stop) & GRID_CANCEL)
         exec_fault_plain(grid, CUDA_ERROR_LAUNCH_FAILED,
@@ -244,8 +248,8 @@ static void begin_work(Worker *worker, uint32_t heeds)
     worker->share_next = worker->share_end = 0;
 }
 
-/* Runs blocks of the grid until none is left: true. False when the worker was asked to leave; the blocks that
- * it has begun are with it. */
+/* Runs blocks of the grid. True when none is left, or after a fault; false when the worker was asked to
+ * leave: then it keeps the blocks that it has begun, to resume them. */
 static bool grid_work(Grid *grid, Worker *worker)
 {
     bool failed = false;
@@ -266,13 +270,13 @@ static bool grid_work(Grid *grid, Worker *worker)
         else if (worker->live == block)
             sched_yield();
     }
-    if (grid_stops(grid, worker) && is_to_go_on(grid)) return false;
+    if (grid_stops(grid, worker) && is_to_be_resumed(grid)) return false;
     drop_all(worker);
     atomic_fetch_sub(&grid->resident, 1);
     return true;
 }
 
-/* What a thread of the pool does. */
+/* PoolJob.work of a grid, on a thread of the pool. */
 static void help(PoolJob *job)
 {
     Grid *grid = (Grid *)job;
@@ -288,8 +292,8 @@ static void help(PoolJob *job)
 
 /* --- the whole ----------------------------------------------------------------------------------------- */
 
-/* Work that is worth waking threads for at once: blocks of many instructions; loops are found out as they
- * run. */
+/* Whether threads are to be woken at once, because the blocks have many instructions. Grids that take
+ * long because of loops are found as they run (grid_call_help_if_long). */
 static bool is_long_grid(const Grid *grid)
 {
     return grid->cluster_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000;
@@ -316,7 +320,8 @@ static Worker *acquire_leader(WorkerPool *pool)
     return NULL;
 }
 
-/* children: NULL for the run's own. */
+/* Sets up a run. children: where launches of the grid's threads are gathered; NULL: in the run itself.
+ * NULL after a fault, which is in *fault. */
 static GridRun *start(WorkerPool *pool, const GridLaunch *launch, Children *children, ExecFault *fault)
 {
     const char *name = launch->function->name;
@@ -381,8 +386,8 @@ GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault
     return start(pool, launch, NULL, fault);
 }
 
-/* Runs the grid's blocks, then the grids that it launched. False if it was left: it goes on by another call.
- * A thread that may leave does not begin with the launched grids, which cannot be left. */
+/* Runs the grid's blocks, then the grids that it launched. These cannot be left, so a thread that may
+ * leave returns false before it would begin with them. */
 bool grid_resume(GridRun *run, bool may_leave)
 {
     Grid *grid = &run->grid;

@@ -1,7 +1,7 @@
 /* Runs the first instructions of a block for all its warps at once (lockstep.h).
  *
- * A frame of the whole block holds the rows of all warps side by side: the plane of a row that lies at some
- * offset in a warp's frame lies at as many times that offset as there are warps.
+ * A plane holds the row of one register for all warps, one warp after another. In the frame of the whole
+ * block the plane of the row at some offset of a warp's frame is at that offset times the number of warps.
  */
 #include "exec/code/lockstep.h"
 
@@ -12,8 +12,10 @@
 #include "exec/run/whole_block.h"
 #include "exec/state/ranges.h"
 
-enum { PREDICATES = 64, SPARE_PLANES = 3, SPARE_BYTES = SPARE_PLANES * WARP_LANES * 8 };
-enum { WHOLE_WARP = 31, MIN_WARPS = 4 }; /* fewer are as fast one by one */
+enum { PREDICATES = 64 }; /* of the frame's predicates, the first ones that are followed */
+enum { SPARE_PLANES = 3, SPARE_BYTES = SPARE_PLANES * WARP_LANES * 8 }; /* for values of one operation */
+enum { WHOLE_WARP = 31 }; /* the clamp word of a shuffle without segments */
+enum { MIN_WARPS = 4 }; /* fewer are as fast one by one */
 
 typedef enum RowKind { ROW_UNKNOWN, ROW_AFFINE_32, ROW_AFFINE_64, ROW_PLANE_32, ROW_PLANE_64 } RowKind;
 
@@ -28,7 +30,7 @@ typedef struct Lockstep {
     uint32_t written_count;
     uint16_t written[LOCKSTEP_ROWS]; /* rows that have a value */
     uint8_t kinds[LOCKSTEP_ROWS];
-    uint64_t predicates, predicate_values; /* those that have a value, and hold */
+    uint64_t predicates, predicate_values; /* bit n: predicate n is known; its value, in all threads */
     BlockAffine affine[LOCKSTEP_ROWS];
 } Lockstep;
 
@@ -58,6 +60,7 @@ const uint8_t lockstep_classes[OP_COUNT] = {
 
 /* --- rows ---------------------------------------------------------------------------------------------- */
 
+/* Says what represents a row that an instruction writes. */
 static void set_kind(Lockstep *lockstep, Ref row, RowKind kind)
 {
     const uint32_t n = row / LOCKSTEP_UNIT_BYTES;
@@ -70,6 +73,7 @@ static uint8_t *plane_at(const Lockstep *lockstep, uint32_t offset)
     return lockstep->planes + (size_t)lockstep->warps * (SPARE_BYTES + offset);
 }
 
+/* Reads a source of that width as an affine value; false where it is not represented so. */
 static bool read_affine(const Lockstep *lockstep, Ref ref, unsigned bits, BlockAffine *value)
 {
     if (ref_is_register(ref)) {
@@ -80,7 +84,8 @@ static bool read_affine(const Lockstep *lockstep, Ref ref, unsigned bits, BlockA
     return ref >> REF_BASE_SHIFT != REF_WARP || ref == REF_ROW_32(REF_WARP, WARP_ROW_TID);
 }
 
-/* The elements of all threads, a uniform value's in a spare plane; NULL where the row has none. */
+/* The plane of a source. A value of the block is copied to the spare plane with number `spare`. NULL if
+ * the source is not represented by a plane with elements of that size. */
 static const void *read_plane(Lockstep *lockstep, Ref ref, uint32_t size, uint32_t spare)
 {
     if (ref_is_register(ref)) {
@@ -95,6 +100,7 @@ static const void *read_plane(Lockstep *lockstep, Ref ref, uint32_t size, uint32
     return plane;
 }
 
+/* The plane to write a row's elements to. */
 static void *new_plane(Lockstep *lockstep, Ref row, uint32_t size)
 {
     set_kind(lockstep, row, size == 8 ? ROW_PLANE_64 : ROW_PLANE_32);
@@ -135,7 +141,7 @@ static bool do_compare(Lockstep *lockstep, const Insn *i)
            && set_predicate(lockstep, i->d, result);
 }
 
-/* A predicate that is the same in all threads. */
+/* Reads a predicate, negated if the instruction says so. False if its value is not known. */
 static bool read_predicate(const Lockstep *lockstep, const Insn *i, Ref ref, bool *value)
 {
     const uint32_t n = ref / 4;
@@ -144,7 +150,7 @@ static bool read_predicate(const Lockstep *lockstep, const Insn *i, Ref ref, boo
     return lockstep->predicates >> n & 1;
 }
 
-/* Whether there is a row for each element, and a loop that writes them. */
+/* Whether the load writes a row for each of 1, 2 or 4 elements. */
 static bool can_split(const BlockAccess *load)
 {
     bool fits = load->count == 1 || load->count == 2 || load->count == 4;
@@ -152,7 +158,7 @@ static bool can_split(const BlockAccess *load)
     return fits;
 }
 
-/* Of consecutive elements. */
+/* Loads of which all threads' elements are consecutive. */
 static bool do_load(Lockstep *lockstep, const Insn *i)
 {
     BlockAccess load;
@@ -224,12 +230,13 @@ static bool do_exchange(Lockstep *lockstep, const Insn *i)
 
 /* --- control ------------------------------------------------------------------------------------------- */
 
-/* The target of a jump; NULL: the block is to stop, or its threads diverge. */
+/* The target of a jump; NULL if the grid must stop, which is checked at backward jumps. */
 static const Insn *jump(const Lockstep *lockstep, const Insn *i)
 {
     return i->target > i || !grid_stops(lockstep->block->grid, lockstep->worker) ? i->target : NULL;
 }
 
+/* The next instruction after a branch; NULL if threads may diverge, or the grid must stop. */
 static const Insn *take_branch(const Lockstep *lockstep, const Insn *i)
 {
     bool taken;
@@ -237,7 +244,7 @@ static const Insn *take_branch(const Lockstep *lockstep, const Insn *i)
     return taken ? jump(lockstep, i) : i + 1;
 }
 
-/* Whether the instruction fits, and was done. */
+/* Runs an instruction that computes; false, and nothing was done, if it does not fit. */
 static bool compute_insn(Lockstep *lockstep, const Insn *i)
 {
     if (lockstep_classes[i->op] == LOCKSTEP_ACCESS) return do_load(lockstep, i);
@@ -253,6 +260,7 @@ static bool compute_insn(Lockstep *lockstep, const Insn *i)
     }
 }
 
+/* Runs an instruction and returns the next one; NULL, and nothing was done, where lockstep ends. */
 static const Insn *run_step(Lockstep *lockstep, const Insn *i)
 {
     switch (lockstep_classes[i->op]) {
@@ -298,7 +306,8 @@ static uint32_t live_rows(const Lockstep *lockstep, const Insn *i, uint16_t *row
     return count;
 }
 
-/* Lets a warp continue at i with these rows; false if out of memory: it starts from the beginning. */
+/* Makes a warp ready to continue at i alone, with these rows. False if out of memory: then it will start
+ * from the beginning, which is right because nothing was written to memory. */
 static bool resume_warp(const Lockstep *lockstep, Warp *warp, const Insn *i, const uint16_t *rows,
                         uint32_t count)
 {

@@ -5,7 +5,8 @@
 #include "exec/code/block_affine.h"
 #include "exec/state/grid.h"
 
-/* Nothing has run yet, threads are numbered along x alone, and nothing is to be watched one by one. */
+/* Whether a block may be run as a whole: nothing of it has run, its threads are numbered along x alone,
+ * and neither a checker nor the random scheduler needs the instructions of each warp. */
 static inline bool block_may_run_whole(const Block *block, const Worker *worker)
 {
     return block->dims[1] == 1 && block->dims[2] == 1 && !block->warps[0].started && !block->checker
@@ -22,7 +23,8 @@ static inline const uint8_t *block_value_row(const Block *block, Ref ref)
                                : (const uint8_t *)block->rows + offset;
 }
 
-/* A source that is not a register: a value, %tid.x, or absent. */
+/* A source that is not a register, as an affine value: a value of the block, %tid.x, or absent (0). bits: its
+ * width. */
 static inline BlockAffine block_affine_of(const Block *block, Ref ref, unsigned bits)
 {
     if (!ref_is_value(ref)) return (BlockAffine){0, ref >> REF_BASE_SHIFT == REF_WARP};

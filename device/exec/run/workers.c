@@ -1,8 +1,8 @@
 /* The threads that help to run grids, and the worker states that threads borrow while they do.
  *
- * A grid is run by the thread that launched it; it is put into the list of jobs, for the pool's threads to
- * join in, when it looks long or has taken some microseconds: most small kernels are over before a thread
- * could be woken. The grids that a grid has launched are a job, too.
+ * A grid is run by the thread that launched it. It is put into the list of jobs, so that the pool's threads
+ * join in, when it looks long or has run for some microseconds: most small kernels are over before a thread
+ * could be woken. The tree of grids that a grid has launched is such a job too.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "exec/state/clock.h"
 
 struct WorkerPool {
-    pthread_mutex_t lock;         /* of the fields below */
-    pthread_cond_t wake, left;    /* there is something to do; a helper has left a job */
+    pthread_mutex_t lock;         /* guards the fields below */
+    pthread_cond_t wake, left;    /* a job may be open; the last helper has left a job */
     PoolJob *jobs;
     _Atomic uint32_t sleepers;
     Worker *idle;
@@ -61,6 +61,7 @@ void worker_release(WorkerPool *pool, Worker *worker)
 
 /* --- help ---------------------------------------------------------------------------------------------- */
 
+/* A job that one more thread can join; NULL if there is none. */
 static PoolJob *open_job_locked(const WorkerPool *pool)
 {
     PoolJob *job = pool->jobs;
@@ -116,6 +117,7 @@ void grid_call_help_if_long(Grid *grid)
     if (exec_now_ns() - grid->started_ns > HELP_AFTER_NS) grid_call_help(grid);
 }
 
+/* Runs a job; the lock is released meanwhile. */
 static void help_locked(WorkerPool *pool, PoolJob *job)
 {
     job->helpers++;
