@@ -63,6 +63,7 @@ static Child *child_new(Children *children, DeviceRuntime *runtime, size_t size,
     return child;
 }
 
+/* Frees a launch that will not run. */
 static void child_drop(Child *child, DeviceRuntime *runtime)
 {
     if (child->buffer) device_heap_free(runtime->buffers(runtime->closure), child->buffer);
@@ -70,6 +71,7 @@ static void child_drop(Child *child, DeviceRuntime *runtime)
     free(child);
 }
 
+/* A new child with a buffer of that size in device memory; NULL, with *error set, if that is not possible. */
 static Child *open_new(Children *children, DeviceRuntime *runtime, size_t size, int *error)
 {
     DeviceHeap *heap = runtime->buffers(runtime->closure);
@@ -82,6 +84,7 @@ static Child *open_new(Children *children, DeviceRuntime *runtime, size_t size, 
     return NULL;
 }
 
+/* Adds the child to the open ones. Returns its buffer, read before another thread could launch it. */
 static uint64_t put_open(Children *children, Child *child)
 {
     pthread_mutex_lock(&children->lock);
@@ -121,8 +124,8 @@ uint64_t children_reserve(Children *children, const GridLaunch *parent, uint64_t
     return child ? put_open(children, child) : 0;
 }
 
-/* Takes the open launch with that buffer out of the list. has_function: whether it must have a function or
- * must have none. NULL when there is none. */
+/* Takes the open launch with that buffer out of the list. has_function: true if it must have been opened
+ * with a kernel, false if it must have been opened without. NULL when there is none. */
 static Child *take_open_locked(Children *children, uint64_t buffer, bool has_function)
 {
     for (Child **at = &children->open; *at; at = &(*at)->next) {

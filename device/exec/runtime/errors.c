@@ -1,4 +1,4 @@
-/* Names and texts of errors for kernels: two blocks of strings, entered into the memory map when they are
+/* Names and texts of errors for kernels: two arrays of strings, entered into the memory map when they are
  * first requested.
  */
 #include "exec/runtime/errors.h"
@@ -23,7 +23,7 @@ static const int text_codes[] = {
 #undef RUNTIME_TEXT
 };
 
-/* In the order of the codes, one after another; the text of an unknown code comes last. */
+/* The strings in the order of the codes, each ended by a zero; the text of unknown codes comes last. */
 static const char names[] =
 #define RUNTIME_ERROR(name, code) #name "\0"
 #include "exec/runtime/errors.def"
@@ -39,6 +39,7 @@ static const char texts[] =
 #undef RUNTIME_TEXT
     "unrecognized error code";
 
+/* The address of the string of an error, after its array is in the memory map; 0 if it cannot be entered. */
 static uint64_t find_string(struct MemoryMap *memory, const char *strings, size_t size, const int *codes,
                             size_t count, int error)
 {

@@ -9,6 +9,7 @@
 
 #include "exec/runtime/runtime.h"
 
+/* The class of a block is the logarithm of its size; the smallest block is a unit. */
 enum { UNIT_BITS = 4, CLASSES = 48, MAX_ALIGN = 4096 };
 
 struct DeviceHeap {
@@ -98,7 +99,6 @@ static void put_back_locked(DeviceHeap *heap, uint64_t unit)
     heap->used = 0;
 }
 
-/* False when no block in use starts there. */
 bool device_heap_free(DeviceHeap *heap, uint64_t address)
 {
     uint64_t offset = address - heap->base;

@@ -1,8 +1,8 @@
 /* printf and assert of device code: texts made from a format and a buffer of arguments in device memory.
  *
- * The format is C's as CUDA documents it. Arguments lie one after another, each aligned to its size: 4
- * bytes for int and smaller, 8 for the rest. Lanes print in ascending order; the text of a warp is handed
- * out in one piece.
+ * The format is C's as CUDA documents it. The arguments are consecutive, each aligned to its size: 4 bytes
+ * for int and smaller types, 8 for all others. Lanes print in ascending order; the text of a warp is passed
+ * to the launch's `print` in one piece.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,13 +14,14 @@
 
 enum { MAX_STRING = 1 << 20 };
 
-/* Text that grows; after a failure to grow it only counts as failed. */
+/* Text that grows. After an allocation has failed nothing is added any more. */
 typedef struct PrintfText {
     char *bytes;
     size_t count, capacity;
     bool failed;
 } PrintfText;
 
+/* Makes room for that many more bytes. False if out of memory, now or before. */
 static bool text_reserve(PrintfText *text, size_t more)
 {
     size_t capacity = text->capacity ? text->capacity : 256;
@@ -67,6 +68,7 @@ typedef struct Reader {
     bool failed;       /* a fault is recorded */
 } Reader;
 
+/* Copies bytes of device memory to `out`. False after a fault; only the first one is recorded. */
 static bool read_bytes(Reader *r, uint64_t address, void *out, uint32_t size)
 {
     if (!range_has(&r->range, address, size)) {
@@ -104,12 +106,14 @@ typedef struct PrintfConversion {
     char type;
 } PrintfConversion;
 
+/* The arguments of one lane's call: the address of the next one, and how many have been taken. */
 typedef struct Arguments {
     Reader *reader;
     uint64_t at;
     uint32_t taken;
 } Arguments;
 
+/* The next argument, of `size` bytes; 0 after a fault. */
 static uint64_t take_argument(Arguments *a, uint32_t size)
 {
     uint64_t value = 0;
@@ -120,6 +124,8 @@ static uint64_t take_argument(Arguments *a, uint32_t size)
     return value;
 }
 
+/* Reads a width or a precision, which is the next argument where a * stands. Returns the character after
+ * it. */
 static const char *parse_number(const char *p, int *number, Arguments *arguments)
 {
     if (*p == '*') {
@@ -132,7 +138,7 @@ static const char *parse_number(const char *p, int *number, Arguments *arguments
     return p;
 }
 
-/* What follows a %; returns the character after it, or NULL for what is not a conversion. */
+/* Reads what follows a %. Returns the character after it, or NULL if it is not a conversion. */
 static const char *parse_conversion(const char *p, PrintfConversion *c, Arguments *arguments)
 {
     size_t flags = 0;
@@ -151,7 +157,7 @@ static const char *parse_conversion(const char *p, PrintfConversion *c, Argument
     return *p && strchr("diouxXcspeEfFgGaA", *p) ? p + 1 : NULL;
 }
 
-/* The conversion as C writes it, for a value of long long, double or pointer. */
+/* Writes the conversion as a format for the C library; modifier: "ll" for long long, else "". */
 static void write_spec(const PrintfConversion *c, const char *modifier, char *out, size_t capacity)
 {
     char width[16] = "", precision[16] = "";
@@ -227,6 +233,7 @@ static void print_conversion(PrintfText *text, const PrintfConversion *c, Argume
 }
 #pragma GCC diagnostic pop
 
+/* Adds the text of one lane's call. A % that begins no conversion is printed as it is. */
 static void print_lane(PrintfText *text, const char *format, Arguments *arguments)
 {
     while (*format && !arguments->reader->failed && !text->failed) {
@@ -252,7 +259,7 @@ static void print_lane(PrintfText *text, const char *format, Arguments *argument
 
 /* --- the two functions --------------------------------------------------------------------------------- */
 
-static void hand_out(const Grid *grid, const PrintfText *text)
+static void pass_to_launch(const Grid *grid, const PrintfText *text)
 {
     if (!text->count || !grid->launch->print) return;
     pthread_mutex_lock(grid->print_lock);
@@ -280,7 +287,7 @@ const Insn *print_formatted(Warp *warp, const Insn *insn)
     }
     for (uint32_t rest = result ? warp->mask : 0; rest; rest &= rest - 1)
         result[__builtin_ctz(rest)] = counts[__builtin_ctz(rest)];
-    hand_out(warp->block->grid, &text);
+    pass_to_launch(warp->block->grid, &text);
     free(text.bytes);
     if (text.failed)
         return exec_fault(warp, insn, reader.lane, CUDA_ERROR_OUT_OF_MEMORY,
@@ -288,7 +295,8 @@ const Insn *print_formatted(Warp *warp, const Insn *insn)
     return reader.failed ? NULL : insn + 1;
 }
 
-/* The string operand of a lane; "?" where it cannot be read. */
+/* The string that an operand of the reader's lane points to, which the caller frees; NULL if there is
+ * none or it cannot be read. */
 static char *assert_string(Reader *reader, Ref ref)
 {
     uint64_t address = ROW(const uint64_t, reader->warp, ref)[reader->lane];

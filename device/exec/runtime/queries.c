@@ -4,7 +4,8 @@
 #include "exec/runtime/errors.h"
 #include "exec/runtime/runtime.h"
 
-/* Asks the driver and stores an answer of that size. */
+/* Asks the driver, and stores the answer, as a number of `size` bytes, at the kernel's address `where`.
+ * Returns 0 or the error code of CUDA's runtime, as all functions here do. */
 static uint64_t answer_query(RuntimeCall *c, const RuntimeQuestion *question, uint64_t where, uint32_t size)
 {
     DeviceRuntime *runtime = runtime_launch(c)->runtime;
@@ -13,6 +14,7 @@ static uint64_t answer_query(RuntimeCall *c, const RuntimeQuestion *question, ui
     return error ? (uint64_t)error : runtime_store(c, where, answer, size);
 }
 
+/* For functions whose only argument is the address of an int. */
 static uint64_t answer_number(RuntimeCall *c, RuntimeSubject subject)
 {
     return answer_query(c, &(RuntimeQuestion){.subject = subject}, c->values[0], sizeof(int));
@@ -43,18 +45,32 @@ uint64_t runtime_DeviceGetLimit(RuntimeCall *c)
     return answer_query(c, &question, c->values[0], sizeof(uint64_t));
 }
 
-/* The members of cudaFuncAttributes that every version has, by the driver's number of the attribute. What
- * came later is left as it is: its place may be beyond the program's structure. */
+/* The members of cudaFuncAttributes that every version has, in their order: first those of type size_t,
+ * then those of type int. Members that were added later are not written: they may be beyond the end of
+ * the program's structure. */
 uint64_t runtime_FuncGetAttributes(RuntimeCall *c)
 {
-    enum { SHARED = 1, CONSTANT = 2, LOCAL = 3, LARGE_MEMBERS = 3 };
-    static const uint8_t members[] = {SHARED, CONSTANT, LOCAL, 0, 4, 5, 6, 7, 8, 9};
+    static const struct {
+        CUfunction_attribute attribute;
+        uint32_t bytes;
+    } members[] = {
+        {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, sizeof(uint64_t)},
+        {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, sizeof(uint64_t)},
+        {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, sizeof(uint64_t)},
+        {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, sizeof(int)},
+        {CU_FUNC_ATTRIBUTE_NUM_REGS, sizeof(int)},
+        {CU_FUNC_ATTRIBUTE_PTX_VERSION, sizeof(int)},
+        {CU_FUNC_ATTRIBUTE_BINARY_VERSION, sizeof(int)},
+        {CU_FUNC_ATTRIBUTE_CACHE_MODE_CA, sizeof(int)},
+        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, sizeof(int)},
+        {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, sizeof(int)},
+    };
     uint64_t at = c->values[0], result = 0;
-    for (uint32_t k = 0; k < sizeof members && !result && !c->faulted; k++) {
-        uint32_t size = k < LARGE_MEMBERS ? sizeof(uint64_t) : sizeof(int);
-        RuntimeQuestion question = {.subject = ASK_FUNCTION, .function = c->values[1], .number = members[k]};
-        result = answer_query(c, &question, at, size);
-        at += size;
+    for (uint32_t k = 0; k < sizeof members / sizeof *members && !result && !c->faulted; k++) {
+        RuntimeQuestion question = {
+            .subject = ASK_FUNCTION, .function = c->values[1], .number = members[k].attribute};
+        result = answer_query(c, &question, at, members[k].bytes);
+        at += members[k].bytes;
     }
     return result;
 }

@@ -10,19 +10,22 @@
 
 #include "exec/state/ranges.h"
 
+/* Values of cudaStream_t with a meaning of their own: 0 (NULL), 1 (legacy) and 2 (per thread), which are
+ * treated alike, and these. */
 enum {
     STREAM_TAIL = 3,
-    STREAM_FREE = 4,            /* fire and forget */
-    STREAM_LAST = 4,            /* of those with a meaning: NULL, legacy, per thread and these two */
-    FIRST_HANDLE = 4096,        /* of streams and events that kernels make */
-    STREAM_NON_BLOCKING = 1,
-    EVENT_DISABLE_TIMING = 2
+    STREAM_FREE = 4, /* fire and forget */
+    STREAM_LAST = STREAM_FREE
 };
+enum { FIRST_HANDLE = 4096 }; /* of streams and events that kernels create */
+/* The only flags with which device code may create a stream or an event. */
+enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2 };
 
 const GridLaunch *runtime_launch(const RuntimeCall *c) { return c->warp->block->grid->launch; }
 
 static Children *children_of(const RuntimeCall *c) { return c->warp->block->grid->children; }
 
+/* Sets the last error of the call's thread, unless error is 0. */
 static void note_error(RuntimeCall *c, int error)
 {
     if (!error) return;
@@ -43,6 +46,7 @@ uint64_t runtime_store(RuntimeCall *c, uint64_t address, uint64_t value, uint32_
 
 /* --- streams and events -------------------------------------------------------------------------------- */
 
+/* Whether a kernel of the tree of launches has created a stream or an event with that number. */
 static bool is_handle(const RuntimeCall *c, uint64_t handle)
 {
     return handle - FIRST_HANDLE < atomic_load(&runtime_launch(c)->runtime->handles);
@@ -57,6 +61,7 @@ int runtime_order(const RuntimeCall *c, uint64_t stream, ChildOrder *order, uint
     return 0;
 }
 
+/* Creates a stream or an event and stores its number; `wanted`: the flags that are required. */
 static uint64_t new_handle(RuntimeCall *c, uint32_t flags, uint32_t wanted)
 {
     if (flags != wanted) return RUNTIME_INVALID_VALUE;
@@ -69,7 +74,7 @@ static bool is_stream(const RuntimeCall *c, uint64_t handle)
     return handle <= STREAM_LAST || is_handle(c, handle);
 }
 
-static uint64_t made_here(const RuntimeCall *c, uint64_t handle)
+static uint64_t check_handle(const RuntimeCall *c, uint64_t handle)
 {
     return is_handle(c, handle) ? 0 : RUNTIME_INVALID_HANDLE;
 }
@@ -84,8 +89,8 @@ uint64_t runtime_EventCreateWithFlags(RuntimeCall *c)
     return new_handle(c, (uint32_t)c->values[1], EVENT_DISABLE_TIMING);
 }
 
-uint64_t runtime_StreamDestroy(RuntimeCall *c) { return made_here(c, c->values[0]); }
-uint64_t runtime_EventDestroy(RuntimeCall *c) { return made_here(c, c->values[0]); }
+uint64_t runtime_StreamDestroy(RuntimeCall *c) { return check_handle(c, c->values[0]); }
+uint64_t runtime_EventDestroy(RuntimeCall *c) { return check_handle(c, c->values[0]); }
 
 uint64_t runtime_StreamWaitEvent(RuntimeCall *c)
 {
@@ -96,7 +101,7 @@ uint64_t runtime_StreamWaitEvent(RuntimeCall *c)
 
 uint64_t runtime_EventRecord(RuntimeCall *c)
 {
-    return is_stream(c, c->values[1]) ? made_here(c, c->values[0]) : RUNTIME_INVALID_HANDLE;
+    return is_stream(c, c->values[1]) ? check_handle(c, c->values[0]) : RUNTIME_INVALID_HANDLE;
 }
 
 uint64_t runtime_EventRecordWithFlags(RuntimeCall *c)
@@ -106,7 +111,7 @@ uint64_t runtime_EventRecordWithFlags(RuntimeCall *c)
 
 /* --- launches ------------------------------------------------------------------------------------------ */
 
-/* A grid, a block and the shared memory, from that argument on. */
+/* The arguments from `values` on: grid, block, bytes of dynamic shared memory. */
 static ChildShape child_shape(const uint64_t *values)
 {
     ChildShape shape = {.shared = (uint32_t)values[6]};
@@ -137,7 +142,7 @@ uint64_t runtime_GetParameterBufferV2(RuntimeCall *c)
 
 uint64_t runtime_LaunchDeviceV2(RuntimeCall *c) { return launch_child(c, c->values[0], NULL, c->values[1]); }
 
-/* The older pair: the launch says which kernel. */
+/* The older pair of functions, of which the second one names the kernel. */
 uint64_t runtime_GetParameterBuffer(RuntimeCall *c)
 {
     int error;
@@ -197,6 +202,7 @@ static const struct {
 #undef RUNTIME_SAME
 };
 
+/* Sets c->values to the arguments of the call's lane, whose types `arguments` says (runtime.def). */
 static void read_values(RuntimeCall *c, const Ref *refs, const char *arguments)
 {
     uint32_t count = 0;

@@ -16,7 +16,7 @@ typedef enum RuntimeFunction {
 
 enum { RUNTIME_VALUES = 10 }; /* of the arguments of one call, a structure counted by its members */
 
-/* How many values an argument is, by its letter in runtime.def, and of how many bytes each. */
+/* By an argument's letter in runtime.def: how many values it has, and how many bytes each of them has. */
 static inline uint32_t runtime_members(char type)
 {
     return type == 'P' ? 4 : type == 'd' || type == 'e' ? 3 : 1;
@@ -45,7 +45,8 @@ typedef struct RuntimeCall {
     bool faulted;
 } RuntimeCall;
 
-/* Each returns its result: an error, or an address. */
+/* The functions of runtime.def. Each returns the function's result: an error code (RUNTIME_*, 0:
+ * success), or an address. c->faulted is set after a fault. */
 #define RUNTIME(name, bits, arguments) uint64_t runtime_##name(RuntimeCall *c);
 #define RUNTIME_SAME(name, other, bits, arguments)
 #include "exec/runtime/runtime.def"
@@ -53,15 +54,21 @@ typedef struct RuntimeCall {
 #undef RUNTIME_SAME
 
 const GridLaunch *runtime_launch(const RuntimeCall *c);
-/* Writes a result to the address that the thread gave; a fault when that is not accessible. Returns 0. */
+/* Writes `size` bytes of a result to the address that the thread passed; records a fault if that is not
+ * accessible. Returns 0 in any case, as the function's result. */
 uint64_t runtime_store(RuntimeCall *c, uint64_t address, uint64_t value, uint32_t size);
-/* The order and the queue of a launch in the stream. RUNTIME_INVALID_HANDLE when there is no such stream. */
+/* Finds the order and the queue of a launch in the stream. Returns 0, or RUNTIME_INVALID_HANDLE when
+ * there is no such stream. */
 int runtime_order(const RuntimeCall *c, uint64_t stream, ChildOrder *order, uint64_t *queue);
 
+/* Handlers of calls of vprintf and __assertfail; the second one always ends in a fault and returns NULL. */
 const Insn *print_formatted(Warp *warp, const Insn *insn);
 const Insn *print_assert(Warp *warp, const Insn *insn);
+/* 0 if the heap is full or size is 0; align: a power of two up to 4096. False when no block in use starts
+ * at the address. */
 uint64_t device_heap_alloc(DeviceHeap *heap, uint64_t size, uint64_t align);
 bool device_heap_free(DeviceHeap *heap, uint64_t address);
+/* The handler of call_runtime. */
 const Insn *runtime_call(Warp *warp, const Insn *insn);
 
 #endif

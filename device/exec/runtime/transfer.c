@@ -6,7 +6,8 @@
 
 #include "exec/state/ranges.h"
 
-/* Bytes from the side's first to its last; false on overflow. */
+/* *span becomes the number of bytes from the first to the last one of a side. False if that, or the end's
+ * address, overflows. */
 static bool span_of(const Transfer *transfer, const TransferSide *side, uint64_t *span)
 {
     uint64_t layers, rows, end;
@@ -24,8 +25,9 @@ bool transfer_is_valid(const Transfer *transfer)
            && (transfer->fill || span_of(transfer, &transfer->from, &span));
 }
 
-static bool may_touch(const Transfer *transfer, const TransferSide *side, const GridLaunch *launch,
-                      bool write, ExecFault *fault)
+/* Whether the launch may access all bytes of a side; if not, *fault is filled. */
+static bool may_access(const Transfer *transfer, const TransferSide *side, const GridLaunch *launch,
+                       bool write, ExecFault *fault)
 {
     MemoryRange range;
     uint64_t span = 0;
@@ -60,8 +62,8 @@ void transfer_run(const Transfer *transfer, const GridLaunch *launch, ExecFault 
 {
     fault->code = CUDA_SUCCESS;
     fault->text[0] = '\0';
-    if (!transfer->fill && !may_touch(transfer, &transfer->from, launch, false, fault)) return;
-    if (!may_touch(transfer, &transfer->to, launch, true, fault)) return;
+    if (!transfer->fill && !may_access(transfer, &transfer->from, launch, false, fault)) return;
+    if (!may_access(transfer, &transfer->to, launch, true, fault)) return;
     for (uint64_t z = 0; z < transfer->depth; z++)
         for (uint64_t y = 0; y < transfer->height; y++) move_row(transfer, launch->memory, y, z);
 }

@@ -4,10 +4,10 @@
 #include "exec/runtime/runtime.h"
 #include "exec/state/ranges.h"
 
-/* As cudaMemcpyKind numbers them. Kernels copy from device memory to device memory only. */
-enum { DEVICE_TO_DEVICE = 3, BY_ADDRESS = 4 };
+/* The values of cudaMemcpyKind that kernels may use. */
+enum { COPY_DEVICE_TO_DEVICE = 3, COPY_DEFAULT = 4 };
 
-/* cudaMemcpy3DParms */
+/* The layout of cudaMemcpy3DParms; from, to: cudaPitchedPtr. */
 typedef struct Copy3D {
     uint64_t from_array, from_position[3], from[4];
     uint64_t to_array, to_position[3], to[4];
@@ -17,7 +17,7 @@ typedef struct Copy3D {
 
 static bool is_kind(uint64_t kind)
 {
-    return (uint32_t)kind == DEVICE_TO_DEVICE || (uint32_t)kind == BY_ADDRESS;
+    return (uint32_t)kind == COPY_DEVICE_TO_DEVICE || (uint32_t)kind == COPY_DEFAULT;
 }
 
 static bool is_empty(const Transfer *t) { return !t->width || !t->height || !t->depth; }
@@ -27,6 +27,7 @@ static bool rows_overlap(const Transfer *t, const TransferSide *side)
     return side->pitch < t->width && (t->height > 1 || t->depth > 1);
 }
 
+/* Checks the transfer and launches it in the stream. Returns 0 or the error. */
 static uint64_t submit_transfer(RuntimeCall *c, uint64_t stream, Transfer *transfer)
 {
     Grid *grid = c->warp->block->grid;
@@ -68,7 +69,8 @@ uint64_t runtime_Memcpy2DAsync(RuntimeCall *c)
     return is_kind(v[6]) ? submit_transfer(c, v[7], &transfer) : RUNTIME_INVALID_DIRECTION;
 }
 
-/* A cudaPitchedPtr (address, pitch, width, height), from that place on. */
+/* The side at a position (x in bytes, y, z; NULL: the start) of a cudaPitchedPtr (address, pitch, width,
+ * height). */
 static TransferSide side_of(const uint64_t pitched[4], const uint64_t position[3])
 {
     uint64_t layer = pitched[1] * pitched[3];
