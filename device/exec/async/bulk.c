@@ -14,7 +14,7 @@ enum { BULK_UNIT_BYTES = 16 };
 
 /* --- elements ------------------------------------------------------------------------------------------ */
 
-/* Other workers may do the same to global memory: each element is replaced at once. */
+/* Each element is replaced atomically, because other workers may combine with the same global memory. */
 #define COMBINE_FN(name, T, value) \
     static void combine_##name(uint8_t *to, const uint8_t *from, uint32_t bytes) \
     { \
@@ -79,7 +79,7 @@ static bool copy_or_reduce(const Bulk *bulk)
     return true;
 }
 
-/* Writes to one place, and the bytes arrive there. */
+/* Copies to one place and counts the bytes at the mbarrier. */
 static bool deliver_at(const Bulk *bulk)
 {
     if (bulk->bytes && !bulk->move(bulk)) return false;
@@ -87,7 +87,8 @@ static bool deliver_at(const Bulk *bulk)
            || mbarrier_receive(bulk->warp, bulk->insn, bulk->lane, bulk->barrier, bulk->bytes);
 }
 
-/* Writes to the same place in the shared memory of each block of a mask. */
+/* Copies to the same offsets in the shared memory of each block in `ranks`, and counts the bytes at the
+ * mbarrier at the same offset in that block. */
 static bool deliver_to_blocks(const Bulk *bulk, uint32_t ranks)
 {
     const Cluster *cluster = bulk->warp->block->cluster;
@@ -111,7 +112,8 @@ static bool deliver_to_blocks(const Bulk *bulk, uint32_t ranks)
 
 bool bulk_deliver(const Bulk *bulk, uint32_t ranks)
 {
-    return bulk->insn->mods & BULK_TO_BLOCKS ? deliver_to_blocks(bulk, ranks & 0xffff) : deliver_at(bulk);
+    enum { RANKS = (1 << MAX_CLUSTER) - 1 };
+    return bulk->insn->mods & BULK_TO_BLOCKS ? deliver_to_blocks(bulk, ranks & RANKS) : deliver_at(bulk);
 }
 
 static bool copy_lane(Warp *warp, const Insn *insn, int lane)

@@ -1,5 +1,6 @@
-/* Bulk copies: many bytes by one lane, plain ones (bulk.c) or a box of a tensor (tensor_copy.c). Both go to
- * one place, or to the same place in several blocks, and arrive at a barrier. */
+/* Bulk copies: many bytes by one lane, consecutive ones (bulk.c) or a box of a tensor (tensor_copy.c).
+ * Both go to one place, or to the same offset in the shared memory of several blocks, and are counted by
+ * an mbarrier. */
 #ifndef DEVICE_EXEC_ASYNC_BULK_H
 #define DEVICE_EXEC_ASYNC_BULK_H
 
@@ -12,15 +13,16 @@ typedef struct Bulk {
     int lane;
     uint32_t bytes;
     uint64_t source, target;
-    uint64_t barrier; /* where the bytes are counted, unless insn->e is absent */
+    uint64_t barrier; /* address of the mbarrier that counts the bytes; unused if insn->e is absent */
     bool (*move)(const struct Bulk *x); /* copies to x->target; false after a fault */
     const struct TensorCopy *tensor; /* NULL for bytes */
 } Bulk;
 
-/* Makes the copy, and its arrival at the barrier. ranks: bit r: to block r of the cluster (BULK_TO_BLOCKS).
- * False after a fault. */
+/* Makes the copy and counts its bytes at the mbarrier. ranks, with BULK_TO_BLOCKS: bit r is set for a
+ * copy to block r of the cluster. False after a fault. */
 bool bulk_deliver(const Bulk *bulk, uint32_t ranks);
-/* Combines the elements of `from` with those of `to` by an atomic operation, or copies them (OP_cp_bulk). */
+/* Combines the elements of `from` with those of `to` by the atomic operation op; copies them if op is
+ * OP_cp_bulk. */
 void bulk_combine(unsigned op, uint8_t *to, const uint8_t *from, uint32_t bytes);
 /* Whether bulk_combine() has that atomic operation. */
 bool bulk_combines(unsigned op);

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* From the lowest bit: threads of a phase, threads to come, bytes to come, a validity bit, the phase's
- * parity. */
+/* The word of an mbarrier, from the lowest bit: threads of a phase, threads that have not arrived, bytes
+ * that have not (signed), a validity bit, the phase's parity. */
 enum { COUNT_BITS = 20, TX_BITS = 22, PENDING_SHIFT = COUNT_BITS, TX_SHIFT = 2 * COUNT_BITS };
 #define COUNT_MASK ((UINT64_C(1) << COUNT_BITS) - 1)
 #define TX_MASK ((UINT64_C(1) << TX_BITS) - 1)
@@ -38,8 +38,8 @@ static uint64_t pack_state(const Mbarrier *m)
            | (m->parity ? PHASE : 0);
 }
 
-/* One lane's barrier: whose it is, its offset in that block's shared memory, its state while it is worked on.
- */
+/* The mbarrier that a lane's instruction addresses: the block that has it, its offset in that block's
+ * shared memory, and its state between fetch() and store_state(). */
 typedef struct Place {
     Warp *warp;
     const Insn *insn;
@@ -49,7 +49,7 @@ typedef struct Place {
     Mbarrier state;
 } Place;
 
-/* An address of the cluster's shared memory, or an offset in the block's. */
+/* A lane's address operand as an address in the cluster's shared memory (cluster.h). */
 static uint64_t address_of(const Warp *warp, const Insn *insn, int lane)
 {
     uint64_t address = insn->mods & MEM_ADDR32 ? ROW(const uint32_t, warp, insn->a)[lane]
@@ -61,7 +61,7 @@ static uint64_t address_of(const Warp *warp, const Insn *insn, int lane)
     return cluster_address(holder, address - (uintptr_t)holder->shared);
 }
 
-/* Whether a barrier can be at that address; finds the block that has it. */
+/* Finds the block and the offset of an mbarrier at that address. False after a fault: none can be there. */
 static bool find_place(Place *p, uint64_t address)
 {
     enum { BARRIER_BYTES = sizeof(uint64_t) };
@@ -86,7 +86,7 @@ static bool read_state(Place *p)
     return false;
 }
 
-/* False where a check finds a fault. */
+/* Checks the access for races and the like, if the block is checked. False after a fault. */
 static bool check_access_to(const Place *p, AccessKind kind)
 {
     const Block *block = p->block;
@@ -94,6 +94,7 @@ static bool check_access_to(const Place *p, AccessKind kind)
            || check_reach(p->warp, p->insn, p->lane, block->shared + p->offset, sizeof(uint64_t), kind);
 }
 
+/* Reads the mbarrier that the lane addresses. False after a fault. */
 static bool fetch(Place *p) { return locate(p) && read_state(p) && check_access_to(p, ACCESS_ATOMIC); }
 
 /* Release: what the lane did before happens before what follows a wait for the phase. */
@@ -110,7 +111,7 @@ static void store_state(const Place *p)
 
 /* --- waits --------------------------------------------------------------------------------------------- */
 
-/* Ends the wait of a group with a result. */
+/* Ends the wait of a group: its lanes get the result, and go on after the instruction. */
 static void release_group(Warp *warp, Group *g, bool result)
 {
     uint32_t *word = (uint32_t *)(void *)(warp->registers + g->frame + (g->pc->d & REF_OFFSET_MASK));
@@ -121,6 +122,8 @@ static void release_group(Warp *warp, Group *g, bool result)
     warp->parked = false;
 }
 
+/* Ends the waits of the block's groups for the mbarrier at `offset`, or (every) for all. *any becomes
+ * true if there were any; it is never set to false. */
 static void release_all(Block *block, uint64_t offset, bool every, bool result, bool *any)
 {
     for (uint32_t k = 0; k < block->warp_count; k++) {
@@ -143,7 +146,8 @@ bool mbarrier_expire(Block *block)
     return any;
 }
 
-/* Releases the waiting lanes: the phase is complete, or they test it again. */
+/* Ends the waits for the lane's mbarrier with a result: true if the phase is complete, false to test
+ * again. */
 static void release_waiters(const Place *p, bool result)
 {
     bool any = false;
@@ -152,7 +156,7 @@ static void release_waiters(const Place *p, bool result)
     if (any && p->warp->current) group_refresh(p->warp);
 }
 
-/* Completes the phase if nothing is pending. */
+/* Stores the state; if no thread and no bytes are pending the phase is complete, and the next one begins. */
 static void complete_phase_if_done(Place *p)
 {
     Mbarrier *m = &p->state;
@@ -174,6 +178,8 @@ static bool is_over(const Place *p)
     return p->state.parity != unpack_state(ROW(const uint64_t, p->warp, p->insn->b)[p->lane]).parity;
 }
 
+/* The group is parked if no lane's phase is complete and all lanes wait for one mbarrier of their own
+ * block. In other cases each lane gets its result at once. */
 const Insn *mbarrier_wait(Warp *warp, const Insn *insn)
 {
     uint32_t over = 0, *d = &PRED(warp, insn->d);
@@ -207,6 +213,7 @@ const Insn *mbarrier_wait(Warp *warp, const Insn *insn)
 
 /* --- arrivals ------------------------------------------------------------------------------------------ */
 
+/* Whether a number of arriving threads is 1 to max; else a fault is recorded. */
 static bool check_count(const Place *p, uint32_t count, uint32_t max)
 {
     if (count >= 1 && count <= max) return true;
@@ -216,6 +223,7 @@ static bool check_count(const Place *p, uint32_t count, uint32_t max)
     return false;
 }
 
+/* Changes the number of bytes to come. False after a fault: it leaves its range. */
 static bool add_bytes(Place *p, int64_t bytes)
 {
     int64_t sum = p->state.tx + bytes;

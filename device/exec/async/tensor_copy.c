@@ -2,8 +2,9 @@
  * to shared memory or back, row by row of its innermost dimension. Done when it is issued, like
  * cp.async.bulk.
  *
- * In shared memory the rows follow each other; a swizzle mode changes the places of chunks of 16 bytes by the
- * address that they would have. What is out of the tensor's bounds is filled, or left out. */
+ * In shared memory the rows are consecutive; a swizzle mode moves each chunk of 16 bytes, depending on
+ * the address that it would have without. Elements out of the tensor's bounds are filled in a load, and
+ * left out in a store. */
 #include <string.h>
 
 #include "exec/async/bulk.h"
@@ -20,23 +21,25 @@ typedef struct TensorCopy {
     int32_t corner[TENSOR_RANK];  /* of the box, or the first pixel; the innermost coordinate first */
     uint32_t count[TENSOR_RANK];  /* elements that are taken along each dimension of a box */
     int32_t offset[TENSOR_SPACE]; /* im2col: added to the coordinates of pixels */
-    uint32_t group, halo;         /* im2col: so many pixels are followed by so many of the next ones */
-    uint32_t element, row, rows;  /* bytes of an element, of a row; how many rows */
-    uint32_t first, end;          /* elements of a row that are within the tensor */
-    unsigned op;                  /* OP_cp_bulk, or the atomic operation that combines elements */
+    uint32_t group, halo; /* im2col: after each `group` pixels the next `halo` are copied too */
+    uint32_t element, row, rows; /* bytes of an element, bytes of a row, number of rows */
+    uint32_t first, end; /* elements of a row that are within the tensor */
+    unsigned op; /* OP_cp_bulk, or the atomic operation that combines elements */
     bool store;
 } TensorCopy;
 
 /* --- where things are --------------------------------------------------------------------------------- */
 
-/* The box that pixels lie in, before their offset, along a dimension of the images: both ends are within. */
+/* The first and the last coordinate that pixels may have along a dimension of the images, without their
+ * offset. */
 static int64_t box_first(const TensorMap *map, unsigned d) { return map->lower[d - 1]; }
 static int64_t box_last(const TensorMap *map, unsigned d)
 {
     return (int64_t)map->dims[d] + map->upper[d - 1];
 }
 
-static bool walks(const TensorMap *map, unsigned d)
+/* Whether the pixels of a copy differ in dimension d; in the modes W and W128 they do in W alone. */
+static bool varies_along(const TensorMap *map, unsigned d)
 {
     return map->mode == TENSOR_IM2COL ? d < map->rank : d == 1;
 }
@@ -60,8 +63,8 @@ static int64_t pixel_coordinate(const TensorCopy *t, unsigned d, int64_t index, 
     return first + index % in_later_passes * stride;
 }
 
-/* A coordinate of a row. `number`, of the row among those of this and the later dimensions, becomes its
- * number among those of the later ones. */
+/* A row's coordinate in dimension d. *number: the row's number among those that differ in d or in later
+ * dimensions; it becomes its number among those that differ in later ones. */
 static int64_t row_coordinate(const TensorCopy *t, unsigned d, uint32_t *number)
 {
     if (t->map.mode == TENSOR_TILED) {
@@ -70,11 +73,11 @@ static int64_t row_coordinate(const TensorCopy *t, unsigned d, uint32_t *number)
         return t->corner[d] + (int64_t)at * (t->map.steps[d] + 1);
     }
     if (d == t->map.rank) return t->corner[d] + (int64_t)*number;
-    const int64_t pixel = walks(&t->map, d) ? pixel_coordinate(t, d, *number, number) : t->corner[d];
+    const int64_t pixel = varies_along(&t->map, d) ? pixel_coordinate(t, d, *number, number) : t->corner[d];
     return pixel + t->offset[d - 1];
 }
 
-/* The address of element 0 of a row, if the row has any in the tensor. */
+/* *address becomes that of element 0 of a row. False if the row has no elements in the tensor. */
 static bool find_row(const TensorCopy *t, uint32_t number, uint64_t *address)
 {
     *address = t->map.address;
@@ -94,7 +97,8 @@ static uint64_t swizzled_address(unsigned mode, uint64_t address)
     return address ^ (address >> 7 & bits) << 4;
 }
 
-/* Copies a row from or to the box. `offset` is the box's address in shared memory, `box` the host's. */
+/* Copies a row between the box and `row`, as t->store says. `offset` is the box's address in shared
+ * memory, `box` its host address. */
 static void pass_row(const TensorCopy *t, uint8_t *box, uint64_t offset, uint32_t number, uint8_t *row)
 {
     for (uint32_t at = 0; at < t->row; at += CHUNK_BYTES) {
@@ -109,7 +113,7 @@ static void pass_row(const TensorCopy *t, uint8_t *box, uint64_t offset, uint32_
 
 /* --- rows --------------------------------------------------------------------------------------------- */
 
-/* Zeros, or a NaN that fma.oob knows. */
+/* Fills a row with zeros, or with the NaN for elements out of bounds (half.h). */
 static void fill_row(const TensorCopy *t, uint8_t *row)
 {
     const uint16_t nan = HALF_OUT_OF_BOUNDS;
@@ -133,6 +137,7 @@ static uint8_t *reach_row(const Bulk *bulk, uint64_t address)
     return seen && !check_reach(bulk->warp, bulk->insn, bulk->lane, place, reach.bytes, kind) ? NULL : place;
 }
 
+/* Copies one row between the tensor and the box. False after a fault. */
 static bool move_row(const Bulk *bulk, uint8_t *box, uint32_t number)
 {
     const TensorCopy *t = bulk->tensor;
@@ -153,7 +158,8 @@ static bool move_row(const Bulk *bulk, uint8_t *box, uint32_t number)
     return true;
 }
 
-/* The last bytes of a box may be swizzled with what follows it. */
+/* Bulk.move of a tensor copy. With a swizzle mode bytes after the box's end may change places with its
+ * last ones: the box must have room for whole spans. */
 static bool move_box(const Bulk *bulk)
 {
     const TensorCopy *t = bulk->tensor;
@@ -176,8 +182,8 @@ static bool move_box(const Bulk *bulk)
 
 /* --- the instruction ---------------------------------------------------------------------------------- */
 
-/* The atomic operation of a reduction; OP_COUNT where there is none for these elements: an H100 takes sums
- * and bit operations of signed 64-bit integers for illegal instructions. */
+/* The atomic operation of a reduction, OP_cp_bulk for a copy; OP_COUNT if there is none for these
+ * elements: to an H100 sums and bit operations of signed 64-bit integers are illegal instructions. */
 static unsigned operation_of(TensorReduction reduction, unsigned type)
 {
 #define NOT_SIGNED_64(unsigned_32, signed_32, unsigned_64) \
@@ -207,7 +213,7 @@ static unsigned operation_of(TensorReduction reduction, unsigned type)
     return op ? op : OP_COUNT;
 }
 
-/* The elements of the innermost dimension that are there; the step is ignored in it. */
+/* Finds which elements of a row are in the tensor; the innermost dimension has no step. */
 static void clip_row(TensorCopy *t)
 {
     int64_t corner = t->corner[0], size = (int64_t)t->map.dims[0] + 1, count = t->count[0];
@@ -216,7 +222,7 @@ static void clip_row(TensorCopy *t)
     t->end = end < t->first ? t->first : (uint32_t)(end < count ? end : count);
 }
 
-/* What an H100 takes for an illegal instruction. */
+/* Why the coordinates are an illegal instruction to an H100; NULL if they are not. */
 static const char *corner_problem(const TensorCopy *t, unsigned rank)
 {
     if ((int64_t)t->corner[0] * t->element % CHUNK_BYTES)
@@ -226,6 +232,7 @@ static const char *corner_problem(const TensorCopy *t, unsigned rank)
     return NULL;
 }
 
+/* Sets the counts and rows of a tiled copy. Returns NULL, or why that is not possible. */
 static const char *prepare_box(TensorCopy *t)
 {
     t->rows = 1;
@@ -237,7 +244,8 @@ static const char *prepare_box(TensorCopy *t)
     return NULL;
 }
 
-/* `given`: the offsets of a load. In modes W and W128 the first pixel may lie left of the box. */
+/* The same for im2col. `given`: the numbers after a load's coordinates (tensor_offset_count). In the
+ * modes W and W128 the first pixel may be before the box. */
 static const char *prepare_pixels(TensorCopy *t, const uint32_t given[TENSOR_SPACE])
 {
     enum { W128_GROUP = 32 };
@@ -246,7 +254,7 @@ static const char *prepare_pixels(TensorCopy *t, const uint32_t given[TENSOR_SPA
     unsigned space = map->rank - 1u, limit = space == 1 ? 1 << 16 : space == 2 ? 1 << 8 : 1 << 5;
     for (unsigned d = 1; d <= space; d++) {
         int64_t first = box_first(map, d), last = box_last(map, d), corner = t->corner[d];
-        if (walks(map, d) && (first > last || corner > last || (corner < first && !wide)))
+        if (varies_along(map, d) && (first > last || corner > last || (corner < first && !wide)))
             return "the first pixel is outside of the map's box";
         if (t->store && (map->lower[d - 1] < 0 || map->upper[d - 1] > 0))
             return "the box of a store or a reduction is larger than the images";

@@ -1,4 +1,4 @@
-/* The fields of tensor maps: what may stand in them, and kernels that change them. */
+/* The fields of tensor maps: their valid values, and the instructions that change them. */
 #include "exec/async/tensor_map.h"
 
 #include <string.h>
@@ -132,6 +132,7 @@ const char *tensor_map_problem(const TensorMap *map)
 
 /* --- kernels ------------------------------------------------------------------------------------------ */
 
+/* The host address of a tensor map that a lane accesses; NULL after a fault. */
 static uint8_t *reach_map(Warp *warp, const Insn *insn, int lane, uint64_t address, bool shared, bool write)
 {
     const Reach reach = {.address = address,
@@ -145,7 +146,8 @@ static uint8_t *reach_map(Warp *warp, const Insn *insn, int lane, uint64_t addre
     return seen && !check_reach(warp, insn, lane, place, sizeof(TensorMap), kind) ? NULL : place;
 }
 
-/* Zeros become a map by their first field. */
+/* tensormap.replace by one lane; imm: the field, and from bit 8 on the dimension. 128 zeros become a map
+ * when their first field is set. False after a fault. */
 static bool replace_lane(Warp *warp, const Insn *insn, int lane)
 {
     static const TensorMap zeros;

@@ -1,11 +1,11 @@
-/* Tensor maps: what the 128 bytes of a CUtensorMap are here, and what kernels do with them.
+/* Tensor maps: the layout of the 128 bytes of a CUtensorMap on this device, and what kernels do with them.
  *
- * cuTensorMapEncode... makes one (api/texture/tensor_map.c), tensormap.replace changes it, and copies of
- * tensors read it. Sizes are kept one less than they are, as in a GPU's: kernels make maps of zeros, too,
- * and leave fields as they are that must be 1.
+ * cuTensorMapEncode... makes one (api/texture/tensor_map.c), tensormap.replace changes it, and tensor copies
+ * read it. Sizes are stored less 1, as in a GPU's maps: kernels may also begin with 128 zeros and set only
+ * the fields that differ, and then fields of zero must mean 1.
  *
- * In mode im2col a tensor is a batch of images, from the innermost dimension: channels, W, (H, (D,)) images.
- * What is copied is that many pixels of a column, a row of that many channels each.
+ * In mode im2col a tensor is a batch of images. Its dimensions are, from the innermost one, channels, W, (H,
+ * (D,)) images. A copy takes a column of pixels; of each pixel it takes a row of channels.
  */
 #ifndef DEVICE_EXEC_ASYNC_TENSOR_MAP_H
 #define DEVICE_EXEC_ASYNC_TENSOR_MAP_H
@@ -51,7 +51,7 @@ typedef enum TensorType {
         TENSOR_TYPE_COUNT
 } TensorType;
 
-/* Bytes that lie together in shared memory when chunks of 16 change their places. */
+/* Within how many bytes of shared memory chunks of 16 bytes change their places. */
 typedef enum TensorSwizzle {
     TENSOR_SWIZZLE_NONE,
     TENSOR_SWIZZLE_32,
@@ -68,9 +68,9 @@ typedef struct TensorMap {
     uint64_t strides[TENSOR_RANK - 1]; /* bytes from one element to the next, of dimensions 1 to 4 */
     uint32_t dims[TENSOR_RANK]; /* less 1, the innermost first */
     uint8_t box[TENSOR_RANK]; /* less 1 */
-    uint8_t steps[TENSOR_RANK]; /* less 1: from one element of the box that is taken to the next */
-    /* im2col: the box that filters begin in, from a corner that is given from the first pixel of an image to
-     * one that is given from the last */
+    uint8_t steps[TENSOR_RANK]; /* less 1: every so many-th element of the box is taken */
+    /* im2col: the box in which filters begin: its first corner relative to the first pixel of an image,
+     * its last corner relative to the last pixel */
     int16_t lower[TENSOR_SPACE], upper[TENSOR_SPACE];
     uint16_t pixels; /* im2col: less 1 */
     uint8_t rank; /* less 1 */
@@ -95,12 +95,13 @@ typedef enum TensorField {
     TENSOR_FILL
 } TensorField;
 
-/* Insn.imm of cp_tensor: the rank, how, the TensorMode, and the reduction. */
+/* Insn.imm of cp_tensor, from the lowest bit: the rank, the direction, the TensorMode, the
+ * TensorReduction. */
 enum {
-    TENSOR_IMM_RANK = 7,
+    TENSOR_IMM_RANK = 7, /* a mask */
     TENSOR_STORE = 1 << 3, /* from shared memory; else to it */
     TENSOR_MODE_SHIFT = 4,
-    TENSOR_IMM_MODE = 3,
+    TENSOR_IMM_MODE = 3, /* a mask, after the shift */
     TENSOR_REDUCE_SHIFT = 8
 };
 typedef enum TensorReduction {
@@ -115,13 +116,15 @@ typedef enum TensorReduction {
     TENSOR_XOR
 } TensorReduction;
 
+/* The bytes of an element; 0 for types that are not supported or do not exist. */
 uint32_t tensor_type_bytes(unsigned type);
 bool tensor_type_is_float(unsigned type);
-/* How many numbers a load in this mode has besides its coordinates: offsets, or W's halo and offset. */
+/* How many numbers a load in this mode has after its coordinates: offsets of pixels, or in the modes W
+ * and W128 a halo and an offset. */
 unsigned tensor_offset_count(TensorMode mode, unsigned rank);
 uint32_t tensor_swizzle_bytes(unsigned swizzle); /* 0: none */
 
-/* Makes it a map whose fields are all zero. */
+/* Makes *map a map whose fields are all zero. */
 void tensor_map_begin(TensorMap *map);
 /* Whether the bytes are a map, by their signature. */
 bool tensor_map_is_one(const TensorMap *map);

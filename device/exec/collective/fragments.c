@@ -18,19 +18,19 @@ static uint64_t address_of(const Collective *collective, unsigned lane)
                                    : ((const uint64_t *)(const void *)row)[lane];
 }
 
-/* The host's address of bytes, aligned for `unit`; NULL and, unless it only asks, a fault where there are
- * none. */
+/* The host address of bytes that a lane accesses, at a multiple of `unit`. NULL if they are not all
+ * accessible: then a fault is recorded, unless `look` is set. */
 static uint8_t *host_bytes(const Collective *collective, unsigned lane, uint64_t address, uint64_t bytes,
-                           uint32_t unit, bool write, bool ask)
+                           uint32_t unit, bool write, bool look)
 {
     const Insn *insn = collective->insn[lane];
     const Reach reach = {
         .address = address, .bytes = bytes, .unit = unit, .shared = insn->mods & MEM_SHARED, .write = write};
-    return ask ? range_look(collective->warp, insn, &reach)
-               : range_reach(collective->warp, insn, (int)lane, &reach);
+    return look ? range_look(collective->warp, insn, &reach)
+                : range_reach(collective->warp, insn, (int)lane, &reach);
 }
 
-/* The bytes at a place, once a check has found no fault; else NULL. */
+/* Returns `place` after the checks of the block (check.h); NULL after a fault, or if it is NULL. */
 static uint8_t *checked_bytes(const Collective *collective, unsigned lane, uint8_t *place, uint32_t bytes,
                               bool write)
 {
@@ -40,6 +40,7 @@ static uint8_t *checked_bytes(const Collective *collective, unsigned lane, uint8
                                                                                                 : NULL;
 }
 
+/* The word of a lane's register r, in the order of matrix_refs(); NULL if it is absent. */
 static uint32_t *register_of(const Collective *collective, unsigned lane, unsigned r)
 {
     Ref ref = matrix_refs(collective, lane)[r];
@@ -52,7 +53,7 @@ typedef struct Tile {
     uint16_t at[TILE][TILE];
 } Tile;
 
-/* The word of a lane: two neighbors in a row, or in a column. */
+/* A lane's word of a tile: two neighbors in a row, or (transposed) in a column. */
 static uint32_t tile_word(const Tile *t, unsigned lane, bool transposed)
 {
     unsigned i = lane / 4, j = lane % 4 * 2;
@@ -67,7 +68,7 @@ static void set_tile_word(Tile *t, unsigned lane, bool transposed, uint32_t word
     *(transposed ? &t->at[j + 1][i] : &t->at[i][j + 1]) = (uint16_t)(word >> 16);
 }
 
-/* Lanes 8 t to 8 t + 7 have the addresses of the rows of tile t. */
+/* The host address of a row of a tile, which is in lane 8 * tile + row. NULL after a fault. */
 static uint8_t *tile_row(const Collective *collective, unsigned tile, unsigned row, bool write)
 {
     unsigned lane = tile * TILE + row;
@@ -168,7 +169,7 @@ static bool find_stored(Stored *s, const Collective *collective, bool write)
     return true;
 }
 
-/* The address of an element; NULL: a fault. */
+/* The host address of an element; NULL after a fault. */
 static uint8_t *stored_at(const Stored *s, unsigned lane, MatrixPlace at, uint32_t bytes)
 {
     uint64_t line = s->access->columns ? at.column : at.row, along = s->access->columns ? at.row : at.column;
@@ -179,7 +180,8 @@ static uint8_t *stored_at(const Stored *s, unsigned lane, MatrixPlace at, uint32
     return checked_bytes(s->collective, lane, place, bytes, s->write);
 }
 
-/* One register from or to memory, element by element; those of less than a byte lie in one word. */
+/* Copies one register, `words`, from or to memory element by element; elements of less than a byte by the
+ * word. False after a fault. */
 static bool move_register(const Stored *s, unsigned lane, unsigned r, uint8_t *words)
 {
     const Fragment *f = &s->access->fragment;
@@ -211,7 +213,7 @@ static void move_stored(const Collective *collective, bool write)
 
 /* --- all of them --------------------------------------------------------------------------------------- */
 
-/* What Insn.pointer of the operation points to, in bytes; 0: nothing. */
+/* The size of what the operation's Insn.pointer points to; 0: it is not a pointer. */
 static size_t described_bytes(const Insn *insn)
 {
     switch (insn->op) {
@@ -222,6 +224,7 @@ static size_t described_bytes(const Insn *insn)
     }
 }
 
+/* Whether all lanes execute the same form of the operation, maybe at several instructions. */
 static bool is_one_form(const Collective *collective)
 {
     const Insn *first = collective->insn[0];
@@ -253,7 +256,7 @@ void matrix_execute(const Collective *collective)
     }
 }
 
-/* c is a row of full masks. */
+/* All 32 lanes must take part: operand c of these operations is a row of full member masks. */
 const Insn *matrix_enter(Warp *warp, const Insn *insn)
 {
     if (warp->mask != warp->live) return collective_enter(warp, insn, insn->c);

@@ -1,12 +1,12 @@
 /* Products of matrices: fragments to arrays, sums of products, arrays to fragments.
  *
- * Products of halves, bfloat16 and tf32 are exact. A sum of up to GROUP products and the number they are
- * added to is taken as tensor cores take it: all are aligned to the largest exponent among them, truncated
- * two bits below the last one of a float, and added; the sum is truncated to a float, or rounded to a half.
+ * Products of halves, bfloat16 and tf32 are exact. Up to GROUP products and the number that they are added
+ * to are summed as tensor cores do it: all are aligned to the largest exponent among them, truncated two
+ * bits below the last one of a float, and added; the sum is truncated to a float, or rounded to a half.
  *
- * FP8 numbers (e4m3, e5m2) are multiplied as on sm_90, which has no instruction for them: two products of
- * halves one after another, of the lower and of the upper two bytes of each register; c is added last,
- * rounded to nearest.
+ * FP8 numbers (e4m3, e5m2) are multiplied as on sm_90, which has no instruction for them: by two products of
+ * halves, first of the lower two bytes of each register, then of the upper two; c is added last, rounded to
+ * nearest.
  */
 #include "exec/collective/product.h"
 
@@ -16,14 +16,10 @@
 
 #include "exec/numbers/half.h"
 
-enum {
-    MAX_COLUMNS = 32,
-    MAX_RESULTS = 512,
-    BELOW = 23 + 2,            /* bits that are kept below the first one */
-    NO_EXPONENT = -4096,       /* of zero */
-    GROUP = 16,
-    GROUP_TF32 = 8
-};
+enum { MAX_COLUMNS = 32, MAX_RESULTS = 512 }; /* of a product */
+enum { GROUP = 16, GROUP_TF32 = 8 };          /* products that are summed at a time */
+enum { BELOW = 23 + 2 };                      /* bits that are kept below the first one */
+enum { NO_EXPONENT = -4096 }; /* of zero: less than the sum of any two others */
 
 /* --- values -------------------------------------------------------------------------------------------- */
 
@@ -41,15 +37,15 @@ static int32_t exponent_of(double x, MatrixType type)
     return exponent < min ? min : exponent;
 }
 
-/* The bits are moved to those of a half, whose exponent has another bias: the factor corrects that,
- * exactly. */
+/* The bits are moved to the places that they have in a half, whose exponent has a bias of 15 instead of
+ * 7: the factor 2^8 corrects that, exactly. */
 static double e4m3_to_f32(uint32_t byte)
 {
     uint32_t magnitude = byte & 0x7f, half = (byte & 0x80) << 8 | magnitude << 7;
     return magnitude == 0x7f ? NAN : f16_to_f32(half) * 0x1p8;
 }
 
-/* Rounds towards zero; a number beyond the range of floats becomes infinite. */
+/* The bits of a number rounded towards zero to a float; beyond the range of floats it becomes infinite. */
 static uint32_t to_f32(double x)
 {
     float f = (float)x;
@@ -59,14 +55,14 @@ static uint32_t to_f32(double x)
     return bits - 1;
 }
 
-/* Rounds to nearest even. */
+/* The bits of a number rounded to nearest even to a half. */
 static uint32_t to_f16(double x)
 {
     uint32_t sign = signbit(x) ? 0x8000 : 0, bits;
     double a = fabs(x);
     if (x != x) return HALF_NAN;
     if (a < 0x1p-14) return sign | (uint32_t)rint(a * 0x1p24);
-    if (a >= 0x1p16) return sign | 0x7c00;
+    if (a >= 0x1p16) return sign | F16_INF;
     int exponent = ilogb(a);
     bits = ((uint32_t)(exponent + 14) << 10) + (uint32_t)rint(a * power_of_2(10 - exponent));
     return sign | bits;
@@ -95,7 +91,8 @@ static double real_element(MatrixType type, uint32_t word, unsigned element)
     }
 }
 
-/* Elements of one bit are taken by take_bits. */
+/* Stores element e of a register's word as element `index` of the matrix. For elements of one bit see
+ * take_bits(). */
 static void take_element(const Fragment *f, Matrix *m, unsigned index, unsigned e, uint64_t word)
 {
     if (f->type == MATRIX_F64) {
@@ -119,6 +116,7 @@ static void take_bits(const Fragment *f, Matrix *m, unsigned lane, unsigned reg,
     m->integer[line * depth + along / 32] = word;
 }
 
+/* A lane's register r, in the order of matrix_refs(). */
 static uint64_t lane_word(const Collective *collective, const Fragment *f, unsigned lane, unsigned r)
 {
     const uint8_t *row = collective_rows(collective, lane, matrix_refs(collective, lane)[r]);
@@ -133,6 +131,7 @@ static unsigned index_of(const Fragment *f, unsigned packed, MatrixPlace start, 
     return (start.row + at.row) * f->columns + start.column + at.column;
 }
 
+/* Copies a fragment to a matrix; first: the number of its first register. */
 static void read_fragment(const Collective *collective, const Fragment *f, unsigned first, Matrix *m)
 {
     unsigned packed = fragment_packed(f), registers = fragment_needed(f);
@@ -180,13 +179,14 @@ static void write_fragment(const Collective *collective, const Fragment *f, cons
 
 /* --- products ------------------------------------------------------------------------------------------ */
 
-/* One row of results, n numbers, on its way. */
+/* Sums of a row of results. */
 typedef struct Sums {
     double value[MAX_COLUMNS];
     int32_t exponent[MAX_COLUMNS];
 } Sums;
 
-/* Adds products of a row's elements with `count` rows of b, all truncated at the same bit. */
+/* Adds to each sum of a row the products of `count` elements of a (exponents ea) with those of b's
+ * columns (exponents eb), all truncated at the same bit. n: columns. */
 static void add_group(Sums *s, const double *a, const int32_t *ea, const double *b, const int32_t *eb,
                       unsigned count, unsigned n)
 {
@@ -210,8 +210,8 @@ static void add_group(Sums *s, const double *a, const int32_t *ea, const double 
     for (unsigned j = 0; j < n; j++) s->value[j] = sum[j] * power_of_2(top[j] - BELOW);
 }
 
-/* When an element is not finite, `nonfinite` gets the whole product by plain sums, and the elements that are
- * not finite become zeros. True when there is one. */
+/* If some element is infinite or NaN, `nonfinite` gets the whole product by plain sums, these elements
+ * become zeros, and the result is true. */
 static bool separate_nonfinite(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c, double *nonfinite)
 {
     unsigned m = p->a.rows, k = p->a.columns, n = p->b.columns;
@@ -275,22 +275,24 @@ static double rounded(double x, unsigned type)
     return type == MATRIX_F16 ? f16_to_f32(to_f16(x)) : f32_from(to_f32(x));
 }
 
-/* Copies the first two (pair 0) or the last two (pair 1) of every four columns of a and rows of b. */
-static void select_columns(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned pair,
-                           Matrix *matrix, Matrix *y)
+/* Copies the first two (pair 0) or the last two (pair 1) of every four columns of a to x, and of rows of
+ * b to y. */
+static void select_columns(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned pair, Matrix *x,
+                           Matrix *y)
 {
     unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns, selected = depth / 2;
     for (unsigned k = 0; k < selected; k++) {
         unsigned from = k / 2 * 4 + 2 * pair + k % 2;
         for (unsigned i = 0; i < m; i++) {
-            matrix->value[i * selected + k] = a->value[i * depth + from];
-            matrix->exponent[i * selected + k] = a->exponent[i * depth + from];
+            x->value[i * selected + k] = a->value[i * depth + from];
+            x->exponent[i * selected + k] = a->exponent[i * depth + from];
         }
         memcpy(y->value + k * n, b->value + from * n, n * sizeof(double));
         memcpy(y->exponent + k * n, b->exponent + from * n, n * sizeof(int32_t));
     }
 }
 
+/* The product of FP8 numbers: see the file's head. */
 static void multiply_narrow(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
 {
     unsigned size = (unsigned)p->d.rows * p->d.columns;
@@ -315,15 +317,15 @@ static void multiply_narrow(const MatrixProduct *p, const Matrix *a, const Matri
                                               : (double)((float)c->value[k] + (float)sum.value[k]);
 }
 
-/* Halves that wmma adds to as floats get the exponents of floats. */
+/* Where c has halves and d floats, c's elements get the exponents of floats. */
 static void take_as_floats(const MatrixProduct *p, Matrix *c)
 {
     for (unsigned k = 0; k < (unsigned)p->d.rows * p->d.columns; k++)
         c->exponent[k] = exponent_of(c->value[k], MATRIX_F32);
 }
 
-/* Rounds sums of floats to halves. .satfinite truncates, so that finite sums stay finite; on sm_90 that is
- * all it does. */
+/* Sums of floats, for a d of halves, become floats, which are rounded when d is written. With .satfinite
+ * they are truncated to halves instead, so that finite sums stay finite; on sm_90 that is all it does. */
 static void make_halves(const MatrixProduct *p, Matrix *c)
 {
     for (unsigned k = 0; k < (unsigned)p->d.rows * p->d.columns; k++) {

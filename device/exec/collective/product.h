@@ -1,4 +1,4 @@
-/* The steps of a product of matrices, on fragments that have become arrays of values, row by row. */
+/* Products of matrices whose fragments have been copied to arrays of values, in row-major order. */
 #ifndef DEVICE_EXEC_COLLECTIVE_PRODUCT_H
 #define DEVICE_EXEC_COLLECTIVE_PRODUCT_H
 
@@ -6,7 +6,7 @@
 
 enum { MATRIX_MAX_ELEMENTS = 1024 };
 
-/* A matrix of reals, with their exponents, or of integers. */
+/* A matrix of reals, with their exponents (see exponent_of in matrix.c), or of integers. */
 typedef struct Matrix {
     union {
         double value[MATRIX_MAX_ELEMENTS];
@@ -17,8 +17,8 @@ typedef struct Matrix {
 
 static inline bool matrix_is_real(unsigned type) { return type <= MATRIX_F64; }
 
-/* c becomes a * b + c. Elements of a and b that are not finite may be overwritten. Sizes and types are those
- * of p->a, p->b and p->d; a has as many columns as b has rows. */
+/* c becomes a * b + c. Infinite elements and NaNs of a and b may be overwritten. The fragments of p say
+ * sizes and types; a has as many columns as b has rows. */
 void matrix_multiply_values(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c);
 /* As matrix_multiply_values(), for a sparse a, which has half as many columns as b has rows, and
  * metadata. */

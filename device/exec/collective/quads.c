@@ -1,6 +1,6 @@
-/* mma.m8n8k4 of halves: four products of 8 x 4 and 4 x 8 at once, each held by two quads of lanes, 0 to 3
- * with 16 to 19 and so on. No device from sm_80 on has an instruction for it: they compute each number by
- * itself in floats, in the order that is kept here. */
+/* mma.m8n8k4 of halves: four products of 8 x 4 and 4 x 8 matrices at once. Each is held by two quads of
+ * lanes, the first by lanes 0 to 3 and 16 to 19, and so on. Devices from sm_80 on have no tensor core
+ * instruction for it: they compute each element in floats, in an order that sum_of() keeps. */
 #include <math.h>
 
 #include "exec/collective/matrix.h"
@@ -13,6 +13,7 @@ typedef struct Quads {
     float a[SIZE][DEPTH], b[DEPTH][SIZE], c[SIZE][SIZE];
 } Quads;
 
+/* The lane of a member, 0 to 7, of a product's lanes. */
 static unsigned lane_of(unsigned product, unsigned member)
 {
     return member % 4 + 4 * product + (member < 4 ? 0 : HALF_LANES);
@@ -24,7 +25,7 @@ static uint32_t *quad_register(const Collective *collective, unsigned lane, unsi
     return ref == REF_ABSENT ? NULL : (uint32_t *)(void *)collective_rows(collective, lane, ref) + lane;
 }
 
-/* Element i of the registers from `first` on. */
+/* Element i of a lane's registers from number `first` on. */
 static float element_of(const Collective *collective, MatrixType type, unsigned lane, unsigned first,
                         unsigned i)
 {
@@ -32,7 +33,7 @@ static float element_of(const Collective *collective, MatrixType type, unsigned 
     return f16_to_f32(*quad_register(collective, lane, first + i / 2) >> 16 * (i % 2) & 0xffff);
 }
 
-/* The place of element i of c or d: halves lie along a row, floats in pairs of two rows. */
+/* The place of element i of a member's c or d: halves are a row; floats are in two rows, in pairs. */
 static MatrixPlace result_place(MatrixType type, unsigned member, unsigned i)
 {
     if (type != MATRIX_F32) return (MatrixPlace){member, i};
@@ -58,7 +59,8 @@ static void read_quads(const Collective *collective, const MatrixProduct *p, uns
     }
 }
 
-/* Floats: the products one after another, then c. Halves: c, then two products and two more. */
+/* An element of the result. For floats: the sum of the products in order, then c is added. For halves: c
+ * plus the first two products, plus the last two. */
 static float sum_of(const Quads *q, unsigned row, unsigned column, bool halves)
 {
     const float *a = q->a[row], c = q->c[row][column];

@@ -1,9 +1,9 @@
-/* Sparse products: half of each row of a is zero and left out. Each row is a dense product of
- * its own: its stored elements with the rows of b that its metadata choose.
+/* Sparse products: half of each row of a is zero and not stored. Each row is computed as a dense product:
+ * that of its stored elements with the rows of b that its metadata choose.
  *
  * Four bits of metadata are two numbers: which two of four units of the row are stored. A unit has 16 bits,
- * or 8 where elements have 8 bits or 4. So two of four halves are stored, one of two tf32, two pairs of eight
- * 4-bit numbers.
+ * or 8 if elements have 8 or 4 bits. So of halves two of four are stored, of tf32 numbers one of two, of
+ * 4-bit numbers two pairs of eight.
  */
 #include <string.h>
 
@@ -11,8 +11,9 @@
 
 enum { CHOICE_BITS = 4 }; /* of metadata for four units */
 
-/* The metadata from bit `at` of a row of a on. With units of 16 bits a register has a row in its lower half,
- * the eighth one after it in the upper half; else it has one of the two. */
+/* The metadata for the four units of a row of a that bit `at` of the stored row is in, in the low bits.
+ * With units of 16 bits a register has the metadata of a row in its lower half, and that of the row eight
+ * further in its upper half; with units of 8 bits it has those of one row. */
 static unsigned metadata_of(const Collective *collective, const MatrixProduct *p, unsigned row, unsigned at)
 {
     const unsigned unit = matrix_unit_bits(&p->a), below = row / 8;

@@ -11,10 +11,11 @@ static float as_float(uint32_t bits)
     return x;
 }
 
+/* The absolute value; -1 for NaN, so that it is never the largest. */
 static float magnitude(float x) { return x < 0 ? -x : x >= 0 ? x : -1; }
 
-/* The direction is scaled by its largest component first: without one, or with an infinite one, there is no
- * number left in its place, and what is not a number is the middle of the face. */
+/* Hardware divides a direction by its largest component first, so that zeros and infinite components
+ * become NaN and finite ones next to these become 0. Directions without such components stay as they are. */
 static void scale_direction(float direction[3])
 {
     float max = 0;
@@ -40,7 +41,8 @@ CubePoint cube_point(const uint32_t direction[3])
     return p;
 }
 
-/* Of each face, the components of a direction that are its two axes and its depth, and their signs. */
+/* For each face, which component of a direction, with which sign, is along its first axis, its second
+ * axis, and from the center to the face. */
 typedef struct CubeAxis {
     uint8_t component;
     int8_t sign;
@@ -55,7 +57,8 @@ static double along(CubeAxis axis, const uint32_t v[3])
     return (double)as_float(v[axis.component]) * axis.sign;
 }
 
-/* The coordinate, on an axis of this face, of a direction that meets another face. */
+/* The coordinate, on an axis of the face with `axes`, of the direction `end`, which meets another face;
+ * major: from the center to that one. */
 static double coordinate_beyond_edge(const CubeAxis axes[3], CubeAxis axis, CubeAxis major,
                                      const uint32_t end[3])
 {

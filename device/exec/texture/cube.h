@@ -1,4 +1,4 @@
-/* Directions into a cube: the face that one meets, and where. */
+/* Cube maps: which face a direction from the cube's center meets, and where. */
 #ifndef DEVICE_EXEC_TEXTURE_CUBE_H
 #define DEVICE_EXEC_TEXTURE_CUBE_H
 
@@ -12,8 +12,8 @@ typedef struct CubePoint {
 } CubePoint;
 
 CubePoint cube_point(const uint32_t direction[3]);
-/* How far a step from the direction goes, in units of the position on its face. The neighbors of the face
- * count as folded out next to it. False when the step ends on one of them or on the opposite face. */
+/* How far a step from the direction goes, as a change of the position on its face, *out. The neighbors of
+ * the face count as unfolded into its plane. False when the step ends on another face. */
 bool cube_step(const uint32_t direction[3], const uint32_t step[3], double out[2]);
 
 #endif

@@ -1,9 +1,9 @@
-/* The level of detail that gradients ask for: the logarithm of how many texels a step to the next pixel
- * covers in the direction where it covers most.
+/* The level of detail that gradients ask for: the logarithm of the number of texels that a step to the next
+ * pixel covers, in the direction in which it covers most.
  *
- * Texture units find neither the direction nor the length exactly. This is the rule that an H200's answers
- * follow, to a 256th of a level: both steps and the two diagonals between them are measured, each by a sum of
- * its parts, and the logarithm is read from a table. */
+ * Texture units find neither the direction nor the length exactly. This rule gives an H200's results to a
+ * 256th of a level: both steps and the two diagonals between them are measured, each by a weighted sum of
+ * its components, and the logarithm is read from a table. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct PixelStep {
     double texels[3];
 } PixelStep;
 
-/* Ten significant bits. */
+/* Truncated to ten significant bits. */
 static double few_bits(double x)
 {
     int exponent;
@@ -23,7 +23,8 @@ static double few_bits(double x)
     return ldexp(trunc(digits * 1024), exponent - 10);
 }
 
-/* False for a step to another face of a cube. */
+/* Reads a gradient, the change of the coordinates, as a step in texels. False for a step to another face
+ * of a cube. */
 static bool read_step(const Texture *t, const uint32_t *at, const uint32_t change[4], PixelStep *out)
 {
     bool faces = t->shape == TEXTURE_CUBE || t->shape == TEXTURE_ACUBE, inside = true;
@@ -39,6 +40,7 @@ static bool read_step(const Texture *t, const uint32_t *at, const uint32_t chang
     return inside;
 }
 
+/* About the Euclidean length, as texture units compute it. */
 static double step_length(const PixelStep *step)
 {
     double x = fabs(step->texels[0]), y = fabs(step->texels[1]), z = fabs(step->texels[2]);
@@ -54,8 +56,8 @@ static PixelStep diagonal(const PixelStep *a, const PixelStep *b, int sign)
     return step;
 }
 
-/* To base 2. The table has an entry for each 256th of a mantissa, which holds for about its middle; those of
- * the powers of two are exact. */
+/* The logarithm to base 2 from a table with an entry for each 256th of a mantissa: the logarithm of about
+ * the middle of that 256th; for powers of two it is exact. */
 static double table_logarithm(double x)
 {
     int exponent;

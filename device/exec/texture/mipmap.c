@@ -1,12 +1,12 @@
-/* Levels of detail: one is a number of levels and 256ths. What an instruction asks for is biased, then held
- * between the sampler's bounds, then within the levels that there are. */
+/* Levels of detail, in 256ths of a level. The level that an instruction asks for is biased, clamped to
+ * the sampler's bounds, then clamped to the texture's levels. */
 #include <math.h>
 
 #include "exec/texture/texture.h"
 
 enum {
     LEVEL_ALIGNMENT = 512, /* bytes, as of textures in linear memory */
-    DETAIL_LIMIT = 1 << 12, /* beyond every level, and what is computed from it fits 32 bits */
+    DETAIL_LIMIT = 1 << 12, /* levels: more than any texture has; in 256ths, with a bias, it fits 32 bits */
     BIAS_LIMIT = 16, /* levels to which a bias is clamped */
 };
 
@@ -53,6 +53,6 @@ int32_t texture_detail(const Texture *t, float detail)
 {
     if (t->levels == 1) return 0;
     int32_t asked = texture_fixed_detail(detail) + t->bias;
-    int32_t held = asked > t->max ? t->max : asked; /* the lower bound has the last word */
+    int32_t held = asked > t->max ? t->max : asked; /* first, so that the lower bound wins if both conflict */
     return clamp_between(held > t->min ? held : t->min, 0, (t->levels - 1) * LEVEL_ONE);
 }

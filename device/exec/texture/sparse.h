@@ -1,5 +1,5 @@
-/* Sparse arrays: their storage is cut into tiles, and only what is mapped to memory can be written. What is
- * not reads as zeros, which are there. */
+/* Sparse arrays: their storage is divided into tiles, and only tiles that are mapped to memory can be
+ * written. Others read as zeros: their storage exists all the same. */
 #ifndef DEVICE_EXEC_TEXTURE_SPARSE_H
 #define DEVICE_EXEC_TEXTURE_SPARSE_H
 
@@ -16,12 +16,12 @@ typedef struct SparseTiles {
     uint64_t start; /* in a mip tail: of the levels before, in bytes; else 0 */
     uint32_t rows, layers;
     uint32_t tile_row, height, depth; /* of a tile: bytes, rows, layers */
-    uint32_t across, down; /* tiles in a row of them, in a slice */
-    uint8_t *mapped; /* of each tile */
+    uint32_t across, down; /* tiles along a row, and rows of tiles in a slice */
+    uint8_t *mapped; /* for each tile: not 0 if it is mapped */
 } SparseTiles;
 
-/* Whether the byte at that address of the storage is mapped; *bytes: so many, as far as the row goes, are in
- * the same tile. */
+/* Whether the byte at that address of the storage is mapped. *bytes becomes the number of bytes from it
+ * on that are in the same row and tile. */
 static inline bool sparse_is_mapped(const SparseTiles *t, uint64_t address, uint64_t *bytes)
 {
     uint64_t offset = address - t->storage, z = offset / t->slice, y = offset % t->slice / t->row;

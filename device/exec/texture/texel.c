@@ -1,5 +1,5 @@
-/* Numbers of texels. Integers read as fractions are blended as 16-bit fractions in integers, floats are
- * summed in double and rounded once, ties away from zero; results of f16 textures are f16. */
+/* Texels as numbers. Integers that are read as fractions are blended as 16-bit fractions, in integers;
+ * floats are summed in double and rounded once, ties away from zero; results of f16 textures are f16. */
 #include "exec/texture/texel.h"
 
 #include <limits.h>
@@ -8,6 +8,7 @@
 
 #include "exec/numbers/half.h"
 
+/* Whether integers of 8 or 16 bits are read as fractions of the format's largest value. */
 static bool is_fraction(const Texture *t)
 {
     bool small = t->format == TEXTURE_U8 || t->format == TEXTURE_U16 || t->format == TEXTURE_S8
@@ -51,8 +52,8 @@ static int32_t full_scale(unsigned format)
     return format == TEXTURE_U8 ? 255 : format == TEXTURE_S8 ? 127 : format == TEXTURE_U16 ? 65535 : 32767;
 }
 
-/* A color of the border as the format holds it: fractions to nearest, f16 truncated, integers the low
- * bits. */
+/* A channel of the border color in the texture's format: fractions are rounded to nearest, f16 truncated,
+ * of integers the low bits are taken. */
 static uint32_t border_channel(const Texture *t, float value)
 {
     uint32_t bits = f32_bits(value);
@@ -121,7 +122,8 @@ void texel_result(const Texture *t, Texel texel, uint32_t out[4])
     }
 }
 
-/* Rounds to the nearest number of so many bits whose exponent is at least `least`, ties away from zero. */
+/* Rounds to the nearest number of `bits` bits, ties away from zero. min: the smallest exponent (as of
+ * frexp) of a normal number; smaller numbers have fewer bits. */
 static double round_away(double x, int bits, int min)
 {
     int exponent;
@@ -131,9 +133,7 @@ static double round_away(double x, int bits, int min)
     return ldexp(round(ldexp(x, bits - exponent)), exponent - bits);
 }
 
-static float nan_float(void) { return f32_from(0x7fffffff); }
-
-enum { NOTHING = INT_MIN / 2 };
+enum { NOTHING = INT_MIN / 2 }; /* less than every exponent */
 
 /* The exponent of the largest of four texels with a weight; NOTHING when all are 0 or none has one. */
 static int common_exponent(const Texel *texels, const unsigned *weights, unsigned channel)
@@ -148,13 +148,13 @@ static int common_exponent(const Texel *texels, const unsigned *weights, unsigne
     return max;
 }
 
-/* What four texels of a slice add up to, and the exponent of the largest. */
+/* The weighted sum of four texels of a slice, and the exponent of the largest. */
 typedef struct SliceSum {
     double value;
     int exponent;
 } SliceSum;
 
-/* The texels are aligned to a common exponent first and truncated to so many bits. */
+/* The texels are first aligned to their common exponent and truncated to that many bits. */
 static SliceSum slice_sum(const Texel *texels, const unsigned *weights, unsigned used, unsigned channel,
                           int bits)
 {
@@ -171,7 +171,8 @@ static SliceSum slice_sum(const Texel *texels, const unsigned *weights, unsigned
     return sum;
 }
 
-/* Slices meet at the largest exponent, which is a multiple of four then: the others are rounded down. */
+/* The sum of all slices, whose sums are aligned to the largest exponent, rounded up to a multiple of
+ * four, and rounded down. A single slice that is not 0 is not rounded. */
 static double slices_together(const SliceSum *slices, unsigned count, int bits)
 {
     int max = NOTHING;
@@ -195,7 +196,8 @@ static float blend_floats(const Texture *t, const TexelSum *s, unsigned channel)
     for (unsigned g = 0, at = 0; g < s->groups; g++, at += TEXEL_GROUP)
         slices[g] = slice_sum(s->texels + at, s->weights + at, s->used >> at, channel, bits);
     double sum = slices_together(slices, s->groups, bits);
-    if (sum != sum) return nan_float();
+    if (sum != sum) return f32_from(F32_NAN);
+    /* The bits, and the smallest exponents of normal numbers, of f16 and f32. */
     return (float)round_away(sum / 256, half ? 11 : 24, half ? -13 : -125);
 }
 

@@ -1,4 +1,5 @@
-/* Texels: elements of any format as numbers, weighted sums of them, and what a thread gets to see. */
+/* Texels: elements of any format as numbers, weighted sums of them, and the words that an instruction
+ * returns. */
 #ifndef DEVICE_EXEC_TEXTURE_TEXEL_H
 #define DEVICE_EXEC_TEXTURE_TEXEL_H
 
@@ -10,19 +11,23 @@ typedef struct Texel {
 } Texel;
 
 Texel texel_read(const Texture *texture, uint64_t address);
+/* The border color. */
 Texel texel_border(const Texture *texture);
 /* Whether the linear filter applies: integers read as such and 32-bit integers are never blended. */
 bool texel_filters(const Texture *texture);
+/* The four words that an instruction returns for a texel. */
 void texel_result(const Texture *texture, Texel texel, uint32_t out[4]);
-/* Texels in groups of four, each of one slice of one level, by weights that add up to 256; those that are
- * used count even with a weight of 0, for infinities and for the precision. */
+/* Texels in groups of four, each of one slice of one level, with weights that add up to 256. A texel that
+ * is used counts even if its weight is 0: an infinite one makes the sum NaN, and others affect its
+ * precision. */
 enum { TEXEL_GROUP = 4, TEXEL_GROUPS = 4 };
 typedef struct TexelSum {
     Texel texels[TEXEL_GROUP * TEXEL_GROUPS];
     unsigned weights[TEXEL_GROUP * TEXEL_GROUPS];
-    unsigned used; /* a bit each */
+    unsigned used; /* bit k: texels[k] is used */
     unsigned groups;
 } TexelSum;
+/* The four words that an instruction returns for a weighted sum. */
 void texel_blend(const Texture *texture, const TexelSum *sum, uint32_t out[4]);
 
 #endif

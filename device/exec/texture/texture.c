@@ -64,18 +64,18 @@ static int64_t axis_position(const Texture *t, int axis, float x)
     return truncate_coordinate(t, axis, at & ((mirror ? 2 : 1) * ONE - 1)) * t->size[axis];
 }
 
-/* The texel that stands for one that may be outside: by clamping, and by the address mode of the axis. */
 static int64_t clamped(int64_t texel, int64_t size)
 {
     return texel < 0 ? 0 : texel >= size ? size - 1 : texel;
 }
 
-/* Coordinates that are not normalized are never repeated. */
+/* The address mode that applies to an axis. Coordinates that are not normalized never wrap or mirror. */
 static unsigned mode_of(const Texture *t, int axis)
 {
     return t->normalized || t->address[axis] == TEXTURE_BORDER ? t->address[axis] : TEXTURE_CLAMP;
 }
 
+/* The texel that is read for one that may be outside, by the address mode of the axis; or OUTSIDE. */
 static int64_t addressed(const Texture *t, int axis, int64_t texel)
 {
     int64_t size = t->size[axis], period = 2 * size, folded = texel < 0 ? texel + period : texel % period;
@@ -134,6 +134,8 @@ typedef struct Footprint {
     bool integers; /* from integer coordinates */
 } Footprint;
 
+/* The layer (of cubes: which cube) of an index, clamped to those that exist; with integer coordinates an
+ * index beyond them is OUTSIDE. */
 static int64_t layer_of(const Texture *t, uint32_t index, bool integers)
 {
     int64_t layers = has_faces(t->shape) ? t->size[2] / 6 : t->size[2];
@@ -141,6 +143,7 @@ static int64_t layer_of(const Texture *t, uint32_t index, bool integers)
     return index < layers ? index : layers - 1;
 }
 
+/* Where an instruction's coordinates read. linear: two texels on each axis, else the nearest one. */
 static Footprint footprint(const Texture *t, const uint32_t coordinates[4], bool integers, bool linear)
 {
     Footprint f = {.integers = integers};
@@ -166,8 +169,8 @@ static Footprint footprint(const Texture *t, const uint32_t coordinates[4], bool
     return f;
 }
 
-/* The texel at a corner of the footprint, whose bit k chooses the side on axis k. Outside: the border color,
- * or zeros for integer coordinates. */
+/* The texel at a corner of the footprint: bit k of `corner` chooses the side on axis k. Outside it is the
+ * border color, or 0 for integer coordinates. */
 static Texel texel_at(const Texture *t, const Footprint *f, unsigned corner)
 {
     int64_t x = f->axis[0].texel[corner & 1], y = f->axis[1].texel[corner >> 1 & 1],
@@ -177,9 +180,10 @@ static Texel texel_at(const Texture *t, const Footprint *f, unsigned corner)
                       t->storage + (uint64_t)z * t->slice + (uint64_t)y * t->row + (uint64_t)x * t->element);
 }
 
-/* The weights of the eight corners, in 256ths, of a level that has a share of the sample. It is split by the
- * third axis, then by the first, then by the second; each time the second side is rounded to nearest, ties
- * up on the first axis and down on the third; on the second the sum of both columns is kept. */
+/* The weights of the eight corners, in 256ths; their sum is `share`, the level's part of the sample. The
+ * share is split by the third axis, then by the first, then by the second. Each time the second side is
+ * rounded to nearest: ties go up on the first axis and down on the third; on the second axis they go up
+ * in the right column and down in the left. */
 static void corner_weights(const Footprint *f, unsigned share, unsigned weights[8])
 {
     unsigned a = f->axis[0].weight, b = f->axis[1].weight, c = f->axis[2].weight;
@@ -194,7 +198,7 @@ static void corner_weights(const Footprint *f, unsigned share, unsigned weights[
     }
 }
 
-/* Adds the eight texels of a level (two groups), whose weights sum up to `share` 256ths. */
+/* Adds the eight texels of a level (two groups) to the sum. */
 static void add_level(TexelSum *sum, const Texture *level, const uint32_t coordinates[4], unsigned share)
 {
     Footprint f = footprint(level, coordinates, false, level->linear);
