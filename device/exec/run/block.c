@@ -151,7 +151,7 @@ static bool end_turn(const Warp *warp)
     return warp->randomized || warp->spinning;
 }
 
-/* Counts a pass that only spun. True, and the count begins anew, when there were enough of them. */
+/* Counts a pass that only spun. True, and the count is reset, when there were enough of them. */
 static bool has_spun(Block *block, const Worker *worker)
 {
     bool soon = block->grid->launch->cooperative || block->cluster->size > 1 || worker->live;
