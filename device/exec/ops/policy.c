@@ -23,7 +23,7 @@ LANE_FN u32 log2_up(u32 x) { return x > 1 ? 32 - (u32)__builtin_clz(x - 1) : 0; 
 LANE_FN u64 range_bits(u64 address, u32 primary, u32 total)
 {
     enum { MIN_SHIFT = 12, BLOCKS_SHIFT = 7 }; /* 4 KiB, 128 blocks */
-    const u32 log = log2_up(total), size = log > MIN_SHIFT + BLOCKS_SHIFT ? log - MIN_SHIFT - BLOCKS_SHIFT : 0;
+    const u32 log = log2_up(total), least = MIN_SHIFT + BLOCKS_SHIFT, size = log > least ? log - least : 0;
     const u32 shift = MIN_SHIFT + size;
     const u32 first = (u32)(address >> shift),
               end = (u32)((address + primary + (1ull << shift) - 1) >> shift);
