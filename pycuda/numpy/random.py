@@ -52,8 +52,8 @@ class Generator:
     """Makes random arrays, by the methods of numpy.random.Generator.
 
     Parameters are numbers, lists or arrays, which broadcast with `size`; without `size` the result has their
-    shape, and is 0-d where they are numbers. Numbers and lists are checked as NumPy checks them; what is on
-    the device already is not looked at: elements for impossible parameters are NaN or 0.
+    shape, and is 0-d if they are numbers. Numbers and lists are checked as NumPy checks them. Arrays on the
+    device are not checked: where a parameter is invalid the number is NaN or 0.
 
     Parameters
     ----------
@@ -155,18 +155,18 @@ class Generator:
         self, low: _Parameter, high: _Parameter | None = None, size: _Size = None,
         dtype: DTypeLike = np.int64, endpoint: bool = False,
     ) -> GPUArray:  # fmt: skip
-        """Whole numbers from low to high, each as likely as the others.
+        """Integers from low to high - 1, all with the same probability.
 
         Parameters
         ----------
         low : int or array of int
-            The smallest number; without `high` the end, and 0 is the smallest.
+            The smallest number. Without `high` it is the upper bound, and the numbers begin at 0.
         high : int or array of int, optional
         size : int or sequence of int, optional
         dtype : dtype, optional
             Of integers, or bool.
         endpoint : bool, optional
-            Whether `high` is among the numbers.
+            Whether `high` is one of the numbers, too.
         """
         return distributions.integers(self._draws, low, high, size, dtype, endpoint)
 
@@ -560,13 +560,14 @@ class Generator:
         cov : array
             N rows and columns: symmetric, positive semidefinite.
         size : int or sequence of int, optional
-            Of vectors.
+            How many vectors, as a shape; the result has one more axis, of length N.
         check_valid : {"warn", "raise", "ignore"}, optional
-            What is done if it is not. It is checked for method "svd" and "eigh", on the host.
+            What is done if `cov` is not positive semidefinite. The host reads whether it is, for the methods
+            "svd" and "eigh"; "cholesky" raises in any case.
         tol : float, optional
-            Of the check.
+            The tolerance of that check.
         method : {"svd", "eigh", "cholesky"}, optional
-            By which the matrix is factored.
+            The factorization of the matrix.
         """
         from pycuda._array.random import multivariate
 
@@ -638,7 +639,7 @@ class Generator:
 
     @takes_arrays
     def permuted(self, x: HostOrDevice, *, axis: int | None = None, out: Any = None) -> GPUArray:
-        """A copy with the elements in a random order; along an axis another one in each row.
+        """A copy with the elements in a random order. Along an axis each row gets an order of its own.
 
         Parameters
         ----------
@@ -673,8 +674,8 @@ def default_rng(
     Parameters
     ----------
     seed : int, sequence of int, SeedSequence or Generator, optional
-        Of which the numbers are a function; a generator is returned as it is. Without a seed the operating
-        system's entropy.
+        The numbers depend on it alone. Without a seed they depend on the operating system's entropy; a
+        generator is returned as it is.
 
     Returns
     -------
