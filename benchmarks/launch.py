@@ -124,7 +124,7 @@ def cuda_core_measures():
 
 
 def numba_cuda():
-    """None where it is not there, or does not fit the NumPy that is."""
+    """numba.cuda; None if it is not installed, or not for the NumPy that is installed."""
     if not hasattr(np, "row_stack"):
         np.row_stack = np.vstack  # numba asks for it, NumPy 2.5 dropped it
     try:

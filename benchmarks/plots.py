@@ -193,7 +193,7 @@ def curves(results, name="bandwidth"):
 
 
 def draw(results, pictures):
-    """Draws what lies in one folder into another, which has no other content then; how many pictures."""
+    """Draw the results in one folder into another folder, which is emptied first. The number of pictures."""
     try:
         import matplotlib
     except ImportError:

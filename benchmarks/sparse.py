@@ -184,7 +184,7 @@ PEERS = {"cupy": by_cupy, "torch": by_torch} if ON_GPU else {"scipy": by_scipy}
 
 
 def milliseconds(name, make, *operands):
-    """Of a peer's call; None where it is not installed or does not have it."""
+    """The time of a peer's call; None if the peer is not installed or has no such call."""
     try:
         return seconds(*make(*operands)) * 1e3
     except (ImportError, MemoryError, RuntimeError, TypeError, ValueError) as error:

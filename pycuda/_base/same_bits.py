@@ -17,7 +17,7 @@ def same_bits(wanted: bool = True) -> Iterator[None]:
     In the block they are computed by this package's own kernels, which add in a fixed order, and not by
     NVIDIA's library, or NumPy's on the CPU device, whose order depends on the device and the version. That
     takes 3 to 80 times as long where products are large. Products of sparse arrays do without cuSPARSE as
-    well. Everything else has the same bits anyway, but for numpy.fft and factorizations by NVIDIA's libraries
+    well. Everything else has the same bits anyway, except numpy.fft and factorizations by NVIDIA's libraries
     or NumPy's LAPACK. The environment variable PYCUDA_SAME_BITS=1 does the same for a whole program.
 
     Parameters

@@ -101,7 +101,7 @@ def rotm(memory, n, x, incx, y, incy, sparam):
     return (), (memory.vector(x, n, incx), memory.vector(y, n, incy)), compute
 
 
-# ---- what lies in memory as dense matrices
+# ---- banded, packed and triangular storage as dense matrices
 
 
 def _operand(a, trans: str):

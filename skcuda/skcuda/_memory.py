@@ -46,7 +46,7 @@ class Memory:
         return array_at(memory, shape, strides, dtype or self.dtype)
 
     def matrix(self, memory, rows: int, columns: int, leading: int, dtype=None) -> GPUArray:
-        """A matrix that lies there column by column."""
+        """A view of a matrix that is stored column by column."""
         self.require(leading >= max(rows, 1))
         return self.array(memory, (rows, columns), (1, leading), dtype)
 

@@ -255,7 +255,7 @@ def binaryop_matvec(binary_op, x_gpu, a_gpu, axis=None, out=None, stream=None):
     a_gpu : GPUArray
         A vector, or a matrix with one row or column.
     axis : int, optional
-        Along which axis of the matrix the vector lies; by default as broadcasting has it.
+        The axis of the matrix along which the vector extends; by default the one that broadcasting chooses.
     out : GPUArray, optional
         For the result.
     stream : Stream, optional

@@ -404,7 +404,7 @@ def test_more_dimensions_need_a_library(monkeypatch):
 
 
 def test_scrambled_vectors_keep_the_net():
-    """One of the first 2^k numbers of a dimension lies in each of 2^k intervals."""
+    """Each of 2^k equal intervals has one of the first 2^k numbers of a dimension."""
     for cls in QUASI:
         x = cls().gen_uniform((256, 256), np.uint32).get()
         for k in 3, 8:

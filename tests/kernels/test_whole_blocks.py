@@ -1,7 +1,9 @@
-"""Kernels of which the CPU device runs whole blocks at once, elementwise ones, or their warps together at
-first, those that gather sums in loops. What they give must be what each thread would, where indices wrap,
-where arrays overlap, where blocks are partly filled, where a bound lies within a block; and a fault is that
-of the first thread at fault."""
+"""Kernels that the CPU device does not run thread by thread: of elementwise kernels it runs whole blocks at
+once, of kernels that add up sums in loops it begins with all warps in lockstep.
+
+Results must be those of single threads: where indices wrap, where arrays overlap, where blocks are not full,
+where a bound is within a block. A fault must name the first thread that has it.
+"""
 
 import os
 import subprocess
@@ -30,7 +32,7 @@ extern "C" __global__ void quads(float4 *out, const float4 *a, const float4 *b, 
     out[i] = make_float4(x.x * factor - y.x, x.y * factor - y.y, x.z * factor - y.z, x.w * factor - y.w);
 }
 
-// Parts change places: no operation on all of a vector.
+// The parts of a vector are swapped, so that it is not one operation on all of them.
 extern "C" __global__ void turned(float4 *out, const float4 *a, float4 *)
 {
     const float4 x = a[threadIdx.x];
@@ -105,7 +107,7 @@ extern "C" __global__ void one_left_out(int *out, const int *a, unsigned which)
     if (i != which) out[i] = a[i] ^ 0x55;
 }
 
-// Sums of a thread, of 4 elements each time, then of what is left: not all loops end in the same round.
+// Each thread adds up vectors of 4 elements, then single ones: their loops end in different rounds.
 extern "C" __global__ void gathered(float *out, const float4 *a, int n, int more)
 {
     float sum = 0;
@@ -122,7 +124,7 @@ extern "C" __global__ void gathered(float *out, const float4 *a, int n, int more
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// Lanes change places after a loop, by distances within a warp and within parts of it.
+// After a loop lanes exchange values, over distances within a warp and within parts of a warp.
 extern "C" __global__ void exchanged(int *out, const int *a, int rounds)
 {
     int sum = 0;
@@ -135,7 +137,7 @@ extern "C" __global__ void exchanged(int *out, const int *a, int rounds)
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum + threadIdx.x / 32;
 }
 
-// Pairs of doubles, and what is the same in all threads, is read after the loop as well.
+// Pairs of doubles. What is the same in all threads, by which `from` advanced, is read after the loop.
 extern "C" __global__ void pairs(double *out, const double2 *a, int rounds, u64 apart)
 {
     double low = 1, high = 2;

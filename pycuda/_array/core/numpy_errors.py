@@ -1,5 +1,5 @@
 """NumPy's exceptions for calls that are refused: NumPy makes them itself, from host arrays of the same shapes
-and dtypes that have no memory but for one element.
+and dtypes that have memory for one element only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Products of matrices by NVIDIA's library, where it is there and takes the operands."""
+"""Products of matrices by NVIDIA's library, if it is installed and takes the operands."""
 
 from __future__ import annotations
 

@@ -160,7 +160,9 @@ def triu_indices(n, k=0, m=None) -> tuple[GPUArray[np.intp], ...]:
 
 
 def _made_by(name):
-    """A function of NumPy's that makes its result on the host, from where it is copied."""
+    """A function that copies the result of the NumPy function of this name, which is in host memory, to the
+    device.
+    """
 
     def function(*args, **kwargs) -> GPUArray:
         return on_device(getattr(np, name)(*args, **kwargs))

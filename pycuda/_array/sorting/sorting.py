@@ -249,7 +249,7 @@ def sorting_indices(a, axis, descending, stream, allocator) -> GPUArray:
 
 
 def in_c_order(a, stream) -> GPUArray:
-    """The array itself where it is in C order, or a copy."""
+    """The array itself if it is in C order, otherwise a copy in C order."""
     return a if a.flags.c_contiguous or not a.size else packed_copy(a, stream)
 
 

@@ -100,7 +100,7 @@ OPERATIONS = {
 
 
 class Placed:
-    """Numbers at some address modulo 16, on both sides, with all that lies around them."""
+    """Numbers at some address modulo 16, on the host and on the device, and the memory around them."""
 
     def __init__(self, rng, dtype, shape):
         dtype = np.dtype(dtype)

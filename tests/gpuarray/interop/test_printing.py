@@ -67,7 +67,7 @@ def test_special_values_and_structures():
 
 
 def test_only_what_is_shown_is_copied():
-    """Between the first and the last elements there may be no memory at all."""
+    """Only the elements that are shown are read: the others need not have memory."""
     memory = sorted((drv.mem_alloc(1 << 20) for _ in range(3)), key=int)
     first, middle, last = memory
     middle.free()

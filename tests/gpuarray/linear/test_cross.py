@@ -1,4 +1,4 @@
-"""np.cross: NumPy's bits, but for the roundings of complex products."""
+"""np.cross: NumPy's bits, except for the rounding of complex products."""
 
 import numpy as np
 import pytest

@@ -89,7 +89,7 @@ for dtype in "fdFD":
         assert got.dtype == want.dtype and got.shape == want.shape
         assert (got == want).all(), (dtype, first, second, one, other, got, want)
 
-# Into arrays of every layout; what the library does not take is computed all the same.
+# Into arrays of every layout; those that the library does not take are computed by our own kernel.
 a, b = number(6, 4, dtype="f"), number(4, 5, dtype="f")
 x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
 for layout, by_library in (("rows", 1), ("columns", 1), ("padded", 1), ("strided", 0), ("reversed", 0)):

@@ -56,7 +56,7 @@ def kind(x):
 
 
 def check_kinds(got, want, open_signs, operands):
-    """The same kinds of numbers in both parts, but for signs that are left open."""
+    """Both parts are the same kinds of numbers, except for the signs that the C standard leaves open."""
     assert got.dtype == want.dtype
     wrong = np.zeros(got.shape, bool)
     for one, other in zip(parts(got), parts(want), strict=True):

@@ -14,7 +14,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def check_bits(got, want):
-    """Equal bit for bit, but for the bits of NaNs."""
+    """The elements have the same bits; those of NaNs may differ."""
     got = got.get()
     assert got.dtype == want.dtype and got.shape == want.shape
     np.testing.assert_array_equal(got, want)

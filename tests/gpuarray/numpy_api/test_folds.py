@@ -24,7 +24,7 @@ HOST = {c: np.array([[3, 0, 2], [1, 5, 0]], c) for c in "?hQed"}
 
 
 def call(ufunc, method, array, *more, **keywords):
-    """ufunc.method(array, ...). Not by NumPy where it is an array of ours: NumPy 2.4 keeps operands of
+    """ufunc.method(array, ...). For an array of ours NumPy is not called: NumPy 2.4 keeps operands of
     reductions that were refused."""
     if not isinstance(array, gpuarray.GPUArray):
         return getattr(ufunc, method)(array, *more, **keywords)
