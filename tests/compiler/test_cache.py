@@ -400,6 +400,7 @@ def test_no_temporary_files_stay(folder, compilations):
 
 
 def test_processes_at_once(folder, tmp_path):
+    """Processes that compile one source at the same time all get the same code, and leave one entry."""
     program = tmp_path / "program.py"
     program.write_text(
         "from pycuda.compiler import compile; import hashlib;"

@@ -69,7 +69,7 @@ def test_what_nvrtc_refused_goes_to_nvcc_at_once_in_later_processes(nvcc, tmp_pa
     monkeypatch.setattr(nvcc_command, "compile_source", None)
     with monkeypatch.context() as patch:
         patch.setattr(nvrtc_library, "compile_source", None)
-        assert both() == 42  # and nothing is said
+        assert both() == 42  # without a warning
     requests._memory.clear()
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: None)
     with pytest.raises(drv.CompileError, match="__host__"):  # NVRTC's words, where nvcc is gone

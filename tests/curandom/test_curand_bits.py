@@ -187,6 +187,10 @@ def test_skip_ahead(state, kind):
 @pytest.mark.parametrize("state", QUASI)
 @pytest.mark.parametrize("offset", [0, 1023, 2**32 - 1500])
 def test_sobol(state, offset):
+    """Arrays of quasi-random numbers, point after point, have the bits of cuRAND's generators, one for each
+    dimension. WHAT: rows (number of the distribution in the reference's kernel, method, dtype, its
+    parameters).
+    """
     count = 2100 if offset else 5
     generator = QUASI[state](offset=offset)
     wide = generator.generator_bits == 64

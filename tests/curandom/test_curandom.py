@@ -375,7 +375,7 @@ def test_direction_vectors():
     assert wide.shape == (481, 64) and wide.dtype == np.uint64
     assert (narrow == (wide[:, :32] >> np.uint64(32))).all()
     assert narrow[0].tolist() == [1 << (31 - k) for k in range(32)]
-    # Each vector has its own lowest bit: so that points are never alike.
+    # Vector k has bit 31 - k as its lowest bit: so the first 2^32 points are all different.
     for k in range(32):
         assert (narrow[:, k] >> np.uint32(31 - k) & 1 == 1).all()
         assert ((narrow[:, k] & np.uint32((1 << (31 - k)) - 1)) == 0).all()

@@ -135,6 +135,9 @@ def _drawn(rng, dtype):
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_layouts(primary_context, name):
+    """An operation gives NumPy's result for random strides, offsets and alignments, and leaves the memory
+    around its operand as it was.
+    """
     on_host, on_device, dtypes = OPERATIONS[name]
     for case in range(CASES):
         rng = np.random.default_rng([case, *name.encode()])

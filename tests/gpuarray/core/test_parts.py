@@ -254,6 +254,9 @@ def test_what_would_be_lost_is_refused(write):
 
 
 def test_a_part_that_is_kept_is_written_to():
+    """device.real is a copy. To write to it is refused as a mistake only while it is a temporary object: it
+    is allowed once a variable, a tuple or an attribute holds it.
+    """
     device = gpuarray.to_gpu(numbers(np.complex64))
     part = device.real
     part[0] = 1

@@ -111,7 +111,7 @@ def test_out_that_is_the_operand_or_overlaps_it():
         array = gpuarray.to_gpu(host)
         want = np.fft.fftn(host[view], axes=(1,))
         compare(np.fft.fftn(array[view], axes=(1,), out=array[place]), want)
-    array = gpuarray.to_gpu(host)  # zeros are added to what lies in the result
+    array = gpuarray.to_gpu(host)  # the operand, a part of the result, is padded with zeros there
     compare(np.fft.fft(array[:, :3], 6, out=array), np.fft.fft(host[:, :3], 6))
     real = gpuarray.to_gpu(np.arange(8.0))
     compare(np.fft.irfft(real[:6].view("D"), 4, out=real[2:6]), np.fft.irfft(np.arange(6.0).view("D"), 4))

@@ -177,8 +177,8 @@ def test_out_of_bounds(wrong, of_device):
     ):
         with pytest.raises(IndexError, match="out of bounds"):
             use()
-    assert array[[3]].get() == 3  # the next call knows nothing of it
-    array = gpuarray.to_gpu(host)  # assignment to the others may have happened
+    assert array[[3]].get() == 3  # the next call does not report the index of this one
+    array = gpuarray.to_gpu(host)  # put() may have changed the elements whose indices are in bounds
     for mode, at in ("wrap", wrong % 6), ("clip", min(max(wrong, 0), 5)):
         np.testing.assert_array_equal(array.take(index, mode=mode).get(), host[[1, at, 2]])
 
@@ -218,7 +218,10 @@ def test_one_axis(data):
 
 
 def test_a_check_within_a_check(monkeypatch):
-    """Each check has its own word, as when objects that index arrays are released during one."""
+    """An index that is checked while another check begins or ends, as by a destructor that indexes arrays,
+    has a word of its own: the outer check still raises its error. Both ends of the outer check are patched to
+    index once more.
+    """
     from pycuda._array.core import gather
 
     array, wrong = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([7]))

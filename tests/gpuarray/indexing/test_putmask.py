@@ -34,7 +34,7 @@ def test_assignments(data):
     changed(lambda a, m, v: np.place(a, m, v))
     changed(lambda a, m, v: np.putmask(a, m, v))
     changed(lambda a, m, v: np.copyto(a, v[0], where=m))
-    # Which of two values for one place stays, no GPU says.
+    # Different indices only: which of two values for one element is stored is undefined.
     changed(lambda a, m, v: np.put(a, [0, -1][: a.size], v))
     changed(lambda a, m, v: a.flat.__setitem__(slice(None), v))
 

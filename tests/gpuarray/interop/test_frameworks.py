@@ -170,6 +170,9 @@ def test_torch_on_a_stream_of_its_own(host):
 
 
 def test_memory_that_torch_still_reads_is_not_used_again():
+    """Work on another stream reads the array after it was dropped: until that is done, which _sleep() delays,
+    the pool must not give its memory to the next array.
+    """
     torch = Torch().module
     side, ones = torch.cuda.Stream(), np.ones(1 << 20, np.float32)
     for _ in range(10):

@@ -92,6 +92,9 @@ def test_forms_that_were_seen_before(shapes, dtype):
     "shapes", [((3, 4), (4, 5)), ((3, 4), (4,)), ((4,), (4, 2)), ((4,), (4,)), ((2, 3, 4), (4, 5))]
 )
 def test_forms_that_were_seen_before_into_an_array(shapes, dtype):
+    """A product with out= whose plan is remembered from the call before, for arrays of the same forms; also
+    into an array of another dtype and into one with other strides.
+    """
     rng = np.random.default_rng(2)
     a, b = (rng.integers(-5, 5, shape).astype(dtype) for shape in shapes)
     want = np.matmul(a, b)

@@ -166,7 +166,7 @@ def test_norms_in_any_layout(order, data):
         host = np.where(places, host.dtype.type(value), host)
         array[...] = gpuarray.to_gpu(host)
     axis = data.draw(st.integers(-host.ndim, host.ndim - 1))
-    wide = host.astype("d") if host.dtype == "e" else host  # NumPy's half overflows between
+    wide = host.astype("d") if host.dtype == "e" else host  # NumPy's sums in float16 overflow
     if order == -np.inf and not host.shape[axis]:
         with pytest.raises(ValueError, match="no identity"):
             np.linalg.norm(array, order, axis)

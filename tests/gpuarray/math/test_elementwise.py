@@ -238,7 +238,7 @@ def test_in_place_operators_keep_the_array(name):
         function(expected, other[right])
         check(alias, expected)
     check(array, host)
-    function(on_device, on_device)  # what it reads is what it writes to
+    function(on_device, on_device)  # both operands are one array
     function(other, other.copy())
     check(on_device, other)
 

@@ -124,6 +124,7 @@ def test_the_primary_context_gives_held_memory_back():
 
 
 def test_stop_holding(run_python):
+    """After stop_holding() blocks go back to the driver as soon as they are freed."""
     done = run_python(
         """
         import numpy as np
