@@ -60,7 +60,10 @@ template <class T> struct pycuda_read<T, cudaReadModeNormalizedFloat>
   typedef float4 gathered;
 };
 
-// ---- the variables, in the layout that the host reads. `mark` identifies them: "PTEX" or "PSRF"
+// ---- the variables, in the layout that the host reads
+
+// `mark`, by which the host recognizes them. In memory these are "PTEX" and "PSRF".
+enum { PYCUDA_TEXTURE_MARK = 0x58455450, PYCUDA_SURFACE_MARK = 0x46525350 };
 
 // The arguments are the initial settings: normalized coordinates, filter mode, address mode.
 template <class T, int dimensions = cudaTextureType1D, cudaTextureReadMode mode = cudaReadModeElementType>
@@ -71,7 +74,7 @@ struct texture
   unsigned char kind, normalized_reads, format, channels, normalized, filter, address, unused;
 
   __host__ __device__ constexpr texture(int norm = 0, int filter_mode = 0, int address_mode = 1)
-      : handle(0), mark(0x58455450), kind(dimensions & 0xff),
+      : handle(0), mark(PYCUDA_TEXTURE_MARK), kind(dimensions & 0xff),
         normalized_reads(mode == cudaReadModeNormalizedFloat), format(pycuda_texel<T>::format),
         channels(pycuda_texel<T>::channels), normalized(norm != 0),
         filter(static_cast<unsigned char>(filter_mode)), address(static_cast<unsigned char>(address_mode)),
@@ -87,7 +90,10 @@ template <int dimensions> struct surface<void, dimensions>
   unsigned int mark;
   unsigned char kind, unused[7];
 
-  __host__ __device__ constexpr surface() : handle(0), mark(0x46525350), kind(dimensions & 0xff), unused() {}
+  __host__ __device__ constexpr surface()
+      : handle(0), mark(PYCUDA_SURFACE_MARK), kind(dimensions & 0xff), unused()
+  {
+  }
 };
 
 // ---- reading

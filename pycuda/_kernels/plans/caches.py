@@ -98,8 +98,8 @@ launches = _Launches()
 
 
 def planned(key: tuple, arrays: tuple) -> Any:
-    """The plan for a call with these arrays. It is made for the first call with arrays of their shapes,
-    strides and dtypes, and remembered."""
+    """The plan for a call with these arrays, made for the first call with arrays of the same form (shapes,
+    strides, dtypes, alignment) and remembered."""
     known = launches[key]
     plan = known.find(arrays)
     if plan is None:
@@ -112,10 +112,9 @@ def planned(key: tuple, arrays: tuple) -> Any:
 def launched(key: tuple, values: tuple, stream: Any = None, allocator: Any = None) -> Any:
     """Launch a kernel for these values. Returns the new array that it writes; True if it writes no new array.
 
-    key: (make, number of arrays, *more). The arrays are the first ones of `values`. For arrays of shapes,
-    strides and dtypes that are new, make(*more, *values) returns the launch, as _LaunchCache.remember() takes
-    it: (call, grid, block, arguments after the values, with ... for the new array, that array's shape and
-    dtype or None).
+    key: (make, number of arrays, *more). The arrays are the first ones of `values`. If their form is new,
+    make(*more, *values) returns the launch, as _LaunchCache.remember() takes it: (call, grid, block,
+    arguments after the values, with ... for the new array, that array's shape and dtype or None).
     """
     known = launches[key]
     result = known.launch(values, stream, allocator)

@@ -159,9 +159,12 @@ def _bracket_message(what: str, text: str, at: int, problem: str) -> str:
 
 _HIDDEN = re.compile(HIDDEN, re.X | re.S)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)]*\))?((?:[^\\\n]|\\.|\\\n)*)", re.M)
+# What precedes an & that takes an address, and is not the binary operator; or a cast to a pointer does.
 _UNARY_BEFORE = r"(?:^|[(\[{,;=+\-*/%<>!?:|^~&]|\breturn)\s*$"
 _POINTER_CAST = re.compile(r"\*\s*\)\s*$")
+# What precedes an element whose address is the first argument of an atomic function.
 _ATOMIC = re.compile(r"\batomic\w*\s*\(\s*&\s*$")
+# What follows an element: an assignment, a call of a member function with arguments, members and subscripts.
 _ASSIGNS = r"\s*(?:=(?!=)|[+\-*/%&|^]=|<<=|>>=|\+\+|--)"
 _SETTER = re.compile(r"(?:\s*\.\s*\w+)*\s*\.\s*\w+\s*\(\s*[^)\s]")
 _MEMBERS = re.compile(r"(?:\s*(?:\.|->)\s*\w+(?!\w*\s*\()|\s*\[[^\]]*\])*")
@@ -184,8 +187,8 @@ _INT = r"(?:\b(?:int|long|short|unsigned|size_t|char|auto|u?int\d+_t|ptrdiff_t)\
 
 
 class Use(NamedTuple):
-    """How an expression uses a vector argument x. A property is False if it is not certain for indexed,
-    subscripted and assigned, and True if it is possible for the others."""
+    """How an expression uses a vector argument x. Where the text leaves a doubt, indexed, subscripted and
+    assigned are False, the others True."""
 
     indexed: bool  # x is used only as x[i]
     subscripted: bool  # x is used only as x[...], and no element's address is taken

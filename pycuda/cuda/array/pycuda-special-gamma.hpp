@@ -14,11 +14,11 @@ static __device__ double gamma_power(double a, double x)
     return x < 700 ? pow(x, a) * exp(-x) / tgamma(a + 1) : exp(a * log(x) - x - lgamma(a + 1));
 }
 
-// P(a, x), DLMF 8.11.4, which converges fast for x < a. NaN where it takes too many steps.
+// P(a, x), DLMF 8.11.4, which converges fast for x < a. NaN if it takes more than SPECIAL_MAX_STEPS.
 static __device__ double lower_gamma_series(double a, double x)
 {
     double term = 1, sum = 1;
-    for (int n = 1; n <= 20000; n++) {
+    for (int n = 1; n <= SPECIAL_MAX_STEPS; n++) {
         term *= x / (a + n);
         sum += term;
         if (term <= 1e-17 * sum) return gamma_power(a, x) * sum;
@@ -26,13 +26,13 @@ static __device__ double lower_gamma_series(double a, double x)
     return NAN;
 }
 
-// Q(a, x) for x > a by the continued fraction of DLMF 8.9.2, by Lentz's method. NaN where it takes too many
-// steps.
+// Q(a, x) for x > a by the continued fraction of DLMF 8.9.2, by Lentz's method. NaN if it takes more than
+// SPECIAL_MAX_STEPS.
 static __device__ double upper_gamma_fraction(double a, double x)
 {
     const double tiny = 1e-300;
     double b = x + 1 - a, c = 1 / tiny, d = 1 / b, value = d;
-    for (int n = 1; n <= 20000; n++) {
+    for (int n = 1; n <= SPECIAL_MAX_STEPS; n++) {
         const double term = -n * (n - a);
         b += 2;
         d = term * d + b;
@@ -45,8 +45,8 @@ static __device__ double upper_gamma_fraction(double a, double x)
     return NAN;
 }
 
-// Q(a, x) for x about 1 and less, DLMF 8.7.3: 1 - x^a / Gamma(a + 1), and a sum, each without cancellation.
-// 1 + a is rounded: lgamma is continued by its derivative.
+// Q(a, x) for x up to about 1, DLMF 8.7.3: 1 - x^a / Gamma(a + 1) less a sum, both without cancellation. As 1
+// + a is rounded, lgamma(1 + a) is corrected by its derivative times the rounding error.
 static __device__ double upper_gamma_series(double a, double x)
 {
     double term = 1, sum = 0;
@@ -60,7 +60,7 @@ static __device__ double upper_gamma_series(double a, double x)
     return -expm1(power) - a * exp(power) * sum;
 }
 
-// True: `lower`, which is P(a, x), is known from the limits.
+// Whether `lower`, P(a, x), is known without computation: at the limits of a and x, or NaN outside of them.
 PYCUDA_INLINE bool incomplete_gamma_is_special(double a, double x, double &lower)
 {
     lower = NAN;
@@ -116,13 +116,13 @@ static __device__ double sum_of_powers(double s, double q)
     return sum;
 }
 
-// Hurwitz's zeta function for s >= 1. NaN for negative q that take too many steps.
+// Hurwitz's zeta function for s >= 1. NaN for q below -SPECIAL_MAX_STEPS, which would take too many steps.
 static __device__ double hurwitz_zeta(double s, double q)
 {
     if (s == 1) return INFINITY;
     if (s < 1 || q != q) return NAN;
     if (q <= 0 && q == floor(q)) return INFINITY;
-    if (s != s || (q <= 0 && s != floor(s)) || q < -20000) return NAN;
+    if (s != s || (q <= 0 && s != floor(s)) || q < -SPECIAL_MAX_STEPS) return NAN;
     if (q > 1e8) return (1 / (s - 1) + 1 / (2 * q)) * pow(q, 1 - s);
     return sum_of_powers(s, q);
 }

@@ -259,15 +259,18 @@ static __device__ double beta_power(double a, double b, double x, double y)
            * exp(a * log1p_less_x(t / a, x * (sum / a)) + b * log1p_less_x(-t / b, y * (sum / b)) - rest);
 }
 
+// The maximum number of terms of a series or steps of a continued fraction: then the result is NaN.
+enum { SPECIAL_MAX_STEPS = 20000 };
+
 // The continued fraction of DLMF 8.17.22, by Lentz's method as Thompson and Barnett changed it (J. Comput.
-// Phys. 64, 1986). NaN where it does not converge, which takes about the square root of a or b steps.
+// Phys. 64, 1986). It takes about as many steps as the square root of a or b. NaN if it does not converge.
 static __device__ double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300;
     double c = 1, d = 1 - (a + b) * x / (a + 1);
     d = 1 / (fabs(d) < tiny ? tiny : d);
     double value = d;
-    for (int m = 1; m <= 20000; m++) {
+    for (int m = 1; m <= SPECIAL_MAX_STEPS; m++) {
         double factor = 1;
         for (int odd = 0; odd < 2; odd++) {
             const double even_term = m / (a + 2 * m - 1) * ((b - m) / (a + 2 * m));
