@@ -89,12 +89,12 @@ def test_switched_off(run_python):
 
 def test_integers_of_another_size():
     """They become the parameter's size where it is an integer and the number fits."""
-    source = "__global__ void store(long long *to, int a, unsigned char b, float c) { to[0] = a; to[1] = b; }"
+    source = "__global__ void store(long long *to, int a, short b, float c) { to[0] = a; to[1] = b; }"
     store, out = SourceModule(source).get_function("store"), np.zeros(2, np.int64)
     store(drv.Out(out), np.int64(-7), np.int32(200), np.float32(1), block=(1, 1, 1))
     assert out.tolist() == [-7, 200]
-    for position, wrong in (1, np.int64(1 << 32)), (2, np.int64(-129)), (3, np.int64(1)):
-        given = [drv.Out(out), np.int32(1), np.uint8(1), np.float32(1)]
+    for position, wrong in (1, np.int64(1 << 32)), (2, np.int64(-32769)), (3, np.int64(1)):
+        given = [drv.Out(out), np.int32(1), np.int16(1), np.float32(1)]
         given[position] = wrong
         with pytest.raises(TypeError, match=f"argument {position} has 8 bytes"):
             store(*given, block=(1, 1, 1))
