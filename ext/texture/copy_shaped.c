@@ -26,9 +26,9 @@ static PyObject *shaped_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     static const char *const signatures[] = {
         [SHAPED_2D] = doc_2d, [SHAPED_3D] = doc_3d, [SHAPED_PEER] = doc_peer};
     ModuleState *state = state_of_type(type);
-    ShapedKind kind = PyType_IsSubtype(type, state->Memcpy2D_type)   ? SHAPED_2D
-                      : PyType_IsSubtype(type, state->Memcpy3D_type) ? SHAPED_3D
-                                                                     : SHAPED_PEER;
+    ShapedKind kind = SHAPED_PEER;
+    if (PyType_IsSubtype(type, state->Memcpy2D_type)) kind = SHAPED_2D;
+    if (PyType_IsSubtype(type, state->Memcpy3D_type)) kind = SHAPED_3D;
     if (convert_call(signatures[kind], args, kwargs, NOTHING_GIVEN) < 0) return NULL;
     ShapedCopyObject *self = shaped_cast(type->tp_alloc(type, 0));
     if (!self) return NULL;
@@ -49,7 +49,7 @@ static int shaped_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* An end without its object must not be copied from or to anymore. */
+/* The addresses are cleared with the objects that keep their memory, so that no copy uses them anymore. */
 static int shaped_clear(PyObject *self)
 {
     shaped_cast(self)->copy = (CUDA_MEMCPY3D_PEER){0};
@@ -111,20 +111,22 @@ typedef struct ShapedCall {
     CUDA_MEMCPY3D_PEER copy;
     bool async, unaligned;
     CUstream stream;
-    PyObject *held[2];              /* the objects of both ends */
-    ContextObject *contexts[2];     /* of Memcpy3DPeer */
+    PyObject *held[2];              /* owned: the objects of both ends, or NULL */
+    ContextObject *contexts[2];     /* owned: of both ends of a Memcpy3DPeer */
     Kept kept;
 } ShapedCall;
 
-/* GIL released while waiting; *routine is the driver function for messages. */
+/* Makes the driver's call for this kind of copy. *routine: the driver function, for messages. */
 static CUresult call_driver(ModuleState *state, ShapedKind kind, const ShapedCall *call, const char **routine)
 {
     if (kind == SHAPED_2D) {
         CUDA_MEMCPY2D flat = flat_copy(&call->copy);
-        *routine = call->async ? "cuMemcpy2DAsync" : call->unaligned ? "cuMemcpy2DUnaligned" : "cuMemcpy2D";
-        return call->async       ? try_cuMemcpy2DAsync(state, &flat, call->stream)
-               : call->unaligned ? try_cuMemcpy2DUnaligned(state, &flat)
-                                 : try_cuMemcpy2D(state, &flat);
+        if (call->async) {
+            *routine = "cuMemcpy2DAsync";
+            return try_cuMemcpy2DAsync(state, &flat, call->stream);
+        }
+        *routine = call->unaligned ? "cuMemcpy2DUnaligned" : "cuMemcpy2D";
+        return call->unaligned ? try_cuMemcpy2DUnaligned(state, &flat) : try_cuMemcpy2D(state, &flat);
     }
     if (kind == SHAPED_3D) {
         CUDA_MEMCPY3D deep = deep_copy(&call->copy);
@@ -136,7 +138,8 @@ static CUresult call_driver(ModuleState *state, ShapedKind kind, const ShapedCal
                        : try_cuMemcpy3DPeer(state, &call->copy);
 }
 
-/* The context of each end: the one that was set, else the current one. */
+/* Fills call->contexts and the copy's contexts: for each end the one that was set, else the current one. -1
+ * with an exception. */
 static int find_contexts(ShapedCopyObject *self, ShapedCall *call)
 {
     for (int side = 0; side < 2; side++) {
@@ -149,8 +152,8 @@ static int find_contexts(ShapedCopyObject *self, ShapedCall *call)
     return 0;
 }
 
-/* Everything that can fail before the driver is called. Another thread may set other ends meanwhile: this
- * call goes on with what it holds. */
+/* Does all that can fail before the driver is called. Another thread may set the ends meanwhile: the call
+ * uses the copy and the references that it has taken. -1 with an exception. */
 static int prepare_call(ShapedCopyObject *self, PyObject *stream, ShapedCall *call)
 {
     if (shaped_check(self) < 0) return -1;
@@ -235,7 +238,7 @@ static PyObject *shaped_call_3d(PyObject *self, PyObject *args, PyObject *kwargs
 
 typedef struct SizeField {
     const char *name;
-    size_t offset;      /* in CUDA_MEMCPY3D_PEER */
+    size_t offset; /* in CUDA_MEMCPY3D_PEER */
 } SizeField;
 
 #define SIZE_2D(name, member, doc) \

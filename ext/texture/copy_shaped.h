@@ -13,7 +13,7 @@ typedef enum ShapedSide { SHAPED_SRC, SHAPED_DST } ShapedSide;
 
 typedef struct ShapedEnd {
     PyObject *object; /* owned: the Array, the device object, or what holds the host memory; or NULL */
-    size_t size; /* bytes from the address on, SIZE_MAX when not known */
+    size_t size; /* how many bytes the memory has from the address on; SIZE_MAX when not known */
     PyObject *context; /* owned, a Context or NULL: of Memcpy3DPeer */
 } ShapedEnd;
 
@@ -27,14 +27,15 @@ typedef struct ShapedCopyObject {
 
 static inline ShapedCopyObject *shaped_cast(PyObject *object) { return (ShapedCopyObject *)object; }
 
-/* What the setters do; -1 with an exception, before which nothing was changed. */
+/* Set the end of a copy: host memory, an Array, a device address, either of host and device memory, or the
+ * context. -1 with an exception: then nothing has changed. */
 int shaped_set_host(ShapedCopyObject *self, ShapedSide side, PyObject *buffer);
 int shaped_set_array(ShapedCopyObject *self, ShapedSide side, PyObject *array);
 int shaped_set_device(ShapedCopyObject *self, ShapedSide side, PyObject *pointer);
 int shaped_set_unified(ShapedCopyObject *self, ShapedSide side, PyObject *buffer);
 int shaped_set_context(ShapedCopyObject *self, ShapedSide side, PyObject *context);
 
-/* The address alone, without saying that it is the end to use. */
+/* As shaped_set_device(), but the end's memory type stays as it is. */
 int shaped_set_address(ShapedCopyObject *self, ShapedSide side, PyObject *pointer);
 
 /* -1 with an exception when an end is not set, was freed meanwhile, or is smaller than the copy. */

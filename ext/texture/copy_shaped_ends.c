@@ -12,7 +12,8 @@ static const char *const side_names[] = {"src", "dst"};
 
 /* ---- Host memory with strides ---- */
 
-/* The bytes from the first element on to the end of the last one in memory. */
+/* The bytes from the first element to the end of the one with the highest address. item: bytes of an element.
+ */
 static size_t span_after(int rank, const Py_ssize_t *shape, const Py_ssize_t *strides, size_t item)
 {
     size_t span = item;
@@ -29,8 +30,8 @@ static size_t span_of_array(PyArrayObject *array)
                       (size_t)PyArray_ITEMSIZE(array));
 }
 
-/* The bytes of memory from the array's first element on. A view may be the corner from which a part of its
- * base is copied, so they go on to the end of the base. */
+/* The bytes of memory from the array's first element on: to the end of its base, as a view may be given as
+ * the corner from which a part of its base is copied. */
 static size_t bytes_after(PyArrayObject *array)
 {
     const char *start = PyArray_DATA(array), *end = start + span_of_array(array);
@@ -141,7 +142,7 @@ int shaped_set_device(ShapedCopyObject *self, ShapedSide side, PyObject *pointer
     return 0;
 }
 
-/* A contiguous buffer, or whatever stands for a device address. */
+/* Takes a contiguous buffer or a device address. */
 int shaped_set_unified(ShapedCopyObject *self, ShapedSide side, PyObject *buffer)
 {
     HostBuffer memory;
@@ -150,10 +151,9 @@ int shaped_set_unified(ShapedCopyObject *self, ShapedSide side, PyObject *buffer
         set_type(self, side, CU_MEMORYTYPE_UNIFIED);
         return 0;
     }
-    if ((side == SHAPED_DST ? buffers_write(buffer, side_names[side], &memory)
-                            : buffers_read(buffer, side_names[side], &memory))
-        < 0)
-        return -1;
+    int status = side == SHAPED_DST ? buffers_write(buffer, side_names[side], &memory)
+                                    : buffers_read(buffer, side_names[side], &memory);
+    if (status < 0) return -1;
     set_device(self, side, (CUdeviceptr)(uintptr_t)memory.pointer);
     set_type(self, side, CU_MEMORYTYPE_UNIFIED);
     set_end(self, side, memory.owner, memory.size);
@@ -174,7 +174,8 @@ int shaped_set_context(ShapedCopyObject *self, ShapedSide side, PyObject *contex
 
 /* ---- Checking ---- */
 
-/* One end of a copy: what the driver's descriptor says of it. */
+/* The part of the driver's descriptor that is about one end: the copied part begins x bytes, y rows and z
+ * planes after the address; pitch is in bytes, height in rows. */
 typedef struct EndShape {
     CUmemorytype type;
     size_t x, y, z, pitch, height;
@@ -189,15 +190,15 @@ static EndShape end_shape(const CUDA_MEMCPY3D_PEER *copy, ShapedSide side)
                       copy->srcZ,          copy->srcPitch,    copy->srcHeight};
 }
 
-/* *sum += a * b; false when that is too large. */
+/* Adds a * b to *sum. False when the result is too large. */
 static bool add_product(size_t *sum, size_t a, size_t b)
 {
     size_t product;
     return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*sum, product, sum);
 }
 
-/* The byte after the last that the copy touches at this end, from its address on. SIZE_MAX when it is beyond
- * all memory. */
+/* How many bytes the memory of this end must have for the copy: up to the last byte that it touches. SIZE_MAX
+ * when that is not a size. */
 static size_t end_of_copy(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end)
 {
     size_t rows = copy->Height - 1, bytes = copy->WidthInBytes;
@@ -237,6 +238,7 @@ static int check_alive(ShapedCopyObject *self, ShapedSide side, CUmemorytype typ
     return 0;
 }
 
+/* -1 with an exception when the end is not set, was freed, or is smaller than the copy. */
 static int check_end(ShapedCopyObject *self, ShapedSide side)
 {
     const char *name = side_names[side];

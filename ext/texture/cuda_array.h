@@ -4,8 +4,8 @@
 
 #include "ext/context/owner.h"
 
-/* Python's ArrayDescriptor, which shows width, height, format and channels of the value, and
- * ArrayDescriptor3D, which shows everything. */
+/* Python's ArrayDescriptor, which has properties for width, height, format and channels of the value, and
+ * ArrayDescriptor3D, which has one for each member. */
 typedef struct ArrayDescriptorObject {
     PyObject_HEAD
     ModuleState *state;
@@ -15,8 +15,8 @@ typedef struct ArrayDescriptorObject {
 typedef struct CudaArrayObject {
     OWNER_HEAD
     CUarray handle;
-    PyObject *owner; /* owned: whose memory this is, if it is lent; else NULL */
-    const atomic_bool *over; /* in the owner: true once the memory is not lent anymore */
+    PyObject *owner; /* owned: the object that lends the memory; NULL: the Array owns it */
+    const atomic_bool *over; /* a member of the lender: true once the memory is not lent anymore; or NULL */
 } CudaArrayObject;
 
 static inline ArrayDescriptorObject *cuda_array_descriptor_cast(PyObject *object)
@@ -26,8 +26,8 @@ static inline ArrayDescriptorObject *cuda_array_descriptor_cast(PyObject *object
 
 static inline CudaArrayObject *cuda_array_cast(PyObject *object) { return (CudaArrayObject *)object; }
 
-/* The handle of an argument that must be an Array. -1 with TypeError, or with LogicError when it was freed or
- * its context is gone. */
+/* *out: the handle of an argument that must be an Array. what: the parameter's name. -1 with TypeError, or
+ * with LogicError when it was freed or its context is gone. */
 int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUarray *out);
 
 /* Whether the array's memory is gone: freed, or not lent anymore. */
@@ -38,15 +38,15 @@ int cuda_array_read_descriptor(ModuleState *state, PyObject *value, CUDA_ARRAY3D
 /* A new ArrayDescriptor3D. NULL with an exception. */
 PyObject *cuda_array_descriptor(ModuleState *state, const CUDA_ARRAY3D_DESCRIPTOR *shape);
 
-/* An Array of memory that an owner has lent until *over is set, which lies in the owner. NULL with an
+/* A new Array of memory that `owner` lends until *over, a member of the owner, is true. NULL with an
  * exception. */
 PyObject *cuda_array_lent(ContextObject *context, CUarray handle, PyObject *owner, const atomic_bool *over);
 
-/* What an Array is made of. -1 with the driver's exception. */
+/* *out: the shape, format and flags of an Array. -1 with the driver's exception. */
 int cuda_array_describe(ModuleState *state, CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out);
 
-/* The bytes of one element of this format and number of channels; 0 for formats whose elements are not one
- * number a channel. */
+/* The bytes of one element of this format and number of channels; 0 for formats whose elements are not a
+ * number for each channel, such as compressed ones. */
 size_t cuda_array_element_size(CUarray_format format, unsigned channels);
 
 #endif

@@ -13,6 +13,7 @@ typedef struct ArrayPlace {
     size_t offset;
 } ArrayPlace;
 
+/* *out: the place in an Array that two arguments mean. -1 with an exception that names the parameter. */
 static int read_place(ModuleState *state, PyObject *array, const char *cuda_array_name, PyObject *index,
                       const char *index_name, ArrayPlace *out)
 {

@@ -1,11 +1,11 @@
 /* MipmappedArray: levels of one picture, each of half the size of the one before.
  *
- * A level is an Array of memory that is lent: it keeps the MipmappedArray alive, and with its end the levels
- * are over.
+ * A level is an Array whose memory the MipmappedArray lends: the level keeps the MipmappedArray alive, and
+ * ends when that is freed.
  *
- * None outlives its context in the driver: that links them in a list of the process, in which cuCtxDestroy
- * leaves those that it frees, and the next cuMipmappedArrayCreate in any context writes to freed memory (seen
- * with 580.159). So a context that ends destroys its own first. */
+ * The driver links its mipmapped arrays in a list of the process. cuCtxDestroy frees those of the context but
+ * leaves them in the list, and the next cuMipmappedArrayCreate in any context writes to freed memory (seen
+ * with 580.159). So a context that ends destroys its mipmapped arrays first. */
 #include "ext/texture/mipmapped_array.h"
 
 #include "ext/base/driver_calls.h"
@@ -46,7 +46,7 @@ static void unlink_array(MipmappedArrayObject *array)
     state_unlock(array->state);
 }
 
-/* The handle of one of this context, which is unlinked, or NULL. */
+/* Unlinks a mipmapped array of this context. Its handle, or NULL when there is none. */
 static CUmipmappedArray take_one(const ContextObject *context)
 {
     state_lock(context->state);
@@ -58,7 +58,8 @@ static CUmipmappedArray take_one(const ContextObject *context)
     return handle;
 }
 
-/* ContextLastFn: their objects find the context dead and release nothing. */
+/* ContextLastFn: destroys the context's mipmapped arrays. Their objects later find the context dead, and
+ * release nothing. */
 static void end_arrays(ContextObject *context)
 {
     ContextScope scope;
@@ -95,7 +96,7 @@ static int read_levels(PyObject *value, const CUDA_ARRAY3D_DESCRIPTOR *shape, un
     return -1;
 }
 
-/* The context does not end between its making and its entry in the list. */
+/* Makes the array and links it. context_stay() prevents the context from ending between the two. */
 static CUresult create(MipmappedArrayObject *array)
 {
     if (!context_stay(array->context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -155,7 +156,8 @@ static void destroy_array(PyObject *self)
     CUresult result;
     LIVE_LESS(array->state, MipmappedArray);
     bool entered = context_enter_scope(array->context, &scope);
-    unlink_array(array); /* inside: else a context that ends at this moment would miss it */
+    unlink_array(
+        array); /* in the scope, so that a context that is about to end either waits or destroys it */
     if (entered) {
         result = end_cuMipmappedArrayDestroy(array->state, array->handle);
         context_leave_scope(&scope);

@@ -69,10 +69,10 @@ void binding_put(Reference *reference, Binding *binding, const Binding *expected
 {
     spin_lock(&reference->changing);
     Binding *previous = reference->binding;
-    bool wanted = !expected || previous == expected;
-    if (wanted) reference->binding = binding;
+    bool is_expected = !expected || previous == expected;
+    if (is_expected) reference->binding = binding;
     spin_unlock(&reference->changing);
-    binding_drop(wanted ? previous : binding);
+    binding_drop(is_expected ? previous : binding);
 }
 
 void reference_free(Reference *reference)
@@ -94,7 +94,8 @@ void references_free(References *references)
     PyMem_Free(references);
 }
 
-/* Visits the current binding only. Holders of a previous binding visit nothing: what it owns stays alive. */
+/* Visits the current binding only. A previous binding that a thread still holds is not visited: the garbage
+ * collector then counts its references as external, and its objects stay alive. */
 int reference_visit(Reference *reference, visitproc visit, void *arg)
 {
     Py_VISIT(reference->binding->object);
@@ -130,7 +131,8 @@ static int raise_absent(CodeModuleObject *module, const char *name, bool surface
     return -1;
 }
 
-/* Reads the variable as it was compiled. */
+/* Sets reference->where and ->declared, from the variable's initial value. -1 with LogicError when the module
+ * has no such variable, or it is no such reference. */
 static int read_declaration(CodeModuleObject *module, Reference *reference)
 {
     ModuleState *state = module->state;
@@ -154,7 +156,7 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     return -1;
 }
 
-/* Sets how a texture is read to what its declaration says. */
+/* Sets the settings of a texture's binding to those of its declaration. */
 static void use_declaration(Reference *reference)
 {
     const ReferenceDeclaration *declared = &reference->declared;
@@ -190,7 +192,8 @@ static int begin_list(CodeModuleObject *module)
     return 0;
 }
 
-/* Two threads may look the same name up: the first to be done with it puts it into the list. */
+/* Two threads may look up the same name at once: the one that is done first adds it to the list, and the
+ * other uses that. */
 Reference *reference_find(CodeModuleObject *module, const char *name, bool surface)
 {
     Reference *known = find_known(module, name, surface);
@@ -230,7 +233,8 @@ static unsigned reference_shape_of(const CUDA_ARRAY3D_DESCRIPTOR *array)
     bool layered = array->Flags & CUDA_ARRAY3D_LAYERED;
     if (array->Flags & CUDA_ARRAY3D_CUBEMAP) return layered ? REFERENCE_CUBE_LAYERED : REFERENCE_CUBE;
     if (layered) return array->Height ? REFERENCE_2D_LAYERED : REFERENCE_1D_LAYERED;
-    return array->Depth ? REFERENCE_3D : array->Height ? REFERENCE_2D : REFERENCE_1D;
+    if (array->Depth) return REFERENCE_3D;
+    return array->Height ? REFERENCE_2D : REFERENCE_1D;
 }
 
 /* -1 with LogicError when memory of this shape is not what the reference was declared for. */
@@ -238,9 +242,10 @@ static int check_shape(ReferenceObject *self, unsigned shape, const char *routin
 {
     const Reference *reference = self->reference;
     unsigned declared = reference->declared.kind;
-    bool faces = reference->surface && declared == REFERENCE_2D_LAYERED
-                 && (shape == REFERENCE_CUBE || shape == REFERENCE_CUBE_LAYERED);
-    if (!reference->where || declared == shape || faces) return 0;
+    /* A layered surface takes the faces of a cubemap as layers. */
+    bool has_faces = reference->surface && declared == REFERENCE_2D_LAYERED
+                     && (shape == REFERENCE_CUBE || shape == REFERENCE_CUBE_LAYERED);
+    if (!reference->where || declared == shape || has_faces) return 0;
     raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine, "%s '%s' was declared as %s, the %s is %s%s",
                  kind_name(reference->surface), reference->name, shape_name(declared), what,
                  shape_name(shape),
@@ -248,7 +253,7 @@ static int check_shape(ReferenceObject *self, unsigned shape, const char *routin
     return -1;
 }
 
-/* A texture reads memory of its own context. */
+/* -1 with LogicError when memory of this context (NULL: unknown) cannot be used by the reference's module. */
 static int check_context(ReferenceObject *self, const ContextObject *context, const char *routine)
 {
     if (!self->module || !context || contexts_share_memory(context, self->module->context)) return 0;
@@ -269,8 +274,8 @@ bool binding_is_stale(ModuleState *state, const Binding *binding)
 
 /* ---- Binding ---- */
 
-/* shape: what says its format, or NULL for linear memory, which has that of the reference. -1 with
- * MemoryError. */
+/* Binds the reference to the resource, which `source` keeps alive. shape: has the format; NULL for linear
+ * memory, whose format is the reference's. -1 with MemoryError. */
 static int bind_resource(Reference *reference, PyObject *source, const CUDA_RESOURCE_DESC *resource,
                          const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
@@ -318,7 +323,8 @@ int reference_set_mipmapped_array(ReferenceObject *self, PyObject *array)
     return bind_resource(self->reference, array, &resource, &shape);
 }
 
-/* An attribute of the device that the reference's memory is on. */
+/* *out: an attribute, at least 1, of the device of the reference's module, or of the current one. -1 with an
+ * exception. */
 static int device_limit(ReferenceObject *self, CUdevice_attribute attribute, size_t *out)
 {
     ContextObject *context =
@@ -331,7 +337,8 @@ static int device_limit(ReferenceObject *self, CUdevice_attribute attribute, siz
     return failed;
 }
 
-/* The address, if the driver knows of at least so many bytes from it on. */
+/* *out: the address of the memory. -1 with an exception when its allocation is known to have fewer than
+ * `bytes` bytes from there on, or its context does not fit. */
 static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, const char *routine,
                        CUdeviceptr *out)
 {
@@ -353,6 +360,8 @@ static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, co
     return -1;
 }
 
+/* -1 with LogicError when a texture cannot read `bytes` bytes of linear memory that begin `offset` bytes
+ * after an aligned address. */
 static int check_linear(ReferenceObject *self, size_t bytes, size_t offset, bool allow_offset)
 {
     static const char routine[] = "cuTexRefSetAddress";

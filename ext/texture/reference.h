@@ -1,17 +1,16 @@
 /* Texture and surface references: variables of a module that hold the handle of a texture or surface object.
  *
  * pycuda-textures.hpp declares the variable; its initial value says what it was declared as. A binding is
- * made in steps (set_array, set_flags, ...), so the object is made by the first launch that finds it
- * changed, and its handle is written into the variable before that launch, in its stream.
+ * made in steps (set_array, set_flags, ...), so the object is made by the first launch that finds it changed,
+ * and its handle is written into the variable before that launch, in its stream.
  *
- * A binding belongs to the module: it outlives the Python object through which it was made. What the
- * variable refers to stays alive until another handle is written and the work before that is done.
+ * A binding belongs to the module: it outlives the Python object through which it was made. What the variable
+ * refers to stays alive until another handle is written and the work before that is done.
  *
  * Threads may bind and launch at the same time. A binding is a value that is replaced as a whole, and a
- * thread that reads it holds it. The variables of a module are one for all its launches, so a launch holds
- * the module's lock (References) from the first look at them until it is queued: the handles that it will
- * read are those it wrote.
- */
+ * thread that reads it holds it. All launches of a module use the same variables. So a launch takes the
+ * module's lock (References) before it looks at them, and releases it when it is queued: it reads the handles
+ * that it has written or found. */
 #ifndef EXT_TEXTURE_REFERENCE_H
 #define EXT_TEXTURE_REFERENCE_H
 
@@ -20,15 +19,16 @@
 
 /* The variable, as pycuda-textures.hpp declares it. */
 typedef struct ReferenceDeclaration {
-    uint64_t handle;
-    uint32_t mark;
+    uint64_t handle;            /* of the texture or surface object, written by launches */
+    uint32_t mark;              /* identifies such a variable: one of the constants below */
     uint8_t kind;               /* ReferenceShape */
     uint8_t normalized_reads;   /* cudaReadModeNormalizedFloat */
-    uint8_t format, channels;   /* of T; format is a CUarray_format */
-    uint8_t normalized, filter, address;    /* the settings that it begins with */
+    uint8_t format, channels;   /* of texture<T, ...>'s T; format is a CUarray_format */
+    uint8_t normalized, filter, address;    /* initial settings: normalized coordinates, the two modes */
     uint8_t unused;
 } ReferenceDeclaration;
 
+/* As in pycuda-textures.hpp: the bytes "PTEX" and "PSRF". */
 enum { REFERENCE_TEXTURE_MARK = 0x58455450, REFERENCE_SURFACE_MARK = 0x46525350 };
 
 /* cudaTextureType1D and so on. */
@@ -42,14 +42,14 @@ typedef enum ReferenceShape {
     REFERENCE_CUBE_LAYERED = 0xfc
 } ReferenceShape;
 
-/* What a reference is bound to, and how that is read. Several threads may hold a binding: a change makes a
- * new one. */
+/* The object to which a reference is bound, and the settings by which it is read. Several threads may hold a
+ * binding: it is not changed, but replaced by a new one (binding_copy, binding_put). */
 typedef struct Binding {
     atomic_long holders; /* by gil_count */
     PyObject *source; /* owned: the bound object, as it was given; NULL: none is bound */
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling;
-    CUarray_format format;          /* of linear memory */
+    CUarray_format format; /* of linear memory */
     unsigned channels;
     PyObject *object; /* owned: the TextureObject or SurfaceObject, made by the first launch; NULL before */
 } Binding;
@@ -66,7 +66,8 @@ typedef struct Reference {
     PyObject *written; /* owned: the object whose handle the variable has */
     CUstream stream; /* in which the handle was written */
     bool pending; /* the write may be under way: only work of `stream` comes after it */
-    bool busy, busy_elsewhere; /* launches that use the variable may be under way in `stream`, in others */
+    bool busy; /* launches that use the variable may be under way in `stream` */
+    bool busy_elsewhere; /* launches that use the variable may be under way in other streams */
 } Reference;
 
 /* The references of a module that were requested, and the lock of their variables. The thread that has the
@@ -96,6 +97,7 @@ static inline ReferenceObject *reference_cast(PyObject *object) { return (Refere
 /* The reference of this name, looked up in the module's variables the first time. NULL with LogicError. */
 Reference *reference_find(CodeModuleObject *module, const char *name, bool surface);
 
+/* A reference that is in no list and bound to nothing. NULL with MemoryError. */
 Reference *reference_new(const char *name, bool surface);
 void reference_free(Reference *reference);
 int reference_visit(Reference *reference, visitproc visit, void *arg);
@@ -111,11 +113,11 @@ void binding_drop(Binding *binding);
  * threads see it then, with all its changes. NULL with MemoryError. */
 Binding *binding_copy(Reference *reference);
 
-/* Makes `binding` the reference's if the reference's is still `expected` (NULL: in any case). Drops the one
- * that is not used then: the previous binding, or the new one. The caller's hold on `binding` is used up. */
+/* Makes `binding` the reference's binding if that is still `expected` (NULL: in any case). Takes over the
+ * caller's hold on `binding`: drops the previous binding, or, if it was another one, the new one. */
 void binding_put(Reference *reference, Binding *binding, const Binding *expected);
 
-/* Bind a reference. -1 with TypeError, ValueError or LogicError, before which nothing was changed. */
+/* Bind a reference. -1 with TypeError, ValueError or LogicError: then nothing has changed. */
 int reference_set_array(ReferenceObject *self, PyObject *array);
 int reference_set_mipmapped_array(ReferenceObject *self, PyObject *array);
 int reference_set_linear(ReferenceObject *self, PyObject *memory, size_t bytes, bool allow_offset,

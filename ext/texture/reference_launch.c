@@ -17,8 +17,9 @@
 
 /* ---- The object of a binding ---- */
 
-/* A kernel was compiled for one way to read integers; flags that say otherwise would give it other bits. And
- * directions into a cube are not positions in texels. */
+/* The flags of the texture object. How integers are read is decided by the declaration, for which the kernel
+ * was compiled, and not by set_flags(). Coordinates of a cubemap are directions, which count as normalized.
+ */
 static unsigned reading_flags(const Reference *reference, const Binding *binding)
 {
     const ReferenceDeclaration *declared = &reference->declared;
@@ -30,8 +31,9 @@ static unsigned reading_flags(const Reference *reference, const Binding *binding
     return integers && reference->where ? flags | CU_TRSF_READ_AS_INTEGER : flags;
 }
 
-/* Bounds of the level of detail that were not set are the first and the last level. */
-static void hold_levels(const Binding *binding, CUDA_TEXTURE_DESC *sampling)
+/* Sets the bounds of the level of detail that were not set: to the last level of a MipmappedArray, to 0 for
+ * other resources. */
+static void clamp_levels(const Binding *binding, CUDA_TEXTURE_DESC *sampling)
 {
     bool levels = binding->resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     float last = levels ? (float)(mipmapped_array_cast(binding->source)->levels - 1) : 0;
@@ -46,12 +48,13 @@ static CUDA_TEXTURE_DESC sampling_of(const Reference *reference, const Binding *
 {
     CUDA_TEXTURE_DESC sampling = binding->sampling;
     sampling.flags = reading_flags(reference, binding);
-    hold_levels(binding, &sampling);
+    clamp_levels(binding, &sampling);
     if (binding->resource.resType != CU_RESOURCE_TYPE_LINEAR) return sampling;
-    /* Linear memory is read by element numbers: nothing else applies to it. */
+    /* Linear memory is read by element numbers: modes and the other flags do not apply. */
     return (CUDA_TEXTURE_DESC){.flags = sampling.flags & (CU_TRSF_READ_AS_INTEGER | CU_TRSF_SRGB)};
 }
 
+/* Makes the binding's texture or surface object. -1 with an exception. */
 static int make_object(ModuleState *state, const Reference *reference, Binding *binding)
 {
     CUDA_RESOURCE_DESC resource = binding->resource;
@@ -65,7 +68,7 @@ static int make_object(ModuleState *state, const Reference *reference, Binding *
                                           : texture_create(state, state->TextureObject_type, binding->source,
                                                            &resource, &sampling, NULL, reference->name);
     if (!object) return -1;
-    Py_XSETREF(binding->object, object); /* Python code that ran on the way may have launched, too */
+    Py_XSETREF(binding->object, object); /* Python code that ran meanwhile may have made one by a launch */
     return 0;
 }
 
@@ -89,7 +92,8 @@ static bool is_same_stream(const Reference *reference, CUstream stream)
     return stream == reference->stream && stream != CU_STREAM_PER_THREAD;
 }
 
-/* Waits without the GIL. Signals are handled meanwhile if an exception can be raised: then -1. */
+/* Waits for the lock without the GIL. may_leave: signals are handled meanwhile; -1 with an exception if a
+ * handler raises. */
 static int acquire_references(PyThread_type_lock lock, bool may_leave)
 {
     enum { SIGNALS_MICROSECONDS = 100000 };
@@ -101,6 +105,7 @@ static int acquire_references(PyThread_type_lock lock, bool may_leave)
     return 0;
 }
 
+/* Takes the lock, once more if this thread has it. may_leave as for acquire_references(). */
 static int lock_references(References *references, bool may_leave)
 {
     unsigned long me = PyThread_get_thread_ident();
@@ -124,32 +129,36 @@ static void note_idle(References *references)
         reference->pending = reference->busy = reference->busy_elsewhere = false;
 }
 
-/* Waits without the lock, so that threads that the context's work waits for can launch. After a few such
- * waits it keeps the lock, since other threads may launch without end. */
+/* Waits for all work of the context. The first waits (*waits counts them) are made without the lock, so that
+ * threads for which that work waits can launch; later ones with the lock, since other threads may launch
+ * without end. If no other thread had the lock meanwhile, no reference is in use afterwards. -1 with an
+ * exception. */
 static int wait_for_context(CodeModuleObject *module, const Reference *reference, int *waits)
 {
-    enum { OPEN_WAITS = 3 };
+    enum { WAITS_WITHOUT_LOCK = 3 };
     References *references = module->references;
     unsigned long turns = references->turns;
-    bool open = references->depth == 1 && ++*waits <= OPEN_WAITS;
+    bool unlocks = references->depth == 1 && ++*waits <= WAITS_WITHOUT_LOCK;
     const char *routine;
-    if (open) unlock_references(references);
+    if (unlocks) unlock_references(references);
     CUresult result = captured_wait_for_context(module->state, &routine);
-    if (open) lock_references(references, false);
+    if (unlocks) lock_references(references, false);
     if (result == CUDA_SUCCESS) {
-        if (references->turns == turns + open) note_idle(references);
+        unsigned long own_turns = unlocks ? 1 : 0;
+        if (references->turns == turns + own_turns) note_idle(references);
         return 0;
     }
     raise_driver(module->state, result, routine, "'%s' is used in several streams", reference->name);
     return -1;
 }
 
-/* A captured launch would write the handle again whenever it is replayed. */
+/* -1 with LogicError when the stream is captured: the handle's write would become a part of the graph, which
+ * would repeat it with each launch. */
 static int refuse_capture(ModuleState *state, const Reference *reference, CUstream stream)
 {
-    CUstreamCaptureStatus status = 0;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult result = once_cuStreamIsCapturing(state, stream, &status);
-    if (result != CUDA_SUCCESS || status == 0) return 0;
+    if (result != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
     raise_logic(state,
                 "'%s' was bound after its last launch, and the stream is being captured: launch once before "
                 "the capture, or use a TextureObject",
@@ -159,11 +168,12 @@ static int refuse_capture(ModuleState *state, const Reference *reference, CUstre
 
 /* An object that work queued on this stream may still read. */
 typedef struct Replaced {
-    PyObject *object;   /* owned */
+    PyObject *object; /* owned */
     CUstream stream;
 } Replaced;
 
-/* The object is kept alive for that work after the lock is released: that may wait and run Python code. */
+/* Adds an object to references->replaced. references_end() keeps it alive for that work after it has released
+ * the lock, as keeping may wait and run Python code. -1 with MemoryError. */
 static int note_replaced(References *references, PyObject *object, CUstream stream)
 {
     size_t size = (size_t)(references->replaced_count + 1) * sizeof(Replaced);
@@ -177,8 +187,8 @@ static int note_replaced(References *references, PyObject *object, CUstream stre
     return 0;
 }
 
-/* Keeps replaced objects alive until the work that may read them is done, and frees the list. An object for
- * which there is no memory to do so is reported and leaks. */
+/* Keeps replaced objects alive until the work that may read them is done, and frees the list. If there is no
+ * memory for that it is reported, and the object leaks. */
 static void keep_replaced(CodeModuleObject *module, Replaced *list, Py_ssize_t count)
 {
     PyObject *type, *value, *trace;
@@ -193,6 +203,7 @@ static void keep_replaced(CodeModuleObject *module, Replaced *list, Py_ssize_t c
     PyErr_Restore(type, value, trace);
 }
 
+/* Queues the write of the object's handle, 0 for NULL, into the variable. -1 with an exception. */
 static int write_variable(CodeModuleObject *module, Reference *reference, PyObject *object, CUstream stream)
 {
     ModuleState *state = module->state;
@@ -215,9 +226,9 @@ static int write_variable(CodeModuleObject *module, Reference *reference, PyObje
     return 0;
 }
 
-/* Writes the handle of `object` into the variable, if it is not there. 0: launches in this stream can be
- * queued. 1: it waited, so other threads may have changed the binding or the variable, and the caller begins
- * again. -1 with an exception. */
+/* Writes the handle of `object` into the variable, unless the variable has it. 0: launches in this stream can
+ * be queued. 1: the function waited; other threads may have changed the binding or the variable meanwhile, so
+ * the caller begins again. -1 with an exception. */
 static int update_variable(CodeModuleObject *module, Reference *reference, PyObject *object, CUstream stream,
                            int *waits)
 {
@@ -233,7 +244,7 @@ static int update_variable(CodeModuleObject *module, Reference *reference, PyObj
     return 0;
 }
 
-/* Whether update() has nothing to do, which is the usual case. */
+/* Whether update() has nothing to do for this binding, which is the usual case. */
 static bool is_settled_by(ModuleState *state, const Reference *reference, const Binding *binding,
                           CUstream stream)
 {
@@ -278,6 +289,8 @@ static int update(CodeModuleObject *module, Reference *reference, CUstream strea
     return status;
 }
 
+/* Brings all variables of the module up to date. -1 with an exception; 0 also if the module's context is not
+ * current. */
 static int write_all(CodeModuleObject *module, CUstream stream, int *waits)
 {
     bool current = false;
@@ -292,8 +305,8 @@ static int write_all(CodeModuleObject *module, CUstream stream, int *waits)
     return 0;
 }
 
-/* Repeats write_all() as long as another launch had its turn meanwhile, of Python code that ran on the way
- * or of another thread during a wait: it may have written variables that were up to date. */
+/* Repeats write_all() as long as another launch took the lock meanwhile, one of Python code that ran in this
+ * thread or one of another thread during a wait: it may have written variables that were up to date. */
 int references_begin(CodeModuleObject *module, CUstream stream)
 {
     References *references = module->references;

@@ -17,7 +17,8 @@ PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
     return owner_finish(self, result, "cuSurfObjectCreate", &state->live_SurfaceObject);
 }
 
-/* Drivers make surfaces of any Array; what stores to others do is not said. */
+/* -1 with LogicError unless the Array was made for surfaces. Drivers make a surface of any Array, but do not
+ * define what stores to it then do. */
 static int check_storable(ModuleState *state, CUarray handle)
 {
     CUDA_ARRAY3D_DESCRIPTOR shape;

@@ -1,5 +1,5 @@
-/* TextureObject: an Array, one of several levels, or linear memory that kernels read by coordinates, with
- * filtering and with modes for what lies outside. */
+/* TextureObject: an Array, a MipmappedArray or linear memory that kernels read by coordinates, with
+ * filtering, and with address modes for coordinates outside of it. */
 #include "ext/texture/texture.h"
 
 #include <string.h>
@@ -58,7 +58,8 @@ PyObject *texture_free(PyObject *self, PyObject *Py_UNUSED(none))
     Py_RETURN_NONE;
 }
 
-/* No tp_clear: the source must outlive the texture, and a cycle through it is broken elsewhere. */
+/* There is no tp_clear, as the source must outlive the texture: other objects of a cycle through it have one.
+ */
 int texture_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
@@ -109,6 +110,7 @@ int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D
     return convert_range(state, source, "source", bytes, &out->res.pitch2D.devPtr);
 }
 
+/* *out: the resource that the arguments source, descr and pitch mean. -1 with an exception. */
 static int read_resource(ModuleState *state, PyObject *source, PyObject *descr, PyObject *pitch_object,
                          CUDA_RESOURCE_DESC *out)
 {
@@ -158,6 +160,7 @@ static int read_address_modes(PyObject *value, CUaddress_mode out[3])
     return status;
 }
 
+/* out[]: up to four numbers; those that are not given stay as they are. -1 with an exception. */
 static int read_border(PyObject *value, float out[4])
 {
     if (!value || value == Py_None) return 0;
@@ -180,13 +183,12 @@ static int read_border(PyObject *value, float out[4])
 static int read_sampling(PyObject *const *given, CUDA_TEXTURE_DESC *out)
 {
     *out = (CUDA_TEXTURE_DESC){.filterMode = CU_TR_FILTER_MODE_POINT};
-    return read_address_modes(given[0], out->addressMode) < 0
-                   || convert_unsigned(given[1], "filter_mode", &out->filterMode) < 0
-                   || convert_unsigned(given[2], "flags", &out->flags) < 0
-                   || read_border(given[3], out->borderColor) < 0
-                   || convert_unsigned(given[4], "max_anisotropy", &out->maxAnisotropy) < 0
-               ? -1
-               : 0;
+    if (read_address_modes(given[0], out->addressMode) < 0
+        || convert_unsigned(given[1], "filter_mode", &out->filterMode) < 0
+        || convert_unsigned(given[2], "flags", &out->flags) < 0
+        || read_border(given[3], out->borderColor) < 0)
+        return -1;
+    return convert_unsigned(given[4], "max_anisotropy", &out->maxAnisotropy);
 }
 
 static int read_float(PyObject *value, float *out)
@@ -213,7 +215,8 @@ static CUresourceViewFormat view_format(const CUDA_ARRAY3D_DESCRIPTOR *shape)
         {CU_AD_FORMAT_FLOAT, CU_RES_VIEW_FORMAT_FLOAT_1X32},
     };
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
-        if (kinds[k].format == shape->Format) return kinds[k].one_channel + shape->NumChannels / 2;
+        if (kinds[k].format == shape->Format)
+            return kinds[k].one_channel + shape->NumChannels / 2; /* formats of 1, 2, 4 channels follow */
     return CU_RES_VIEW_FORMAT_NONE;
 }
 
@@ -244,24 +247,25 @@ static int read_levels(const MipmappedArrayObject *array, PyObject *first, PyObj
 static int read_detail(ModuleState *state, PyObject *source, PyObject *const *given, CUDA_TEXTURE_DESC *out,
                        CUDA_RESOURCE_VIEW_DESC *view)
 {
+    enum { SETTINGS = 6 };
     bool any = false;
-    for (int k = 0; k < 6; k++) any = any || given[k];
+    for (int k = 0; k < SETTINGS; k++) any = any || given[k];
     if (!mipmapped_array_check(state, source)) {
         if (any) PyErr_SetString(PyExc_TypeError, "settings of mipmap levels need a MipmappedArray");
         return any ? -1 : 0;
     }
     if (read_levels(mipmapped_array_cast(source), given[4], given[5], view) < 0) return -1;
     out->maxMipmapLevelClamp = (float)(view->lastMipmapLevel - view->firstMipmapLevel);
-    return convert_unsigned(given[0], "mipmap_filter_mode", &out->mipmapFilterMode) < 0
-                   || read_float(given[1], &out->mipmapLevelBias) < 0
-                   || read_float(given[2], &out->minMipmapLevelClamp) < 0
-                   || read_float(given[3], &out->maxMipmapLevelClamp) < 0
-               ? -1
-               : 0;
+    if (convert_unsigned(given[0], "mipmap_filter_mode", &out->mipmapFilterMode) < 0
+        || read_float(given[1], &out->mipmapLevelBias) < 0
+        || read_float(given[2], &out->minMipmapLevelClamp) < 0)
+        return -1;
+    return read_float(given[3], &out->maxMipmapLevelClamp);
 }
 
 /* ---- The class ---- */
 
+/* *out: the format of the resource's elements. -1 with an exception. */
 static int read_format(ModuleState *state, PyObject *source, const CUDA_RESOURCE_DESC *resource,
                        CUarray_format *out)
 {
@@ -275,8 +279,8 @@ static int read_format(ModuleState *state, PyObject *source, const CUDA_RESOURCE
     return 0;
 }
 
-/* Integers that are read as such: drivers take a linear filter for them, and what then is read is not said.
- * Levels differ in size, so positions in texels mean nothing. */
+/* -1 with LogicError for sampling that drivers accept but do not define: a linear filter for elements that
+ * are read as integers, and coordinates in texels for a MipmappedArray, whose levels differ in size. */
 static int check_sampling(ModuleState *state, PyObject *source, const CUDA_RESOURCE_DESC *resource,
                           const CUDA_TEXTURE_DESC *sampling, const char *what, const char *name)
 {
@@ -297,7 +301,7 @@ static int check_sampling(ModuleState *state, PyObject *source, const CUDA_RESOU
     return -1;
 }
 
-/* Why the driver refused, as far as can be seen from outside. */
+/* The likely reason why the driver refused a texture, for messages; "" if none is known. */
 static const char *explain_refusal(CUresult result, const CUDA_RESOURCE_DESC *resource)
 {
     bool memory =
@@ -362,8 +366,8 @@ static PyObject *texture_tp_new(PyTypeObject *type, PyObject *args, PyObject *kw
         || read_sampling(given + 3, &sampling) < 0
         || read_detail(state, given[0], given + 8, &sampling, &view) < 0)
         return NULL;
-    bool some = given[12] || given[13];
-    return texture_create(state, type, given[0], &resource, &sampling, some ? &view : NULL, NULL);
+    bool has_levels = given[12] || given[13]; /* first_mipmap_level, last_mipmap_level */
+    return texture_create(state, type, given[0], &resource, &sampling, has_levels ? &view : NULL, NULL);
 }
 
 static PyMethodDef texture_methods[] = {

@@ -13,8 +13,8 @@ typedef struct TextureHandleObject {
 
 static inline TextureHandleObject *texture_cast(PyObject *object) { return (TextureHandleObject *)object; }
 
-/* 1 if the value is a TextureObject or SurfaceObject, whose handle *out is then; 0 if not. -1 with LogicError
- * when it was freed or its context is gone. */
+/* *out: the handle of a TextureObject or SurfaceObject. 1; 0 for other values; -1 with LogicError when it was
+ * freed or its context is gone. */
 int texture_argument(ModuleState *state, PyObject *value, unsigned long long *out);
 
 /* New objects over a resource, in the current context, which keep the source alive. reference: the name of
@@ -26,7 +26,8 @@ PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
 PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *source,
                          const CUDA_RESOURCE_DESC *resource, const char *reference);
 
-/* Describes device memory: one row where the height is 0, else rows with a pitch. -1 with an exception. */
+/* *out: device memory of this shape: linear memory if its height is 0, else rows with a pitch. -1 with an
+ * exception. */
 int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D_DESCRIPTOR *shape,
                         size_t pitch, CUDA_RESOURCE_DESC *out);
 

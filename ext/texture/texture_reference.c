@@ -9,7 +9,8 @@
 
 /* ---- Shared with SurfaceReference ---- */
 
-/* Takes over a reference that belongs to no module. */
+/* A new object for the reference. If module is NULL the object owns the reference, which is freed on failure.
+ */
 PyObject *reference_wrap(ModuleState *state, PyTypeObject *type, CodeModuleObject *module,
                          Reference *reference)
 {
@@ -24,7 +25,7 @@ PyObject *reference_wrap(ModuleState *state, PyTypeObject *type, CodeModuleObjec
     return (PyObject *)self;
 }
 
-/* No tp_clear: a cycle through what it is bound to is broken elsewhere. */
+/* There is no tp_clear: other objects of a cycle through the bound memory have one. */
 int reference_traverse(PyObject *self, visitproc visit, void *arg)
 {
     ReferenceObject *object = reference_cast(self);
@@ -147,6 +148,7 @@ static const char *filter_problem(unsigned filter)
     return filter > CU_TR_FILTER_MODE_LINEAR ? "fm must be a filter_mode" : NULL;
 }
 
+/* Why set_format() is refused, or NULL. */
 static const char *format_problem(const Binding *now, unsigned format, unsigned channels)
 {
     if (!cuda_array_element_size(format, 1)) return "fmt must be an array_format";
