@@ -8,20 +8,21 @@
 #include "ext/context/context.h"
 #include "ext/context/keep_alive.h"
 
-/* A program may end without waiting for its kernels: their output comes out, their error is reported. */
+/* Waits for the work of the current context, if there is one: a program may end without waiting for its
+ * kernels. So their output is printed, and their error, if any, is reported. CUDA_ERROR_NOT_READY when the
+ * limit was reached. */
 static CUresult finish_current(ModuleState *state, const WaitLimit *limit)
 {
     CUcontext current = NULL;
-    CUresult result =
-        try_cuCtxGetCurrent(state, &current); /* which makes no context: now is no time for one */
+    CUresult result = try_cuCtxGetCurrent(state, &current); /* makes no context if there is none */
     if (result != CUDA_SUCCESS || !current) return CUDA_SUCCESS;
     result = wait_for_current(state, limit);
     if (result != CUDA_ERROR_NOT_READY) report_driver_at_exit(state, result, "cuCtxSynchronize");
     return result;
 }
 
-/* Ends the contexts of this module. Code that releases something in them afterwards waits without a limit.
- * False when the limit came. */
+/* Waits for the work of this module's contexts, as later releases in them wait without a limit. False when
+ * the limit was reached. */
 static bool finish_own(ModuleState *state, const WaitLimit *limit)
 {
     ContextObject *context = NULL, *next;
@@ -38,11 +39,12 @@ static bool finish_own(ModuleState *state, const WaitLimit *limit)
     return done;
 }
 
-/* Called at exit, while the interpreter still exists: queued work runs. Daemon threads may go on queuing
- * without end; their functions belong to the next generation. */
+/* Called at exit, while the interpreter still exists. Waits for the contexts' work, and for the host
+ * functions that are queued by now: those that daemon threads go on queuing belong to the next generation
+ * (ModuleState). */
 static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
 {
-    struct timespec moment = {0, 1000000};
+    static const struct timespec poll_interval = {.tv_nsec = 1000000};
     ModuleState *state = module_state(module);
     WaitLimit limit = wait_limit();
     if (forked_after_init() || atomic_load(&state->given_up)) Py_RETURN_NONE;
@@ -50,7 +52,7 @@ static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
     bool done = finish_current(state, &limit) != CUDA_ERROR_NOT_READY && finish_own(state, &limit);
     while (done && atomic_load(outstanding) > 0) {
         keep_alive_collect(state);
-        WITHOUT_GIL(nanosleep(&moment, NULL));
+        WITHOUT_GIL(nanosleep(&poll_interval, NULL));
         done = PyErr_CheckSignals() == 0 && !wait_is_over(&limit);
     }
     if (!done) wait_give_up(state, &limit);

@@ -8,9 +8,10 @@
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
 
+/* A count of living objects, for _live_objects(). */
 typedef struct LiveRow {
     const char *name;
-    size_t field;
+    size_t field; /* offset in ModuleState */
 } LiveRow;
 
 static const LiveRow live_rows[] = {
@@ -26,7 +27,8 @@ PyDoc_STRVAR(get_version_doc, "get_version()\n--\n\n"
 
 static PyObject *get_version(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
-    return Py_BuildValue("(iii)", 13, 0, 0);
+    enum { MAJOR = 13, MINOR = 0, REVISION = 0 }; /* of CUDA */
+    return Py_BuildValue("(iii)", MAJOR, MINOR, REVISION);
 }
 
 PyDoc_STRVAR(get_driver_version_doc, "get_driver_version()\n--\n\n"
@@ -139,7 +141,7 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* Another name of what the module has. -1 with an exception. */
+/* Gives an object of the module another name. -1 with an exception. */
 static int add_alias(PyObject *module, const char *alias, const char *name)
 {
     PyObject *value = PyObject_GetAttrString(module, name);
@@ -148,7 +150,7 @@ static int add_alias(PyObject *module, const char *alias, const char *name)
     return status;
 }
 
-/* The rows of module_setups.def. -1 with an exception. */
+/* Adds the rows of module_setups.def to the module. -1 with an exception. */
 static int add_everything(PyObject *module, ModuleState *state)
 {
 #define TYPE(name) \
@@ -192,8 +194,8 @@ static int module_exec(PyObject *module)
                                                                               : name_public_module(module);
 }
 
-/* Much of ext/ counts, links and looks things up "with the GIL": a CPython that can do without switches it on
- * when this module is imported. docs/install.md says what that means to users. */
+/* Py_MOD_GIL_USED: much of ext/ relies on the GIL, so a free-threaded CPython enables it when this module is
+ * imported. docs/install.md explains what that means to users. */
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, AS_SLOT(module_exec)},
 #ifdef Py_mod_gil

@@ -429,9 +429,9 @@ static void release_held_of_device(ModuleState *state)
     if (result == CUDA_SUCCESS) release_all_held(state, device);
 }
 
-/* StreamGoneFn: reports it to all pools that may have used the stream, also those of green contexts of one
- * primary context. Each pool gets a scope of its own, as dropping a pool, which may run Python code, must be
- * outside of scopes. */
+/* StreamGoneFn: reports the stream's end to all pools that may have used it, also those of green contexts of
+ * one primary context. Each pool gets a scope of its own, as dropping a pool, which may run Python code, must
+ * be outside of scopes. */
 static bool note_stream_destroyed(ContextObject *context, CUstream stream)
 {
     ModuleState *state = context->state;
