@@ -13,12 +13,12 @@ const uint8_t affine_bits[OP_COUNT][4] = {
 #undef AFFINE
 };
 
-/* The values of the first and the last thread, as numbers of a type. */
+/* The exact values of the first and the last thread, as numbers of a type. */
 typedef struct Ends {
     Exact first, last;
 } Ends;
 
-/* False where a value leaves the type's range, min to max. */
+/* Finds the ends. False if a value leaves the type's range, min to max. */
 static bool find_ends(Exact first, s64 stride, uint32_t threads, Exact min, Exact max, Ends *ends)
 {
     ends->first = first;
@@ -70,7 +70,8 @@ static bool shift_left(BlockAffine a, BlockAffine by, unsigned bits, BlockAffine
     return by.stride == 0;
 }
 
-/* Bits above those in which the first value and the last differ are the same in all threads. */
+/* The bits above those in which the first and the last value differ are the same in all threads: the
+ * result is affine if only these remain. */
 static bool shift_right(BlockAffine a, BlockAffine by, uint32_t threads, BlockAffine *r)
 {
     Ends ends;
@@ -80,6 +81,8 @@ static bool shift_right(BlockAffine a, BlockAffine by, uint32_t threads, BlockAf
     return bits > 31 || (u32)ends.first >> bits == (u32)ends.last >> bits;
 }
 
+/* Affine if both are uniform, or if one is a mask of the lowest bits and the other one varies in these
+ * alone. */
 static bool and_with_mask(BlockAffine a, BlockAffine b, uint32_t threads, BlockAffine *r)
 {
     Ends ends;
@@ -92,16 +95,17 @@ static bool and_with_mask(BlockAffine a, BlockAffine b, uint32_t threads, BlockA
            && (((u32)ends.first ^ (u32)ends.last) & ~kept) == 0;
 }
 
-/* Operations on values that are the same in all threads; false for others. */
-#define CHOICE(T, operator) (r->base = (T)a.base operator(T) b.base ? a.base : b.base, even)
-static bool min_or_max(unsigned op, BlockAffine a, BlockAffine b, BlockAffine *r)
+/* Operations whose results are affine only if a and b are uniform (the same in all threads); false if
+ * they are not. */
+#define CHOICE(T, operator) (r->base = (T)a.base operator(T) b.base ? a.base : b.base, uniform)
+static bool compute_uniform(unsigned op, BlockAffine a, BlockAffine b, BlockAffine *r)
 {
-    const bool even = (a.stride | b.stride) == 0;
+    const bool uniform = (a.stride | b.stride) == 0;
     const u32 by = (u32)b.base > 31 ? 31 : (u32)b.base;
     r->stride = 0;
     switch (op) {
-    case OP_affine_or_b32: r->base = a.base | b.base; return even;
-    case OP_affine_shr_s32: r->base = (s32)a.base >> by; return even;
+    case OP_affine_or_b32: r->base = a.base | b.base; return uniform;
+    case OP_affine_shr_s32: r->base = (s32)a.base >> by; return uniform;
     case OP_affine_min_s32: return CHOICE(s32, <);
     case OP_affine_max_s32: return CHOICE(s32, >);
     case OP_affine_min_u32: return CHOICE(u32, <);
@@ -141,7 +145,7 @@ static bool compute_affine(unsigned op, uint32_t threads, BlockAffine a, BlockAf
     case OP_affine_shl_b64: return shift_left(a, b, 64, r);
     case OP_affine_shr_u32: return shift_right(a, b, threads, r);
     case OP_affine_and_b32: return and_with_mask(a, b, threads, r);
-    default: return min_or_max(op, a, b, r);
+    default: return compute_uniform(op, a, b, r);
     }
 }
 
@@ -156,7 +160,7 @@ bool block_affine_compute_any(unsigned op, uint32_t threads, BlockAffine a, Bloc
 
 /* --- comparisons --------------------------------------------------------------------------------------- */
 
-/* The difference of two affine values rises or falls: an order that both ends have, all threads have. */
+/* The difference of two affine values is monotonic: an order that both ends have, all threads have. */
 #define ORDER(T, operator) \
     decided = ends_##T(a, threads, &x) && ends_##T(b, threads, &y); \
     first = x.first operator y.first; \

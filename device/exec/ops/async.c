@@ -1,5 +1,5 @@
-/* cp.async: done when it is issued, which is one of the orders that an asynchronous copy allows, so that
- * waiting for it does nothing. */
+/* cp.async: the copy is carried out when it is issued, which an asynchronous copy allows, so that waiting
+ * for it does nothing. */
 #include "exec/async/bulk.h"
 #include "exec/async/mbarrier.h"
 #include "exec/async/tensor_map.h"
@@ -10,7 +10,7 @@
     HANDLER(name, full) { body } \
     HANDLER(name, part) { body }
 
-/* The bytes a lane reads, the rest of its element being zeros. */
+/* How many bytes a lane reads; the rest of its element becomes zeros. */
 LANE_FN uint32_t bytes_read(const Access *access, int l)
 {
     const Insn *i = access->i;
@@ -18,7 +18,7 @@ LANE_FN uint32_t bytes_read(const Access *access, int l)
     return i->c == REF_ABSENT ? access->size : ROW(const uint32_t, access->w, i->c)[l];
 }
 
-/* One lane's copy; false: a fault. */
+/* One lane's copy; false after a fault. */
 LANE_FN bool copy_lane(const Access *access, int l)
 {
     const uint64_t from = ROW(const uint64_t, access->w, access->i->a)[l];

@@ -1,14 +1,16 @@
 /* f64 arithmetic, rounded to nearest even.
  *
- * A NaN operand becomes the result, made quiet. Of several, a sum or product takes b (then c, then a), where
- * the processor would take a; a quotient takes a. x86 processors take operands in that order, and their NaN
- * of an invalid operation has a GPU's bits; of others every NaN is chosen here.
+ * A NaN operand becomes the result, made quiet. Of several NaNs a sum or product takes b, then c, then a; a
+ * quotient takes a, then b. x86 processors take a first, and their NaN of an invalid operation has a GPU's
+ * bits, so that only b and c are tested here; on other processors every NaN is chosen here.
  */
 #include "exec/numbers/fma.h"
 
 LANE_FN f64 quiet(f64 x) { return f64_from(f64_bits(x) | F64_QUIET); }
 LANE_FN f64 nan_or(f64 x, f64 otherwise) { return x != x ? quiet(x) : otherwise; }
 
+/* The result r of an operation on a, or on a and b, with the NaN that it must have: of_two() takes a
+ * before b. */
 #if defined(__x86_64__)
 LANE_FN f64 of_one(f64 a, f64 r) { (void)a; return r; }
 LANE_FN f64 of_two(f64 a, f64 b, f64 r) { (void)a, (void)b; return r; }

@@ -1,8 +1,8 @@
 /* Textures and surfaces: a lane at a time, since every lane may have a handle of its own.
  *
- * A handle is looked up once for neighboring lanes that share it. An object that is not alive, that is of
- * another dimension, or whose memory is gone is a fault. A reference that is bound to nothing reads as zeros,
- * and what is written to it is dropped. */
+ * A handle is looked up once for neighboring lanes that share it. It is a fault if the object was
+ * destroyed, has another dimension, or its memory was freed. A reference that is bound to nothing reads
+ * as zeros, and writes to it have no effect. */
 #include <stdio.h>
 
 #include "exec/numbers/lanes.h"
@@ -15,9 +15,9 @@ typedef struct TexelAccess {
     Warp *w;
     const Insn *i;
     Ref values[4], coordinates[4];
-    const Ref *detail;     /* what comes after them */
-    Texture texture;
-    u64 handle;            /* that texture is of */
+    const Ref *detail;     /* a level, or gradients */
+    Texture texture;       /* the texture or surface of `handle`, if valid */
+    u64 handle;
     bool valid;
 } TexelAccess;
 
@@ -31,7 +31,7 @@ static TexelAccess access_of(Warp *w, const Insn *i)
     return a;
 }
 
-/* The reference whose handle that is, or NULL. */
+/* The texture or surface reference that the handle is of; NULL if it is of an object. */
 static const CodeReference *reference_of(const Warp *w, u64 handle)
 {
     const CodeModule *module = w->current->function->module;
@@ -52,6 +52,7 @@ static bool look_up(const Warp *w, u64 handle, bool surface, Texture *out, const
     return !*problem;
 }
 
+/* Whether the memory of a texture or surface was freed; also if other memory is at its address now. */
 static bool is_freed(const Warp *w, const Texture *texture)
 {
     MemoryRange range;
@@ -72,7 +73,7 @@ static const char *name_of(const Warp *w, u64 handle, bool surface, char text[12
     return text;
 }
 
-/* The texture or surface of a lane. false: a fault was recorded. */
+/* Sets a->texture to the texture or surface of a lane. False after a fault. */
 static bool find(TexelAccess *a, int lane, bool surface)
 {
     u64 handle = ROW(const u64, a->w, a->i->a)[lane];
@@ -100,7 +101,7 @@ static bool find(TexelAccess *a, int lane, bool surface)
     return true;
 }
 
-/* Finds the texture or surface for an instruction with a shape. */
+/* find() for an instruction with a shape (TEX_SHAPE), which the texture or surface must have. */
 static bool find_shaped(TexelAccess *a, int lane, bool surface)
 {
     TextureShape shape = (TextureShape)(a->i->mods & TEX_SHAPE);
@@ -118,7 +119,8 @@ static bool find_shaped(TexelAccess *a, int lane, bool surface)
     return false;
 }
 
-/* Whether a texel is within memory that was bound with a size beyond its end. */
+/* Whether a texel is within the allocation: a texture of linear memory may have been bound with a size
+ * beyond its end. False after a fault. */
 static bool within_memory(TexelAccess *a, int lane, u32 texel)
 {
     const Texture *t = &a->texture;
@@ -202,7 +204,8 @@ static const Insn *run_txq(Warp *w, const Insn *i, bool surface)
 
 /* --- surfaces: imm is bytes of an element, mods the number of elements and what happens outside ------- */
 
-/* The place where a lane reads or writes; false: a fault. */
+/* Finds the place where a lane reads or writes; its address is 0 where reads give zeros and writes have
+ * no effect. scaled: x is in elements, not in bytes. False after a fault. */
 static bool texel_place(TexelAccess *a, int lane, uint32_t bytes, bool scaled, SurfacePlace *out)
 {
     u32 at[4];
@@ -230,7 +233,7 @@ static bool texel_place(TexelAccess *a, int lane, uint32_t bytes, bool scaled, S
     return true;
 }
 
-/* An element of a lane in a row of 16, 32 or 64 bits. */
+/* Write and read element k of a lane, in a row of 16, 32 or 64 bits (TEX_ROW_SHIFT). */
 static void put_element(const TexelAccess *a, int lane, int k, u64 value)
 {
     if (a->values[k] == REF_ABSENT) return;
@@ -250,7 +253,7 @@ static u64 get_element(const TexelAccess *a, int lane, int k)
 
 static unsigned element_count(const Insn *i) { return 1u << (i->mods >> TEX_COUNT_SHIFT & 3); }
 
-/* suld or sust; a load without a place gives zeros. */
+/* suld.b or sust.b. */
 static const Insn *run_elements(Warp *w, const Insn *i, bool store)
 {
     TexelAccess a = access_of(w, i);
@@ -315,7 +318,8 @@ static void reduce_64(u64 *p, SurfaceReduction what, u64 b, bool is_signed)
     }
 }
 
-/* sured.p is for surfaces whose elements are as wide as the operand, of 32-bit integers. */
+/* Whether sured.p may be used on the surface: its format must be 32-bit integers, its elements as wide as
+ * the operand. False after a fault. */
 static bool fits_reduction(const TexelAccess *a, int lane, uint32_t bytes)
 {
     const Texture *t = &a->texture;

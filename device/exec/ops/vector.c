@@ -144,7 +144,7 @@ static const uint8_t *fetch_param(Chunk *c)
     return (const uint8_t *)c->x.w->block->grid->launch->params + c->x.i->imm;
 }
 
-/* --- elements to rows and back ------------------------------------------------------------------------- */
+/* --- elements to rows, rows to elements ---------------------------------------------------------------- */
 
 /* M: type of an element in memory, R: type of an element of its row. stride: bytes from lane to lane in
  * memory. */

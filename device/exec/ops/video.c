@@ -1,13 +1,13 @@
 /* Video instructions on the four bytes or two halves of words, without selectors or masks. */
 #include "exec/numbers/lanes.h"
 
-/* Part k of a word, n parts, signed or unsigned. */
+/* PART_n_T: part k of a word of n parts, signed or unsigned. */
 #define PART_4_u32(x, k) ((s32)(u8)((x) >> 8 * (k)))
 #define PART_4_s32(x, k) ((s32)(s8)((x) >> 8 * (k)))
 #define PART_2_u32(x, k) ((s32)(u16)((x) >> 16 * (k)))
 #define PART_2_s32(x, k) ((s32)(s16)((x) >> 16 * (k)))
 
-/* Computes each part of a word by op, and combines or sums up the parts. */
+/* APPLY: part k of op(a, b). JOIN: all parts in one word. SUM: their sum. */
 #define APPLY_4(op, T, k) op(PART_4_##T(a, k), PART_4_##T(b, k))
 #define APPLY_2(op, T, k) op(PART_2_##T(a, k), PART_2_##T(b, k))
 #define JOIN_4(op, T) \
