@@ -14,39 +14,50 @@ typedef enum CpuParameterKind {
     CPU_PARAMETER_STRUCTURE     /* bytes: structures, unions and vectors */
 } CpuParameterKind;
 
-/* A pool's blocks are larger than the request, and reused: kernels may only access the bytes in use. None of
- * these blocks or needs a context, so they may be called under any lock. */
+/* By these functions a pool of pycuda reports which bytes of its blocks are in use. Blocks are larger than
+ * the request and are reused, but kernels may access only the bytes in use. The functions never wait and
+ * need no context, so they may be called under any lock. */
 typedef struct CpuMemoryMarks {
-    void *(*make)(CUdeviceptr allocation);      /* of a new block; or NULL, which the others take as well */
-    void (*use)(void *mark, size_t size);       /* its first bytes are in use */
-    void (*end)(void *mark);                    /* for all but kernels that are queued already it is not */
-    void (*drop)(void *mark);                   /* the block goes back to the driver */
+    /* The mark of a new block, for the other functions; NULL, which they accept, if it cannot be made. */
+    void *(*make)(CUdeviceptr allocation);
+    /* From now on the first `size` bytes of the block are in use. */
+    void (*use)(void *mark, size_t size);
+    /* The block is no longer in use, except by kernels that are queued already. */
+    void (*end)(void *mark);
+    /* The block is about to be freed: frees the mark. */
+    void (*drop)(void *mark);
 } CpuMemoryMarks;
 
-/* Launches are numbered, in all contexts. None of these blocks, and all may be called under any lock. */
+/* Launches are numbered over all contexts. These functions never wait, and may be called under any lock. */
 typedef struct CpuLaunchNumbers {
-    cuuint64_t (*take)(void);                   /* last queued by this thread, reported once; 0: none */
-    cuuint64_t (*failed)(void);                 /* whose fault ended the current context; 0: none */
-    bool (*reported)(void);                     /* faults are reported (PYCUDA_CPU_REPORT), with... */
-    void (*came_from)(cuuint64_t number, const char *site); /* ...the place in the program */
+    /* The number of the last launch that this thread has queued; 0: none since the previous call. */
+    cuuint64_t (*take)(void);
+    /* The number of the launch whose fault ended the current context; 0: no launch did. */
+    cuuint64_t (*failed)(void);
+    /* Whether faults are reported (PYCUDA_CPU_REPORT), so that came_from() should be called. */
+    bool (*reported)(void);
+    /* Sets the place in the program of the launch with that number. */
+    void (*came_from)(cuuint64_t number, const char *site);
 } CpuLaunchNumbers;
 
 typedef struct CpuDeviceTable {
-    size_t size;                                /* of this structure: later ones are longer */
-    const char *(*init_problem)(void);          /* why cuInit failed; "" when unknown */
+    size_t size;                       /* of this structure: later versions are longer */
+    const char *(*init_problem)(void); /* why cuInit failed; "" if unknown */
     CpuParameterKind (*parameter_kind)(CUfunction function, size_t index);
     const CpuMemoryMarks *memory_marks;
     const CpuLaunchNumbers *launch_numbers;
-    const char *fault_advice;                   /* what to do when a kernel's fault has ended a context */
-    const char *const *settings;                /* the environment variables that it reads, NULL after them */
-    void (*host_writes)(CUdeviceptr address, size_t size); /* into memory of the device */
+    const char *fault_advice;          /* what to do when a kernel's fault has ended a context */
+    const char *const *settings;       /* the environment variables that it reads, then NULL */
+    /* The host is about to write to memory of the device, without a driver call. */
+    void (*host_writes)(CUdeviceptr address, size_t size);
 } CpuDeviceTable;
 
-/* What cuLinkComplete makes there begins with this, and then the size of all of it in 8 bytes. */
+/* The image that cuLinkComplete makes begins with this, followed by the image's size in 8 bytes. */
 #define CPU_LINK_MAGIC "\177pycuda-link\n\3"
 enum { CPU_LINK_MAGIC_BYTES = 16 };
 
-/* A caller that reads this shows the texts itself; otherwise they are printed on stderr. */
+/* The type of cpuDeviceTable. A caller shows init_problem() itself: once it was called the library no longer
+ * prints that text on stderr. */
 typedef const CpuDeviceTable *(*CpuDeviceTableFn)(void);
 
 #endif

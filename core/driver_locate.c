@@ -13,16 +13,16 @@
 
 static const char *const nvidia_names[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"};
 
-/* The CPU device in this library's folder: first where it is installed, then where it is built. */
+/* The CPU device's library, relative to this library's folder: where it is installed, where it is built. */
 static const char *const cpu_places[] = {"_cpu/libcuda.so.1", "../device/libcuda.so.1"};
 
-static atomic_bool notice_waits;
+static atomic_bool notice_waits; /* `notice` was not returned yet */
 static char notice[512];
 
 typedef CUresult (*OldGetProcAddressFn)(const char *, void **, int, cuuint64_t);
 static OldGetProcAddressFn old_get_proc_address;
 
-/* CUDA 11.3 to 11.8 have the form without a status. */
+/* cuGetProcAddress_v2 for drivers of CUDA 11.3 to 11.8, whose function returns no status. */
 static CUresult adapt_get_proc_address(const char *name, void **function, int version, cuuint64_t flags,
                                        CUdriverProcAddressQueryResult *status)
 {
@@ -31,6 +31,7 @@ static CUresult adapt_get_proc_address(const char *name, void **function, int ve
     return result;
 }
 
+/* Fills in all but the handle; false, with the reason, if the library is not a CUDA driver. */
 static bool describe(DriverLibrary *library, char *problem, size_t problem_size)
 {
     CUresult (*get_version)(int *) = (CUresult(*)(int *))dlsym(library->handle, "cuDriverGetVersion");
@@ -61,6 +62,7 @@ static bool open_library(const char *path, DriverLibrary *library, char *problem
     return false;
 }
 
+/* Tries NVIDIA's names one after another. The reason of a failure is that of the first name. */
 static bool open_nvidia(DriverLibrary *library, char *problem, size_t problem_size)
 {
     char first[512] = "";
@@ -72,6 +74,7 @@ static bool open_nvidia(DriverLibrary *library, char *problem, size_t problem_si
     return false;
 }
 
+/* Initializes the driver and asks for its number of devices; false, with the reason, if there are none. */
 static bool has_device(const DriverLibrary *library, char *problem, size_t problem_size)
 {
     CUresult (*init)(unsigned) = (CUresult(*)(unsigned))dlsym(library->handle, "cuInit");
@@ -139,7 +142,7 @@ CUresult driver_locate(DriverLibrary *library, char *problem, size_t problem_siz
         return open_nvidia(library, problem, problem_size) && has_device(library, problem, problem_size)
                    ? CUDA_SUCCESS
                    : CUDA_ERROR_NO_DEVICE;
-    setting_is_valid("PYCUDA_DEVICE", problem, problem_size);
+    setting_is_valid("PYCUDA_DEVICE", problem, problem_size); /* writes the reason */
     return CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/driver_locate.h"
-#include "core/fault.h"
+#include "core/fault_injection.h"
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -37,14 +37,15 @@ enum {
 
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static CUresult load_result = CUDA_ERROR_NOT_INITIALIZED;
-static char load_problem[1024];
-static int loaded_version;
-static const CpuDeviceTable *cpu_device;
-static bool present[ROW_COUNT];
-static _Thread_local char problem[1200];
+static char load_problem[1024];     /* why loading failed */
+static int loaded_version;          /* cuDriverGetVersion */
+static const CpuDeviceTable *cpu_device; /* NULL: another driver, or none */
+static bool present[ROW_COUNT];     /* the driver has the function */
+static _Thread_local char problem[1200]; /* for driver_problem() */
 static _Thread_local bool has_problem;
 
-/* Stands for a function that the loaded driver lacks, or for all of them when there is no driver. */
+/* Called instead of a function that the loaded driver lacks, or of any function if there is no driver: sets
+ * the thread's problem and returns the error. */
 static CUresult call_missing(int row)
 {
     has_problem = true;
@@ -99,6 +100,7 @@ static AnyFn find_function(const DriverLibrary *library, int row)
     return rows[row].version <= library->version ? (AnyFn)dlsym(library->handle, rows[row].symbol) : NULL;
 }
 
+/* Fills in `driver`: functions of the library, stubs for those that it lacks. */
 static void load(void)
 {
     DriverLibrary library;
@@ -108,11 +110,11 @@ static void load(void)
         loaded_version = library.version;
         cpu_device = library.cpu_device;
         for (int row = 0; row < ROW_COUNT; row++) {
-            AnyFn function = fault_hides(rows[row].name) ? NULL : find_function(&library, row);
+            AnyFn function = injection_hides(rows[row].name) ? NULL : find_function(&library, row);
             present[row] = function != NULL;
             if (function) *slot(&table, row) = function;
         }
-        fault_install(&table);
+        injection_install(&table);
     }
     driver = table;
 }
@@ -120,7 +122,7 @@ static void load(void)
 CUresult driver_load(void)
 {
     pthread_once(&load_once, load);
-    if (load_result != CUDA_SUCCESS) call_missing(0);
+    if (load_result != CUDA_SUCCESS) call_missing(0); /* any row: sets the problem of this thread */
     return load_result;
 }
 
@@ -161,6 +163,7 @@ bool driver_is_cpu_device(void) { return cpu_device != NULL; }
 
 void driver_note_host_write(CUdeviceptr address, size_t size)
 {
+    /* An older CPU device, whose table is shorter, lacks the function. */
     if (cpu_device && cpu_device->size >= sizeof *cpu_device) cpu_device->host_writes(address, size);
 }
 

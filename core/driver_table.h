@@ -21,46 +21,50 @@ typedef struct DriverTable {
 /* Written once, when the driver is loaded; read-only from then on. */
 extern DriverTable driver;
 
-/* Loads the driver if it is not loaded yet. Thread safe. CUDA_SUCCESS, or the error that every call will
- * return. */
+/* Loads the driver if it is not loaded yet; thread safe. Returns CUDA_SUCCESS, or the error that every driver
+ * call will return. */
 CUresult driver_load(void);
 
-/* True when the driver has this function: driver_has(offsetof(DriverTable, cuLaunchKernelEx)). */
+/* Whether the driver has the function of that field: driver_has(offsetof(DriverTable, cuLaunchKernelEx)). */
 bool driver_has(size_t field_offset);
 #define DRIVER_HAS(name) driver_has(offsetof(DriverTable, name))
 
-/* Why the last table call of this thread failed before it reached a driver, or NULL: no driver found, or a
- * function the driver lacks. Cleared by reading. */
+/* Why a call by this thread failed before it reached a driver: no driver was found, or it lacks the function.
+ * NULL: no call did since the previous driver_problem(). */
 const char *driver_problem(void);
 
-/* Marks a function that makes driver calls on behalf of its caller, which decides about locks. */
+/* Before a function: it makes driver calls, which may wait, so its caller decides which locks (the GIL) to
+ * release before. */
 #define IN_CALL
 
-/* Why cuInit failed, as the CPU device explains it; NULL without an explanation, and for other drivers. */
+/* Why cuInit of the CPU device failed, in words; NULL if it did not, and for other drivers. */
 IN_CALL const char *driver_init_problem(void);
 
-/* What to do after a kernel's fault has ended a context; NULL where the driver gives no advice. */
+/* What a user can do after a kernel's fault has ended a context; NULL for drivers other than the CPU
+ * device. */
 const char *driver_fault_advice(void);
 
-/* The environment variables that the CPU device reads, ending with NULL; NULL for other drivers. Loads the
- * driver. */
+/* The names of the environment variables that the CPU device reads, with NULL at the end; NULL for other
+ * drivers. Loads the driver. */
 const char *const *driver_settings_read(void);
 
-/* Launch IDs; NULL for drivers other than the CPU device. */
+/* The functions for numbers of launches; NULL for drivers other than the CPU device. */
 const CpuLaunchNumbers *driver_launch_numbers(void);
 
-/* The function table by which a pool reports which bytes of its blocks are in use; NULL for drivers other
- * than the CPU device. */
+/* The functions by which a pool reports which bytes of its blocks are in use; NULL for drivers other than
+ * the CPU device. */
 const CpuMemoryMarks *driver_memory_marks(void);
 
 /* Whether the driver is the CPU device, whose memory the host may read and write. */
 bool driver_is_cpu_device(void);
-/* The host is to write there, which no call of the driver shows. Blocks on nothing. */
+/* Reports to the CPU device that the host is about to write to that memory without a driver call. Never
+ * waits. */
 void driver_note_host_write(CUdeviceptr address, size_t size);
 
 /* Whether the driver reports parameter types at all. */
 bool driver_knows_parameter_types(void);
-/* The type of a kernel's parameter, as far as the driver reports it. */
+/* *kind: the type of the kernel's parameter; CPU_PARAMETER_UNKNOWN if the driver does not report it. Always
+ * CUDA_SUCCESS. */
 IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind);
 
 #endif

@@ -1,8 +1,8 @@
-/* Driver calls that must not run at the same time, whichever threads make them.
+/* A lock for driver calls that must not run at the same time in different threads: those that take or return
+ * a CUgreenCtx.
  *
- * Of a CUgreenCtx cuda.h says that it "can be used safely from only one CPU thread at a time", and green
- * contexts share the multiprocessors that they divide; Python objects are deallocated in any thread. So no
- * two calls that take or return one overlap.
+ * cuda.h says that a CUgreenCtx "can be used safely from only one CPU thread at a time", green contexts
+ * share the multiprocessors that they divide, and Python objects are deallocated in any thread.
  */
 #ifndef CORE_EXCLUSIVE_H
 #define CORE_EXCLUSIVE_H
@@ -12,7 +12,8 @@
 void exclusive_begin(void);
 CUresult exclusive_end(CUresult result); /* returns `result` */
 
-/* Called without the GIL: the thread that holds the lock may take long. */
+/* The value of a driver call that is made under the lock. To be used without the GIL, as another thread may
+ * hold the lock for long. */
 #define EXCLUSIVE(expression) (exclusive_begin(), exclusive_end(expression))
 
 #endif

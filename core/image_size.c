@@ -16,12 +16,13 @@ typedef struct Buffer {
     size_t why_size;
 } Buffer;
 
+/* Whether the buffer has that many bytes from the offset on. */
 static bool holds(const Buffer *buffer, uint64_t offset, uint64_t size)
 {
     return offset <= buffer->size && size <= buffer->size - offset;
 }
 
-/* False when the buffer ends before. */
+/* Copies bytes; false if the buffer ends before the last one. */
 static bool read_at(const Buffer *buffer, uint64_t offset, void *to, size_t size)
 {
     if (!holds(buffer, offset, size)) return false;
@@ -29,7 +30,7 @@ static bool read_at(const Buffer *buffer, uint64_t offset, void *to, size_t size
     return true;
 }
 
-/* Writes the message; always false. */
+/* Writes the message; returns false. */
 static bool refuse_truncated(const Buffer *buffer, const char *what)
 {
     snprintf(buffer->why, buffer->why_size,
@@ -66,7 +67,8 @@ static bool refuse_wrapper(const Buffer *buffer)
 
 /* ---- ELF files ---- */
 
-/* Section 0 has the number of sections where it does not fit into the header. */
+/* The number of sections. If it does not fit into the header it is the size of section 0. False if that is
+ * beyond the buffer. */
 static bool count_sections(const Buffer *buffer, const Elf64_Ehdr *header, uint64_t *count)
 {
     Elf64_Shdr first;

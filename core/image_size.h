@@ -1,6 +1,6 @@
-/* Whether a buffer contains the complete image. The driver's calls that load a module take no length: they
- * trust the sizes that the image declares, and read past the end of one that is truncated or declares wrong
- * sizes. */
+/* Whether a buffer contains a complete image. The driver's calls that load a module take no length: they
+ * trust the sizes that the image declares, and would read past the end of the buffer if the image is
+ * truncated or declares wrong sizes. */
 #ifndef CORE_IMAGE_SIZE_H
 #define CORE_IMAGE_SIZE_H
 

@@ -18,8 +18,9 @@ static bool add_param(KernelLayout *layout, uint32_t *capacity, size_t offset, s
     return true;
 }
 
-/* Past the last parameter drivers return CUDA_ERROR_INVALID_VALUE, at every attempt. A call that failed with
- * it for another reason (core/fault.h) succeeds when it is repeated: the second result counts. */
+/* Offset and size of a parameter. *end: there is no parameter with that index; drivers then return
+ * CUDA_ERROR_INVALID_VALUE. With this error the call is repeated, because fault injection may have caused it
+ * the first time (core/fault_injection.h); the second result counts. */
 IN_CALL static CUresult next_param(CUfunction function, uint32_t index, size_t *offset, size_t *size,
                                    bool *end)
 {

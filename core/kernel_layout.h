@@ -13,9 +13,9 @@
 #include "core/driver_table.h"
 
 enum {
-    KERNEL_ARGS_STACK_BYTES = 4096, /* what a launch reserves on its stack: the limit before CUDA 12.1 */
-    KERNEL_ARGS_MAX_BYTES = 32768, /* the limit since, rounded up */
-    KERNEL_ARGS_STACK_COUNT = 64,
+    KERNEL_ARGS_STACK_BYTES = 4096, /* of arguments, for which a launch has room on its stack */
+    KERNEL_ARGS_MAX_BYTES = 32768,  /* of arguments: the limit from CUDA 12.1 on, rounded up */
+    KERNEL_ARGS_STACK_COUNT = 64,   /* arguments for which a launch has room on its stack */
 };
 
 typedef struct KernelParam {
@@ -23,26 +23,26 @@ typedef struct KernelParam {
 } KernelParam;
 
 typedef struct KernelLayout {
-    bool known; /* false: the driver cannot report it, the fields below are unset */
+    bool known; /* false: the driver cannot report it, and the other fields are 0 */
     uint32_t count; /* parameters */
     uint32_t bytes; /* end of the last one */
     KernelParam *params; /* owned; NULL when there are none */
 } KernelLayout;
 
-/* Fills in what the driver reports about this function. If it cannot, known == false, which is no error. On
- * failure the layout is empty. count: the number of parameters if known (core/param_counts.h), else -1: then
- * the driver is queried until it returns an error. */
+/* Fills in the layout, for kernel_layout_free(). That the driver cannot report it is no error: layout->known
+ * is false then. After an error the layout is empty. count: the number of parameters (core/param_counts.h);
+ * -1: it is unknown, and the driver is queried until it returns an error. */
 IN_CALL CUresult kernel_layout_read(KernelLayout *layout, CUfunction function, int count);
 void kernel_layout_free(KernelLayout *layout);
 
-/* The first offset from `offset` on that is a multiple of `alignment`, a power of two. */
+/* `offset` rounded up to a multiple of `alignment`, a power of two. */
 static inline size_t kernel_layout_align(size_t offset, size_t alignment)
 {
     return (offset + alignment - 1) & ~(alignment - 1);
 }
 
-/* The alignment to assume for a value of `size` bytes whose own is unknown: the largest power of two that
- * divides its size, at most 16, as CUDA's vector types have it. */
+/* The alignment to assume for a value of `size` bytes whose type is unknown: the largest power of two that
+ * divides its size, at most 16, as of CUDA's vector types. */
 size_t kernel_layout_natural_alignment(size_t size);
 
 #endif

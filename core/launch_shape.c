@@ -5,7 +5,7 @@
 
 static const char axis_name[3] = {'x', 'y', 'z'};
 
-/* 0: unknown. */
+/* The attribute of the current context's device; 0 if it cannot be queried. */
 IN_CALL static int device_limit(CUdevice_attribute attribute)
 {
     CUdevice device;
@@ -16,15 +16,15 @@ IN_CALL static int device_limit(CUdevice_attribute attribute)
     return value;
 }
 
-/* 0: unknown. */
+/* The attribute of the function; 0 if it cannot be queried. */
 IN_CALL static int function_limit(CUfunction function, CUfunction_attribute attribute)
 {
     int value = 0;
     return driver.cuFuncGetAttribute(&value, attribute, function) == CUDA_SUCCESS ? value : 0;
 }
 
-/* Compares a length of the grid or block with 0 and with the device's limit (0: unknown). True if it is
- * wrong: `text` says why. */
+/* Whether a length of the grid or block is 0 or above the limit (0: unknown). If so, writes that to
+ * `text`. */
 static bool explain_length(const char *what, int axis, unsigned length, int limit, char *text, size_t size)
 {
     if (length == 0)
@@ -79,8 +79,9 @@ IN_CALL bool launch_shape_explain(const LaunchShape *shape, CUfunction function,
 
 void launch_shape_splay(size_t n, int multiprocessors, unsigned *blocks, unsigned *threads)
 {
-    const size_t warp = 32, min = 32, max = 128;
-    size_t limit = 32 * (size_t)(multiprocessors > 0 ? multiprocessors : 1);
+    const size_t warp = 32, min = 32, max = 128; /* threads: of a warp; of a block */
+    const size_t blocks_each = 32; /* maximum for a multiprocessor */
+    size_t limit = blocks_each * (size_t)(multiprocessors > 0 ? multiprocessors : 1);
     if (n < limit * min) {
         *blocks = (unsigned)((n + min - 1) / min);
         *threads = (unsigned)min;

@@ -1,4 +1,4 @@
-/* The shape of a launch: how many blocks of how many threads. The driver rejects a shape; this says why. */
+/* The shape of a launch: how many blocks of how many threads, and why the driver has refused it. */
 #ifndef CORE_LAUNCH_SHAPE_H
 #define CORE_LAUNCH_SHAPE_H
 
@@ -9,9 +9,9 @@ typedef struct LaunchShape {
     unsigned grid[3], block[3], shared_bytes;
 } LaunchShape;
 
-/* Which dimension of a refused launch is wrong and what the limit is, as a phrase in `text`. False when the
- * shape exceeds no limit known here. Queries the driver about the function and the device of the current
- * context. */
+/* Writes to `text`, as a phrase, which dimension of a refused launch is wrong and what the limit is. False
+ * if the shape exceeds none of the limits that are compared here. Queries the driver for limits of the
+ * function and of the current context's device. */
 IN_CALL bool launch_shape_explain(const LaunchShape *shape, CUfunction function, char *text, size_t size);
 
 /* Blocks and threads for a kernel with a grid-stride loop over n elements: 32 to 128 threads in whole warps,

@@ -60,7 +60,7 @@ typedef struct LibraryTable {
     LibraryAddress functions[LIB_FN_COUNT]; /* NULL: not loaded, or the library has no such function */
 } LibraryTable;
 
-/* The row of a library or function of this name; -1 when there is none. */
+/* The LibraryId of a library, the LibraryFn of a function; -1 if there is none of this name. */
 int library_find(const char *name);
 int library_find_function(const char *name);
 

@@ -3,6 +3,7 @@
 
 #include "core/one_thread.h"
 
+/* Defines link_NAME(), which makes the call on the one thread. */
 #define STEP(name, call) \
     IN_CALL static CUresult name(void *data) \
     { \

@@ -1,18 +1,20 @@
-/* The steps of linking, each made on the one thread that link states belong to (one_thread.h). */
+/* The driver calls for linking, each made on the one thread that link states belong to (one_thread.h). */
 #ifndef CORE_LINK_H
 #define CORE_LINK_H
 
 #include "core/driver_table.h"
 
+/* Arguments and results of the calls. */
 typedef struct LinkStep {
-    CUlinkState handle;
-    unsigned count;         /* of the options that it is made with */
+    CUlinkState handle;     /* result of create, argument of the others */
+    unsigned count;         /* create: the number of options */
     CUjit_option *options;
     void **values;
-    unsigned type;          /* of the input */
-    const char *bytes, *name; /* of a file: its path */
-    size_t size;
-    void *image;            /* the result, valid as long as the state */
+    unsigned type;          /* add: CUjitInputType */
+    const char *bytes;      /* add_bytes: the input; add_path: the path of a file */
+    const char *name;       /* add_bytes: for messages */
+    size_t size;            /* add_bytes: of the input; complete: of the image */
+    void *image;            /* result of complete, valid until destroy */
 } LinkStep;
 
 typedef CUresult (*LinkFn)(CUcontext context, LinkStep *step);

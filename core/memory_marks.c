@@ -16,7 +16,8 @@ static NvtxRegionsUnregisterFn unregister_regions;
 
 /* ---- NVTX itself ---- */
 
-/* A tool may fill each slot of a module with a function; one is called here. */
+/* The tool fills places[module][id] with its functions, by way of tables[][], which points to them. Only the
+ * function that creates a domain is called here. MAX_MODULE: the largest of module_sizes. */
 enum { MAX_MODULE = NVTX_CBID_CORE_SIZE };
 static NvtxFunctionPointer places[NVTX_CB_MODULE_SIZE][MAX_MODULE];
 static NvtxFunctionPointer *tables[NVTX_CB_MODULE_SIZE][MAX_MODULE + 1];
@@ -27,6 +28,7 @@ static const unsigned module_sizes[NVTX_CB_MODULE_SIZE] = {
     [NVTX_CB_MODULE_CORE2] = NVTX_CBID_CORE2_SIZE,   [NVTX_CB_MODULE_SYNC] = NVTX_CBID_SYNC_SIZE,
 };
 
+/* NVTX's GetModuleFunctionTable, which the tool calls: 1 on success. */
 static int give_table(int module, NvtxFunctionTable *table, unsigned *size)
 {
     if (module <= 0 || module >= NVTX_CB_MODULE_SIZE) return 0;
@@ -38,6 +40,7 @@ static int give_table(int module, NvtxFunctionTable *table, unsigned *size)
 
 static void take_version(uint32_t version) { (void)version; }
 
+/* NVTX's export tables, which the tool asks for; NULL for others. */
 static const void *give_export(uint32_t id)
 {
     static const NvtxExportTableCallbacks callbacks = {sizeof callbacks, give_table};
@@ -58,7 +61,8 @@ static void attach_core(void *tool)
 
 /* ---- The extension for memory ---- */
 
-/* The slots are the tool's to write for as long as the process lives. */
+/* Passes the slots to the tool, which may write functions to them for as long as the process lives. False if
+ * it does not know the extension. */
 static bool fill_slots(void *tool, intptr_t *slots)
 {
     NvtxExtInitializeInjectionFunc_t start =
@@ -74,7 +78,8 @@ static bool fill_slots(void *tool, intptr_t *slots)
     return start && start(&info);
 }
 
-/* Sets all three functions, or none. A tool writes 1 to a slot to get no calls. */
+/* Sets all three functions, or none if one is missing: a slot of 0 is empty, 1 means that the tool wants no
+ * calls. */
 static void take_functions(const intptr_t *slots)
 {
     intptr_t heap = slots[NVTX3EXT_CBID_nvtxMemHeapRegister];

@@ -8,7 +8,7 @@
 
 typedef void (*AnyFn)(void);
 
-enum { OPTIONAL, NEEDED };
+enum { OPTIONAL, NEEDED }; /* values of the column `needed` */
 
 static const struct Row {
     const char *name;
@@ -41,7 +41,7 @@ bool nvrtc_load(NvrtcTable *table, const char *path, char *problem, size_t probl
     return false;
 }
 
-/* Notes the first failure. True when the call succeeded. */
+/* Whether the call succeeded. If not, it becomes the product's failed call, unless there is one already. */
 static bool note_result(NvrtcProduct *product, int result, const char *call)
 {
     if (result == NVRTC_SUCCESS) return true;
@@ -52,6 +52,7 @@ static bool note_result(NvrtcProduct *product, int result, const char *call)
     return false;
 }
 
+/* Copies the compiler's log, if it is not empty, to the product. */
 static void fetch_log(const NvrtcTable *table, NvrtcProgram program, NvrtcProduct *product)
 {
     size_t size = 0;
@@ -64,6 +65,7 @@ static void fetch_log(const NvrtcTable *table, NvrtcProgram program, NvrtcProduc
 typedef int (*SizeFn)(NvrtcProgram, size_t *);
 typedef int (*CodeFn)(NvrtcProgram, char *);
 
+/* Copies the PTX or cubin to the product. */
 static bool fetch_code(const NvrtcTable *table, NvrtcProgram program, NvrtcOutput want, NvrtcProduct *product)
 {
     static const char *const names[] = {"nvrtcGetPTX", "nvrtcGetCUBIN"};
@@ -78,7 +80,8 @@ static bool fetch_code(const NvrtcTable *table, NvrtcProgram program, NvrtcOutpu
     if (!product->code) return note_result(product, NVRTC_ERROR_OUT_OF_MEMORY, names[want]);
     if (!note_result(product, codes[want](program, product->code), names[want])) return false;
     product->code[size] = '\0';
-    product->code_size = want == NVRTC_PTX && product->code[size - 1] == '\0' ? size - 1 : size;
+    bool has_nul = want == NVRTC_PTX && product->code[size - 1] == '\0';
+    product->code_size = has_nul ? size - 1 : size;
     return true;
 }
 

@@ -42,13 +42,13 @@ typedef struct NvrtcJob {
     int expression_count;
     const char *const *expressions; /* C++ names, whose lowered names are wanted */
     NvrtcOutput want;
-    atomic_bool *abandoned; /* NULL, or returns true once the result is no longer wanted */
+    atomic_bool *abandoned; /* becomes true once the result is no longer wanted; NULL: it is always wanted */
 } NvrtcJob;
 
 /* The result; to be freed by nvrtc_product_free. */
 typedef struct NvrtcProduct {
-    int result; /* of the first call that failed */
-    const char *failed; /* that call's name, or NULL */
+    int result; /* the error of the first call that failed */
+    const char *failed; /* that call's name; NULL: none failed */
     char *code, *log; /* owned; code is NULL on failure, log may be NULL */
     size_t code_size; /* without the NUL that follows PTX */
     char **lowered; /* owned with its strings: a name for each expression of the job */

@@ -9,8 +9,9 @@
 
 #include "core/driver_table.h"
 
-/* call(data) on that thread, with this context current; returns its result. If the thread cannot be created,
- * the calling thread makes the call. Not in a forked child. */
+/* Calls call(data) on that thread, with this context current, and returns its result. The thread is started
+ * by the first call; if that fails, the calling thread makes the call. Must not be called in a forked child,
+ * which does not have the thread. */
 IN_CALL CUresult one_thread_run(CUcontext context, CUresult (*call)(void *data), void *data);
 
 #endif

@@ -23,7 +23,7 @@ const PackCode *pack_code(char code)
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* Reads a repeat count, 1 when none is written. */
+/* Reads a repeat count; 1 if none is written. PACK_NO_CODE: the text ends after the count. */
 static PackStatus read_count(const char *text, size_t length, size_t *at, size_t *count)
 {
     bool written = false;
@@ -37,6 +37,7 @@ static PackStatus read_count(const char *text, size_t length, size_t *at, size_t
     return written && *at == length ? PACK_NO_CODE : PACK_OK;
 }
 
+/* Appends a run at the next aligned offset. */
 static PackStatus append(PackFormat *format, size_t *capacity, const PackCode *code, size_t count)
 {
     size_t offset = kernel_layout_align(format->size, code->alignment);

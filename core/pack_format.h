@@ -22,7 +22,7 @@ typedef enum PackKind {
     PACK_FLOAT,
     PACK_COMPLEX,
     PACK_BYTES,  /* the count is the length of one value */
-    PACK_PASCAL, /* likewise, with the length in the first byte */
+    PACK_PASCAL, /* the same, and the first byte of the value is its length */
 } PackKind;
 
 typedef struct PackCode {
@@ -48,10 +48,10 @@ const PackCode *pack_code(char code);
 
 typedef enum PackStatus {
     PACK_OK,
-    PACK_BAD_CODE,
-    PACK_NO_CODE,
-    PACK_TOO_LARGE,
-    PACK_BAD_ORDER,
+    PACK_BAD_CODE,  /* an unknown character */
+    PACK_NO_CODE,   /* a count without a code after it */
+    PACK_TOO_LARGE, /* a count, or the size */
+    PACK_BAD_ORDER, /* a character for byte order, which is allowed only as '@' at the beginning */
     PACK_NO_MEMORY
 } PackStatus;
 

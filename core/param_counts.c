@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Adds a kernel; if out of memory it stays unknown. */
 static void add(ParamCounts *counts, const char *name, size_t length, int params)
 {
     ParamCount *count = malloc(sizeof *count + length + 1);
@@ -42,12 +43,14 @@ static const char *section_name(CubinImage image, const Elf64_Shdr *names, uint3
     return *length < max ? name : NULL;
 }
 
-/* A section is a list of attributes: format, number, and a value of two bytes, which is a length for those
- * of format 4. Each parameter has one; the second number is for attributes past the first ones. */
-enum { INFO_SIZED = 4, INFO_PARAM = 0x17, INFO_PARAM_WIDE = 0x45 };
+/* A section .nv.info.KERNEL is a list of attributes. Each has a byte for its format, one for its number, and
+ * a value of two bytes; for format INFO_SIZED this is the length of a value that follows. */
+enum { INFO_SIZED = 4 };
+/* There is one attribute for each parameter, with one of these numbers. */
+enum { INFO_PARAM = 0x17, INFO_PARAM_WIDE = 0x45 };
 
-/* How many parameters the section, a list of a kernel's attributes, describes. -1 if the list does not end
- * where the section does. */
+/* How many parameters the section describes; -1 if the list of attributes does not end where the section
+ * does. */
 static int count_params(CubinImage image, const Elf64_Shdr *section)
 {
     int params = 0;
@@ -89,12 +92,14 @@ typedef struct PtxText {
     const char *at, *end;
 } PtxText;
 
+/* Whether the text begins with the word. */
 static bool begins(const PtxText *text, const char *word)
 {
     size_t length = strlen(word);
     return (size_t)(text->end - text->at) >= length && memcmp(text->at, word, length) == 0;
 }
 
+/* Skips the text up to and including the word; all of it if the word does not occur. */
 static void skip_past(PtxText *text, const char *word)
 {
     while (text->at < text->end && !begins(text, word)) text->at++;

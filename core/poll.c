@@ -17,31 +17,36 @@ uint64_t poll_microseconds(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+/* Sleeps between two polls, after a wait of `elapsed` microseconds: the longer the wait, the longer. So a
+ * wait is prolonged by a small part of its length only. */
 static void pause_for(uint64_t elapsed)
 {
-    uint64_t length = elapsed / 64;
+    enum { PART = 64 };
+    uint64_t length = elapsed / PART;
     if (elapsed < SPIN_MICROSECONDS) return;
     if (length > SLEEP_MAX_MICROSECONDS) length = SLEEP_MAX_MICROSECONDS;
     struct timespec moment = {0, (long)length * 1000};
     nanosleep(&moment, NULL);
 }
 
-/* The query is made in relaxed mode: in another one it would invalidate a capture that was begun outside of
- * pycuda. */
-IN_CALL static CUresult query_mark(CUevent mark)
+/* Queries the event in relaxed mode: in another mode that could invalidate a capture which was begun outside
+ * of pycuda. */
+IN_CALL static CUresult query_relaxed(CUevent event)
 {
     CaptureMode mode;
     (void)capture_mode_relax(&mode);
-    CUresult result = driver.cuEventQuery(mark);
+    CUresult result = driver.cuEventQuery(event);
     (void)capture_mode_restore(&mode);
     return result;
 }
 
 IN_CALL static CUresult query(PollPlace place)
 {
-    return place.kind == POLL_STREAM ? driver.cuStreamQuery(place.stream)
-           : place.kind == POLL_MARK ? query_mark(place.event)
-                                     : driver.cuEventQuery(place.event);
+    switch (place.kind) {
+    case POLL_STREAM: return driver.cuStreamQuery(place.stream);
+    case POLL_EVENT_RELAXED: return query_relaxed(place.event);
+    default: return driver.cuEventQuery(place.event);
+    }
 }
 
 IN_CALL CUresult poll_slice(PollPlace place, uint64_t start)
@@ -56,17 +61,17 @@ IN_CALL CUresult poll_slice(PollPlace place, uint64_t start)
     return result;
 }
 
-/* Captures in other threads forbid even to query an event, except in this mode. */
-IN_CALL CUresult poll_mark(CUstream stream, CUevent *mark, bool is_recorded, MarkState *out)
+/* In relaxed mode, as captures in other threads otherwise forbid even to query an event. */
+IN_CALL CUresult poll_and_record(CUstream stream, CUevent *event, bool is_recorded, QueueEventState *out)
 {
     CaptureMode mode;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     (void)capture_mode_relax(&mode);
     CUresult result = driver.cuStreamIsCapturing(stream, &status);
     out->captured = result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
-    out->reached = !out->captured && (!is_recorded || driver.cuEventQuery(*mark) != CUDA_ERROR_NOT_READY);
-    if (out->reached && !*mark) result = driver.cuEventCreate(mark, CU_EVENT_DISABLE_TIMING);
-    if (out->reached && result == CUDA_SUCCESS) result = driver.cuEventRecord(*mark, stream);
+    out->reached = !out->captured && (!is_recorded || driver.cuEventQuery(*event) != CUDA_ERROR_NOT_READY);
+    if (out->reached && !*event) result = driver.cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
+    if (out->reached && result == CUDA_SUCCESS) result = driver.cuEventRecord(*event, stream);
     out->recorded = out->reached && result == CUDA_SUCCESS;
     (void)capture_mode_restore(&mode);
     return result;

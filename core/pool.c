@@ -6,8 +6,7 @@
 
 #include "core/memory_marks.h"
 
-/* How many blocks are searched for one of the right stream. */
-enum { MAX_BLOCKS_SEARCHED = 32 };
+enum { MAX_BLOCKS_SEARCHED = 32 }; /* by a request that looks for a block of its stream */
 
 /* ---- Events ---- */
 
@@ -17,7 +16,8 @@ static void unlock_pool(Pool *pool) { spin_unlock(&pool->lock); }
 
 static const PoolError no_error = {CUDA_SUCCESS, NULL};
 
-/* A new event; NULL and *error if none can be made. Out of host memory counts as one of cuEventCreate. */
+/* A new event; NULL, with *error, if none can be made. Out of host memory counts as an error of
+ * cuEventCreate. */
 IN_CALL static PoolEvent *make_event(PoolError *error)
 {
     PoolEvent *event = malloc(sizeof *event);
@@ -49,7 +49,8 @@ static void push_event(Pool *pool, PoolEvent *event)
     unlock_pool(pool);
 }
 
-/* An event after all work queued on the stream, with one reference. NULL with the error. */
+/* An event that is recorded after all work queued on the stream, with one user. NULL, with *error, on
+ * failure. */
 IN_CALL static PoolEvent *record_event(Pool *pool, CUstream stream, PoolError *error)
 {
     lock_pool(pool);
@@ -64,6 +65,7 @@ IN_CALL static PoolEvent *record_event(Pool *pool, CUstream stream, PoolError *e
     return NULL;
 }
 
+/* Ends one use of the event (NULL: nothing), which is kept for reuse after the last. */
 static void unuse_event_locked(Pool *pool, PoolEvent *event)
 {
     if (event && --event->users == 0) push_event_locked(pool, event);
@@ -139,7 +141,7 @@ size_t pool_list_blocks(Pool *pool, PoolBlock *out, size_t capacity)
     return count;
 }
 
-/* The pool may grow between the two calls. */
+/* Repeated until the array is large enough, as the pool may grow meanwhile. */
 PoolBlock *pool_copy_blocks(Pool *pool, size_t *count)
 {
     size_t capacity = 0;
@@ -187,6 +189,7 @@ size_t pool_get_limit(Pool *pool)
     return limit;
 }
 
+/* Whether a new block of that capacity would exceed the limit. */
 static bool is_beyond_locked(const Pool *pool, size_t capacity)
 {
     return pool->limit && (capacity > pool->limit || pool->now.managed_bytes > pool->limit - capacity);
@@ -207,8 +210,9 @@ bool pool_is_beyond_limit(Pool *pool, size_t size)
     return beyond;
 }
 
-/* ---- Marks ---- */
+/* ---- Reports of which bytes are in use ---- */
 
+/* To the CPU device only, which needs no driver call. */
 static void mark_use_here(const Pool *pool, const PoolBlock *block)
 {
     if (pool->cpu_marks) pool->cpu_marks->use(block->cpu_mark, block->size);
@@ -220,8 +224,8 @@ IN_CALL static void mark_use(const Pool *pool, const PoolBlock *block)
     if (pool->checked && block->size) memory_marks_use(block->heap, block->pointer, block->size);
 }
 
-/* Waits for the work on the stream, or with POOL_NO_STREAM for the event in its place. Does not wait for a
- * stream under capture, nor for the legacy stream while that would wait for one: then *captured is true. */
+/* Waits for the work on the stream or, if that is POOL_NO_STREAM, for the event `ready`. Does not wait for a
+ * stream under capture, nor for the legacy stream while a capture forbids that: then *captured is true. */
 IN_CALL static CUresult await_work(CUstream stream, const PoolEvent *ready, bool *captured)
 {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -249,8 +253,9 @@ static bool needs_no_wait(const Pool *pool, const PoolBlock *block, CUstream str
     return !block->ready && (follows || block->stream == POOL_NO_STREAM);
 }
 
-/* The link to a block that needs no wait; failing that, with any_order, to the oldest one seen, whose work
- * is most likely done. *looks counts down. */
+/* The link to a block of the bin that needs no wait, among the first *looks blocks, which are counted down.
+ * If there is none, NULL, or with any_order the link to the oldest block seen, whose work is most likely
+ * done. */
 static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order, int *looks)
 {
     PoolBlock **link = &pool->bins[bin], **last = NULL;
@@ -262,7 +267,7 @@ static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool a
     return any_order ? last : NULL;
 }
 
-/* Finds a block of up to twice the size, among bins that are shared. */
+/* As find_locked(), in the bins for up to twice the size; NULL if the pool does not share its bins. */
 static PoolBlock **find_larger_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order, int *looks)
 {
     unsigned end = bin + (1u << pool->bits), count = pool_bin_count(pool->bits);
@@ -305,7 +310,8 @@ static void drop_event(Pool *pool, PoolBlock *block)
     unlock_pool(pool);
 }
 
-/* Puts a block into its bin. If it belongs to a stream it needs no event, which the stream has waited for. */
+/* Puts an active block into its bin. A block of a stream needs no event anymore: the stream has waited for
+ * it. */
 static void hold_locked(Pool *pool, PoolBlock *block)
 {
     deactivate_locked(pool, block);
@@ -379,7 +385,7 @@ static void unreserve(Pool *pool, size_t capacity)
     unlock_pool(pool);
 }
 
-/* Adds a new block, whose bytes were reserved against the limit. */
+/* Adds a new block, now active, whose bytes reserve_bytes() has counted. */
 static void include_block(Pool *pool, PoolBlock *block, CUdeviceptr pointer, size_t size)
 {
     PoolStatistics *now = &pool->now;
@@ -429,7 +435,7 @@ PoolBlock *pool_adopt(Pool *pool, CUdeviceptr pointer, size_t size, CUstream str
 
 /* ---- More streams than one ---- */
 
-/* `later` waits for what is queued on `earlier`. */
+/* Makes the stream `later` wait for the work that is queued on `earlier`. */
 IN_CALL static PoolError order_after(Pool *pool, CUstream later, CUstream earlier)
 {
     PoolError error = no_error;
@@ -465,7 +471,7 @@ IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolError *error)
     return CUDA_SUCCESS;
 }
 
-/* ---- Giving back ---- */
+/* ---- Returning blocks ---- */
 
 bool pool_put(Pool *pool, PoolBlock *block)
 {
@@ -477,7 +483,7 @@ bool pool_put(Pool *pool, PoolBlock *block)
     return held;
 }
 
-/* Removes a block that is in no bin from the totals. */
+/* Removes a block that is in no bin from the pool's list and its statistics. */
 static void forget_locked(Pool *pool, PoolBlock *block)
 {
     drop_event_locked(pool, block);
@@ -498,8 +504,7 @@ static PoolPendingFree *find_pending_locked(const Pool *pool, CUstream stream)
     return NULL;
 }
 
-/* Notes a stream on which memory was freed. If out of memory it is not noted, and a later trim may free
- * less. */
+/* Adds an entry. If out of memory it is dropped, and a later trim may free less. */
 static void add_pending_locked(Pool *pool, PoolPendingFree one)
 {
     if (pool->pending_count == pool->pending_capacity) {
@@ -535,8 +540,8 @@ static bool pop_pending(Pool *pool, PoolPendingFree *out)
     return some;
 }
 
-/* After the wait for an entry that was removed: `done` says whether its stream's work is done. If not, the
- * entry is put back, unless memory was freed on that stream meanwhile. */
+/* Called after the wait for an entry that was removed. If the work is not done the entry is added again,
+ * unless there is a newer one for its stream. */
 static void settle_pending(Pool *pool, PoolPendingFree one, bool done)
 {
     lock_pool(pool);
@@ -567,8 +572,8 @@ IN_CALL static void drop_done_pending(Pool *pool)
     }
 }
 
-/* Each entry is removed before the wait, as memory may be freed on its stream meanwhile. `streams` is held
- * so that no stream is destroyed meanwhile. */
+/* Each entry is removed before the wait, so that a free on its stream during the wait adds a new one.
+ * `streams` is held so that no stream is destroyed meanwhile. */
 IN_CALL CUresult pool_await_pending_frees(Pool *pool)
 {
     CUresult first = CUDA_SUCCESS;
@@ -730,11 +735,13 @@ IN_CALL CUresult pool_end_source(Pool *pool)
 
 /* ---- A stream ends ---- */
 
+/* Whether the block's last work is on the stream, without an event for it. */
 static bool is_after(const PoolBlock *block, CUstream stream)
 {
     return block->stream == stream && !block->ready;
 }
 
+/* Whether any held block is_after() the stream. */
 static bool any_after_locked(const Pool *pool, CUstream stream)
 {
     unsigned count = pool->now.held_blocks ? pool_bin_count(pool->bits) : 0;
@@ -744,8 +751,8 @@ static bool any_after_locked(const Pool *pool, CUstream stream)
     return false;
 }
 
-/* The event replaces the stream in all of its held blocks, and where memory was freed on it; NULL means that
- * there is nothing to wait for. */
+/* Replaces the stream by the event in held blocks and in the entry of pending frees. NULL: the stream's work
+ * is done. */
 static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
 {
     unsigned count = pool->now.held_blocks ? pool_bin_count(pool->bits) : 0;
@@ -763,8 +770,8 @@ static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
     if (event) event->users++;
 }
 
-/* No more work is queued on the stream, so the same event also serves blocks that are freed meanwhile. Those
- * that were taken meanwhile were ordered under the same lock. */
+/* No more work is queued on the stream, so the event is also right for blocks that are freed to it meanwhile.
+ * Requests that take such blocks wait for the lock `streams`. */
 IN_CALL CUresult pool_stream_destroyed(Pool *pool, CUstream stream)
 {
     PoolError error;
@@ -772,9 +779,9 @@ IN_CALL CUresult pool_stream_destroyed(Pool *pool, CUstream stream)
     pthread_mutex_lock(&pool->streams);
     drop_done_pending(pool);
     lock_pool(pool);
-    bool asked = any_after_locked(pool, stream) || find_pending_locked(pool, stream);
+    bool needs_event = any_after_locked(pool, stream) || find_pending_locked(pool, stream);
     unlock_pool(pool);
-    if (asked && !(event = record_event(pool, stream, &error))) driver.cuStreamSynchronize(stream);
+    if (needs_event && !(event = record_event(pool, stream, &error))) driver.cuStreamSynchronize(stream);
     lock_pool(pool);
     replace_stream_locked(pool, stream, event);
     if (event && --event->users == 0) push_event_locked(pool, event);

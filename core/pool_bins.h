@@ -18,6 +18,7 @@ unsigned pool_log2(size_t n);
 /* The number of bins. */
 unsigned pool_bin_count(unsigned bits);
 
+/* The bin of a request of that size. */
 unsigned pool_bin_number(unsigned bits, size_t size);
 
 /* Bytes of a block of this bin, which is below pool_bin_count: at least 1. */

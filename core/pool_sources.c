@@ -70,7 +70,8 @@ IN_CALL bool pool_default_stream_is_barred(void)
     return driver.cuStreamIsCapturing(NULL, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
-/* Memory that is not stream-ordered is freed after all work, whatever is captured. */
+/* Frees the block while a capture forbids the default stream. cuMemFree of memory that is not stream-ordered
+ * waits for all work of the context in spite of captures: after that the block can be freed. */
 IN_CALL static CUresult release_after_all(const PoolBlock *block)
 {
     CUdeviceptr other;
@@ -108,7 +109,7 @@ const PoolSource pool_ordered_memory = {
     .ordered = true,
 };
 
-/* ---- Memory of others ---- */
+/* ---- Memory that the program's own functions allocate and free (pool_adopt) ---- */
 
 IN_CALL static CUresult allocate_external(const Pool *pool, CUdeviceptr *pointer, size_t size,
                                           CUstream stream)

@@ -64,11 +64,13 @@ bool setting_is_valid(const char *variable, char *problem, size_t size)
 
 extern char **environ; /* POSIX declares it in no header */
 
-enum { PREFIX_LENGTH = 7, MAX_NAME_LENGTH = 48 }; /* PYCUDA_ */
+enum { PREFIX_LENGTH = sizeof "PYCUDA_" - 1 };
+enum { MAX_NAME_LENGTH = 48 }; /* longer names are not compared */
 
 static char upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c); }
 
-/* The edit distance: how many characters are inserted, removed, replaced or swapped with the next one. */
+/* The edit distance: how many characters of `a`, in upper case, must be inserted, removed, replaced or
+ * swapped with the next one to get `b`. The rows of the table are kept three at a time. */
 static size_t distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
     size_t space[3][MAX_NAME_LENGTH + 1], *before = space[0], *last = space[1], *row = space[2];
@@ -89,8 +91,8 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
     return last[b_size];
 }
 
-/* Stores the known name in `nearest` when it is closer than the previous one. True when it is the name
- * itself. */
+/* Stores the known name in *nearest if its distance is less than *min, and at most 2/5 of the characters
+ * after the prefix. True if it is the name itself. */
 static bool compare_name(const char *name, size_t size, const char *known, size_t *min, const char **nearest)
 {
     size_t known_size = strlen(known), longer = size > known_size ? size : known_size;
@@ -100,7 +102,7 @@ static bool compare_name(const char *name, size_t size, const char *known, size_
     return size == known_size && strncmp(name, known, size) == 0;
 }
 
-/* The setting that a misspelled name is closest to; NULL when it is a setting, or similar to none. */
+/* The setting that a misspelled name is closest to; NULL if the name is a setting, or similar to none. */
 static const char *name_meant(const char *name, size_t size, const char *const *others)
 {
     size_t min = size;

@@ -1,5 +1,5 @@
-/* A spin lock for a few instructions, under which no thread blocks: acquired by one exchange, released by
- * one store. A thread that finds it taken yields. */
+/* A spin lock, to be held for a few instructions only, without a wait. It is acquired by one exchange and
+ * released by one store; a thread that finds it taken yields. */
 #ifndef CORE_SPIN_LOCK_H
 #define CORE_SPIN_LOCK_H
 

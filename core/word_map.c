@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A key and its value. */
 struct WordEntry {
     uint64_t hash;
     size_t length;
@@ -13,7 +14,8 @@ struct WordEntry {
 
 enum { FIRST_CAPACITY = 16 };
 
-/* Differences between words reach the upper half, and from there the lower one. */
+/* The multiplication carries differences between words to the upper half of the hash; the last step carries
+ * them to the lower half, of which the index is made. */
 static uint64_t hash_of(const uint64_t *words, size_t length)
 {
     uint64_t hash = length;
@@ -30,7 +32,7 @@ static bool is_same(const WordEntry *entry, uint64_t hash, const uint64_t *words
            && memcmp(entry->words, words, length * sizeof *words) == 0;
 }
 
-/* The link to the entry, or the one where it has to be inserted. */
+/* The place of the entry with that key; if there is none, the empty place where it has to be inserted. */
 static WordEntry **entry_link(WordEntry **entries, size_t capacity, uint64_t hash, const uint64_t *words,
                               size_t length)
 {
@@ -46,6 +48,7 @@ void *word_map_find(const WordMap *map, const uint64_t *words, size_t length)
     return entry ? entry->value : NULL;
 }
 
+/* Makes room for one more entry; false if out of memory. */
 static bool grow(WordMap *map)
 {
     size_t capacity = map->capacity ? 2 * map->capacity : FIRST_CAPACITY;

@@ -18,17 +18,18 @@ typedef struct WordMap {
     WordEntry **entries; /* owned */
 } WordMap;
 
-/* NULL when there is none. */
+/* The value for a key of `length` words; NULL if there is none. */
 void *word_map_find(const WordMap *map, const uint64_t *words, size_t length);
 
-/* value is not NULL; *before is the value that it replaces, or NULL. False, with no change, when memory is
- * short. */
+/* Sets the value, which is not NULL, for a key. *before: the value that it replaces, or NULL. False if out of
+ * memory; then the map is unchanged. */
 bool word_map_put(WordMap *map, const uint64_t *words, size_t length, void *value, void **before);
 
-/* The values one after another, in any order: *position is 0 at first. NULL after the last. */
+/* The values one after another, in any order, for repeated calls with the same *position, which the caller
+ * sets to 0 first. NULL after the last. */
 void *word_map_next(const WordMap *map, size_t *position);
 
-/* Empties the map, without touching the values. */
+/* Empties the map and frees its memory. The values are not freed. */
 void word_map_clear(WordMap *map);
 
 #endif

@@ -2,7 +2,7 @@
 #define EXT_IMPORTS_NUMPY
 #include "ext/base/numpy_api.h"
 
-#include "core/fault.h"
+#include "core/fault_injection.h"
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
@@ -78,7 +78,7 @@ static PyObject *fault_arm_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
     size_t n = 0;
     int code = CUDA_ERROR_OUT_OF_MEMORY;
     if (READ_ARGUMENTS(fault_arm_doc, INTO(&n), INTO(&code)) < 0) return NULL;
-    return PyBool_FromLong(fault_arm((unsigned long)n, (CUresult)code));
+    return PyBool_FromLong(injection_arm((unsigned long)n, (CUresult)code));
 }
 
 PyDoc_STRVAR(fault_delay_doc, "_fault_delay(name, milliseconds)\n--\n\n"
@@ -94,12 +94,12 @@ static PyObject *fault_delay_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
     const char *name;
     unsigned milliseconds;
     if (READ_ARGUMENTS(fault_delay_doc, INTO(&name), INTO(&milliseconds)) < 0) return NULL;
-    return PyBool_FromLong(fault_delay(name, milliseconds));
+    return PyBool_FromLong(injection_delay(name, milliseconds));
 }
 
 static PyObject *fault_calls_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
-    return PyLong_FromUnsignedLong(fault_calls());
+    return PyLong_FromUnsignedLong(injection_calls());
 }
 
 PyDoc_STRVAR(fault_count_doc, "_fault_count(name, /)\n--\n\n"
@@ -112,12 +112,12 @@ PyDoc_STRVAR(fault_count_doc, "_fault_count(name, /)\n--\n\n"
 static PyObject *fault_count_py(PyObject *Py_UNUSED(module), PyObject *name_object)
 {
     const char *name = PyUnicode_AsUTF8(name_object);
-    return name ? PyLong_FromLong(fault_count(name)) : NULL;
+    return name ? PyLong_FromLong(injection_count(name)) : NULL;
 }
 
 static PyObject *fault_failed_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
-    const char *name = fault_failed();
+    const char *name = injection_failed();
     return name ? PyUnicode_FromString(name) : Py_NewRef(Py_None);
 }
 

@@ -5,8 +5,8 @@
 
 #include "core/layout/loop_plan.h"
 
-/* Makes the axis `last` the rows of the pitched copy, if on both sides it steps over `width` bytes or more.
- * Returns the last axis that remains. */
+/* Makes the axis `last` the rows of the pitched copy, if its strides on both sides are at least `width`
+ * bytes. Returns the last axis that remains (-1: none). */
 static int take_rows(CopyPlan *plan, const LoopPlan *loop, int last)
 {
     ptrdiff_t to = last < 0 ? 0 : loop->operands[0].strides[last],

@@ -14,7 +14,8 @@ typedef struct Head {
 } Head;
 _Static_assert(sizeof(Head) % LAYOUT_SLOT == 0, "slots are aligned");
 
-/* Granlund and Montgomery's division by multiplication, with shift = ceil(log2(divisor)). */
+/* Granlund and Montgomery's division by multiplication: shift = ceil(log2(divisor)), and the multiplier is
+ * 2^32 + factor. */
 Divider divider_of(uint32_t divisor)
 {
     uint32_t shift = 0;
@@ -26,7 +27,7 @@ Divider divider_of(uint32_t divisor)
 
 /* ---- The choice ---- */
 
-/* Whether the loop is dense for every operand; *uniform: the operands whose elements are all one. */
+/* Whether every operand is dense or a single element. Bit k of *uniform: operand k is a single element. */
 static bool is_flat(const LoopPlan *plan, uint64_t *uniform)
 {
     *uniform = 0;
@@ -44,9 +45,9 @@ static bool is_flat(const LoopPlan *plan, uint64_t *uniform)
 /* Whether all operands are aligned to the bytes that a thread moves at once. */
 static bool is_aligned(const LoopPlan *plan)
 {
-    uint64_t together = 0;
-    for (int k = 0; k < plan->count; k++) together |= plan->operands[k].address;
-    return together % WIDEST_ACCESS == 0;
+    uint64_t bits = 0; /* all addresses are aligned if and only if their bitwise OR is */
+    for (int k = 0; k < plan->count; k++) bits |= plan->operands[k].address;
+    return bits % WIDEST_ACCESS == 0;
 }
 
 /* Whether every operand has, along the last axis, either rows that begin aligned and consist of whole vectors
@@ -58,11 +59,11 @@ static bool is_in_rows(const LoopPlan *plan, uint64_t *uniform)
     if (last < 1 || plan->shape[last] % WIDEST_ACCESS) return false;
     for (int k = 0; k < plan->count; k++) {
         const LoopOperand *operand = &plan->operands[k];
-        uint64_t together = operand->address;
-        for (int i = 0; i < last; i++) together |= (uint64_t)operand->strides[i];
+        uint64_t bits = operand->address;
+        for (int i = 0; i < last; i++) bits |= (uint64_t)operand->strides[i];
         if (operand->strides[last] == 0)
             *uniform |= UINT64_C(1) << operand->number;
-        else if (operand->strides[last] != operand->itemsize || together % WIDEST_ACCESS)
+        else if (operand->strides[last] != operand->itemsize || bits % WIDEST_ACCESS)
             return false;
     }
     return true;

@@ -42,6 +42,7 @@ void loop_add(LoopPlan *plan, int number, uint64_t address, const StridedForm *f
         operand->strides[i] = i < missing || form->shape[i - missing] == 1 ? 0 : form->strides[i - missing];
 }
 
+/* Axis `from` becomes axis `to`, which is overwritten. */
 static void move_axis(LoopPlan *plan, int to, int from)
 {
     plan->shape[to] = plan->shape[from];
@@ -56,6 +57,7 @@ static void drop_short_axes(LoopPlan *plan)
     plan->ndim = kept;
 }
 
+/* LOOP_REVERSE: see loop_collapse(). */
 static void reverse_axes(LoopPlan *plan)
 {
     for (int i = 0; i < plan->ndim; i++) {
@@ -70,6 +72,7 @@ static void reverse_axes(LoopPlan *plan)
     }
 }
 
+/* Whether axis a belongs outside of axis b: the first operand whose two strides differ decides. */
 static bool is_outer(const LoopPlan *plan, int a, int b)
 {
     for (int k = 0; k < plan->count; k++) {
@@ -98,8 +101,8 @@ static void sort_axes(LoopPlan *plan)
         for (int j = i; j > 0 && is_outer(plan, j, j - 1); j--) swap_axes(plan, j, j - 1);
 }
 
-/* Two adjacent axes are merged where the stride of the outer one is the extent of the inner one, for every
- * operand. */
+/* Whether two adjacent axes can be merged: for every operand the stride of the outer one is the extent of the
+ * inner one. */
 static bool can_merge(const LoopPlan *plan, int outer, int inner)
 {
     for (int k = 0; k < plan->count; k++)
@@ -131,7 +134,7 @@ void loop_collapse(LoopPlan *plan, int order)
     merge_axes(plan);
 }
 
-enum { MIN_TILE = 16 }; /* elements along both axes: in shorter ones tiles are mostly empty */
+enum { MIN_TILE = 16 }; /* elements of an axis: tiles of shorter axes would be mostly empty */
 
 static bool is_contiguous_along(const LoopPlan *plan, int k, int axis)
 {

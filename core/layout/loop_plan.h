@@ -10,7 +10,7 @@
 #include "core/layout/strides.h"
 
 typedef struct LoopOperand {
-    int number; /* the caller's */
+    int number; /* by which the caller identifies it */
     uint64_t address; /* of the loop's first element */
     ptrdiff_t itemsize;
     ptrdiff_t strides[STRIDES_MAX_DIMS];
@@ -29,10 +29,10 @@ bool loop_broadcast(int *ndim, ptrdiff_t *shape, int other_ndim, const ptrdiff_t
 /* A loop over this shape, without operands yet. */
 void loop_start(LoopPlan *plan, LoopOperand *operands, int ndim, const ptrdiff_t *shape);
 
-/* One more operand, whose shape broadcasts to the loop's. address: of its element 0. */
+/* Adds an operand, whose shape broadcasts to the loop's. address: of its element 0. */
 void loop_add(LoopPlan *plan, int number, uint64_t address, const StridedForm *form);
 
-/* As loop_add(), for one whose elements follow each other, in a loop of one axis. */
+/* Adds a contiguous operand to a loop of one axis. */
 static inline void loop_add_dense(LoopPlan *plan, int number, uint64_t address, ptrdiff_t itemsize)
 {
     LoopOperand *operand = &plan->operands[plan->count++];
@@ -41,20 +41,22 @@ static inline void loop_add_dense(LoopPlan *plan, int number, uint64_t address, 
     operand->strides[0] = operand->itemsize = itemsize;
 }
 
-/* How the order of iteration may change. */
+/* Bits of `order`: how loop_collapse() may change the order of iteration. */
 enum {
-    LOOP_REVERSE = 1, /* axes along which the first operand that moves has negative strides are reversed */
-    LOOP_SORT = 2, /* axes are sorted by falling strides of operand 0, ties by the next; stride 0 is outermost
-                    */
+    /* Axes are reversed along which the first operand with a stride other than 0 has a negative one. */
+    LOOP_REVERSE = 1,
+    /* Axes are sorted by decreasing strides of operand 0, with equal ones by those of the next operand; axes
+     * with stride 0 come first. */
+    LOOP_SORT = 2,
 };
 
-/* Drops axes of length 1, reverses and sorts as `order` says, merges adjacent axes that every operand steps
- * over as one. From a loop without elements only the axes of length 1 are dropped. */
+/* Drops axes of length 1, reverses and sorts axes as `order` says, and merges adjacent axes that are one
+ * axis for every operand. From a loop without elements only the axes of length 1 are dropped. */
 void loop_collapse(LoopPlan *plan, int order);
 
-/* Prepares a loop for tiles. True when operand 0 is contiguous along the last axis and other operands along a
- * different one: in tiles of both axes the accesses to all of them are coalesced. That other axis becomes the
- * second to last. Bit k of *transposed: operand k is contiguous along it. */
+/* Prepares a loop for tiles. True if operand 0 is contiguous along the last axis and another operand along a
+ * different one, which becomes the second to last: in tiles of these two axes the accesses to all operands
+ * are coalesced. Bit k of *transposed: operand k is contiguous along the second to last axis. */
 bool loop_tile(LoopPlan *plan, uint64_t *transposed);
 
 #endif

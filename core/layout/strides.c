@@ -67,8 +67,8 @@ void strides_sort(int ndim, const ptrdiff_t *strides, int *order)
     }
 }
 
-/* Axes of length 1 carry no order; they are made to follow their neighbor so that they do not disturb the
- * sorting. */
+/* Replaces the strides of axes of length 1, which say nothing, by their inner neighbors' distance, so that
+ * such axes keep their place when the axes are sorted. */
 static void neutral_strides(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t *out)
 {
     ptrdiff_t follow = 0;
@@ -170,7 +170,8 @@ static ptrdiff_t common_divisor(ptrdiff_t a, ptrdiff_t b)
     return a;
 }
 
-/* The bytes touched by the elements along those axes whose steps are not multiples of `step`. */
+/* The bytes of the elements along those axes whose strides are not multiples of `step`, as of
+ * strides_extent(). */
 static void extent_within(const StridedForm *form, ptrdiff_t step, ptrdiff_t *low, ptrdiff_t *high)
 {
     *low = 0;
@@ -181,7 +182,8 @@ static void extent_within(const StridedForm *form, ptrdiff_t step, ptrdiff_t *lo
     }
 }
 
-/* Whether the two occupy different bytes of every `step` bytes. */
+/* Whether the two arrays never have a byte in common, modulo `step`: their extents within a period of `step`
+ * bytes are disjoint. */
 static bool are_apart_within(const StridedForm *a, const StridedForm *b, ptrdiff_t offset, ptrdiff_t step)
 {
     ptrdiff_t a_low, a_high, b_low, b_high;
@@ -192,6 +194,7 @@ static bool are_apart_within(const StridedForm *a, const StridedForm *b, ptrdiff
     return start >= a_high - a_low && start + (b_high - b_low) <= step;
 }
 
+/* Whether some stride of `of` (a or b) shows that the two arrays are disjoint. */
 static bool are_apart_by_strides(const StridedForm *a, const StridedForm *b, ptrdiff_t offset,
                                  const StridedForm *of)
 {
@@ -202,6 +205,7 @@ static bool are_apart_by_strides(const StridedForm *a, const StridedForm *b, ptr
     return false;
 }
 
+/* The greatest common divisor of `step` and the form's strides. */
 static ptrdiff_t common_step(const StridedForm *form, ptrdiff_t step)
 {
     for (int axis = 0; axis < form->ndim; axis++)
@@ -221,7 +225,7 @@ bool strides_may_meet(const StridedForm *a, const StridedForm *b, ptrdiff_t offs
     return !step || !are_apart_within(a, b, offset, step);
 }
 
-/* The axis that comes i-th, counted from the one that steps fastest. */
+/* The i-th axis, counted from the one whose index changes fastest. */
 static int from_fastest(char order, int ndim, int i) { return order == 'F' ? i : ndim - 1 - i; }
 
 bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, int new_ndim,
@@ -229,8 +233,8 @@ bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff
 {
     int old = 0, new = 0;
     while (new < new_ndim) {
-        /* A group of axes on either side with the same number of elements. Old ones must step as one axis
-         * would. */
+        /* The next axes of both shapes that together have the same number of elements. The old ones must be
+         * one axis by their strides: then any new ones can replace them. */
         ptrdiff_t old_count = 1, new_count = 1, base = itemsize, expected = 0;
         int first = new;
         do {

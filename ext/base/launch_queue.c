@@ -130,7 +130,7 @@ static void count_locked(LaunchQueues *queues, LaunchQueue *queue, long calls)
 
 typedef struct EventPoll {
     PolledEvent polled;
-    MarkState seen;
+    QueueEventState seen;
 } EventPoll;
 
 /* The queue has no polled event until return_event_locked. */
@@ -183,7 +183,7 @@ static void poll_queue_event(ModuleState *state, const Owner *owner, EventPoll *
     if (!queue) return;
     PolledEvent polled = out->polled;
     CALL_CORE(state, result, (free ? ASKS_ONCE : HOW_WAITS(ON_NOTHING)),
-              poll_mark(polled.stream, &polled.event, polled.calls != 0, &out->seen));
+              poll_and_record(polled.stream, &polled.event, polled.calls != 0, &out->seen));
     if (result == CUDA_ERROR_INVALID_HANDLE) errors_skip_log(state); /* a stream of another context */
     lock_queues(state);
     CUevent spare = return_event_locked(&state->queues, &polled, out->seen.reached && polled.calls);

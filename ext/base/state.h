@@ -3,8 +3,8 @@
  * There is no mutable state outside of it but what a process has only once: the tables of the driver and of
  * NVTX (core/driver_table.h, core/memory_marks.h), whether it was forked and which threads are inside the
  * driver at its end (gate.h), the lock or the thread that all calls may be made under (core/exclusive.h,
- * core/one_thread.h), injected faults (core/fault.h); and what a thread has: whether it runs a Python
- * function for the driver (errors.h), its innermost context scope (context.c).
+ * core/one_thread.h), injected faults (core/fault_injection.h); and what a thread has: whether it runs a
+ * Python function for the driver (errors.h), its innermost context scope (context.c).
  */
 #ifndef EXT_BASE_STATE_H
 #define EXT_BASE_STATE_H

@@ -101,7 +101,8 @@ static bool poll_queue(ModuleState *state, WaitPlace *place, CUresult *result)
 {
     PolledEvent polled;
     if (!queue_take_event(state, place->stream, &polled)) return true;
-    bool reached = poll(state, (PollPlace){.kind = POLL_MARK, .event = polled.event}) != CUDA_ERROR_NOT_READY;
+    bool reached =
+        poll(state, (PollPlace){.kind = POLL_EVENT_RELAXED, .event = polled.event}) != CUDA_ERROR_NOT_READY;
     queue_return_event(state, &polled, reached);
     if (!reached) *result = CUDA_ERROR_NOT_READY;
     return reached;

@@ -1,7 +1,7 @@
 """Lets the driver calls of a function fail, one after another, in a program of its own.
 
 The function is called again and again in one context, as a GPU takes half a second to make one and to destroy
-it. The context stays usable: failures are only simulated (`core/fault.h`).
+it. The context stays usable: failures are only simulated (`core/fault_injection.h`).
 """
 
 import gc

@@ -1,15 +1,16 @@
-/* See fault.h. */
-#include "core/fault.h"
+/* See fault_injection.h. */
+#include "core/fault_injection.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static DriverTable real;
+static DriverTable real;            /* the driver's functions */
 static bool installed;
-static atomic_ulong calls, fail_at;
-static _Atomic(int) fail_code, failed_row = -1;
+static atomic_ulong calls, fail_at; /* calls so far; the one that is to fail, 0: none */
+static _Atomic(int) fail_code,
+    failed_row = -1; /* its result; the row of the call that has failed, -1: none */
 
 enum {
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) ROW_##name,
@@ -32,7 +33,8 @@ static void wait_out(unsigned milliseconds)
     if (milliseconds) nanosleep(&time, NULL);
 }
 
-static CUresult next_fault(int row)
+/* Counts the call. Returns the error to inject into it, or CUDA_SUCCESS. */
+static CUresult injected_error(int row)
 {
     wait_out(atomic_load(&delays[row]));
     unsigned long call = atomic_fetch_add(&calls, 1) + 1;
@@ -41,7 +43,8 @@ static CUresult next_fault(int row)
     return (CUresult)atomic_load(&fail_code);
 }
 
-/* These may report an earlier error and still release their argument. */
+/* Whether the function releases its argument. Such a function may report an earlier error and still do
+ * that. */
 static bool is_release(int row)
 {
     static const char *const words[] = {"Destroy", "Free", "Unload", "Unregister", "Release", "MemUnmap"};
@@ -50,7 +53,8 @@ static bool is_release(int row)
     return false;
 }
 
-static CUresult note(int row, CUresult result)
+/* Counts the call if it was successful; returns its result. */
+static CUresult count_success(int row, CUresult result)
 {
     if (result == CUDA_SUCCESS) atomic_fetch_add(&successes[row], 1);
     return result;
@@ -59,14 +63,14 @@ static CUresult note(int row, CUresult result)
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     static CUresult faulty_##name params \
     { \
-        CUresult fault = next_fault(ROW_##name); \
-        if (fault && is_release(ROW_##name)) (void)note(ROW_##name, real.name args); \
-        return fault ? fault : note(ROW_##name, real.name args); \
+        CUresult injected = injected_error(ROW_##name); \
+        if (injected && is_release(ROW_##name)) (void)count_success(ROW_##name, real.name args); \
+        return injected ? injected : count_success(ROW_##name, real.name args); \
     }
 #include "abi/cuda_functions.def"
 #undef CU_FN
 
-bool fault_hides(const char *name)
+bool injection_hides(const char *name)
 {
     const char *hidden = getenv("PYCUDA_FAULT_HIDES");
     size_t length = strlen(name);
@@ -75,8 +79,8 @@ bool fault_hides(const char *name)
     return false;
 }
 
-/* Not counted: they cannot fail in a way that matters, error messages are made with them, and the number of
- * slices of a wait varies from run to run. */
+/* Functions whose calls are neither counted nor fail: error messages are made with some of them, and how
+ * often the others are called, for slices of a wait, varies from run to run. */
 static void keep_uncounted(DriverTable *table)
 {
     table->cuPycudaSetTimeout = real.cuPycudaSetTimeout;
@@ -85,13 +89,13 @@ static void keep_uncounted(DriverTable *table)
     table->cuGetErrorString = real.cuGetErrorString;
 }
 
-void fault_install(DriverTable *table)
+void injection_install(DriverTable *table)
 {
     const char *call = getenv("PYCUDA_FAULT_CALL"), *code = getenv("PYCUDA_FAULT_CODE");
     if (!call) return;
     real = *table;
     installed = true;
-    fault_arm(strtoul(call, NULL, 10), code ? (CUresult)atoi(code) : CUDA_ERROR_OUT_OF_MEMORY);
+    injection_arm(strtoul(call, NULL, 10), code ? (CUresult)atoi(code) : CUDA_ERROR_OUT_OF_MEMORY);
     *table = (DriverTable){
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) .name = faulty_##name,
 #include "abi/cuda_functions.def"
@@ -100,15 +104,15 @@ void fault_install(DriverTable *table)
     keep_uncounted(table);
 }
 
-unsigned long fault_calls(void) { return atomic_load(&calls); }
+unsigned long injection_calls(void) { return atomic_load(&calls); }
 
-const char *fault_failed(void)
+const char *injection_failed(void)
 {
     int row = atomic_load(&failed_row);
     return row < 0 ? NULL : names[row];
 }
 
-bool fault_arm(unsigned long n, CUresult code)
+bool injection_arm(unsigned long n, CUresult code)
 {
     if (!installed) return false;
     if (n) atomic_store(&failed_row, -1);
@@ -117,7 +121,7 @@ bool fault_arm(unsigned long n, CUresult code)
     return true;
 }
 
-/* The row of that name, -1 when there is none or nothing is installed. */
+/* The row of that name; -1 if there is none, or fault injection is not installed. */
 static int find_row(const char *name)
 {
     for (int row = 0; installed && row < ROW_COUNT; row++)
@@ -125,13 +129,13 @@ static int find_row(const char *name)
     return -1;
 }
 
-long fault_count(const char *name)
+long injection_count(const char *name)
 {
     int row = find_row(name);
     return row < 0 ? -1 : atomic_load(&successes[row]);
 }
 
-bool fault_delay(const char *name, unsigned milliseconds)
+bool injection_delay(const char *name, unsigned milliseconds)
 {
     int row = find_row(name);
     if (row < 0) return false;
