@@ -1,20 +1,23 @@
-/* Attributes of kernel nodes. Attributes that only tune are stored and returned; they have no effect here. */
+/* Attributes of kernel nodes. All are stored and returned; only cooperative and the cluster have an effect
+ * here. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/graph.h"
 
-/* Those that kernel nodes have, by the driver's header. */
+/* Whether kernel nodes have the attribute, by the driver's header. */
 static bool is_kernel_attribute(CUkernelNodeAttrID id)
 {
+    enum { MEM_SYNC_MAP = 9, MEM_SYNC = 10 }; /* CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, _MEM_SYNC_DOMAIN */
     const uint32_t supported =
         1u << CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW | 1u << CU_LAUNCH_ATTRIBUTE_COOPERATIVE
         | 1u << CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
         | 1u << CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE | 1u << CU_LAUNCH_ATTRIBUTE_PRIORITY
-        | 1u << 9 | 1u << 10 | 1u << CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        | 1u << MEM_SYNC_MAP | 1u << MEM_SYNC | 1u << CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
     return id < KERNEL_ATTRIBUTES && supported >> id & 1;
 }
 
+/* The kernel node of a handle; NULL if it is none. */
 static Node *kernel_node(CUgraphNode handle)
 {
     Node *node = node_of(handle);

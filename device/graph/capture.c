@@ -1,5 +1,5 @@
-/* Captures: the streams that take part, what becomes a node, what is refused. See capture.h. Everything is
- * done under the graphs' lock, except for the query whether a stream is captured. */
+/* Captures: their member streams, the commands that become nodes, the calls that are refused. See
+ * api/stream/capture.h. Everything is done under the graphs' lock, except for stream_is_captured(). */
 #include "api/stream/capture.h"
 
 #include <stdlib.h>
@@ -17,6 +17,7 @@ Capture *captures_locked(void) { return captures; }
 
 static CaptureMember *member_of(const Stream *stream) { return atomic_load(&stream->captured); }
 
+/* Makes the stream a member of the capture, whose next node depends on these nodes. */
 static CUresult join_stream(Capture *capture, Stream *stream, Node *const *nodes, const CUgraphEdgeData *data,
                             size_t count)
 {
@@ -36,6 +37,8 @@ static CUresult join_stream(Capture *capture, Stream *stream, Node *const *nodes
 
 /* ---- Beginning and ending ---- */
 
+/* Adds a capture to the list, with the stream as its only member. The capture gets the caller's reference to
+ * the graph. */
 static CUresult begin_capture(Stream *stream, Graph *graph, Node *const *nodes, const CUgraphEdgeData *data,
                               size_t count, CUstreamCaptureMode mode)
 {
@@ -110,7 +113,8 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph, const CUgra
     return result;
 }
 
-/* Notes the search in the nodes and all that they depend on. */
+/* Writes the number of the search to Node.last_search of these nodes and of all nodes that they depend on.
+ * False if out of memory. */
 static bool visit_before(Node *const *nodes, size_t count, uint64_t search, const Graph *graph)
 {
     Node **stack = malloc((graph->count + count + 1) * sizeof *stack);
@@ -129,6 +133,7 @@ static bool visit_before(Node *const *nodes, size_t count, uint64_t search, cons
     return true;
 }
 
+/* Whether the search has visited all nodes of the set that are still in the graph. */
 static bool all_visited(NodeSet *set, uint64_t search, const Graph *graph)
 {
     node_set_prune(set, graph);
@@ -137,7 +142,8 @@ static bool all_visited(NodeSet *set, uint64_t search, const Graph *graph)
     return true;
 }
 
-/* Whether all that streams did comes before what the first stream did last. */
+/* An error unless all nodes of all members come before the last nodes of the stream where the capture began:
+ * the other streams must have been joined to it by events. */
 static CUresult check_joined(Capture *capture)
 {
     NodeSet *front = &member_of(capture->origin)->front;
@@ -150,7 +156,8 @@ static CUresult check_joined(Capture *capture)
     return joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
-/* The streams are ordinary ones again; *left gets their members, each with its reference. */
+/* Ends the capture: its streams are ordinary ones again. *left: the list of members, with their references,
+ * which are released by finish_ending(). */
 static void dissolve_capture(Capture *capture, CaptureMember **left)
 {
     Capture **link = &captures;
@@ -166,9 +173,10 @@ static void dissolve_capture(Capture *capture, CaptureMember **left)
     free(capture);
 }
 
+/* What is released after the end of a capture, without the graphs' lock. */
 typedef struct Ending {
     CaptureMember *left;
-    Graph *dead;
+    Graph *dead; /* the capture's reference to its graph */
 } Ending;
 
 static CUresult end_capture(Stream *stream, CUgraph *out, Ending *ending)
@@ -216,8 +224,8 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *out)
     return result;
 }
 
-/* The stream is destroyed. If its capture began there, the capture ends. Otherwise the capture goes on, and
- * the stream's last nodes must still be joined (Capture.gone). */
+/* Called when the stream is destroyed. If its capture began there the capture ends. Otherwise the capture
+ * goes on, and the stream's last nodes must still be joined (Capture.gone). */
 static CUresult leave_capture(Stream *stream, Ending *ending)
 {
     CaptureMember *member = member_of(stream);
@@ -251,15 +259,16 @@ void capture_leave(Stream *stream)
 
 /* ---- Commands ---- */
 
-/* The part of a stream whose capture is valid. */
+/* The stream's member; an error if its capture is invalid, or no longer exists. */
 static CUresult enter_member(const Stream *stream, CaptureMember **out)
 {
     *out = member_of(stream);
-    if (!*out) return CUDA_ERROR_ILLEGAL_STATE; /* it ended a moment ago */
+    if (!*out) return CUDA_ERROR_ILLEGAL_STATE; /* another thread has ended the capture */
     return (*out)->capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }
 
-/* Whether the work waits until the one kernel before calls for it, not for all of that. */
+/* Whether the work is a kernel that waits only until the kernel before it, which is the only node of the
+ * front, has triggered it, and not for the end of that kernel. */
 static bool is_programmatic(const NodeSet *front, const Work *work)
 {
     return work->type == CU_GRAPH_NODE_TYPE_KERNEL && work->kernel.shape.programmatic && front->count == 1
@@ -273,8 +282,8 @@ static CUresult invalidate_capture(Stream *stream, CUresult error)
     return error;
 }
 
-/* Adds the work as a node after the stream's front, which then is this node alone. Owns the work, also on
- * failure; a front that cannot become the node (out of memory) invalidates the capture. */
+/* Adds the work as a node after the stream's front, which becomes this node alone. Owns the work, after an
+ * error as well. If memory for the new front is short the capture is invalidated. */
 static CUresult add_node(Stream *stream, Work *work)
 {
     static const CUgraphEdgeData programmatic = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
@@ -297,7 +306,8 @@ static CUresult add_node(Stream *stream, Work *work)
 
 static CUresult capture_add(Stream *stream, Work *work) { return WITH_GRAPHS(add_node(stream, work)); }
 
-/* A command that cannot be captured because of its arguments leaves the capture as it is. */
+/* Captures the work, unless it could not be made: make_error is then the error of the command's arguments,
+ * which leaves the capture valid. */
 static CUresult add_if_made(Stream *stream, CUresult make_error, Work *work)
 {
     return make_error ? make_error : capture_add(stream, work);
@@ -366,6 +376,7 @@ CUresult capture_add_free(Stream *stream, CUdeviceptr address)
 
 /* ---- Events ---- */
 
+/* Stores the stream's front in the event. */
 static CUresult record_event(Stream *stream, Event *event)
 {
     CaptureMember *member;
@@ -393,6 +404,7 @@ static Capture *find_capture(uint64_t id)
     return capture;
 }
 
+/* Adds the nodes of the event's record to the stream's front. */
 static CUresult wait_event(Stream *stream, Event *event)
 {
     CaptureMember *member;

@@ -1,4 +1,4 @@
-/* What a capture is made of: for the files that implement it. All under the graphs' lock. */
+/* Captures and their members, for the files that implement captures. Under the graphs' lock. */
 #ifndef DEVICE_GRAPH_CAPTURE_MEMBERS_H
 #define DEVICE_GRAPH_CAPTURE_MEMBERS_H
 
@@ -18,15 +18,16 @@ struct Capture {
     Capture *next;
     uint64_t id;
     Graph *graph;               /* a reference */
-    bool given;                 /* the graph was there before */
+    bool given;                 /* the program gave the graph (cuStreamBeginCaptureToGraph) */
     bool invalid;
     CUstreamCaptureMode mode;
-    pthread_t thread;           /* that began it */
-    Stream *origin;             /* where it began; a member */
+    pthread_t thread;           /* the one that began it */
+    Stream *origin;             /* the stream where it began, which is a member */
     CaptureMember *members;
-    NodeSet gone;               /* what streams did last that were destroyed since */
+    NodeSet gone;               /* the last nodes of members that were destroyed */
 };
 
+/* The list of all captures. */
 Capture *captures_locked(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* What is forbidden during a capture, by the modes of captures and of the calling thread; and
- * questions about captures. */
+/* Which calls are forbidden during a capture, by the modes of captures and of the calling thread; queries
+ * about captures; changes of their dependencies. */
 #include <stdlib.h>
 
 #include "graph/capture_members.h"
@@ -17,7 +17,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
     return CUDA_SUCCESS;
 }
 
-/* Whether the capture forbids this thread what may be unsafe. */
+/* Whether the capture forbids this thread potentially unsafe calls, as CUDA names them. */
 static bool forbids_unsafe(const Capture *capture)
 {
     bool own = pthread_equal(capture->thread, pthread_self());
@@ -25,6 +25,7 @@ static bool forbids_unsafe(const Capture *capture)
     return capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
+/* An error if some capture forbids unsafe calls to this thread; such captures are invalidated. */
 static CUresult check_thread(void)
 {
     CUresult result = CUDA_SUCCESS;
@@ -43,7 +44,8 @@ CUresult capture_check_thread(void)
     return may_be_forbidden ? WITH_GRAPHS(check_thread()) : CUDA_SUCCESS;
 }
 
-/* Whether one of the capture's streams is in the context and, for the legacy stream, synchronizes with it. */
+/* Whether one of the capture's streams is of the context; with `blocking`, one that synchronizes with the
+ * legacy stream. */
 static bool synchronizes_with_context(const Capture *capture, const Context *context, bool blocking)
 {
     for (const CaptureMember *member = capture->members; member; member = member->next)
@@ -51,6 +53,7 @@ static bool synchronizes_with_context(const Capture *capture, const Context *con
     return false;
 }
 
+/* Returns `error` if there is such a capture; with `invalidate` it is invalidated. */
 static CUresult check_streams(const Context *context, bool blocking, bool invalidate, CUresult error)
 {
     CUresult result = CUDA_SUCCESS;
@@ -75,7 +78,7 @@ CUresult capture_check_context(const Context *context)
     return WITH_GRAPHS(check_streams(context, false, true, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
 }
 
-/* ---- Questions ---- */
+/* ---- Queries ---- */
 
 static CUstreamCaptureStatus status_of(const CaptureMember *member)
 {
@@ -83,6 +86,7 @@ static CUstreamCaptureStatus status_of(const CaptureMember *member)
     return member->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
+/* Where the results of a query go; NULL: not wanted. */
 typedef struct CaptureInfo {
     CUstreamCaptureStatus *status;
     cuuint64_t *id;
@@ -126,11 +130,13 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *statu
                                    CUgraph *graph, const CUgraphNode **nodes, const CUgraphEdgeData **data,
                                    size_t *count)
 {
-    return query_capture(stream, &(CaptureInfo){status, id, graph, nodes, data, count});
+    return query_capture(
+        stream,
+        &(CaptureInfo){
+            .status = status, .id = id, .graph = graph, .nodes = nodes, .data = data, .count = count});
 }
 
-/* Whether each edge starts at another port than the default one exactly if its type is programmatic: captures
- * take no others. */
+/* Whether every edge has either the default port and type, or neither: captures accept no other edges. */
 static bool ports_match_types(const CUgraphEdgeData *data, size_t count)
 {
     for (size_t i = 0; data && i < count; i++) {

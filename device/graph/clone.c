@@ -1,8 +1,9 @@
-/* Clones: a graph of its own with the same nodes and edges. */
+/* Clones: an independent graph with copies of the nodes and edges. */
 #include <stdlib.h>
 
 #include "graph/graph.h"
 
+/* Adds copies of all nodes, in the same order, and then of all edges. */
 static CUresult clone_nodes(const Graph *from, Graph *to)
 {
     for (size_t i = 0; i < from->count; i++) {

@@ -1,9 +1,9 @@
-/* Conditions and the nodes that look at them. See condition.h. */
+/* Conditions and conditional nodes. See condition.h. */
 #include "graph/condition.h"
 
 #include <stdlib.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the list of all conditions */
 static Condition *all;
 
 Condition *condition_hold(Condition *condition)
@@ -80,7 +80,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph g
     Context *context;
     TRY(driver_check());
     if (!out || flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) return CUDA_ERROR_INVALID_VALUE;
-    if (!handle) return CUDA_ERROR_INVALID_CONTEXT; /* unlike for other nodes */
+    if (!handle) return CUDA_ERROR_INVALID_CONTEXT; /* it does not stand for the current one here */
     TRY(context_resolve(handle, &context));
     CUresult result = WITH_GRAPHS(create_handle(graph, context, initial, flags, out));
     context_put(context);
@@ -97,7 +97,9 @@ static bool valid_size(const CUDA_CONDITIONAL_NODE_PARAMS *params)
     }
 }
 
-/* One that no node has yet, made for the graph or, of a body, for one that it is in. */
+/* The condition with that handle, with a reference, which is used by a node from now on. It must have been
+ * made for the graph or, if that is a conditional node's body, for a graph around it. NULL if there is none
+ * that is unused. */
 static Condition *take_condition(const Graph *graph, CUgraphConditionalHandle wanted)
 {
     Condition *condition = NULL;

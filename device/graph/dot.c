@@ -4,6 +4,7 @@
 
 #include "graph/graph.h"
 
+/* CUgraphDebugDot_flags. */
 enum { DOT_VERBOSE = 1, DOT_KERNEL = 4, DOT_COPY = 8, DOT_FILL = 16, DOT_HANDLES = 1024 };
 
 static void print_details(FILE *file, const Work *work, unsigned flags)
@@ -27,6 +28,7 @@ static void print_details(FILE *file, const Work *work, unsigned flags)
 static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigned *graph_count,
                         unsigned flags);
 
+/* A child graph or a body, as a cluster with the next number. */
 static void print_inner(FILE *file, const Graph *graph, unsigned *graph_count, unsigned flags)
 {
     unsigned number = ++*graph_count;

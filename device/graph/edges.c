@@ -1,4 +1,4 @@
-/* Edges: the dependencies of nodes, from both ends, and the questions about them. */
+/* Edges: the dependencies of nodes, which are stored at both ends, and the queries for them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +17,7 @@ static bool push_edge(EdgeList *list, Edge edge)
     return true;
 }
 
+/* The index of the edge to that node; list->count if there is none. */
 static size_t find_edge(const EdgeList *list, const Node *node)
 {
     size_t i = 0;
@@ -61,8 +62,10 @@ bool edge_is_ordinary(const CUgraphEdgeData *data)
 
 static bool valid_data(const CUgraphEdgeData *data)
 {
+    enum { LAST_PORT = 2 }; /* CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER */
     static const unsigned char zero[sizeof data->reserved];
-    return data->from_port <= 2 && !data->to_port && data->type <= CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
+    return data->from_port <= LAST_PORT && !data->to_port
+           && data->type <= CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
            && !memcmp(data->reserved, zero, sizeof zero);
 }
 
@@ -73,7 +76,7 @@ bool edges_valid(const CUgraphEdgeData *data, size_t count)
     return true;
 }
 
-/* Whether an edge to be removed is this one: its data must be equal to those given, ordinary without any. */
+/* Whether the edge has this data; NULL: whether it is an ordinary edge. */
 static bool same_data(const Edge *edge, const CUgraphEdgeData *data)
 {
     return data ? !memcmp(&edge->data, data, sizeof *data) : edge_is_ordinary(&edge->data);
@@ -116,7 +119,7 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, co
     return WITH_GRAPHS(change_edges(graph, from, to, data, count, false));
 }
 
-/* A query without data for edges fails where edges have data. */
+/* CUDA_ERROR_LOSSY_QUERY: `data` is NULL, but an edge is not an ordinary one. */
 static CUresult list_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data,
                            size_t *count)
 {
@@ -144,6 +147,7 @@ CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to, C
     return count ? WITH_GRAPHS(list_edges(graph, from, to, data, count)) : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* The nodes that the node depends on (before), or that depend on it. */
 static CUresult list_ends(CUgraphNode handle, CUgraphNode *out, CUgraphEdgeData *data, size_t *count,
                           bool before)
 {

@@ -1,4 +1,4 @@
-/* Executable graphs as handles: made from graphs, launched, changed in single nodes. */
+/* Executable graphs as handles: instantiated, launched, single nodes enabled and disabled. */
 #include <stdlib.h>
 
 #include "api/stream/capture.h"
@@ -20,6 +20,7 @@ static void release_exec(Object *object)
     user_references_drop(&exec->users);
 }
 
+/* An error if a condition of the graph is used by no node. */
 static CUresult check_conditions(const Graph *graph, CUgraphInstantiateResult *why)
 {
     for (const Condition *condition = graph->conditions; condition; condition = condition->next)
@@ -37,10 +38,11 @@ static CUresult fill_exec(Exec *exec, const Graph *graph, Node **error_node, CUg
     if (!user_references_copy(&exec->users, &graph->users)) return CUDA_ERROR_OUT_OF_MEMORY;
     if (!program_claim(exec->program)) return CUDA_ERROR_INVALID_VALUE;
     CUresult result = object_publish(OBJECT(exec));
-    if (result) program_yield(exec->program);
+    if (result) program_unclaim(exec->program);
     return result;
 }
 
+/* *dead: a reference to the new object, which the caller releases without the lock. */
 static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags, Node **error_node,
                             CUgraphInstantiateResult *why, Exec **dead)
 {
@@ -58,7 +60,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
 static CUresult make_exec(CUgraphExec *out, CUgraph graph, unsigned long long flags, Node **error_node,
                           CUgraphInstantiateResult *why)
 {
-    const unsigned long long supported = 15;
+    const unsigned long long supported = 15; /* all CUDA_GRAPH_INSTANTIATE_FLAG_* */
     Context *context;
     Exec *dead = NULL;
     *why = CUDA_GRAPH_INSTANTIATE_ERROR;
@@ -95,7 +97,7 @@ static CUresult destroy_exec(CUgraphExec handle, Exec **dead)
     Exec *exec = exec_of(handle);
     if (!exec) return CUDA_ERROR_INVALID_VALUE;
     object_hold(OBJECT(exec));
-    program_yield(exec->program);
+    program_unclaim(exec->program);
     object_retire(OBJECT(exec));
     *dead = exec;
     return CUDA_SUCCESS;
@@ -124,8 +126,8 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
     return flags ? WITH_GRAPHS(get_flags(exec, flags)) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Without the lock, for the queue may be full: an executable graph is used by one thread at a time, as the
- * driver's manual demands. */
+/* Without the graphs' lock, because it may wait while the queue is full. That is safe, as the driver's
+ * manual demands that an executable graph is used by one thread at a time. */
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle)
 {
     Stream *stream;
@@ -138,7 +140,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle)
     return result;
 }
 
-/* Nothing to do: everything is ready since the graph was instantiated. */
+/* Does nothing: the instantiation has prepared everything. */
 CUresult cuGraphUpload(CUgraphExec exec, CUstream handle)
 {
     Stream *stream;
@@ -147,6 +149,7 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream handle)
     return WITH_GRAPHS(exec_of(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
+/* *out: whether the node is enabled, if `out` is not NULL. Sets that to *set, if `set` is not NULL. */
 static CUresult get_or_set_enabled(CUgraphExec exec_handle, CUgraphNode node_handle, unsigned *out,
                                    const unsigned *set)
 {

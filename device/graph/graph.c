@@ -16,7 +16,8 @@ CUresult graphs_unlock(CUresult result)
     return result;
 }
 
-/* The registry's own reference stays while the lock is held: objects of graphs retire under it. */
+/* The live object of a handle, without a new reference: the registry's reference keeps it, because graphs
+ * and nodes are retired under the graphs' lock only, which the caller holds. */
 static void *borrow_graph(const void *handle, ObjectKind kind)
 {
     Object *object = object_get(handle, kind);
@@ -65,6 +66,7 @@ Graph *graph_new(void)
     return NULL;
 }
 
+/* Retires the graphs that the work owns: a child graph, or bodies. */
 static void retire_owned(const Work *work)
 {
     if (work->type == CU_GRAPH_NODE_TYPE_GRAPH) graph_retire(work->child);
@@ -93,6 +95,7 @@ static bool make_room(Graph *graph)
     return true;
 }
 
+/* Changes the graph's number of nodes of that type, if it is counted, by `change`. */
 static void count_kind(Graph *graph, CUgraphNodeType type, int change)
 {
     if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE)
@@ -162,12 +165,12 @@ Node **graph_order(const Graph *graph, bool *cycle)
 
 uint64_t node_shape(const Node *node, uint64_t outer)
 {
-    const uint64_t prime = UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t prime = UINT64_C(0x9e3779b97f4a7c15); /* an odd number that mixes the bits */
     uint64_t shape = (outer + node->position + 1) * prime, sum = 0;
     for (size_t e = 0; e < node->before.count; e++) {
         const Edge *edge = &node->before.edges[e];
         uint64_t from = (8 * (edge->node->position + 1) + 2 * edge->data.from_port + edge->data.type) * prime;
-        sum += from ^ from >> 29; /* in whatever order they were added */
+        sum += from ^ from >> 29; /* a sum, because the order in which edges were added must not matter */
     }
     return (shape ^ shape >> 31) * prime + sum;
 }
@@ -183,7 +186,7 @@ CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
     return CUDA_SUCCESS;
 }
 
-/* *dead: to be put once the lock is open. */
+/* *dead: a reference to the graph, which the caller releases without the lock. */
 static CUresult destroy_graph(CUgraph handle, Graph **dead)
 {
     Graph *graph = graph_of(handle);
@@ -203,7 +206,9 @@ CUresult cuGraphDestroy(CUgraph handle)
     return result;
 }
 
-/* Refuses graphs with nodes that allocate or free: the lifetime of their memory is part of the graph. */
+/* Nodes of graphs with nodes that allocate or free cannot be destroyed, as the lifetime of that memory
+ * depends on the graph's structure. *dead: the graph's reference to the node, which the caller releases
+ * without the lock. */
 static CUresult destroy_node(CUgraphNode handle, Node **dead)
 {
     Node *node = node_of(handle);
@@ -233,8 +238,8 @@ CUresult cuGraphDestroyNode(CUgraphNode handle)
     return result;
 }
 
-/* The rule of all queries for lists: without an array they return how many there are; with one the rest of it
- * becomes NULL, and the number how many were written. */
+/* As all queries for lists: without an array *count becomes the number of nodes. With an array, *count is
+ * its length; entries after the last node become NULL, and *count the number of nodes written. */
 static CUresult list_nodes(CUgraph handle, CUgraphNode *out, size_t *count, bool roots)
 {
     const Graph *graph = graph_of(handle);

@@ -1,4 +1,4 @@
-/* Older versions of the functions, by those of today. */
+/* Older versions of functions, which call the newest version. */
 #include <string.h>
 
 #include "graph/legacy.h"

@@ -5,6 +5,7 @@
 
 #include "graph/graph.h"
 
+/* The device's pool for graphs, made at the first call; NULL if out of memory. */
 static Pool *pool_of(Device *device)
 {
     driver_lock();
@@ -19,6 +20,7 @@ static Pool *pool_of(Device *device)
     return device->graph_pool;
 }
 
+/* Whether the descriptions of access name devices of this process. */
 static bool are_valid(const CUmemAccessDesc *wanted, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -28,8 +30,8 @@ static bool are_valid(const CUmemAccessDesc *wanted, size_t count)
     return true;
 }
 
-/* Access belongs to the pool here: a device that may access one allocation may access all of its graphs'
- * memory, and keeps what it was given before. */
+/* Access is a property of the pool here: a device that may access one allocation may access the memory of
+ * all graphs of the pool's device. Access is never taken away. */
 static void allow_access(Pool *pool, const CUmemAccessDesc *wanted)
 {
     uint64_t bit = UINT64_C(1) << wanted->location.id;

@@ -1,5 +1,5 @@
-/* Memory that a graph allocates: its address is known when the node is made, kernels find it from the node
- * that allocates it to the one that frees it. */
+/* Memory that a graph allocates. Its address is known when the node is made; kernels find it from the run of
+ * the node that allocates it to the run of the node that frees it. */
 #ifndef DEVICE_GRAPH_MEMORY_H
 #define DEVICE_GRAPH_MEMORY_H
 
@@ -7,9 +7,9 @@
 
 typedef struct GraphMemory {
     _Atomic unsigned references;
-    MemoryBlock *block;
-    CUDA_MEM_ALLOC_NODE_PARAMS params;
-    unsigned instances; /* executable graphs that allocate it: at most one; under the graphs' lock */
+    MemoryBlock *block; /* of pool_bind() */
+    CUDA_MEM_ALLOC_NODE_PARAMS params; /* with the address */
+    unsigned instances; /* executable graphs that allocate it: 0 or 1; under the graphs' lock */
 } GraphMemory;
 
 /* New memory of the context, with the caller's reference. */

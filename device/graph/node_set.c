@@ -18,7 +18,8 @@ static bool make_room(NodeSet *set)
     return true;
 }
 
-/* Of two edges from one node the ordinary one says more: it waits for all of the node. */
+/* If the node is in the set already, an ordinary edge replaces another one: it waits for all of the node's
+ * work. */
 bool node_set_add(NodeSet *set, Node *node, const CUgraphEdgeData *data)
 {
     for (size_t i = 0; i < set->count; i++) {

@@ -1,4 +1,4 @@
-/* Nodes of each kind: adding them, asking for their parameters and setting them. */
+/* Nodes of each kind: adding them, getting and setting their parameters. */
 #include <stdlib.h>
 
 #include "graph/condition.h"
@@ -20,7 +20,7 @@ static CUresult add_locked(CUgraphNode *out, CUgraph handle, const CUgraphNode *
     return graph_add(graph, before, data, count, work, out);
 }
 
-/* Takes the work over when it was made without an error. */
+/* Adds a node with the work, unless that could not be made: make_error is its error then. Owns the work. */
 static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *data,
                     size_t count, CUresult make_error, Work *work)
 {
@@ -110,7 +110,8 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph graph, const CUgraphN
                &work);
 }
 
-/* The child is a clone, or (move) that graph itself, which its handle no longer destroys. */
+/* Makes the work of a child graph node. The child becomes a clone of the graph, or with `move` that graph
+ * itself, which cuGraphDestroy then refuses. */
 static CUresult child_locked(CUgraph parent, CUgraph handle, bool move, Work *work)
 {
     Graph *child = graph_of(handle);
@@ -197,7 +198,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *b
     return add(out, graph, before, data, count, make_error, &work);
 }
 
-/* ---- Asking ---- */
+/* ---- Getting ---- */
 
 static CUresult get_kernel(const Work *work, void *out)
 {
@@ -306,7 +307,8 @@ GET(cuGraphMemFreeNodeGetParams, CUdeviceptr, MEM_FREE, get_free)
 
 /* ---- Setting ---- */
 
-/* A kernel keeps the attributes that were set of its node. */
+/* Replaces the node's work; *work becomes the old one, for the caller to free. A kernel node keeps its
+ * attributes. */
 static CUresult set_locked(CUgraphNode handle, Work *work)
 {
     Node *node = node_of(handle);

@@ -1,12 +1,13 @@
-/* From a graph to steps. See program.h. */
+/* Programs of executable graphs, made from graphs. See program.h. */
 #include "graph/program.h"
 
 #include <stdlib.h>
 
+/* A program that is being made. */
 typedef struct Building {
     Program *program;
-    size_t capacity;
-    Node **error_node;
+    size_t capacity;               /* of program->steps */
+    Node **error_node;             /* results of the instantiation that fails */
     CUgraphInstantiateResult *why;
 } Building;
 
@@ -116,7 +117,8 @@ static bool add_step(Building *building, Step *step)
 
 static CUresult add_graph(Building *building, const Graph *graph, uint64_t outer);
 
-/* Bodies have kernels, copies, fills, empty nodes and conditional ones, as the driver's manual says. */
+/* Whether the body has only nodes that the driver's manual allows: kernels, copies, fills, empty and
+ * conditional nodes. */
 static bool fits_body(const Program *body)
 {
     for (size_t i = 0; i < body->count; i++) {
@@ -147,6 +149,7 @@ CUresult program_make_bodies(const Node *node, Step *step)
     return add_bodies(node, step, &error_node, &why);
 }
 
+/* Adds the step of a node, or the steps of a child graph. */
 static CUresult add_node(Building *building, Node *node, uint64_t shape)
 {
     Program *program = building->program;
@@ -179,6 +182,7 @@ static CUresult add_node(Building *building, Node *node, uint64_t shape)
     return add_bodies(node, step, building->error_node, building->why);
 }
 
+/* Adds the steps of all nodes in topological order. outer: as of node_shape(). */
 static CUresult add_graph(Building *building, const Graph *graph, uint64_t outer)
 {
     bool cycle;
@@ -200,7 +204,7 @@ static int compare_places(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Frees of memory that the program itself allocates share its slot. */
+/* A step that frees memory which the program itself allocates gets the slot of the step that allocates it. */
 static void pair_memory(Program *program)
 {
     for (size_t f = 0; f < program->count; f++) {
@@ -212,7 +216,7 @@ static void pair_memory(Program *program)
                 || take->work.memory->params.dptr != release->work.address)
                 continue;
             take->kept = false;
-            release->kept = true; /* nothing to withdraw at the launch */
+            release->kept = true; /* the memory need not be withdrawn at the launch */
             release->slot = take->slot;
         }
     }
@@ -238,8 +242,8 @@ CUresult program_new(const Graph *graph, Program **out, Node **error_node, CUgra
     return CUDA_SUCCESS;
 }
 
-/* Gives the memory of the first `count` steps up. */
-static void free_memory_of_steps(const Program *program, size_t count)
+/* Undoes the claims of the first `count` steps. */
+static void unclaim_steps(const Program *program, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
@@ -252,7 +256,7 @@ bool program_claim(const Program *program)
         if (program->steps[i]->work.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC) continue;
         unsigned *instances = &program->steps[i]->work.memory->instances;
         if (*instances) {
-            free_memory_of_steps(program, i);
+            unclaim_steps(program, i);
             return false;
         }
         *instances = 1;
@@ -260,4 +264,4 @@ bool program_claim(const Program *program)
     return true;
 }
 
-void program_yield(const Program *program) { free_memory_of_steps(program, program->count); }
+void program_unclaim(const Program *program) { unclaim_steps(program, program->count); }

@@ -1,7 +1,8 @@
-/* Launches of executable graphs: one task of the stream that does one step after the other.
+/* Launches of executable graphs: one task of the stream that does one step after another.
  *
- * All was checked and made ready before: a kernel costs what the device needs to begin and end it. A thread
- * with a timeout may leave the task within a kernel; the task records where to resume.
+ * Everything was checked and prepared before, so that a kernel costs only what the device needs to begin and
+ * end it. A thread with a timeout may leave the task within a kernel; the task records where it is to be
+ * resumed.
  */
 #include <stdlib.h>
 
@@ -9,24 +10,25 @@
 #include "graph/condition.h"
 #include "graph/program.h"
 
-/* A place in a program: of the whole, and of each body that is being done. */
+/* The position in a program. A task has a stack of them: of the whole program, and of each body that it is
+ * in. */
 typedef struct Frame {
     const Program *program;
-    size_t next;
+    size_t next; /* the index of the step to be done next */
 } Frame;
 
 typedef struct ReplayTask {
     Task task;
-    Exec *exec;                 /* a reference: what it holds must live */
+    Exec *exec;                 /* a reference, for the user objects that it has */
     Program *program;           /* a reference */
-    MemoryRange *ranges;        /* one for each allocation, and each free of memory from elsewhere */
-    RecordTicket *tickets;      /* one for each record of an event */
-    MemoryRange *ended;         /* that this launch frees before it begins */
+    MemoryRange *ranges;        /* by Step.slot: of allocations, and of frees of memory from elsewhere */
+    RecordTicket *tickets;      /* by Step.slot: of records of events */
+    MemoryRange *ended;         /* memory of the previous launch, which this one frees before it begins */
     size_t ended_count;
-    Frame *frames;              /* the innermost last */
+    Frame *frames;              /* the stack; the innermost program last */
     size_t depth, capacity;
     bool begun;
-    KernelRun run;
+    KernelRun run;              /* of the kernel that is running */
 } ReplayTask;
 
 static bool push_program(ReplayTask *task, const Program *program)
@@ -55,7 +57,7 @@ static void reset_conditions(const Program *program)
     }
 }
 
-/* The body to be done now, or NULL. A while node is visited again after its body. */
+/* The body to be done now, or NULL. *again: the node is to be visited again after its body (WHILE). */
 static const Program *choose_body(const Step *step, bool *again)
 {
     const ConditionalWork *conditional = &step->work.conditional;
@@ -72,7 +74,7 @@ static const Program *choose_body(const Step *step, bool *again)
     return body < conditional->size ? step->bodies[body] : NULL;
 }
 
-/* Does the step; false when it was left half way. */
+/* Does the step; false if a kernel is not finished. */
 static bool do_step(ReplayTask *task, const Step *step, Stream *stream)
 {
     const MemoryRange *range = task->ranges ? &task->ranges[step->slot] : NULL;
@@ -95,7 +97,8 @@ static bool do_step(ReplayTask *task, const Step *step, Stream *stream)
     return true;
 }
 
-/* One step of the innermost program, or its end. */
+/* Does one step of the innermost program, or leaves that program at its end. False if a kernel is not
+ * finished. */
 static bool advance_step(ReplayTask *task, Stream *stream)
 {
     Frame *frame = &task->frames[task->depth - 1];
@@ -130,7 +133,7 @@ static void run_replay(Task *self, Stream *stream)
         reset_conditions(task->program);
     }
     while (task->depth) {
-        /* A launch that has begun is ended first: its grid notices the error itself. */
+        /* A kernel that has begun must be ended: its grid notices the error itself. */
         bool stopped = !task->run.grid && (context_error(context) || atomic_load(&context->canceled));
         if (stopped) return;
         if (!advance_step(task, stream)) {
@@ -178,8 +181,9 @@ static ReplayTask *task_new(Exec *exec)
     return NULL;
 }
 
-/* What the last launch allocated and was not freed. */
-static CUresult take_back(ReplayTask *task, const GraphMemory *memory)
+/* If memory that the previous launch has allocated was not freed: frees it with this launch, if the flags
+ * allow it, else returns an error. */
+static CUresult free_of_previous(ReplayTask *task, const GraphMemory *memory)
 {
     if (!pool_bound_in_use(memory->block)) return CUDA_SUCCESS;
     if (!(task->exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
@@ -188,14 +192,15 @@ static CUresult take_back(ReplayTask *task, const GraphMemory *memory)
     return CUDA_SUCCESS;
 }
 
-/* Memory changes hands for calls now, for kernels when the launch comes to it. */
+/* Allocates and frees the memory of the launch for calls now; for kernels that is done when the launch comes
+ * to the steps. */
 static CUresult hand_over(ReplayTask *task)
 {
     const Program *program = task->program;
     if (!program->ranges) return CUDA_SUCCESS;
     for (size_t i = 0; i < program->count; i++)
         if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
-            TRY(take_back(task, program->steps[i]->work.memory));
+            TRY(free_of_previous(task, program->steps[i]->work.memory));
     for (size_t i = 0; i < program->count; i++) {
         const Step *step = program->steps[i];
         if (step->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
@@ -207,8 +212,8 @@ static CUresult hand_over(ReplayTask *task)
     return CUDA_SUCCESS;
 }
 
-/* Before the whole graph: makes the stream wait for the events of its wait nodes, and for the previous
- * launch if that was in another stream. */
+/* Makes the stream wait for the events of all wait nodes, and for the previous launch if that was in another
+ * stream, before the launch begins. */
 static CUresult wait_first(const ReplayTask *task, Stream *stream)
 {
     const Program *program = task->program;

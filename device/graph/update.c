@@ -1,10 +1,10 @@
-/* Changing what an executable graph does, step by step or all at once from a graph of the same shape. */
+/* Changes of executable graphs: of single steps, or of all from a graph with the same structure. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/program.h"
 
-/* What the two copies reach must be memory of the same kind. */
+/* Whether the two copies are between memory of the same types. */
 static bool same_copy(const CopyWork *a, const CopyWork *b)
 {
     const CUDA_MEMCPY3D *x = &a->shape, *y = &b->shape;
@@ -19,8 +19,9 @@ static bool same_operations(const ValuesWork *a, const ValuesWork *b)
     return same;
 }
 
-/* Whether a step may do the other work from now on. */
-static CUgraphExecUpdateResult is_compatible(const Work *now, const Work *then)
+/* CU_GRAPH_EXEC_UPDATE_SUCCESS (0) if a step that does the work `now` may do the work `then` instead; else
+ * why not. */
+static CUgraphExecUpdateResult check_update(const Work *now, const Work *then)
 {
     if (now->type != then->type) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
     switch (now->type) {
@@ -66,7 +67,7 @@ static CUgraphExecUpdateResult is_compatible(const Work *now, const Work *then)
 
 /* ---- One step ---- */
 
-/* Takes the step over. */
+/* Replaces a step; owns the caller's reference to it. */
 static CUresult put_step(Exec *exec, size_t index, Step *step)
 {
     Program *program = program_own(&exec->program);
@@ -77,7 +78,7 @@ static CUresult put_step(Exec *exec, size_t index, Step *step)
     return program ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Takes the work over. */
+/* Replaces the work of a step; owns it. */
 static CUresult set_step(Exec *exec, size_t index, Work *work)
 {
     Step *step = step_new(exec->program->steps[index], work);
@@ -94,7 +95,7 @@ static CUresult set_locked(CUgraphExec exec_handle, CUgraphNode node_handle, Wor
         result = CUDA_ERROR_INVALID_VALUE;
     else if (work->type == CU_GRAPH_NODE_TYPE_KERNEL)
         result = work_keep_shape(work, &node->work);
-    if (!result && is_compatible(&exec->program->steps[index]->work, work)) result = CUDA_ERROR_INVALID_VALUE;
+    if (!result && check_update(&exec->program->steps[index]->work, work)) result = CUDA_ERROR_INVALID_VALUE;
     if (!result) return set_step(exec, index, work);
     work_free(work);
     return result;
@@ -187,14 +188,16 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
     return set(exec, node, work_make_from_params(&work, params), &work);
 }
 
-/* ---- A graph ---- */
+/* ---- A whole graph ---- */
 
-/* The two nodes that are compared, and what is wrong with them. */
+/* Why an update from a graph fails: the node of the graph, and the other end of the edge that differs, or
+ * NULLs. */
 typedef struct Difference {
     CUgraphExecUpdateResult result;
     Node *node, *from;
 } Difference;
 
+/* Returns false. */
 static bool report_difference(Difference *out, CUgraphExecUpdateResult result, Node *node, Node *from)
 {
     *out = (Difference){result, node, from};
@@ -204,7 +207,7 @@ static bool report_difference(Difference *out, CUgraphExecUpdateResult result, N
 static bool pair_graph(const Program *program, const Graph *graph, uint64_t outer, Node **nodes, size_t *next,
                        Difference *out);
 
-/* How many steps a graph would have. */
+/* How many steps a program of the graph would have. */
 static size_t count_steps(const Graph *graph)
 {
     size_t count = 0;
@@ -215,8 +218,8 @@ static size_t count_steps(const Graph *graph)
     return count;
 }
 
-/* A graph as a whole: an executable one's, or a body. *nodes are those of the steps, for the caller to
- * free. */
+/* Compares a program with the graph: a whole one, or the body of `node`. *nodes, which the caller frees,
+ * becomes the array of nodes for the steps. False, with *out, if they differ. */
 static bool pair_whole(const Program *program, const Graph *graph, Node *node, Node ***nodes, Difference *out)
 {
     size_t next = 0;
@@ -239,8 +242,8 @@ static bool pair_bodies(const Step *step, Node *node, Difference *out)
     return same;
 }
 
-/* Goes through the graph as it would be instantiated, child graphs and bodies included, and compares each
- * node with its step. */
+/* Visits the nodes in the order in which they would be instantiated, with those of child graphs and bodies,
+ * and compares each with its step: number *next and following. */
 static bool pair_graph(const Program *program, const Graph *graph, uint64_t outer, Node **nodes, size_t *next,
                        Difference *out)
 {
@@ -256,7 +259,7 @@ static bool pair_graph(const Program *program, const Graph *graph, uint64_t oute
         }
         const Step *step = *next < program->count ? program->steps[*next] : NULL;
         CUgraphExecUpdateResult result =
-            !step ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : is_compatible(&step->work, &node->work);
+            !step ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : check_update(&step->work, &node->work);
         if (!result && step->shape != shape) result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         if (result)
             same = report_difference(out, result, node,
@@ -269,7 +272,7 @@ static bool pair_graph(const Program *program, const Graph *graph, uint64_t oute
     return same;
 }
 
-/* A step for a node of any kind; bodies are rebuilt. */
+/* Replaces a step by a new one for the node; bodies are made again. */
 static CUresult replace_step(Exec *exec, size_t index, const Node *node)
 {
     Work work;
@@ -296,9 +299,9 @@ static CUresult update_exec(Exec *exec, const Graph *graph, Difference *differen
     Node **nodes;
     *difference = (Difference){.result = CU_GRAPH_EXEC_UPDATE_ERROR};
     bool same = pair_whole(exec->program, graph, NULL, &nodes, difference);
-    bool memory = nodes || difference->result != CU_GRAPH_EXEC_UPDATE_ERROR;
+    bool has_memory = nodes || difference->result != CU_GRAPH_EXEC_UPDATE_ERROR;
     CUresult result = same ? replace_works(exec, nodes) : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    if (!memory) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!has_memory) result = CUDA_ERROR_OUT_OF_MEMORY;
     if (!result) difference->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
     free(nodes);
     return result;
@@ -332,12 +335,13 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
 
 /* ---- A child graph ---- */
 
+/* Replaces the works of the steps of the child graph `now` by those of the graph `then`, node by node. */
 static CUresult set_child(Exec *exec, const Graph *now, const Graph *then)
 {
     if (count_steps(then) != count_steps(now) || now->count != then->count) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < now->count; i++) {
         const Node *from = now->nodes[i], *to = then->nodes[i];
-        if (from->before.count != to->before.count || is_compatible(&from->work, &to->work))
+        if (from->before.count != to->before.count || check_update(&from->work, &to->work))
             return CUDA_ERROR_INVALID_VALUE;
     }
     for (size_t i = 0; i < now->count; i++) {

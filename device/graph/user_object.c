@@ -1,5 +1,5 @@
-/* See user_object.h. The destructor is called by whichever thread drops the last reference, never under a
- * lock; it may make no driver calls, as a host function. */
+/* See user_object.h. The destructor is called by the thread that drops the last reference, never under a
+ * lock. As a host function it may make no driver calls. */
 #include "graph/user_object.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct CUuserObject_st {
     void *data;
 };
 
-/* Takes away `count` references; the last calls the destructor. */
+/* Drops `count` references. If none are left the destructor is called, and the handle becomes invalid. */
 static void drop_references(UserObject *object, unsigned count)
 {
     if (atomic_fetch_sub(&object->count, count) != count) return;
@@ -93,7 +93,7 @@ CUresult cuUserObjectRelease(CUuserObject handle, unsigned int count)
     return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The graph's reference to that object; NULL when it has none. */
+/* The graph's entry for that object; NULL if it has none. */
 static UserReference *reference_of(Graph *graph, const UserObject *object)
 {
     for (size_t i = 0; i < graph->users.count; i++)

@@ -1,4 +1,4 @@
-/* What a node does: made from the driver's parameters, copied, done. See work.h. */
+/* The work of nodes: making it from the driver's parameters, copying and doing it. See work.h. */
 #include "graph/work.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ void work_begin(Work *work, CUgraphNodeType type, Context *context)
 
 /* ---- Kernels ---- */
 
-/* Room for the parameters, and pointers to them. */
+/* Allocates the parameters, which are zero, and the pointers to them; false if out of memory. */
 static bool make_params(KernelWork *kernel, const CodeFunction *code)
 {
     kernel->params = aligned_alloc(PARAMS_ALIGN, params_room(code->param_size));
@@ -64,13 +64,10 @@ CUresult work_make_kernel_from_params(Work *work, const CUDA_KERNEL_NODE_PARAMS 
     Function *function;
     TRY(function_enter(params->func ? params->func : (CUfunction)(void *)params->kern, &function));
     LaunchConfig shape = {
-        {params->gridDimX, params->gridDimY, params->gridDimZ},
-        {params->blockDimX, params->blockDimY, params->blockDimZ},
-        params->sharedMemBytes,
-        false,
-        green_multiprocessors(NULL),
-        {0},
-        false,
+        .grid = {params->gridDimX, params->gridDimY, params->gridDimZ},
+        .block = {params->blockDimX, params->blockDimY, params->blockDimZ},
+        .dynamic_shared = params->sharedMemBytes,
+        .multiprocessors = green_multiprocessors(NULL),
     };
     CUresult result = work_make_kernel(work, function, &shape, params->kernelParams, params->extra);
     PUT(function);
@@ -122,7 +119,7 @@ static void put_arrays(const CopyWork *copy)
         if (copy->arrays[i]) PUT(copy->arrays[i]);
 }
 
-/* One side of a job as cuMemcpy3D describes it. */
+/* One side of a copy as CUDA_MEMCPY3D describes it. */
 typedef struct SideShape {
     CUmemorytype type;
     size_t x, y, z, pitch, height;
@@ -135,12 +132,10 @@ static SideShape side_shape(const CopySide *side, const CopyJob *job)
     if (job->depth > 1 && side->pitch) shape.height = side->slice / side->pitch;
     if (side->array) {
         uint64_t offset = side->address - side->array->storage, row = offset / side->array->row;
-        return (SideShape){CU_MEMORYTYPE_ARRAY,
-                           offset % side->array->row,
-                           row % side->array->rows,
-                           row / side->array->rows,
-                           0,
-                           0};
+        return (SideShape){.type = CU_MEMORYTYPE_ARRAY,
+                           .x = offset % side->array->row,
+                           .y = row % side->array->rows,
+                           .z = row / side->array->rows};
     }
     bool mapped = memory_map_find_for_call(driver_memory(), side->address, 1, &range);
     bool host = !mapped || range.kind == MEMORY_HOST_PINNED || range.kind == MEMORY_REGISTERED;
@@ -148,6 +143,7 @@ static SideShape side_shape(const CopySide *side, const CopyJob *job)
     return shape;
 }
 
+/* Fills in one end of a CUDA_MEMCPY3D for a side of `job`. `end`: the prefix of its fields, src or dst. */
 #define DESCRIBE(shape, end, side) \
     do { \
         SideShape described = side_shape(side, job); \
@@ -195,14 +191,14 @@ CUresult work_make_copy_from_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcon
     return result;
 }
 
-/* ---- The others ---- */
+/* ---- Other kinds ---- */
 
 CUresult work_make_fill(Work *work, const FillJob *job, Context *context)
 {
     uint64_t bytes;
     bool element = job->element == 1 || job->element == 2 || job->element == 4;
-    bool small = job->element == 4 || !(job->value >> (8 * job->element));
-    if (!element || !small || !job->width || !job->height || !fill_check(job, &bytes))
+    bool value_fits = job->element == 4 || !(job->value >> (8 * job->element));
+    if (!element || !value_fits || !job->width || !job->height || !fill_check(job, &bytes))
         return CUDA_ERROR_INVALID_VALUE;
     work_begin(work, CU_GRAPH_NODE_TYPE_MEMSET, context);
     work->fill = *job;
