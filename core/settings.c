@@ -64,7 +64,7 @@ bool setting_is_valid(const char *variable, char *problem, size_t size)
 
 extern char **environ; /* POSIX declares it in no header */
 
-enum { PREFIX_LENGTH = sizeof "PYCUDA_" - 1 };
+enum { PREFIX_LENGTH = 7 };    /* of PYCUDA_ */
 enum { MAX_NAME_LENGTH = 48 }; /* longer names are not compared */
 
 static char upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c); }
