@@ -1,8 +1,8 @@
-/* Memory of loads, kept from one to the next: new pages from the system cost a quarter of a
- * load.
+/* Memory for loading modules, which is kept from one load to the next, because getting new pages from the
+ * system takes a quarter of a load's time.
  *
- * Chunks have sizes of powers of two. What a load frees is used by the next one, up to a limit; the
- * rest, and very large ones, go back to the system at once.
+ * Sizes of chunks are powers of two. A chunk that a load returns is kept for a later one, up to CHUNKS_KEPT
+ * bytes in all. Other chunks, and those larger than 2 to the power CHUNK_LARGEST_SHIFT, are freed at once.
  */
 #ifndef DEVICE_PTX_CHUNKS_H
 #define DEVICE_PTX_CHUNKS_H
@@ -10,22 +10,23 @@
 #include <pthread.h>
 #include <stddef.h>
 
-enum { CHUNK_SMALLEST_SHIFT = 12, CHUNK_LARGEST_SHIFT = 22, CHUNKS_KEPT = 8 << 20 };
+enum { CHUNK_SMALLEST_SHIFT = 12, CHUNK_LARGEST_SHIFT = 22 }; /* logarithms of sizes of kept chunks */
+enum { CHUNKS_KEPT = 8 << 20 };                               /* bytes that are kept at most */
 
 typedef struct FreeChunk FreeChunk;
 
 /* Shared by all threads. */
 typedef struct Chunks {
     pthread_mutex_t lock;
-    FreeChunk *free[CHUNK_LARGEST_SHIFT - CHUNK_SMALLEST_SHIFT + 1];
-    size_t kept;           /* bytes in these lists */
+    FreeChunk *free[CHUNK_LARGEST_SHIFT - CHUNK_SMALLEST_SHIFT + 1]; /* lists of kept chunks, by size */
+    size_t kept; /* bytes in these lists */
 } Chunks;
 #define CHUNKS_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
 
-/* At least *size bytes, aligned for any object and with anything in them; *size becomes what there is. NULL
- * when memory is out. Without chunks (NULL) nothing is kept. */
+/* A chunk of at least *size bytes, aligned for any object, with undefined contents; *size becomes its size.
+ * NULL if out of memory. If `chunks` is NULL the memory comes from malloc, here and in chunks_return(). */
 void *chunks_take(Chunks *chunks, size_t *size);
-/* Gives back what was taken, with its size; NULL is fine. */
+/* Returns a chunk, with its size. NULL: nothing is done. */
 void chunks_return(Chunks *chunks, void *chunk, size_t size);
 
 #endif
