@@ -286,7 +286,7 @@ def multi_take_put(
         raise ValueError(f"{len(src_offsets)} src_offsets for {len(arrays)} arrays")
     if out is None and dest_shape is None:
         raise ValueError("dest_shape or out is needed")
-    outputs = _outputs(arrays, len(arrays), out, dest_shape)
+    outputs = _outputs(arrays, out, dest_shape)
     offsets = [0] * len(arrays) if src_offsets is None else [int(offset) for offset in src_offsets]
     values = [
         take(array.ravel()[offset:] if offset else array, src_indices, None, stream)
@@ -314,7 +314,7 @@ def multi_put(
     _check_flat("dest_indices", dest_indices)
     if out is None and dest_shape is None:
         raise ValueError("dest_shape or out is needed")
-    outputs = _outputs(arrays, len(arrays), out, dest_shape)
+    outputs = _outputs(arrays, out, dest_shape)
     for array in arrays:
         if array.size != dest_indices.size:
             raise ValueError(f"an array of {array.size} elements for {dest_indices.size} dest_indices")
