@@ -98,7 +98,7 @@ RECIPES = {
         ("pycuda/_array/numpy_api/protocols.py", '    "sorting.sets": "', None, "derivative=polyder "),
         (
             "pycuda/gpuarray.py",
-            "    # What few programs call is imported when it is called.",
+            "    # Modules that few programs need are imported at the first call.",
             "    def negated(self):\n"
             '        """Each element with the other sign."""\n'
             "        return -self\n\n",

@@ -58,7 +58,8 @@ def run(*arguments, **environment):
     """The finished process of `python -m pycuda.cpu` with these arguments."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYCUDA_CPU_")}
     command = [sys.executable, "-m", "pycuda.cpu", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**kept, **environment})
+    environment = {**kept, **environment}  # not in the tree, whose package has no extension
+    return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, env=environment)
 
 
 @pytest.fixture(scope="module")

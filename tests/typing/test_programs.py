@@ -28,8 +28,15 @@ def element(of):
     return np.generic if last is typing.Any else last
 
 
+def without_alias(of):
+    """NDArray[np.float32] of NumPy 2.5 is an alias's: this is the numpy.ndarray that it stands for."""
+    alias = getattr(typing.get_origin(of), "__value__", None)
+    return of if alias is None else alias[typing.get_args(of)]
+
+
 def assert_is_of(value, of):
     """typing.assert_type, for the value that there is when the program runs."""
+    of = without_alias(of)
     origin, arguments = typing.get_origin(of) or of, typing.get_args(of)
     assert isinstance(value, origin), f"{type(value).__name__} is no {of}"
     if origin in (GPUArray, np.ndarray) and arguments:
