@@ -55,12 +55,12 @@ def _compiler(major, problems) -> None:
 
 
 def main(arguments=None) -> int:
-    """Print it.
+    """Print the report of ``python -m pycuda``.
 
     Parameters
     ----------
     arguments : list of str
-        None is those of this process. There are none but --help and --version.
+        Those of the command line; None: those of this process. Only --help and --version are accepted.
 
     Returns
     -------

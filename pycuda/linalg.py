@@ -209,7 +209,7 @@ def _lu(a, name: str, check_finite: bool, warn: bool) -> tuple[GPUArray, GPUArra
     finite = _finite_flags(check_finite, a)
     factors, pivots, info = lu_of(a, dtype)
     _refuse_infinite(finite)
-    failed = checks.first_failed(info, diagonals_of(factors)) if warn and checks.are_wanted() else 0
+    failed = checks.first_info(info, diagonals_of(factors)) if warn and checks.are_wanted() else 0
     if failed:
         text = f"Diagonal number {failed} is exactly zero. Singular matrix."
         warnings.warn(text, RuntimeWarning, stacklevel=3)

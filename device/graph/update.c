@@ -231,6 +231,8 @@ static bool pair_whole(const Program *program, const Graph *graph, Node *node, N
                   : report_difference(out, CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL);
 }
 
+/* Compares the bodies of a conditional step with those of its node. The nodes that are found are not kept:
+ * replace_step() makes bodies again. */
 static bool pair_bodies(const Step *step, Node *node, Difference *out)
 {
     bool same = true;

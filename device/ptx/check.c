@@ -411,6 +411,7 @@ static bool ptx_check_signature(PtxCheck *c, const PtxSignature *signature, cons
     return at == insn->operand_count;
 }
 
+/* Writes what an operand is, for "found ..."; an address is named by its register or variable. */
 static void ptx_describe(PtxParser *p, const PtxOperand *operand, char *text, size_t size)
 {
     static const char *const kinds[] = {
@@ -429,6 +430,7 @@ static void ptx_describe(PtxParser *p, const PtxOperand *operand, char *text, si
     const PtxRegister *reg = operand->kind == PTX_OPERAND_REGISTER || operand->base == PTX_BASE_REGISTER
                                  ? (const PtxRegister *)p->registers.items + operand->reg
                                  : NULL;
+    /* %tid without a component: the parser made it a vector, whose items all have its column. */
     bool whole = operand->kind == PTX_OPERAND_VECTOR && operand->count
                  && operand->items[0].kind == PTX_OPERAND_SPECIAL
                  && operand->items[0].column == operand->column;

@@ -2,14 +2,14 @@
  * and size. */
 #include "ptx/parser.h"
 
+/* The bytes of an argument: of a variable, of a vector of registers, or of one value. */
 static uint64_t ptx_argument_size(const PtxOperand *operand)
 {
     uint64_t size = 0;
     if (operand->kind == PTX_OPERAND_VARIABLE) return operand->variable->size;
-    for (uint32_t i = 0; operand->kind == PTX_OPERAND_VECTOR && i < operand->count; i++)
-        size += ptx_type_bytes((PtxType)operand->items[i].type);
-    if (size) return size;
-    return ptx_type_bytes((PtxType)operand->type);
+    if (operand->kind == PTX_OPERAND_VECTOR)
+        for (uint32_t i = 0; i < operand->count; i++) size += ptx_type_bytes((PtxType)operand->items[i].type);
+    return size ? size : ptx_type_bytes((PtxType)operand->type);
 }
 
 /* An argument: a .param variable, a register, or for a parameter a number. */

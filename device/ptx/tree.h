@@ -172,7 +172,7 @@ typedef struct PtxSelector {
 
 struct PtxOperand {
     uint8_t kind;        /* PtxOperandKind */
-    uint8_t type;        /* PtxType of a register, special register or immediate; else PTX_TYPE_NONE */
+    uint8_t type;        /* PtxType of a register, special register, immediate or ADDRESS's base; or NONE */
     bool negated;        /* !p, or -a in video instructions */
     bool unified;        /* ADDRESS: [a].unified */
     bool indexed;        /* VARIABLE: a[3], which is a value for mov and an address for ld */

@@ -114,8 +114,9 @@ static bool is_done(KeepBatch *batch)
     return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is queried again later */
 }
 
-/* Takes the whole list, frees the batches whose work is done and puts back the rest. sealed_only: open
- * batches are put back without a query. During a capture nothing is done: a query could end it. */
+/* Takes the whole list, as batches are queried without the lock, frees those whose work is done and puts back
+ * the rest. sealed_only: open batches are put back without a query. During a capture nothing is done: a query
+ * could end it. */
 static void release_finished(ModuleState *state, bool sealed_only)
 {
     KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;

@@ -17,7 +17,7 @@ int buffers_check_array(PyArrayObject *array, const char *what, bool writable)
         PyErr_Format(PyExc_TypeError, "%s: cannot copy an array of Python objects", what);
         return -1;
     }
-    return convert_native(PyArray_DESCR(array), what);
+    return convert_check_byte_order(PyArray_DESCR(array), what);
 }
 
 static int get_from_array(PyArrayObject *array, const char *what, bool writable, HostBuffer *out)

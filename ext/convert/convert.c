@@ -120,7 +120,7 @@ int convert_bits(PyObject *value, const char *what, int bits, unsigned long long
 
 /* ---- Bytes of arrays ---- */
 
-int convert_native(struct _PyArray_Descr *dtype, const char *what)
+int convert_check_byte_order(struct _PyArray_Descr *dtype, const char *what)
 {
     int native = PyArray_ISNBO(dtype->byteorder);
     if (dtype->type_num == NPY_VOID) {  /* its fields count */

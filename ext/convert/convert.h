@@ -80,7 +80,7 @@ PyObject *convert_shape_text(int ndim, const Py_ssize_t *shape);
 
 /* -1 with ValueError unless the numbers of this dtype, and of its fields, are in the byte order of devices.
  */
-int convert_native(struct _PyArray_Descr *dtype, const char *what);
+int convert_check_byte_order(struct _PyArray_Descr *dtype, const char *what);
 
 /* -1 with ValueError unless kernels can read all elements: no address overflows, and elements are aligned:
  * numbers to their size, complex numbers to that of their parts, other elements to the size of the words by

@@ -68,7 +68,8 @@ static PyArray_Descr *read_dtype(PyObject *interface)
     }
     Py_XDECREF(fields);
     Py_XDECREF(text);
-    if (PyErr_Occurred() || (dtype && convert_native(dtype, "__cuda_array_interface__") < 0)) Py_CLEAR(dtype);
+    if (PyErr_Occurred() || (dtype && convert_check_byte_order(dtype, "__cuda_array_interface__") < 0))
+        Py_CLEAR(dtype);
     if (dtype && PyDataType_REFCHK(dtype)) {
         PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__: elements are Python objects");
         Py_CLEAR(dtype);

@@ -86,7 +86,7 @@ static int fill_bytes(HostArrayLayout *layout)
         PyErr_SetString(PyExc_TypeError, "this memory cannot hold Python objects");
         return -1;
     }
-    if (convert_native(layout->dtype, "memory for the device") < 0) return -1;
+    if (convert_check_byte_order(layout->dtype, "memory for the device") < 0) return -1;
     for (int i = 0; i < layout->rank; i++)
         if (__builtin_mul_overflow(bytes, (size_t)layout->shape[i], &bytes) || bytes > PY_SSIZE_T_MAX) {
             PyErr_SetString(PyExc_ValueError, "the array is too big");

@@ -58,7 +58,7 @@ static int check_form(PyArray_Descr *dtype, Py_ssize_t size)
         PyErr_Format(PyExc_TypeError, "a GPUArray cannot hold Python objects (dtype %S)", (PyObject *)dtype);
         return -1;
     }
-    return convert_native(dtype, "GPUArray");
+    return convert_check_byte_order(dtype, "GPUArray");
 }
 
 /* Makes room for the shape and strides of so many axes. If there was too little, their values are lost. -1

@@ -130,13 +130,14 @@ static bool is_kernel_type(PyArray_Descr *dtype)
 }
 
 /* Reads a NumPy scalar whose type has no row in the table of kinds: a structure, or a scalar of a dtype that
- * another library registered, such as bfloat16. */
+ * another library registered, such as bfloat16. *out points into an array that launch->keep holds. -1 with an
+ * exception; *out is then not valid. */
 static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
 {
     PyObject *array = PyArray_FromScalar(argument, NULL);
     if (!array) return -1;
     PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)array);
-    int failed = convert_native(dtype, "a kernel's argument");
+    int failed = convert_check_byte_order(dtype, "a kernel's argument");
     if (!failed)
         failed = is_kernel_type(dtype) ? append_kept(&launch->keep, array)
                                        : raise_type(launch->function, position, argument);
@@ -196,7 +197,7 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
                      function_name(function));
         return -1;
     }
-    if (convert_native(PyArray_DESCR(array), "a kernel's argument") < 0) return -1;
+    if (convert_check_byte_order(PyArray_DESCR(array), "a kernel's argument") < 0) return -1;
     size_t size = (size_t)PyArray_NBYTES(array),
            alignment = (size_t)PyDataType_ALIGNMENT(PyArray_DESCR(array));
     if (alignment <= 1) alignment = kernel_layout_natural_alignment((size_t)PyArray_ITEMSIZE(array));

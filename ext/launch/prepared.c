@@ -88,7 +88,7 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
 /* The format code of a dtype, a new str. NULL with TypeError for a dtype that kernels cannot take. */
 static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 {
-    if (convert_native(dtype, "prepare") < 0) return NULL;
+    if (convert_check_byte_order(dtype, "prepare") < 0) return NULL;
     if (strchr("biufc", dtype->kind) && pack_code(dtype->type))
         return PyUnicode_FromFormat("%c", dtype->type);
     if (dtype->kind == 'V' && !PyDataType_REFCHK(dtype))

@@ -1,4 +1,4 @@
-/* Profiler control: which part of the process a profiler that watches it records. */
+/* Profiler control: starts and stops the recording of an attached profiler. */
 #include "ext/convert/driver_method.h"
 
 PyDoc_STRVAR(initialize_profiler_doc, "initialize_profiler(config_file, output_file, output_mode)\n--\n\n"
@@ -38,7 +38,7 @@ ASK(stop_profiler, cuProfilerStop, "", "Stop the profiler of this process.\n", (
 #undef ASK
 
 PyDoc_STRVAR(stop_doc, "stop()\n--\n\n"
-                       "The first name of stop_profiler.");
+                       "The older name of stop_profiler.");
 
 PyMethodDef profiler_functions[] = {
     {"initialize_profiler", AS_METHOD(initialize_profiler), FAST_KEYWORDS, initialize_profiler_doc},

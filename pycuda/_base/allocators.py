@@ -14,7 +14,7 @@ _ADDRESSES = ("handle", "ptr", "device_ctypes_pointer")
 
 
 class StreamHandle:
-    """A stream for another library: its handle by all of the names that are in use.
+    """A stream for another library: its handle under every name that libraries use.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class StreamHandle:
         return f"StreamHandle({self.handle:#x})"
 
 
-def _stream_for(resource):
+def _stream_arguments_for(resource):
     """A function that converts a StreamHandle to the arguments and the keywords that the resource takes."""
     libraries = (kind.__module__.partition(".")[0] for kind in type(resource).__mro__)
     library = next((name for name in libraries if name in ("rmm", "cuda")), None)
@@ -84,7 +84,7 @@ def _address_of(memory) -> int:
 
 
 class Resource:
-    """An allocator with addresses and handles of streams in place of objects.
+    """Adapts an allocator of another library: takes stream handles, returns addresses.
 
     Parameters
     ----------
@@ -98,10 +98,11 @@ class Resource:
         self.resource = resource
         self._owners: dict[int, Any] = {}  # address -> the object that owns the memory
         allocate = getattr(resource, "allocate", None)
+        # _stream_arguments: from a StreamHandle to the arguments and keywords of _allocate after the size.
         if callable(allocate):
-            self._allocate, self._stream = allocate, _stream_for(resource)
-        elif callable(resource):
-            self._allocate, self._stream = resource, lambda stream: ((), {})
+            self._allocate, self._stream_arguments = allocate, _stream_arguments_for(resource)
+        elif callable(resource):  # which takes no stream
+            self._allocate, self._stream_arguments = resource, lambda stream: ((), {})
         else:
             raise TypeError(
                 f"resource is a {type(resource).__name__}: it must have allocate(nbytes, stream), or be "
@@ -122,7 +123,7 @@ class Resource:
         int
             Its address.
         """
-        arguments, keywords = self._stream(StreamHandle(stream))
+        arguments, keywords = self._stream_arguments(StreamHandle(stream))
         memory = self._allocate(size, *arguments, **keywords)
         if isinstance(memory, numbers.Integral):
             if not callable(getattr(self.resource, "deallocate", None)):
@@ -151,7 +152,7 @@ class Resource:
             work.
         """
         handle = StreamHandle(stream)
-        arguments, keywords = self._stream(handle)
+        arguments, keywords = self._stream_arguments(handle)
         owner = self._owners.pop(address, None)
         if owner is None:
             self.resource.deallocate(address, size, *arguments, **keywords)

@@ -164,7 +164,9 @@ def test_a_recipe_names_every_file(heading):
 
 
 def add(text, file, before, addition, inside=""):
-    """`text` of `file` with the addition; without one, without the line."""
+    """The text with the addition before its only line that begins with `before`. None removes that line;
+    `inside` is put into it, after `before`. file: for the message.
+    """
     lines = text.split("\n")
     at = [number for number, line in enumerate(lines) if line.startswith(before)]
     assert len(at) == 1, f"{len(at)} lines of {file} begin with {before!r}"

@@ -68,7 +68,7 @@ static void set_tile_word(Tile *t, unsigned lane, bool transposed, uint32_t word
     *(transposed ? &t->at[j + 1][i] : &t->at[i][j + 1]) = (uint16_t)(word >> 16);
 }
 
-/* The host address of a row of a tile, which is in lane 8 * tile + row. NULL after a fault. */
+/* The host address of a row of a tile, whose address lane 8 * tile + row gives. NULL after a fault. */
 static uint8_t *tile_row(const Collective *collective, unsigned tile, unsigned row, bool write)
 {
     unsigned lane = tile * TILE + row;
@@ -104,7 +104,7 @@ static void store_tiles(const Collective *collective)
     bool transposed = collective->insn[0]->mods & MATRIX_TRANSPOSED;
     for (unsigned t = 0; t < count; t++) {
         Tile tile;
-        for (unsigned l = 0; l < WARP_LANES; l++)
+        for (unsigned l = 0; l < WARP_LANES; l++) /* its registers are sources, which are never absent */
             set_tile_word(&tile, l, transposed, *register_of(collective, l, t));
         for (unsigned row = 0; row < TILE; row++) {
             uint8_t *to = tile_row(collective, t, row, true);

@@ -152,7 +152,7 @@ static u128 join(const u64 *row, int l)
 }
 
 /* Compare and swap: if *p is *expected it becomes value. Returns whether it did; *expected becomes what
- * was found. The first one is for builds whose compiler may not use the instruction, which all processors
+ * was found. The first one is for builds whose compiler may not use cmpxchg16b, which all processors
  * in use have. */
 #if defined(__x86_64__) && !defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16)
 static bool swap_128(u128 *p, u128 *expected, u128 value)

@@ -38,8 +38,8 @@ void cluster_begin(Block *leader, uint64_t number);
 BlockResult cluster_run(Block *leader, Worker *worker);
 void cluster_release_blocks(Worker *worker, Block *leader);
 
-/* Runs the grid's blocks, to the end or a fault, with which *fault is filled. What their threads launch
- * is gathered in `children`, not run. */
+/* Runs the grid's blocks, to the end or a fault, with which *fault is filled; without one fault->code is 0.
+ * What their threads launch is gathered in `children`, not run. */
 void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, struct Children *children, ExecFault *fault);
 void grid_run_free(struct GridRun *run);
 

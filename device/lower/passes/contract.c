@@ -81,9 +81,8 @@ typedef struct Contraction {
     bool any; /* product was taken */
 } Contraction;
 
-/* A region is a basic block of the GPU's compiler: a block, or what lies in it between instructions that are
- * several blocks there (cuts.c).
- * Goes on to the next one. */
+/* Goes on to the next region: a basic block of the GPU's compiler, which is a block here, or the part of one
+ * between instructions that are several blocks there (cuts.c). */
 static bool next_region(Contraction *c)
 {
     const LowerFunction *f = c->f;
@@ -326,7 +325,7 @@ static void write_fma(Contraction *c, const LowerInsn *sum, const Node *node)
     *lower_add_insn(c->f) = fma;
 }
 
-static void rewrite_region(Contraction *c)
+static void rewrite_function(Contraction *c)
 {
     LowerFunction *f = c->f;
     lower_reserve(f, f->insn_count + f->insn_count / 2 + 1);
@@ -376,6 +375,6 @@ void lower_contract(LowerFunction *f)
         contract_sums(&c);
     }
     if (!c.any) return;
-    rewrite_region(&c);
+    rewrite_function(&c);
     lower_dead(f); /* the products without a use */
 }

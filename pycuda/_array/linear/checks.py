@@ -82,28 +82,28 @@ def fill_failed(info, *results) -> None:
             apply("where", mask, np.nan, each, out=each)
 
 
-def first_failed(info, diagonals=None) -> int:
-    """The first info that is not 0, which the host waits for; 0 if there is none.
+def first_info(info, diagonals=None) -> int:
+    """The first info that is not 0, or 0 if all are: waits for the device.
 
-    diagonals: of the factors U of LU factorizations, in which info is the number, from 1, of an element. If
-    that is not 0 the info does not count: unlike LAPACK, cuSOLVER reports NaN there, too.
+    diagonals: those of U, for LU factorizations, where info is the number of a zero pivot, from 1. cuSOLVER,
+    unlike LAPACK, also reports a pivot that is NaN: an info whose pivot is not 0 is ignored.
     """
     found = np.ravel(info.get()) if info.size else np.zeros(1, np.int32)
     if diagonals is not None and found.any():
         reported = diagonals.get().reshape(found.size, -1)[np.arange(found.size), np.maximum(found, 1) - 1]
         found = np.where(reported == 0, found, 0)
-    return found[np.argmax(found != 0)]
+    return int(found[np.argmax(found != 0)])
 
 
 def raise_if_failed(info, text: str | Callable[[int], str], *results, diagonals=None) -> None:
     """LinAlgError with this text if a matrix failed; within without_checks() its results become NaN instead.
 
     text: the message, or a function that makes it of the first info that is not 0. diagonals: as for
-    first_failed().
+    first_info().
     """
     if not are_wanted():
         fill_failed(info, *results)
         return
-    failed = first_failed(info, diagonals)
+    failed = first_info(info, diagonals)
     if failed:
         raise np.linalg.LinAlgError(text if isinstance(text, str) else text(failed))

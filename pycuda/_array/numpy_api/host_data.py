@@ -171,25 +171,29 @@ def array_parameters(
     function: Callable[..., Any] | None, ours: Callable[..., Any], name: str
 ) -> ArrayParameters:
     """The roles of the parameters of `ours`, our implementation of NumPy's `function` of this name, which has
-    the same parameters. If there is no such function of NumPy's the first parameter is the array.
+    the same parameters except where _SPECIAL says otherwise. If NumPy has no such function, the first one is
+    the array.
     """
     parameters = list(inspect.signature(ours).parameters.values())
     asked = _classes_asked(function, parameters) if function is not None else (_probes()[0][0],)
     placed: list[Callable[[Any], Any] | None] = []
     named: dict[str, Callable[[Any], Any]] = {}
-    others, first = None, True
+    others, no_array_yet = None, True
     for (probe, item), parameter in zip(_probes(), parameters, strict=False):
         role: Callable[[Any], Any] | None = None
+        # The first rule that fits decides. A number for the first array becomes an array; a number for a
+        # later one stays a number, whose type is weak in promotion.
         if parameter.name in _STAYS:
             pass
-        elif first and name in WRITTEN:
-            role, first = _written, False
+        elif no_array_yet and name in WRITTEN:
+            role, no_array_yet = _written, False
         elif (name, parameter.name) in _SPECIAL:
             role = _SPECIAL[name, parameter.name]
         elif item in asked:
             role = _each
         elif probe in asked:
-            role, first = (_array if first and name not in _KEEP_NUMBERS else as_operand), False
+            role = _array if no_array_yet and name not in _KEEP_NUMBERS else as_operand
+            no_array_yet = False
         elif parameter.name == "where":
             role = as_operand
         if parameter.kind == parameter.VAR_POSITIONAL:

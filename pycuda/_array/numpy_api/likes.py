@@ -56,7 +56,7 @@ def _stacked(object) -> GPUArray:
     return on_device(object) if isinstance(object, np.ndarray) else as_array(object)
 
 
-def _refuse_copy(copy) -> None:
+def _check_copy_allowed(copy) -> None:
     if copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
 
@@ -67,14 +67,14 @@ def _converted(a, dtype, order, copy) -> GPUArray:
     """
     order = "K" if order is None else order
     if not isinstance(a, _driver.GPUArray):
-        _refuse_copy(copy)
+        _check_copy_allowed(copy)
         if not _has_arrays(a):
             return to_gpu(np.array(a, dtype, order=order))  # keeps the order of the host array
         a, copy = _stacked(a), None
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     has_order = {"C": a.flags.c_contiguous, "F": a.flags.f_contiguous}.get(order, True)
     if copy is True or dtype != a.dtype or not has_order:
-        _refuse_copy(copy)
+        _check_copy_allowed(copy)
         return a.astype(dtype, order=order)
     return a
 

@@ -281,8 +281,9 @@ struct Strided {
     int identity, count;         // whether b is the identity; matrices
 };
 
-// Replaces b by x. The matrix and b are next to each other in shared memory: elimination turns both together
-// into the triangle U and the right-hand sides of U x = y.
+// Replaces b by the solutions of a z = b, or by the inverse of a if plan.identity: then b is not read. info
+// is what eliminate() returns. In shared memory s is a, and x, next to it, the right-hand sides: elimination
+// makes s the triangle U and x the right-hand sides for U. y are the solutions.
 template <class T> __device__ void solve_strided(const char *a, T *b, int *info, const Strided &plan)
 {
     const int side = plan.side, columns = plan.columns, step = leading(side);
@@ -303,7 +304,7 @@ template <class T> __device__ void solve_strided(const char *a, T *b, int *info,
         load(x, b, side, columns);
     }
     const int failed = eliminate(s, (index_t *)0, side, side + columns);
-    const Triangle upper = {1, 0};
+    const Triangle upper = {1, 0}; // whose diagonal is not 1
     solve_triangle(s, x, y, side, columns, upper, 0);
     store(b, y, side, columns);
     if (threadIdx.x == 0) info[blockIdx.x] = failed;

@@ -18,7 +18,7 @@ def shown(form, rows, lane):
 
 
 def complaint(form, outputs, entry):
-    """Nothing where the results agree, else a text that says what differs."""
+    """An empty text where the results agree, else one that says what differs."""
     rows = expected.rows_of(form, outputs)
     if entry.source != expected.sources_digest(form):
         return "the record is of another instruction or other inputs: run tools/record_ptx.py on a GPU"
@@ -36,6 +36,6 @@ def complaint(form, outputs, entry):
             f"{describe(form, lane)} gave {shown(form, rows, lane)}" for lane in list(group)[:4]
         )
         lines.append(f"  lanes {group[0]} to {group[-1]}: {given}")
-    return "\n".join(
-        lines + [f"  about {len(groups) * 4 // 3} of {len(entry.marks) * 4} groups of lanes differ"]
-    )
+    # A byte has the marks of four groups; a mark shows 3 of 4 differing groups (expected.py).
+    estimated, total = len(groups) * 4 // 3, len(entry.marks) * 4
+    return "\n".join([*lines, f"  about {estimated} of {total} groups of lanes differ"])
