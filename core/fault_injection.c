@@ -9,8 +9,8 @@
 static DriverTable real;            /* the driver's functions */
 static bool installed;
 static atomic_ulong calls, fail_at; /* calls so far; the one that is to fail, 0: none */
-static _Atomic(int) fail_code,
-    failed_row = -1; /* its result; the row of the call that has failed, -1: none */
+static _Atomic(int) fail_code;       /* the result of that call */
+static _Atomic(int) failed_row = -1; /* the row of the call that has failed; -1: none */
 
 enum {
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) ROW_##name,

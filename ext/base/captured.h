@@ -29,8 +29,7 @@ typedef struct Captured {
     KeptObjects *kept; /* the graph's objects, by their addresses */
     const char *refused_call; /* the first driver call that was refused because of captures, or NULL */
     CUresult refusal; /* the result of refused_call */
-    unsigned long
-        refused_thread; /* the thread that made it, as PyThread_get_thread_ident() numbers threads */
+    unsigned long refused_thread; /* the PyThread_get_thread_ident() of the thread that made it */
 } Captured;
 
 /* Whether any capture is known. Costs one load. */

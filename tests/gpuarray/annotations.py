@@ -1,4 +1,4 @@
-"""Whether the annotations of pycuda.numpy's functions say the truth about the results of calls."""
+"""Whether the annotations of pycuda.numpy's functions match the results of calls."""
 
 import ast
 import contextlib
@@ -70,7 +70,7 @@ def is_true(note, result, found):
 
 
 def check(name, function, arguments, keywords, result):
-    """The first form of the function that takes these arguments says the truth about the result."""
+    """Asserts that the first form of the function that takes these arguments has the result's type."""
     for form in STUBS.forms(function):
         signature = inspect.Signature(form.parameters)
         with contextlib.suppress(TypeError):
@@ -86,7 +86,7 @@ def check(name, function, arguments, keywords, result):
 
 
 def check_ufunc(name, operands, result):
-    """The kind of the ufunc says the truth about the result."""
+    """Asserts that the kind of the ufunc gives the result's dtype."""
     kind, dtypes = (
         STUBS.kind_of(getattr(np, name)),
         {each.dtype for each in operands if hasattr(each, "dtype")},

@@ -1,5 +1,5 @@
-"""The stubs are what the annotations say, and where they say nothing is listed here. That annotations say the
-truth is tested with the functions: tests/gpuarray/numpy_api/test_numpy_names.py.
+"""The stubs follow from the annotations, and each Any that is left in them is listed here. That annotations
+match results is tested with the functions: tests/gpuarray/numpy_api/test_numpy_names.py.
 """
 
 import ast

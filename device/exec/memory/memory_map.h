@@ -47,7 +47,7 @@ typedef struct MemoryRange {
     uint64_t readers, writers; /* of mapped memory: bit d is set if device d may read or write it */
     uint64_t id; /* unique in the process, never used twice */
     void *owner; /* the driver's: its context or module */
-    void *tag; /* the driver's: the object behind the range, or NULL */
+    void *tag; /* the driver's object that owns the range, or NULL */
     void *block; /* the driver's: how a pool keeps the range, or NULL */
 } MemoryRange;
 

@@ -70,7 +70,7 @@ class _Word:
 
 
 # (spare words, words in use) of each context. Spare words are 0. A word whose wait was interrupted stays in
-# use for ever, as its kernel may still write to it.
+# use and is never spare again, as its kernel may still write to it.
 _words = memoized_in_context(lambda: ([], []), 256)
 
 
