@@ -2,9 +2,10 @@
 
 The tests, and the programs that they start, find the CPU device as ``libcuda.so.1`` and ``libcuda.so``,
 whatever opens it: pycuda, numba-cuda, cuda.core, a library of your own. After each test the plugin waits for
-its kernels. A test whose kernels failed (an access out of bounds, what ``--cuda-cpu-checks`` detects) is red,
-with the fault in its report, and no other: the context's sticky error, which would fail all tests after it on
-a GPU, is lifted. The summary names the tests after which more device memory is allocated than before.
+its kernels. A test whose kernels failed (an access out of bounds, what ``--cuda-cpu-checks`` detects) fails,
+with the fault in its report. No other test fails for it: the context's sticky error, which on a GPU would
+fail all later tests, is cleared. The summary names the tests after which more device memory is allocated than
+before.
 
 ::
 
@@ -35,13 +36,16 @@ import pytest
 from pycuda import cpu
 from pycuda._base import cpu_report
 
+# Short names of checks in --cuda-cpu-checks, and the names that cuda-cpu takes.
 _SHORT = {"race": "racecheck", "init": "initcheck", "sync": "synccheck"}
+# Names of user properties of a report: how many faults the test's kernels had, how many bytes it leaked.
 _FAULTS, _MEMORY = "cuda_cpu_faults", "cuda_cpu_memory"
+# How many tests that leak memory the summary names.
 _SHOWN = 10
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Adds --cuda-cpu and what belongs to it."""
+    """Adds --cuda-cpu, its options and the settings of the same names in pytest.ini."""
     group = parser.getgroup("cuda-cpu", "CUDA without a GPU, on the CPU device")
     group.addoption("--cuda-cpu", action="store_true", help="run every test on the CPU device")
     group.addoption("--cuda-cpu-devices", metavar="N", help="how many devices there are (default: 1)")
@@ -70,7 +74,9 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
 
 
 def _settings(devices: str, checks: str) -> dict[str, str]:
-    """The environment of a program on the CPU device, by cuda-cpu. UsageError for values that it refuses."""
+    """The environment variables of a program that cuda-cpu starts with these options. UsageError if cuda-cpu
+    refuses a value.
+    """
     options = [f"--devices={devices}"] if devices else []
     if checks:
         options.append("--checks=" + ",".join(_SHORT.get(each, each) for each in checks.split(",")))
@@ -101,24 +107,24 @@ class _Tests:
         os.environ["PYCUDA_CPU_REPORT"] = self._report
         self._driver = _open_driver()
         self._driver.cpuDeviceMemoryUsed.restype = ctypes.c_uint64
-        self._read = 0  # so far, of the report
-        self._memory = 0  # before the test
+        self._read = 0  # bytes of the report that are read already
+        self._memory = 0  # bytes of device memory in use before the current test
 
     def pytest_unconfigure(self) -> None:
         os.unlink(self._report)
 
     def _new_faults(self) -> list[str]:
-        """The faults since the last call, of kernels that were launched by now."""
-        self._driver.cpuDeviceRecover()
+        """The faults of kernels since the last call of this method."""
+        self._driver.cpuDeviceRecover()  # waits for all kernels, and clears a context's sticky error
         if os.path.getsize(self._report) == self._read:
             return []
         report, self._read = cpu_report.read(self._report, self._read)
         return report.faults
 
     def _memory_growth(self) -> int:
-        """How many bytes more are allocated than before the test."""
+        """How many bytes of device memory more are in use than before the test, at least 0."""
         grown = self._driver.cpuDeviceMemoryUsed() - self._memory
-        if grown > 0:
+        if grown > 0:  # arrays in reference cycles are not leaked
             gc.collect()
             grown = self._driver.cpuDeviceMemoryUsed() - self._memory
         return max(grown, 0)
@@ -142,6 +148,7 @@ class _Tests:
             report.sections.append(("faults of kernels", "\n".join(faults)))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Prints the number of faults, and the tests that leak most device memory."""
         reports = [each for group in terminalreporter.stats.values() for each in group]
         found = [
             (report.nodeid, name, value)

@@ -1,6 +1,11 @@
-"""BLAS on the memory of the CPU device: a function for each of cuBLAS's, whose name without type letters it
-has. It takes a Memory and the parameters, and returns (inputs, outputs, compute): arrays, and a function that
-gets them as NumPy arrays and writes into the outputs.
+"""BLAS on the memory of the CPU device: for each function of cuBLAS one of its name without "cublas" and the
+type letters (cublasSgemm, cublasDgemm: gemm).
+
+Each takes a Memory and cuBLAS's parameters after the handle, where letters stand for enumerations ("n", "t",
+"c"). It computes nothing yet, but returns (inputs, outputs, compute): two sequences of GPUArrays, which are
+views of the caller's memory, and a function for `host.queue` to call when the stream gets there. `compute`
+takes the inputs, then the outputs, as NumPy arrays of the same memory, and writes into the outputs; it
+returns what the function of cuBLAS returns. An array that is both read and written is an output only.
 """
 
 from __future__ import annotations
@@ -14,14 +19,17 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 from ._host_solver import lu_without_pivots
 from ._memory import address_of
 
-INVALID_VALUE = 7
+INVALID_VALUE = 7  # CUBLAS_STATUS_INVALID_VALUE
+
+# The parameter `trans` of BLAS's and LAPACK's functions in SciPy.
+_SCIPY_TRANS = {"n": 0, "t": 1, "c": 2}
 
 
 # ---- vectors
 
 
 def _magnitude(x):
-    """What BLAS compares and sums: of complex numbers both parts."""
+    """The magnitudes that BLAS compares and sums: of a complex number |re| + |im|."""
     return abs(x.real) + abs(x.imag) if x.dtype.kind == "c" else abs(x)
 
 
@@ -105,11 +113,12 @@ def rotm(memory, n, x, incx, y, incy, sparam):
 
 
 def _operand(a, trans: str):
+    """op(a): the matrix itself, its transposed or its conjugate transposed."""
     return {"n": a, "t": a.T, "c": a.T.conj()}[trans]
 
 
 def _triangle(a, uplo: str, diag: str = "n"):
-    """A triangle, its diagonal 1 if it is not in memory."""
+    """One triangle of a matrix, zeros elsewhere; with diag "u" its diagonal is 1, whatever is in memory."""
     part = np.triu if uplo == "u" else np.tril
     if diag == "n":
         return part(a)
@@ -117,7 +126,7 @@ def _triangle(a, uplo: str, diag: str = "n"):
 
 
 def _symmetric(a, uplo: str, hermitian: bool):
-    """The matrix of which only a triangle is in memory."""
+    """The symmetric or Hermitian matrix of which one triangle is in memory."""
     part = _triangle(a, uplo)
     full = part + (part.conj() if hermitian else part).T
     diagonal = np.diagonal(a).real if hermitian else np.diagonal(a)
@@ -126,19 +135,24 @@ def _symmetric(a, uplo: str, hermitian: bool):
 
 
 def _packed_indices(n: int, uplo: str):
-    """The rows and columns of a packed triangle's elements, which lie there column by column."""
+    """(rows, columns): the indices of a packed triangle's elements, in their order in memory: column by
+    column. NumPy orders those of a triangle row by row, so the indices of the other triangle are swapped.
+    """
     rows, columns = np.tril_indices(n) if uplo == "u" else np.triu_indices(n)
     return columns, rows
 
 
 def _unpack_triangle(ap, n: int, uplo: str):
+    """The n x n matrix with a triangle from packed storage, zeros elsewhere."""
     a = np.zeros((n, n), ap.dtype)
     a[_packed_indices(n, uplo)] = ap
     return a
 
 
 def _unbanded(ab, rows: int, lower: int, upper: int):
-    """The matrix of which the diagonals, so many below and above the main one, are rows in memory."""
+    """A band matrix as a dense one, with `lower` diagonals below the main one and `upper` above it. In memory
+    each diagonal is a row of `ab`, the highest one first; element j of the row belongs to column j.
+    """
     columns = ab.shape[1]
     a = np.zeros((rows, columns), ab.dtype)
     for offset in range(-lower, upper + 1):
@@ -150,12 +164,12 @@ def _unbanded(ab, rows: int, lower: int, upper: int):
 
 
 def _one_sided(ab, n: int, k: int, uplo: str):
-    """The triangle of a band matrix."""
+    """A band matrix with k diagonals on one side of the main one, as a dense triangle."""
     return _unbanded(ab, n, *((0, k) if uplo == "u" else (k, 0)))
 
 
 def _add_scaled(y, product, alpha, beta) -> None:
-    """y = alpha product + beta y, which is not read if beta is 0."""
+    """y = alpha product + beta y. If beta is 0, y is not read: it may hold NaN."""
     y[...] = alpha * product if beta == 0 else alpha * product + beta * y
 
 
@@ -163,7 +177,9 @@ def _add_scaled(y, product, alpha, beta) -> None:
 
 
 def _times_vector(memory, array, dense, shape, alpha, x, incx, beta, y, incy, trans="n"):
-    """y = alpha op(dense(a)) x + beta y: a is what is in memory, dense(a) the matrix of that shape."""
+    """y = alpha op(dense(a)) x + beta y, in the form of this module's functions: `array` is a view of the
+    matrix as it is stored, and `dense` makes of it the matrix of this shape.
+    """
     rows, columns = shape if trans == "n" else shape[::-1]
 
     def compute(a, x, y):
@@ -184,6 +200,9 @@ def gbmv(memory, trans, m, n, kl, ku, alpha, A, lda, x, incx, beta, y, incy):
         return _unbanded(a, m, kl, ku)
 
     return _times_vector(memory, array, dense, (m, n), alpha, x, incx, beta, y, incy, trans)
+
+
+# Functions for symmetric and for Hermitian matrices are made in pairs.
 
 
 def _symmetric_vector(hermitian):
@@ -242,7 +261,9 @@ gerc = _outer(True)
 
 
 def _set_triangle(c, values, uplo: str, hermitian: bool) -> None:
-    """The triangle of a symmetric or Hermitian matrix gets these values."""
+    """Copy one triangle of `values` into c, whose other triangle stays as it is. The diagonal of a Hermitian
+    matrix is made real.
+    """
     where = _packed_indices(len(c), uplo)
     c[where] = values[where]
     if hermitian:
@@ -250,7 +271,12 @@ def _set_triangle(c, values, uplo: str, hermitian: bool) -> None:
 
 
 def _rank_one(memory, uplo, n, alpha, vectors, hermitian, triangle):
-    """The triangle of a + alpha x x', or of a + alpha x y' + its transposed; triangle: (array, packed)."""
+    """A rank-1 or rank-2 update of a triangle, in the form of this module's functions.
+
+    With one vector x the triangle becomes that of a + alpha x x', with two that of a + alpha x y' +
+    (alpha x y')'; ' is the transposed, or the conjugate transposed if hermitian. `triangle` is (array,
+    packed): the view of the matrix, and whether it is packed.
+    """
 
     def compute(*views):
         *vectors, a = views
@@ -268,6 +294,8 @@ def _rank_one(memory, uplo, n, alpha, vectors, hermitian, triangle):
 
 
 def _updates(hermitian):
+    """(syr, syr2, spr, spr2), for symmetric or for Hermitian matrices."""
+
     def syr(memory, uplo, n, alpha, x, incx, A, lda):
         triangle = memory.matrix(A, n, n, lda), False
         return _rank_one(memory, uplo, n, alpha, (memory.vector(x, n, incx),), hermitian, triangle)
@@ -296,14 +324,18 @@ her, her2, hpr, hpr2 = _updates(True)
 
 
 def _solve_triangular(a, b, alpha, side: str, uplo: str, trans: str, diag: str):
-    """x of op(a) x = alpha b, or of x op(a) = alpha b; infinite where the diagonal has zeros."""
+    """The solution x of op(a) x = alpha b (side "l") or x op(a) = alpha b (side "r"). It is infinite where
+    the diagonal has zeros.
+    """
     (trsm,) = get_blas_funcs(("trsm",), (a, b))
-    numbers = {"n": 0, "t": 1, "c": 2}
-    return trsm(alpha, a, b, side=side == "r", lower=uplo == "l", trans_a=numbers[trans], diag=diag == "u")
+    right, lower, unit = side == "r", uplo == "l", diag == "u"
+    return trsm(alpha, a, b, side=right, lower=lower, trans_a=_SCIPY_TRANS[trans], diag=unit)
 
 
 def _triangular_vector(array, dense, vector, uplo, trans, diag, solve):
-    """x = op(dense(a)) x, or the solution of the system with x on its right side."""
+    """In the form of this module's functions: x becomes op(dense(a)) x or, if `solve`, the solution y of
+    op(dense(a)) y = x.
+    """
 
     def compute(a, x):
         if solve:
@@ -315,6 +347,8 @@ def _triangular_vector(array, dense, vector, uplo, trans, diag, solve):
 
 
 def _triangular(solve):
+    """The functions for dense, banded and packed triangles: they multiply or, if `solve`, solve a system."""
+
     def trmv(memory, uplo, trans, diag, n, A, lda, x, incx):
         array, vector = memory.matrix(A, n, n, lda), memory.vector(x, n, incx)
         return _triangular_vector(array, lambda a: a, vector, uplo, trans, diag, solve)
@@ -342,7 +376,7 @@ trsv, tbsv, tpsv = _triangular(True)
 
 
 def _matrix(memory, A, trans, rows, columns, leading):
-    """What is in memory of an operand that has this shape once it is transposed as `trans` says."""
+    """A view of the operand A as it is stored; op(A) has the shape (rows, columns)."""
     if trans == "n":
         return memory.matrix(A, rows, columns, leading)
     return memory.matrix(A, columns, rows, leading)
@@ -373,7 +407,10 @@ symm, hemm = map(_times_symmetric, (False, True))
 
 
 def _rank_k(hermitian):
+    """(syrk, syr2k), for symmetric or for Hermitian matrices."""
+
     def turned(a):
+        """The transposed, or the conjugate transposed matrix."""
         return a.conj().T if hermitian else a.T
 
     def syrk(memory, uplo, trans, n, k, alpha, A, lda, beta, C, ldc):
@@ -420,6 +457,8 @@ def trsm(memory, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb):
 
 
 def geam(memory, transa, transb, m, n, alpha, A, lda, beta, B, ldb, C, ldc):
+    """An operand whose factor is 0 is not read; its address may be 0."""
+
     def compute(*views):
         *operands, c = views
         c[...] = sum(
@@ -447,7 +486,9 @@ def dgmm(memory, side, m, n, A, lda, x, incx, C, ldc):
 
 
 def _batch(function):
-    """The function for each of so many matrices, whose addresses are in arrays."""
+    """The batched form of a function: its last argument is how many matrices there are, and its parameters A,
+    B and C are arrays of as many addresses. The other parameters are the same for each matrix.
+    """
 
     def batched(memory, *arguments):
         *arguments, count = arguments
@@ -462,7 +503,9 @@ def _batch(function):
 
 
 def _one_after_another(calls):
-    """One call of several of them."""
+    """One (inputs, outputs, compute) made of several: the arrays of all, and a function that computes each of
+    them in turn with its own arrays.
+    """
 
     def compute(*views):
         inputs, outputs = iter(views[: len(all_inputs)]), iter(views[len(all_inputs) :])
@@ -477,6 +520,8 @@ gemmBatched, trsmBatched = map(_batch, (gemm, trsm))
 
 
 def getrfBatched(memory, n, A, lda, P, info, batchSize):
+    """P is None (no interchanges) or memory for batchSize * n interchanges, which are counted from 1."""
+
     def compute(infos, *views):
         matrices, pivots = views[:batchSize], views[batchSize:]
         for i, a in enumerate(matrices):
@@ -493,19 +538,23 @@ def getrfBatched(memory, n, A, lda, P, info, batchSize):
 
 
 def _pivots(memory, P, n, count):
-    """The interchanges, counted from 0: those that change nothing where there are none."""
+    """(arrays, read): the inputs that hold the interchanges of `count` matrices, none if P is None, and a
+    function that takes their NumPy arrays and returns the interchanges counted from 0, of the shape (count,
+    n). If P is None, each row is interchanged with itself.
+    """
     if P is None:
         return (), lambda views: np.tile(np.arange(n, dtype=np.int32), (count, 1))
     return (memory.array(P, (count, n), (n, 1), np.int32),), lambda views: views[0] - 1
 
 
 def _solve_factored(a, pivots, b, trans):
+    """The solution x of op(a) x = b, where getrf has factorized a."""
     (getrs,) = get_lapack_funcs(("getrs",), (a, b))
-    return getrs(a, pivots, b, trans={"n": 0, "t": 1, "c": 2}[trans])[0]
+    return getrs(a, pivots, b, trans=_SCIPY_TRANS[trans])[0]
 
 
 def getrsBatched(memory, trans, n, nrhs, Aarray, lda, devIpiv, Barray, ldb, info, batchSize):
-    """`info` is in host memory, and is about the parameters alone."""
+    """`info` is one int in host memory, which reports on the parameters only: it is set to 0 at once."""
     if address_of(info):
         ctypes.c_int.from_address(address_of(info)).value = 0
     pivots, read = _pivots(memory, devIpiv, n, batchSize)
@@ -513,6 +562,7 @@ def getrsBatched(memory, trans, n, nrhs, Aarray, lda, devIpiv, Barray, ldb, info
     right = [memory.matrix(each, n, nrhs, ldb) for each in memory.pointers(Barray, batchSize)]
 
     def compute(*views):
+        # The views are batchSize factors, the pivots (one array or none), and batchSize right sides.
         order = read(views[batchSize:-batchSize])
         for a, each, b in zip(views[:batchSize], order, views[-batchSize:], strict=True):
             b[...] = _solve_factored(a, each, b, trans)
@@ -527,6 +577,7 @@ def getriBatched(memory, n, A, lda, P, C, ldc, info, batchSize):
     infos = memory.vector(info, batchSize, 1, np.int32)
 
     def compute(*views):
+        # The views are batchSize factors, the pivots (one array or none), batchSize inverses, and the infos.
         order = read(views[batchSize : len(views) - batchSize - 1])
         for a, each, c in zip(views[:batchSize], order, views[-batchSize - 1 : -1], strict=True):
             c[...] = _solve_factored(a, each, np.eye(n, dtype=a.dtype), "n")

@@ -7,17 +7,21 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-INVALID_VALUE = 3
+INVALID_VALUE = 3  # CUSOLVER_STATUS_INVALID_VALUE
 
-_OPERATION = {"n": 0, "t": 1, "c": 2}
+# The parameter `trans` of LAPACK's functions in SciPy.
+_SCIPY_TRANS = {"n": 0, "t": 1, "c": 2}
 
 
 def _info(memory, info, count: int = 1):
+    """The view of LAPACK's info, an int32 for each matrix."""
     return memory.vector(info, count, 1, np.int32)
 
 
 def _workspace(memory, *arguments):
-    """LAPACK allocates what it needs; a program needs some size to allocate."""
+    """The size of a workspace: 1, which a program can allocate. It is not used: SciPy's LAPACK allocates its
+    own.
+    """
     return (), (), lambda: 1
 
 
@@ -43,7 +47,7 @@ def potrs(memory, uplo, n, nrhs, a, lda, B, ldb, devInfo):
 
 
 def getrf(memory, m, n, a, lda, workspace, devIpiv, devInfo):
-    """Without pivots rows are not interchanged."""
+    """If devIpiv is None, rows are not interchanged."""
 
     def compute(a, info, *pivots):
         if pivots:
@@ -58,7 +62,9 @@ def getrf(memory, m, n, a, lda, workspace, devIpiv, devInfo):
 
 
 def lu_without_pivots(a):
-    """(factors, info) of elimination without interchanges."""
+    """(factors, info) of the LU decomposition without interchanges: L below the diagonal, U on and above it;
+    info is 0, or which pivot is the first zero, counted from 1.
+    """
     a, info = a.copy(), 0
     for k in range(min(a.shape)):
         if a[k, k] == 0:
@@ -74,7 +80,7 @@ def getrs(memory, trans, n, nrhs, a, lda, devIpiv, B, ldb, devInfo):
         *pivots, b, info = views
         order = pivots[0] - 1 if pivots else np.arange(n, dtype=np.int32)
         (function,) = get_lapack_funcs(("getrs",), (a, b))
-        b[...], info[0] = function(a, order, b, trans=_OPERATION[trans])
+        b[...], info[0] = function(a, order, b, trans=_SCIPY_TRANS[trans])
 
     pivots = (memory.vector(devIpiv, n, 1, np.int32),) if devIpiv is not None else ()
     outputs = memory.matrix(B, n, nrhs, ldb), _info(memory, devInfo)
@@ -104,11 +110,12 @@ orgqr, ungqr = map(_reflectors, ("orgqr", "ungqr"))
 
 
 def _columns(job: str, full: int, reduced: int) -> int:
+    """How many singular vectors the letter jobu or jobvt wants in memory of their own."""
     return {"a": full, "s": reduced, "o": 0, "n": 0}[job]
 
 
 def gesvd(memory, jobu, jobvt, m, n, a, lda, s, U, ldu, vt, ldvt, work, lwork, rwork, devInfo):
-    """As the library does, it takes m >= n."""
+    """As in cuSOLVER, m must be at least n. With jobu or jobvt "o" these vectors overwrite the matrix."""
     memory.require(m >= n)
     min_side = min(m, n)
     u_columns, vt_rows = _columns(jobu, m, min_side), _columns(jobvt, n, min_side)
@@ -139,7 +146,9 @@ def gesvd(memory, jobu, jobvt, m, n, a, lda, s, U, ldu, vt, ldvt, work, lwork, r
 
 
 def _eigenvalues(a, w, jobz: str, uplo: str) -> int:
-    """LAPACK's info; vectors overwrite the matrix."""
+    """Compute the eigenvalues of the matrix a into w and, with jobz "v", the eigenvectors into a. Returns
+    LAPACK's info.
+    """
     (function,) = get_lapack_funcs(("heevd" if a.dtype.kind == "c" else "syevd",), (a,))
     w[...], vectors, info = function(a, compute_v=jobz == "v", lower=uplo == "l")
     if jobz == "v":

@@ -1,5 +1,5 @@
 """Functions of NVIDIA's libraries, made from the rows of a table (_rows.py): on a GPU they call the library,
-on the CPU device a function of a module that computes on its memory by NumPy and SciPy.
+on the CPU device a function of the library's stand-in, a module that computes with NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _C_TYPES = {
     np.complex128: ctypes.c_double * 2,
 }
 
-# Handles of the CPU device.
+# The numbers of handles on the CPU device.
 _numbers = itertools.count(1)
 
 
@@ -42,11 +42,12 @@ class Handle(int):
 
     @property
     def stream_number(self) -> int:
+        """The CUstream of its stream; 0 is the default stream."""
         return 0 if self.stream is None else self.stream.__cuda_stream__()[1]
 
 
 def _reference(c_type, number):
-    """A number in host memory, as a pointer to it."""
+    """A pointer to a copy of the number in host memory, for ctypes; a complex number is an array of two."""
     if issubclass(c_type, ctypes.Array):
         number = complex(number)
         return ctypes.byref(c_type(number.real, number.imag))
@@ -54,9 +55,20 @@ def _reference(c_type, number):
 
 
 class Library:
-    """One of NVIDIA's libraries: its exceptions by status, and the module that stands in for it on the CPU
-    device.
+    """One of NVIDIA's libraries.
+
+    Parameters
+    ----------
+    name : str
+        Of the library, without "lib".
+    errors : dict
+        Its exceptions by status; -1 is for a status without one.
+    stand_in : str
+        The name of the module that computes on the CPU device.
     """
+
+    # The status for an invalid handle, of cuBLAS, cuFFT and cuSOLVER alike.
+    INVALID_HANDLE = 1
 
     def __init__(self, name: str, errors: dict[int, type[Exception]], stand_in: str):
         self.name = name
@@ -82,7 +94,7 @@ class Library:
             raise self.errors.get(status, self.errors[-1])(f"{self.name} returned status {status}")
 
     def symbol(self, name: str) -> Callable[..., int]:
-        """The library's function; its second version, if there is one, which takes a handle first."""
+        """The library's function: its second version (name_v2), if there is one."""
         loaded = self._loaded
         for each in f"{name}_v2", name:
             if hasattr(loaded, each):
@@ -102,11 +114,13 @@ class Library:
         return Handle(value.value or 0)
 
     def valid(self, handle) -> Handle:
-        """The handle; the exception for one that is not initialized if there is no such handle any more."""
-        if not isinstance(handle, Handle) and not host.is_possible():  # another program's
+        """The handle as a Handle. Raises the library's exception if it was destroyed. A plain number is taken
+        on a GPU, where another package may have made it, and refused on the CPU device.
+        """
+        if not isinstance(handle, Handle) and not host.is_possible():
             return Handle(handle)
         if getattr(handle, "destroyed", True):
-            self.check(1)
+            self.check(self.INVALID_HANDLE)
         return handle
 
     def destroy(self, name: str, handle) -> None:
@@ -163,7 +177,7 @@ class LibraryFunction:
 
     @functools.cached_property
     def _converters(self) -> list[Callable[[Any], Any]]:
-        """What makes arguments for ctypes of what a caller gives."""
+        """For each parameter that a caller gives, the function that makes ctypes' argument of its value."""
         own, real = (_C_TYPES[each] for each in (self._row.dtype, REAL[self._row.dtype]))
         of_kind = {
             "integer": int,
@@ -175,7 +189,9 @@ class LibraryFunction:
 
     @functools.cached_property
     def _returned(self) -> tuple[int, Any] | None:
-        """The place of the parameter that is written, and its type in C."""
+        """(place, C type) of the parameter through which the library returns a result; None if
+        there is none.
+        """
         for place, (name, kind) in enumerate(self._row.parameters):
             if kind == "result":
                 types = {"value": self._row.dtype, "real": REAL[self._row.dtype]}
@@ -183,6 +199,7 @@ class LibraryFunction:
         return None
 
     def _on_gpu(self, handle, values):
+        """Call the library; returns its result, or None if the function has none."""
         words = [convert(value) for convert, value in zip(self._converters, values, strict=True)]
         if self._returned is not None:
             place, c_type = self._returned
@@ -194,12 +211,16 @@ class LibraryFunction:
             return None
         if isinstance(result, ctypes.Array):
             return complex(*result)
-        return result.value - (self._result == "index")
+        if self._result == "index":  # the library counts from 1
+            return result.value - 1
+        return result.value
 
     # ---- on the CPU device
 
     def _argument(self, parameter, value):
-        """As a function of the stand-in takes it."""
+        """The value as a function of the stand-in takes it: an address as given, an enumeration as a letter,
+        a number as a NumPy scalar of the function's dtype.
+        """
         name, kind = parameter
         if kind == "address":
             return value
@@ -210,6 +231,7 @@ class LibraryFunction:
         return np.array(value, self._row.dtype if kind == "number" else REAL[self._row.dtype])[()]
 
     def _on_host(self, handle, values):
+        """Queue the stand-in's function on the handle's stream, and wait for it only if it has a result."""
         function = getattr(self._library.stand_in, self._row.family)
         row = self._row
         memory = Memory(row.dtype, REAL[row.dtype], self._library.invalid_value)

@@ -10,16 +10,18 @@ from pycuda.gpuarray import GPUArray
 
 
 def address_of(value) -> int:
-    """The address of what a caller gives for device memory."""
+    """The address of memory that a caller gives as an array, an allocation or a number; of None 0."""
     if value is None:
         return 0
-    if isinstance(value, np.ndarray):  # where the library wants host memory
+    if isinstance(value, np.ndarray):  # for parameters that are in host memory
         return value.ctypes.data
     return value.ptr if isinstance(value, GPUArray) else int(value)
 
 
 def array_at(memory, shape, strides, dtype) -> GPUArray:
-    """An array of device memory, which is its address or owns it; strides in elements."""
+    """A view of device memory, with strides in elements. `memory` is an address, or an object that owns the
+    memory, to which the view holds a reference.
+    """
     if 0 in shape:
         return GPUArray(shape, dtype)
     itemsize = np.dtype(dtype).itemsize
@@ -28,7 +30,17 @@ def array_at(memory, shape, strides, dtype) -> GPUArray:
 
 
 class Memory:
-    """Device memory of the dtype of a function, as arrays with BLAS's layouts."""
+    """Makes views of the device memory that a library's function gets, with BLAS's layouts.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the function, and of a view if no other is given for it.
+    real : dtype
+        Of real numbers of that precision.
+    refuse : callable
+        Raises the library's exception for an invalid value.
+    """
 
     def __init__(self, dtype, real, refuse: Callable[[], None]):
         self.dtype, self.real = np.dtype(dtype), np.dtype(real)
@@ -40,22 +52,24 @@ class Memory:
             self._refuse()
 
     def array(self, memory, shape, strides, dtype=None) -> GPUArray:
-        """An array at an address; strides in elements."""
+        """A view of this shape, with strides in elements. Memory for any element must have an address."""
         self.require(min(shape) >= 0)
         self.require(0 in shape or address_of(memory) != 0)
         return array_at(memory, shape, strides, dtype or self.dtype)
 
     def matrix(self, memory, rows: int, columns: int, leading: int, dtype=None) -> GPUArray:
-        """A view of a matrix that is stored column by column."""
+        """A view of a matrix that is stored column by column, with columns `leading` elements apart."""
         self.require(leading >= max(rows, 1))
         return self.array(memory, (rows, columns), (1, leading), dtype)
 
     def vector(self, memory, count: int, step: int = 1, dtype=None) -> GPUArray:
-        """A vector; with a negative step its first element is the last one there."""
+        """A view of a vector. As in BLAS `memory` is the lowest address: with a negative step the vector's
+        first element is the last one in memory.
+        """
         if step < 0 and count > 1:
             memory = address_of(memory) - (count - 1) * step * np.dtype(dtype or self.dtype).itemsize
         return self.array(memory, (max(count, 0),), (step,), dtype)
 
     def pointers(self, memory, count: int) -> list[int]:
-        """The addresses in an array of them, as they are now."""
+        """The `count` addresses stored in device memory, copied to the host now."""
         return self.vector(memory, count, 1, np.uint64).get().tolist()

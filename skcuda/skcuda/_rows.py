@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-# By the letters in a function's name; Sc, Dz: complex numbers of which real ones are returned, Cs, Zd: scaled
-# by real ones, I: of which an index is returned.
+# The dtype of a function by the type letters in its name. Those of two letters: Sc, Dz return a real number
+# of complex ones, Cs, Zd scale complex numbers by real ones, Is, Id, Ic, Iz return an index.
 DTYPES = {
     **dict.fromkeys(("S", "Is"), np.float32),
     **dict.fromkeys(("D", "Id"), np.float64),
@@ -28,9 +28,9 @@ DTYPES = {
 }
 REAL = {np.float32: np.float32, np.complex64: np.float32, np.float64: np.float64, np.complex128: np.float64}
 
-# Parameters that are enumerations, and what their letters are to the library.
-_OPERATION = {"n": 0, "t": 1, "c": 2}
-_LAPACK = {each: ord(each.upper()) for each in "asno"}
+# Parameters that are enumerations: the library's numbers for their letters.
+_OPERATION = {"n": 0, "t": 1, "c": 2}  # cublasOperation_t
+_LAPACK = {each: ord(each.upper()) for each in "asno"}  # characters, as in LAPACK
 ENUMERATIONS = {
     **dict.fromkeys(("trans", "transa", "transb"), _OPERATION),
     **dict.fromkeys(("jobu", "jobvt"), _LAPACK),
@@ -39,7 +39,7 @@ ENUMERATIONS = {
     "side": {"l": 0, "r": 1},
     "jobz": {"n": 0, "v": 1},
 }
-# What NVIDIA's header calls them.
+# Names of NVIDIA's header that may stand for letters.
 _LONG_NAMES = {"cusolver_eig_mode_novector": "n", "cusolver_eig_mode_vector": "v"}
 _INTEGERS = frozenset(
     "m n k kl ku lda ldb ldc ldu ldvt incx incy nrhs lwork batchCount batchSize nx ny nz fft_type batch "
@@ -48,7 +48,9 @@ _INTEGERS = frozenset(
 
 
 def letter(name: str, value) -> str:
-    """The small letter of a parameter that is an enumeration, for which its number may stand."""
+    """The lower-case letter for the value of an enumeration parameter, which may be a letter of either case
+    (str or bytes), a name of NVIDIA's header, or the library's number. ValueError for any other.
+    """
     letters = ENUMERATIONS[name]
     text = value.decode() if isinstance(value, bytes) else value
     if isinstance(text, str):
@@ -62,7 +64,7 @@ def letter(name: str, value) -> str:
 
 @functools.cache
 def number_of(name: str, value) -> int:
-    """What the library calls the value of a parameter that is an enumeration."""
+    """The library's number for the value of an enumeration parameter, in any form that `letter` takes."""
     return ENUMERATIONS[name][letter(name, value)]
 
 
@@ -86,10 +88,10 @@ def _parameter(text: str) -> Parameter:
 
 
 class FunctionRow(NamedTuple):
-    """A function: its name, that without type letters, and what the library's function takes."""
+    """A function of a library."""
 
     name: str
-    family: str
+    family: str  # the name after the type letters: "gemm" of cublasSgemm
     dtype: type
     parameters: tuple[Parameter, ...]
 
@@ -100,7 +102,7 @@ class FunctionRow(NamedTuple):
 
     @property
     def result(self) -> str | None:
-        """What is returned."""
+        """The name of the result ("index", "int", "value", "real"), None if the function has none."""
         return next((each.name for each in self.parameters if each.kind == "result"), None)
 
 
@@ -108,8 +110,8 @@ def rows(table: str) -> Iterator[FunctionRow]:
     """The functions of a table of rows."""
     for line in filter(None, map(str.strip, table.splitlines())):
         pattern, *words = line.split()
-        count = next((i for i, word in enumerate(words) if word not in DTYPES), len(words))
-        parameters = tuple(map(_parameter, words[count:]))
+        types = next((i for i, word in enumerate(words) if word not in DTYPES), len(words))
+        parameters = tuple(map(_parameter, words[types:]))
         family = pattern.partition("?")[2]
-        for letters in words[:count]:
+        for letters in words[:types]:
             yield FunctionRow(pattern.replace("?", letters), family, DTYPES[letters], parameters)

@@ -1,4 +1,4 @@
-"""Streams of which the caller gives the number, as PyCUDA's programs do, or the Stream."""
+"""Streams that a caller gives as a number (a CUstream), as programs of PyCUDA do, or as a Stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pycuda import _driver
 
 
 class _StreamNumber(NamedTuple):
-    """A stream of which the number is known, for calls that take streams."""
+    """A stream of which only the number is known, never 0. Calls take it like a Stream."""
 
     number: int
 
@@ -22,7 +22,7 @@ class _StreamNumber(NamedTuple):
 
 
 def stream_of(given) -> Any:
-    """A stream, as calls take it: None is the default stream."""
+    """The stream as calls of pycuda take it; None is the default stream."""
     if given is None or hasattr(given, "__cuda_stream__"):
         return given
     return _StreamNumber(int(given)) if int(given) else None
@@ -30,7 +30,11 @@ def stream_of(given) -> Any:
 
 @contextlib.contextmanager
 def queued_on(stream) -> Iterator[None]:
-    """Functions of arrays queue on this stream meanwhile. One that is known by its number is waited for."""
+    """In its block, functions of arrays queue work on this stream.
+
+    A stream of which only the number is known cannot become the current stream. Work for it is queued on the
+    current one instead: after the given stream is done, and the block ends when the work is.
+    """
     if stream is None or isinstance(stream, drv.Stream):
         with stream or contextlib.nullcontext():
             yield
@@ -41,12 +45,17 @@ def queued_on(stream) -> Iterator[None]:
 
 
 class MemoryInUse:
-    """In its block a library queues work that uses this memory, which lives until the work is done."""
+    """In its block a library queues work on the stream that uses this memory; what owns the memory is kept
+    alive until the work is done.
+
+    For a Stream its keep-alives hold the owners, from before the call. For a stream known by its number a
+    host function that holds them is queued after the call.
+    """
 
     def __init__(self, stream, memory):
         self._stream = stream
         self._owners = tuple(each for each in memory if not isinstance(each, int | np.ndarray | None))
-        self._is_number = isinstance(stream, _StreamNumber)  # of a stream whose end is not known
+        self._is_number = isinstance(stream, _StreamNumber)
 
     def __enter__(self) -> None:
         if self._owners and not self._is_number:
@@ -58,4 +67,4 @@ class MemoryInUse:
 
 
 def _keep_alive(*arguments) -> None:
-    """For its arguments, which are dropped after it."""
+    """Does nothing: a host function that is queued because its arguments are referenced until it has run."""

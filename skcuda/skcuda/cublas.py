@@ -1,4 +1,4 @@
-"""cuBLAS by the names of its functions: matrices lie in memory column by column, vectors with a step."""
+"""cuBLAS by the names of its functions: matrices are stored column by column, vectors with a step."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def cublasGetVersion(handle) -> int:
     return version.value
 
 
-# ---- rotations, which are made of numbers that the host has
+# ---- rotations: of numbers, so that the host computes them with either device
 
 
 def _rotg(handle, a, b) -> tuple[float, float, float, float]:
@@ -188,40 +188,45 @@ cublasSrotg = cublasDrotg = _rotg
 cublasCrotg = cublasZrotg = _complex_rotg
 
 
-# The diagonal is scaled by squares of this to be near 1, the factors of its row by this. It is that of BLAS.
-_SCALE = 4096.0
+# BLAS's gamma: rotmg scales d1 and d2 by powers of its square to be near 1, and the factors by powers of it.
+_GAMMA = 4096.0
 
 
 def _scaled(d, factors: list, where: tuple[int, ...]):
-    """Scale a number of the diagonal to be near 1, and the factors of its row with it. Returns the number,
-    and whether it was scaled."""
-    steps = False
-    while d and not _SCALE**-2 < abs(d) < _SCALE**2:
-        power = 1 if abs(d) <= _SCALE**-2 else -1
-        d *= _SCALE ** (2 * power)
+    """Scale d by a power of _GAMMA**2 to be near 1, and the factors at the places `where`, in place, by the
+    inverse power of _GAMMA. Returns (d, whether it was scaled).
+    """
+    was_scaled = False
+    while d and not _GAMMA**-2 < abs(d) < _GAMMA**2:
+        power = 1 if abs(d) <= _GAMMA**-2 else -1
+        d *= _GAMMA ** (2 * power)
         for each in where:
-            factors[each] *= _SCALE**-power
-        steps = True
-    return d, steps
+            factors[each] *= _GAMMA**-power
+        was_scaled = True
+    return d, was_scaled
 
 
 def _rotmg(handle, d1, d2, x1, y1) -> tuple[float, float, float, list[float]]:
-    """(d1, d2, x1, param): the modified rotation of (x1, y1), weighted by d1 and d2, to (x1, 0)."""
+    """(d1, d2, x1, param): the modified rotation of (x1, y1), weighted by d1 and d2, to (x1, 0).
+
+    param is BLAS's (flag, h11, h21, h12, h22). The flag says which elements of H are stored: -2: none, H is
+    the identity; -1: all; 0: h21 and h12, the diagonal is 1; 1: h11 and h22, h21 is -1 and h12 is 1.
+    """
     p1, p2 = d1 * x1, d2 * y1
     if d1 >= 0 and p2 == 0:
         return d1, d2, x1, [-2.0, 0.0, 0.0, 0.0, 0.0]
     is_first = abs(p1 * x1) > abs(p2 * y1)
     if d1 < 0 or (not is_first and p2 * y1 < 0):
         return 0.0, 0.0, 0.0, [-1.0, 0.0, 0.0, 0.0, 0.0]
-    # h11, h21, h12, h22, and the change of x1 as the last.
+    # h11, h21, h12, h22; x1 is appended, because it is scaled as h11 and h12 are.
     factors = [1.0, -y1 / x1, p2 / p1, 1.0] if is_first else [p1 / p2, -1.0, 1.0, x1 / y1]
     change = factors[0] * factors[3] - factors[1] * factors[2]
     d1, d2, x1 = (d1, d2, x1) if is_first else (d2, d1, y1)
     factors.append(x1 * change)
-    d1, first = _scaled(d1 / change, factors, (0, 2, 4))
-    d2, second = _scaled(d2 / change, factors, (1, 3))
+    d1, was_d1_scaled = _scaled(d1 / change, factors, (0, 2, 4))
+    d2, was_d2_scaled = _scaled(d2 / change, factors, (1, 3))
     *factors, x1 = factors
-    if first or second:
+    if was_d1_scaled or was_d2_scaled:
         return d1, d2, x1, [-1.0, *factors]
     if is_first:
         return d1, d2, x1, [0.0, 0.0, *factors[1:3], 0.0]

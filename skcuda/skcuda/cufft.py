@@ -23,7 +23,7 @@ class cufftError(Exception):
 
 
 class cufftInvalidPlan(cufftError):
-    """The handle is no plan, or one that was destroyed."""
+    """The handle is not a plan, or was destroyed."""
 
 
 class cufftAllocFailed(cufftError):
@@ -58,16 +58,18 @@ class cufftUnalignedData(cufftError):
     """The memory is not aligned."""
 
 
+_INVALID_PLAN, _INVALID_TYPE, _INVALID_SIZE = 1, 3, 8
+
 cufftExceptions = {
     -1: cufftError,
-    1: cufftInvalidPlan,
+    _INVALID_PLAN: cufftInvalidPlan,
     2: cufftAllocFailed,
-    3: cufftInvalidType,
+    _INVALID_TYPE: cufftInvalidType,
     4: cufftInvalidValue,
     5: cufftInternalError,
     6: cufftExecFailed,
     7: cufftSetupFailed,
-    8: cufftInvalidSize,
+    _INVALID_SIZE: cufftInvalidSize,
     9: cufftUnalignedData,
 }
 
@@ -90,15 +92,18 @@ _DTYPES = {
 }
 
 
-# ---- functions that say what a transform is: each in four forms
+# ---- functions whose parameters describe a transform: each verb in four forms (cufftPlan1d, cufftPlan2d,
+# ...)
 
+# The parameters of each form.
 _FORMS = {
     "1d": "nx fft_type batch",
     "2d": "nx ny fft_type",
     "3d": "nx ny nz fft_type",
     "Many": "rank n inembed istride idist onembed ostride odist fft_type batch",
 }
-_ARRAYS = "n", "inembed", "onembed"
+_ARRAYS = "n", "inembed", "onembed"  # parameters that are arrays of `rank` ints
+# What the functions of each verb return.
 _VERBS = {
     "Plan": "It returns a plan.",
     "MakePlan": "It returns the bytes of the plan's work area.",
@@ -108,7 +113,9 @@ _VERBS = {
 
 
 def _integers(value, rank: int) -> np.ndarray | None:
-    """As many C ints of a sequence, or at an address of the host."""
+    """An array of int32 from a sequence or, if the value is an address in host memory, of the `rank` C ints
+    there. None for None and 0.
+    """
     if value is None or (isinstance(value, int) and not value):
         return None
     if isinstance(value, int):
@@ -117,32 +124,37 @@ def _integers(value, rank: int) -> np.ndarray | None:
 
 
 def _transform(given: dict[str, Any]) -> HostTransform:
-    """What the parameters of any form say."""
-    sizes = (
-        given["n"].tolist() if "n" in given else [given[each] for each in ("nx", "ny", "nz") if each in given]
-    )
+    """The transform that the parameters of any form describe. Raises cuFFT's exception for an invalid type or
+    size.
+    """
+    if "n" in given:
+        sizes = given["n"].tolist()
+    else:
+        sizes = [given[each] for each in ("nx", "ny", "nz") if each in given]
     if given["fft_type"] not in _DTYPES:
-        _library.check(3)
+        _library.check(_INVALID_TYPE)
     if min(sizes) < 1 or given.get("batch", 1) < 1:
-        _library.check(8)
+        _library.check(_INVALID_SIZE)
     embeds = given.get("inembed"), given.get("onembed")
     layouts = None, None
-    if all(each is not None for each in embeds):  # one is not used without the other
+    if all(each is not None for each in embeds):  # as in cuFFT, one is ignored without the other
         places = (given["istride"], given["idist"]), (given["ostride"], given["odist"])
         layouts = tuple((each.tolist(), *place) for each, place in zip(embeds, places, strict=True))
     return HostTransform(tuple(sizes), given.get("batch", 1), _DTYPES[given["fft_type"]], *layouts)
 
 
-class _OfTransform:
-    """A function with the parameters of a transform: it makes a plan, or returns the bytes that one needs."""
+class _TransformFunction:
+    """cuFFT's function of a verb and a form, whose parameters describe a transform: it makes a plan of it, or
+    returns the bytes of the work area that a plan of it needs.
+    """
 
     def __init__(self, verb: str, form: str):
         self.__name__ = self.__qualname__ = f"cufft{verb}{form}"
         self.__doc__ = f"NVIDIA's function of this name. {_VERBS[verb]}"
         self._takes_plan, self._returns_plan = verb in ("MakePlan", "GetSize"), verb == "Plan"
-        self._makes = verb.endswith("Plan")
+        self._makes_plan = verb in ("Plan", "MakePlan")
         names = [*(["plan"] if self._takes_plan else []), *_FORMS[form].split()]
-        optional = {"batch": 1} if form == "1d" and not self._makes else {}
+        optional = {"batch": 1} if form == "1d" and not self._makes_plan else {}  # as in scikit-cuda
         kind, required = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
         self.__signature__ = inspect.Signature(
             [inspect.Parameter(name, kind, default=optional.get(name, required)) for name in names]
@@ -159,14 +171,18 @@ class _OfTransform:
         }
         transform = _transform(given)
         plan, size = self._on_host(plan) if host.is_possible() else self._on_gpu(plan, given)
-        if self._makes:
+        if self._makes_plan:
             plan.transform = transform
         return plan if self._returns_plan else size
 
     def _on_host(self, plan) -> tuple[Handle | None, int]:
+        """(plan, size): a new plan if the function returns one. The work area is not used; a size of 1 can be
+        allocated.
+        """
         return (_library.create("") if self._returns_plan else plan), 1
 
     def _on_gpu(self, plan, given) -> tuple[Handle | None, int]:
+        """(plan, size) as of _on_host, by a call of cuFFT; the size is 0 if the function returns a plan."""
         words = [
             ctypes.c_void_p(address_of(value)) if name in _ARRAYS else ctypes.c_int(value)
             for name, value in given.items()
@@ -181,7 +197,7 @@ class _OfTransform:
         return plan, size.value
 
 
-globals().update((f"cufft{verb}{form}", _OfTransform(verb, form)) for verb in _VERBS for form in _FORMS)
+globals().update((f"cufft{verb}{form}", _TransformFunction(verb, form)) for verb in _VERBS for form in _FORMS)
 
 
 # ---- plans
@@ -208,7 +224,7 @@ def cufftSetCompatibilityMode(plan, mode) -> None:
 
 
 def _set(name: str, plan, value) -> None:
-    """Call a function that sets a value of a plan; on the CPU device nothing is to be set."""
+    """Call cuFFT's function that sets a value of a plan. On the CPU device the value is ignored."""
     _library.valid(plan)
     if not host.is_possible():
         _library.call(name, ctypes.c_int(plan), value)
@@ -247,11 +263,13 @@ def cufftGetVersion() -> int:
 
 
 def _execute(name: str, plan, idata, odata, *direction: int) -> None:
-    """Queue a plan's transform; direction: of complex transforms only."""
+    """Queue a plan's transform by cuFFT's function `name`. Complex-to-complex transforms take one
+    `direction`, the others none.
+    """
     plan = _library.valid(plan)
     if host.is_possible():
         if getattr(plan, "transform", None) is None:
-            _library.check(1)  # raises CUFFT_INVALID_PLAN
+            _library.check(_INVALID_PLAN)
         plan.transform.queue(idata, odata, direction == (CUFFT_INVERSE,), plan.stream)
         return
     places = (ctypes.c_void_p(address_of(each)) for each in (idata, odata))

@@ -1,4 +1,4 @@
-"""cuSOLVER's dense functions by name: matrices lie in memory column by column."""
+"""cuSOLVER's dense functions by name: matrices are stored column by column."""
 
 from __future__ import annotations
 
@@ -134,14 +134,16 @@ def cusolverDnGetStream(handle) -> int:
 
 
 def _set(name: str, info, value) -> None:
-    """Set a parameter; on the CPU device LAPACK, which does without, computes."""
+    """Set a parameter of Jacobi's method. On the CPU device LAPACK computes, and the value is ignored."""
     _library.valid(info)
     if not host.is_possible():
         _library.call(name, ctypes.c_void_p(info), value)
 
 
 def _get(name: str, handle, info, value):
-    """What is known of the last computation; zero on the CPU device, where LAPACK computes."""
+    """What the library reports on the last computation: it writes to the ctypes number `value`, which is
+    returned as a Python number. On the CPU device, where LAPACK computes, that is 0.
+    """
     _library.valid(info)
     if not host.is_possible():
         _library.call(name, ctypes.c_void_p(handle), ctypes.c_void_p(info), ctypes.byref(value))

@@ -26,7 +26,7 @@ class Plan:
     Parameters
     ----------
     shape : int or sequence of int
-        Of one transform, as the real or complex numbers have it before it is halved.
+        Of one transform. If the numbers of one side are real, this is the shape of that side.
     in_dtype, out_dtype : dtype
         float32, float64, complex64 or complex128, of one precision.
     batch : int, optional
@@ -71,8 +71,8 @@ class Plan:
         cufft.cufftSetWorkArea(self.handle, work_area)
 
     def __del__(self):
-        if hasattr(self, "handle"):
-            with contextlib.suppress(cufft.cufftError):  # it was destroyed, or its context was
+        if hasattr(self, "handle"):  # not if __init__ raised
+            with contextlib.suppress(cufft.cufftError):  # the plan or its context was destroyed
                 cufft.cufftDestroy(self.handle)
 
     def _run(self, x_gpu, y_gpu, direction: int, scale: bool) -> None:

@@ -18,7 +18,10 @@ def _trapezoid_weights(N: int) -> np.ndarray:
 
 
 def _simpson_weights(N: int, even: str) -> np.ndarray:
-    """Weights of the composite rule; of an even number, the first or last interval is a trapezoid."""
+    """The weights of N equidistant points in the composite Simpson's rule. Of an even N one interval is left
+    over and counts as a trapezoid: the last one if even is "first", the first one if it is "last"; "avg" is
+    the mean of both.
+    """
     if even not in ("avg", "first", "last"):
         raise ValueError(f"even is {even!r}, must be 'avg', 'first' or 'last'")
     if N < 3:
@@ -33,7 +36,7 @@ def _simpson_weights(N: int, even: str) -> np.ndarray:
 
 
 def _integral(x_gpu, weights, scale, handle):
-    """The sum of x_gpu times its weights, as a number."""
+    """The sum of x_gpu * weights * scale, as a number, computed on the stream of a cuBLAS handle."""
     if weights.shape != x_gpu.shape:
         raise ValueError(f"the array has {x_gpu.ndim} axes, must have {weights.ndim}")
     with queued_on(getattr(handle, "stream", None)):

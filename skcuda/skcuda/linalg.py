@@ -23,8 +23,11 @@ from .misc import init, shutdown  # noqa: F401  scikit-cuda has them here, too
 
 
 def _queued(function):
-    """Queues on the stream of the parameter `handle`, if the function has one, and checks `lib`."""
+    """A decorator: the function queues its work on the stream of its argument `handle`, and raises ValueError
+    for an unknown `lib`. A function may lack either parameter.
+    """
     names = [*inspect.signature(function).parameters]
+    # The places of both arguments if they are positional: maxsize, which none has, without the parameter.
     places = {name: names.index(name) if name in names else sys.maxsize for name in ("handle", "lib")}
 
     @functools.wraps(function)
@@ -47,7 +50,7 @@ def _in_columns(a) -> bool:
 
 
 def _laid_out_as(a, *others):
-    """The array, column-major if all others are."""
+    """A copy of the array, column-major if all others are, else row-major."""
     return a.copy("F" if all(map(_in_columns, others)) else "C")
 
 
@@ -59,7 +62,8 @@ def _operand(a, trans: str):
     return a.T.conj() if kind == "c" else a.T
 
 
-def _square(a) -> None:
+def _require_square(a) -> None:
+    """ValueError unless the array is a square matrix."""
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
         raise ValueError(f"the array has the shape {a.shape}, must be a square matrix")
 
@@ -134,7 +138,8 @@ def dot_diag(d_gpu, a_gpu, trans="N", overwrite=False, handle=None):
     axis = 0 if letter("trans", trans) == "n" else 1
     if a_gpu.ndim != 2 or a_gpu.shape[axis] != d.size:
         raise ValueError(f"shapes {d_gpu.shape} and {a_gpu.shape} do not fit")
-    return _overwrite_if(a_gpu, (d[None] if axis else d[:, None]) * a_gpu, overwrite)
+    column_or_row = d[:, None] if axis == 0 else d[None]
+    return _overwrite_if(a_gpu, column_or_row * a_gpu, overwrite)
 
 
 # ---- matrices
@@ -143,7 +148,7 @@ def dot_diag(d_gpu, a_gpu, trans="N", overwrite=False, handle=None):
 @_queued
 def add_diag(d_gpu, a_gpu, overwrite=False, handle=None):
     """a_gpu + diag(d_gpu), stored in a_gpu if it is overwritten."""
-    _square(a_gpu)
+    _require_square(a_gpu)
     if d_gpu.size != len(a_gpu):
         raise ValueError(f"the vector has {d_gpu.size} elements, the diagonal {len(a_gpu)}")
     result = a_gpu if overwrite else a_gpu.copy()
@@ -186,14 +191,14 @@ def eye(N, dtype=np.float32):
 @_queued
 def tril(a_gpu, overwrite=False, handle=None):
     """The lower triangle of a square matrix, zeros above it; in a_gpu if it is overwritten."""
-    _square(a_gpu)
+    _require_square(a_gpu)
     return _overwrite_if(a_gpu, np.tril(a_gpu), overwrite)
 
 
 @_queued
 def triu(a_gpu, k=0, overwrite=False, handle=None):
     """The triangle of a square matrix above diagonal k, zeros below it; in a_gpu if it is overwritten."""
-    _square(a_gpu)
+    _require_square(a_gpu)
     return _overwrite_if(a_gpu, np.triu(a_gpu, int(k)), overwrite)
 
 
@@ -206,8 +211,10 @@ def multiply(x_gpu, y_gpu, overwrite=False):
 
 @_queued
 def scale(alpha, x_gpu, alpha_real=False, handle=None) -> None:
-    """x_gpu is multiplied by a number."""
-    x_gpu *= (alpha.real if alpha_real else x_gpu.dtype.type(alpha)) if isinstance(alpha, complex) else alpha
+    """x_gpu is multiplied by a number: by the number's real part if alpha_real."""
+    if isinstance(alpha, complex):
+        alpha = alpha.real if alpha_real else x_gpu.dtype.type(alpha)
+    x_gpu *= alpha
 
 
 @_queued
@@ -236,7 +243,7 @@ def trace(x_gpu, handle=None):
 @_queued
 def det(a_gpu, overwrite=False, workspace_gpu=None, ipiv_gpu=None, handle=None, lib="cusolver"):
     """The determinant; `workspace_gpu` and `ipiv_gpu` are not needed."""
-    _square(a_gpu)
+    _require_square(a_gpu)
     return np.linalg.det(a_gpu).get()[()]
 
 
@@ -263,7 +270,7 @@ def inv(a_gpu, overwrite=False, ipiv_gpu=None, lib="cusolver"):
     ValueError
         It is not square, or ipiv_gpu is not as said.
     """
-    _square(a_gpu)
+    _require_square(a_gpu)
     if ipiv_gpu is not None and (ipiv_gpu.dtype != np.int32 or ipiv_gpu.shape != a_gpu.shape[:1]):
         raise ValueError(f"ipiv_gpu must be a vector of {len(a_gpu)} int32")
     return _overwrite_if(a_gpu, _laid_out_as(np.linalg.inv(a_gpu), a_gpu), overwrite)
@@ -284,8 +291,8 @@ def svd(a_gpu, jobu="A", jobvt="A", lib="cusolver"):
     a_gpu : GPUArray
         A matrix of the shape (m, n).
     jobu, jobvt : {"A", "S", "O", "N"}, optional
-        "A": u has m columns (vh n rows), "S": min(m, n), "O": as many, stored in a_gpu, which must be square,
-        "N": it is not returned.
+        "A": u has m columns (vh n rows); "S": it has min(m, n); "O": it has min(m, n) and is stored in a_gpu,
+        which must be square; "N": it is not returned.
     lib : str, optional
 
     Returns
@@ -305,10 +312,11 @@ def svd(a_gpu, jobu="A", jobvt="A", lib="cusolver"):
 
 
 def _cholesky_factor(a_gpu, uplo: str):
-    """The Cholesky factor of the matrix that lies there column by column, and whether it is the lower one.
-    A row-major matrix lies there as its transposed.
+    """(a, factor, lower): a view of the matrix that the memory holds column by column, which is the
+    transposed of a row-major one; its Cholesky factor, zeros in the other triangle; whether that is the lower
+    one.
     """
-    _square(a_gpu)
+    _require_square(a_gpu)
     a = a_gpu if _in_columns(a_gpu) else a_gpu.T
     lower = letter("uplo", uplo) == "l"
     part = np.tril if lower else np.triu
@@ -317,10 +325,10 @@ def _cholesky_factor(a_gpu, uplo: str):
 
 @_queued
 def cho_factor(a_gpu, uplo="L", lib="cusolver") -> None:
-    """The Cholesky factor overwrites a triangle of a_gpu: of uplo "L" the lower, of "U" the upper one.
+    """The Cholesky factor overwrites a triangle of a_gpu: with uplo "L" the lower, with "U" the upper one.
 
-    The triangle is that of the matrix as it lies there column by column: of a row-major matrix the other one,
-    so that by default the result is that of scipy.linalg.cho_factor.
+    As in cuSOLVER, memory is read column by column: of a row-major matrix "L" is therefore the upper
+    triangle, and by default the result is that of scipy.linalg.cho_factor.
     """
     a, factor, lower = _cholesky_factor(a_gpu, uplo)
     a[...] = factor + (np.triu(a, 1) if lower else np.tril(a, -1))
@@ -328,7 +336,7 @@ def cho_factor(a_gpu, uplo="L", lib="cusolver") -> None:
 
 @_queued
 def cholesky(a_gpu, uplo="L", lib="cusolver") -> None:
-    """As cho_factor; the other triangle becomes 0."""
+    """The Cholesky factor overwrites a_gpu as by cho_factor, and the other triangle becomes 0."""
     a, factor, _ = _cholesky_factor(a_gpu, uplo)
     a[...] = factor
 
@@ -366,7 +374,7 @@ def qr(a_gpu, mode="reduced", handle=None, lib="cusolver"):
 
 
 def _is_hermitian(a) -> bool:
-    """Within rounding errors."""
+    """Whether a square matrix is Hermitian, within rounding errors."""
     error = abs(a - a.T.conj()).max()
     return bool(error <= 100 * np.finfo(a.dtype).eps * abs(a).max())
 
@@ -382,7 +390,7 @@ def eig(a_gpu, jobvl="N", jobvr="V", imag="F", lib="cusolver"):
     jobvl, jobvr : {"V", "N"}, optional
         Whether left and right eigenvectors are computed.
     imag : {"F", "T"}, optional
-        Of a real matrix: whether complex eigenvalues are returned as such or as their real parts.
+        Of a real matrix with complex eigenvalues: "T" returns them, "F" their real parts.
     lib : str, optional
 
     Returns
@@ -390,7 +398,7 @@ def eig(a_gpu, jobvl="N", jobvr="V", imag="F", lib="cusolver"):
     vr, w, vl : GPUArray
         Right eigenvectors (columns), eigenvalues, left eigenvectors, without those that are not wanted.
     """
-    _square(a_gpu)
+    _require_square(a_gpu)
     left, right = (letter("jobz", job) == "v" for job in (jobvl, jobvr))
     if _is_hermitian(a_gpu):
         w, vr = np.linalg.eigh(a_gpu) if left or right else (np.linalg.eigvalsh(a_gpu), None)
@@ -405,7 +413,7 @@ def eig(a_gpu, jobvl="N", jobvr="V", imag="F", lib="cusolver"):
 
 
 def _left_eigenvectors(vr):
-    """Of the right ones."""
+    """The left eigenvectors as columns of length 1, from the matrix of the right ones."""
     vl = np.linalg.inv(vr).T.conj()
     return vl / np.linalg.norm(vl, axis=0)
 
@@ -504,6 +512,7 @@ class PCA:
         with queued_on(getattr(self.h, "stream", None)):
             u, s, vh = np.linalg.svd(X_gpu - X_gpu.mean(axis=1, keepdims=True), full_matrices=False)
             count = min(self.n_components or s.size, s.size)
-            # An iteration that starts from column k keeps the sign of its part along the component.
+            # scikit-cuda's iteration for component k starts from column k of X, which gives the component the
+            # sign by which that column's part along it (vh[k, k]) is positive.
             signs = np.where(vh.diagonal() < 0, X_gpu.dtype.type(-1), X_gpu.dtype.type(1))
             return ((u * (s * signs))[:, :count]).copy("F")

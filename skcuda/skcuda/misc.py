@@ -152,7 +152,7 @@ def inf(shape, dtype, order="C", allocator=drv.mem_alloc):
 
 
 def _allocator(allocator):
-    """mem_alloc, the default, stands for pycuda's own."""
+    """The allocator for pycuda's arrays: None, which is pycuda's own, for mem_alloc, the default here."""
     return None if allocator is drv.mem_alloc else allocator
 
 
@@ -187,7 +187,7 @@ def set_realloc(x_gpu, data) -> None:
 
 
 def _as_index_vector(ind):
-    """A vector of indices."""
+    """The argument, if it is a vector of integers; else ValueError."""
     if ind.ndim != 1 or ind.dtype.kind not in "iu":
         raise ValueError(f"ind must be a vector of integers, not {ind.dtype} of the shape {ind.shape}")
     return ind
@@ -199,7 +199,7 @@ def get_by_index(src_gpu, ind):
 
 
 def set_by_index(dest_gpu, ind, src_gpu, ind_which="dest") -> None:
-    """dest_gpu[ind] = src_gpu; with ind_which="src" dest_gpu[:] = src_gpu[ind]. Without indices nothing."""
+    """dest_gpu[ind] = src_gpu; with ind_which="src" dest_gpu[:] = src_gpu[ind]. An empty ind does nothing."""
     if ind_which not in ("dest", "src"):
         raise ValueError(f"ind_which is {ind_which!r}, must be 'dest' or 'src'")
     shorter = src_gpu if ind_which == "dest" else dest_gpu
@@ -217,7 +217,7 @@ def set_by_index(dest_gpu, ind, src_gpu, ind_which="dest") -> None:
 
 
 def _divide(x, y):
-    """Integers are divided as the device does it: without a remainder."""
+    """x / y; of integers and booleans x // y."""
     return x // y if np.result_type(x.dtype, y.dtype).kind in "iub" else x / y
 
 
