@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-enum { FIRST_BLOCK = 16 << 10, MAX_BLOCK = 256 << 10, MAX_ALIGN = 64, ALIGN_ANY = 16 };
+enum { FIRST_BLOCK = 16 << 10, MAX_BLOCK = 256 << 10, MAX_ALIGN = 64, ALIGN_ANY = 16, FIRST_CAPACITY = 16 };
 
 typedef struct ArenaBlock {
     struct ArenaBlock *older;
-    size_t size;           /* with this */
+    size_t size;           /* including this header */
 } ArenaBlock;
 
 static void *allocation_failed(const Arena *arena)
@@ -16,6 +16,7 @@ static void *allocation_failed(const Arena *arena)
     return NULL;
 }
 
+/* Gets a new block with room for `size` aligned bytes; false if out of memory. */
 static bool add_block(Arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 4) return false;
@@ -62,7 +63,7 @@ const char *arena_string(Arena *arena, const char *text)
 
 void *arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size)
 {
-    uint32_t larger = *capacity ? *capacity * 2 : 16;
+    uint32_t larger = *capacity ? *capacity * 2 : FIRST_CAPACITY;
     void *grown = arena_alloc(arena, (size_t)larger * size, ALIGN_ANY);
     if (count) memcpy(grown, array, (size_t)count * size);
     *capacity = larger;

@@ -27,7 +27,8 @@ void *arena_alloc(Arena *arena, size_t size, size_t align);
 void *arena_zeros(Arena *arena, size_t count, size_t size);
 /* A copy of a string. */
 const char *arena_string(Arena *arena, const char *text);
-/* Moves an array of `count` elements to a place for more: *capacity becomes how many. Returns it. */
+/* Copies an array of `count` elements to one of a larger capacity, which *capacity
+ * becomes. Returns the new one. Needs on_failure. */
 void *arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size);
 /* Capacity for at least one more element of a growing array: returns the array, moved if need be. Needs
  * on_failure. */

@@ -9,7 +9,7 @@
 
 #include "ptx/parser.h"
 
-/* What is wrong with an operand; `wanted` and `got` make the message. */
+/* Why an operand does not fit: `wanted` and `got` make the message. */
 typedef struct PtxMismatch {
     uint32_t index;         /* of the operand */
     uint32_t column;
@@ -24,6 +24,8 @@ typedef struct PtxCheck {
     PtxMismatch *bad;
 } PtxCheck;
 
+/* Records a mismatch in c->bad, of a value of `type` or, if not NULL, of what `wanted` says. Returns false,
+ * for the caller to return. */
 static bool ptx_mismatch(PtxCheck *c, const PtxOperand *got, PtxType type, const char *wanted)
 {
     c->bad->got = got;
@@ -37,8 +39,9 @@ static bool ptx_is_packed_integer(PtxType type)
     return type == PTX_u16x2 || type == PTX_s16x2 || type == PTX_u8x4 || type == PTX_s8x4;
 }
 
-/* Packed types share no register with others of their size, but for the untyped, which .f16x2 is to integers.
- */
+/* Whether a register of type `have` can be an operand of type `want` of the same size. Untyped ones (.bN) fit
+ * any but predicates, and integers each other. Packed integers fit only themselves and untyped ones. A
+ * register of .f16x2 counts as untyped, except for operands of other floats. */
 static bool ptx_class_fits(PtxType want, PtxType have)
 {
     unsigned a = ptx_types[want].class, b = ptx_types[have].class;
@@ -48,7 +51,8 @@ static bool ptx_class_fits(PtxType want, PtxType have)
     return a != PTX_FLOAT && b != PTX_FLOAT && !ptx_is_packed_integer(want) && !ptx_is_packed_integer(have);
 }
 
-/* Where the rule allows wider registers, those of .f types only for untyped operands. */
+/* As ptx_class_fits(), for registers of any size. Wider ones fit if the rule is relaxed; those of floats then
+ * fit only untyped operands. */
 static bool ptx_type_fits(const PtxOperandRule *rule, PtxType want, PtxType have)
 {
     if (want == PTX_TYPE_NONE) return true;
@@ -59,6 +63,7 @@ static bool ptx_type_fits(const PtxOperandRule *rule, PtxType want, PtxType have
     return ptx_types[want].class == PTX_BITS || ptx_types[have].class != PTX_FLOAT;
 }
 
+/* Whether an immediate can be an operand of type `want`; NONE stands for any type. */
 static bool ptx_immediate_fits(PtxType want, const PtxOperand *operand)
 {
     bool is_float = operand->type == PTX_f32 || operand->type == PTX_f64;
@@ -71,7 +76,7 @@ static bool ptx_immediate_fits(PtxType want, const PtxOperand *operand)
     }
 }
 
-/* An immediate of a rule that says which numbers it takes. */
+/* Whether an immediate is one of the numbers that the rule takes. */
 static bool ptx_number_fits(const PtxOperandRule *rule, const PtxOperand *operand)
 {
     return (!rule->limit || operand->bits < rule->limit) && (!rule->exact || operand->bits == rule->exact);
@@ -79,11 +84,12 @@ static bool ptx_number_fits(const PtxOperandRule *rule, const PtxOperand *operan
 
 static bool ptx_mismatched_number(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
 {
-    char *wanted = ptx_new(c->p, 48);
+    enum { SIZE = 48 };
+    char *wanted = ptx_new(c->p, SIZE);
     if (rule->limit)
-        snprintf(wanted, 48, "a number from 0 to %u", (unsigned)rule->limit - 1);
+        snprintf(wanted, SIZE, "a number from 0 to %u", (unsigned)rule->limit - 1);
     else
-        snprintf(wanted, 48, "the number %u", (unsigned)rule->exact);
+        snprintf(wanted, SIZE, "the number %u", (unsigned)rule->exact);
     return ptx_mismatch(c, operand, PTX_TYPE_NONE, wanted);
 }
 
@@ -108,7 +114,7 @@ static bool ptx_special_fits(const PtxOperandRule *rule, const PtxOperand *opera
     return older || ptx_type_fits(rule, want, have) || lower_half;
 }
 
-/* One value: a register, a number, or for mov and cvt a special register. */
+/* One value: a register, a number, a special register in mov and cvt, or a sink in a vector. */
 static bool ptx_check_value(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
 {
     PtxType type = (PtxType)rule->type;
@@ -198,16 +204,25 @@ static bool ptx_is_ordered(const PtxForm *form)
     return order && order != PTX_MOD_weak;
 }
 
-static bool ptx_wide_space(PtxSpace space) { return space == PTX_SPACE_NONE || space == PTX_SPACE_GLOBAL; }
-
-/* Whether it accesses shared memory only: it uses the lower half of a generic address, so 32 bits will do. */
+/* Whether the instruction accesses shared memory only, although its addresses are generic. It uses their
+ * lower half, so that a register of 32 bits will do. */
 static bool ptx_shared_alone(const PtxForm *form)
 {
     return form->opcode == PTX_OP_ldmatrix || form->opcode == PTX_OP_stmatrix
            || (form->opcode == PTX_OP_cp && ptx_has(form, PTX_MOD_mbarrier));
 }
 
-/* An address in a space: generic and global ones are 64 bits wide. */
+/* Whether an instruction for `space` (NONE: generic) can name a variable of state space `home` as its
+ * address. Generic ones reach constants only by a plain load. */
+static bool ptx_space_fits(const PtxForm *form, PtxSpace space, PtxSpace home)
+{
+    bool plain_load = form->opcode == PTX_OP_ld && !ptx_is_ordered(form);
+    if (space != PTX_SPACE_NONE) return ptx_same_space(space, home);
+    if (home == PTX_SPACE_CONST) return plain_load;
+    return home != PTX_SPACE_PARAM && home != PTX_SPACE_REG;
+}
+
+/* An address in brackets, or in ld and st a[3] without them. Generic and global ones are 64 bits wide. */
 static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
 {
     PtxSpace space = (PtxSpace)rule->space;
@@ -219,11 +234,7 @@ static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const Ptx
     if (operand->unified && c->rule->form.opcode != PTX_OP_ld)
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address without '.unified', which is for ld");
     if (bare || operand->base == PTX_BASE_VARIABLE) {
-        PtxSpace home = (PtxSpace)operand->variable->space;
-        bool ordered = opcode != PTX_OP_ld || ptx_is_ordered(&c->rule->form);
-        if (space == PTX_SPACE_NONE
-                ? home == PTX_SPACE_PARAM || home == PTX_SPACE_REG || (home == PTX_SPACE_CONST && ordered)
-                : !ptx_same_space(space, home))
+        if (!ptx_space_fits(&c->rule->form, space, (PtxSpace)operand->variable->space))
             return ptx_mismatch(c, operand, PTX_TYPE_NONE,
                                 "a variable in the state space of the instruction");
         return true;
@@ -232,7 +243,8 @@ static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const Ptx
     const PtxTypeInfo *info = &ptx_types[operand->type];
     if (info->class == PTX_FLOAT || info->class == PTX_PREDICATE || info->bits < 16 || info->bits > 64)
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address in an integer register");
-    if (ptx_wide_space(space) && info->bits != 64 && !(info->bits == 32 && ptx_shared_alone(&c->rule->form)))
+    if (ptx_is_generic_or_global(space) && info->bits != 64
+        && !(info->bits == 32 && ptx_shared_alone(&c->rule->form)))
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address of 64 bits");
     return true;
 }
@@ -251,15 +263,16 @@ static bool ptx_check_coordinates(PtxCheck *c, const PtxOperand *place)
     return true;
 }
 
-/* A place in a tensor: that many numbers of 32 bits, but .tile::gather4 and scatter4 name four rows. */
-static bool ptx_check_box(PtxCheck *c, const PtxOperand *operand)
+/* [map, {coordinates}]: a coordinate of 32 bits for each dimension of the tensor. With .tile::gather4 and
+ * scatter4, which name four rows, any number of them. */
+static bool ptx_check_tensor_place(PtxCheck *c, const PtxOperand *operand)
 {
     static const PtxModifier dimensions[] = {PTX_MOD_1d, PTX_MOD_2d, PTX_MOD_3d, PTX_MOD_4d, PTX_MOD_5d};
     const PtxForm *form = &c->rule->form;
     const PtxOperand *map = &operand->items[0], *place = &operand->items[1];
     bool rows = ptx_has(form, PTX_MOD_tile_gather4) || ptx_has(form, PTX_MOD_tile_scatter4);
     uint32_t count = 0;
-    while (!ptx_has(form, dimensions[count++])) {}
+    while (!ptx_has(form, dimensions[count++])) continue; /* every such form has one of them */
     if (map->offset
         || (map->kind == PTX_OPERAND_VARIABLE && map->variable->space != PTX_SPACE_GLOBAL
             && map->variable->space != PTX_SPACE_CONST))
@@ -276,10 +289,9 @@ static bool ptx_check_box(PtxCheck *c, const PtxOperand *operand)
     return true;
 }
 
-/* A texture, surface or tensor map with coordinates: [a, {b, c}], or a plain address. */
-static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
+/* A texture, surface or tensor map with coordinates: [a, {b, c}]. */
+static bool ptx_check_tuple(PtxCheck *c, const PtxOperand *operand)
 {
-    (void)rule;
     if (operand->kind != PTX_OPERAND_TUPLE)
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "[name, coordinates]");
     const PtxOperand *first = &operand->items[0];
@@ -287,7 +299,7 @@ static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
                   && ptx_types[first->type].class != PTX_FLOAT;
     if (first->kind != PTX_OPERAND_VARIABLE && !handle)
         return ptx_mismatch(c, first, PTX_b64, "a variable or a 64-bit handle");
-    if (c->rule->form.opcode == PTX_OP_cp) return ptx_check_box(c, operand);
+    if (c->rule->form.opcode == PTX_OP_cp) return ptx_check_tensor_place(c, operand);
     for (uint32_t i = 1; i < operand->count; i++)
         if (operand->items[i].kind != PTX_OPERAND_REGISTER && operand->items[i].kind != PTX_OPERAND_VECTOR)
             return ptx_mismatch(c, &operand->items[i], PTX_TYPE_NONE, "coordinates in registers");
@@ -295,24 +307,25 @@ static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
            || ptx_check_coordinates(c, &operand->items[operand->count - 1]);
 }
 
-/* mov d, {a, b}: the parts fill the register; mov {d, e}, a likewise. */
+/* The vector of mov d, {a, b} or, as the destination, of mov {d, e}, a: its parts together have the size of
+ * `type`. Immediates and sinks have no size of their own, but that of the registers in the vector. */
 static bool ptx_check_packed(PtxCheck *c, PtxType type, const PtxOperand *operand, bool destination)
 {
-    unsigned bits = 0, each = 0, without = 0, specials = 0;
+    unsigned bits = 0, each = 0, sizeless = 0, specials = 0;
     for (uint32_t i = 0; i < operand->count; i++) {
         const PtxOperand *item = &operand->items[i];
         bool is_register =
             item->kind == PTX_OPERAND_REGISTER || (item->kind == PTX_OPERAND_SPECIAL && !destination);
-        bool fits_any = destination ? item->kind == PTX_OPERAND_SINK : item->kind == PTX_OPERAND_IMMEDIATE;
-        if (!is_register && !fits_any) return ptx_mismatch(c, item, type, "registers in the vector");
+        bool is_sizeless = destination ? item->kind == PTX_OPERAND_SINK : item->kind == PTX_OPERAND_IMMEDIATE;
+        if (!is_register && !is_sizeless) return ptx_mismatch(c, item, type, "registers in the vector");
         if (is_register) each = ptx_type_bits((PtxType)item->type);
         bits += is_register ? each : 0;
-        without += !is_register;
+        sizeless += !is_register;
         specials += item->kind == PTX_OPERAND_SPECIAL;
     }
-    if (specials && without)
+    if (specials && sizeless)
         return ptx_mismatch(c, operand, type, "no number next to a special register in the vector");
-    bits += without * each;
+    bits += sizeless * each;
     if (ptx_types[type].class != PTX_BITS || bits != ptx_type_bits(type) || operand->count < 2)
         return ptx_mismatch(c, operand, type, "a vector that fills the other operand");
     return true;
@@ -346,13 +359,15 @@ static bool ptx_check_video(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
     return true;
 }
 
+/* Checks an operand by the shape of its rule. The first one is a
+ * destination where its shape may be either. */
 static bool ptx_check_operand(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand, bool first)
 {
     switch (rule->shape) {
     case PTX_SHAPE_DESTINATION: return ptx_check_destination(c, rule, operand);
     case PTX_SHAPE_SOURCE: return ptx_check_source(c, rule, operand);
     case PTX_SHAPE_ADDRESS: return ptx_check_address(c, rule, operand);
-    case PTX_SHAPE_TUPLE: return ptx_check_tuple(c, rule, operand);
+    case PTX_SHAPE_TUPLE: return ptx_check_tuple(c, operand);
     case PTX_SHAPE_VECTOR: return ptx_check_vector(c, rule, operand, first);
     case PTX_SHAPE_MOV: return ptx_check_mov(c, rule, operand);
     case PTX_SHAPE_MOV_DESTINATION:
@@ -367,22 +382,25 @@ static bool ptx_check_operand(PtxCheck *c, const PtxOperandRule *rule, const Ptx
     }
 }
 
-/* There are 16 barriers, and warps arrive whole. */
+/* bar a{, b} and bar.red d, a{, b}, p: barrier a is one of 16, and the number b
+ * of threads that arrive counts whole warps. */
 static bool ptx_check_barrier(PtxCheck *c, const PtxInsn *insn)
 {
     const PtxForm *form = insn->form;
-    uint32_t at = ptx_has(form, PTX_MOD_red);
-    const PtxOperand *number = &insn->operands[at], *threads = number + 1;
+    enum { BARRIERS = 16 };
+    uint32_t red = ptx_has(form, PTX_MOD_red);
+    const PtxOperand *number = &insn->operands[red], *threads = number + 1;
     if (ptx_has(form, PTX_MOD_warp) || ptx_has(form, PTX_MOD_cluster)) return true;
-    if (number->kind == PTX_OPERAND_IMMEDIATE && number->bits >= 16)
+    if (number->kind == PTX_OPERAND_IMMEDIATE && number->bits >= BARRIERS)
         return ptx_mismatch(c, number, PTX_TYPE_NONE, "a barrier from 0 to 15");
-    bool counted = 2 * at + 1 < insn->operand_count && threads->kind == PTX_OPERAND_IMMEDIATE;
-    if (counted && threads->bits % 32)
+    uint32_t count_if_all = red ? 4 : 2;
+    bool counted = insn->operand_count == count_if_all && threads->kind == PTX_OPERAND_IMMEDIATE;
+    if (counted && threads->bits % PTX_WARP_SIZE)
         return ptx_mismatch(c, threads, PTX_TYPE_NONE, "a number of threads that is a multiple of 32");
     return true;
 }
 
-/* The state of another block's barrier cannot be had. */
+/* An arrival at an mbarrier of another block gives no state: its destination is a sink. */
 static bool ptx_check_arrival(PtxCheck *c, const PtxInsn *insn)
 {
     const PtxForm *form = insn->form;
@@ -393,7 +411,8 @@ static bool ptx_check_arrival(PtxCheck *c, const PtxInsn *insn)
            || ptx_mismatch(c, &insn->operands[0], PTX_TYPE_NONE, "'_'");
 }
 
-/* An optional operand that does not fit is taken to be absent. */
+/* Whether the operands fit the rules of a signature. An optional one that does not fit is taken to be
+ * absent. */
 static bool ptx_check_signature(PtxCheck *c, const PtxSignature *signature, const PtxInsn *insn)
 {
     uint32_t at = 0;
@@ -454,6 +473,7 @@ static void ptx_describe(PtxParser *p, const PtxOperand *operand, char *text, si
                                                                                       : "something else");
 }
 
+/* Fails because no row of the mnemonic has so many operands. */
 static _Noreturn void ptx_fail_count(PtxParser *p, const PtxRule *rule, const PtxInsn *insn)
 {
     uint32_t min = UINT32_MAX, max = 0;

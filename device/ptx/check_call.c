@@ -2,7 +2,7 @@
  * and size. */
 #include "ptx/parser.h"
 
-/* The bytes of an argument: of a variable, of a vector of registers, or of one value. */
+/* The bytes of an argument: a variable, a vector of registers, or one value. */
 static uint64_t ptx_argument_size(const PtxOperand *operand)
 {
     uint64_t size = 0;
@@ -12,7 +12,8 @@ static uint64_t ptx_argument_size(const PtxOperand *operand)
     return size ? size : ptx_type_bytes((PtxType)operand->type);
 }
 
-/* An argument: a .param variable, a register, or for a parameter a number. */
+/* An argument must be a .param variable, a register or, if it is not a result, a number. A vector of
+ * registers fits a parameter that is one in registers. */
 static void ptx_check_argument(PtxParser *p, const PtxInsn *insn, const PtxOperand *operand,
                                const PtxVariable *param, bool is_return)
 {
@@ -43,8 +44,8 @@ static void ptx_check_arguments(PtxParser *p, const PtxInsn *insn, const PtxOper
     for (uint32_t i = 0; i < count; i++) ptx_check_argument(p, insn, &list->items[i], params[i], is_return);
 }
 
-/* The prototype that the operand names. The operand is not resolved yet, so its name is looked up. NULL: it
- * is a .calltargets, or declared further down. */
+/* The prototype that the operand names. The operand is not resolved yet, so its name is looked up. NULL: the
+ * name is that of a .calltargets, or is declared further down. */
 static const PtxPrototype *ptx_call_prototype_of(const PtxOperand *operand)
 {
     const PtxSymbol *symbol = operand->name->symbol;
@@ -53,22 +54,24 @@ static const PtxPrototype *ptx_call_prototype_of(const PtxOperand *operand)
 
 void ptx_check_call(PtxParser *p, const PtxInsn *insn)
 {
-    const PtxOperand *callee = &insn->operands[1];
+    const PtxOperand *callee = &insn->operands[PTX_CALL_CALLEE];
     if (callee->kind == PTX_OPERAND_FUNCTION) {
         const PtxFunction *f = callee->function;
         if (f->is_entry)
             ptx_fail(p, insn->line, callee->column, "'%s' is an entry and cannot be called", f->name);
-        ptx_check_arguments(p, insn, &insn->operands[0], f->returns, f->return_count, true);
-        ptx_check_arguments(p, insn, &insn->operands[2], f->params, f->param_count, false);
+        ptx_check_arguments(p, insn, &insn->operands[PTX_CALL_RETURNS], f->returns, f->return_count, true);
+        ptx_check_arguments(p, insn, &insn->operands[PTX_CALL_ARGUMENTS], f->params, f->param_count, false);
         return;
     }
     if (callee->kind != PTX_OPERAND_REGISTER || ptx_type_bits((PtxType)callee->type) != 64
         || ptx_types[callee->type].class == PTX_FLOAT)
         ptx_fail(p, insn->line, callee->column, "a call must name a function or a 64-bit register");
-    if (insn->operands[3].kind != PTX_OPERAND_PROTOTYPE)
+    if (insn->operands[PTX_CALL_TARGETS].kind != PTX_OPERAND_PROTOTYPE)
         ptx_fail(p, insn->line, callee->column, "an indirect call needs a .callprototype or .calltargets");
-    const PtxPrototype *prototype = ptx_call_prototype_of(&insn->operands[3]);
+    const PtxPrototype *prototype = ptx_call_prototype_of(&insn->operands[PTX_CALL_TARGETS]);
     if (!prototype) return; /* nothing here to compare the arguments with */
-    ptx_check_arguments(p, insn, &insn->operands[0], prototype->returns, prototype->return_count, true);
-    ptx_check_arguments(p, insn, &insn->operands[2], prototype->params, prototype->param_count, false);
+    ptx_check_arguments(p, insn, &insn->operands[PTX_CALL_RETURNS], prototype->returns,
+                        prototype->return_count, true);
+    ptx_check_arguments(p, insn, &insn->operands[PTX_CALL_ARGUMENTS], prototype->params,
+                        prototype->param_count, false);
 }

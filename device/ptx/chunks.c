@@ -1,4 +1,4 @@
-/* Free chunks in lists by size. */
+/* Free chunks in lists by size: see chunks.h. A "shift" is the logarithm of a chunk's size. */
 #include "ptx/chunks.h"
 
 #include <stdint.h>

@@ -15,8 +15,9 @@ static bool ptx_is_address(const PtxConstant *c) { return c->variable || c->func
 static bool ptx_is_float(const PtxConstant *c) { return c->type == PTX_f32 || c->type == PTX_f64; }
 
 static PtxConstant ptx_conditional(PtxParser *p);
+static PtxConstant ptx_unary(PtxParser *p);
 
-/* symbol = name, of a variable or a function; in a body a label or register is none */
+/* symbol = variable ("[" constant "]")? | function */
 static PtxConstant ptx_symbol_constant(PtxParser *p)
 {
     PtxToken tok = p->tok;
@@ -51,7 +52,7 @@ static PtxConstant ptx_generic(PtxParser *p)
     return c;
 }
 
-/* number = integer | float, or mask: integer "(" address ")" */
+/* number = integer | float | integer "(" address ")" ; in the last form the integer is a mask */
 static PtxConstant ptx_number_constant(PtxParser *p)
 {
     PtxConstant c = {.type = p->tok.type, .bits = p->tok.bits};
@@ -68,8 +69,7 @@ static PtxConstant ptx_number_constant(PtxParser *p)
     return c;
 }
 
-/* cast = "(" ".s64" | ".u64" ")" unary, or "(" conditional ")" */
-static PtxConstant ptx_unary(PtxParser *p);
+/* parenthesis = "(" (".s64" | ".u64") ")" unary | "(" conditional ")" ; the first form is a cast */
 static PtxConstant ptx_parenthesis(PtxParser *p)
 {
     ptx_next(p);
@@ -100,7 +100,7 @@ static PtxConstant ptx_primary(PtxParser *p)
     if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a constant");
     if (p->tok.name == p->warp_size) {
         ptx_next(p);
-        return ptx_integer(PTX_s64, 32);
+        return ptx_integer(PTX_s64, PTX_WARP_SIZE);
     }
     return p->tok.name == p->generic && !p->generic->symbol ? ptx_generic(p) : ptx_symbol_constant(p);
 }
@@ -133,7 +133,7 @@ static PtxConstant ptx_unary(PtxParser *p)
     return c;
 }
 
-/* How tightly a binary operator binds; 0: not one. */
+/* How tightly the token binds as a binary operator; 0: it is not one. */
 static int ptx_precedence(const PtxParser *p)
 {
     static const struct {
@@ -159,13 +159,15 @@ static int ptx_precedence(const PtxParser *p)
         {PTX_SIGN2('&', '&'), 2},
         {PTX_SIGN2('|', '|'), 1},
     };
+    /* The table is searched only after most constants have ended. */
     if (p->tok.kind != PTX_TOKEN_PUNCTUATION || p->tok.sign == ',' || p->tok.sign == ';') return 0;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].sign == p->tok.sign) return table[i].precedence;
     return 0;
 }
 
-/* Quotient or remainder as C has them, without its traps. */
+/* Quotient or remainder as in C, but a quotient by -1 that does not fit wraps. Division by zero is an
+ * error. */
 static uint64_t ptx_divide(PtxParser *p, const PtxToken *tok, bool is_unsigned, uint64_t a, uint64_t b)
 {
     bool quotient = tok->sign == '/';
@@ -175,6 +177,7 @@ static uint64_t ptx_divide(PtxParser *p, const PtxToken *tok, bool is_unsigned, 
     return (uint64_t)(quotient ? (int64_t)a / (int64_t)b : (int64_t)a % (int64_t)b);
 }
 
+/* As in C, with counts above 63 too: these shift all bits out. */
 static uint64_t ptx_shift(bool left, bool is_unsigned, uint64_t a, uint64_t b)
 {
     if (b > 63) return !left && !is_unsigned && (int64_t)a < 0 ? UINT64_MAX : 0;
@@ -194,6 +197,7 @@ static PtxConstant ptx_compare(unsigned sign, bool is_unsigned, uint64_t a, uint
     return ptx_integer(PTX_s64, result);
 }
 
+/* x op y of integers. The result is unsigned if one of them is, except for shifts and truth values. */
 static PtxConstant ptx_apply(PtxParser *p, const PtxToken *tok, const PtxConstant *x, const PtxConstant *y)
 {
     bool is_unsigned = x->type == PTX_u64 || y->type == PTX_u64;
@@ -216,7 +220,8 @@ static PtxConstant ptx_apply(PtxParser *p, const PtxToken *tok, const PtxConstan
     }
 }
 
-/* x = x op y of decimal numbers, as doubles; false where the operator has none. */
+/* *x = *x op *y of decimal numbers, as doubles; false, with *x unchanged, for operators that floats do not
+ * have. */
 static bool ptx_float_apply(unsigned sign, PtxConstant *x, const PtxConstant *y)
 {
     double a, b;
@@ -233,7 +238,7 @@ static bool ptx_float_apply(unsigned sign, PtxConstant *x, const PtxConstant *y)
     return true;
 }
 
-/* An address plus a number; anything else with an address, or a number with a float, is an error. */
+/* x op y of two integers, two decimal numbers, or an address and a number, which can only be added. */
 static PtxConstant ptx_binary(PtxParser *p, const PtxToken *tok, PtxConstant x, PtxConstant y)
 {
     if (x.type == PTX_f64 && y.type == PTX_f64 && ptx_float_apply(tok->sign, &x, &y)) return x;
@@ -251,7 +256,7 @@ static PtxConstant ptx_binary(PtxParser *p, const PtxToken *tok, PtxConstant x, 
     return x;
 }
 
-/* binary = unary (operator binary)*, operators of at least the given precedence */
+/* binary = unary (operator binary)* , with operators whose precedence is at least `min` */
 static PtxConstant ptx_binary_chain(PtxParser *p, int min)
 {
     PtxConstant c = ptx_unary(p);
@@ -279,7 +284,7 @@ static PtxConstant ptx_conditional(PtxParser *p)
     return c.bits ? yes : no;
 }
 
-/* Most constants are a number and nothing else. */
+/* Whether the constant is a number and nothing else, as most are: what ends it follows at once. */
 static bool ptx_stands_alone(const PtxParser *p)
 {
     bool number = p->tok.kind == PTX_TOKEN_INTEGER || p->tok.kind == PTX_TOKEN_FLOAT;

@@ -11,7 +11,7 @@ uint32_t ptx_plain_integer(PtxParser *p, const char *what)
     return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-/* "8.5" is 85. */
+/* The token "8.5" as 85. It was read as a decimal number, whose digits count as they are written. */
 static int ptx_version_number(PtxParser *p)
 {
     const char *at = p->tok.start, *end = at + p->tok.length;
@@ -41,7 +41,7 @@ static void ptx_version(PtxParser *p)
     ptx_next(p);
 }
 
-/* "sm_90a": number and suffix. */
+/* Sets the module's target to that of the token, "sm_90a" or "compute_90a"; false if it is another word. */
 static bool ptx_architecture(PtxParser *p)
 {
     const char *text = p->tok.name->text;
@@ -57,7 +57,7 @@ static bool ptx_architecture(PtxParser *p)
     return true;
 }
 
-/* PTX of a version older than the target cannot name it. */
+/* Refuses a target that is newer than the module's .version. `tok` is its name, already in p->module. */
 static void ptx_check_target(PtxParser *p, const PtxToken *tok)
 {
     static const struct {
@@ -79,15 +79,15 @@ static void ptx_check_target(PtxParser *p, const PtxToken *tok)
 /* target = ".target" word ("," word)* */
 static void ptx_target(PtxParser *p)
 {
-    static const char *const others[] = {"texmode_unified", "texmode_independent", "map_f64_to_f32"};
+    static const char *const ignored[] = {"texmode_unified", "texmode_independent", "map_f64_to_f32"};
     if (!ptx_accept_directive(p, PTX_DIRECTIVE_target)) ptx_fail_expected(p, "'.target'");
     do {
         PtxToken tok = p->tok;
         if (tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a target such as sm_75");
         bool supported = ptx_architecture(p) || !strcmp(tok.name->text, "debug");
         p->module->debug |= !strcmp(tok.name->text, "debug");
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            supported |= !strcmp(tok.name->text, others[i]);
+        for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+            supported |= !strcmp(tok.name->text, ignored[i]);
         if (!supported) ptx_fail(p, tok.line, tok.column, "unknown target '%s'", tok.name->text);
         if (p->options.max_target && p->module->target > p->options.max_target)
             ptx_fail_status(p, PTX_UNSUPPORTED_TARGET, tok.line, tok.column,
@@ -115,7 +115,7 @@ void ptx_file(PtxParser *p)
     file->number = number;
     file->name = ptx_intern(p, p->tok.start, p->tok.length)->text;
     ptx_next(p);
-    while (ptx_accept(p, ',')) ptx_plain_integer(p, "a number");
+    while (ptx_accept(p, ',')) ptx_plain_integer(p, "a number"); /* time and size, which nothing reads */
 }
 
 /* loc = ".loc" file line column ("," "function_name" name ("+" number)? | "," "inlined_at" file line
@@ -165,7 +165,7 @@ static PtxLinkage ptx_linkage(PtxParser *p)
     return ptx_accept_directive(p, PTX_DIRECTIVE_common) ? PTX_LINKAGE_COMMON : PTX_LINKAGE_INTERNAL;
 }
 
-/* pragma = ".pragma" string ("," string)* ";": one of pycuda's compiler is heeded */
+/* pragma = ".pragma" string ("," string)* ";" ; only one is known, which pycuda's compiler writes */
 static void ptx_pragma(PtxParser *p)
 {
     static const char assembled[] = "pycuda.assembled";
@@ -201,6 +201,7 @@ static void ptx_item(PtxParser *p)
         ptx_fail_expected(p, "a directive, a function or a variable");
 }
 
+/* Moves what the text has declared from the parser to the module. */
 static void ptx_take_module(PtxParser *p)
 {
     PtxModule *m = p->module;

@@ -5,6 +5,8 @@
 
 #include "ptx/parser.h"
 
+enum { FIRST_CAPACITY = 32, MAX_SHOWN_TOKEN = 60, ALIGN_ANY = 16 };
+
 void ptx_fail_status(PtxParser *p, PtxStatus status, uint32_t line, uint32_t column, const char *format, ...)
 {
     va_list list;
@@ -31,7 +33,7 @@ void ptx_fail_memory(PtxParser *p)
 void ptx_fail_expected(PtxParser *p, const char *what)
 {
     const PtxToken *tok = &p->tok;
-    int length = tok->length < 60 ? (int)tok->length : 60;
+    int length = tok->length < MAX_SHOWN_TOKEN ? (int)tok->length : MAX_SHOWN_TOKEN;
     if (tok->kind == PTX_TOKEN_END)
         ptx_fail(p, tok->line, tok->column, "expected %s, found the end of the text", what);
     ptx_fail(p, tok->line, tok->column, "expected %s, found '%.*s'", what, length, tok->start);
@@ -46,7 +48,7 @@ void *ptx_new(PtxParser *p, size_t size)
 
 void ptx_vector_grow(PtxParser *p, PtxVector *vector, size_t item_size)
 {
-    size_t bytes = vector->bytes ? vector->bytes * 2 : 32 * item_size;
+    size_t bytes = vector->bytes ? vector->bytes * 2 : FIRST_CAPACITY * item_size;
     void *items = chunks_take(p->options.chunks, &bytes);
     if (!items || bytes / item_size > UINT32_MAX) {
         chunks_return(p->options.chunks, items, bytes);
@@ -64,7 +66,7 @@ void *ptx_take(PtxParser *p, PtxVector *vector, uint32_t from, size_t item_size)
     uint32_t count = vector->count - from;
     vector->count = from;
     if (!count) return NULL;
-    void *items = arena_alloc(p->arena, count * item_size, 16);
+    void *items = arena_alloc(p->arena, count * item_size, ALIGN_ANY);
     if (!items) ptx_fail_memory(p);
     return memcpy(items, (char *)vector->items + from * item_size, count * item_size);
 }
@@ -78,7 +80,7 @@ void ptx_enter(PtxParser *p)
 
 void ptx_leave(PtxParser *p) { p->depth--; }
 
-/* A module with a copy of the text; NULL when memory is out. */
+/* A module with a copy of the text, and nothing else; NULL if out of memory. */
 static PtxModule *ptx_module_new(const char *text, size_t length, const PtxOptions *options)
 {
     Arena *arena = calloc(1, sizeof *arena);
@@ -112,7 +114,8 @@ static void ptx_scratch_free(PtxParser *p)
     ptx_names_free(p);
 }
 
-/* Everything that may fail; false after a failure. */
+/* Parses the text into p->module. ptx_fail() jumps back to here: then the
+ * result is false, with the reason in the log. */
 static bool ptx_run(PtxParser *p)
 {
     if (setjmp(p->exit)) return false;
@@ -122,8 +125,13 @@ static bool ptx_run(PtxParser *p)
     return true;
 }
 
+/* Whether the text has a size and bytes that the lexer can read; an error if not. */
 static bool ptx_is_text(const PtxModule *module, PtxLog *log)
 {
+    if (module->length > UINT32_MAX / 2) {
+        ptx_report(module, log, PTX_INVALID, 0, 0, "text of more than 2 GB");
+        return false;
+    }
     const char *zero = memchr(module->text, 0, module->length);
     if (!zero) return true;
     uint32_t line = 1;
@@ -150,9 +158,7 @@ PtxModule *ptx_parse(const char *text, size_t length, const PtxOptions *options,
     p.arena = p.module->arena;
     p.at = p.line_start = p.module->text;
     p.end = p.at + length;
-    bool good = length > UINT32_MAX / 2
-                    ? (ptx_report(p.module, log, PTX_INVALID, 0, 0, "text of more than 2 GB"), false)
-                    : ptx_is_text(p.module, log) && ptx_run(&p);
+    bool good = ptx_is_text(p.module, log) && ptx_run(&p);
     ptx_scratch_free(&p);
     if (good) return p.module;
     ptx_module_free(p.module);

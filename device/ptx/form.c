@@ -8,7 +8,10 @@
 
 #include "ptx/parser.h"
 
-/* Rows in the order of the table; an OPCODE is a row of its own that ends the rows before it. */
+enum { MAX_ELEMENTS = 24 /* of a row */, MAX_MATCHES = 32 /* rows of a mnemonic */ };
+
+/* Rows in the order of the table; an OPCODE is a row of its own, which ends the rows of the opcode before
+ * it. */
 enum {
 #define PTX_JOIN2(a, b) a##b
 #define PTX_JOIN(a, b) PTX_JOIN2(a, b)
@@ -24,8 +27,8 @@ static const uint16_t ptx_first_row[PTX_OP_COUNT] = {
 #include "ptx/instructions.def"
 };
 
+/* The texts of each row; NULL in the row of an opcode, and at the end. */
 static const char *const ptx_row_modifiers[PTX_ROW_COUNT + 1] = {
-                                                                  /* NULL: an opcode */
 #define OPCODE(name, section) NULL,
 #define FORM(modifiers, operands) modifiers,
 #include "ptx/instructions.def"
@@ -50,7 +53,7 @@ static const PtxRow *ptx_row(PtxParser *p, unsigned index)
 {
     PtxRow *row = &p->rows[index];
     if (row->ready) return row;
-    PtxElement elements[24] = {0};
+    PtxElement elements[MAX_ELEMENTS] = {0};
     for (const char *at = ptx_row_modifiers[index]; *at; at += *at == ' ') {
         PtxElement *element = &elements[row->count++];
         element->optional = *at == '{';
@@ -64,24 +67,27 @@ static const PtxRow *ptx_row(PtxParser *p, unsigned index)
     return row;
 }
 
-/* Words whose order says which operand they are about: 1 types, 2 spaces; 0: any other. */
+/* Types, and spaces, stand in the order of the operands that they are about; other words stand anywhere. */
+enum { ORDER_NONE, ORDER_OF_TYPES, ORDER_OF_SPACES, ORDERS };
+
 static unsigned ptx_word_order(unsigned word)
 {
-    if (word < PTX_MOD_COUNT || word >= PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT) return 0;
-    return word < PTX_MOD_COUNT + PTX_TYPE_COUNT ? 1 : 2;
+    if (word < PTX_MOD_COUNT || word >= PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT) return ORDER_NONE;
+    return word < PTX_MOD_COUNT + PTX_TYPE_COUNT ? ORDER_OF_TYPES : ORDER_OF_SPACES;
 }
 
-/* Each word takes the first free element that contains it; all required elements must be taken. */
+/* Whether the words match a row. Each word takes the first free element that contains it; one with an order
+ * takes none before that of the word before it. All required elements must be taken. */
 static bool ptx_row_matches(const PtxRow *row, const uint16_t *words, unsigned count)
 {
-    uint32_t taken = 0;
-    unsigned next[3] = {0};
+    uint32_t taken = 0; /* bit e: element e */
+    unsigned next[ORDERS] = {0};
     for (unsigned w = 0; w < count; w++) {
         unsigned order = ptx_word_order(words[w]), e = next[order];
         while (e < row->count && (taken >> e & 1 || !ptx_contains(&row->elements[e].set, words[w]))) e++;
         if (e == row->count || (row->elements[e].leading && taken >> e)) return false;
         taken |= 1u << e;
-        if (order) next[order] = e + 1;
+        if (order != ORDER_NONE) next[order] = e + 1;
     }
     for (unsigned e = 0; e < row->count; e++)
         if (!row->elements[e].optional && !(taken >> e & 1)) return false;
@@ -96,6 +102,7 @@ typedef struct PtxMnemonic {
     unsigned count;
 } PtxMnemonic;
 
+/* Adds a word that stands in the mnemonic. */
 static void ptx_form_add(PtxForm *form, const PtxName *word)
 {
     switch (word->word_kind) {
@@ -111,7 +118,7 @@ static void ptx_form_add(PtxForm *form, const PtxName *word)
     }
 }
 
-/* mnemonic = opcode ("." word)* */
+/* mnemonic = opcode ("." word)* ; fills the words of *m, and *form but for what its row says */
 static void ptx_decode(PtxParser *p, PtxMnemonic *m, PtxForm *form)
 {
     const char *text = m->name->text, *at = text + strcspn(text, ".");
@@ -128,7 +135,7 @@ static void ptx_decode(PtxParser *p, PtxMnemonic *m, PtxForm *form)
             ptx_fail(p, m->line, column, "unknown modifier '.%.*s' of '%s'", (int)length, at + 1,
                      ptx_opcode_names[opcode->opcode]);
         if (m->count == sizeof m->words / sizeof *m->words || form->modifier_count == PTX_MAX_MODIFIERS
-            || form->type_count == PTX_MAX_TYPES || form->space_count == 4)
+            || form->type_count == PTX_MAX_TYPES || form->space_count == PTX_MAX_SPACES)
             ptx_fail(p, m->line, column, "too many modifiers");
         ptx_form_add(form, word);
         m->words[m->count] = (uint16_t)ptx_word_index(word);
@@ -159,10 +166,11 @@ static _Noreturn void ptx_fail_form(PtxParser *p, const PtxMnemonic *m, const Pt
              form->spelling);
 }
 
+/* Finds the rows that a mnemonic matches, and reads their operands. */
 static void ptx_add_signatures(PtxParser *p, const PtxMnemonic *m, PtxRule *rule)
 {
-    unsigned rows[32], count = 0;
-    for (unsigned i = ptx_first_row[rule->form.opcode]; ptx_row_modifiers[i] && count < 32; i++)
+    unsigned rows[MAX_MATCHES], count = 0;
+    for (unsigned i = ptx_first_row[rule->form.opcode]; ptx_row_modifiers[i] && count < MAX_MATCHES; i++)
         if (ptx_row_matches(ptx_row(p, i), m->words, m->count)) rows[count++] = i;
     if (!count) ptx_fail_form(p, m, &rule->form);
     rule->form.row = rows[0];
@@ -177,6 +185,7 @@ static void ptx_add_signatures(PtxParser *p, const PtxMnemonic *m, PtxRule *rule
         rule->form.operand_types[i] = first->operands[i].type;
 }
 
+/* Whether the words match a row of the opcode. */
 static bool ptx_is_known(PtxParser *p, const PtxMnemonic *m, const PtxForm *form)
 {
     for (unsigned i = ptx_first_row[form->opcode]; ptx_row_modifiers[i]; i++)
@@ -184,13 +193,15 @@ static bool ptx_is_known(PtxParser *p, const PtxMnemonic *m, const PtxForm *form
     return false;
 }
 
-/* sm_1x had no subnormal floats: what may flush them does. cvt from .f64 does so since PTX 1.5. */
+/* Adds .ftz to instructions for sm_1x that can have it, since those GPUs had no subnormal
+ * floats; to cvt from .f64 only since PTX 1.5. */
 static void ptx_add_flush(PtxParser *p, PtxMnemonic *m, PtxForm *form)
 {
-    bool narrows = form->opcode == PTX_OP_cvt && form->types[1] == PTX_f64;
-    if (p->module->target >= 20 || ptx_has(form, PTX_MOD_ftz) || (narrows && p->module->version < 15)) return;
+    bool from_f64 = form->opcode == PTX_OP_cvt && form->types[1] == PTX_f64;
+    if (p->module->target >= 20 || ptx_has(form, PTX_MOD_ftz) || (from_f64 && p->module->version < 15))
+        return;
     if (m->count == sizeof m->words / sizeof *m->words || form->modifier_count == PTX_MAX_MODIFIERS) return;
-    const PtxName *word = ptx_word("ftz", 3);
+    const PtxName *word = ptx_word("ftz", strlen("ftz"));
     m->start[m->count] = 0;
     m->words[m->count++] = (uint16_t)ptx_word_index(word);
     if (ptx_is_known(p, m, form))

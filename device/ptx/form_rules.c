@@ -1,11 +1,12 @@
 /* Which words of a mnemonic go together, where the rows of instructions.def alone would be too many: caches
  * and state spaces, sizes of vectors, orders with their scopes. Asked once for each spelling.
  *
- * The rules are those of the assembler of PTX 9.0; a text of a later version may know of more.
+ * The rules are those of the assembler of PTX 9.0. A text of a later version is not checked: it may have
+ * more.
  */
 #include "ptx/parser.h"
 
-enum { NEWEST_KNOWN = 90 };
+enum { NEWEST_KNOWN = 90, VECTOR_BITS = 128 };
 
 typedef struct PtxFormCheck {
     PtxParser *p;
@@ -13,10 +14,7 @@ typedef struct PtxFormCheck {
     uint32_t line, column;
 } PtxFormCheck;
 
-static bool ptx_near_global(const PtxForm *form)
-{
-    return form->spaces[0] == PTX_SPACE_NONE || form->spaces[0] == PTX_SPACE_GLOBAL;
-}
+static bool ptx_in_global(const PtxForm *form) { return ptx_is_generic_or_global((PtxSpace)form->spaces[0]); }
 
 static bool ptx_in_shared(const PtxForm *form)
 {
@@ -50,23 +48,24 @@ static bool ptx_has_cache_operator(const PtxForm *form)
     return false;
 }
 
-/* 32 bytes at once: .v8 of 32 bits or .v4 of 64, in global memory. */
+/* Whether it moves 32 bytes at once: .v8 of 32 bits or .v4 of 64. */
 static bool ptx_is_wide_access(const PtxForm *form)
 {
     unsigned bits = ptx_type_bits((PtxType)form->types[0]);
     return (form->vector == 8 && bits == 32) || (form->vector == 4 && bits == 64);
 }
 
+/* A vector has at most 16 bytes; in global memory, where the target has them, 32. */
 static void ptx_check_vector_size(const PtxFormCheck *c)
 {
     const PtxForm *form = c->form;
     const PtxModule *m = c->p->module;
     bool wide = (form->opcode == PTX_OP_ld || form->opcode == PTX_OP_st) && ptx_is_wide_access(form);
-    if (form->vector * ptx_type_bits((PtxType)form->types[0]) <= 128) return;
+    if (form->vector * ptx_type_bits((PtxType)form->types[0]) <= VECTOR_BITS) return;
     if (wide && (m->target < 100 || m->version < 88))
         ptx_fail(c->p, c->line, c->column, "'%s' moves 32 bytes, which needs .target sm_100 and .version 8.8",
                  form->spelling);
-    if (wide && ptx_near_global(form)) return;
+    if (wide && ptx_in_global(form)) return;
     ptx_fail(c->p, c->line, c->column, "'%s' moves more than 16 bytes%s", form->spelling,
              wide ? ", which global memory alone can" : "");
 }
@@ -78,23 +77,24 @@ static void ptx_check_cache_words(const PtxFormCheck *c)
         unsigned word = form->modifiers[i];
         bool l1 = ptx_is_l1_hint(word), priority = ptx_is_l2_priority(word);
         if (!l1 && !priority && !ptx_is_l2_size(word) && word != PTX_MOD_L2_cache_hint) continue;
-        if (!ptx_near_global(form)) ptx_fail_word(c, word, "is for global memory");
+        if (!ptx_in_global(form)) ptx_fail_word(c, word, "is for global memory");
         if (l1 && ptx_has_cache_operator(form)) ptx_fail_word(c, word, "takes the place of a cache operator");
         if (priority && !ptx_is_wide_access(form))
             ptx_fail_word(c, word, "is for '.v8' of 32 bits or '.v4' of 64");
     }
 }
 
-/* Only memory that others see has an order. What is volatile may lie anywhere: NVRTC 13.5
+/* An order such as .relaxed needs memory that other threads see. .volatile may be in any space: NVRTC 13.5
  * writes st.volatile.local, which ptxas 13.0 refuses. */
 static void ptx_check_order(const PtxFormCheck *c)
 {
     unsigned order = c->form->group[PTX_GROUP_SEMANTICS];
-    if (order && order != PTX_MOD_weak && order != PTX_MOD_volatile && !ptx_near_global(c->form)
+    if (order && order != PTX_MOD_weak && order != PTX_MOD_volatile && !ptx_in_global(c->form)
         && !ptx_in_shared(c->form))
         ptx_fail_word(c, order, "is for global and shared memory");
 }
 
+/* An order and its scope stand together. */
 static void ptx_check_scope(const PtxFormCheck *c)
 {
     unsigned order = c->form->group[PTX_GROUP_SEMANTICS], scope = c->form->group[PTX_GROUP_SCOPE];
@@ -102,7 +102,7 @@ static void ptx_check_scope(const PtxFormCheck *c)
     if (scope && !order) ptx_fail_word(c, scope, "needs an order such as .relaxed before it");
 }
 
-/* Between integers, .sat is allowed if the value may not fit. */
+/* Between integers, .sat is allowed only if some value of the source does not fit the result. */
 static void ptx_check_saturation(const PtxFormCheck *c)
 {
     const PtxTypeInfo *to = &ptx_types[c->form->types[0]], *from = &ptx_types[c->form->types[1]];
@@ -113,7 +113,7 @@ static void ptx_check_saturation(const PtxFormCheck *c)
         ptx_fail_word(c, PTX_MOD_sat, "does not apply: every value fits");
 }
 
-/* The forms without .sync are for targets before independent threads. */
+/* The forms without .sync are for targets before sm_70, whose threads do not diverge independently. */
 static void ptx_check_sync(const PtxFormCheck *c)
 {
     const PtxModule *m = c->p->module;
@@ -121,7 +121,7 @@ static void ptx_check_sync(const PtxFormCheck *c)
         ptx_fail(c->p, c->line, c->column, "'%s' needs .sync from sm_70 and PTX 6.4 on", c->form->spelling);
 }
 
-/* A mad of floats names its rounding since PTX 3.2, but for sm_1x. */
+/* A mad of floats must name its rounding since PTX 3.2, except for sm_1x. */
 static void ptx_check_mad(const PtxFormCheck *c)
 {
     const PtxModule *m = c->p->module;

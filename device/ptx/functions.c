@@ -10,8 +10,8 @@ static uint32_t ptx_positive(PtxParser *p, const char *what)
     return number;
 }
 
-/* numbers = number ("," number)* of at most three; those not given are 1 */
-static void ptx_three(PtxParser *p, uint32_t *values)
+/* numbers = number ("," number)* , at most three; those not given are 1 */
+static void ptx_three_numbers(PtxParser *p, uint32_t *values)
 {
     values[0] = values[1] = values[2] = 1;
     for (int i = 0; i < 3; i++) {
@@ -20,8 +20,7 @@ static void ptx_three(PtxParser *p, uint32_t *values)
     }
 }
 
-/* .abi_preserve, .abi_preserve_control: the directive at hand */
-void ptx_preserve(PtxParser *p)
+void ptx_skip_abi_preserve(PtxParser *p)
 {
     if (p->module->version < 90)
         ptx_fail(p, p->tok.line, p->tok.column, "'.%s' needs .version 9.0 or higher, not %d.%d",
@@ -40,7 +39,7 @@ static void ptx_skip_parentheses(PtxParser *p)
     }
 }
 
-/* Any other directive is the next declaration's. */
+/* Whether the token is a directive of the function in work. Any other one starts the next declaration. */
 static bool ptx_is_performance(const PtxParser *p)
 {
     static const uint8_t directives[] = {
@@ -60,21 +59,21 @@ static void ptx_performance(PtxParser *p, PtxFunction *f)
     PtxDirective directive = (PtxDirective)p->tok.name->directive;
     uint32_t line = p->tok.line, column = p->tok.column;
     const char *text = p->tok.name->text;
-    bool common = directive == PTX_DIRECTIVE_pragma || directive == PTX_DIRECTIVE_attribute;
+    bool of_both = directive == PTX_DIRECTIVE_pragma || directive == PTX_DIRECTIVE_attribute;
     bool of_function = directive == PTX_DIRECTIVE_noreturn || directive == PTX_DIRECTIVE_abi_preserve
                        || directive == PTX_DIRECTIVE_abi_preserve_control;
-    if (!common && of_function == f->is_entry)
+    if (!of_both && of_function == f->is_entry)
         ptx_fail(p, line, column, "'.%s' is not a directive of %s", text,
                  f->is_entry ? "an entry" : "a .func");
     if (directive == PTX_DIRECTIVE_abi_preserve || directive == PTX_DIRECTIVE_abi_preserve_control) {
-        ptx_preserve(p);
+        ptx_skip_abi_preserve(p);
         return;
     }
     ptx_next(p);
     switch (directive) {
-    case PTX_DIRECTIVE_maxntid: ptx_three(p, f->maxntid); return;
-    case PTX_DIRECTIVE_reqntid: ptx_three(p, f->reqntid); return;
-    case PTX_DIRECTIVE_reqnctapercluster: ptx_three(p, f->reqnctapercluster); return;
+    case PTX_DIRECTIVE_maxntid: ptx_three_numbers(p, f->maxntid); return;
+    case PTX_DIRECTIVE_reqntid: ptx_three_numbers(p, f->reqntid); return;
+    case PTX_DIRECTIVE_reqnctapercluster: ptx_three_numbers(p, f->reqnctapercluster); return;
     case PTX_DIRECTIVE_minnctapersm: f->minnctapersm = ptx_positive(p, ".minnctapersm"); return;
     case PTX_DIRECTIVE_maxnctapersm: f->maxnctapersm = ptx_number(p, ".maxnctapersm", UINT32_MAX); return;
     case PTX_DIRECTIVE_maxnreg: f->maxnreg = ptx_positive(p, ".maxnreg"); return;
@@ -111,6 +110,8 @@ static PtxFunction *ptx_find_function(PtxParser *p, PtxName *name, const PtxToke
     return f;
 }
 
+/* Declares a parameter or result in the scope of the body: a variable, or for .reg a register. The registers
+ * of a vector get consecutive numbers. An unnamed one (_) is not declared. */
 static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
 {
     PtxName *name = ptx_intern(p, variable->name, strlen(variable->name));
@@ -133,6 +134,7 @@ static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
     for (uint32_t part = 1; part < count; part++) ptx_find_register(p, name, part, &vector);
 }
 
+/* Reads the body of a function; `tok` is its name. */
 static void ptx_define(PtxParser *p, PtxFunction *f, const PtxToken *tok)
 {
     if (f->defined)
@@ -154,6 +156,7 @@ typedef struct PtxParams {
     uint32_t count;
 } PtxParams;
 
+/* Fails unless a parameter is as it was in an earlier declaration. */
 static void ptx_same_parameter(PtxParser *p, const PtxVariable *now, const PtxVariable *then)
 {
     if (now->type != then->type || now->space != then->space || now->size != then->size
@@ -162,7 +165,8 @@ static void ptx_same_parameter(PtxParser *p, const PtxVariable *now, const PtxVa
                  (unsigned)then->line);
 }
 
-/* A declaration and a definition agree in their parameters and results. */
+/* Sets the results and parameters of a function; `tok` is its name. If it was declared before, both must be
+ * as they were then. Those that its body uses stay. */
 static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, PtxParams params,
                                const PtxToken *tok, bool declared)
 {
@@ -241,7 +245,7 @@ void ptx_function(PtxParser *p, PtxLinkage linkage)
 /* alias = ".alias" name "," name ";" */
 void ptx_alias(PtxParser *p)
 {
-    PtxFunction *both[2];
+    PtxFunction *both[2]; /* the alias, and the function that it stands for */
     PtxToken tok[2];
     for (int i = 0; i < 2; i++) {
         tok[i] = p->tok;

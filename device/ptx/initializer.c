@@ -1,6 +1,7 @@
 /* Initializers: nested braces flattened into bytes, addresses kept as relocations.
  *
- * Row-major as in C: braces of dimension d fill their part of the array, what is missing stays zero.
+ * Row-major as in C: braces of dimension d fill their part of the array; elements that are not given are
+ * zero. The bytes of an array [] grow in p->bytes until its end is known.
  */
 #include <string.h>
 
@@ -9,13 +10,13 @@
 typedef struct PtxFill {
     PtxVariable *variable;
     uint8_t *bytes;
-    uint64_t size;          /* of bytes; of an array [] while it grows */
+    uint64_t size;          /* of bytes, unless open */
     uint64_t stride[PTX_MAX_DIMS + 2]; /* bytes of an element of dimension d; the last: of a scalar */
     unsigned levels;        /* dimensions, and one for the parts of a vector type */
-    bool open;              /* dims[0] is to be counted */
+    bool open;              /* an array []: dims[0] follows from the values */
 } PtxFill;
 
-/* The place of `size` bytes at `offset`; an array [] grows. */
+/* The place of `size` bytes at `offset`, to which an array [] grows; an error if a variable is too small. */
 static uint8_t *ptx_place(PtxParser *p, PtxFill *fill, uint64_t offset, uint64_t size)
 {
     if (!fill->open) {
@@ -30,7 +31,7 @@ static uint8_t *ptx_place(PtxParser *p, PtxFill *fill, uint64_t offset, uint64_t
     return (uint8_t *)p->bytes.items + offset;
 }
 
-/* The position of a mask's lowest bit, if it is `size` bytes of ones. */
+/* The position of a mask's lowest bit if the mask is `size` bytes of ones, else -1. */
 static int ptx_mask_shift(uint64_t mask, unsigned size)
 {
     uint64_t ones = size >= 8 ? UINT64_MAX : (1ull << size * 8) - 1;
@@ -39,6 +40,7 @@ static int ptx_mask_shift(uint64_t mask, unsigned size)
     return -1;
 }
 
+/* Adds a relocation for an address (masked: for bytes of it) in an element of `size` bytes. */
 static void ptx_relocation(PtxParser *p, PtxFill *fill, uint64_t offset, unsigned size, const PtxConstant *c)
 {
     int shift = c->masked ? ptx_mask_shift(c->mask, size) : 0;
@@ -80,22 +82,25 @@ static void ptx_element(PtxParser *p, PtxFill *fill, uint64_t offset)
     memcpy(place, bits, size < 16 ? size : 16);
 }
 
-/* string = '"' ... '"', a byte each, with a NUL at the end where the array is longer */
+/* string = '"' ... '"' , a byte for each character, and a NUL unless the array ends before it */
 static void ptx_string_value(PtxParser *p, PtxFill *fill, uint64_t offset)
 {
     if (ptx_type_bits((PtxType)fill->variable->type) != 8)
         ptx_fail(p, p->tok.line, p->tok.column, "a string initializes an array of bytes only");
     uint32_t count = p->tok.length + 1;
-    if (!fill->open && offset + count > fill->size && count) count--;
+    if (!fill->open && offset + count > fill->size) count--;
     uint8_t *place = ptx_place(p, fill, offset, count);
     memcpy(place, p->tok.start, count < p->tok.length ? count : p->tok.length);
     ptx_next(p);
 }
 
-/* list = "{" (value ("," value)*)? "}" ; value = list | string | element */
+/* list = "{" (value ("," value)*)? "}" , value = list | string | element
+ *
+ * `level`: how many braces are around it, each of a dimension; `offset`: where its first value goes. */
 static void ptx_list(PtxParser *p, PtxFill *fill, unsigned level, uint64_t offset)
 {
-    uint64_t limit = level ? offset + fill->stride[level - 1] : fill->open ? PTX_MAX_BYTES : fill->size;
+    uint64_t limit = fill->open ? PTX_MAX_BYTES : fill->size;
+    if (level) limit = offset + fill->stride[level - 1];
     if (level >= fill->levels)
         ptx_fail(p, p->tok.line, p->tok.column, "more braces than '%s' has dimensions", fill->variable->name);
     ptx_expect(p, '{');
@@ -132,6 +137,7 @@ static void ptx_fill_init(PtxFill *fill, PtxVariable *variable)
     for (unsigned d = dims; d-- > 0; stride *= variable->dims[d]) fill->stride[d] = stride;
 }
 
+/* Gives the variable its bytes and relocations, and the size of an array []. */
 static void ptx_finish(PtxParser *p, PtxFill *fill)
 {
     PtxVariable *variable = fill->variable;

@@ -8,6 +8,7 @@
 
 #include "ptx/parser.h"
 
+/* What a character can be, as bits. PAIRED: the first of a sign of two characters, such as "<<". */
 enum { NAME_START = 1, NAME = 2, DIGIT = 4, HEX = 8, PUNCTUATION = 16, BLANK = 32, PAIRED = 64 };
 
 static const uint8_t ptx_chars[256] = {
@@ -74,6 +75,8 @@ static const char *ptx_block_comment(PtxParser *p, const char *at)
     ptx_fail(p, line, column, "comment without an end");
 }
 
+/* The first character from p->at on that is neither a blank nor in a
+ * comment. Counts lines, and leaves p->at. */
 static inline __attribute__((always_inline)) const char *ptx_skip_blanks(PtxParser *p)
 {
     const char *at = p->at;
@@ -91,39 +94,42 @@ static inline __attribute__((always_inline)) const char *ptx_skip_blanks(PtxPars
     }
 }
 
-static void ptx_name_token(PtxParser *p, const char *at, uint8_t kind, const char *start)
+/* Makes the token one of that kind, with the name from `start` up to `end`. */
+static void ptx_name_token(PtxParser *p, uint8_t kind, const char *start, const char *end)
 {
     p->tok.kind = kind;
-    p->tok.name = ptx_intern(p, start, (size_t)(at - start));
-    p->at = at;
+    p->tok.name = ptx_intern(p, start, (size_t)(end - start));
+    p->at = end;
 }
 
-/* "%r7" with %r<n> in scope, the one spelling that a text has by the thousand: found without a name of its
- * own. False for everything else, and where some %r7 was declared by itself. */
-static bool ptx_numbered_token(PtxParser *p, const char *at, const char *start)
+/* Makes the token a NUMBERED one if the text from `start` up to `end` is a register of a range in scope, as
+ * %r7 is with %r<n>. A text has thousands of these spellings, so they are not interned. False for any other
+ * text, and if some register of that prefix was declared by itself: then the token is unchanged. */
+static bool ptx_numbered_token(PtxParser *p, const char *start, const char *end)
 {
-    const char *digits = at;
+    const char *digits = end;
     while (is_char(digits[-1], DIGIT)) digits--;
-    if (digits == at || at - digits > 7 || (*digits == '0' && at - digits > 1)) return false;
+    if (digits == end || end - digits > PTX_MAX_NUMBER_DIGITS || (*digits == '0' && end - digits > 1))
+        return false;
     PtxName *prefix = ptx_seen(p, start, (size_t)(digits - start));
     if (!prefix || !prefix->range || prefix->spelled) return false;
     uint32_t number = 0;
-    while (digits < at) number = number * 10 + (uint32_t)(*digits++ - '0');
+    while (digits < end) number = number * 10 + (uint32_t)(*digits++ - '0');
     PtxSymbol *range = ptx_find_range(prefix, number);
     if (!range || range->vector > 1) return false;
     p->tok.kind = PTX_TOKEN_NUMBERED;
     p->tok.name = prefix;
     p->tok.number = number;
-    p->at = at;
+    p->at = end;
     return true;
 }
 
 void ptx_intern_numbered(PtxParser *p)
 {
-    if (p->tok.kind == PTX_TOKEN_NUMBERED) ptx_name_token(p, p->at, PTX_TOKEN_NAME, p->tok.start);
+    if (p->tok.kind == PTX_TOKEN_NUMBERED) ptx_name_token(p, PTX_TOKEN_NAME, p->tok.start, p->at);
 }
 
-/* directive = "." name ("::" name)*, as in .shared::cta; the name may start with a digit */
+/* word = name ("::" name)*, as in .shared::cta; the name may start with a digit. Returns where it ends. */
 static const char *ptx_dotted_word(const char *at)
 {
     while (is_char(*at, NAME)) at++;
@@ -134,7 +140,7 @@ static const char *ptx_dotted_word(const char *at)
 
 static unsigned hex_value(char c) { return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 32) - 'a' + 10); }
 
-/* Exactly `digits` hexadecimal digits after 0f or 0d. */
+/* A float token: 0f or 0d at `at`, then exactly `digits` hexadecimal digits. Returns where it ends. */
 static const char *ptx_float_bits(PtxParser *p, const char *at, int digits, PtxType type)
 {
     uint64_t bits = 0;
@@ -149,7 +155,8 @@ static const char *ptx_float_bits(PtxParser *p, const char *at, int digits, PtxT
     return at;
 }
 
-/* Digits of a base, without separators; too large a number is an error. */
+/* An integer token of the digits at `at`, and a U that makes it unsigned. Returns where it ends. A number of
+ * more than 64 bits is an error. */
 static const char *ptx_digits(PtxParser *p, const char *at, unsigned base)
 {
     uint64_t value = 0;
@@ -178,28 +185,36 @@ static bool ptx_is_decimal_float(const char *at)
 }
 
 /* decimal = digits ("." digits)? (("e" | "E") ("+" | "-")? digits)?
- * Given to strtod without its point, whose spelling depends on the locale. */
+ * A float token of the number at `at`; returns where it ends. strtod gets its digits and an exponent, but not
+ * the point, whose spelling depends on the locale. */
 static const char *ptx_decimal_float(PtxParser *p, const char *at)
 {
-    char copy[512];
+    enum {
+        MAX_DIGITS = 480,
+        EXPONENT_SIZE = 32,
+        MAX_EXPONENT = 100000 /* all larger ones give 0 or infinity */
+    };
+    char copy[MAX_DIGITS + EXPONENT_SIZE];
     size_t length = 0;
     long exponent = 0, given = 0;
     for (bool fraction = false; is_char(*at, DIGIT) || (*at == '.' && !fraction); at++) {
-        if (*at == '.')
+        if (*at == '.') {
             fraction = true;
-        else if (length < sizeof copy - 32)
+        } else if (length < MAX_DIGITS) {
             copy[length++] = *at;
-        exponent -= fraction && *at != '.' && length < sizeof copy - 32;
+            if (fraction) exponent--;
+        }
     }
     if ((*at | 32) == 'e') {
         bool negative = at[1] == '-';
         at += 1 + (at[1] == '-' || at[1] == '+');
         if (!is_char(*at, DIGIT)) ptx_fail(p, p->line, ptx_column(p, at), "exponent without digits");
-        for (; is_char(*at, DIGIT); at++) given = given < 100000 ? given * 10 + (*at - '0') : given;
+        for (; is_char(*at, DIGIT); at++) {
+            if (given < MAX_EXPONENT) given = given * 10 + (*at - '0');
+        }
         exponent += negative ? -given : given;
     }
-    if (length >= sizeof copy - 32 || is_char(*at, NAME))
-        ptx_fail(p, p->tok.line, p->tok.column, "not a number");
+    if (length == MAX_DIGITS || is_char(*at, NAME)) ptx_fail(p, p->tok.line, p->tok.column, "not a number");
     snprintf(copy + length, sizeof copy - length, "e%ld", exponent);
     double value = strtod(copy, NULL);
     p->tok.kind = PTX_TOKEN_FLOAT;
@@ -208,6 +223,7 @@ static const char *ptx_decimal_float(PtxParser *p, const char *at)
     return at;
 }
 
+/* A number that starts with a digit; octal if that is 0, as in C. */
 static void ptx_number_token(PtxParser *p, const char *at)
 {
     char second = at[0] == '0' ? (char)(at[1] | 32) : 0;
@@ -226,7 +242,6 @@ static void ptx_number_token(PtxParser *p, const char *at)
     p->at = at;
 }
 
-/* ".5" was read as a dotted word: read it again as a number. */
 bool ptx_reread_number(PtxParser *p)
 {
     if (p->tok.kind != PTX_TOKEN_DIRECTIVE || !is_char(p->tok.start[1], DIGIT)) return false;
@@ -253,13 +268,20 @@ static _Noreturn void ptx_fail_byte(PtxParser *p, unsigned char byte)
     ptx_fail(p, p->tok.line, p->tok.column, "'%c' does not belong here", byte);
 }
 
-/* punctuation = one character, or "<<" ">>" "<=" ">=" "==" "!=" "&&" "||" */
+/* Whether two characters are one sign: "<<" ">>" "<=" ">=" "==" "!=" "&&" "||" */
+static bool ptx_is_double_sign(char first, char second)
+{
+    if (!is_char(first, PAIRED)) return false;
+    if (second == '=') return first != '&' && first != '|';
+    return second == first && first != '!';
+}
+
+/* punctuation = a sign of one character or two */
 static void ptx_punctuation_token(PtxParser *p, const char *at)
 {
     char first = at[0], second = at[1];
     if (!is_char(first, PUNCTUATION)) ptx_fail_byte(p, (unsigned char)first);
-    bool pair = is_char(first, PAIRED)
-                && (second == '=' ? first != '&' && first != '|' : second == first && first != '!');
+    bool pair = ptx_is_double_sign(first, second);
     p->tok.kind = PTX_TOKEN_PUNCTUATION;
     p->tok.sign = (uint16_t)(pair ? PTX_SIGN2(first, second) : first);
     p->at = at + 1 + pair;
@@ -274,24 +296,23 @@ void ptx_next(PtxParser *p)
     if (is_char(*at, NAME_START) && (*at != '%' || is_char(at[1], NAME))) {
         const char *start = at++;
         while (is_char(*at, NAME)) at++;
-        if (*start != '%' || !ptx_numbered_token(p, at, start)) ptx_name_token(p, at, PTX_TOKEN_NAME, start);
+        if (*start != '%' || !ptx_numbered_token(p, start, at)) ptx_name_token(p, PTX_TOKEN_NAME, start, at);
     } else if (is_char(*at, DIGIT)) {
         ptx_number_token(p, at);
     } else if (*at == '.' && is_char(at[1], NAME)) {
-        ptx_name_token(p, ptx_dotted_word(at + 1), PTX_TOKEN_DIRECTIVE, at + 1);
+        ptx_name_token(p, PTX_TOKEN_DIRECTIVE, at + 1, ptx_dotted_word(at + 1));
     } else if (at >= p->end) {
         p->tok.kind = PTX_TOKEN_END;
         p->at = at;
     } else if (*at == '"') {
         ptx_string_token(p, at);
-        return;
+        return; /* start and length of a string leave out its quotes */
     } else {
         ptx_punctuation_token(p, at);
     }
     p->tok.length = (uint32_t)(p->at - p->tok.start);
 }
 
-/* Goes to the next '}', over text that need not be tokens; to the end of the text if there is none. */
 void ptx_skip_to_brace(PtxParser *p)
 {
     const char *at = p->at;
@@ -309,7 +330,8 @@ void ptx_skip_to_brace(PtxParser *p)
     ptx_next(p);
 }
 
-/* A mnemonic with blanks before its dots, which is unusual: joined into one spelling. */
+/* The name of a mnemonic with blanks before some of its dots: its parts joined. `first` is the part read, the
+ * current token the first word after a blank. (A first part that is too long is refused in the loop.) */
 static PtxName *ptx_joined_mnemonic(PtxParser *p, PtxToken first)
 {
     char joined[256];
@@ -324,7 +346,7 @@ static PtxName *ptx_joined_mnemonic(PtxParser *p, PtxToken first)
     return ptx_intern(p, joined, length);
 }
 
-/* mnemonic = name ("." word)* */
+/* words = ("." word)* Returns where they end. */
 static const char *ptx_dotted_words(const char *at)
 {
     while (at[0] == '.' && is_char(at[1], NAME)) at = ptx_dotted_word(at + 1);
@@ -345,14 +367,14 @@ void ptx_next_statement(PtxParser *p)
     p->tok.column = ptx_column(p, start);
     p->tok.start = start;
     p->tok.length = (uint32_t)(at - start);
-    ptx_name_token(p, at, PTX_TOKEN_NAME, start);
+    ptx_name_token(p, PTX_TOKEN_NAME, start, at);
 }
 
 PtxName *ptx_mnemonic(PtxParser *p)
 {
     PtxToken first = p->tok;
     const char *at = ptx_dotted_words(p->at);
-    bool whole = at == p->at;
+    bool whole = at == p->at; /* the token is the mnemonic, as after ptx_next_statement() */
     p->at = at;
     first.length = (uint32_t)(at - first.start);
     ptx_next(p);

@@ -1,10 +1,10 @@
 /* Several modules become one: a name that one of them declares and another defines means the definition.
  *
- * The joined module has the parts' functions, variables and forms, renumbered; their memory stays in the
- * parts, which it owns. Of definitions of one name a strong one counts before weak ones, the first of these
- * before the others, the largest of common variables; two strong ones are an error. What a part keeps to
- * itself stays its own, also when others use the same name. What goes together, and the words when it does
- * not, are those of NVIDIA's linker.
+ * A "part" is one of the modules, the "whole" the joined one, which has the parts' functions, variables and
+ * forms, renumbered. Their memory stays in the parts, which the whole owns. Of definitions of one name a
+ * strong one counts before weak ones, the first of these before the others, the largest of common variables;
+ * two strong ones are an error. A part's own symbols, without linkage, stay apart from those of the same name
+ * elsewhere. Which declarations agree, and the messages where they do not, are as NVIDIA's linker has them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +12,15 @@
 #include "ptx/arena.h"
 #include "ptx/ptx.h"
 
-/* Functions and variables alike, as far as names go. */
+/* A function or a variable that parts may share by its name. */
 typedef struct Symbol {
     const char *name;
     const PtxModule *home;
-    uint32_t order;         /* among all symbols: that of the text */
+    uint32_t order;         /* position in the order of the parts and of their texts */
     uint8_t linkage;
     bool defined;
     uint64_t size;          /* of a variable */
-    void *thing;            /* PtxFunction or PtxVariable */
+    void *tree;             /* PtxFunction or PtxVariable */
 } Symbol;
 
 typedef struct Link {
@@ -39,19 +39,21 @@ static int by_name(const void *left, const void *right)
     return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-/* 0: only a declaration; 3: a strong definition. */
-static int definition_rank(const Symbol *symbol)
+/* What a symbol counts against others of its name, in rising order. */
+typedef enum Rank { RANK_DECLARED, RANK_COMMON, RANK_WEAK, RANK_STRONG } Rank;
+
+static Rank definition_rank(const Symbol *symbol)
 {
-    if (!symbol->defined) return 0;
-    if (symbol->linkage == PTX_LINKAGE_COMMON) return 1;
-    return symbol->linkage == PTX_LINKAGE_WEAK ? 2 : 3;
+    if (!symbol->defined) return RANK_DECLARED;
+    if (symbol->linkage == PTX_LINKAGE_COMMON) return RANK_COMMON;
+    return symbol->linkage == PTX_LINKAGE_WEAK ? RANK_WEAK : RANK_STRONG;
 }
 
 /* Whether `one` is the definition rather than `other`, of the same name: of common symbols, the larger. */
 static bool overrides(const Symbol *one, const Symbol *other)
 {
     if (definition_rank(one) != definition_rank(other)) return definition_rank(one) > definition_rank(other);
-    return definition_rank(one) == 1 && one->size > other->size;
+    return definition_rank(one) == RANK_COMMON && one->size > other->size;
 }
 
 /* The definition among symbols of one name; the first declaration when there is none. */
@@ -59,7 +61,7 @@ static const Symbol *choose_definition(const Link *link, const Symbol *symbols, 
 {
     const Symbol *best = symbols;
     for (uint32_t i = 1; i < count; i++) {
-        if (definition_rank(best) == 3 && definition_rank(&symbols[i]) == 3)
+        if (definition_rank(best) == RANK_STRONG && definition_rank(&symbols[i]) == RANK_STRONG)
             ptx_link_error(link->log, "Multiple definition of '%s' in '%s', first defined in '%s'",
                            symbols[i].name, symbols[i].home->name, best->home->name);
         if (overrides(&symbols[i], best)) best = &symbols[i];
@@ -67,19 +69,19 @@ static const Symbol *choose_definition(const Link *link, const Symbol *symbols, 
     return best;
 }
 
-/* Sorts the symbols and calls take() for each with the one that its name means. */
+/* Calls resolve() for each symbol with the one that its name means. Sorts the symbols. */
 static void resolve_names(const Link *link, Symbol *symbols, uint32_t count,
-                          void (*take)(const Link *link, const Symbol *symbol, const Symbol *meant))
+                          void (*resolve)(const Link *link, const Symbol *symbol, const Symbol *meant))
 {
     if (count) qsort(symbols, count, sizeof *symbols, by_name);
     for (uint32_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && !strcmp(symbols[i].name, symbols[next].name);) next++;
         const Symbol *meant = choose_definition(link, &symbols[i], next - i);
-        for (uint32_t k = i; k < next; k++) take(link, &symbols[k], meant);
+        for (uint32_t k = i; k < next; k++) resolve(link, &symbols[k], meant);
     }
 }
 
-/* The text whose adding made the two meet. */
+/* The names of the modules that define one and other: of that which is linked later, and earlier. */
 static const char *later_home(const Symbol *one, const Symbol *other)
 {
     return (one->order > other->order ? one : other)->home->name;
@@ -90,11 +92,13 @@ static const char *earlier_home(const Symbol *one, const Symbol *other)
     return (one->order < other->order ? one : other)->home->name;
 }
 
-/* The kind of a parameter: a structure, a float or neither. */
-static int kind_of(const PtxVariable *v)
+/* What two declarations of a parameter must agree in, other than its size. */
+typedef enum ParameterKind { KIND_INTEGER, KIND_STRUCTURE, KIND_FLOAT } ParameterKind;
+
+static ParameterKind kind_of(const PtxVariable *v)
 {
-    if (v->dim_count || v->vector > 1) return 1;
-    return ptx_types[v->type].class == PTX_FLOAT ? 2 : 0;
+    if (v->dim_count || v->vector > 1) return KIND_STRUCTURE;
+    return ptx_types[v->type].class == PTX_FLOAT ? KIND_FLOAT : KIND_INTEGER;
 }
 
 static bool same_kinds(PtxVariable *const *left, uint32_t left_count, PtxVariable *const *right,
@@ -106,9 +110,10 @@ static bool same_kinds(PtxVariable *const *left, uint32_t left_count, PtxVariabl
     return true;
 }
 
-static void take_function(const Link *link, const Symbol *symbol, const Symbol *meant)
+/* Links a function to the one that its name means; an error if they differ. */
+static void resolve_function(const Link *link, const Symbol *symbol, const Symbol *meant)
 {
-    PtxFunction *f = symbol->thing, *real = meant->thing;
+    PtxFunction *f = symbol->tree, *real = meant->tree;
     f->linked = real;
     if (f->is_entry != real->is_entry)
         ptx_link_error(link->log, "Function '%s' not declared __global__ in all source files", symbol->name);
@@ -118,25 +123,33 @@ static void take_function(const Link *link, const Symbol *symbol, const Symbol *
                        symbol->name, later_home(symbol, meant), meant->home->name);
 }
 
-/* An array of unknown size goes with any; common variables become as large as the largest. */
+/* Whether two declarations agree in their size. An array of unknown size agrees with any, and common
+ * variables do with each other: the largest becomes the definition. */
 static bool same_size(const PtxVariable *left, const PtxVariable *right)
 {
     if (left->linkage == PTX_LINKAGE_COMMON && right->linkage == PTX_LINKAGE_COMMON) return true;
     return left->size == right->size || !left->size || !right->size;
 }
 
-/* The strictest alignment that a declaration promises holds. */
-static void take_variable(const Link *link, const Symbol *symbol, const Symbol *meant)
+/* Links a variable to the one that its name means; an error if they differ. That one gets the strictest
+ * alignment of all declarations. */
+static void resolve_variable(const Link *link, const Symbol *symbol, const Symbol *meant)
 {
-    PtxVariable *v = symbol->thing, *real = meant->thing;
+    PtxVariable *v = symbol->tree, *real = meant->tree;
     v->linked = real;
     if (v->align > real->align) real->align = v->align;
-    const char *differs = v->space != real->space ? "Memory space" : same_size(v, real) ? NULL : "Size";
+    const char *differs = NULL;
+    if (v->space != real->space)
+        differs = "Memory space";
+    else if (!same_size(v, real))
+        differs = "Size";
     if (differs)
         ptx_link_error(link->log, "%s doesn't match for '%s' in '%s', first specified in '%s'", differs,
                        symbol->name, later_home(symbol, meant), earlier_home(symbol, meant));
 }
 
+/* Lists the functions, or the variables, that parts may share; all are linked to themselves for now. Returns
+ * how many. An internal function that is only declared may be another part's. */
 static uint32_t collect_functions(const Link *link, Symbol *out)
 {
     uint32_t count = 0;
@@ -151,7 +164,7 @@ static uint32_t collect_functions(const Link *link, Symbol *out)
                                   .order = count,
                                   .linkage = f->linkage,
                                   .defined = f->defined,
-                                  .thing = f};
+                                  .tree = f};
             count++;
         }
     return count;
@@ -171,13 +184,13 @@ static uint32_t collect_variables(const Link *link, Symbol *out)
                                   .linkage = v->linkage,
                                   .defined = v->defined,
                                   .size = v->size,
-                                  .thing = v};
+                                  .tree = v};
             count++;
         }
     return count;
 }
 
-/* ---- Putting it in place of the others ---- */
+/* ---- Redirecting uses to the definitions ---- */
 
 static void redirect_table(PtxTable *table)
 {
@@ -185,7 +198,7 @@ static void redirect_table(PtxTable *table)
         table->functions[i] = table->functions[i]->linked;
 }
 
-/* Variables of functions have no other. */
+/* The variable that one means in the whole: itself if it is a function's, or NULL if it is. */
 static PtxVariable *meant_by(PtxVariable *v) { return v && v->linked ? v->linked : v; }
 
 static void redirect_operand(PtxOperand *o)
@@ -207,7 +220,7 @@ static void redirect_operand(PtxOperand *o)
     }
 }
 
-/* The number in the whole of a part's .file; 0: none. */
+/* The number in the whole of a part's .file; `base`: how many files earlier parts have. 0: no such file. */
 static uint32_t file_in_whole(const PtxModule *part, uint32_t base, uint32_t number)
 {
     for (uint32_t i = 0; number && i < part->file_count; i++)
@@ -248,6 +261,8 @@ static void add_forms(PtxModule *whole, const PtxModule *part)
     }
 }
 
+/* Adds what a part defines to the whole, with new ids. A function or
+ * variable whose name means another is left out. */
 static void add_part(PtxModule *whole, PtxModule *part)
 {
     uint32_t file_base = whole->file_count;
@@ -323,14 +338,15 @@ static void report_out_of_memory(PtxModule *const *parts, PtxLog *log)
     ptx_report(parts[0], log, PTX_OUT_OF_MEMORY, 0, 0, "out of memory while linking");
 }
 
-/* Settles every name; false if out of memory. */
+/* Links every function and variable to what its name means. Disagreements are
+ * errors in the log; false: out of memory. */
 static bool resolve_all(const Link *link, const Counts *counts)
 {
     uint32_t max = counts->functions > counts->globals ? counts->functions : counts->globals;
     Symbol *symbols = calloc(max + 1, sizeof *symbols);
     if (!symbols) return false;
-    resolve_names(link, symbols, collect_functions(link, symbols), take_function);
-    resolve_names(link, symbols, collect_variables(link, symbols), take_variable);
+    resolve_names(link, symbols, collect_functions(link, symbols), resolve_function);
+    resolve_names(link, symbols, collect_variables(link, symbols), resolve_variable);
     free(symbols);
     return true;
 }

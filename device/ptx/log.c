@@ -10,13 +10,14 @@
 
 #include "ptx/parser.h"
 
-enum { MAX_SHOWN = 160 };
+enum { MAX_SHOWN = 160 /* characters of a source line */, FIRST_CAPACITY = 512 };
 
+/* Room for so many characters and a NUL; false if out of memory. */
 static bool ptx_log_reserve(PtxLog *log, size_t more)
 {
     size_t needed = log->length + more + 1;
     if (needed <= log->capacity) return true;
-    size_t capacity = needed * 2 < 512 ? 512 : needed * 2;
+    size_t capacity = needed * 2 < FIRST_CAPACITY ? FIRST_CAPACITY : needed * 2;
     char *text = realloc(log->text, capacity);
     if (!text) return false;
     log->text = text;
@@ -24,7 +25,7 @@ static bool ptx_log_reserve(PtxLog *log, size_t more)
     return true;
 }
 
-/* Out of memory, text that does not fit is dropped. */
+/* If out of memory, text that does not fit is dropped. */
 void ptx_log_append_list(PtxLog *log, const char *format, va_list list)
 {
     va_list again;
@@ -44,7 +45,7 @@ void ptx_log_append(PtxLog *log, const char *format, ...)
     va_end(list);
 }
 
-/* The text of a line, without its end; empty if there is none of that number. */
+/* The text of a line, counted from 1, up to its newline; empty if there is no such line. */
 static const char *ptx_line_text(const PtxModule *module, uint32_t line, size_t *length)
 {
     const char *at = module->text, *end = at + module->length;
@@ -61,8 +62,9 @@ static const char *ptx_line_text(const PtxModule *module, uint32_t line, size_t 
     return at;
 }
 
-/* Shows the line and a caret below the column; of a long line the part around the column, of what cannot be
- * printed a question mark. */
+/* Appends the line, and another with a caret below the column. A long line is cut to the
+ * part around the column; characters that cannot be printed become question marks, and
+ * tabs stay so that the caret is in place. */
 static void ptx_log_source_line(PtxLog *log, const PtxModule *module, uint32_t line, uint32_t column)
 {
     size_t length, start = 0, at = column ? column - 1 : 0;

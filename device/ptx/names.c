@@ -1,40 +1,44 @@
 /* Interned names: a hash table of every spelling seen in a text.
  *
- * A name carries what its spelling means by itself (vocabulary.c), and the declaration now in scope. %r7
- * also knows its prefix %r, to find it in %r<100>.
+ * A name has what its spelling means by itself (vocabulary.c), and its declaration in scope. One such as %r7
+ * has its prefix %r, by which %r<100> is found.
  */
 #include <string.h>
 
 #include "ptx/parser.h"
 
-enum { FIRST_SLOTS = 256 };
+enum { FIRST_SLOTS = 256, SHORT = 8 /* characters that a key has as they are */ };
+/* Odd numbers with well mixed bits. */
+static const uint64_t mix_words = 0xff51afd7ed558ccd, mix_bytes = 0x9e3779b97f4a7c15;
 
-/* Up to eight characters as they are, which no other spelling has; of longer ones a hash, its low byte
- * zero. */
+/* A spelling of up to eight characters as they are, so that no other has its key; of a longer one a hash,
+ * whose low byte is 0, as that of no short spelling is. */
 static uint64_t ptx_key(const char *text, size_t length)
 {
     uint64_t key = 0, word;
-    if (length > 8) {
-        for (; length >= 8; text += 8, length -= 8) {
-            memcpy(&word, text, 8);
-            key = (key ^ word ^ length) * 0xff51afd7ed558ccdu;
+    if (length > SHORT) {
+        for (; length >= sizeof word; text += sizeof word, length -= sizeof word) {
+            memcpy(&word, text, sizeof word);
+            key = (key ^ word ^ length) * mix_words;
             key ^= key >> 32;
         }
-        for (; length; length--) key = (key ^ (unsigned char)text[length - 1]) * 0x9e3779b97f4a7c15u;
+        for (; length; length--) key = (key ^ (unsigned char)text[length - 1]) * mix_bytes;
         return key << 8;
     }
     for (; length; length--) key = key << 8 | (unsigned char)text[length - 1];
     return key;
 }
 
+/* Where to look for a key in a table: its bits mixed. */
 static uint32_t ptx_spread(uint64_t key)
 {
-    key = (key ^ key >> 32) * 0xff51afd7ed558ccdu;
+    key = (key ^ key >> 32) * mix_words;
     return (uint32_t)(key >> 32);
 }
 
 uint32_t ptx_hash(const char *text, size_t length) { return ptx_spread(ptx_key(text, length)); }
 
+/* Doubles the table, or makes the first one. */
 static void ptx_names_grow(PtxParser *p)
 {
     PtxNames *names = &p->names;
@@ -59,7 +63,8 @@ void ptx_names_free(PtxParser *p)
     chunks_return(p->options.chunks, p->names.slots, p->names.size * sizeof(PtxSlot));
 }
 
-/* A number at the end, of at most 7 digits and without leading zeros, makes a name one of a range. */
+/* Sets prefix and number of a name that may be a register of a range: one that
+ * ends with a number without leading zeros. */
 static void ptx_split_number(PtxParser *p, PtxName *name)
 {
     uint32_t digits = 0, length = name->length;
@@ -67,7 +72,8 @@ static void ptx_split_number(PtxParser *p, PtxName *name)
            && name->text[length - 1 - digits] <= '9')
         digits++;
     const char *number = name->text + length - digits;
-    if (!digits || digits == length || digits > 7 || (digits > 1 && *number == '0')) return;
+    if (!digits || digits == length || digits > PTX_MAX_NUMBER_DIGITS || (digits > 1 && *number == '0'))
+        return;
     for (uint32_t i = 0; i < digits; i++) name->number = name->number * 10 + (uint32_t)(number[i] - '0');
     name->prefix = ptx_intern(p, name->text, length - digits);
 }
@@ -88,7 +94,8 @@ static PtxSlot *ptx_slot(const PtxNames *names, const char *text, size_t length,
     PtxSlot *slot;
     for (uint32_t at = ptx_spread(key); (slot = &names->slots[at & (names->size - 1)])->name; at++) {
         if (slot->key != key) continue;
-        if (length <= 8 || (slot->name->length == length && !memcmp(slot->name->text, text, length))) break;
+        if (length <= SHORT || (slot->name->length == length && !memcmp(slot->name->text, text, length)))
+            break;
     }
     return slot;
 }
@@ -115,7 +122,7 @@ void ptx_names_init(PtxParser *p)
 {
     ptx_vocabulary_init();
     ptx_names_grow(p);
-    p->warp_size = ptx_intern(p, "WARP_SZ", 7);
-    p->generic = ptx_intern(p, "generic", 7);
+    p->warp_size = ptx_intern(p, "WARP_SZ", strlen("WARP_SZ"));
+    p->generic = ptx_intern(p, "generic", strlen("generic"));
     p->sink = ptx_intern(p, "_", 1);
 }

@@ -7,6 +7,8 @@
 
 #include "ptx/parser.h"
 
+enum { NO_COMPONENT = 4, MAX_WRITTEN = 64 /* operands of an instruction, as written */ };
+
 static void ptx_operand(PtxParser *p, PtxOperand *out);
 
 static bool ptx_is_name(const PtxParser *p)
@@ -14,17 +16,17 @@ static bool ptx_is_name(const PtxParser *p)
     return p->tok.kind == PTX_TOKEN_NAME || p->tok.kind == PTX_TOKEN_NUMBERED;
 }
 
-/* component = ".x" | ".y" | ".z" | ".w" (or .r .g .b .a); 4: none follows */
+/* component = ".x" | ".y" | ".z" | ".w" (or .r .g .b .a), as 0 to 3; NO_COMPONENT if none follows */
 static uint32_t ptx_component(PtxParser *p)
 {
-    if (p->tok.kind != PTX_TOKEN_DIRECTIVE || p->tok.name->length != 1) return 4;
+    if (p->tok.kind != PTX_TOKEN_DIRECTIVE || p->tok.name->length != 1) return NO_COMPONENT;
     const char *letters = "xyzwrgba", *found = strchr(letters, p->tok.name->text[0]);
-    if (!found) return 4;
+    if (!found) return NO_COMPONENT;
     ptx_next(p);
     return (uint32_t)(found - letters) % 4;
 }
 
-/* A special register of four parts named whole stands for their vector. */
+/* A special register of four components without one, such as %tid: the vector of all four. */
 static void ptx_whole_special(PtxParser *p, PtxOperand *out)
 {
     enum { PARTS = 4 };
@@ -48,7 +50,7 @@ static void ptx_special(PtxParser *p, PtxOperand *out)
     ptx_next(p);
     if (info->numbered || info->components == 1) return;
     uint32_t component = ptx_component(p);
-    if (component > 3)
+    if (component == NO_COMPONENT)
         ptx_whole_special(p, out);
     else
         out->component = (uint16_t)component;
@@ -77,7 +79,7 @@ static void ptx_set_register(PtxParser *p, PtxOperand *out, uint32_t reg)
     out->type = ((PtxRegister *)p->registers.items)[reg].type;
 }
 
-/* The register that the numbered one at hand is. */
+/* register, where the token is NUMBERED */
 static void ptx_numbered(PtxParser *p, PtxOperand *out)
 {
     ptx_set_register(p, out, ptx_find_numbered(p, p->tok.name, p->tok.number));
@@ -85,7 +87,7 @@ static void ptx_numbered(PtxParser *p, PtxOperand *out)
     ptx_selector(p, out);
 }
 
-/* A vector register named whole stands for the vector of its parts. */
+/* A vector register without a component: the vector of all its components. */
 static void ptx_whole_vector(PtxParser *p, PtxName *name, uint32_t count, PtxOperand *out)
 {
     uint32_t column = out->column, ignored;
@@ -99,11 +101,12 @@ static void ptx_whole_vector(PtxParser *p, PtxName *name, uint32_t count, PtxOpe
     out->count = count;
 }
 
-/* register = name (component | selector)? ; false if the name at hand is none */
+/* register = name (component | selector)? ; false, with nothing read, if the name is not a register */
 static bool ptx_register(PtxParser *p, PtxOperand *out)
 {
     PtxName *name = p->tok.name;
-    uint32_t vector, reg = ptx_find_register(p, name, UINT32_MAX, &vector), line = p->tok.line;
+    uint32_t vector, line = p->tok.line;
+    uint32_t reg = ptx_find_register(p, name, UINT32_MAX, &vector); /* of a vector, no component yet */
     if (reg == UINT32_MAX) return false;
     ptx_next(p);
     if (vector == 1) {
@@ -112,7 +115,7 @@ static bool ptx_register(PtxParser *p, PtxOperand *out)
         return true;
     }
     uint32_t part = ptx_component(p);
-    if (part > 3) {
+    if (part == NO_COMPONENT) {
         ptx_whole_vector(p, name, vector, out);
         return true;
     }
@@ -127,7 +130,7 @@ static void ptx_symbol_operand(PtxParser *p, PtxOperand *out)
 {
     PtxSymbol *symbol = p->tok.name->symbol;
     uint32_t line = p->tok.line;
-    const char *after = p->at + strspn(p->at, " \t");
+    const char *after = p->at + strspn(p->at, " \t"); /* what follows the name */
     if (symbol && symbol->kind == PTX_SYMBOL_FUNCTION) {
         out->kind = PTX_OPERAND_FUNCTION;
         out->function = symbol->function;
@@ -157,7 +160,7 @@ static void ptx_immediate(PtxParser *p, PtxOperand *out)
     out->bits = c.bits;
 }
 
-/* name = "_" | special | register | symbol; where labels may stand, any other name is taken for one */
+/* name = "_" | special | register | symbol; with p->labels_allowed any other name is taken for a label */
 static void ptx_name_operand(PtxParser *p, PtxOperand *out)
 {
     if (p->tok.kind == PTX_TOKEN_NUMBERED) {
@@ -185,7 +188,7 @@ static void ptx_name_operand(PtxParser *p, PtxOperand *out)
     }
 }
 
-/* items = operand ("," operand)* close */
+/* items = (operand ("," operand)*)? close ; into out->items and out->count */
 static void ptx_items(PtxParser *p, PtxOperand *out, unsigned close)
 {
     uint32_t from = p->operands.count;
@@ -203,7 +206,7 @@ static void ptx_items(PtxParser *p, PtxOperand *out, unsigned close)
     out->items = ptx_take(p, &p->operands, from, sizeof(PtxOperand));
 }
 
-/* offset = "+" constant, any number of them */
+/* offset = ("+" constant)* , added to the offset so far */
 static void ptx_offset(PtxParser *p, PtxOperand *out)
 {
     if (ptx_is(p, '-'))
@@ -260,7 +263,9 @@ static void ptx_address(PtxParser *p, PtxOperand *out)
     out->unified = ptx_accept_directive(p, PTX_DIRECTIVE_unified);
 }
 
-/* "!" name or "-" name: a predicate's complement, or a negated part of a video instruction */
+/* negated = "!" predicate | "-" register of a video instruction
+ *
+ * False, with nothing read, unless a sign and a name follow: the sign is then part of a constant. */
 static bool ptx_negated(PtxParser *p, PtxOperand *out)
 {
     if (!ptx_is(p, '!') && !ptx_is(p, '-')) return false;
@@ -268,7 +273,7 @@ static bool ptx_negated(PtxParser *p, PtxOperand *out)
     const char *at = p->at + strspn(p->at, " \t");
     if (!(*at == '%' || *at == '_' || *at == '$' || (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')))
         return false;
-    if (!is_not && !strncmp(at, "WARP_SZ", 7)) return false;
+    if (!is_not && !strncmp(at, "WARP_SZ", strlen("WARP_SZ"))) return false;
     ptx_next(p);
     if (!ptx_is_name(p)) ptx_fail_expected(p, "a register"); /* a lone '%' */
     ptx_name_operand(p, out);
@@ -280,7 +285,7 @@ static bool ptx_negated(PtxParser *p, PtxOperand *out)
     return true;
 }
 
-/* pair = register "|" register */
+/* pair = register "|" register ; *out is the first one, and becomes the pair */
 static void ptx_pair(PtxParser *p, PtxOperand *out)
 {
     PtxOperand *items = ptx_new(p, 2 * sizeof *items);
@@ -309,21 +314,22 @@ static void ptx_operand(PtxParser *p, PtxOperand *out)
     if (ptx_is(p, '|')) ptx_pair(p, out);
 }
 
-/* operands = (operand ("," operand)*)? ; gathered in p->operands, how many is returned */
-uint32_t ptx_operand_list(PtxParser *p)
+/* operands = (operand ("," operand)*)? */
+void ptx_operand_list(PtxParser *p)
 {
     p->operands.count = 0;
-    if (ptx_is(p, ';')) return 0;
+    if (ptx_is(p, ';')) return;
     do {
         PtxOperand operand = {0};
         ptx_operand(p, &operand);
         if (operand.kind == PTX_OPERAND_REGISTER && ptx_is(p, '+')) ptx_offset(p, &operand);
         *(PtxOperand *)ptx_push(p, &p->operands, sizeof operand) = operand;
-        if (p->operands.count > 64) ptx_fail(p, p->tok.line, operand.column, "more than 64 operands");
+        if (p->operands.count > MAX_WRITTEN)
+            ptx_fail(p, p->tok.line, operand.column, "more than %d operands", MAX_WRITTEN);
     } while (ptx_accept(p, ','));
-    return p->operands.count;
 }
 
+/* list = "(" items ")" ; an empty one if there is no parenthesis */
 static void ptx_optional_list(PtxParser *p, PtxOperand *out)
 {
     out->kind = PTX_OPERAND_LIST;
@@ -331,31 +337,32 @@ static void ptx_optional_list(PtxParser *p, PtxOperand *out)
     if (ptx_accept(p, '(')) ptx_items(p, out, ')');
 }
 
-/* call = (list ",")? callee ("," list)? ("," table)? */
+/* call = (list ",")? callee ("," list)? ("," targets)? */
 void ptx_call_operands(PtxParser *p)
 {
-    PtxOperand parts[4] = {{0}};
-    ptx_optional_list(p, &parts[0]);
-    if (parts[0].items || !ptx_is_name(p)) ptx_accept(p, ',');
-    parts[1].column = p->tok.column;
+    PtxOperand parts[PTX_CALL_OPERANDS] = {{0}};
+    PtxOperand *callee = &parts[PTX_CALL_CALLEE], *targets = &parts[PTX_CALL_TARGETS];
+    ptx_optional_list(p, &parts[PTX_CALL_RETURNS]);
+    ptx_accept(p, ',');
+    callee->column = p->tok.column;
     if (!ptx_is_name(p)) ptx_fail_expected(p, "a function");
-    ptx_name_operand(p, &parts[1]);
-    parts[2].kind = PTX_OPERAND_LIST;
-    parts[2].column = parts[3].column = p->tok.column;
+    ptx_name_operand(p, callee);
+    parts[PTX_CALL_ARGUMENTS].kind = PTX_OPERAND_LIST;
+    parts[PTX_CALL_ARGUMENTS].column = targets->column = p->tok.column;
     bool more = ptx_accept(p, ',');
     if (more && ptx_is(p, '(')) {
-        ptx_optional_list(p, &parts[2]);
+        ptx_optional_list(p, &parts[PTX_CALL_ARGUMENTS]);
         more = ptx_accept(p, ',');
     }
     if (more) {
         p->labels_allowed = true;
-        ptx_operand(p, &parts[3]);
+        ptx_operand(p, targets);
         p->labels_allowed = false;
-        if (parts[3].kind != PTX_OPERAND_LABEL)
-            ptx_fail(p, p->tok.line, parts[3].column, "expected a .callprototype or .calltargets");
-        parts[3].kind = PTX_OPERAND_PROTOTYPE;
+        if (targets->kind != PTX_OPERAND_LABEL)
+            ptx_fail(p, p->tok.line, targets->column, "expected a .callprototype or .calltargets");
+        targets->kind = PTX_OPERAND_PROTOTYPE; /* or TABLE: as the name turns out when it is resolved */
     }
     p->operands.count = 0;
-    memcpy(ptx_push(p, &p->operands, sizeof *parts), &parts[0], sizeof *parts);
-    for (int i = 1; i < 4; i++) memcpy(ptx_push(p, &p->operands, sizeof *parts), &parts[i], sizeof *parts);
+    for (int i = 0; i < PTX_CALL_OPERANDS; i++)
+        *(PtxOperand *)ptx_push(p, &p->operands, sizeof *parts) = parts[i];
 }

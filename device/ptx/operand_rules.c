@@ -4,7 +4,10 @@
 
 #include "ptx/parser.h"
 
-/* type = digit, "w", "any", or a type's name: taken from the form where it says so */
+/* type = digit | "w" | "any" | a type's name
+ *
+ * A digit is the number of a type of the form; w is twice as wide as the form's first. Returns where it
+ * ends. */
 static const char *ptx_rule_type(const PtxForm *form, const char *at, PtxOperandRule *rule)
 {
     size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
@@ -23,7 +26,7 @@ static const char *ptx_rule_type(const PtxForm *form, const char *at, PtxOperand
     return at + length;
 }
 
-/* suffix = "~" | "%" | "*" | "+" | "_" | "|p" | "|P" | "?" | "<" number | "=" number */
+/* suffixes = suffix*, suffix = "~" | "%" | "*" | "+" | "_" | "|p" | "|P" | "?" | "<" number | "=" number */
 static const char *ptx_rule_suffixes(const PtxForm *form, const char *at, PtxOperandRule *rule)
 {
     for (;; at++) {
@@ -41,7 +44,11 @@ static const char *ptx_rule_suffixes(const PtxForm *form, const char *at, PtxOpe
         case '<':
         case '=': {
             char sign = *at, *end;
-            *(sign == '<' ? &rule->limit : &rule->exact) = (uint32_t)strtoul(at + 1, &end, 10);
+            uint32_t number = (uint32_t)strtoul(at + 1, &end, 10);
+            if (sign == '<')
+                rule->limit = number;
+            else
+                rule->exact = number;
             at = end - 1;
             break;
         }
@@ -50,18 +57,19 @@ static const char *ptx_rule_suffixes(const PtxForm *form, const char *at, PtxOpe
     }
 }
 
-/* address = "[" name "]" (":" (digit | space))? */
+/* address = "[" letter "]" (":" (digit | space))? */
 static const char *ptx_rule_address(const PtxForm *form, const char *at, PtxOperandRule *rule)
 {
     rule->shape = at[1] == 't' ? PTX_SHAPE_TUPLE : PTX_SHAPE_ADDRESS;
     rule->space = form->spaces[0];
-    at += 3;
+    at += strlen("[a]");
     if (*at != ':') return at;
     size_t length = strspn(++at, "abcdefghijklmnopqrstuvwxyz01");
     rule->space = length == 1 ? form->spaces[*at - '0'] : (uint8_t)ptx_word(at, length)->word;
     return at + length;
 }
 
+/* The shape that an operand's name stands for. */
 static PtxShape ptx_rule_shape(const char *at, size_t length)
 {
     static const struct {
@@ -100,7 +108,8 @@ void ptx_signature(PtxParser *p, const PtxForm *form, const char *text, PtxSigna
 {
     PtxOperandRule rules[PTX_MAX_OPERANDS] = {0};
     for (const char *at = text; *at && signature->count < PTX_MAX_OPERANDS; at += *at == ' ') {
-        if (!strncmp(at, "policy", 6) && !ptx_has(form, PTX_MOD_L2_cache_hint)) {
+        /* The operand of .L2::cache_hint, which is there only with it. */
+        if (!strncmp(at, "policy", strlen("policy")) && !ptx_has(form, PTX_MOD_L2_cache_hint)) {
             at += strcspn(at, " ");
             continue;
         }

@@ -17,7 +17,7 @@ typedef enum PtxStatus {
     PTX_UNSUPPORTED_VERSION, /* CUDA_ERROR_UNSUPPORTED_PTX_VERSION */
     PTX_UNSUPPORTED_TARGET,  /* CUDA_ERROR_NO_BINARY_FOR_GPU: .target is newer than the device */
     PTX_OUT_OF_MEMORY,       /* CUDA_ERROR_OUT_OF_MEMORY */
-    PTX_UNLINKABLE           /* CUDA_ERROR_INVALID_SOURCE: each text is well, together they are not */
+    PTX_UNLINKABLE           /* CUDA_ERROR_INVALID_SOURCE: each text is valid, but they cannot be linked */
 } PtxStatus;
 
 /* Zero-initialize, then free with ptx_log_free. */
@@ -30,18 +30,18 @@ typedef struct PtxLog {
 } PtxLog;
 
 typedef struct PtxOptions {
-    const char *name;  /* of the text in messages; NULL: "ptx" */
+    const char *name;  /* what messages call the text; NULL: "ptx" */
     int max_version;   /* 90: PTX 9.0; 0: the newest this front end knows */
     int max_target;    /* 75: sm_75; 0: any */
     Chunks *chunks;    /* where memory comes from and goes to; NULL: the heap */
 } PtxOptions;
 
-/* Parses and checks `length` bytes of `text` (without a NUL at the end); options may be NULL. A module, for
- * ptx_module_free; or NULL, and log->status and log->text say why. */
+/* Parses and checks `length` bytes of `text` (without a NUL at the end); options may be NULL. Returns a
+ * module, which the caller frees with ptx_module_free; or NULL, and log->status and log->text say why. */
 PtxModule *ptx_parse(const char *text, size_t length, const PtxOptions *options, PtxLog *log);
 void ptx_module_free(PtxModule *module);
 /* Joins one or more modules to a new one, which owns them from then on; ids in them are renumbered for the
- * whole. On failure returns NULL with the reason in the log, and the modules are unchanged. */
+ * joined module. On failure returns NULL with the reason in the log, and the modules are unchanged. */
 PtxModule *ptx_link(PtxModule *const *parts, uint32_t count, PtxLog *log);
 
 /* Whether ptx_link() could join these modules with others that define what they lack. If not, the reason is

@@ -3,6 +3,7 @@
 
 #include "ptx/parser.h"
 
+/* Declares a label of the next instruction. */
 static void ptx_label(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
 {
     PtxLabel *label = ptx_new(p, sizeof *label);
@@ -11,14 +12,16 @@ static void ptx_label(PtxParser *p, PtxName *name, uint32_t line, uint32_t colum
     *(PtxLabel **)ptx_push(p, &p->labels, sizeof label) = label;
 }
 
-/* branch-targets = name ":" ".branchtargets" label ("," label)* ";" */
+/* branch-targets = name ":" ".branchtargets" label ("," label)* ";"
+ *
+ * The labels become fixups, which point into table->labels: so all are read before that array is made. */
 static void ptx_branch_targets(PtxParser *p, PtxTable *table)
 {
     uint32_t from = p->operands.count;
     do {
         PtxOperand *place = ptx_push(p, &p->operands, sizeof *place);
         place->column = p->tok.column;
-        place->count = p->tok.line; /* until the number of labels is known, where the fixups write to */
+        place->count = p->tok.line; /* an operand has no other place for it */
         place->name = ptx_expect_name(p, "a label");
     } while (ptx_accept(p, ','));
     table->count = p->operands.count - from;
@@ -59,13 +62,14 @@ static void ptx_call_prototype(PtxParser *p, PtxPrototype *prototype)
             prototype->noreturn = true;
         else if (ptx_is_directive(p, PTX_DIRECTIVE_abi_preserve)
                  || ptx_is_directive(p, PTX_DIRECTIVE_abi_preserve_control))
-            ptx_preserve(p);
+            ptx_skip_abi_preserve(p);
         else
             return;
     }
 }
 
-/* What a label names: a place, a table or a prototype. */
+/* Reads what stands after "name:" and declares the name: a prototype, a table or, if neither
+ * follows, a label of the next instruction. */
 static void ptx_labeled(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
 {
     if (ptx_accept_directive(p, PTX_DIRECTIVE_callprototype)) {
@@ -109,7 +113,8 @@ static void ptx_guard(PtxParser *p, PtxInsn *insn)
     insn->guard = reg;
 }
 
-/* Names of labels become fixups, now that the operands stand where they stay. */
+/* Adds a fixup for each operand that is a name of a label, table or prototype. Fixups point to operands, so
+ * these must be where they stay. */
 static void ptx_label_fixups(PtxParser *p, const PtxInsn *insn)
 {
     for (uint32_t i = 0; i < insn->operand_count; i++) {
@@ -122,7 +127,18 @@ static void ptx_label_fixups(PtxParser *p, const PtxInsn *insn)
     }
 }
 
-/* "reg + number" as an operand is an add of its own, before the instruction and whatever guards that. */
+/* Whether a number can be added to a register operand: an integer that the instruction reads. The first
+ * operand is written, except by bar. */
+static bool ptx_takes_offset(const PtxInsn *insn, uint32_t index, PtxType type)
+{
+    const PtxTypeInfo *info = &ptx_types[type];
+    bool is_read = index > 0 || insn->form->opcode == PTX_OP_bar;
+    return is_read && info->class != PTX_FLOAT && info->class != PTX_PREDICATE && info->bits >= 16
+           && info->bits <= 64;
+}
+
+/* Replaces each operand "reg + number" by a new register, and adds an instruction in front of this one that
+ * computes it. That is not guarded: the register has no other use. */
 static void ptx_add_offsets(PtxParser *p, const PtxInsn *insn)
 {
     for (uint32_t i = 0; i < p->operands.count; i++) {
@@ -130,9 +146,7 @@ static void ptx_add_offsets(PtxParser *p, const PtxInsn *insn)
         if (operand->kind != PTX_OPERAND_REGISTER || !operand->offset) continue;
         unsigned bits = ptx_type_bits((PtxType)operand->type);
         const char *text = bits == 16 ? "add.u16" : bits == 32 ? "add.u32" : "add.u64";
-        const PtxTypeInfo *info = &ptx_types[operand->type];
-        if (info->class == PTX_FLOAT || info->class == PTX_PREDICATE || bits < 16 || bits > 64
-            || (i == 0 && insn->form->opcode != PTX_OP_bar))
+        if (!ptx_takes_offset(insn, i, (PtxType)operand->type))
             ptx_fail(p, insn->line, operand->column, "a number is added to an integer register that is read");
         PtxOperand *operands = ptx_new(p, 3 * sizeof *operands);
         operands[0] = operands[1] = *operand;
@@ -158,7 +172,7 @@ static bool ptx_takes_labels(unsigned opcode)
     return opcode == PTX_OP_bra || opcode == PTX_OP_brx || opcode == PTX_OP_call;
 }
 
-/* instruction = guard? mnemonic operands ";" */
+/* instruction = guard? mnemonic operands ";" ; the guard is read into an instruction that has nothing else */
 static void ptx_instruction(PtxParser *p, const PtxInsn *guard, PtxName *mnemonic, uint32_t line,
                             uint32_t column)
 {
@@ -237,6 +251,7 @@ static bool ptx_statement(PtxParser *p)
     return true;
 }
 
+/* Moves what the body has gathered in the parser to the function. */
 static void ptx_take_function(PtxParser *p, PtxFunction *function)
 {
     function->insn_count = p->insns.count;

@@ -1,7 +1,9 @@
-/* Scopes and look-up: a name holds its innermost declaration, a scope what its declarations hid.
+/* Scopes and look-up: a name holds its innermost declaration, a binding what that hides until the scope
+ * closes.
  *
  * Registers get their number in the function at the first use, so that %r<5000> with ten used costs ten.
- * Labels may be used before they stand: such uses wait as fixups until the scope around them closes.
+ * Labels, tables and prototypes may be used before they are declared: such uses wait as fixups until the
+ * scope closes that declares them.
  */
 #include <string.h>
 
@@ -16,6 +18,7 @@ void ptx_open_scope(PtxParser *p)
     scope->fixups = p->fixups.count;
 }
 
+/* Replaces the name of a fixup by what the symbol stands for. */
 static void ptx_resolve(PtxFixup *fixup, PtxSymbol *symbol)
 {
     if (fixup->label) {
@@ -32,17 +35,22 @@ static void ptx_resolve(PtxFixup *fixup, PtxSymbol *symbol)
     }
 }
 
+/* Whether a symbol (NULL: none) is of a kind that the fixup's name may have. The
+ * operand PROTOTYPE of a call may be a table. */
 static bool ptx_fits(const PtxFixup *fixup, const PtxSymbol *symbol)
 {
-    unsigned wanted = fixup->label ? PTX_OPERAND_LABEL : fixup->operand->kind,
-             kind = symbol ? symbol->kind : 0;
-    return symbol
-           && ((kind == PTX_SYMBOL_LABEL && wanted == PTX_OPERAND_LABEL)
-               || (kind == PTX_SYMBOL_TABLE && wanted != PTX_OPERAND_LABEL)
-               || (kind == PTX_SYMBOL_PROTOTYPE && wanted == PTX_OPERAND_PROTOTYPE));
+    unsigned wanted = fixup->label ? PTX_OPERAND_LABEL : fixup->operand->kind;
+    if (!symbol) return false;
+    switch (symbol->kind) {
+    case PTX_SYMBOL_LABEL: return wanted == PTX_OPERAND_LABEL;
+    case PTX_SYMBOL_TABLE: return wanted != PTX_OPERAND_LABEL;
+    case PTX_SYMBOL_PROTOTYPE: return wanted == PTX_OPERAND_PROTOTYPE;
+    default: return false;
+    }
 }
 
-/* Fixups of the closing scope are resolved by its own labels, or left to the scope outside. */
+/* Resolves fixups whose names the closing scope declares, and leaves others to the scope outside. Depth 1 is
+ * that of the function: none is left there. */
 static void ptx_close_fixups(PtxParser *p, const PtxScope *scope)
 {
     uint32_t depth = p->scopes.count, kept = scope->fixups;
@@ -76,6 +84,8 @@ void ptx_close_scope(PtxParser *p)
     p->scopes.count--;
 }
 
+/* Makes a new symbol what a name means, as a range if is_range, until the innermost scope closes. The same
+ * name, or a register %r7 and a range %r<n> that has it, cannot be declared twice in one scope. */
 static PtxSymbol *ptx_bind(PtxParser *p, PtxSymbolKind kind, PtxName *name, uint32_t line, uint32_t column,
                            bool is_range)
 {
@@ -111,7 +121,7 @@ PtxSymbol *ptx_declare_range(PtxParser *p, PtxName *name, uint32_t line, uint32_
     return symbol;
 }
 
-/* Gives a register its number (index + 1 is kept in *place) and its name. */
+/* The index of a register, which it gets at its first use, with its name. *place is the index + 1, or 0. */
 static uint32_t ptx_use_register(PtxParser *p, uint32_t *place, const PtxSymbol *symbol, const char *text,
                                  uint32_t number)
 {
@@ -124,7 +134,7 @@ static uint32_t ptx_use_register(PtxParser *p, uint32_t *place, const PtxSymbol 
     return (*place = p->registers.count) - 1;
 }
 
-/* "V.x" as a name of its own. */
+/* The name of a vector's component, "V.x". */
 static const char *ptx_part_name(PtxParser *p, const PtxName *name, uint32_t part)
 {
     char *text = ptx_new(p, name->length + 3);
@@ -145,6 +155,7 @@ uint32_t ptx_find_register(PtxParser *p, PtxName *name, uint32_t part, uint32_t 
     PtxSymbol *symbol = name->symbol,
               *range = name->prefix ? ptx_find_range(name->prefix, name->number) : NULL;
     *vector = 1;
+    /* The inner one of a range and a declaration of the name itself counts. */
     if (range && (!symbol || symbol->depth < range->depth)) {
         *vector = range->vector;
         if (range->vector == 1) return ptx_find_numbered(p, name->prefix, name->number);

@@ -5,12 +5,13 @@
 
 #include "ptx/parser.h"
 
+enum { MAX_BANK = 10, MAX_VECTOR = 4, MAX_VECTOR_BITS = 128 };
+
 static bool ptx_is_word(const PtxParser *p, PtxWordKind kind)
 {
     return p->tok.kind == PTX_TOKEN_DIRECTIVE && p->tok.name->word_kind == kind;
 }
 
-/* At .global .const .shared .local .param .tex ? */
 bool ptx_is_space(const PtxParser *p)
 {
     return ptx_is_word(p, PTX_WORD_SPACE) && p->tok.name->word != PTX_SPACE_REG
@@ -25,7 +26,7 @@ PtxType ptx_type_directive(PtxParser *p)
     return type;
 }
 
-/* Names declared with a .reg: one, %r<n> a range, with .v2 and .v4 several registers a name. */
+/* name = register | prefix "<" count ">" ; `vector`: how many registers a name stands for */
 static void ptx_register_name(PtxParser *p, PtxType type, uint32_t vector)
 {
     PtxToken tok = p->tok;
@@ -45,6 +46,7 @@ static void ptx_register_name(PtxParser *p, PtxType type, uint32_t vector)
     symbol->type = (uint8_t)type;
     symbol->vector = (uint8_t)vector;
     symbol->count = (uint32_t)count;
+    /* One more than needed, since a range may be empty. */
     if (is_range || vector > 1) symbol->regs = ptx_new(p, (count * vector + 1) * sizeof *symbol->regs);
 }
 
@@ -61,7 +63,7 @@ void ptx_register_declaration(PtxParser *p)
     PtxType type = ptx_type_directive(p);
     if (ptx_types[type].register_kind == PTX_KIND_NONE || (type == PTX_pred && vector > 1))
         ptx_fail(p, line, column, "no register is of type .%s", ptx_types[type].name);
-    if (vector > 4 || vector * ptx_type_bits(type) > 128)
+    if (vector > MAX_VECTOR || vector * ptx_type_bits(type) > MAX_VECTOR_BITS)
         ptx_fail(p, line, column, "a vector must have at most four elements and 16 bytes");
     do ptx_register_name(p, type, vector);
     while (ptx_accept(p, ','));
@@ -140,24 +142,24 @@ static void ptx_qualifiers(PtxParser *p, PtxVariable *variable)
     const PtxTypeInfo *info = &ptx_types[variable->type];
     if (variable->type == PTX_pred || (info->register_kind == PTX_KIND_NONE && info->class != PTX_OPAQUE))
         ptx_fail(p, line, column, "no variable is of type .%s", info->name);
-    if (variable->vector > 4 || variable->vector * info->bits > 128)
+    if (variable->vector > MAX_VECTOR || variable->vector * info->bits > MAX_VECTOR_BITS)
         ptx_fail(p, line, column, "a vector must have at most four elements and 16 bytes");
 }
 
 /* size = integer | "WARP_SZ" */
-static int64_t ptx_dimension(PtxParser *p)
+static uint64_t ptx_dimension(PtxParser *p)
 {
     if (p->tok.kind == PTX_TOKEN_NAME && p->tok.name == p->warp_size) {
         ptx_next(p);
-        return 32;
+        return PTX_WARP_SIZE;
     }
     if (p->tok.kind != PTX_TOKEN_INTEGER) ptx_fail_expected(p, "a number of elements");
     uint64_t count = p->tok.bits;
     ptx_next(p);
-    return count > INT64_MAX ? INT64_MAX : (int64_t)count;
+    return count;
 }
 
-/* dimensions = ("[" size? "]")* ; only the first may be left open */
+/* dimensions = ("[" size? "]")* ; only the first may be left open, or 0, which means the same */
 static void ptx_dimensions(PtxParser *p, PtxVariable *variable)
 {
     uint64_t size = ptx_type_bytes((PtxType)variable->type) * (uint64_t)variable->vector;
@@ -166,19 +168,22 @@ static void ptx_dimensions(PtxParser *p, PtxVariable *variable)
         uint32_t line = p->tok.line, column = p->tok.column;
         if (variable->dim_count == PTX_MAX_DIMS)
             ptx_fail(p, line, column, "more than %d dimensions", PTX_MAX_DIMS);
-        int64_t count = ptx_is(p, ']') ? 0 : ptx_dimension(p);
+        uint64_t count = ptx_is(p, ']') ? 0 : ptx_dimension(p);
         bool open = count == 0 && variable->dim_count == 0;
-        if (count < 0 || (count == 0 && !open) || (uint64_t)count > PTX_MAX_SIZE)
+        if ((count == 0 && !open) || count > PTX_MAX_SIZE)
             ptx_fail(p, line, column, "a dimension must be a positive number");
-        if (!open && size > PTX_MAX_SIZE / (uint64_t)count) ptx_fail(p, line, column, "array too large");
-        variable->dims[variable->dim_count++] = (uint64_t)count;
-        size = open ? size : size * (uint64_t)count;
+        if (!open && size > PTX_MAX_SIZE / count) ptx_fail(p, line, column, "array too large");
+        variable->dims[variable->dim_count++] = count;
+        if (!open) size *= count;
         ptx_expect(p, ']');
     }
     variable->size = variable->dim_count && !variable->dims[0] ? 0 : size;
 }
 
-/* Handles a repeated name at module scope, such as an .extern and its definition. */
+/* A variable whose name was declared before at module scope. A definition overwrites a
+ * declaration in place, since operands point to it, and the result is that one. A repeated
+ * declaration, and a second definition of a .weak or .common variable, count for nothing: the
+ * result is then the new variable, which is in no list. */
 static PtxVariable *ptx_redeclared(PtxParser *p, PtxVariable *variable, const PtxSymbol *symbol)
 {
     PtxVariable *old = symbol->variable;
@@ -195,12 +200,14 @@ static PtxVariable *ptx_redeclared(PtxParser *p, PtxVariable *variable, const Pt
     return old;
 }
 
-/* What a body declares in .global or .const is the module's; its name alone is the body's. */
+/* Whether a variable that a body declares belongs to the module, as static ones of C do: .global or
+ * .const. */
 static bool ptx_is_static(const PtxVariable *variable)
 {
     return variable->space == PTX_SPACE_GLOBAL || variable->space == PTX_SPACE_CONST;
 }
 
+/* Moves a variable of the function in work to the module, under a name of its own. */
 static void ptx_make_static(PtxParser *p, PtxVariable *variable)
 {
     char name[256];
@@ -211,6 +218,8 @@ static void ptx_make_static(PtxParser *p, PtxVariable *variable)
     variable->function = NULL;
 }
 
+/* Adds a variable to the scope and to the function's list or the module's. Returns the variable that the name
+ * means from now on, or the new one if it counts for nothing: see ptx_redeclared(). */
 static PtxVariable *ptx_declare_variable(PtxParser *p, PtxName *name, PtxVariable *variable)
 {
     PtxSymbol *symbol = name->symbol;
@@ -223,7 +232,7 @@ static PtxVariable *ptx_declare_variable(PtxParser *p, PtxName *name, PtxVariabl
     return variable;
 }
 
-/* Initializers of samplers and textures describe modes, not memory. */
+/* Skips the initializer of a texture or sampler, which describes modes and no memory. */
 static void ptx_skip_braces(PtxParser *p)
 {
     uint32_t depth = 0;
@@ -235,7 +244,8 @@ static void ptx_skip_braces(PtxParser *p)
     } while (depth);
 }
 
-/* ptxas takes these, and NVIDIA's driver loads no module with them. */
+/* Refuses samplers, and references as parameters of an entry: ptxas accepts them, but
+ * NVIDIA's driver loads no module that has them. */
 static void ptx_check_reference(PtxParser *p, const PtxVariable *variable, bool is_entry_parameter)
 {
     bool opaque = ptx_types[variable->type].class == PTX_OPAQUE;
@@ -250,10 +260,11 @@ static void ptx_check_reference(PtxParser *p, const PtxVariable *variable, bool 
                  "handle of an object");
 }
 
-static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
+/* name dimensions initializer? ; `qualifiers` is a variable with what the statement says before the name */
+static void ptx_one_variable(PtxParser *p, const PtxVariable *qualifiers)
 {
     PtxVariable *variable = ptx_new(p, sizeof *variable);
-    *variable = *common;
+    *variable = *qualifiers;
     variable->line = p->tok.line;
     variable->column = p->tok.column;
     PtxName *name = ptx_expect_name(p, "a variable's name");
@@ -286,25 +297,26 @@ static bool ptx_space_allowed(const PtxParser *p, PtxSpace space)
 /* variable = space ("[" bank "]")? qualifiers name dimensions initializer? ("," ...)* ";" */
 void ptx_variable_statement(PtxParser *p, PtxLinkage linkage)
 {
-    PtxVariable common = {.space = (uint8_t)p->tok.name->word, .linkage = (uint8_t)linkage};
-    if (!ptx_space_allowed(p, (PtxSpace)common.space))
+    PtxVariable qualifiers = {.space = (uint8_t)p->tok.name->word, .linkage = (uint8_t)linkage};
+    if (!ptx_space_allowed(p, (PtxSpace)qualifiers.space))
         ptx_fail(p, p->tok.line, p->tok.column, "no variable is declared in .%s here", p->tok.name->text);
     ptx_next(p);
     if (ptx_accept(p, '[')) {
-        common.bank = (uint8_t)ptx_number(p, "bank", 10);
+        qualifiers.bank = (uint8_t)ptx_number(p, "bank", MAX_BANK);
         ptx_expect(p, ']');
     }
     uint32_t line = p->tok.line, column = p->tok.column;
-    ptx_qualifiers(p, &common);
-    bool global = common.space == PTX_SPACE_GLOBAL, opaque = ptx_types[common.type].class == PTX_OPAQUE;
-    if (!global && ((opaque && common.space != PTX_SPACE_PARAM) || common.managed))
+    ptx_qualifiers(p, &qualifiers);
+    bool global = qualifiers.space == PTX_SPACE_GLOBAL,
+         opaque = ptx_types[qualifiers.type].class == PTX_OPAQUE;
+    if (!global && ((opaque && qualifiers.space != PTX_SPACE_PARAM) || qualifiers.managed))
         ptx_fail(p, line, column, "this type of variable is declared in .global");
-    do ptx_one_variable(p, &common);
+    do ptx_one_variable(p, &qualifiers);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');
 }
 
-/* parameter = (".param" | ".reg") qualifiers name dimensions ; not yet in any scope */
+/* parameter = (".param" | ".reg") qualifiers name dimensions */
 PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
 {
     PtxVariable *variable = ptx_new(p, sizeof *variable);
@@ -316,6 +328,7 @@ PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
     variable->space = is_register ? PTX_SPACE_REG : PTX_SPACE_PARAM;
     variable->defined = true;
     ptx_next(p);
+    /* Predicates, which ptx_qualifiers() refuses, can be in registers. */
     if (is_register && ptx_is_word(p, PTX_WORD_TYPE) && p->tok.name->word == PTX_pred) {
         variable->type = PTX_pred;
         variable->vector = 1;
@@ -337,7 +350,8 @@ PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
     return variable;
 }
 
-/* parameters = "(" (parameter ("," parameter)*)? ")" */
+/* parameters = "(" (parameter ("," parameter)*)? ")" ; they gather in p->operands until their number is
+ * known */
 PtxVariable **ptx_parameter_list(PtxParser *p, bool is_entry, bool may_be_unnamed, uint32_t *count)
 {
     uint32_t from = p->operands.count;

@@ -1,11 +1,13 @@
-/* Instructions that are newer than the module says it is: a GPU's driver would refuse it on every device. */
+/* Refuses instructions that the module's .version or .target does not
+ * have, as a GPU's driver does on every device. */
 #include <string.h>
 
 #include "ptx/parser.h"
 
 typedef struct PtxVersionCheck {
     const char *words;
-    uint16_t opcode, target;
+    uint16_t opcode; /* PTX_OP_NONE: any */
+    uint16_t target;
     uint8_t version;
 } PtxVersionCheck;
 
@@ -14,6 +16,7 @@ static const PtxVersionCheck ptx_version_checks[] = {
 #include "ptx/version_checks.def"
 };
 
+/* Whether a mnemonic has a word, or with "generic" no state space. */
 static bool ptx_has_word(const PtxForm *form, const char *word, size_t length)
 {
     if (length == strlen("generic") && !strncmp(word, "generic", length)) return !form->space_count;
@@ -23,7 +26,7 @@ static bool ptx_has_word(const PtxForm *form, const char *word, size_t length)
     return at != NULL;
 }
 
-/* Whether a mnemonic has all of the words. */
+/* Whether a mnemonic has all of the words, which are separated by blanks. */
 static bool ptx_has_words(const PtxForm *form, const char *words)
 {
     while (*words) {

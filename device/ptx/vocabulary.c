@@ -20,7 +20,7 @@ enum {
     MAX_WORDS = PTX_OP_COUNT + PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT + PTX_DIRECTIVE_COUNT + 3
                 + PTX_SPECIAL_COUNT + NUMBERED_MEMBERS + CLASS_COUNT,
     SLOTS = 4096,
-    MAX_TEXT = 0 /* "%", the name and its NUL; of a family two digits more, and "_64" */
+    MAX_TEXT = 0 /* "%", the name and its NUL; of a numbered one up to two digits more, and "_64" */
 #define SPECIAL(name, type, components) +(1 + sizeof #name)
 #define NUMBERED(name, type, count) +(count) * (1 + sizeof #name + 2 + 3)
 #include "ptx/special.def"
@@ -36,6 +36,7 @@ static struct {
     size_t text_length;
 } vocabulary;
 
+/* The slot of a spelling, or the free one where it belongs. */
 static uint16_t *slot_of(const char *text, size_t length)
 {
     uint16_t *slot;
@@ -64,6 +65,7 @@ static PtxName *add(const char *text)
     return &vocabulary.words[*slot - 1];
 }
 
+/* Adds a word of mnemonics; `number` is its PtxModifier, PtxType or PtxSpace, or the n of .vn. */
 static void add_word(const char *text, PtxWordKind kind, unsigned number)
 {
     PtxName *word = add(text);
@@ -71,7 +73,7 @@ static void add_word(const char *text, PtxWordKind kind, unsigned number)
     word->word = (uint16_t)number;
 }
 
-/* "%" and the parts, kept with a NUL. */
+/* "%" and the parts, in vocabulary.text. */
 static const char *join_name(const char *name, const char *digits, const char *rest)
 {
     const char *parts[] = {"%", name, digits, rest}, *text = vocabulary.text + vocabulary.text_length;
@@ -91,7 +93,7 @@ static void add_special(PtxSpecial special, unsigned component, const char *text
     word->component = (uint16_t)component;
 }
 
-/* %tid, and of a family %envreg0 ... ; %pm0_64 has its number inside. */
+/* Adds %tid, or all of a numbered family: %envreg0 to %envreg31. Of %pm0_64 the number is in the middle. */
 static void add_specials(PtxSpecial special)
 {
     const PtxSpecialInfo *info = &ptx_specials[special];
@@ -101,9 +103,9 @@ static void add_specials(PtxSpecial special)
     }
     for (unsigned i = 0; i < info->components; i++) {
         char digits[] = {(char)('0' + i / 10), (char)('0' + i % 10), 0};
-        bool inside = special == PTX_SPECIAL_pm64_;
+        bool middle = special == PTX_SPECIAL_pm64_;
         add_special(special, i,
-                    join_name(inside ? "pm" : info->name, i > 9 ? digits : digits + 1, inside ? "_64" : ""));
+                    join_name(middle ? "pm" : info->name, i > 9 ? digits : digits + 1, middle ? "_64" : ""));
     }
 }
 
@@ -136,6 +138,7 @@ const char *ptx_alternatives(const char *at, PtxWordSet *set)
     }
 }
 
+/* Adds the set of words of a row of classes.def, counted from 1. */
 static void add_class(unsigned number, const char *name, const char *words)
 {
     ptx_alternatives(words, &vocabulary.classes[number - 1]);
