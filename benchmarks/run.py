@@ -26,7 +26,8 @@ def main():
     write_machine()
     names = sys.argv[1:] or [
         "import_time", "compile_time", "start", "launch", "array_calls", "graphs", "pool", "order",
-        "operations", "shapes", "random_numbers", "sparse", "linear_algebra", "products", "bandwidth",
+        "operations", "shapes", "random_numbers", "sparse", "special_functions",
+        "linear_algebra", "products", "bandwidth",
         *ON_CPU,
     ]  # fmt: skip
     failed = [name for name in names if run(name)]
