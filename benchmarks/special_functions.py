@@ -1,7 +1,7 @@
 """Milliseconds of special functions, with the peers that are installed.
 
-On a GPU with 2^26 float32, on the CPU device 2^18; another exponent as argument. "addition" is ours of the same
-operands: what the memory gives.
+On a GPU with 2^26 float32, on the CPU device 2^18; another exponent as argument. "addition" is ours of the
+same operands: what the memory gives.
 """
 
 import functools

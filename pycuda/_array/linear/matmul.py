@@ -226,7 +226,7 @@ def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.MatmulPlan | N
 def _remember(x1, x2, product, shape, dtype) -> None:
     """Remember how x1 and x2 were multiplied, for operands of the same forms. shape, dtype: of the result."""
     known = _known[is_wanted()]
-    if not isinstance(product, kernels.MatmulPlan) or not product.has_same_bits:
+    if not isinstance(product, kernels.MatmulPlan) or not product.way.has_same_bits:
         known.remember((x1, x2), _Repeated(shape, dtype, product))
         return
     more = ..., product.arguments

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pycuda._driver import Context, _collapse_axes, _is_cpu_device
+from pycuda._driver import Context, _collapse_axes, _is_cpu_device, device_attribute, function_attribute
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.axes import axis_capacity, ceil_div, elements_per_access, packed_axes
 from pycuda._kernels.plans.caches import context_dependent_memoize
@@ -33,6 +33,7 @@ class Way(NamedTuple):
     rows: int  # of a tile
     columns: int
     has_same_bits: bool = True  # whether results have the same bits on every device
+    shared: int = 0  # bytes of dynamic shared memory
 
 
 class MatmulPlan(NamedTuple):
@@ -42,10 +43,12 @@ class MatmulPlan(NamedTuple):
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     arguments: bytes
-    has_same_bits: bool
+    way: Way
 
     def queue(self, a, b, c, stream) -> None:
-        self.kernel.prepared_async_call(self.grid, self.block, stream, a, b, c, self.arguments)
+        self.kernel.prepared_async_call(
+            self.grid, self.block, stream, a, b, c, self.arguments, shared_size=self.way.shared
+        )
 
 
 _SOURCE = """{include}#include "array/{header}"
@@ -63,6 +66,8 @@ def matmul_kernel(types: tuple[str, ...], way: Way, axes: int):
     """Function(a, b, c, plan) for these C types of elements."""
     text = _SOURCE.format(include=elements.include(*types), axes=axes, **way._asdict())
     function = compiled(text).get_function("matmul")
+    if way.shared:
+        function.set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, way.shared)
     function._prepare_strided(f"PPP{8 * (10 + 4 * axes)}s")
     return function
 
@@ -179,9 +184,38 @@ def _by_threads(first: _Operand, second: _Operand, batches: int, types, itemsize
     return Way("pycuda-matmul.hpp", call, tile.side**2, tile.blocks, tile.rows, tile.columns)
 
 
-# The side of a block's square tile and its threads, as in pycuda-matmul-double.hpp and -half.hpp.
+# The side of a block's square tile and its threads, as in pycuda-matmul-double.hpp.
 _DOUBLE_SIDE, _DOUBLE_THREADS = 64, 128
-_HALF_SIDE, _HALF_THREADS = 128, 128
+
+
+# A warp has a square of so many rows and columns of the result: HALF_WARP of pycuda-matmul-half.hpp.
+HALF_WARP = 64
+
+
+class HalfShape(NamedTuple):
+    """The arguments of HalfShape (pycuda-matmul-half.hpp), except how operands are read."""
+
+    rows: int
+    columns: int
+    depth: int
+    stages: int
+
+    @property
+    def threads(self) -> int:
+        return self.rows * self.columns // HALF_WARP**2 * 32
+
+    @property
+    def blocks(self) -> int:
+        """How many a multiprocessor runs at a time: its registers are for 256 threads with 255 each."""
+        return 256 // self.threads
+
+    @property
+    def shared(self) -> int:
+        return self.stages * self.depth * (self.rows + self.columns) * 2
+
+
+# The small shape is for products with few tiles, and for GPUs with little shared memory.
+HALF_SMALL, HALF_LARGE = HalfShape(128, 128, 32, 3), HalfShape(128, 256, 64, 3)
 
 
 def by_tensor_cores_of_doubles(first: _Operand, second: _Operand) -> Way:
@@ -191,18 +225,29 @@ def by_tensor_cores_of_doubles(first: _Operand, second: _Operand) -> Way:
     return Way("pycuda-matmul-double.hpp", call, _DOUBLE_THREADS, 4, _DOUBLE_SIDE, _DOUBLE_SIDE)
 
 
-def by_tensor_cores_of_halves(first: _Operand, second: _Operand, dtypes) -> Way | None:
+def _half_shape(rows: int, columns: int, batches: int) -> HalfShape:
+    """The large shape where it gives at least _MIN_BLOCKS blocks and the device has the shared memory."""
+    grid = _grid(rows, columns, batches, HALF_LARGE.rows, HALF_LARGE.columns)
+    most = Context.get_device().get_attribute(device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+    return HALF_LARGE if math.prod(grid) >= _MIN_BLOCKS and HALF_LARGE.shared <= most else HALF_SMALL
+
+
+def by_tensor_cores_of_halves(first: _Operand, second: _Operand, dtypes, shape: HalfShape) -> Way | None:
     """The way for 16-bit floats on tensor cores. Its results differ in their last bits between GPUs. None for
     operands that are not aligned."""
     readings = tuple(each.reading(elements_per_access(2)) for each in (first, second))
     if "BY_ELEMENTS" in readings:
         return None
     is_bfloat = str(dtypes[0] != np.float16).lower()
-    call = f"matmul_of_halves<{elements.stored(dtypes[2])}, {is_bfloat}, {readings[0]}, {readings[1]}>"
-    return Way("pycuda-matmul-half.hpp", call, _HALF_THREADS, 2, _HALF_SIDE, _HALF_SIDE, has_same_bits=False)
+    arguments = ", ".join(map(str, (*shape, *readings)))
+    call = f"matmul_of_halves<{elements.stored(dtypes[2])}, {is_bfloat}, HalfShape<{arguments}>>"
+    return Way(
+        "pycuda-matmul-half.hpp", call, shape.threads, shape.blocks, shape.rows, shape.columns,
+        has_same_bits=False, shared=shape.shared,
+    )  # fmt: skip
 
 
-def _by_tensor_cores(first: _Operand, second: _Operand, dtypes, same_bits: bool) -> Way | None:
+def _by_tensor_cores(first: _Operand, second: _Operand, batches: int, dtypes, same_bits: bool) -> Way | None:
     """The way on tensor cores for these dtypes; None where there is none. same_bits: choose only a way whose
     results have the same bits on all devices.
     """
@@ -212,7 +257,8 @@ def _by_tensor_cores(first: _Operand, second: _Operand, dtypes, same_bits: bool)
     if a == b == c == np.float64:
         return by_tensor_cores_of_doubles(first, second)
     if not same_bits and a == b and a.itemsize == 2 and elements.kind(a) == "f" and c in (a, np.float32):
-        return by_tensor_cores_of_halves(first, second, dtypes)
+        shape = _half_shape(first.lines, second.lines, batches)
+        return by_tensor_cores_of_halves(first, second, dtypes, shape)
     return None
 
 
@@ -235,7 +281,7 @@ def plan_matmul(
     )
     dtypes = a.dtype, b.dtype, c.dtype
     types = (*map(elements.stored, dtypes), elements.computed(c.dtype))
-    chosen = way or _by_tensor_cores(first, second, dtypes, same_bits)
+    chosen = way or _by_tensor_cores(first, second, batches, dtypes, same_bits)
     if chosen is None:
         chosen = _by_threads(first, second, batches, types, c.itemsize)
     grid = _grid(rows, columns, batches, chosen.rows, chosen.columns)
@@ -245,4 +291,4 @@ def plan_matmul(
     steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])
     arguments = struct.pack("10q", rows, columns, inner, batches, *steps) + packed_axes(axes, capacity)
     function = matmul_kernel(types, chosen, capacity)
-    return MatmulPlan(function, grid, (chosen.threads, 1, 1), arguments, chosen.has_same_bits)
+    return MatmulPlan(function, grid, (chosen.threads, 1, 1), arguments, chosen)

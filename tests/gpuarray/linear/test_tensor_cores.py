@@ -84,9 +84,10 @@ def test_doubles(sizes, first, second, batch, seed):
 @given(
     st.tuples(st.integers(1, 18), st.integers(1, 18), st.integers(1, 9)),
     st.sampled_from(["rows", "columns"]), st.sampled_from(["rows", "columns"]), st.sampled_from([(), (3,)]),
-    st.booleans(), st.booleans(), st.integers(0, 2**32 - 1),
+    st.booleans(), st.booleans(), st.sampled_from([kernels.HALF_SMALL, kernels.HALF_LARGE]),
+    st.integers(0, 2**32 - 1),
 )  # fmt: skip
-def test_halves(eighths, first, second, batch, is_bfloat, into_float, seed):
+def test_halves(eighths, first, second, batch, is_bfloat, into_float, shape, seed):
     """float16 and bfloat16, with results of the same dtype or float32. Lengths are multiples of 8 elements,
     16 bytes, so that the kernel of tensor cores takes the matrices.
     """
@@ -97,7 +98,7 @@ def test_halves(eighths, first, second, batch, is_bfloat, into_float, seed):
     result = np.dtype("f4") if into_float else dtype
     got = product(
         to_gpu(a, first), to_gpu(b, second), result,
-        lambda *each: kernels.by_tensor_cores_of_halves(*each, (dtype, dtype, result)),
+        lambda *each: kernels.by_tensor_cores_of_halves(*each, (dtype, dtype, result), shape),
     )  # fmt: skip
     want = a.astype("f8") @ b.astype("f8")
     bound = 1e-5 if into_float else 1e-2 if is_bfloat else 1e-3
@@ -108,7 +109,7 @@ def test_halves_that_are_not_aligned():
     """There is no way by tensor cores: threads read the elements one by one."""
     array = gpuarray.zeros((16, 17), "f2")
     first, second = operand(array[:, 1:], is_first=True), operand(array[:, :16], is_first=False)
-    assert kernels.by_tensor_cores_of_halves(first, second, [np.dtype("f2")] * 3) is None
+    assert kernels.by_tensor_cores_of_halves(first, second, [np.dtype("f2")] * 3, kernels.HALF_SMALL) is None
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i4", "e", "f", "d", "F", "D"])
