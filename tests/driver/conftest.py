@@ -1,5 +1,5 @@
-"""The folders are those of ext/: a subject each. Helpers that several files use are modules in this
-folder."""
+"""The folders are those of ext/, one subject each. They are put on sys.path, so that a test imports a helper
+module of its folder or of another one by its bare name."""
 
 import sys
 from pathlib import Path

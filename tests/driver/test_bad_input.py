@@ -1,4 +1,5 @@
-"""Bad input: each case gives the exception PyCUDA's users expect, says what was wrong, and does no damage."""
+"""Bad input: each case raises the exception that PyCUDA's users expect, with a message that says what was
+wrong, and the context still works afterwards."""
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def add():
 
 @pytest.fixture
 def works(add):
-    """After the test body the same kernel still runs in the same context."""
+    """Checks, after the test body, that the same kernel still runs in the same context."""
     yield
     data = np.zeros(8, np.float32)
     add(drv.InOut(data), np.int32(8), np.float32(3), block=(8, 1, 1))
@@ -37,7 +38,7 @@ def memory():
     yield memory
 
 
-N, X = np.int32(8), np.float32(1)
+N, X = np.int32(8), np.float32(1)  # good arguments of add
 
 
 def test_block_too_large(add, memory, works):
@@ -90,6 +91,8 @@ INTEGERS = (
 @pytest.mark.driver(12040, "kernels report their parameters")
 @pytest.mark.cpu("a GPU's driver reports the size of a parameter, not its type")
 def test_integer_of_another_width_where_the_type_is_known():
+    """Where the driver reports a parameter's type, an integer of any width is converted to it, and one that
+    the type cannot hold is an error."""
     take = SourceModule(INTEGERS).get_function("take")
     out = np.zeros(2, np.uint64)
     for n, m in [(5, -7), (-1, 65535), (200, 3)]:
@@ -115,7 +118,7 @@ def test_float_grid(add, memory, works, grid):
         add.prepare("Pif").prepared_call(grid, (8, 1, 1), memory, 8, 1.0)
 
 
-def test_block_and_grid_of_other_kinds(add, memory, works):
+def test_block_that_is_too_short_and_negative_grid(add, memory, works):
     with pytest.raises(ValueError, match=r"block must have three integers, not 1: .*\(32, 1, 1\)"):
         add(memory, N, X, block=(8,))
     with pytest.raises(OverflowError, match="grid is -1: it must not be negative"):
@@ -123,10 +126,12 @@ def test_block_and_grid_of_other_kinds(add, memory, works):
 
 
 def swapped(dtype=np.float32):
+    """Eight numbers in the byte order that is not the machine's."""
     return np.arange(8, dtype=np.dtype(dtype).newbyteorder("S"))
 
 
 SWAPPED_FIELD = np.dtype([("n", np.dtype(np.int32).newbyteorder("S"))])
+# Calls that would copy such numbers to or from the device, pass them to a kernel, or make memory for them.
 TO_THE_DEVICE = {
     "In": lambda add: add(drv.In(swapped()), N, X, block=(8, 1, 1)),
     "Out": lambda add: add(drv.Out(swapped()), N, X, block=(8, 1, 1)),
@@ -151,10 +156,10 @@ TO_THE_DEVICE = {
 }
 
 
-@pytest.mark.parametrize("way", TO_THE_DEVICE)
-def test_foreign_byte_order(add, works, way):
+@pytest.mark.parametrize("name", TO_THE_DEVICE)
+def test_foreign_byte_order(add, works, name):
     with pytest.raises((ValueError, TypeError), match="not in the device's byte order"):
-        TO_THE_DEVICE[way](add)
+        TO_THE_DEVICE[name](add)
 
 
 @pytest.mark.parametrize("kind", ["byte order", "read-only", "objects"])
@@ -177,19 +182,19 @@ def test_too_much_host_memory(works):
 
 
 def test_more_than_the_device_has_is_refused_at_once(works):
-    """No garbage is collected for what could never fit."""
+    """A request that could never fit raises MemoryError without a garbage collection first."""
     import gc
 
-    runs = []
-    gc.callbacks.append(lambda phase, info: runs.append(phase))
+    collections = []
+    gc.callbacks.append(lambda phase, info: collections.append(phase))
     try:
         for _ in range(3):
             with pytest.raises(drv.MemoryError):
                 drv.mem_alloc(drv.mem_get_info()[1] + 1)
-        many = len(runs)
+        count = len(collections)
     finally:
         del gc.callbacks[-1]
-    assert many == 0
+    assert count == 0
 
 
 @pytest.mark.parametrize("value", [8, 1.5, None, True, "8", 1j])
@@ -221,7 +226,7 @@ def test_freed_allocation(add, works):
         memory.free()
 
 
-def test_memory_of_a_context_that_is_gone(add, works):
+def test_memory_of_a_destroyed_context(add, works):
     other = drv.Device(0).make_context()
     try:
         theirs = drv.mem_alloc(32)
@@ -328,8 +333,9 @@ def test_a_kernel_that_reads_far_out_of_bounds(run_python):
 
 
 @pytest.mark.driver(12090, "the driver's log")
-def test_out_of_bounds_is_told_whole_on_the_cpu_device(run_python):
-    """The index is out of bounds by one: a GPU does not notice, the CPU device names everything."""
+def test_out_of_bounds_by_one_is_reported_in_full_on_the_cpu_device(run_python):
+    """A GPU does not notice an index that is out of bounds by one; the CPU device's error has the kernel,
+    block, thread, address and size."""
     done = run_python(OUT_OF_BOUNDS % "1", env={"PYCUDA_DEVICE": "cpu", "PYCUDA_DRIVER": None}, check=True)
     output = done.stdout
     for word in ("reader", "block (0,0,0)", "thread (31,0,0)", "0x", "128"):

@@ -37,7 +37,8 @@ def script(tmp_path):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    """Runs `python -m pycuda.debug` with these arguments; returns the CompletedProcess (text)."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the compiler's output is kept, in a new folder
 
     def debug(*arguments):
         command = [sys.executable, "-m", "pycuda.debug", *map(str, arguments)]
@@ -76,10 +77,11 @@ def test_help(run, option):
 
 @pytest.fixture
 def cuda_gdb(script):
-    """Runs the script under cuda-gdb; returns all that both said."""
+    """Runs the script under cuda-gdb with these commands and arguments of Python's; returns what both
+    printed."""
     debugger = shutil.which("cuda-gdb") or shutil.which("/usr/local/cuda/bin/cuda-gdb")
     if not debugger:
-        pytest.skip("cuda-gdb is not there")
+        pytest.skip("cuda-gdb is not installed")
 
     def run(commands, *program):
         options = [word for command in commands for word in ("-ex", command)]
@@ -92,7 +94,7 @@ def cuda_gdb(script):
     return run
 
 
-# What it says where it may not watch the GPU, or the process.
+# What cuda-gdb prints where it is not allowed to debug the GPU or to trace the process.
 FORBIDDEN = re.compile(
     r"^.*(?:ptrace|not permitted|permission|fatal:|CUDBG_ERROR|cannot be used for debugging"
     r"|debugger.*fail|driver.*fail).*$",
@@ -102,13 +104,13 @@ FORBIDDEN = re.compile(
 
 @pytest.mark.gpu("cuda-gdb attaches to NVIDIA's own driver only")
 def test_under_cuda_gdb(cuda_gdb):
-    """A breakpoint at a line of the user's source is reached in the kernel. That it sees kernels here at all
-    shows a program without pycuda.debug, which it stops at every launch."""
-    every = cuda_gdb(["set cuda break_on_launch application", "run", "info cuda kernels", "kill"])
-    if "twice" not in every:
-        says = FORBIDDEN.search(every)
-        assert says, f"cuda-gdb stops at no launch, and does not say why:\n{every}"
-        pytest.skip("cuda-gdb may not debug kernels here: " + says[0])
+    """A breakpoint at a line of the user's source is hit in the kernel. First the script runs without
+    pycuda.debug and cuda-gdb is to stop at every launch: where it does not, it cannot see kernels at all."""
+    output = cuda_gdb(["set cuda break_on_launch application", "run", "info cuda kernels", "kill"])
+    if "twice" not in output:
+        reason = FORBIDDEN.search(output)
+        assert reason, f"cuda-gdb stops at no launch, and does not say why:\n{output}"
+        pytest.skip("cuda-gdb may not debug kernels here: " + reason[0])
     commands = ["set breakpoint pending on", "break source.cu:4", "run", "kill"]
     output = cuda_gdb(commands, "-m", "pycuda.debug")
     assert re.search(r"hit.*twice|twice.*source\.cu:4", output, re.DOTALL), output

@@ -1,7 +1,9 @@
-"""How programs end: each is a process of its own, whose exit code and stderr are checked."""
+"""How programs end, with every kind of object alive: each is a process of its own, whose exit code, stdout
+and stderr are checked."""
 
 import pytest
 
+# How a program gets its current context; `context` is that context, or None.
 START = {
     "autoinit": "import pycuda.autoinit\ncontext = pycuda.autoinit.context\n",
     "autoprimaryctx": "import pycuda.autoprimaryctx\ncontext = pycuda.autoprimaryctx.context\n",
@@ -32,7 +34,7 @@ PTX = b"""
 
 
 class Things:
-    """Some of everything that owns something of the driver's."""
+    """An object of every type that owns a resource of the driver's."""
 
     def __init__(self):
         self.stream, self.event, self.memory = drv.Stream(), drv.Event(), drv.mem_alloc(1 << 16)
@@ -53,7 +55,7 @@ ONE = dict(block=(1, 1, 1))
 
 @pytest.fixture
 def ends(run_python):
-    """Runs a program; returns its exit code, stdout and stderr."""
+    """Runs START[start], THINGS and the program; returns the exit code, stdout and stderr."""
 
     def run(start, program):
         done = run_python(START[start] + THINGS + program)
@@ -62,8 +64,8 @@ def ends(run_python):
     return run
 
 
-def only_error(stderr, last):
-    """One traceback, of the program's own error, and no other word."""
+def check_only_error(stderr, last):
+    """Asserts that stderr is one traceback and that its last line contains `last`."""
     lines = stderr.splitlines()
     assert lines[0] == "Traceback (most recent call last):", stderr
     assert stderr.count("Traceback") == 1 and "Exception ignored" not in stderr, stderr
@@ -80,18 +82,19 @@ def test_normal_end(ends, start, ending):
 
 
 @every_start
-def test_exit_in_the_middle(ends, start, code=3):
-    program = f"def deep(n):\n    mine = Things()\n    deep(n - 1) if n else sys.exit({code})\ndeep(3)\n"
-    assert ends(start, program) == (code, "", "")
+def test_exit_in_nested_calls(ends, start):
+    """sys.exit in a nested call, while each frame holds things of its own."""
+    program = "def deep(n):\n    mine = Things()\n    deep(n - 1) if n else sys.exit(3)\ndeep(3)\n"
+    assert ends(start, program) == (3, "", "")
 
 
 @every_start
-def test_exception_in_the_middle(ends, start):
+def test_exception_in_a_call(ends, start):
     code, output, error = ends(
         start, "def work():\n    mine = Things()\n    raise KeyError('mine')\nwork()\n"
     )
     assert code == 1 and output == ""
-    only_error(error, "KeyError: 'mine'")
+    check_only_error(error, "KeyError: 'mine'")
 
 
 def test_exception_inside_with(ends):
@@ -103,7 +106,7 @@ with drv.Device(0).make_context() as inner:
 """
     code, output, error = ends("own", program)
     assert code == 1 and output == ""
-    only_error(error, "KeyError: 'mine'")
+    check_only_error(error, "KeyError: 'mine'")
 
 
 def test_caught_exception_inside_with(ends):
@@ -124,7 +127,7 @@ Things()
 
 @pytest.mark.parametrize("start", ["own", "retained", "autoinit"])
 def test_popped_too_often(ends, start):
-    """The first pop that finds nothing is an error; the program goes on without harm."""
+    """A pop of the empty stack of contexts is an error; the program goes on and ends without another one."""
     program = """
 drv.Context.pop()
 for _ in range(3):
@@ -141,7 +144,7 @@ del things
 def test_popped_too_often_and_not_caught(ends):
     code, output, error = ends("own", "drv.Context.pop()\ndrv.Context.pop()\n")
     assert code == 1 and output == ""
-    only_error(error, "LogicError: cuCtxPopCurrent failed")
+    check_only_error(error, "LogicError: cuCtxPopCurrent failed")
 
 
 @every_start
@@ -186,10 +189,10 @@ print(drv._live_objects()["Stream"])
 
 @every_start
 def test_failed_launch(ends, start):
-    """Everything is lost with the context; still only the error itself is reported, and once."""
+    """The fault makes the context unusable, so that all releases fail; only the fault is reported, once."""
     code, output, error = ends(start, "things.fault(np.intp(64), **ONE)\ndrv.Context.synchronize()\n")
     assert code == 1 and output == ""
-    only_error(error, "KernelError: cuCtxSynchronize failed: an illegal memory access was encountered")
+    check_only_error(error, "KernelError: cuCtxSynchronize failed: an illegal memory access was encountered")
 
 
 @every_start
@@ -231,12 +234,12 @@ module.get_function("hi")(block=(3, 1, 1))
 
 
 @every_start
-def test_what_kernels_print_comes_out(ends, start):
+def test_what_kernels_print_is_written_at_the_end(ends, start):
     assert ends(start, PRINTS) == (0, "hi\nhi\nhi\n", "")
 
 
 @every_start
-def test_failed_launch_that_nobody_waited_for(ends, start):
+def test_failed_launch_without_a_synchronization(ends, start):
     """The failure is not lost: it is reported at the end, once."""
     code, output, error = ends(start, "things.fault(np.intp(64), **ONE)\n")
     assert (code, output) == (0, "")
@@ -244,7 +247,8 @@ def test_failed_launch_that_nobody_waited_for(ends, start):
 
 
 def test_another_context_after_a_failed_launch(ends):
-    """The error belongs to its context: another one of the process works."""
+    """The error belongs to its context: another context of the process works. NVIDIA's driver ends the whole
+    process's use of the device, so that there is nothing to check on a GPU."""
     program = """
 things.fault(np.intp(64), **ONE)
 try:

@@ -1,4 +1,4 @@
-"""Exceptions: their tree, their texts, their facts; and what happens where nothing can be raised."""
+"""Exceptions: base classes, messages, attributes; and what is reported where no exception can be raised."""
 
 import builtins
 import textwrap
@@ -30,7 +30,7 @@ def test_kernel_faults_are_caught_by_both_names():
     assert issubclass(drv._driver.KernelError, drv.LogicError)
 
 
-def test_an_error_states_its_facts():
+def test_an_error_has_code_name_and_routine():
     with pytest.raises(drv.LogicError) as caught:
         drv.mem_alloc(0)
     error = caught.value
@@ -38,7 +38,7 @@ def test_an_error_states_its_facts():
     assert (error.code, error.name, error.routine) == (1, "CUDA_ERROR_INVALID_VALUE", "cuMemAlloc")
 
 
-def test_an_error_of_our_own_has_no_code():
+def test_an_error_that_is_not_the_drivers_has_no_code():
     error = drv.LogicError("text")
     assert str(error) == "text" and error.code is None and error.name is None and error.routine is None
 
@@ -124,11 +124,14 @@ def test_import_needs_no_driver(run_python):
     assert done.stdout == "(13, 0, 0) SCHED_AUTO\n"
 
 
+# Turns fault injection on, without a failure yet: _fault_arm(n, code) then makes the n-th driver call from
+# there fail with that code (core/fault_injection.h).
 FAULTY = {"PYCUDA_FAULT_CALL": "0"}
 
 
 def test_each_call_of_an_allocation_may_fail(run_python):
-    """Whichever driver call fails, there is an exception or a result, and nothing leaks."""
+    """Whichever driver call of work() fails, it raises or gives the right result, and nothing leaks. The call
+    that fails is one later each time, until work() makes fewer calls than that."""
     done = run_python(
         """
         import gc
@@ -207,7 +210,7 @@ def test_shortage_collects_garbage_and_tries_again(run_python):
         gone = weakref.ref(holder)
         del holder
         drv.Context.synchronize()
-        drv._driver._fault_arm(2, 2)   # after cuCtxGetCurrent
+        drv._driver._fault_arm(2, 2)   # the call after cuCtxGetCurrent is cuMemAlloc: out of memory
         memory = drv.mem_alloc(1000)
         print(gone() is None, memory.size)
         """,
@@ -217,6 +220,7 @@ def test_shortage_collects_garbage_and_tries_again(run_python):
     assert done.stdout == "True 1000\n"
 
 
+# Ends with a kernel that writes to an address that is not mapped, without waiting for it.
 FAULT = '''
     import sys
     import numpy as np
@@ -250,7 +254,8 @@ FAULT = '''
 
 @pytest.mark.parametrize("can_cancel", ["1", "0"])
 def test_a_kernels_fault_is_reported_once_and_clean_up_is_quiet(run_python, can_cancel):
-    """Without timeouts the CPU device's work is waited for as a GPU's is."""
+    """With PYCUDA_CPU_CANCEL=0 the CPU device offers no waits with a timeout, so that its work is waited for
+    as a GPU's is."""
     done = run_python(
         FAULT
         + """
@@ -274,7 +279,7 @@ def test_a_kernels_fault_is_reported_once_and_clean_up_is_quiet(run_python, can_
         assert "poke" in text and "thread (0,0,0)" in text and "0x10" in text
 
 
-def test_a_kernels_fault_that_nobody_waited_for_is_reported_once(run_python):
+def test_a_kernels_fault_without_a_synchronization_is_reported_once(run_python):
     done = run_python(
         FAULT
         + """
@@ -302,7 +307,9 @@ RELEASES = {
 
 
 @pytest.mark.parametrize("what", RELEASES)
-def test_clean_up_before_the_exception_takes_nothing_from_it(run_python, what):
+def test_a_release_before_the_exception_takes_nothing_from_it(run_python, what):
+    """An object is released after the fault and before the call that raises it: the release, which fails,
+    reports nothing, and the exception still has the whole message."""
     done = run_python(
         f"""
 import time
@@ -329,8 +336,9 @@ context.detach()
         assert "kernel poke" in lines[1]
 
 
-def test_a_module_that_goes_before_its_fault_is_raised(run_python):
-    """Here with the expression that made it."""
+def test_a_module_that_is_released_before_its_fault_is_raised(run_python):
+    """The module's only reference is a temporary of the expression that launches; the exception still names
+    the kernel."""
     done = run_python(
         f"""
 import time
@@ -350,7 +358,7 @@ except drv.KernelError as error:
 
 
 @pytest.mark.cpu("a GPU's driver may have given the whole process up")
-def test_a_fault_that_was_told_is_not_told_again_for_a_context_that_was_given_up(run_python):
+def test_a_raised_fault_is_not_reported_again_by_releases_in_its_context(run_python):
     done = run_python(
         FAULT
         + """
@@ -369,7 +377,8 @@ def test_a_fault_that_was_told_is_not_told_again_for_a_context_that_was_given_up
 
 
 def test_another_context_after_a_fault(run_python):
-    """It works on the CPU device; a GPU's driver may have given up the whole process, which it then says."""
+    """Another context works on the CPU device. A GPU's driver may refuse further work of the whole process,
+    with the error of the fault."""
     on_cpu = on_cpu_device()
     done = run_python(
         FAULT
@@ -392,5 +401,5 @@ def test_another_context_after_a_fault(run_python):
         check=True,
     )
     good = "[42  0  0  0]\n"
-    may_be = [good + good] if on_cpu else [good + good, good + "CUDA_ERROR_ILLEGAL_ADDRESS\n"]
-    assert done.stdout in may_be and done.stderr == ""
+    allowed = [good + good] if on_cpu else [good + good, good + "CUDA_ERROR_ILLEGAL_ADDRESS\n"]
+    assert done.stdout in allowed and done.stderr == ""

@@ -1,6 +1,7 @@
 """Ctrl-C: waiting calls notice a signal, endless kernels and long compilations can be left, programs end.
 
-Each case is a process of its own. It says "ready" when all is prepared; then it is sent a signal.
+Each case is a process of its own, a Program. It prints "ready" when all is prepared; then the test sends
+SIGINT; it prints "left" when KeyboardInterrupt has reached its except clause.
 """
 
 import os
@@ -17,16 +18,18 @@ import pytest
 cpu_only = pytest.mark.cpu("NVIDIA's driver ends no kernel")
 
 ENTRY = ".visible .entry {name}()\n{{\n    .reg .pred %p<3>;\n    .reg .b32 %r<4>;\n{body}\n    ret;\n}}\n"
+# Kernels that run forever, or until the host sets `stop`: name and body.
 KERNELS = {
     "loop": "LOOP:\n    add.u32 %r1, %r1, 1;\n    bra LOOP;",
     "spin": "LOOP:\n    ld.volatile.global.u32 %r1, [stop];\n"
     "    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra LOOP;",
-    # Threads of a warp wait for each other in turns, warps at a barrier for one that never comes.
+    # The first warp loops, the others wait for it at the barrier.
     "barrier": "    mov.u32 %r1, %tid.x;\n    setp.lt.u32 %p1, %r1, 32;\n    @!%p1 bra WAIT;\nLOOP:\n"
     "    ld.volatile.global.u32 %r1, [stop];\n    setp.eq.u32 %p2, %r1, 0;\n    @%p2 bra LOOP;\nWAIT:\n"
     "    bar.sync 0;",
     "sleep": "LOOP:\n    nanosleep.u32 1000000;\n    ld.volatile.global.u32 %r1, [stop];\n"
     "    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra LOOP;",
+    # One lane of each block loops; the others exit.
     "some": "    mov.u32 %r1, %tid.x;\n    setp.ne.u32 %p1, %r1, 3;\n"
     "    @%p1 bra END;\nLOOP:\n    bra LOOP;\nEND:",
 }
@@ -49,15 +52,12 @@ host = np.zeros(1024, np.uint32)
 stream, other = drv.Stream(), drv.Stream()
 event = drv.Event()
 array = gpuarray.zeros(16, np.float32)
-array + array  # a GPU's driver may load code only once no kernel runs
+array + array  # loads its kernel now: a GPU's driver may load code only once no kernel runs
 SHAPE = dict(block=(128, 1, 1), grid=(4, 1))
 drv.Context.synchronize()
 
 def ready():
     print("ready", flush=True)
-
-def no_exit_wait():
-    os.environ["PYCUDA_EXIT_WAIT"] = "0.2"
 '''
 
 
@@ -79,13 +79,13 @@ class Program:
         )
 
     def wait_for(self, word):
-        """Reads up to that line."""
+        """Reads stdout up to the line that is that word; fails if the program ends before."""
         while (line := self.process.stdout.readline()) not in (word + "\n", ""):
             pass
         assert line, self.process.stderr.read()
 
     def end(self, timeout=60):
-        """Exit code, the rest of stdout, and stderr."""
+        """Waits for the program's end; returns its exit code, the rest of stdout, and stderr."""
         killer = threading.Timer(timeout, self.process.kill)
         killer.start()
         output, error = self.process.stdout.read(), self.process.stderr.read()
@@ -96,7 +96,8 @@ class Program:
     def interrupted(self, delay=0.1):
         """Send one signal after the program's "ready"; return the seconds until it said "left"."""
         self.wait_for("ready")
-        time.sleep(delay)  # into the wait; were it too early, the exception would come before it: no harm
+        # Until the program is in the wait. A signal that is too early raises before it, which passes as well.
+        time.sleep(delay)
         start = time.monotonic()
         self.process.send_signal(signal.SIGINT)
         self.wait_for("left")
@@ -117,6 +118,7 @@ def program(tmp_path):
             each.process.kill()
 
 
+# Calls that wait while "loop" runs in `stream`.
 WAITS = {
     "context": "drv.Context.synchronize()",
     "stream": "stream.synchronize()",
@@ -137,7 +139,7 @@ WAITS = {
     "get_async": "array.get_async(stream)",
     "rows async": "rows(stream)",
 }
-# What waits when as much is queued as the driver takes.
+# Calls that return at once, until as much is queued as the driver takes; then they wait.
 FULL = {
     "launches": "loop(**SHAPE)",
     "launches with attributes": "loop(priority=0, **SHAPE)",
@@ -186,8 +188,8 @@ def test_a_signal_ends_the_wait(program, wait):
     assert it.end()[0] == 0
 
 
+# Hides two functions that a GPU's driver lacks; without them a call polls what it waits for.
 POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetTimeout,cuPycudaCancel"}
-"""What a GPU's driver lacks: then the place that a call waits for is polled."""
 
 
 @pytest.mark.parametrize(
@@ -224,8 +226,8 @@ def test_endless_kernels_can_be_stopped(program, kernel):
 
 
 @cpu_only
-def test_nothing_is_said_of_an_interrupted_context_that_was_left(program):
-    """Neither when what belongs to it dies, another context being current, nor at the end."""
+def test_nothing_is_printed_for_an_interrupted_context_that_is_no_longer_current(program):
+    """Neither when its objects are released while another context is current, nor at the end."""
     it = program("""
         left = drv.Device(0).make_context()
         spin = drv.module_from_buffer(PTX).get_function("spin")
@@ -262,9 +264,9 @@ def test_a_cooperative_grid_can_be_stopped(program):
 
 
 def test_a_handler_that_returns_lets_the_wait_go_on(program):
-    """The kernel ends when the handler has been called and the host writes what it waits for."""
+    """The wait survives two calls of the handler; the second one makes the host write `stop`, which ends the
+    kernel."""
     it = program("""
-        from devices import on_cpu_device
         flag, size = module.get_global("stop")
         calls = []
 
@@ -309,7 +311,9 @@ def test_a_wait_for_a_host_function_ends(program):
 
 
 @cpu_only
-def test_other_threads_that_wait_come_back(program):
+def test_other_threads_that_wait_return_with_the_error(program):
+    """The signal raises KeyboardInterrupt in the main thread; it cancels the kernel that another thread waits
+    for, which gets LaunchError."""
     it = program("""
         loop(**SHAPE)
         seen = []
@@ -334,8 +338,9 @@ def test_other_threads_that_wait_come_back(program):
     assert it.end() == (0, "['CUDA_ERROR_LAUNCH_FAILED']\n", "")
 
 
-def test_work_is_right_in_whichever_thread(program):
-    """Kernels long enough to go from the thread that waits to another give what they give otherwise."""
+def test_results_do_not_depend_on_the_thread_that_runs_the_blocks(program):
+    """A waiting thread runs blocks itself for a while; kernels that are long enough to be handed to another
+    thread on the way, in each kind of wait, compute what NumPy does."""
     it = program("""
         from pycuda.compiler import SourceModule
         count = SourceModule(r'''
@@ -404,10 +409,8 @@ ENDINGS = {
 def test_a_program_ends_with_an_endless_kernel(program, ending):
     it = program("loop(stream=stream, **SHAPE)\n" + textwrap.dedent(ENDINGS[ending]), PYCUDA_EXIT_WAIT="0.5")
     code, output, error = it.end()
-    assert code == {"sys.exit": 3, "daemon threads": 3, "a host function": 3, "an exception": 1}.get(
-        ending, 0
-    )
-    assert output == ""
+    codes = {"sys.exit": 3, "daemon threads": 3, "a host function": 3, "an exception": 1}
+    assert code == codes.get(ending, 0) and output == ""
     assert "KeyError: 'mine'" in error if code == 1 else "Traceback" not in error
     assert "PYCUDA_EXIT_WAIT" in error
 
@@ -442,7 +445,8 @@ def test_a_wrong_exit_wait_is_named(program, value):
     assert f'PYCUDA_EXIT_WAIT is "{value}": it must be a number of seconds, 0 or more, or inf' in error
 
 
-# 6 to the power of depth statements: seconds for a depth of 5. The end of the program waits for the compiler.
+# compile_nested(depth) compiles a kernel of 6**depth statements, which takes seconds for a depth of 5. The
+# end of the program waits for the compiler.
 LONG = r"""
         template = '''
         #define SIX(x) x x x x x x
@@ -454,22 +458,23 @@ LONG = r"""
         }
         '''
         from pycuda.compiler import compile
-        def take(depth, seed=1):
+        def compile_nested(depth, seed=1):
             return compile(template % ("SIX(" * depth, seed, ")" * depth), cache_dir=False)
-        take(2)
+        compile_nested(2)
 """
 
 
-@pytest.mark.parametrize("then", ["print(len(take(3)) > 0)", "sys.exit(5)"])
+@pytest.mark.parametrize("then", ["print(len(compile_nested(3)) > 0)", "sys.exit(5)"])
 def test_a_compilation_can_be_left(program, then):
-    """What follows works: the next compilation, and the end of the program while the compiler is at it."""
+    """Afterwards the next compilation works, and so does the end of the program while the compiler still
+    runs."""
     it = program(
         LONG
         + f"""
         ready()
         try:
             for seed in range(1000):
-                take(5, seed)
+                compile_nested(5, seed)
         except KeyboardInterrupt:
             print("left", flush=True)
         {then}
@@ -478,4 +483,4 @@ def test_a_compilation_can_be_left(program, then):
     assert it.interrupted() < 0.5
     code, output, error = it.end()
     assert (code, error) == (5 if "exit" in then else 0, "")
-    assert output == ("True\n" if "take" in then else "")
+    assert output == ("" if "exit" in then else "True\n")

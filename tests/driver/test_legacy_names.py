@@ -1,5 +1,5 @@
-"""First versions of functions: those of before CUDA 3.2 with addresses of 32 bits, and others, as NVIDIA's
-driver (580) answers them."""
+"""First versions of driver functions, without the suffix _v2, by their exported names: those with addresses
+of 32 bits (before CUDA 3.2), and others. The results are those of NVIDIA's driver (580)."""
 
 import ctypes
 from ctypes import byref, c_int, c_uint, c_void_p
@@ -9,7 +9,7 @@ import pytest
 import pycuda.driver as drv
 
 SUCCESS, INVALID_VALUE, INVALID_CONTEXT, NOT_FOUND, PRIMARY_CONTEXT_ACTIVE = 0, 1, 201, 500, 708
-EMPTY = b".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
+EMPTY_KERNEL = b".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def cuda(primary_context, driver_library):
     return ctypes.CDLL(driver_library)
 
 
-def test_addresses_of_32_bits_need_a_context_of_their_age(cuda):
+def test_calls_with_addresses_of_32_bits_refuse_a_context_of_today(cuda):
     address, total, host = c_uint(), c_uint(), c_void_p()
     assert cuda.cuMemAlloc(byref(address), 64) == INVALID_CONTEXT
     assert cuda.cuMemGetInfo(byref(address), byref(total)) == INVALID_CONTEXT
@@ -26,22 +26,25 @@ def test_addresses_of_32_bits_need_a_context_of_their_age(cuda):
 
 
 @pytest.mark.cpu("the log of the CPU device")
-def test_the_log_names_the_version_of_today(run_python):
+def test_the_log_names_the_function_that_replaces_it(run_python):
     program = """
 import ctypes, pycuda.driver as drv
 drv.init()
 context = drv.Device(0).make_context()
 with open("/proc/self/maps") as maps:
     cuda = ctypes.CDLL(next(line.split()[-1] for line in maps if "/libcuda.so" in line))
-assert cuda.cuMemcpyHtoD(0, None, 4) == 201
+assert cuda.cuMemcpyHtoD(0, None, 4) == 201  # CUDA_ERROR_INVALID_CONTEXT
 context.pop()
 """
     done = run_python(program, env={"PYCUDA_CPU_LOG": "stderr"})
     assert "cuMemcpyHtoD_v2" in done.stderr
 
 
-def test_sizes_and_properties(cuda):
-    total, properties = c_uint(), (c_int * 15)(*[77] * 15)
+def test_total_memory_and_properties(cuda):
+    """The total memory is cut off at 32 bits; of CUdevprop 14 integers are written, the one after them is
+    not."""
+    unwritten = 77
+    total, properties = c_uint(), (c_int * 15)(*[unwritten] * 15)
     device = drv.Context.get_device()
     assert cuda.cuDeviceTotalMem(byref(total), 0) == SUCCESS
     assert total.value == min(device.total_memory(), 2**32 - 1)
@@ -52,7 +55,7 @@ def test_sizes_and_properties(cuda):
         *(device.max_grid_dim_x, device.max_grid_dim_y, device.max_grid_dim_z),
         *(device.max_shared_memory_per_block, device.total_constant_memory, device.warp_size),
         *(device.max_pitch, device.max_registers_per_block, device.clock_rate, device.texture_alignment),
-        77,
+        unwritten,
     ]
 
 
@@ -62,7 +65,7 @@ def test_flags_of_an_active_primary_context(cuda):
 
 
 def test_modules_without_references(cuda):
-    module, reference = drv.module_from_buffer(EMPTY), c_void_p()
+    module, reference = drv.module_from_buffer(EMPTY_KERNEL), c_void_p()
     for find in (cuda.cuModuleGetTexRef, cuda.cuModuleGetSurfRef):
         assert find(byref(reference), c_void_p(module.handle), b"x") == NOT_FOUND
 

@@ -17,7 +17,8 @@ import pytest
 import pycuda
 
 TABLE = Path(__file__).with_name("names.txt")
-LISTED = ["compiler", "curandom", "elementwise", "gpuarray", "reduction", "scan"]  # with an __all__
+WITH_ALL = ["compiler", "curandom", "elementwise", "gpuarray", "reduction", "scan"]  # modules with an __all__
+# "method Class.name(a, b)", "constants name: A B", "exception name < base"; names.txt explains them.
 ROW = re.compile(r"(\w+) ([\w.]+)(?:\((.*)\))?(?:: (.*)| < (\w+))?")
 
 
@@ -26,12 +27,13 @@ class Row(NamedTuple):
     kind: str
     name: str
     parameters: list[str] | None
-    by_position: bool
-    members: list[str]
-    base: str | None
+    by_position: bool  # the parameters' names are not part of the interface
+    members: list[str]  # names of constants
+    base: str | None  # of an exception
 
 
 def read_table():
+    """The rows of names.txt."""
     module = None
     for line in TABLE.read_text().splitlines():
         if not line or line.startswith("#"):
@@ -48,10 +50,12 @@ ROWS = list(read_table())
 
 
 def label(row):
+    """The id of the row's test."""
     return f"{row.module}.{row.name}" + (f"-{row.members[0]}" if row.members else "")
 
 
 def find(row):
+    """The value that the row names."""
     value = importlib.import_module(row.module)
     for part in row.name.split("."):
         value = getattr(value, part)
@@ -59,11 +63,12 @@ def find(row):
 
 
 def of_kind(*kinds):
+    """The rows of these kinds, as parameters of a test."""
     return [pytest.param(row, id=label(row)) for row in ROWS if row.kind in kinds]
 
 
 class Unusable:
-    """What no parameter can be."""
+    """A value that every call refuses, whatever the parameter."""
 
     def __getattr__(self, name):
         raise AttributeError(name)
@@ -73,13 +78,14 @@ class Unusable:
 
 
 def signature(call):
-    """The signature of what is written in Python, else None."""
+    """The signature of a function or class written in Python; None for one written in C."""
     target = vars(call).get("__init__") if inspect.isclass(call) else call
     return inspect.signature(target) if inspect.isfunction(target) else None
 
 
 def takes(call, names):
-    """Whether every parameter is known by its name. Compiled code is asked by passing what cannot be used."""
+    """Whether the call has parameters of all these names. One written in C is called with each of them and a
+    value that it refuses: a name that it does not have is refused by another message."""
     if signature(call):
         return all(name in signature(call).parameters for name in names)
     for name in names:
@@ -154,12 +160,12 @@ def test_methods(row):
     assert callable(method) and method.__doc__
 
 
-OTHER_NAMES = {"count": "size"}  # in documentation of PyCUDA's
+OTHER_NAMES = {"count": "size"}  # PyCUDA's documentation has one name, its code the other
 
 
 @pytest.mark.parametrize("row", of_kind("function", "class", "method"))
 def test_parameters_come_in_this_order(row):
-    """Calls may give them by position."""
+    """A call may pass them by position."""
     found = inspect.signature(find(row)).parameters if row.parameters else {}
     by_position = [name for name, each in found.items() if each.kind is each.POSITIONAL_OR_KEYWORD]
     if by_position[:1] == ["self"]:
@@ -170,8 +176,8 @@ def test_parameters_come_in_this_order(row):
     assert row.by_position or by_position[: len(wanted)] == wanted
 
 
-# Methods are asked for their parameters through an instance.
 def instances():
+    """{class name: an instance}, through which the methods are called."""
     import pycuda.driver as drv
     from pycuda.compiler import SourceModule
 
@@ -255,8 +261,8 @@ def test_arguments_by_name_do_what_they_do_by_position():
 
 
 def stub_names():
-    """Names in the stub of the native module, and in the class GPUArray of Python which that module makes
-    instances of: "name" and "Class.name"."""
+    """The names, "name" and "Class.name", in the stub of the native module and in pycuda.gpuarray's class
+    GPUArray, which the native module exports too and whose source has the annotations."""
     folder = Path(pycuda.__file__).parent  # the installed one
     nodes = ast.parse((folder / "_driver.pyi").read_text()).body
     arrays = ast.parse((folder / "gpuarray.py").read_text()).body
@@ -277,6 +283,7 @@ def stub_names():
 
 
 def names_of(node):
+    """The names that a statement of a stub defines."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.AnnAssign):
@@ -286,7 +293,8 @@ def names_of(node):
 
 
 def test_stubs():
-    """What the native module brings has a stub; private and special methods need none."""
+    """Every name of the table that the native module has is in its stub; private and special methods need not
+    be."""
     native = importlib.import_module("pycuda._driver")
     stubs, missing = stub_names(), []
     for row in ROWS:
@@ -303,7 +311,7 @@ def test_stubs():
 
 
 def public_parts():
-    """Every public name of the native module and of its classes, in the table or not."""
+    """(name, value) of every public name of the native module and of its classes, in the table or not."""
     native = importlib.import_module("pycuda._driver")
     for name, value in vars(native).items():
         if name.startswith("_") or name == "Constant":  # its stub is private
@@ -324,9 +332,9 @@ def test_everything_public_has_a_docstring_and_a_stub():
     assert not unknown, " ".join(unknown)
 
 
-@pytest.mark.parametrize("name", ["driver", *LISTED])
-def test_values_are_of_the_module_where_users_find_them(name):
-    """Pickle, help() and the text of errors go by it."""
+@pytest.mark.parametrize("name", ["driver", *WITH_ALL])
+def test_module_attributes_name_the_public_module(name):
+    """__module__, which pickle, help() and messages use, is a public module that has the value."""
     module = importlib.import_module(f"pycuda.{name}")
     listed = getattr(module, "__all__", None)
     names = [row.name for row in ROWS if row.module == module.__name__] if listed is None else listed
@@ -339,7 +347,7 @@ def test_values_are_of_the_module_where_users_find_them(name):
         assert "._" not in value.__module__ and getattr(home, value.__name__) is value, (each, value)
 
 
-@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize("name", WITH_ALL)
 def test_dir_lists_what_is_public(name):
     module = importlib.import_module(f"pycuda.{name}")
     assert set(dir(module)) == set(module.__all__)

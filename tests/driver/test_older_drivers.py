@@ -1,5 +1,6 @@
-"""The CPU device poses as older drivers: the paths for them work, and what they lack is an error that names
-the version needed. `make older` runs all driver tests so."""
+"""The CPU device poses as older drivers: the paths for them work, and a call of a function that they lack
+raises an error that names the version needed. `make older` runs all tests of this folder with such
+versions."""
 
 import pytest
 
@@ -79,7 +80,7 @@ with drv.Device(0).make_context() as broken:
         assert problem.name == "CUDA_ERROR_ILLEGAL_ADDRESS"
 broken.detach()
 
-# What came later is an error with the version; what is checked by it is checked where the driver can.
+# From CUDA 12.4 on the number of arguments is checked; 11.4 has no launch attributes, which 12.0 has.
 counted = VERSION >= 12040
 try:
     if counted:
@@ -108,7 +109,7 @@ def test_everyday_work(run_python, version):
 
 
 @pytest.mark.parametrize(
-    ("version", "call", "came"),
+    ("version", "call", "missing"),
     [
         (10020, "drv._driver.mem_alloc(4); drv.Stream(); s.wait_for_event(drv.Event())", None),
         (
@@ -118,7 +119,8 @@ def test_everyday_work(run_python, version):
         ),
     ],
 )
-def test_what_is_missing_is_named(run_python, version, call, came):
+def test_a_missing_function_is_named(run_python, version, call, missing):
+    """The error has the function and the version that brought it; missing: None if that driver has all."""
     done = run_python(
         f"""
         import numpy as np
@@ -136,13 +138,13 @@ def test_what_is_missing_is_named(run_python, version, call, came):
         check=True,
     )
     assert done.stderr == ""
-    if came:
-        assert came in done.stdout
+    if missing:
+        assert missing in done.stdout
     else:
         assert done.stdout == ""
 
 
-@pytest.mark.skipif(drv.get_driver_version() < 13000, reason="poses already")
+@pytest.mark.skipif(drv.get_driver_version() < 13000, reason="this run poses as an older driver already")
 def test_newer_ptx_is_refused_by_name(run_python):
     done = run_python(
         """

@@ -1,4 +1,4 @@
-"""Names that the package has, and those that it has not."""
+"""The package: its version, unknown names, and constants that the newest headers no longer have."""
 
 import importlib
 import importlib.metadata
@@ -10,7 +10,8 @@ import pycuda.driver as drv
 from pycuda import gpuarray
 
 
-def test_other_names_are_unknown_as_ever():
+def test_unknown_names_raise_pythons_own_errors():
+    """Modules with a lazy __getattr__ raise what a module without one does."""
     with pytest.raises(ModuleNotFoundError, match="No module named 'pycuda.nonsense'"):
         importlib.import_module("pycuda.nonsense")
     for module in (pycuda, gpuarray):

@@ -14,6 +14,7 @@ try:
 except drv.Error as error:
     print(type(error).__name__, error)
 """
+# (variable, value, a part of what the message says that it must be)
 WRONG = [
     ("PYCUDA_CPU_MEMORY", "abc", "a number of bytes"),
     ("PYCUDA_CPU_MEMORY", "-1", "a number of bytes"),
@@ -53,11 +54,11 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize(("variable", "value", "may_be"), WRONG)
-def test_wrong_value(run_python, variable, value, may_be):
+@pytest.mark.parametrize(("variable", "value", "allowed"), WRONG)
+def test_wrong_value(run_python, variable, value, allowed):
     done = run_python(INIT, env={**CPU, variable: value}, check=True)
     assert done.stdout.startswith("LogicError") and done.stderr == ""
-    assert f'{variable} is "{value}": it must be ' in done.stdout and may_be in done.stdout
+    assert f'{variable} is "{value}": it must be ' in done.stdout and allowed in done.stdout
 
 
 @pytest.mark.parametrize("kind", ["right", "empty"])
@@ -67,7 +68,7 @@ def test_right_values(run_python, kind):
 
 
 @pytest.mark.parametrize("variable", ["PYCUDA_COMPILER", "PYCUDA_CPU_THREADS"])
-def test_compiling_tells_as_well(run_python, variable):
+def test_compile_without_init_refuses_wrong_settings(run_python, variable):
     program = "from pycuda.compiler import compile\ncompile('__global__ void f() {}')"
     done = run_python(program, env={**CPU, variable: "clang"})
     assert done.returncode == 1 and f'{variable} is "clang": it must be' in done.stderr
@@ -79,7 +80,7 @@ def test_compute_capability_without_a_point(run_python):
     assert done.stdout == "(12, 0)\n"
 
 
-def test_a_setting_mended_in_the_process(run_python):
+def test_init_works_once_the_setting_was_corrected_in_the_process(run_python):
     program = INIT + "import os\ndel os.environ['CUDA_DEVICE']\ndrv.init()\nprint(drv.Device.count())"
     done = run_python(program, env={**CPU, "CUDA_DEVICE": "x"}, check=True)
     assert done.stdout.endswith("\n1\n")
@@ -90,7 +91,9 @@ LIMITED = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 <
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="needs address space of its own")
-def test_little_address_space(run_python):
+def test_a_limited_address_space(run_python):
+    """Device memory of 8 GiB does not fit into 4 GiB of address space, and the message says how to change
+    that; 256 MiB do."""
     done = run_python(LIMITED + INIT, env={**CPU, "PYCUDA_CPU_MEMORY": "8G"}, check=True)
     assert done.stdout.startswith("MemoryError")
     for word in ("PYCUDA_CPU_MEMORY", "4096 MiB", "ulimit -v"):
@@ -106,7 +109,7 @@ print(ctypes.CDLL({path!r}).cuInit(0))
 
 
 @pytest.mark.cpu("the CPU device's library")
-def test_another_program_reads_it_on_stderr(run_python):
+def test_a_program_without_pycuda_gets_the_message_on_stderr(run_python):
     with open("/proc/self/maps") as maps:
         path = next(line.split()[-1] for line in maps if line.rstrip().endswith("libcuda.so.1"))
     done = run_python(OTHER_PROGRAM.format(path=path), env={"PYCUDA_CPU_MEMORY": "abc"}, check=True)
@@ -130,7 +133,7 @@ MISSPELLED = [
 
 
 def test_misspelled_names(run_python):
-    """One warning, once."""
+    """One warning names all of them; a second init repeats none."""
     done = run_python(INIT + INIT, env={**CPU, **{name: "1" for name, _ in MISSPELLED}}, check=True)
     assert done.stdout == "well\nwell\n" and done.stderr.count("UserWarning") == 1
     for name, meant in MISSPELLED:
@@ -138,21 +141,22 @@ def test_misspelled_names(run_python):
         assert expected in done.stderr, name
 
 
-def test_other_names_are_the_users(run_python):
+def test_names_that_resemble_no_setting_are_not_warned_of(run_python):
     names = ["PYCUDA_TEST_CACHE", "PYCUDA_ROOT", "PYCUDA_HOME", "PYCUDA_VERSION", "PYCHARM_HOSTED", "PYC"]
     names += ["PYCUDA_", "PYCUDA_" + "DEVICE" * 100, "CUDA_DEVICES", "PYTHON_CPU_MEMORY"]
     done = run_python(INIT, env={**CPU, **dict.fromkeys(names, "1"), **RIGHT}, check=True)
     assert done.stdout == "well\n" and done.stderr == ""
 
 
-def test_the_name_is_said_before_what_fails_by_it(run_python):
-    """Without PYCUDA_DRIVER the program asks for a driver that is not there."""
+def test_the_warning_comes_before_the_error_that_the_misspelling_causes(run_python):
+    """PYCUDA_DEVICE is misspelled, so that init looks for PYCUDA_DRIVER's library, which does not exist."""
     env = {"PYCUDA_DEVICE": None, "PYCUDA_DRIVER": "/nowhere.so", "PYCUDA_DEVCE": "cpu"}
     done = run_python("import pycuda.driver as drv\ndrv.init()", env=env)
     assert done.returncode != 0 and "does not read the environment variable PYCUDA_DEVCE" in done.stderr
 
 
-def test_a_warning_that_is_an_error_comes_before_init(run_python):
+def test_a_warning_that_is_an_error_leaves_init_undone(run_python):
+    """init raises it and can be repeated."""
     source = """
 import warnings
 warnings.simplefilter("error")

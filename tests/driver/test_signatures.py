@@ -1,6 +1,6 @@
 """Every public callable documents its parameters, for inspect.signature, help() and editors.
 
-That stubs say the same is for `make lint`, which runs mypy's stubtest.
+`make lint` compares the stubs with these signatures by mypy's stubtest.
 """
 
 import importlib
@@ -18,7 +18,7 @@ MODULES = (
     "sparse.packeted sparse.operator sparse.cg sparse.inner tools characterize debug autoprimaryctx "
     "compyte.array compyte.dtypes"
 ).split()
-# A name of a row of "Parameters": "a, b : int", "*args : object".
+# A row of "Parameters" in a docstring: "a, b : int", "*args : object"; the group is the names.
 ROW = re.compile(r"^([*\w]+(?:, [*\w]+)*)(?: : .+)?$", re.M)
 
 
@@ -43,8 +43,8 @@ def public_callables():
 
 
 CALLABLES = dict(public_callables())
-# Python's own exceptions have no signature.
-ASKED = {
+# Without the exceptions that have the constructor of Python's own, which has no signature.
+WITH_SIGNATURE = {
     name: call
     for name, call in CALLABLES.items()
     if not (inspect.isclass(call) and call.__init__ in (RuntimeError.__init__, KeyError.__init__))
@@ -64,6 +64,7 @@ def documented_parameters(call):
 
 
 def parameters_of(call):
+    """The names of the public parameters, without self."""
     names = [name for name in inspect.signature(call).parameters if not name.startswith("_")]
     return names[1:] if names and names[0] == "self" else names
 
@@ -73,13 +74,13 @@ def test_there_are_many():
 
 
 def test_every_callable_has_a_signature():
-    silent = []
-    for name, call in ASKED.items():
+    without = []
+    for name, call in WITH_SIGNATURE.items():
         try:
             inspect.signature(call)
         except ValueError as problem:
-            silent.append(f"{name}: {problem}")
-    assert not silent
+            without.append(f"{name}: {problem}")
+    assert not without
 
 
 def test_every_callable_has_a_docstring():
@@ -95,21 +96,24 @@ def test_docstrings_do_not_repeat_the_signature():
     assert not repeated
 
 
-def test_docstrings_tell_the_parameters():
-    """Docstrings have all parameters in numpydoc's form, or none if the text describes them."""
+def test_docstrings_describe_the_parameters():
+    """Docstrings have all parameters in numpydoc's form, or none if the text describes them; functions of the
+    native module must have them."""
     wrong = {}
-    for name, call in ASKED.items():
+    for name, call in WITH_SIGNATURE.items():
         documented, taken = documented_parameters(call), parameters_of(call)
         of_the_native_module = name.startswith("_driver.") and not inspect.isclass(call)
         if documented != taken and (documented or (of_the_native_module and taken)):
             wrong[name] = documented, taken
-    unsaid = {"_driver.Stream.add_callback"}
-    unsaid |= {f"_driver.{name}.__exit__" for name in ("Stream", "StreamCapture", "Context")}
-    assert {name: lists for name, lists in wrong.items() if name not in unsaid} == {}
+    # An old name that refers to the new one, and methods whose parameters Python defines.
+    exempt = {"_driver.Stream.add_callback"}
+    exempt |= {f"_driver.{name}.__exit__" for name in ("Stream", "StreamCapture", "Context")}
+    assert {name: lists for name, lists in wrong.items() if name not in exempt} == {}
 
 
 @pytest.mark.parametrize("module", ["Function", "Linker", "GPUArray", "Stream"])
-def test_help_shows_it(module):
+def test_help_shows_the_parameters(module):
+    """help() has the parameters, and not the "--" that ends a text signature in C."""
     import pydoc
 
     text = pydoc.plain(pydoc.render_doc(getattr(drv, module) if module != "GPUArray" else _driver.GPUArray))
@@ -117,25 +121,27 @@ def test_help_shows_it(module):
 
 
 class Unusable:
-    """What no parameter can be."""
+    """A value that every call refuses, whatever the parameter."""
 
     def __bool__(self):
         raise TypeError("unusable")
 
 
-def of_c(call):
-    """Whether C code sorts the arguments by the signature: what may be passed by name."""
+def reads_by_signature(call):
+    """Whether the call is of the kind that sorts its arguments in C by its text signature (READ_ARGUMENTS):
+    all its parameters may be passed by position and by name."""
     kinds = {parameter.kind for parameter in inspect.signature(call).parameters.values()}
     return kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD} and len(kinds) == 1
 
 
-def test_functions_take_what_they_tell():
-    """Functions take their parameters by name, and no others. A SystemError would show one that is not
-    documented."""
+def test_functions_take_the_parameters_of_their_signature():
+    """Functions of the native module take their documented parameters by name, and no others. A signature
+    with fewer parameters than the code reads would raise SystemError."""
     wrong = []
     for name, call in CALLABLES.items():
         short = name.removeprefix("_driver.")
-        if name == short or "." in short or short in drv_constants() or not of_c(call):
+        native_function = name != short and "." not in short and short not in drv_constants()
+        if not native_function or not reads_by_signature(call):
             continue
         for keywords in [{}, {"nonsense": 1}, *({word: Unusable()} for word in parameters_of(call))]:
             try:
@@ -149,12 +155,14 @@ def test_functions_take_what_they_tell():
 
 
 def drv_constants():
+    """The names of the classes of constants, whose constructor is int's."""
     return {
         name for name, value in vars(_driver).items() if inspect.isclass(value) and issubclass(value, int)
     }
 
 
-def test_launches_take_the_keywords_that_they_tell(primary_context):
+def test_launches_take_the_keywords_of_their_signature(primary_context):
+    """Each launch method takes all its documented keywords, with their defaults, and no other."""
     kernel = SourceModule("__global__ void nothing() {}").get_function("nothing").prepare("")
     positional = {"prepared_call": [(1, 1), (1, 1, 1)], "prepared_timed_call": [(1, 1), (1, 1, 1)]}
     positional["prepared_async_call"] = [(1, 1), (1, 1, 1), None]
@@ -181,13 +189,13 @@ def test_launches_take_the_keywords_that_they_tell(primary_context):
         (lambda: drv.memcpy_htod(1, b"", None), r"memcpy_htod\(\) takes at most 2 arguments \(3 given\)"),
     ],
 )
-def test_messages(call, text):
+def test_messages_of_wrong_calls(call, text):
     with pytest.raises(TypeError, match=text):
         call()
 
 
 def test_defaults_are_those_that_are_used(primary_context):
-    """Defaults documented are taken, and do what leaving them out does."""
+    """A documented default is accepted, and has the same effect as leaving the argument out."""
     documented = {
         name: inspect.signature(getattr(drv, name)).parameters
         for name in ("Stream", "Event", "DeviceMemoryPool", "PageLockedMemoryPool", "managed_empty")
