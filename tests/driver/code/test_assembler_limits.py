@@ -1,6 +1,6 @@
-"""What ptxas refuses for its size is refused on every device, in ptxas's words: a program that runs on the
-CPU device is not to die on a GPU. Of PTX that is loaded a kernel may have more static shared memory than of
-machine code: as much as a block can have."""
+"""What ptxas refuses for its size is refused on every device, in ptxas's words, so that a program that runs
+on the CPU device runs on a GPU. A kernel loaded as PTX may have as much static shared memory as a block can
+have (opt-in); one compiled from source to machine code 48 KiB."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ import pycuda.driver as drv
 from pycuda.compiler import SourceModule
 
 HEADER = ".version {}\n.target {}\n.address_size 64\n"
+# A kernel with one variable in shared memory; one that adds a called function's; one that calls none.
 SHARED = """
 .visible .entry k() {{ .shared .align 4 .b8 s[{}]; .reg .b64 x; mov.u64 x, s; st.shared.u32 [x], 5; ret; }}
 """
@@ -32,6 +33,7 @@ def load(text, version="8.1", target="sm_75"):
     return drv.module_from_buffer((HEADER.format(version, target) + text).encode())
 
 
+# (PTX, a size that fits, the next larger one, the error for it)
 SIZES = [
     (CONSTANT, 65532, 65533, r"File uses too much global constant data \(0x10001 bytes, 0x10000 max\)"),
     (PARAMETERS, 32764, 32765, r"'k' uses too much parameter space \(0x7ffd bytes, 0x7ffc max\)"),
@@ -43,17 +45,19 @@ def max_shared():
     return drv.Context.get_device().max_shared_memory_per_block_optin
 
 
-@pytest.mark.parametrize("text, others", [(SHARED, 0), (CALLED, 20000)], ids=["shared", "called"])
-def test_static_shared_memory(max_shared, text, others):
-    load(text.format(max_shared - others))
+@pytest.mark.parametrize("text, in_function", [(SHARED, 0), (CALLED, 20000)], ids=["shared", "called"])
+def test_static_shared_memory(max_shared, text, in_function):
+    """The kernel's variables and those of the functions that it calls together."""
+    load(text.format(max_shared - in_function))
     sizes = rf"\(0x{max_shared + 4:x} bytes, 0x{max_shared:x} max\)"
     with pytest.raises(drv.Error, match=rf"Entry function 'k' uses too much shared data {sizes}"):
-        load(text.format(max_shared + 4 - others))
+        load(text.format(max_shared + 4 - in_function))
 
 
 @pytest.mark.parametrize("size, dynamic", [(49152, 0), (49153, 49153), (None, 0)])
-def test_dynamic_shared_memory_beside_it(max_shared, size, dynamic):
-    """Up to 48 KiB together unless more is asked for; a kernel that has more anyway may have all."""
+def test_dynamic_shared_memory_of_a_kernel_with_static_shared_memory(max_shared, size, dynamic):
+    """A kernel whose static shared memory is at most 48 KiB may have dynamic memory up to 48 KiB in sum; one
+    with more static memory may have all that a block can have."""
     size = max_shared if size is None else size
     kernel = load(SHARED.format(size)).get_function("k")
     assert kernel.shared_size_bytes == size
@@ -64,7 +68,7 @@ def test_dynamic_shared_memory_beside_it(max_shared, size, dynamic):
 
 
 @pytest.mark.parametrize("text, fits, larger, words", SIZES, ids=["constant", "parameters"])
-def test_sizes(text, fits, larger, words):
+def test_constant_memory_and_parameters(text, fits, larger, words):
     load(text.format(fits))
     with pytest.raises(drv.Error, match=words):
         load(text.format(larger))
@@ -76,6 +80,7 @@ def test_only_what_a_kernel_reaches_counts():
 
 @pytest.mark.parametrize("version, target", [("8.0", "sm_75"), ("8.1", "sm_60")])
 def test_large_parameters_need_a_version_and_a_target(version, target):
+    """Parameters above 4352 bytes need PTX 8.1 and sm_70."""
     if target == "sm_60" and drv.Context.get_device().compute_capability() >= (10, 0):
         pytest.skip("no such target for this device")
     load(PARAMETERS.format(4352), version, target)
@@ -95,7 +100,7 @@ __global__ void k(float *a)
 
 
 def test_cuda_source():
-    """The compiler of a GPU sees it, or the loader of the CPU device."""
+    """12288 floats are 48 KiB. On a GPU the compiler refuses more, on the CPU device the loader does."""
     SourceModule(SOURCE % 12288)
     with pytest.raises(drv.Error, match=r"uses too much shared data \(0xc004 bytes, 0xc000 max\)"):
         SourceModule(SOURCE % 12289)

@@ -1,4 +1,4 @@
-"""Fat binaries: PTX in them, as it is or compressed in each of the ways that nvcc knows."""
+"""Fat binaries: PTX in them, uncompressed or compressed in each of nvcc's modes."""
 
 import subprocess
 from pathlib import Path
@@ -10,13 +10,14 @@ import pycuda.driver as drv
 
 CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"
 KERNEL = 'extern "C" __global__ void doubled(float *a) { a[threadIdx.x] *= 2; }\n'
-# Long, so that matches and literals have lengths of several bytes.
+# Long enough that the lengths of matches and literals take several bytes in the compressed form.
 LONG = "".join(
     f'extern "C" __global__ void k{i}(int *a) {{ a[{i * i}] = {i * 7919}; }}\n' for i in range(400)
 )
 
 
 def run(image, name="doubled"):
+    """Asserts that the image loads and its kernel doubles 32 numbers."""
     a = np.arange(32, dtype=np.float32)
     drv.module_from_buffer(image).get_function(name)(drv.InOut(a), block=(32, 1, 1))
     assert a.tolist() == [2 * x for x in range(32)]
@@ -39,13 +40,15 @@ def test_compression_of_nvcc(mode, tmp_path, nvcc):
     run(image.read_bytes())
 
 
-@pytest.mark.cpu("what a GPU's driver makes of damaged images is its own affair")
+@pytest.mark.cpu("the error of a GPU's driver for a damaged image is not specified")
 @pytest.mark.parametrize("name", ["fat_binary_zstd", "fat_binary_lz4"])
 def test_damaged(name):
-    """Every bit of the payload's first bytes, and lies about its sizes."""
+    """Changed sizes in the entry's header and changed bytes of the payload do not crash the loader: it loads
+    the image or raises an error with a message."""
     stored = (CORPUS / name).read_bytes()
-    payload = 16 + 80
-    for at in [32, 33, 35, 72, 73, 75, 77, *range(payload, payload + 60)]:
+    payload = 16 + 80  # after the file's header and the entry's
+    sizes = [32, 33, 35, 72, 73, 75, 77]  # bytes of the compressed and the uncompressed size
+    for at in [*sizes, *range(payload, payload + 60)]:
         image = bytearray(stored)
         image[at] ^= 0x55
         try:
@@ -62,6 +65,6 @@ def test_damaged(name):
 def test_machine_code_is_refused_with_what_to_do():
     header = bytearray(128)
     header[:6] = b"\x7fELF\x02\x01"
-    header[18] = 190
+    header[18] = 190  # e_machine: EM_CUDA
     with pytest.raises(drv.Error, match=r"is a cubin.*the CPU device takes PTX"):
         drv.module_from_buffer(bytes(header))

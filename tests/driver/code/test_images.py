@@ -1,5 +1,5 @@
-"""Truncated images and those with wrong sizes in them are refused before a driver, which is given no length,
-reads past their end.
+"""Truncated images and those with wrong sizes in them are refused before they reach the driver, which is
+passed no length and would read past their end.
 """
 
 import struct
@@ -13,9 +13,10 @@ from pycuda.compiler import compile
 pytestmark = pytest.mark.usefixtures("primary_context")
 
 CORPUS = Path(__file__).resolve().parents[2] / "fuzz" / "corpus"
-FAT, WRAPPER = 0xBA55ED50, 0x466243B1
-LINK = b"\177pycuda-link\n\3"
+FAT, WRAPPER = 0xBA55ED50, 0x466243B1  # magic numbers of a fat binary and of fatbinary's wrapper
+LINK = b"\177pycuda-link\n\3"  # magic of what the CPU device's linker returns
 
+# Each has one size that is larger than the image.
 IMAGES = {
     "fat_entries": struct.pack("<IHHQ", FAT, 1, 16, 1 << 30)
     + struct.pack("<HHIQ", 2, 0x101, 64, 1 << 29)
@@ -36,6 +37,7 @@ IMAGES = {
 
 @pytest.mark.parametrize("name", IMAGES)
 def test_images_with_wrong_sizes_are_refused_whatever_follows_them(name):
+    """By the loader and by the linker, alone and followed by zeros."""
     for size in (len(IMAGES[name]), 4096):
         image = IMAGES[name].ljust(size, b"\0")
         with pytest.raises(drv.LogicError, match="invalid - the (buffer|fat binary|ELF file|linked image)"):
@@ -45,7 +47,7 @@ def test_images_with_wrong_sizes_are_refused_whatever_follows_them(name):
 
 
 @pytest.mark.parametrize("name", ["fat_binary", "fat_binary_lz4", "linked_image"])
-def test_parts_of_images(name):
+def test_beginnings_of_images_are_refused(name):
     image = (CORPUS / name).read_bytes()
     for size in range(1, len(image), 1 + len(image) // 50):
         with pytest.raises((drv.LogicError, drv.RuntimeError)):
@@ -53,7 +55,7 @@ def test_parts_of_images(name):
 
 
 @pytest.mark.gpu("the compiler makes PTX for the CPU device, which declares no sizes")
-def test_parts_of_a_cubin():
+def test_beginnings_of_a_cubin_are_refused():
     image = compile("__global__ void one(int *a) { *a = 1; }")
     assert drv.module_from_buffer(image).get_function("one")
     for size in range(1, len(image), 1 + len(image) // 50):

@@ -1,5 +1,5 @@
 """What does not link is refused as by NVIDIA's linker: the same cases, in its words, at the same call. Where
-nvlink is installed it is asked again."""
+nvlink is installed it links the cases too."""
 
 import os
 import shutil
@@ -16,20 +16,25 @@ CALL = """{ .param .b32 x; st.param.b32 [x], 1; .param .b32 y; call.uni (y), f, 
 
 
 def kernel(body, name="k"):
+    """PTX of a kernel with this body, which may use %r and %a, the address that the kernel gets."""
     start = ".reg .b32 %r; .reg .b64 %a; ld.param.u64 %a, [p];"
     return f".visible .entry {name}(.param .u64 p) {{ {start} {body} ret; }}\n"
 
 
 def function(result="b32", params="b32", linkage="visible", name="f"):
+    """PTX of an empty function; params: its parameters' types, separated by spaces."""
     listed = ", ".join(f".param .{kind} x{n}" for n, kind in enumerate(params.split()))
     return f".{linkage} .func (.param .{result} r) {name}({listed}) {{ ret; }}\n"
 
 
 def variable(words):
+    """PTX of a variable; words: type and name."""
     return f".visible .global .align 4 {words};\n"
 
 
 READ = "ld.global.u32 %r, [v]; st.global.u32 [%a], %r;"
+# Kernels that use f or v of another object, by different declarations; DEAD is a function that no kernel
+# calls.
 USER = DECLARED + kernel(CALL)
 WIDE_USER = USER.replace(".b32 r)", ".b64 r)").replace(".b32 y;", ".b64 y;").replace("entry k", "entry wide")
 VARIABLE_USER = ".extern .global .align 4 .u32 v;\n" + kernel(READ)
@@ -38,7 +43,7 @@ LARGE_USER = ".extern .global .align 4 .u32 v[3];\n" + kernel(READ)
 CONST_USER = ".extern .const .align 4 .u32 v;\n" + kernel("ld.const.u32 %r, [v]; st.global.u32 [%a], %r;")
 DEAD = f".func dead(.param .b64 p) {{ .reg .b32 %r; .reg .b64 %a; ld.param.u64 %a, [p]; {CALL} ret; }}\n"
 
-# The texts, in their order (part0.o, part1.o, ...), and what nvlink of CUDA 13.0 says.
+# Name: (the PTX of part0.o, part1.o, ...; the error of CUDA 13.0's nvlink, None where they link).
 CASES = {
     "function": ([USER], "Undefined reference to 'f' in 'part0.o'"),
     "function of three": (
@@ -137,7 +142,7 @@ def test_nvlink(name, nvcc, tmp_path):
 
 
 @pytest.mark.usefixtures("primary_context")
-def test_what_does_not_fit_is_not_added():
+def test_an_object_whose_prototype_does_not_match_is_not_added():
     linker = drv.Linker()
     linker.add_data((HEADER + USER).encode(), drv.jit_input_type.PTX, "user")
     with pytest.raises(drv.Error, match="Prototype"):

@@ -30,6 +30,7 @@ def ptx():
 
 
 def run_scale(module):
+    """Sets factor to 1, 2, 3, 4 and returns what scale makes of four tens: [10, 20, 30, 40]."""
     address, size = module.get_global("factor")
     assert size == 16
     drv.memcpy_htod(address, np.array([1, 2, 3, 4], np.float32))
@@ -54,7 +55,8 @@ def test_module_from_buffer(code):
     ids=["bytes", "bytearray", "str", "memoryview", "ndarray"],
 )
 def test_ptx_from_any_buffer(ptx, wrap):
-    """PTX is read up to a NUL, which only bytes objects have behind them."""
+    """The driver reads PTX up to a NUL. Only bytes objects have one after their data; for the others the
+    loader must add it."""
     assert run_scale(drv.module_from_buffer(wrap(ptx.rstrip(b"\0")))) == [10, 20, 30, 40]
 
 
@@ -71,7 +73,7 @@ def test_missing_file(tmp_path):
 
 
 def test_a_file_that_does_not_compile(tmp_path):
-    """The exception has the compiler's words, as that of module_from_buffer has."""
+    """The exception contains the compiler's log, as that of module_from_buffer does."""
     path = tmp_path / "wrong.ptx"
     path.write_text(
         ".version 7.0\n.target sm_75\n.address_size 64\n"

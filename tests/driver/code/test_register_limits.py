@@ -8,7 +8,7 @@ import pytest
 import pycuda.driver as drv
 from pycuda.compiler import SourceModule, compile
 
-# Sixty-four values at a time; the loops are unrolled.
+# `many` has 64 values live at a time, since its loops are unrolled.
 SOURCE = """
 extern "C" __global__ void BOUNDS many(float *a, const float *b)
 {
@@ -25,10 +25,11 @@ extern "C" __global__ void BOUNDS many(float *a, const float *b)
 }
 extern "C" __global__ void few(float *a) { a[threadIdx.x] = 1; }
 """
-UNLIMITED = 64  # and more than that without a limit
+UNLIMITED = 64  # `many` has more registers than this without a limit
 
 
 def ptx_of(bounds="", directive=""):
+    """The PTX of SOURCE; bounds: in CUDA, before the name of `many`; directive: in PTX, before its body."""
     text = compile(SOURCE.replace("BOUNDS", bounds), no_extern_c=True, target="ptx").decode()
     at = text.index("{", text.index(".entry many("))
     return (text[:at] + directive + "\n" + text[at:]).encode()
@@ -44,6 +45,8 @@ def registers(module):
 
 @pytest.mark.usefixtures("primary_context")
 class TestLimits:
+    """Limits by the loader, the kernel, the compiler and the linker. One below 24 means 24."""
+
     def test_without(self):
         assert registers(load(ptx_of())) > UNLIMITED
 
@@ -53,8 +56,8 @@ class TestLimits:
         assert registers(module) == given
         assert 1 <= module.get_function("few").num_regs <= 24
 
-    def test_none_is_no_limit(self):
-        """0 is an error for the loader; for the compiler it means no limit."""
+    def test_a_limit_of_zero(self):
+        """It is an error for the loader; for the compiler it means no limit."""
         with pytest.raises(drv.LogicError, match="invalid argument"):
             load(ptx_of(), 0)
         plain = SOURCE.replace("BOUNDS", "")
@@ -65,7 +68,7 @@ class TestLimits:
     def test_of_the_kernel(self, limit, given):
         assert registers(load(ptx_of(directive=f".maxnreg {limit}"))) == given
 
-    def test_the_kernel_comes_before_the_loader(self):
+    def test_the_kernels_limit_overrides_the_loaders(self):
         assert registers(load(ptx_of(directive=".maxnreg 64"), 32)) == 64
         assert registers(load(ptx_of(directive=".maxnreg 32"), 64)) == 32
         assert registers(load(ptx_of(directive=".maxnreg 256"))) > UNLIMITED
@@ -90,9 +93,10 @@ class TestLimits:
     @pytest.mark.cpu("by the size of a multiprocessor of compute capability 9.0")
     @pytest.mark.parametrize(("limit", "blocks"), [(32, 32), (64, 16), (128, 8), (255, 4)])
     def test_occupancy(self, cpu_device_library, limit, blocks):
+        """Registers bound the blocks of 64 threads that fit: 65536 / (limit * 64), but at most 32."""
         count, module, function = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
         library = ctypes.CDLL(cpu_device_library)
-        text = PEAK % (limit, ", ".join(f"%r{n}" for n in range(1, 300)), body(299))
+        text = ALL_LIVE % (limit, ", ".join(f"%r{n}" for n in range(1, 300)), body(299))
         assert library.cuModuleLoadData(ctypes.byref(module), text.encode()) == 0
         assert library.cuModuleGetFunction(ctypes.byref(function), module, b"many") == 0
         max_active_blocks = library.cuOccupancyMaxActiveBlocksPerMultiprocessor
@@ -101,7 +105,8 @@ class TestLimits:
         assert library.cuModuleUnload(module) == 0
 
 
-PEAK = """.version 7.0
+# A kernel whose registers are all live at one place: (limit, their names, loads and stores).
+ALL_LIVE = """.version 7.0
 .target sm_75
 .address_size 64
 .visible .entry many(.param .u64 p) .maxnreg %d
@@ -116,6 +121,7 @@ PEAK = """.version 7.0
 
 
 def body(count):
+    """PTX that loads that many registers, then stores them in the opposite order."""
     loads = [f"    ld.volatile.global.u32 %r{n}, [%a+{4 * n}];" for n in range(1, count + 1)]
     stores = [f"    st.volatile.global.u32 [%a+{4 * n}], %r{count + 1 - n};" for n in range(1, count + 1)]
     return "\n".join(loads + stores)

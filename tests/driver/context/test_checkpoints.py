@@ -1,4 +1,4 @@
-"""What the driver says of checkpoints of processes; errors are an H100's driver's (580)."""
+"""The calls for checkpoints of processes; their results are those of an H100's driver (580)."""
 
 import ctypes
 import os
@@ -8,15 +8,9 @@ from ctypes import byref, c_int
 
 import pytest
 
-SUCCESS, INVALID_VALUE, NOT_INITIALIZED, OPERATING_SYSTEM, ILLEGAL_STATE, NOT_SUPPORTED = (
-    0,
-    1,
-    3,
-    304,
-    401,
-    801,
-)
-RUNNING = 0
+SUCCESS, INVALID_VALUE, NOT_INITIALIZED = 0, 1, 3
+OPERATING_SYSTEM, ILLEGAL_STATE, NOT_SUPPORTED = 304, 401, 801
+RUNNING = 0  # CU_PROCESS_STATE_RUNNING
 
 
 @pytest.fixture
@@ -25,10 +19,12 @@ def cuda(primary_context, driver_library):
 
 
 def call(cuda, name, process, args=None):
+    """The result of cuCheckpointProcess<name> for the process of that id."""
     return getattr(cuda, "cuCheckpointProcess" + name)(process, args)
 
 
-def test_this_process_runs(cuda):
+def test_this_process_is_running(cuda):
+    """Its state is RUNNING; a query without a place for the answer is an error."""
     state = c_int(-1)
     assert call(cuda, "GetState", os.getpid(), byref(state)) == SUCCESS
     assert state.value == RUNNING
@@ -44,7 +40,8 @@ def test_calls_on_a_process_that_is_not_locked_are_refused(cuda, name):
 @pytest.mark.parametrize(
     "name", ["GetState", "GetRestoreThreadId", "Lock", "Checkpoint", "Restore", "Unlock"]
 )
-def test_other_processes(cuda, name):
+def test_other_processes_are_refused(cuda, name):
+    """A process without CUDA has another error than one that has ended or never was."""
     args = byref(c_int()) if name.startswith("Get") else None
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         assert call(cuda, name, other.pid, args) == NOT_INITIALIZED
@@ -53,7 +50,8 @@ def test_other_processes(cuda, name):
 
 
 @pytest.mark.parametrize("name, zeros", [("Lock", 4), ("Unlock", 0)])
-def test_reserved_arguments(cuda, name, zeros):
+def test_reserved_arguments_must_be_zero(cuda, name, zeros):
+    """Lock's arguments begin with a timeout of 4 bytes, all others are reserved."""
     args = ctypes.create_string_buffer(bytes(zeros) + b"\1", 64)
     assert call(cuda, name, os.getppid(), args) == INVALID_VALUE
 

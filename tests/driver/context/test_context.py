@@ -98,7 +98,8 @@ def test_with_make_context_leaves_nothing(device):
     context.detach()
 
 
-def test_with_inside_of_other_use_keeps_the_context(device):
+def test_with_on_a_context_that_is_already_current_keeps_it(device):
+    """The with statement pops only what it pushed."""
     before = drv.Context.get_current()
     context = device.make_context()
     memory = drv.mem_alloc(4)
@@ -125,7 +126,7 @@ def test_with_that_detaches(device):
     assert drv.Context.get_current() == before
 
 
-def test_with_that_leaves_another_on_top(device):
+def test_with_whose_body_leaves_another_context_on_top(device):
     context, other = device.make_context(), device.make_context()
     drv.Context.pop()
     drv.Context.pop()
@@ -144,7 +145,8 @@ def test_detach_of_the_current_one_makes_the_next_current(device):
     lower.detach()
 
 
-def test_detach_passes_over_contexts_that_are_gone(device):
+def test_detach_passes_over_destroyed_contexts(device):
+    """The next current context is the next one of the stack that still exists."""
     lowest, middle, top = device.make_context(), device.make_context(), device.make_context()
     middle.detach()
     assert drv.Context.get_current() == top
@@ -195,7 +197,7 @@ def test_equality(device):
     own.detach()
 
 
-def test_facts(device):
+def test_queries_of_the_current_context(device):
     with device.retain_primary_context() as context:
         assert drv.Context.get_device() == device == context.get_device()
         assert context.get_api_version() >= 3010
@@ -231,7 +233,7 @@ def test_contexts_are_not_constructed():
         drv.Context()
 
 
-# ---- Which context a thread has ----
+# ---- The context that a thread gets without making one ----
 
 
 def test_a_thread_without_a_context_gets_the_primary_one(device):
@@ -258,7 +260,8 @@ def test_the_default_device_may_be_chosen(run_python):
     assert 'CUDA_DEVICE is "nine"' in run_python(program, env={"CUDA_DEVICE": "nine"}, check=True).stdout
 
 
-def test_the_default_device_may_stand_in_a_file(run_python, tmp_path):
+def test_the_default_device_is_read_from_a_file(run_python, tmp_path):
+    """~/.cuda_device, where CUDA_DEVICE is not set."""
     (tmp_path / ".cuda_device").write_text("99\n")
     done = run_python(
         """
@@ -274,7 +277,9 @@ def test_the_default_device_may_stand_in_a_file(run_python, tmp_path):
     assert "device 99" in done.stdout
 
 
-def test_what_was_current_before_becomes_current_again(device):
+def test_the_default_context_becomes_current_again(device):
+    """A pop returns to the context that a call without a context made current."""
+
     def work():
         drv.mem_alloc(16).free()
         default = drv.Context.get_current()
@@ -301,7 +306,8 @@ def test_memory_keeps_its_context(device):
     assert drv._driver._live_objects()["Context"] == count
 
 
-def test_memory_of_a_destroyed_context_is_gone(device):
+def test_objects_of_a_destroyed_context_are_refused(device):
+    """Every use is an error; free() is accepted, since the memory is already freed."""
     context = device.make_context()
     memory, stream, event = drv.mem_alloc(100), drv.Stream(), drv.Event()
     context.detach()
@@ -361,7 +367,8 @@ def test_a_context_may_be_destroyed_by_another_thread(device):
         context.push()
 
 
-def test_many_threads_each_with_its_stack(device):
+def test_each_thread_has_its_own_stack(device):
+    """Four threads push and pop a shared context on top of their own one."""
     shared = device.make_context()
     drv.Context.pop()
 
@@ -370,8 +377,8 @@ def test_many_threads_each_with_its_stack(device):
         for _ in range(20):
             with shared:
                 memory = drv.to_device(np.arange(100))
-            data = drv.from_device(memory, 100, int) if drv.Context.get_current() == shared else None
-            assert data is None and drv.Context.get_current() == own
+                assert (drv.from_device(memory, 100, int) == np.arange(100)).all()
+            assert drv.Context.get_current() == own
         own.detach()
         return True
 
@@ -457,7 +464,8 @@ def test_objects_may_be_released_in_exit_hooks(run_python):
     assert done.stderr == ""
 
 
-def test_a_forked_child_is_told(run_python):
+def test_every_call_in_a_forked_child_is_refused(run_python):
+    """Each of nine calls raises an error that names the fork; releases are silent, and the parent goes on."""
     done = run_python(
         """
         import os

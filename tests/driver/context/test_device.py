@@ -69,7 +69,7 @@ def test_no_such_pci_bus_id(device):
         drv.Device("nonsense")
 
 
-def test_facts(device):
+def test_name_capability_and_memory(device):
     assert isinstance(device.name(), str) and device.name()
     major, minor = device.compute_capability()
     assert major >= 5 and 0 <= minor <= 9
@@ -114,7 +114,7 @@ def test_peers(device):
         device.can_access_peer(0)
 
 
-@pytest.mark.cpu("the number of GPUs is what it is")
+@pytest.mark.cpu("PYCUDA_CPU_DEVICES sets the number of virtual devices only")
 def test_several_devices(run_python):
     """The CPU device offers as many devices as are requested."""
     done = run_python(
@@ -132,8 +132,9 @@ def test_several_devices(run_python):
     assert done.stdout == "3 3 3\nTrue\n"
 
 
-def test_the_stand_in_is_announced_once(run_python):
-    """Without a GPU and without a word that the CPU device is meant, one RuntimeWarning says so."""
+def test_the_cpu_device_is_announced_once_where_it_was_not_chosen(run_python):
+    """Where there is no GPU and no setting chooses the CPU device, one RuntimeWarning says that it is
+    used."""
     program = """
         import warnings
         import pycuda.driver as drv

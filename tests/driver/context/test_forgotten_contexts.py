@@ -20,10 +20,11 @@ EDGES = np.array([0.0, 1, 5, 1000])
 
 
 @context_dependent_memoize
-def remembered():
+def memoized():
     return drv.mem_alloc(16), drv.Stream()
 
 
+# What is done with an array in the context: each use leaves something in a cache.
 USES = {
     "nothing": lambda a: None,
     "addition": lambda a: (a + a).get(),
@@ -40,11 +41,12 @@ USES = {
     "user's elementwise kernel": lambda a: twice(a, a.copy()),
     "user's reduction": lambda a: total(a).get(),
     "user's scan": lambda a: running(a).get(),
-    "memoized": lambda a: remembered(),
+    "memoized": lambda a: memoized(),
 }
 
 
 def live():
+    """{type: number of live objects}, without the types that have none."""
     return {name: count for name, count in drv._live_objects().items() if count}
 
 
@@ -62,13 +64,15 @@ def test_a_context_ends_with_its_last_reference(use):
     USES[use](array)
     drv.Context.synchronize()
     context.pop()
-    seen = weakref.ref(context)
+    reference = weakref.ref(context)
     del array, context
-    assert seen() is None
+    assert reference() is None
     assert live() == before
 
 
 def test_an_array_keeps_its_context():
+    """Its memory can be read after the last reference to the context was dropped; it then ends with the
+    array."""
     before = live()
     context = make_context()
     array = gpuarray.to_gpu(np.arange(10, dtype=np.float32))
@@ -84,22 +88,22 @@ def test_an_array_keeps_its_context():
     assert live().get("Context", 0) <= before.get("Context", 0) + 1
 
 
-def test_another_context_keeps_what_it_remembers():
+def test_the_end_of_a_context_drops_no_cache_of_another_one():
     one, two = make_context(), make_context()
     try:
-        made_in_two = remembered()
+        made_in_two = memoized()
         two.pop()
-        made_in_one = remembered()
+        made_in_one = memoized()
         assert made_in_one[0] is not made_in_two[0]
         del made_in_two, two
-        assert remembered() is made_in_one
+        assert memoized() is made_in_one
         assert (gpuarray.to_gpu(np.ones(4)) + 1).get().tolist() == [2, 2, 2, 2]
     finally:
         one.detach()
 
 
-def test_a_context_that_was_left_is_found_again(driver_library):
-    """Other code makes the context current whose last Python reference went while an array was in it."""
+def test_a_context_without_a_python_object_gets_one_again(driver_library):
+    """An array keeps the context alive after its Python object is gone; then other code makes it current."""
     set_current = ctypes.CDLL(driver_library).cuCtxSetCurrent
     clear_context_caches()
     before, current = live(), drv.Context.get_current()

@@ -15,6 +15,7 @@ from pycuda.compiler import SourceModule
 pytestmark = pytest.mark.driver(12090, "green contexts (cuGreenCtxGetId)")
 
 SOURCE = """
+// Which multiprocessor each block ran on; how many there are; memory that is written.
 __global__ void where(unsigned *seen)
 {
     unsigned number;
@@ -34,12 +35,13 @@ def kernels():
 
 @pytest.fixture
 def whole():
+    """The resource with all multiprocessors of the device."""
     return pycuda.autoinit.device.get_resource()
 
 
 @pytest.fixture
 def green(whole):
-    """A context that has one group of the smallest size."""
+    """A green context that has one group of multiprocessors, of the smallest size."""
     (group,), _ = whole.split(whole.min_partition_size, groups=1)
     return drv.GreenContext(group)
 
@@ -51,11 +53,11 @@ def sizes(groups):
 # ---- resources
 
 
-def test_what_a_device_has(whole):
+def test_the_resource_of_a_device(whole):
     device = pycuda.autoinit.device
     assert whole.sm_count == device.get_attribute(drv.device_attribute.MULTIPROCESSOR_COUNT)
     assert whole.device == device and 1 <= whole.min_partition_size <= whole.sm_count
-    # Of groups: an H200 has 132, which are no multiple of its 8.
+    # sm_count need not be a multiple of the alignment: an H200 has 132, its alignment is 8.
     assert whole.min_partition_size % whole.coscheduled_alignment == 0
     assert pycuda.autoinit.context.get_resource(drv.dev_resource_type.SM).sm_count == whole.sm_count
     assert repr(whole).endswith(f"{whole.sm_count} multiprocessors of device {device.handle}>")
@@ -67,14 +69,14 @@ def test_groups_are_of_one_size_and_the_rest_remains(whole):
         groups, rest = whole.split(wanted)
         size = min(-(-max(wanted, min_size) // unit) * unit, whole.sm_count)
         assert groups and sizes(groups) == [size] * len(groups)
-        # Drivers of CUDA 13.0 do not say it again of what they split.
+        # Drivers of CUDA 13.0 report an alignment of 0 for the parts of a split.
         assert {part.coscheduled_alignment for part in [*groups, rest or whole]} <= {0, unit}
         assert len(groups) * size + (rest.sm_count if rest else 0) == whole.sm_count
-        one, more = whole.split(wanted, groups=1)
-        assert sizes(one) == [size] and (more.sm_count if more else 0) == whole.sm_count - size
+        one, rest = whole.split(wanted, groups=1)
+        assert sizes(one) == [size] and (rest.sm_count if rest else 0) == whole.sm_count - size
 
 
-def test_smaller_groups_of_multiprocessors_anywhere(whole):
+def test_groups_may_be_smaller_without_coscheduling(whole):
     alone = drv.dev_sm_resource_split_flags.IGNORE_SM_COSCHEDULING
     groups, _ = whole.split(1, flags=alone)
     assert groups[0].sm_count <= whole.min_partition_size
@@ -104,10 +106,10 @@ def test_a_context_of_several_groups(whole):
     groups, rest = whole.split(min_size, groups=2)
     both = drv.GreenContext(groups).get_resource()
     assert both.sm_count == sum(sizes(groups)) and both.coscheduled_alignment == whole.coscheduled_alignment
-    again, left = both.split(min_size)
-    assert sizes(again) == sizes(groups) and left is None
+    again, left_over = both.split(min_size)
+    assert sizes(again) == sizes(groups) and left_over is None
     assert drv.GreenContext([groups[0], rest]).get_resource().sm_count == whole.sm_count - min_size
-    # The manual wants them to be of one split, drivers do not look.
+    # The manual requires that all groups come from one split; drivers do not check that.
     for several in [groups[0], whole.split(min_size)[0][1]], [groups[0], groups[0]]:
         assert drv.GreenContext(several).get_resource().sm_count == 2 * min_size
     for wrong in 7, [whole, None], []:
@@ -115,7 +117,8 @@ def test_a_context_of_several_groups(whole):
             drv.GreenContext(wrong)
 
 
-def test_it_is_current_as_others_are(green, kernels):
+def test_it_is_current_as_other_contexts_are(green, kernels):
+    """In a with statement and by push and pop. It shares its memory with the primary context."""
     primary = pycuda.autoinit.context
     memory = gpuarray.zeros(64, np.int32)
     with primary, green as entered:
@@ -136,7 +139,8 @@ def test_it_is_current_as_others_are(green, kernels):
     assert "green" in repr(green)
 
 
-def test_kernels_keep_to_their_part(green, kernels):
+def test_kernels_run_on_the_contexts_multiprocessors_only(green, kernels):
+    """In a stream of the green context, and where the green context is current."""
     count, blocks = green.get_resource().sm_count, 4096
     stream, seen = green.create_stream(), gpuarray.zeros(blocks, np.uint32)
     drv.Context.synchronize()
@@ -148,7 +152,7 @@ def test_kernels_keep_to_their_part(green, kernels):
         assert len(np.unique(seen.get())) <= count
 
 
-def test_kernels_see_how_many_the_device_has(green, whole):
+def test_nsmid_is_the_devices_number(green, whole):
     out = np.zeros(1, np.uint32)
     function = SourceModule(SOURCE).get_function("how_many")
     function(drv.Out(out), block=(1, 1, 1))
@@ -158,7 +162,8 @@ def test_kernels_see_how_many_the_device_has(green, whole):
     assert out == inside == whole.sm_count
 
 
-def test_a_cooperative_grid_fits_the_part(green, whole, kernels):
+def test_a_cooperative_grid_must_fit_the_contexts_multiprocessors(green, whole, kernels):
+    """One block more than they hold is refused in the green context's stream, and fits the device."""
     fill, stream = kernels[1], green.create_stream()
     max_blocks = fill.max_active_blocks_per_multiprocessor(256) * green.get_resource().sm_count
     out = gpuarray.zeros(256 * (max_blocks + 1), np.int32)
@@ -173,7 +178,8 @@ def test_a_cooperative_grid_fits_the_part(green, whole, kernels):
     assert (out.get() == 4).all()
 
 
-def test_captured_work_keeps_to_its_part(green, whole, kernels):
+def test_captured_work_keeps_its_multiprocessors(green, whole, kernels):
+    """A graph captured in the green context's stream runs on that context's multiprocessors in any stream."""
     count, stream, other = green.get_resource().sm_count, green.create_stream(), drv.Stream()
     memory, seen = drv.mem_alloc(4 * 4096), np.zeros(4096, np.uint32)
     with stream.capture() as graph:
@@ -186,7 +192,8 @@ def test_captured_work_keeps_to_its_part(green, whole, kernels):
 
 
 def test_its_stream_is_used_in_the_primary_context(green, kernels):
-    """Memory of the primary context's pool goes through the stream, and host memory is released after it."""
+    """Arrays of the primary context's pool are computed in the stream; a host array that is dropped while a
+    copy from it is queued there is released when the stream is synchronized."""
     stream, host = green.create_stream(), drv.pagelocked_zeros(256, np.int32)
     kept = weakref.ref(host)
     host[:] = np.arange(256)
@@ -203,13 +210,13 @@ def test_its_stream_is_used_in_the_primary_context(green, kernels):
         other.synchronize()
     assert (array.get() == 5).all()
     event = drv.Event().record(stream)
-    del stream, other  # the pool forgets the stream
+    del stream, other  # the pool must not use the stream any more
     event.synchronize()
     del array, twice
     assert (gpuarray.zeros(256, np.int32).get() == 0).all()
 
 
-def test_whose_stream_it_is(green):
+def test_a_stream_knows_its_green_context(green):
     stream = green.create_stream(priority=-1)
     assert stream.green_context is green and stream.priority == -1
     assert stream.flags == drv.stream_flags.NON_BLOCKING
@@ -231,6 +238,8 @@ def test_two_at_once(whole, kernels):
 
 
 def test_events_of_all_streams(green, kernels):
+    """wait_for_event makes all streams of the context wait, also those that are created later; record_event
+    follows the work of all of them."""
     gate, waits = threading.Event(), [green.create_stream() for _ in range(2)]
     arrays = [gpuarray.zeros(32, np.int32) for _ in range(3)]
     outside, event, done = drv.Stream(drv.stream_flags.NON_BLOCKING), drv.Event(), drv.Event()
@@ -239,7 +248,7 @@ def test_events_of_all_streams(green, kernels):
         outside.launch_host_func(gate.wait)
         event.record(outside)
         green.wait_for_event(event)
-        waits.append(green.create_stream())  # streams made later wait, too
+        waits.append(green.create_stream())
         for stream, array in zip(waits, arrays, strict=True):
             kernels[1](array, np.int32(7), grid=(1, 1), block=(32, 1, 1), stream=stream)
         assert green.record_event(done) is done
@@ -256,12 +265,13 @@ def test_events_of_all_streams(green, kernels):
 # ---- the end
 
 
-def test_it_ends_with_what_was_made_in_it(green):
+def test_objects_made_in_it_work_after_detach(green):
+    """The memory is the primary context's; the context ends with the last of them. Its own methods raise."""
     count = drv._driver._live_objects()["Context"]
     with green:
         memory, stream = drv.mem_alloc(64), drv.Stream()
     green.detach()
-    drv.memset_d8(memory, 1, 64)  # is the primary context's
+    drv.memset_d8(memory, 1, 64)
     stream.synchronize()
     with pytest.raises(drv.LogicError, match="detached"):
         green.push()

@@ -1,4 +1,5 @@
-"""How many multiprocessors the CPU device shows: they bound cooperative grids, the number of threads not."""
+"""How many multiprocessors the CPU device reports. Cooperative grids are bounded by them, and not by the
+number of threads that run blocks."""
 
 import pytest
 
@@ -10,7 +11,7 @@ drv.init()
 print(drv.Device(0).multiprocessor_count)
 """
 
-# Every block adds one and waits until all have: they must be resident at once.
+# Every block adds one and waits until all have, so that all must be resident at once. %s: numbers of blocks.
 MEETING = """
 import numpy as np
 import pycuda.driver as drv
@@ -38,7 +39,7 @@ for blocks in (%s):
         print(blocks, error.name)
 context.pop()
 """
-BLOCKS_OF_64 = 32  # that a multiprocessor of compute capability 9.0 holds
+BLOCKS_OF_64 = 32  # how many blocks of 64 threads a multiprocessor of compute capability 9.0 holds
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
@@ -60,7 +61,8 @@ def test_other_values_are_an_error(run_python, wanted):
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_hundreds_of_blocks_meet(run_python, threads):
+def test_hundreds_of_blocks_are_resident_at_once(run_python, threads):
+    """With one or two threads a cooperative grid may have as many blocks as the 40 multiprocessors hold."""
     max_blocks = 40 * BLOCKS_OF_64
     environment = {"PYCUDA_CPU_THREADS": threads, "PYCUDA_CPU_MULTIPROCESSORS": None}
     done = run_python(MEETING % f"300, {max_blocks}, {max_blocks + 1}", env=environment, check=True)

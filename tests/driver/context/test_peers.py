@@ -1,4 +1,4 @@
-"""Whose memory a kernel may touch, of two contexts of a device and of two devices; copies between devices.
+"""Which memory a kernel may access, of other contexts and of other devices; copies between devices.
 
 Each test is a process of its own, with two virtual CPU devices or the machine's first two GPUs.
 """
@@ -46,7 +46,7 @@ shape = dict(block=(N, 1, 1))
 
 
 def expect_fault(*arguments):
-    """A kernel's bad access ends its context and no other."""
+    """Runs add, which must fail with an illegal address; prints the error, or "no error"."""
     try:
         add(*arguments, **shape)
         drv.Context.synchronize()
@@ -58,12 +58,14 @@ def expect_fault(*arguments):
 
 
 def name_of(call):
+    """The name of the error that the call raises; None without one."""
     try:
         call()
     except drv.LogicError as problem:
         return problem.name
 '''
 
+# Memory `theirs` in a context of a second device; "one device" where there is none.
 TWO = """
 if drv.Device.count() < 2:
     print("one device")
@@ -75,6 +77,7 @@ second.pop()
 
 
 def output_of(run_python, program):
+    """Runs COMMON and the program with two virtual devices; returns stdout."""
     done = run_python(COMMON + program, env={"PYCUDA_CPU_DEVICES": "2"})
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
@@ -97,7 +100,8 @@ def two_devices(run_python):
 
 
 @pytest.mark.parametrize("arguments", ["ours, theirs", "theirs, ours"], ids=["reads", "writes"])
-def test_memory_of_another_device_is_out_of_reach(two_devices, arguments):
+def test_memory_of_another_device_is_a_fault_without_peer_access(two_devices, arguments):
+    """The fault ends the context of the kernel; on the CPU device the other one works."""
     output = two_devices(
         f"""
 assert first.get_device().can_access_peer(drv.Device(1))
@@ -114,12 +118,13 @@ if on_cpu_device():  # on a GPU both contexts are lost
 
 
 @pytest.mark.parametrize("given", ["elsewhere", "np.uint64(int(elsewhere))"], ids=["object", "address"])
-def test_memory_of_another_context_of_the_device_is_within_reach(one_device, given):
+def test_memory_of_another_context_of_the_device_is_accessible(one_device, given):
+    """Until that context is destroyed."""
     output = one_device(
         f"""
 other = drv.Device(0).make_context()
 elsewhere = drv.to_device(3 * start)
-other.synchronize()  # a copy of little may return before it has arrived
+other.synchronize()  # a small copy may return before the data has arrived
 other.pop()
 add(ours, {given}, **shape)
 assert (drv.from_device(ours, N, np.int32) == 3 * start + 1).all()
@@ -153,7 +158,7 @@ print("done")
 
 
 def test_enable_and_disable(two_devices):
-    """Access is of one direction; enabling twice, disabling twice and disabling what never was are errors."""
+    """Access is enabled in one direction. Enabling it twice and disabling what is not enabled are errors."""
     output = two_devices(
         """
 if not drv.Device(0).can_access_peer(drv.Device(1)):
@@ -178,7 +183,7 @@ if on_cpu_device():  # on a GPU both contexts are lost
     assert "no error" not in output and "failed: " in output
 
 
-def test_disabled_again(two_devices):
+def test_access_after_disabling_is_a_fault(two_devices):
     output = two_devices(
         """
 if not drv.Device(0).can_access_peer(drv.Device(1)):
@@ -194,7 +199,7 @@ expect_fault(ours, theirs)
     assert "no error" not in output and "failed: " in output
 
 
-def test_host_and_managed_memory_is_for_all(two_devices):
+def test_portable_host_and_managed_memory_is_accessible_from_all_devices(two_devices):
     output = two_devices(
         """
 with second:
@@ -212,7 +217,7 @@ for array in (host, managed):
 
 
 def test_copies_need_no_peer_access(two_devices):
-    """memcpy_peer, its asynchronous form, memcpy_dtod and Memcpy3DPeer, both ways, from either context."""
+    """memcpy_peer, its asynchronous form, memcpy_dtod and Memcpy3DPeer, in both directions."""
     output = two_devices(
         """
 stream = drv.Stream()

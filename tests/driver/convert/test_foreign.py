@@ -1,5 +1,5 @@
-"""Arrays and streams of other libraries, by __cuda_array_interface__ and __cuda_stream__: taken everywhere,
-and what their owners have queued on a stream comes first."""
+"""Arrays and streams of other libraries, by __cuda_array_interface__ and __cuda_stream__: all calls accept
+them, and run after the work that is queued on the stream which the array's interface names."""
 
 from pathlib import Path
 
@@ -12,11 +12,12 @@ from pycuda import gpuarray
 PTX = Path(__file__).parents[1].joinpath("late.ptx").read_bytes()
 N = 16
 NON_BLOCKING = 1
+SPIN_NS = np.uint64(2e8)  # how long the kernel that delays a stream runs
 
 
 class Array:
-    """What another library's array shows; to Python it is an integer, too, as tensors of torch are. stream:
-    of the interface; ...: it names none."""
+    """An array of another library, with an __index__ that raises, as torch's tensors have. stream: the
+    interface's "stream"; ...: the interface has no such key."""
 
     def __init__(self, memory, stream=None, version=3):
         self.memory = memory
@@ -33,7 +34,7 @@ class Array:
         raise TypeError("only integer tensors of a single element can be converted to an index")
 
 
-class Foreigner:
+class ForeignStream:
     """A stream of another library."""
 
     def __init__(self, stream):
@@ -50,21 +51,22 @@ def code():
 
 @pytest.fixture
 def late(code):
-    """An array whose owner has queued `= 7` on a stream that orders nothing by itself."""
+    """An array of zeros whose owner has queued `+= 7`, delayed, on a non-blocking stream."""
     stream, memory = drv.Stream(NON_BLOCKING), drv.to_device(np.zeros(N, np.int32))
     drv.Context.synchronize()
-    code.get_function("spin")(np.uint64(2e8), block=(1, 1, 1), stream=stream)
+    code.get_function("spin")(SPIN_NS, block=(1, 1, 1), stream=stream)
     code.get_function("add")(memory, np.int32(7), block=(N, 1, 1), stream=stream)
     yield Array(memory, stream.handle)
     drv.Context.synchronize()
 
 
 def values_of(array):
+    """The set of the array's elements, once all work is done."""
     drv.Context.synchronize()
     return set(drv.from_device(array.memory, N, np.int32).tolist())
 
 
-def test_every_copy_takes_it():
+def test_every_copy_takes_foreign_arrays():
     array, other = Array(drv.mem_alloc(4 * N)), Array(drv.mem_alloc(4 * N), stream=..., version=2)
     start, out = np.arange(N, dtype=np.int32), np.zeros(N, np.int32)
     stream = drv.Stream()
@@ -103,9 +105,10 @@ def test_prepared_launch_waits_for_the_owner(code, late):
 
 
 def test_work_of_the_default_stream_is_waited_for(code):
-    """1 is the legacy default stream, which a non-blocking one does not wait for by itself."""
+    """1 in the interface is the legacy default stream, for which a non-blocking stream does not wait by
+    itself."""
     memory = drv.to_device(np.zeros(N, np.int32))
-    code.get_function("spin")(np.uint64(2e8), block=(1, 1, 1))
+    code.get_function("spin")(SPIN_NS, block=(1, 1, 1))
     code.get_function("add")(memory, np.int32(7), block=(N, 1, 1))
     array, stream = Array(memory, stream=1), drv.Stream(NON_BLOCKING)
     code.get_function("add")(array, np.int32(10), block=(N, 1, 1), stream=stream)
@@ -131,12 +134,12 @@ def test_fill_waits_for_the_owner(late):
 
 
 def test_a_stream_of_another_context_is_waited_for(code):
-    """No event goes from one context to another's stream: the host waits."""
+    """A stream cannot wait for an event of another context: the host waits instead."""
     drv.init()
     other = drv.Device(0).make_context()
     stream, memory = drv.Stream(NON_BLOCKING), drv.mem_alloc(4 * N)
     spin = drv.module_from_buffer(PTX).get_function("spin")
-    spin(np.uint64(2e8), block=(1, 1, 1), stream=stream)
+    spin(SPIN_NS, block=(1, 1, 1), stream=stream)
     drv.Context.pop()
     mine = drv.to_device(np.zeros(N, np.int32))
     code.get_function("add")(Array(mine, stream.handle), np.int32(1), block=(N, 1, 1))
@@ -146,7 +149,7 @@ def test_a_stream_of_another_context_is_waited_for(code):
     assert values_of(Array(mine)) == {1}
 
 
-def test_events_do_not_stay(code, late):
+def test_the_events_of_such_waits_are_released(code, late):
     before = drv._live_objects()
     for _ in range(50):
         code.get_function("add")(late, np.int32(0), block=(N, 1, 1))
@@ -174,26 +177,27 @@ def test_malformed_streams(code, stream):
         code.get_function("add")(array, np.int32(1), block=(N, 1, 1))
 
 
-def test_streams_of_others(code):
+def test_foreign_streams(code):
+    """A stream of another library is accepted by fills, launches, copies and events."""
     stream = drv.Stream()
     memory, out = drv.mem_alloc(4 * N), drv.pagelocked_zeros(N, np.int32)
-    foreigner, event = Foreigner(stream), drv.Event()
-    drv.memset_d32_async(memory, 4, N, foreigner)
-    code.get_function("add")(memory, np.int32(1), block=(N, 1, 1), stream=foreigner)
-    drv.memcpy_dtoh_async(out, memory, foreigner)
-    event.record(foreigner)
+    foreign, event = ForeignStream(stream), drv.Event()
+    drv.memset_d32_async(memory, 4, N, foreign)
+    code.get_function("add")(memory, np.int32(1), block=(N, 1, 1), stream=foreign)
+    drv.memcpy_dtoh_async(out, memory, foreign)
+    event.record(foreign)
     event.synchronize()
     assert set(out.tolist()) == {5}
     drv.Context.synchronize()
 
 
-def test_our_stream_is_one_for_others():
+def test_streams_have_the_stream_protocol():
     stream = drv.Stream()
     assert stream.__cuda_stream__() == (0, stream.handle)
 
 
 @pytest.mark.parametrize("answer", [5, (0,), (0, "x"), None])
-def test_malformed_streams_of_others(answer):
+def test_malformed_foreign_streams(answer):
     class Bad:
         def __cuda_stream__(self):
             return answer
