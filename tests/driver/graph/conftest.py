@@ -21,5 +21,5 @@ def stream(primary_context):
 @pytest.fixture
 def data(primary_context):
     array = gpuarray.zeros(COUNT, np.uint32)
-    drv.Context.synchronize()  # before kernels of non-blocking streams
+    drv.Context.synchronize()  # kernels of non-blocking streams must not start before the fill is done
     return array

@@ -1,4 +1,4 @@
-"""What the tests of graphs share: kernels, and short names."""
+"""What the tests of graphs share: two kernels in PTX, and short names."""
 
 import numpy as np
 
@@ -25,6 +25,7 @@ PTX = b"""
     ret;
 }
 """
+# count_down: a[0] -= 1, and the new value becomes that of the condition.
 LOOP = b"""
 .version 6.3
 .target sm_50
@@ -56,12 +57,12 @@ KINDS = drv.graph_node_type
 
 
 def affine_function():
-    """a[i] = a[i] * factor + add"""
+    """The kernel affine(a, factor, add): a[i] = a[i] * factor + add."""
     return drv.module_from_buffer(PTX).get_function("affine")
 
 
 def value(array):
-    """The one number that all elements are."""
+    """The value that all elements of the array have; fails if they differ."""
     numbers = set(array.get().tolist())
     assert len(numbers) == 1
     return numbers.pop()
@@ -72,5 +73,5 @@ def u32(number):
 
 
 def kinds(graph):
-    """The type of each node, one of KINDS."""
+    """The list of the nodes' types, of KINDS."""
     return [node.type for node in graph.nodes]

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.driver(12030, "captures into a graph")
 def test_nothing_runs_before_the_launch(affine, stream, data):
     with stream.capture() as graph:
         affine(data, u32(1), u32(1), stream=stream, **SHAPE)
-        affine(data, u32(2), u32(0), **SHAPE)  # it is the current stream
+        affine(data, u32(2), u32(0), **SHAPE)  # in the captured stream, which is the current one
     assert value(data) == 0
     assert kinds(graph) == [KINDS.KERNEL, KINDS.KERNEL]
     first, second = graph.nodes
@@ -57,7 +57,8 @@ def test_fork_and_join(affine, stream, data):
     assert value(data) == 10 and value(second) == 5
 
 
-def test_a_stream_left_alone(affine, stream, data):
+def test_a_forked_stream_that_is_not_joined(affine, stream, data):
+    """The capture fails with an error that says what to do, and the forked stream works afterwards."""
     other, fork = drv.Stream(), drv.Event()
     unjoined = pytest.raises(drv.LogicError, match="unjoined.*join every stream")
     with unjoined, stream.capture():
@@ -69,8 +70,8 @@ def test_a_stream_left_alone(affine, stream, data):
     assert value(data) == 3
 
 
-def test_a_stream_that_takes_part_may_go(affine, stream, data):
-    """It is there until the end of the capture, as is an event."""
+def test_a_forked_stream_may_be_dropped_during_the_capture(affine, stream, data):
+    """Streams and events that take part are destroyed at the capture's end."""
 
     def concurrent():
         other = drv.Stream()
@@ -89,7 +90,7 @@ def test_a_stream_that_takes_part_may_go(affine, stream, data):
     assert value(data) == 12
 
 
-def test_into_a_graph(affine, stream, data):
+def test_a_capture_into_an_existing_graph(affine, stream, data):
     graph = drv.Graph()
     fill = graph.add_memset(data.gpudata, 7, COUNT)
     with stream.capture(graph=graph, depends_on=fill) as same:
@@ -102,6 +103,8 @@ def test_into_a_graph(affine, stream, data):
 
 
 def test_what_cannot_be_captured_is_named(stream, data):
+    """In the error of the call itself, or in that of the capture's end if the program caught the former
+    one."""
     with pytest.raises(drv.LogicError, match="cuStreamSynchronize failed"), stream.capture():
         stream.synchronize()
     later = pytest.raises(drv.LogicError, match="cuStreamEndCapture.*cuStreamQuery could not be captured")
@@ -164,7 +167,7 @@ def test_a_capture_is_used_once_at_a_time(stream):
 # ---- built by hand
 
 
-def test_all_kinds(affine, stream, data):
+def test_a_graph_of_every_kind_of_node(affine, stream, data):
     host, seen, event = drv.pagelocked_empty(COUNT, np.uint32), [], drv.Event()
     copy = gpuarray.empty(COUNT, np.uint32)
     child = drv.Graph()
@@ -221,7 +224,7 @@ def test_memory_of_a_graph(affine, stream, data):
         stream.synchronize()
         assert value(data) == 6
     with pytest.raises(drv.LogicError, match="cuGraphInstantiate"):
-        graph.instantiate()  # there is one already
+        graph.instantiate()  # only one executable graph may have the allocation
     with pytest.raises(drv.LogicError, match="MemAllocNodeGetParams"):
         fill.address  # noqa: B018
 
@@ -255,7 +258,8 @@ def test_debug_dot(affine, data, tmp_path):
 
 # ---- kernels with attributes
 
-GROUP = b"""
+# sizes: a[block] = the number of blocks in the block's cluster.
+CLUSTER_SIZES = b"""
 .version 7.8
 .target sm_90
 .address_size 64
@@ -276,7 +280,7 @@ GROUP = b"""
 
 
 def cluster_in_a_graph():
-    sizes = drv.module_from_buffer(GROUP).get_function("sizes")
+    sizes = drv.module_from_buffer(CLUSTER_SIZES).get_function("sizes")
     found = gpuarray.zeros(4, np.uint32)
     graph = drv.Graph()
     graph.add_kernel(sizes, found, block=(1, 1, 1), grid=(4, 1), cluster=(2, 1, 1))
@@ -312,6 +316,8 @@ def test_a_cooperative_kernel_in_a_graph(affine, stream, data):
 
 
 def test_arguments_of_one_kernel(affine, stream, data):
+    """set_args of the executable graph changes that alone; set_args of the node changes later
+    instantiations."""
     with stream.capture() as graph:
         affine(data, u32(1), u32(1), stream=stream, **SHAPE)
     (node,) = graph.nodes
@@ -335,7 +341,9 @@ def test_arguments_of_one_kernel(affine, stream, data):
         graph.add_empty().set_args()
 
 
-def test_single_nodes_of_other_kinds(stream, data):
+def test_parameters_of_other_kinds_of_nodes(stream, data):
+    """Each kind is changed in the executable graph, then in the graph, which the executable one takes over by
+    update() only; calls for another kind of node are refused."""
     seen, events = [], [drv.Event() for _ in range(3)]
     copies = [gpuarray.zeros(COUNT, np.uint32) for _ in range(3)]
     graph = drv.Graph()
@@ -381,7 +389,10 @@ def test_single_nodes_of_other_kinds(stream, data):
         record.set_event(1)
 
 
-def test_what_single_nodes_got_lives_as_long_as_they_need_it(stream, data):
+def test_new_parameters_of_nodes_live_as_long_as_they_are_in_use(stream, data):
+    """What the executable graph was given is released when update() replaces it, the graph's own when it
+    ends."""
+
     class Called:
         def __call__(self):
             pass
@@ -410,6 +421,8 @@ def test_what_single_nodes_got_lives_as_long_as_they_need_it(stream, data):
 
 
 def test_a_child_is_replaced(affine, stream, data):
+    """set_child keeps what the new child uses: no array that is allocated during a launch gets its memory."""
+
     def child(add, array):
         graph = drv.Graph()
         graph.add_kernel(affine, array, u32(0), u32(add), **SHAPE)
@@ -431,8 +444,10 @@ def test_a_child_is_replaced(affine, stream, data):
 
 
 @pytest.mark.parametrize("how", ["child", "clone"])
-def test_handles_that_nodes_had_are_nobody_elses(how, affine, stream, data):
-    """New nodes get handles of nodes that are gone, and lost what copies of those use."""
+def test_a_new_node_with_the_handle_of_a_destroyed_one_takes_nothing_from_copies(how, affine, stream, data):
+    """References are kept by a node's handle. A copy of a graph (a child or a clone) uses the arrays of the
+    original's nodes; when the original is destroyed and new nodes get its nodes' handles, the copy still
+    keeps the arrays."""
     old, arrays = drv.Graph(), [gpuarray.zeros(COUNT, np.uint32) for _ in range(20)]
     handles = {old.add_kernel(affine, array, u32(1), u32(1), **SHAPE).handle for array in arrays}
     alive = [weakref.ref(array) for array in arrays]
@@ -443,7 +458,7 @@ def test_handles_that_nodes_had_are_nobody_elses(how, affine, stream, data):
         graph = old.clone()
     del old, arrays
     others = drv.Graph()
-    for _ in range(300):  # the CPU device gives no address again before that many
+    for _ in range(300):  # the CPU device reuses an address only after so many others
         others.add_empty()
     del others
     for _ in range(600):
@@ -456,7 +471,7 @@ def test_handles_that_nodes_had_are_nobody_elses(how, affine, stream, data):
     assert {value(each()) for each in alive} == {1}
 
 
-def test_nodes_are_switched(affine, stream, data):
+def test_nodes_are_disabled_and_enabled(affine, stream, data):
     graph = drv.Graph()
     first = graph.add_kernel(affine, data, u32(1), u32(1), **SHAPE)
     graph.add_kernel(affine, data, u32(2), u32(0), depends_on=first, **SHAPE)
@@ -474,7 +489,9 @@ def test_nodes_are_switched(affine, stream, data):
         ready.set_enabled(empty, False)
 
 
-def test_nodes_are_taken_out(affine, stream, data):
+def test_destroyed_nodes(affine, stream, data):
+    """A node that is destroyed is gone from the graph with its edges; an executable graph made before has
+    it."""
     graph = drv.Graph()
     first, second, third = (graph.add_kernel(affine, data, u32(1), u32(10**i), **SHAPE) for i in range(3))
     graph.add_edge(first, second)
@@ -493,6 +510,8 @@ def test_nodes_are_taken_out(affine, stream, data):
 
 
 def test_update_from_a_graph(affine, stream, data):
+    """update() takes over the parameters of a graph with the same nodes, and changes nothing otherwise."""
+
     def make(add, count):
         graph = drv.Graph()
         node = graph.add_memset(data.gpudata, 1, COUNT)

@@ -1,4 +1,4 @@
-"""Array operations under capture: replayed they give what they give at once."""
+"""Array operations under capture: a replay gives the results of the eager operation."""
 
 import functools
 import random
@@ -39,11 +39,13 @@ BINARY = [
 
 @functools.cache
 def INCLUSIVE():
+    """The running maximum."""
     return InclusiveScanKernel(np.int32, "a > b ? a : b")
 
 
 def random_program(seed):
-    """Which operation makes the next array, of which of the arrays before."""
+    """Steps (operation, operands, in_place): operands are indices of the arrays so far (two inputs, then the
+    results); in_place: the result is added to the first array as well."""
     chooser = random.Random(seed)
     steps = []
     for number in range(2, 2 + chooser.randint(3, 12)):
@@ -54,7 +56,7 @@ def random_program(seed):
 
 
 def run(steps, arrays):
-    """The last array, and the sum of what some steps add to the first array in its place."""
+    """Appends each step's result to the arrays; returns the last one and the sum of the first one."""
     for operation, operands, in_place in steps:
         arrays.append(operation(*(arrays[i] for i in operands)))
         if in_place:
@@ -86,9 +88,11 @@ def test_a_replayed_program_is_the_eager_one(stream, seed):
 
 @functools.cache
 def SUM():
+    """The sum of x ^ 5, elementwise."""
     return ReductionKernel(np.int32, "0", "a+b", "x[i] ^ 5", "int *x")
 
 
+# Operations whose blocks exchange values through memory.
 LONG = {
     "cumsum": lambda x: x.cumsum(0),
     "cumsum of rows": lambda x: x.reshape(5, -1).cumsum(1),
@@ -102,8 +106,9 @@ LONG = {
 
 
 @pytest.mark.parametrize("operation", LONG.values(), ids=LONG)
-def test_a_graph_has_memory_of_its_own(stream, operation):
-    """What blocks exchange is not that of the last replay, nor of later work of the stream."""
+def test_a_graph_has_scratch_memory_of_its_own(stream, operation):
+    """Blocks exchange values through memory that neither the previous replay nor eager work at the same time
+    uses."""
     size, other = 100_000, drv.Stream()
     numbers = np.random.default_rng(1)
     x, y = (gpuarray.zeros(size, np.int32) for _ in range(2))
@@ -127,7 +132,8 @@ def test_a_graph_has_memory_of_its_own(stream, operation):
             np.testing.assert_array_equal(found.get(), operation(gpuarray.to_gpu(values)).get())
 
 
-# What needs no more of the host than is known at the capture, and what does.
+# Operations that need no value of the device on the host, and can be captured; operations that need one, with
+# the error that says so. x: floats, n: small integers, i: a permutation.
 SHORT = 1000
 CAPTURED = {
     "lexsort": lambda x, n, i: gpuarray.lexsort([x, n]),
@@ -178,6 +184,7 @@ def assign(x):
 
 
 def operands():
+    """[x, n, i] on the device."""
     numbers = np.random.default_rng(3)
     x = numbers.normal(size=SHORT).astype(np.float32)
     return [gpuarray.to_gpu(each) for each in (x, numbers.integers(0, 5, SHORT), numbers.permutation(SHORT))]
@@ -185,7 +192,8 @@ def operands():
 
 @pytest.mark.parametrize("mode", ["relaxed", "global"])
 @pytest.mark.parametrize("operation", CAPTURED.values(), ids=CAPTURED)
-def test_tables_are_made_at_the_capture(stream, operation, mode):
+def test_operations_with_values_of_the_host_can_be_captured(stream, operation, mode):
+    """Edges, indices and other values of the host are copied at the capture, x is read at each launch."""
     arrays = operands()
     operation(*arrays)  # compiles
     drv.Context.synchronize()
@@ -202,7 +210,7 @@ def test_tables_are_made_at_the_capture(stream, operation, mode):
 
 
 @pytest.mark.parametrize("operation, message", REFUSED.values(), ids=REFUSED)
-def test_what_waits_says_so_and_ends_no_capture(stream, operation, message):
+def test_operations_that_must_wait_raise_and_end_no_capture(stream, operation, message):
     x, n, i = operands()
     with stream.capture() as graph:
         with pytest.raises(drv.LogicError, match=message):
@@ -227,8 +235,9 @@ def seeds(count):
 @pytest.mark.parametrize("skip", [False, True], ids=["", "skip"])
 @pytest.mark.parametrize("used", [False, True], ids=["new", "used"])
 @pytest.mark.parametrize("kind", GENERATORS.values(), ids=GENERATORS)
-def test_random_numbers_go_on(stream, kind, used, skip):
-    """The numbers of a replay are those that eager calls would have given, a generator's first ones too."""
+def test_replays_continue_a_generators_sequence(stream, kind, used, skip):
+    """Each replay gives the numbers that the next eager call would have given, for a new generator and for
+    one that was used before."""
     made, wanted = (kind(seed_getter=seeds) for _ in range(2))
     a, b = (gpuarray.empty(1000, np.float32) for _ in range(2))
 
@@ -256,8 +265,9 @@ def test_random_numbers_go_on(stream, kind, used, skip):
     np.testing.assert_array_equal(a.get(), b.get())
 
 
-def test_a_generator_is_used_beside_a_capture(primary_context):
-    """What it did on the captured stream before is waited for, and the capture does not grow."""
+def test_a_generator_is_used_in_another_stream_during_a_capture(primary_context):
+    """Its work in the stream that is captured now, queued before, is waited for without a node in the
+    graph."""
     stream, other = drv.Stream(1), drv.Stream(1)
     made, wanted = (GENERATORS["XORWOW"](seed_getter=seeds) for _ in range(2))
     first, second = (gpuarray.empty(1000, np.float32) for _ in range(2))
@@ -275,8 +285,8 @@ def test_a_generator_is_used_beside_a_capture(primary_context):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
-def test_rand_goes_on(stream, dtype):
-    """The first launch gives the numbers of the eager call, each other ones."""
+def test_each_replay_of_rand_gives_other_numbers(stream, dtype):
+    """The first launch gives those of the eager call."""
     np.random.seed(11)
     expected = curandom.rand(10_001, dtype).get()
     np.random.seed(11)

@@ -1,4 +1,5 @@
-"""Nodes that do one of their bodies, or none, by a value: built by hand, captured, updated."""
+"""Conditional nodes, which run one of their bodies, or none, by the value of a condition: built by hand,
+captured, updated."""
 
 import gc
 import weakref
@@ -18,12 +19,15 @@ needs_else = pytest.mark.driver(12080, "the other body of an if")
 
 
 def run(made, stream):
+    """Launches the executable graph and waits for it."""
     made.launch(stream)
     stream.synchronize()
 
 
 @needs_setting
-def test_conditions(affine, stream, data):
+def test_a_loop_and_a_switch(affine, stream, data):
+    """A while node runs its body until the kernel in it has counted from 5 down to 0, in each launch; then a
+    switch runs the second of two bodies."""
     count_down = drv.module_from_buffer(LOOP).get_function("count_down")
     second = gpuarray.zeros(COUNT, np.uint32)
     graph = drv.Graph()
@@ -37,9 +41,9 @@ def test_conditions(affine, stream, data):
     never.add_kernel(affine, data, u32(1), u32(100), **SHAPE)
     always.add_kernel(affine, data, u32(0), u32(30), **SHAPE)
     ready = graph.instantiate()
-    for times in (1, 2):
+    for launches in (1, 2):
         run(ready, stream)
-        assert value(second) == 5 * times and value(data) == 30
+        assert value(second) == 5 * launches and value(data) == 30
     found = next(each for each in graph.nodes if each == switch)
     assert [body.handle for body in found.bodies] == [never.handle, always.handle]
     assert [kinds(body) for body in node.bodies] == [[KINDS.KERNEL, KINDS.KERNEL]]
@@ -51,20 +55,20 @@ def test_conditions(affine, stream, data):
 
 @needs_setting
 def test_a_loop_without_a_default_begins_where_a_kernel_before_it_sets_the_condition(affine, stream, data):
-    """In every launch: the condition keeps its value from one to the next, which was 0 when the loop
-    ended."""
+    """In every launch: a condition without a default keeps its value from the previous launch, which is 0
+    after the loop."""
     count_down = drv.module_from_buffer(LOOP).get_function("count_down")
-    counter, again = gpuarray.zeros(1, np.uint32), drv.Graph()
-    loop = again.add_condition()
-    fill = again.add_memset(counter.gpudata, 4, 1)
-    first = again.add_kernel(count_down, counter, np.uint64(loop), block=(1, 1, 1), depends_on=fill)
-    _, (body,) = again.add_conditional("while", loop, depends_on=first)
+    counter, graph = gpuarray.zeros(1, np.uint32), drv.Graph()
+    loop = graph.add_condition()
+    fill = graph.add_memset(counter.gpudata, 4, 1)
+    first = graph.add_kernel(count_down, counter, np.uint64(loop), block=(1, 1, 1), depends_on=fill)
+    _, (body,) = graph.add_conditional("while", loop, depends_on=first)
     body.add_kernel(count_down, counter, np.uint64(loop), block=(1, 1, 1))
     body.add_kernel(affine, data, u32(1), u32(1), **SHAPE)
-    ready = again.instantiate()
-    for times in (1, 2):
+    ready = graph.instantiate()
+    for launches in (1, 2):
         run(ready, stream)
-        assert value(data) == 3 * times and counter.get()[0] == 0
+        assert value(data) == 3 * launches and counter.get()[0] == 0
 
 
 @needs_else
@@ -80,7 +84,7 @@ def test_if_and_else(default, affine, stream, data):
 
 
 @pytest.mark.parametrize("default", [0, 1, 2])
-def test_an_if_alone(default, stream, data):
+def test_if_without_else(default, stream, data):
     graph = drv.Graph()
     node, (body,) = graph.add_conditional("if", graph.add_condition(default))
     with stream.capture(graph=body):
@@ -95,6 +99,7 @@ def test_an_if_alone(default, stream, data):
 @needs_else
 @pytest.mark.parametrize("default", range(5))
 def test_a_switch(default, stream, data):
+    """Value n runs body n; one that is too large runs none."""
     graph = drv.Graph()
     _, bodies = graph.add_conditional("switch", graph.add_condition(default), 4)
     for number, body in enumerate(bodies):
@@ -136,13 +141,15 @@ def test_bodies_keep_what_they_use(affine, stream):
 
 
 def branch(affine, array, add, kind="if", size=1, default=1, nodes=1):
-    """A graph that adds in a body, its first node, and what is in that."""
+    """(graph, nodes): a graph whose one node is conditional, with `size` bodies; the first body has so many
+    kernels that add to the array."""
     graph = drv.Graph()
     _, bodies = graph.add_conditional(kind, graph.add_condition(default), size)
     return graph, [bodies[0].add_kernel(affine, array, u32(1), u32(add), **SHAPE) for _ in range(nodes)]
 
 
-def test_what_is_in_bodies_is_updated(affine, stream, data):
+def test_nodes_in_bodies_are_updated(affine, stream, data):
+    """New arguments of a node in a body reach the executable graph by update(), which keeps them alive."""
     graph, (node,) = branch(affine, data, 1)
     ready = graph.instantiate()
     other = gpuarray.zeros(COUNT, np.uint32)
@@ -159,7 +166,8 @@ def test_what_is_in_bodies_is_updated(affine, stream, data):
 
 
 @pytest.mark.cpu("NVIDIA's driver may ask for the same condition")
-def test_an_update_takes_the_condition_of_the_graph(affine, stream, data):
+def test_an_update_takes_over_the_condition_of_the_graph(affine, stream, data):
+    """With its default value: 0 runs no body."""
     ready = branch(affine, data, 1)[0].instantiate()
     ready.update(branch(affine, data, 10)[0])
     run(ready, stream)
@@ -175,7 +183,7 @@ def test_an_update_takes_the_condition_of_the_graph(affine, stream, data):
     [dict(kind="while"), dict(kind="switch"), dict(size=2), dict(nodes=2)],
     ids=lambda other: str(*other.items()),
 )
-def test_other_bodies_are_no_update(other, affine, stream, data):
+def test_an_update_with_other_bodies_is_refused(other, affine, stream, data):
     ready = branch(affine, data, 1)[0].instantiate()
     graph, _ = branch(affine, data, 10, **{"default": 0, **other})
     with pytest.raises(drv.LogicError, match="cuGraphExecUpdate failed"):

@@ -1,4 +1,5 @@
-"""Edges of graphs: added, walked, taken out; those that wait for a part of a kernel."""
+"""Edges of graphs: added, listed, removed; programmatic ones, on which a kernel starts before the one before
+it has ended."""
 
 import pytest
 from graph_kernels import COUNT, SHAPE, u32, value
@@ -8,6 +9,7 @@ from pycuda import gpuarray
 
 pytestmark = pytest.mark.driver(12030, "edges with data")
 
+# Data of an edge: (from_port, to_port, type).
 PLAIN = (0, 0, 0)
 PROGRAMMATIC = (drv.graph_kernel_node_port.PROGRAMMATIC, 0, drv.graph_dependency_type.PROGRAMMATIC)
 
@@ -18,6 +20,7 @@ def data(primary_context):
 
 
 def kernels(affine, data, count=3):
+    """(graph, nodes): kernels without edges, each of which computes 2 * data + 1."""
     graph = drv.Graph()
     return graph, [graph.add_kernel(affine, data, u32(2), u32(1), **SHAPE) for _ in range(count)]
 
@@ -27,7 +30,8 @@ def run(graph):
     drv.Context.synchronize()
 
 
-def test_edges(primary_context):
+def test_edges_are_added_and_removed(primary_context):
+    """A second edge between the same nodes, a cycle and an edge that there is not are errors."""
     graph = drv.Graph()
     first, second = graph.add_empty(), graph.add_empty()
     graph.add_edge(first, [second])
@@ -65,7 +69,7 @@ def test_edges_with_data(affine, data):
     assert value(data) == 7
 
 
-def test_edges_with_data_are_taken_out(affine, data):
+def test_edges_with_data_are_removed(affine, data):
     graph, (first, second, third) = kernels(affine, data)
     graph.add_edge(first, [second, third], data=PROGRAMMATIC)
     graph.add_edge(second, third)
@@ -73,7 +77,7 @@ def test_edges_with_data_are_taken_out(affine, data):
     assert graph.edges == ((second, third),) and graph.edge_data == (PLAIN,)
 
 
-def test_launches_that_begin_early_are_captured_so(affine, data):
+def test_programmatic_launches_are_captured_as_programmatic_edges(affine, data):
     stream = drv.Stream()
     with stream.capture() as graph:
         drv.memset_d32_async(data.gpudata, 1, COUNT, stream)
@@ -104,7 +108,7 @@ def test_bad_data(affine, data, given, error):
     assert graph.edges == ()
 
 
-@pytest.mark.cpu("NVIDIA's driver has its own words for it")
+@pytest.mark.cpu("NVIDIA's driver writes them in another form")
 def test_data_of_edges_is_printed(affine, data, tmp_path):
     graph, (first, second, third) = kernels(affine, data)
     graph.add_edge(first, second, data=PROGRAMMATIC)

@@ -1,4 +1,4 @@
-"""Memory and graphs: where arrays get theirs under capture, what a graph keeps and how long."""
+"""Memory and graphs: how arrays are allocated under capture, what a graph keeps alive and how long."""
 
 import gc
 import threading
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.driver(12030, "captures into a graph")
 
 @pytest.mark.parametrize("mode", ["global", "thread_local", drv.stream_capture_mode.RELAXED])
 def test_new_arrays_in_every_mode(stream, data, mode):
-    """What a pool needs for the graph is allocated, whatever the mode forbids the program."""
+    """A pool may allocate memory during a capture, also in modes that forbid that to the program."""
     data * 2  # compiles
     drv.Context.synchronize()
     with stream.capture(mode=mode) as graph:
@@ -33,7 +33,7 @@ def test_new_arrays_in_every_mode(stream, data, mode):
 
 
 class Resource:
-    """Another library's allocator."""
+    """An allocator of another library; owned: its live blocks, streams: the streams it was called with."""
 
     def __init__(self):
         self.owned, self.streams = {}, []
@@ -62,7 +62,8 @@ ALLOCATORS = {
 @pytest.mark.parametrize("flags", [0, 1], ids=["blocking", "non_blocking"])
 @pytest.mark.parametrize("make", ALLOCATORS.values(), ids=ALLOCATORS)
 def test_new_arrays_of_every_allocator(primary_context, make, flags, mode):
-    """Neither what the mode forbids nor previous work on held memory is in the way."""
+    """Neither the capture's mode nor held blocks that another stream used prevent an allocation, and no array
+    made after the capture gets the memory of the graph's arrays."""
     stream, other = drv.Stream(flags), drv.Stream(flags)
     data = gpuarray.zeros(COUNT, np.uint32, allocator=make())
     (data * 2) + 1  # compiles
@@ -84,8 +85,8 @@ def test_new_arrays_of_every_allocator(primary_context, make, flags, mode):
         assert {value(array) for array in others} == {77}
 
 
-def test_an_allocator_is_not_told_of_a_captured_stream(stream):
-    """What it would queue there would become part of the graph."""
+def test_an_allocator_is_not_passed_a_captured_stream(stream):
+    """It gets another stream, since what it queued in a captured one would become part of the graph."""
     resource = Resource()
     pool = ExternalMemoryPool(resource)
     first = pool.allocate(64, stream)
@@ -97,8 +98,7 @@ def test_an_allocator_is_not_told_of_a_captured_stream(stream):
     assert not resource.owned
 
 
-def test_an_array_gets_its_memory_for_its_stream(primary_context):
-    """The pool of an array gets the stream of the operation, as the default pool does."""
+def test_a_pool_as_allocator_is_passed_the_stream_of_the_operation(primary_context):
     first, second, pool = drv.Stream(), drv.Stream(), DeviceMemoryPool()
     arrays = []
     for stream in (first, second):
@@ -108,7 +108,8 @@ def test_an_array_gets_its_memory_for_its_stream(primary_context):
 
 
 def test_eager_work_is_not_drawn_into_a_capture(affine, data):
-    """Neither by memory that belonged to the captured stream, nor by such that it held."""
+    """Eager work in another stream may use an array, and held blocks, that the captured stream used before:
+    no event is recorded in the captured stream, which would make the other one part of the capture."""
     stream, other = drv.Stream(1), drv.Stream(1)
     data * 2  # compiles
     with stream:
@@ -129,7 +130,8 @@ def test_eager_work_is_not_drawn_into_a_capture(affine, data):
 
 @pytest.mark.parametrize("flags", [0, 1])
 def test_memory_of_several_streams_is_freed_under_capture(affine, data, flags):
-    """Its streams are not put in order by events then, which would draw them into the capture."""
+    """The pool must not record events in the streams that used the memory, which would make them part of the
+    capture."""
     stream, other = drv.Stream(flags), drv.Stream(flags)
     array = gpuarray.zeros(COUNT, np.uint32)
     affine(array, u32(1), u32(1), stream=other, **SHAPE)
@@ -209,8 +211,9 @@ def test_replaced_arguments_live_as_long_as_they_are_in_use(affine, stream, data
         return [array() is not None for array in alive]
 
     def give(target, number):
-        of = (node,) if target is ready else ()
-        target.set_args(*of, arrays[number], u32(1), u32(3))
+        """Passes the array to the node, or to the node of the executable graph, and drops it here."""
+        prefix = (node,) if target is ready else ()
+        target.set_args(*prefix, arrays[number], u32(1), u32(3))
         arrays[number] = None
 
     give(node, 0)
@@ -229,8 +232,8 @@ def test_replaced_arguments_live_as_long_as_they_are_in_use(affine, stream, data
     assert living() == [False, True, False, False]
 
 
-def test_memory_of_a_replaced_argument_is_given_back_after_the_launch(affine, stream, data):
-    """The pool knows of the arguments that a graph got later: no block goes to another owner too early."""
+def test_memory_of_a_replaced_argument_is_reused_after_the_launch_only(affine, stream, data):
+    """Arrays made while the launch runs do not get the memory of an argument that set_args passed."""
     with stream.capture() as graph:
         affine(data, u32(1), u32(1), stream=stream, **SHAPE)
     (node,) = graph.nodes
@@ -249,7 +252,8 @@ def test_memory_of_a_replaced_argument_is_given_back_after_the_launch(affine, st
 
 
 def test_launches_keep_what_they_use_until_they_are_done(affine, stream, data):
-    """A second launch of the same shares the first one's references, one after a wait does not."""
+    """Executable graphs live until their launches are done, also one that was launched several times. A wait
+    in between releases the references of the launches before it."""
     with stream.capture() as graph:
         affine(data, u32(1), u32(1), stream=stream, **SHAPE)
     graphs = [graph.instantiate(), graph.instantiate()]
@@ -269,6 +273,8 @@ def test_launches_keep_what_they_use_until_they_are_done(affine, stream, data):
 
 
 def test_a_graph_keeps_the_arguments_that_its_node_was_given_last(affine, stream, data):
+    """They are the node's, whichever of its Python objects set them. The executable graph has its own until
+    the next update()."""
     with stream.capture() as graph:
         affine(data, u32(1), u32(1), stream=stream, **SHAPE)
     ready = graph.instantiate()
@@ -276,6 +282,7 @@ def test_a_graph_keeps_the_arguments_that_its_node_was_given_last(affine, stream
     alive = [weakref.ref(array) for array in arrays]
 
     def give(node, number, add):
+        """data = add, in the array of that number, from the next launch on."""
         node.set_args(arrays[number], u32(0), u32(add))
         ready.update(graph)
 
@@ -291,7 +298,7 @@ def test_a_graph_keeps_the_arguments_that_its_node_was_given_last(affine, stream
     gc.collect()
     assert [array() is not None for array in alive] == [True, False, True]
     stream.synchronize()
-    assert value(alive[0]()) == 8  # the executable graph has it still
+    assert value(alive[0]()) == 8  # the executable graph still has it
     ready.update(graph)
     assert alive[0]() is None
     ready.launch(stream)

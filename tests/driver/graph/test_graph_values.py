@@ -1,5 +1,5 @@
-"""Nodes that write words of memory and wait for them (cuGraphAddBatchMemOpNode): results and errors as an
-H100's driver (580.159) has them."""
+"""Nodes that write words of memory and wait for them (cuGraphAddBatchMemOpNode); results and errors are those
+of an H100's driver (580.159)."""
 
 import ctypes
 import struct
@@ -14,12 +14,15 @@ import pycuda.driver as drv
 pytestmark = pytest.mark.driver(12030, "captures into a graph")
 
 SUCCESS, INVALID_VALUE, NOT_READY, UPDATE_FAILURE = 0, 1, 600, 910
-# A type of CUgraphNodeType, a result of CUgraphExecUpdateResult; CUstreamBatchMemOpType.
-BATCH_NODE, PARAMETERS_CHANGED = 12, 5
-WAIT_32, WRITE_32, WAIT_64, WRITE_64, BARRIER = 1, 2, 4, 5, 6
+BATCH_NODE = 12  # CU_GRAPH_NODE_TYPE_BATCH_MEM_OP
+PARAMETERS_CHANGED = 5  # CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED
+WAIT_32, WRITE_32, WAIT_64, WRITE_64, BARRIER = 1, 2, 4, 5, 6  # CUstreamBatchMemOpType
+WAIT_EQUAL = 1  # a flag of a wait: until the word is that value; without it, until it is not smaller
 
 
 class Params(ctypes.Structure):
+    """CUDA_BATCH_MEM_OP_NODE_PARAMS."""
+
     _fields_ = [("ctx", c_void_p), ("count", c_uint), ("operations", c_void_p), ("flags", c_uint)]
 
 
@@ -52,7 +55,7 @@ def operation(kind, address, value, flags=0):
 
 
 def batch(*operations, flags=0, context=True, count=None):
-    """A CUDA_BATCH_MEM_OP_NODE_PARAMS of these operations; count: another number of them."""
+    """Params of these operations; count: a number of them that is not theirs."""
     buffer = ctypes.create_string_buffer(b"".join(operations)) if operations else None
     current = c_void_p()
     if context:
@@ -64,6 +67,7 @@ def batch(*operations, flags=0, context=True, count=None):
 
 
 def add(cuda, graph, params, after=()):
+    """Adds a node that depends on those of `after`; returns the node, or the error code."""
     node, before = c_void_p(), (c_void_p * len(after))(*after)
     code = cuda.cuGraphAddBatchMemOpNode(byref(node), graph, before, c_size_t(len(after)), byref(params))
     return node if code == SUCCESS else code
@@ -76,6 +80,7 @@ def instantiate(cuda, graph):
 
 
 def launch(cuda, executable, stream, words):
+    """Sets the words to 0, launches and waits; returns the list of the words."""
     drv.memset_d32(words, 0, 8)
     drv.Context.synchronize()
     assert cuda.cuGraphLaunch(executable, c_void_p(stream.handle)) == SUCCESS
@@ -95,7 +100,9 @@ def test_words_are_written(cuda, graph, words, stream):
     assert cuda.cuGraphExecDestroy(executable) == SUCCESS
 
 
-def test_parameters(cuda, graph, words, stream):
+def test_parameters_are_read_and_changed(cuda, graph, words, stream):
+    """Of the node, and of the executable graph: there the number and kinds of the operations, the context and
+    the flags must remain."""
     at, now = int(words), Params()
     given = batch(operation(WRITE_32, at + 4, 7), operation(WRITE_32, at + 8, 8))
     node = add(cuda, graph, given)
@@ -106,7 +113,7 @@ def test_parameters(cuda, graph, words, stream):
     assert cuda.cuGraphBatchMemOpNodeGetParams(None, byref(now)) == INVALID_VALUE
     executable, result = instantiate(cuda, graph), (c_ulonglong * 3)()
     one = batch(operation(WRITE_32, at + 12, 9))
-    assert cuda.cuGraphBatchMemOpNodeSetParams(node, byref(one)) == SUCCESS  # of the graph alone
+    assert cuda.cuGraphBatchMemOpNodeSetParams(node, byref(one)) == SUCCESS  # not in the executable graph
     assert launch(cuda, executable, stream, words) == [0, 7, 8, 0, 0, 0, 0, 0]
     two = batch(operation(WRITE_32, at + 16, 5), operation(WRITE_32, at + 20, 6))
     change = cuda.cuGraphExecBatchMemOpNodeSetParams
@@ -125,7 +132,9 @@ def test_parameters(cuda, graph, words, stream):
     assert cuda.cuGraphExecDestroy(executable) == SUCCESS
 
 
-def test_what_can_be_a_node(cuda, graph, words):
+def test_which_operations_a_node_may_have(cuda, graph, words):
+    """At most 255, of a known kind, with known flags, at aligned addresses (which are not otherwise
+    checked)."""
     at = int(words)
     write = operation(WRITE_32, at, 1)
     for good in (
@@ -152,7 +161,7 @@ def test_what_can_be_a_node(cuda, graph, words):
 
 def test_a_node_waits(cuda, graph, words, stream):
     at, other = int(words), drv.Stream(drv.stream_flags.NON_BLOCKING)
-    add(cuda, graph, batch(operation(WAIT_32, at, 3, flags=1), operation(WRITE_32, at + 4, 4)))
+    add(cuda, graph, batch(operation(WAIT_32, at, 3, flags=WAIT_EQUAL), operation(WRITE_32, at + 4, 4)))
     executable = instantiate(cuda, graph)
     assert cuda.cuGraphLaunch(executable, c_void_p(stream.handle)) == SUCCESS
     time.sleep(0.05)
@@ -163,7 +172,8 @@ def test_a_node_waits(cuda, graph, words, stream):
     assert cuda.cuGraphExecDestroy(executable) == SUCCESS
 
 
-def test_captured(cuda, words, stream):
+def test_captured_operations(cuda, words, stream):
+    """Each call becomes a node, with all operations of the call."""
     at, handle = int(words), c_void_p(stream.handle)
     pair = ctypes.create_string_buffer(operation(WRITE_32, at + 4, 7) + operation(WRITE_32, at + 8, 8))
     with stream.capture() as captured:

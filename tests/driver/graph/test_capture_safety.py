@@ -37,13 +37,14 @@ def context():
 
 @pytest.fixture
 def reports(monkeypatch):
+    """The list of the errors that are reported since they cannot be raised."""
     events = []
     monkeypatch.setattr(sys, "unraisablehook", lambda report: events.append(str(report.exc_value)))
     return events
 
 
 class Ours:
-    """Stream.capture."""
+    """A capture by Stream.capture; error: the message with which it ended, or None."""
 
     def __init__(self, stream, mode, library):
         self.capture, self.error = stream.capture(mode=mode), None
@@ -60,7 +61,7 @@ class Ours:
 
 
 class Theirs:
-    """A capture by direct calls of the driver."""
+    """A capture by direct calls of the driver; error: the code with which it ended, or None."""
 
     def __init__(self, stream, mode, library):
         self.stream, self.handle = stream, ctypes.c_void_p(stream.handle)
@@ -78,7 +79,7 @@ class Theirs:
 
 
 def in_thread(context, work):
-    """What it raised, or None."""
+    """Runs work() in a new thread, with the context; returns the exception that it raised, or None."""
     raised = []
 
     def run():
@@ -97,13 +98,14 @@ def in_thread(context, work):
 
 
 def get(pool, stream=None):
+    """A block of SIZE bytes of the pool."""
     if isinstance(pool, pools.PageLockedMemoryPool):
         return pool.allocate(SIZE, np.int8)
     return pool.allocate(SIZE, stream)
 
 
 def used_pool(make):
-    """With memory that was freed, and memory in use."""
+    """[pool, blocks]: a pool with held blocks, and the block that is in use."""
     pool = make()
     blocks = [get(pool) for _ in range(3)]
     del blocks[:2]
@@ -111,25 +113,28 @@ def used_pool(make):
 
 
 def in_a_cycle(make):
+    """A list with the only outer reference to a new object in a reference cycle."""
     ring = [make()]
     ring.append(ring)
     return [ring]
 
 
-def lent_memory():
-    """Memory whose stream is unknown: freed after all work."""
+def exported_memory():
+    """[array]: other libraries may use its memory in any stream, so that it is freed after all work."""
     array = gpuarray.zeros(SIZE, np.int8, allocator=pools.StreamOrderedMemoryPool().allocate)
     assert array.__cuda_array_interface__["data"]
     return [array]
 
 
 def free(held):
+    """Calls free(), or unregister(), of the memory held[0]."""
     memory = getattr(held[0], "base", held[0])
     (memory.unregister if hasattr(memory, "unregister") else memory.free)()
 
 
 def actions():
-    """name, what is made before, what is done with that under capture"""
+    """(name, make, act): make() is called before the capture and returns a list; act(list), which releases or
+    trims what is in it, is called during the capture."""
     for kind, make in POOLS.items():
         for method in ("free_held", "trim", "stop_holding"):
             yield (
@@ -142,24 +147,18 @@ def actions():
         yield f"{name} dropped", lambda m=make: [m()], list.clear
         if name != "registered":
             yield f"{name} collected", lambda m=make: in_a_cycle(m), lambda held: (held.clear(), gc.collect())
-    for name in (
-        "memory",
-        "pooled",
-        "pagelocked",
-        "pooled host",
-        "address range",
-        "physical memory",
-        "registered",
-    ):
+    device = ("memory", "pooled", "address range", "physical memory")
+    for name in (*device, "pagelocked", "pooled host", "registered"):
         yield f"{name} freed", lambda m=MAKERS[name]: [m()], free
-    yield "lent memory dropped", lent_memory, list.clear
+    yield "exported memory dropped", exported_memory, list.clear
     yield "stream-ordered memory of the default stream", lambda: [get(POOLS["ordered"]())], list.clear
 
 
 @pytest.mark.parametrize("flags", [0, 1], ids=["blocking", "non-blocking"])
 @pytest.mark.parametrize("mode", [MODES.GLOBAL, MODES.THREAD_LOCAL, MODES.RELAXED])
 @pytest.mark.parametrize("capturing", [Ours, Theirs])
-def test_another_thread_releases(context, driver_library, reports, capturing, mode, flags):
+def test_releases_of_another_thread_end_no_capture(context, driver_library, reports, capturing, mode, flags):
+    """ended: the actions that ended the capture, raised or reported an error."""
     ended = {}
     for name, make, act in actions():
         held = make()
@@ -174,7 +173,7 @@ def test_another_thread_releases(context, driver_library, reports, capturing, mo
 
 @pytest.mark.parametrize("mode", [MODES.GLOBAL, MODES.THREAD_LOCAL, MODES.RELAXED])
 @pytest.mark.parametrize("capturing", [Ours, Theirs])
-def test_the_capturing_thread_releases(context, driver_library, reports, capturing, mode):
+def test_releases_of_the_capturing_thread_end_no_capture(context, driver_library, reports, capturing, mode):
     ended = {}
     for name, make, act in actions():
         held = make()
@@ -187,15 +186,15 @@ def test_the_capturing_thread_releases(context, driver_library, reports, capturi
     assert not ended
 
 
-def test_memory_is_unmapped_beside_a_capture(context):
+def test_memory_is_unmapped_during_a_capture(context):
     space = MAKERS["address range"]()
     with drv.Stream(1).capture(mode="relaxed"):
         assert in_thread(context, space.unmap) is None
     assert not space.mappings
 
 
-def test_a_launch_that_waits_leaves_captures_alone(context):
-    """It waits for its arguments, and for its time."""
+def test_a_launch_that_waits_ends_no_capture(context):
+    """A launch of another thread that waits: for the copy of its InOut argument, and to measure its time."""
     memory = np.arange(4, dtype=np.int32)
     nothing = MAKERS["function"]()
     with drv.Stream(1).capture(mode="thread_local"):
@@ -205,22 +204,22 @@ def test_a_launch_that_waits_leaves_captures_alone(context):
         assert failed is None
 
 
-@pytest.mark.parametrize("where", ["default", "stream", "a stream that is gone"])
-def test_a_trim_under_capture_gives_back_what_is_done(context, where):
-    """After the work before it, which is waited for."""
+@pytest.mark.parametrize("where", ["default", "stream", "a destroyed stream"])
+def test_a_trim_during_a_capture_waits_for_work_and_frees(context, where):
+    """where: the stream that the freed memory belongs to, which may still have work queued."""
     pool, stream = pools.StreamOrderedMemoryPool(), drv.Stream(1) if where != "default" else None
     memory = pool.allocate(1 << 22, stream)
     if stream:
         stream.launch_host_func(time.sleep, 0.05)
     del memory
-    if where == "a stream that is gone":
+    if where == "a destroyed stream":
         del stream
     with drv.Stream(1).capture(mode="relaxed"):
         assert in_thread(context, pool.trim) is None
         assert pool.managed_bytes == 0
 
 
-def test_memory_given_back_on_a_captured_stream_is_trimmed_later(context, driver_library):
+def test_memory_freed_on_a_captured_stream_is_trimmed_after_the_capture(context, driver_library):
     pool, stream = pools.StreamOrderedMemoryPool(), drv.Stream(1)
     memory = pool.allocate(1 << 22, stream)
     stream.synchronize()
@@ -232,8 +231,8 @@ def test_memory_given_back_on_a_captured_stream_is_trimmed_later(context, driver
     assert pool.managed_bytes == 0
 
 
-def test_streams_that_are_gone_leave_nothing_in_a_pool(context):
-    """Each frees on its own; no pool is trimmed."""
+def test_the_end_of_a_stream_leaves_no_objects_in_a_pool(context):
+    """Streams and their memory are released without a trim of the pool."""
     pool = pools.StreamOrderedMemoryPool()
     before = drv._driver._live_objects()
     for _ in range(50):
@@ -245,19 +244,20 @@ def test_streams_that_are_gone_leave_nothing_in_a_pool(context):
     assert pool.managed_bytes == 0
 
 
-# ---- What does end a capture is named
+# ---- Calls that end a capture are named in its error
 
 
-def copy_by_default(memory):
+def copy_on_the_default_stream(memory):
     return lambda: drv.memcpy_htod(memory, np.zeros(4, np.int8))
 
 
 @pytest.mark.parametrize("where", ["at the end", "in the block", "in a launch"])
 def test_work_of_another_thread_on_the_default_stream_is_named(context, where):
+    """where: the place in the capturing thread that notices it and raises."""
     memory, stream, nothing = drv.mem_alloc(64), drv.Stream(0), MAKERS["function"]()
     match = "(?s)error during capture.*cuMemcpyHtoD in another thread invalidated the capture.*NON_BLOCKING"
     with pytest.raises(drv.LogicError, match=match), stream.capture():
-        raised = in_thread(context, copy_by_default(memory))
+        raised = in_thread(context, copy_on_the_default_stream(memory))
         assert "cuMemcpyHtoD" in str(raised)
         if where == "in the block":
             drv.memset_d8_async(memory, 0, 4, stream)
@@ -266,7 +266,7 @@ def test_work_of_another_thread_on_the_default_stream_is_named(context, where):
 
 
 def test_the_first_call_that_ended_a_capture_is_named(context):
-    """Not those that fail because it has ended."""
+    """Later calls, which fail because the capture has ended, are not named."""
     memory, stream = drv.mem_alloc(64), drv.Stream(1)
     with (
         pytest.raises(drv.LogicError, match="cuStreamEndCapture.*cuCtxSynchronize in another thread"),
@@ -278,7 +278,7 @@ def test_the_first_call_that_ended_a_capture_is_named(context):
                 drv.memset_d8_async(memory, 0, 4, stream)
 
 
-def test_a_call_of_others_that_ended_a_capture(context, driver_library):
+def test_a_call_outside_of_pycuda_that_ended_a_capture(context, driver_library):
     memory, library = drv.mem_alloc(64), ctypes.CDLL(driver_library)
     match = "outside of pycuda invalidated the capture.*NON_BLOCKING"
     with pytest.raises(drv.LogicError, match=match), drv.Stream(0).capture():
