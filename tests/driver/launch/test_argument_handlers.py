@@ -1,4 +1,4 @@
-"""In, Out, InOut and handlers of users: what is copied, when, and in which order."""
+"""In, Out, InOut and users' subclasses of ArgumentHandler: what is copied, when, and in which order."""
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ __global__ void slow_double(int *a, long long turns)
 {
     long long x = a[threadIdx.x];
     for (long long i = 0; i < turns; i++) x = x * 3 + 1;
+    // Undoes it: the factor is 1 / 3 modulo 2 to the power of 64.
     for (long long i = 0; i < turns; i++) x = (x - 1) * -6148914691236517205ll;
     a[threadIdx.x] = (int)(x * 2);
 }
@@ -51,7 +52,8 @@ def test_in_out(module, data):
 @pytest.mark.parametrize("flags", [0, drv.stream_flags.NON_BLOCKING])
 @pytest.mark.parametrize("pinned", [False, True])
 def test_on_a_stream(module, flags, pinned):
-    """The result is there when the call returns, and the input may change at once, on any kind of stream."""
+    """When the call returns, the result has been copied back, and the input may change, on any kind of
+    stream."""
     stream = drv.Stream(flags)
     data = drv.pagelocked_empty(8, np.int32) if pinned else np.empty(8, np.int32)
     for _ in range(5):
@@ -60,7 +62,9 @@ def test_on_a_stream(module, flags, pinned):
         assert data.tolist() == list(range(0, 16, 2))
 
 
-def test_input_may_change_at_once(module):
+def test_input_may_change_once_the_call_has_returned(module):
+    """The copy of In is delayed by a kernel in the stream, and still has the values from before the
+    change."""
     stream, out = drv.Stream(drv.stream_flags.NON_BLOCKING), drv.to_device(np.zeros(8, np.int32))
     data, zero = drv.pagelocked_empty(8, np.int32), np.zeros(8, np.int32)
     data[:] = 5
@@ -78,7 +82,7 @@ def test_time_kernel_with_handlers(module, data):
     assert seconds >= 0 and data[3] == 6
 
 
-def test_memory_is_made_once_and_kept(module, data):
+def test_a_handler_allocates_once_and_keeps_the_memory(module, data):
     handler = drv.InOut(data)
     assert handler.array is data and handler.dev_alloc is None
     module.get_function("double_it")(handler, **BLOCK)
@@ -96,6 +100,7 @@ def test_arrays_in_fortran_order(module):
 
 
 def test_order_of_calls(module, data):
+    """get_device_alloc of all handlers, pre_call of all, the kernel, post_call of all."""
     events = []
 
     class Watching(drv.InOut):
@@ -145,7 +150,7 @@ def test_handler_that_raises(module, data, where):
 
 
 def test_empty_array():
-    """Its address is null: the kernel must not touch it."""
+    """It has no device memory: the kernel gets a null pointer."""
     handler = drv.InOut(np.zeros(0, np.int32))
     assert handler.get_device_alloc() is None
     handler.pre_call(None)
@@ -167,12 +172,12 @@ def test_read_only_array(module, data):
 
 
 @pytest.mark.parametrize("value", [5, None, [1, 2], "text"])
-def test_what_has_no_size(module, value):
+def test_values_without_nbytes(module, value):
     with pytest.raises(TypeError, match="nbytes"):
         module.get_function("double_it")(drv.In(value), **BLOCK)
 
 
-def test_names_and_classes():
+def test_classes_of_handlers():
     assert issubclass(drv.In, drv.ArgumentHandler) and issubclass(drv.InOut, drv.ArgumentHandler)
     assert hasattr(drv.Out, "post_call") and not hasattr(drv.In, "post_call")
     with pytest.raises(TypeError):

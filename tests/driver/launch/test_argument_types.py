@@ -1,4 +1,5 @@
-"""Arguments are compared with the types of a kernel's parameters, where these are known."""
+"""Arguments are compared with the types of a kernel's parameters, where these are known from the source or
+from PTX."""
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ GOOD = [f4, f8, np.int32(1), np.float32(1), np.float64(2), np.int64(3), i4, f8, 
 
 
 def said(function, arguments):
-    """"", the exception's text, or the warning's."""
+    """What a launch reports: "", the text of the TypeError, or those of the warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -37,7 +38,8 @@ def said(function, arguments):
 
 
 def says(position, *values):
-    """All of them after one that is right, and before."""
+    """What launches of `typed` report with each value at that position, as a list of texts. A launch with
+    good arguments in between reports nothing, and a repeated one the same again."""
     texts = []
     for value in values:
         wrong = [*GOOD[:position], value, *GOOD[position + 1 :]]
@@ -47,6 +49,7 @@ def says(position, *values):
     return texts
 '''
 
+# Wrong numbers are errors, arrays of another dtype warnings; what is accepted; what the switch turns off.
 REPORTED = """
 numbers = says(2, np.float32(1)) + says(3, np.int32(1), np.uint32(1))
 numbers += says(4, np.int64(1), f4, np.complex64(1)) + says(5, np.float64(1)) + says(0, np.float64(1))
@@ -68,9 +71,9 @@ assert set(texts) == {""}, texts
 """
 
 
-@pytest.mark.parametrize("what", [REPORTED, ACCEPTED], ids=["reported", "accepted"])
-def test_switched_on(run_python, what):
-    run_python(PRELUDE + what, env={"PYCUDA_CHECK_ARGUMENTS": "1"}, check=True)
+@pytest.mark.parametrize("program", [REPORTED, ACCEPTED], ids=["reported", "accepted"])
+def test_switched_on(run_python, program):
+    run_python(PRELUDE + program, env={"PYCUDA_CHECK_ARGUMENTS": "1"}, check=True)
 
 
 @pytest.mark.cpu("it is on by default there")
@@ -88,7 +91,7 @@ def test_switched_off(run_python):
 
 
 def test_integers_of_another_size():
-    """They become the parameter's size where it is an integer and the number fits."""
+    """They are converted to the size of an integer parameter, if it can hold the number."""
     source = "__global__ void store(long long *to, int a, short b, float c) { to[0] = a; to[1] = b; }"
     store, out = SourceModule(source).get_function("store"), np.zeros(2, np.int64)
     store(drv.Out(out), np.int64(-7), np.int32(200), np.float32(1), block=(1, 1, 1))
@@ -101,8 +104,9 @@ def test_integers_of_another_size():
 
 
 @pytest.mark.cpu("PTX is read by the CPU device")
-def test_numbers_of_ptx_and_formats(run_python):
-    """Without a source; and what prepare() is given."""
+def test_types_of_ptx_for_calls_and_prepare(run_python):
+    """Code that is loaded as PTX: the types of its parameters are compared with arguments and with
+    prepare()'s."""
     run_python(
         PRELUDE
         + """
@@ -124,6 +128,9 @@ for wrong in "iih", "ffh", [np.float32, np.float32, np.int16]:
     )
 
 
+# (source, the types that signatures.types() finds): two bytes for each parameter. f, i: a float or integer,
+# with its size; F, I: a pointer to such, with its size; s: a structure; zeros: unknown. None: nothing is
+# known.
 SIGNATURES = [
     ("__global__ void k(float *a, int n) {}", b"F\4i\4"),
     ("__global__ void __launch_bounds__(64) k(const unsigned int *const __restrict__ a) {}", b"I\4"),
@@ -154,11 +161,12 @@ SIGNATURES = [
 
 
 @pytest.mark.parametrize("source, types", SIGNATURES)
-def test_what_a_source_says(source, types):
+def test_types_of_parameters_in_a_source(source, types):
     assert signatures.types(source, (), "k") == types
 
 
-def test_what_options_define():
+def test_macros_defined_by_options():
+    """A macro of the name of a type or kernel makes that unknown."""
     source = "__global__ void k(float *a) {}"
     assert signatures.types(source, ("-Dfloat=double",), "k") == b"\0\0"
     assert signatures.types(source, ("-D", "k=j"), "k") is None

@@ -1,4 +1,4 @@
-"""What a launch may ask for beyond its shape: cooperative=, cluster=, programmatic=, priority=, carveout=."""
+"""Launch attributes: cooperative=, cluster=, programmatic=, priority=, carveout=."""
 
 import numpy as np
 import pytest
@@ -28,6 +28,7 @@ extern "C" __global__ void turn(int *first, int *second)
 
 
 def expected(values):
+    """What `turn` leaves in `first`, by NumPy."""
     for turn in range(3):
         values = np.roll(values[::-1] + turn, -THREADS)
     return values
@@ -44,6 +45,9 @@ def turn():
 @pytest.fixture
 def plain():
     return SourceModule("__global__ void mark(int *a) { a[blockIdx.x] = 7; }").get_function("mark")
+
+
+# Every way to launch a cooperative kernel.
 
 
 def call(kernel, first, second):
@@ -77,15 +81,15 @@ def prepared_timed(kernel, first, second):
     assert seconds() > 0
 
 
-@pytest.mark.parametrize("how", [call, on_stream, timed, prepared, prepared_async, prepared_timed])
-def test_a_barrier_of_the_whole_grid(turn, how):
+@pytest.mark.parametrize("launch", [call, on_stream, timed, prepared, prepared_async, prepared_timed])
+def test_a_barrier_of_the_grid(turn, launch):
     values = np.arange(COUNT, dtype=np.int32)
     first, second = drv.to_device(values), drv.mem_alloc(values.nbytes)
-    how(turn, first, second)
+    launch(turn, first, second)
     assert (drv.from_device_like(first, values) == expected(values)).all()
 
 
-def test_with_arguments_from_the_host(turn):
+def test_a_cooperative_launch_with_an_argument_handler(turn):
     values = np.arange(COUNT, dtype=np.int32)
     result, space = values.copy(), drv.mem_alloc(values.nbytes)
     turn(drv.InOut(result), space, block=(THREADS, 1, 1), grid=(BLOCKS, 1), cooperative=True)
@@ -114,7 +118,8 @@ def test_too_many_blocks_to_run_at_once(turn):
     ],
     ids=str,
 )
-def test_the_kernel_does_the_same(plain, extras):
+def test_attributes_do_not_change_results(plain, extras):
+    """Called and prepared."""
     out = drv.mem_alloc(16)
     drv.memset_d32(out, 0, 4)
     plain(out, block=(1, 1, 1), grid=(4, 1), **extras)
@@ -133,7 +138,7 @@ def test_carveout(plain):
 
 
 def test_clusters(plain):
-    """They group blocks where the device has them; where not, the error says so."""
+    """The launch succeeds where the device has clusters, and raises where it does not."""
     out = drv.mem_alloc(16)
     drv.memset_d32(out, 0, 4)
     if drv.Device(0).compute_capability() >= (9, 0) and drv.get_driver_version() >= 11080:

@@ -40,6 +40,7 @@ def kernel():
 
 
 def arguments(to, **other):
+    """The list of arguments of `take`; other: arguments to replace, by name."""
     given = dict(
         to=ctypes.c_void_p(int(to)),
         c=ctypes.c_byte(1),
@@ -74,6 +75,6 @@ def test_every_kind_arrives(kernel):
         dict(p=(ctypes.c_float * 2)(1, 2)),
     ],
 )
-def test_other_sizes_and_what_no_kernel_knows(kernel, other):
+def test_wrong_sizes_and_unsupported_types(kernel, other):
     with pytest.raises(TypeError):
         kernel(*arguments(drv.mem_alloc(11 * 8), **other), block=(1, 1, 1))

@@ -1,4 +1,5 @@
-"""What is error_text of a kernel's fault: where it was, what launched it, and in every call after it."""
+"""The message of a kernel's fault: where it occurred, what launched the kernel, and how later calls repeat
+it."""
 
 import re
 import textwrap
@@ -23,6 +24,7 @@ astray, innocent = module.get_function("astray"), module.get_function("innocent"
 array = gpuarray.zeros(30, np.float32)
 
 
+# Prints the name, routine and message of the error that the call raises, in one line.
 def report(call):
     try:
         call()
@@ -31,7 +33,7 @@ def report(call):
 
 
 """
-NOWHERE = "astray(np.uint64(64), block=(1, 1, 1))"
+NOWHERE = "astray(np.uint64(64), block=(1, 1, 1))"  # writes to an address without memory
 
 LATER = f"""
 {NOWHERE}
@@ -55,8 +57,8 @@ def test_later_calls_repeat_the_first_fault(run_python):
         assert message in line and "restart the program" in line
 
 
-def test_a_fault_met_by_any_call_first(run_python):
-    """No matter which call that is: those that follow repeat its words."""
+def test_later_calls_repeat_a_fault_that_another_call_reported_first(run_python):
+    """The first call that reports the fault is a copy here; synchronize() repeats its message."""
     source = (
         PRELUDE
         + f"""
@@ -71,8 +73,8 @@ report(drv.Context.synchronize)
     assert "an illegal memory access" in first and first.partition(" failed: ")[2] in later
 
 
-@pytest.mark.cpu("a GPU's driver may have given the whole process up")
-def test_a_new_context_has_no_past(run_python):
+@pytest.mark.cpu("a GPU's driver may refuse further work of the whole process")
+def test_a_fault_in_a_new_context_does_not_repeat_one_of_another(run_python):
     source = (
         PRELUDE
         + """
@@ -95,16 +97,18 @@ context.detach()
     assert "kernel other" in second and "lost" not in second and "astray" not in second
 
 
-@pytest.mark.cpu("a GPU's driver says neither thread nor line")
+@pytest.mark.cpu("a GPU's driver reports neither thread nor line")
 class TestPlaces:
     """The lines of the kernel and of its launch, with no option and no setting."""
 
     @staticmethod
     def error_text(run_python, source):
+        """What the program prints."""
         done = run_python(PRELUDE + source, check=True)
         return done.stdout.strip()
 
-    def test_both_lines(self, run_python):
+    def test_the_lines_of_the_kernel_and_of_its_launch(self, run_python):
+        """The array has 30 elements: thread 30 writes just past its end."""
         launch = "astray(array, block=(32, 1, 1))"
         error_text = self.error_text(run_python, f"{launch}\nreport(drv.Context.synchronize)\n")
         line = (PRELUDE + launch).strip("\n").count("\n") + 2
@@ -128,8 +132,8 @@ class TestPlaces:
         line = (PRELUDE + launch).strip("\n").count("\n") + 2
         assert re.search(rf"\(launched by \S*program\.py, line {line}\)$", error_text), (line, error_text)
 
-    def test_launches_by_others_in_between(self, run_python):
-        """Nor do they name the kernel that they were to launch."""
+    def test_launches_of_other_threads_do_not_change_the_place(self, run_python):
+        """Nor is the kernel named that they launch."""
         source = f"""
 import threading
 stream = drv.Stream(drv.stream_flags.NON_BLOCKING)
@@ -152,7 +156,7 @@ report(drv.Context.synchronize)
         assert f"line {line})" in error_text and "innocent" not in error_text
 
 
-def test_an_assertion_in_its_own_words(run_python):
+def test_a_failed_assertion_has_its_own_message(run_python):
     source = (
         PRELUDE
         + """

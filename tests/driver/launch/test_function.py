@@ -43,6 +43,7 @@ def memory():
 
 
 def read(memory, count=64):
+    """The first `count` ints of the memory, as an array."""
     return drv.from_device(memory, (count,), np.int32)
 
 
@@ -89,7 +90,7 @@ def test_floats_in_block_and_grid(module, bad):
 
 
 @pytest.mark.parametrize("bad", [(-1, 1, 1), (2**40, 1, 1)])
-def test_numbers_no_grid_can_have(module, bad):
+def test_grids_that_are_negative_or_too_large(module, bad):
     with pytest.raises((ValueError, OverflowError, drv.LogicError)):
         module.get_function("nothing")(block=(1, 1, 1), grid=bad)
 
@@ -134,6 +135,7 @@ def test_unknown_keyword(module):
 
 
 def test_keywords_that_are_not_interned(module, memory):
+    """Keywords are compared by value, not by identity only."""
     name = "".join(["bl", "ock"])
     module.get_function("shape")(memory, **{name: (2, 1, 1), str(b"grid", "ascii"): (3, 1)})
     assert read(memory, 6).tolist() == [3, 1, 1, 2, 1, 1]
@@ -151,7 +153,7 @@ def test_bad_shared(module, shared):
         module.get_function("nothing")(block=(1, 1, 1), shared=shared)
 
 
-def test_more_shared_memory_than_there_is(module):
+def test_too_much_shared_memory(module):
     with pytest.raises((drv.LogicError, drv.LaunchError), match="shared"):
         module.get_function("nothing")(block=(1, 1, 1), shared=1 << 30)
 
@@ -183,7 +185,7 @@ def test_stream_of_another_library(module, memory):
 
 
 @pytest.mark.parametrize("stream", [3.5, "stream", object()])
-def test_what_is_no_stream(module, stream):
+def test_wrong_types_as_stream(module, stream):
     with pytest.raises(TypeError):
         module.get_function("nothing")(block=(1, 1, 1), stream=stream)
 
@@ -240,7 +242,7 @@ def test_attributes(module):
 
 
 @pytest.mark.parametrize("name", ["no_such_thing", "NUM_REGS", "Num_Regs", "__len__", "names"])
-def test_attributes_that_are_none(module, name):
+def test_unknown_attributes(module, name):
     function = module.get_function("nothing")
     assert not hasattr(function, name)
     with pytest.raises(AttributeError, match=name):
@@ -277,6 +279,7 @@ def test_cache_config(module):
 
 
 def test_stateful_interface(module, memory):
+    """`set` has parameters at offsets 0 (pointer), 8 (int) and 12 (float); it stores n + 10 x."""
     function = module.get_function("set")
     with pytest.warns(DeprecationWarning, match="param_set"):
         function.param_set(memory, np.int32(5), np.float32(1.5))
@@ -316,7 +319,7 @@ DEPRECATED = {
 
 @pytest.mark.parametrize("name", DEPRECATED)
 def test_each_deprecated_method_warns_by_its_name(module, memory, name):
-    """The warning names the caller's line, once a call; and the method does its work all the same."""
+    """One warning a call, which names the caller's file; the method works nevertheless."""
     function = module.get_function("set")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -359,13 +362,13 @@ def test_launch_of_too_few_packed_arguments(module, memory):
         module.get_function("set")._launch_kernel((1, 1), (1, 1, 1), data[:12], 0, None)
 
 
-def test_a_launch_in_the_form_of_other_libraries(module, memory):
+def test_numbas_launch_syntax_is_an_error_with_ours(module, memory):
     kernel = module.get_function("reverse")
     with pytest.raises(TypeError, match=r"reverse\(\.\.\., grid=.*, block=.*\), not reverse\[grid, block\]"):
         kernel[1, 32](memory)
 
 
-def test_reprs_say_what_it_is(module):
+def test_reprs_name_type_device_and_handle(module):
     stream, event = drv.Stream(drv.stream_flags.NON_BLOCKING), drv.Event(drv.event_flags.DISABLE_TIMING)
     assert repr(stream) == f"<pycuda.driver.Stream of device 0 at {stream.handle:#x}, non-blocking>"
     assert repr(event) == f"<pycuda.driver.Event of device 0 at {event.handle:#x}, without timing>"

@@ -1,4 +1,4 @@
-"""What may be passed to a kernel, and that its bytes arrive where the kernel reads them."""
+"""What may be passed to a kernel; its bytes arrive where the kernel reads them."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda.compiler import SourceModule, compile
 
-# dtype -> the C type of the same bytes and alignment
+# {dtype: the C type of the same size and alignment}
 TYPES = {
     "?": "bool",
     "i1": "signed char",
@@ -24,7 +24,7 @@ TYPES = {
     "c8": "Complex8",
     "c16": "Complex16",
 }
-NAMES = {dtype: "bool_" if dtype == "?" else dtype for dtype in TYPES}
+NAMES = {dtype: "bool_" if dtype == "?" else dtype for dtype in TYPES}  # parts of kernels' names
 SOURCE = """
 struct Complex8 { float re, im; };
 struct Complex16 { double re, im; };
@@ -46,7 +46,7 @@ __global__ void many(MANY int *out) { out[0] = TOTAL; }
 SOURCE += "".join(
     f"""
 __global__ void store_{NAMES[dtype]}({c} value, {c} *out) {{ out[0] = value; }}
-__global__ void store_behind_{NAMES[dtype]}(char a, {c} value, char b, {c} *out, char *rest)
+__global__ void store_after_char_{NAMES[dtype]}(char a, {c} value, char b, {c} *out, char *rest)
 {{ out[0] = value; rest[0] = a; rest[1] = b; }}
 """
     for dtype, c in TYPES.items()
@@ -60,6 +60,7 @@ def module():
 
 
 def values_of(dtype):
+    """Values of the dtype, extreme ones of integers."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
@@ -79,11 +80,11 @@ def test_numpy_scalars(module, dtype):
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("form", ["scalar", "0-d array"])
-def test_alignment_behind_a_char(module, dtype, form):
+def test_alignment_after_a_char(module, dtype, form):
     out, rest = np.zeros(1, dtype), np.zeros(2, np.int8)
     value = np.dtype(dtype).type(values_of(dtype)[0])
     passed = value if form == "scalar" else np.array(value)
-    module.get_function("store_behind_" + NAMES[dtype])(
+    module.get_function("store_after_char_" + NAMES[dtype])(
         np.int8(7), passed, np.int8(9), drv.Out(out), drv.Out(rest), **ONE
     )
     assert out[0] == value and rest.tolist() == [7, 9]
@@ -115,7 +116,8 @@ def test_packed_structure_has_the_wrong_size(module):
 
 
 @pytest.mark.driver(12040, "kernels report their parameters")
-def test_array_by_value_where_the_size_says_so(module):
+def test_array_by_value_where_it_has_the_parameters_size(module):
+    """An array of 20 bytes for a structure of 20 bytes is passed by value."""
     out = np.zeros(5, np.float32)
     module.get_function("store_table")(np.arange(5, dtype=np.float32), drv.Out(out), **ONE)
     assert out.tolist() == [0, 1, 2, 3, 4]
@@ -143,7 +145,9 @@ __global__ void scalar(double v, double *out) { out[0] = v; }
 
 
 @pytest.mark.driver(12040, "kernels report their parameters")
-def test_eight_bytes_go_by_value_where_the_parameter_is_a_structure():
+def test_eight_bytes_are_passed_by_value_where_the_parameter_is_a_structure():
+    """An array of 8 bytes could be meant as a pointer by mistake: the source decides whether the parameter is
+    a structure."""
     module, out = SourceModule(EIGHT_BYTES, no_extern_c=True), np.zeros(2)
     pair = np.array([1.5, -2.5], np.float32)
     two = np.array([(1, 2, 0.25)], [("a", "i2"), ("b", "i2"), ("c", "f4")])
@@ -168,8 +172,8 @@ def test_eight_bytes_go_by_value_where_the_parameter_is_a_structure():
 
 
 @pytest.mark.gpu("the CPU device reads the parameters of all code")
-def test_eight_bytes_where_nobody_knows_the_parameter():
-    """Code without its source."""
+def test_eight_bytes_where_the_parameter_is_unknown():
+    """Machine code without its source: the error says how to pass the array by value."""
     function = drv.module_from_buffer(compile(EIGHT_BYTES, no_extern_c=True)).get_function("vector")
     pair, out = np.array([1.5, 2.5], np.float32), np.zeros(2)
     with pytest.raises(TypeError, match=r"by value as array\.view\('V8'\)\[0\]"):
@@ -179,6 +183,7 @@ def test_eight_bytes_where_nobody_knows_the_parameter():
 
 
 def address_seen(module, argument):
+    """The pointer that a kernel gets for the argument."""
     out = np.zeros(1, np.int64)
     module.get_function("address")(drv.Out(out), argument, **ONE)
     return int(out[0])
@@ -221,7 +226,7 @@ def test_managed_arrays_and_their_views(module):
 
 
 def test_several_kinds_at_one_position(module):
-    """What a position saw last does not stick to it."""
+    """The kind of the previous launch's argument, which is tried first, has no effect on the next one."""
     memory = drv.mem_alloc(64)
     array = gpuarray.empty(4, np.float32)
     for _ in range(3):
@@ -257,7 +262,7 @@ def test_kernel_with_arrays_and_numbers(module):
     np.testing.assert_array_equal(out.get(), a[::2] + b)
 
 
-def test_more_arguments_than_the_usual(module):
+def test_seventy_arguments(module):
     out = np.zeros(1, np.int32)
     values = list(range(70))
     module.get_function("many")(*[np.int32(value) for value in values], drv.Out(out), **ONE)
@@ -336,7 +341,7 @@ def test_memory_of_another_context(module):
             address_seen(module, argument)
 
 
-def test_errors_raised_by_an_argument_come_through(module):
+def test_an_exception_in_an_arguments_interface_is_raised(module):
     class Bad:
         @property
         def __cuda_array_interface__(self):
@@ -346,8 +351,8 @@ def test_errors_raised_by_an_argument_come_through(module):
         address_seen(module, Bad())
 
 
-def test_nothing_is_kept(module):
-    """Neither a launch nor a refused one holds on to its arguments."""
+def test_launches_keep_no_references(module):
+    """Neither a launch nor a refused one keeps its arguments alive."""
     import sys
 
     value, memory = np.int64(5), drv.mem_alloc(64)
@@ -361,8 +366,9 @@ def test_nothing_is_kept(module):
 
 
 @pytest.mark.driver(12040, "older ones do not report the parameters of a kernel")
-def test_parameters_are_asked_for_without_a_refusal(run_python):
-    """Tools that watch the driver's errors report every one."""
+def test_parameters_are_queried_without_an_error(run_python):
+    """A query past the last parameter would fail, and tools that watch the driver's errors would report it.
+    For each kernel: successful queries, and other calls."""
     program = """
         import pycuda.autoinit
         import pycuda.driver as drv

@@ -1,5 +1,5 @@
-"""The launch interface of before cuLaunchKernel, as programs on the old interface use it: shape, shared
-memory and parameters are set of a function and stay there."""
+"""The driver's launch interface from before cuLaunchKernel: a function's shape, shared memory and parameters
+are set by calls and stay set."""
 
 import ctypes
 from ctypes import byref, c_float, c_ulonglong, c_void_p
@@ -32,7 +32,7 @@ MODULE = b"""
 
 
 class Function:
-    """A kernel through the old interface."""
+    """A kernel through the old interface: f.cuName(...) calls cuName with the function's handle first."""
 
     def __init__(self, cuda, kernel):
         self.cuda, self.handle = cuda, c_void_p(kernel.handle)
@@ -41,6 +41,7 @@ class Function:
         return lambda *arguments: getattr(self.cuda, name)(self.handle, *arguments)
 
     def set_all(self, out, number, real):
+        """A block of (32, 2, 1), 128 bytes of shared memory, and the three parameters of `report`."""
         assert self.cuFuncSetBlockShape(32, 2, 1) == SUCCESS
         assert self.cuFuncSetSharedSize(128) == SUCCESS
         assert self.cuParamSetv(0, byref(c_ulonglong(int(out))), 8) == SUCCESS
@@ -72,14 +73,14 @@ def out():
 
 
 def words_of(out):
-    """Block, shared memory, grid, and the two parameters."""
+    """What `report` wrote: the block, shared memory, the grid and the two numbers; sets it to 0."""
     words = np.empty(9, np.uint32)
     drv.memcpy_dtoh(words, out)
     drv.memset_d32(out, 0, 16)
     return *words[:8].tolist(), float(words[8:].view(np.float32)[0])
 
 
-def test_what_is_set_stays_from_launch_to_launch(function, out):
+def test_settings_stay_from_launch_to_launch(function, out):
     function.set_all(out, 7, 2.5)
     assert function.cuLaunchGrid(3, 2) == SUCCESS
     assert words_of(out) == (32, 2, 1, 128, 3, 2, 1, 7, 2.5)
@@ -99,7 +100,7 @@ def test_in_a_stream(function, out):
     assert words_of(out) == (32, 2, 1, 128, 5, 1, 1, 9, -1.5)
 
 
-def test_each_function_has_its_own(cuda, module, function, out):
+def test_each_function_has_its_own_settings(cuda, module, function, out):
     other = Function(cuda, module.get_function("nothing"))
     function.set_all(out, 7, 2.5)
     assert other.cuFuncSetBlockShape(1, 1, 1) == SUCCESS
@@ -132,14 +133,14 @@ def test_sizes_beyond_the_parameters(function, out):
 
 
 @pytest.mark.parametrize("shape", [(0, 1, 1), (-1, 1, 1), (1, 0, 1), (1025, 1, 1), (1024, 2, 1), (1, 1, 65)])
-def test_a_block_that_cannot_be_leaves_the_one_before(function, out, shape):
+def test_a_wrong_block_is_refused_and_the_old_one_stays(function, out, shape):
     function.set_all(out, 7, 2.5)
     assert function.cuFuncSetBlockShape(*shape) == INVALID_VALUE
     assert function.cuLaunch() == SUCCESS
     assert words_of(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
 
 
-def test_shared_memory_that_cannot_be_leaves_what_was(function, out):
+def test_too_much_shared_memory_is_refused_and_the_old_size_stays(function, out):
     function.set_all(out, 7, 2.5)
     for size in (49153, 2**31, 2**32 - 1):
         assert function.cuFuncSetSharedSize(size) == INVALID_VALUE
@@ -147,7 +148,7 @@ def test_shared_memory_that_cannot_be_leaves_what_was(function, out):
     assert words_of(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
 
 
-def test_grids_that_cannot_be(function, out):
+def test_wrong_grids_launch_nothing(function, out):
     function.set_all(out, 7, 2.5)
     for grid in ((0, 1), (1, 0), (-1, 1), (1, 65536)):
         assert function.cuLaunchGrid(*grid) == INVALID_VALUE
@@ -164,13 +165,13 @@ def test_parameters_beyond_those_of_the_kernel_are_ignored(function, out):
     assert words_of(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
 
 
-@pytest.mark.cpu("a GPU's driver dies of these")
-def test_parameters_from_nowhere(function):
+@pytest.mark.cpu("a GPU's driver crashes")
+def test_negative_offsets_and_null_values_are_refused(function):
     assert function.cuParamSeti(-4, 1) == INVALID_VALUE
     assert function.cuParamSetv(0, None, 8) == INVALID_VALUE
 
 
-def test_it_is_no_node_of_a_graph(function, out):
+def test_old_launches_cannot_be_captured(function, out):
     stream, graph = drv.Stream(1), c_void_p()
     function.set_all(out, 7, 2.5)
     handle = c_void_p(stream.handle)

@@ -1,4 +1,5 @@
-"""cuLaunchCooperativeKernelMultiDevice: on one device as an H100's driver (580.159) has it, and on two."""
+"""cuLaunchCooperativeKernelMultiDevice: on one device with the results of an H100's driver (580.159), and on
+two devices."""
 
 import ctypes
 from ctypes import byref, c_uint, c_ulonglong, c_void_p
@@ -26,6 +27,8 @@ MODULE = b"""
 
 
 class Launch(ctypes.Structure):
+    """CUDA_LAUNCH_PARAMS."""
+
     _fields_ = [
         ("function", c_void_p),
         ("grid", c_uint * 3),
@@ -47,6 +50,7 @@ class Kernel:
         self.pointers = (c_void_p * 1)(ctypes.cast(byref(self.address), c_void_p))
 
     def launch(self, **changes):
+        """A Launch of 2 blocks of 32 threads; changes: other values of its fields."""
         given = {
             "function": self.function.handle,
             "grid": (2, 1, 1),
@@ -59,11 +63,13 @@ class Kernel:
         return made
 
     def count(self):
+        """How many threads have run so far, once the stream is done."""
         self.stream.synchronize()
         return int(drv.from_device(self.counter, 1, np.uint32)[0])
 
 
 def submit(cuda, *launches, flags=0, number=None):
+    """The result of the call; number: of launches, where it is not theirs."""
     array = (Launch * len(launches))(*launches) if launches else None
     count = c_uint(len(launches) if number is None else number)
     return cuda.cuLaunchCooperativeKernelMultiDevice(array, count, c_uint(flags))
@@ -75,13 +81,14 @@ def cuda(primary_context, driver_library):
 
 
 def test_one_device(cuda):
+    """With each combination of the two flags, which turn synchronization before and after off."""
     kernel = Kernel()
     for turn, flags in enumerate((0, 1, 2, 3)):
         assert submit(cuda, kernel.launch(), flags=flags) == SUCCESS
         assert kernel.count() == 64 * (turn + 1)
 
 
-def test_what_cannot_be(cuda):
+def test_wrong_launches_are_refused(cuda):
     kernel = Kernel()
     launch = kernel.launch
     assert submit(cuda, launch(), flags=4) == submit(cuda, launch(), number=0) == INVALID_VALUE
@@ -105,6 +112,7 @@ def test_it_cannot_be_captured(cuda):
 
 
 def on_two_devices(library):
+    """Two kernels on two devices run; two on one device, or of different shapes, are refused."""
     drv.init()
     cuda = ctypes.CDLL(library)
     contexts, kernels = [], []

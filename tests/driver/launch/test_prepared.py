@@ -1,4 +1,5 @@
-"""prepare() and the prepared calls, and the packer behind them, which is judged by the struct module."""
+"""prepare() and the prepared calls; the packer of their arguments, which is compared with the struct
+module."""
 
 import struct
 
@@ -44,6 +45,7 @@ def fill(module):
 
 
 def check(array, count, value):
+    """Asserts that the first `count` elements are that value, and those after them 0."""
     data = array.get()
     assert (data[:count] == value).all() and (data[count:] == 0).all()
 
@@ -87,7 +89,8 @@ def test_pointers(fill, pointer):
     check(array, 33, 1)
 
 
-def test_arg_format_and_state(module, fill):
+def test_arg_format_belongs_to_one_function_object(module, fill):
+    """Another Function of the same kernel is prepared independently."""
     fill.prepare([np.intp, np.int32, np.float32])
     assert fill.arg_format == "lif" and fill.texrefs == []
     other = module.get_function("fill")
@@ -120,7 +123,7 @@ def test_async_and_timed(fill):
         seconds(1)
 
 
-def test_timer_that_is_never_asked(fill):
+def test_a_timed_call_whose_time_is_not_queried(fill):
     array = gpuarray.zeros(40, np.float32)
     fill.prepare("Pif").prepared_timed_call(GRID, BLOCK, array, 40, 5)
     check(array, 40, 5)
@@ -217,12 +220,12 @@ def test_types_that_do_not_fit_the_kernel(fill, types, message):
         (5, "iterable"),
     ],
 )
-def test_types_that_are_none_of_a_kernel(fill, types, message):
+def test_types_that_no_kernel_can_have(fill, types, message):
     refuses_types(fill, types, message)
 
 
 @pytest.mark.parametrize("address", [None, object, int, object(), drv.DeviceAllocation])
-def test_what_is_no_number_type_is_an_address(fill, address):
+def test_a_type_that_is_no_number_means_an_address(fill, address):
     fill.prepare([address, np.int32, np.float32])
     array = gpuarray.zeros(40, np.float32)
     fill.prepared_call(GRID, BLOCK, array, 40, 4)
@@ -230,6 +233,7 @@ def test_what_is_no_number_type_is_an_address(fill, address):
 
 
 def refuses_types(fill, types, message):
+    """Asserts that prepare() raises that TypeError and leaves the function unprepared."""
     with pytest.raises(TypeError, match=message):
         fill.prepare(types)
     assert not hasattr(fill, "arg_format")
@@ -264,7 +268,7 @@ def test_freed_memory(fill):
 
 
 @pytest.mark.parametrize("arguments", [(), ((1, 1),), ((1, 1), (1, 1))])
-def test_front_of_a_prepared_call(fill, arguments):
+def test_prepared_calls_without_grid_or_block(fill, arguments):
     with pytest.raises((TypeError, ValueError)):
         fill.prepare("Pif").prepared_call(*arguments)
 
@@ -292,6 +296,7 @@ FORMATS = [
 
 
 def sample(code, count):
+    """The list of values for one item of a format: a code of struct with its count."""
     if code in "s":
         return [b"abcdefgh"[:count]]
     if code == "p":
@@ -301,6 +306,7 @@ def sample(code, count):
 
 
 def values_for(text):
+    """Values that the format packs."""
     import re
 
     values = []
@@ -334,6 +340,7 @@ def test_range_of_integers(code):
 
 
 def test_complex_codes():
+    """F and D, which struct did not have: two floats or doubles."""
     assert _pvt_struct.calcsize("bF") == 12 and _pvt_struct.calcsize("bD") == 24
     assert _pvt_struct.pack("F", 1 + 2j) == struct.pack("ff", 1, 2)
     assert _pvt_struct.pack("D", 3) == struct.pack("dd", 3, 0)
