@@ -103,8 +103,8 @@ def test_a_capture_into_an_existing_graph(affine, stream, data):
 
 
 def test_what_cannot_be_captured_is_named(stream, data):
-    """In the error of the call itself, or in that of the capture's end if the program caught the former
-    one."""
+    """In the error of the call itself, or in that of the capture's end if the program caught the
+    first."""
     with pytest.raises(drv.LogicError, match="cuStreamSynchronize failed"), stream.capture():
         stream.synchronize()
     later = pytest.raises(drv.LogicError, match="cuStreamEndCapture.*cuStreamQuery could not be captured")
