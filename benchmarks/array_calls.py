@@ -18,9 +18,11 @@ from pycuda.reduction import ReductionKernel
 ON_GPU = "CPU" not in drv.Context.get_device().name()
 HOST = np.random.default_rng(1).random(1024, dtype=np.float32)
 
+# Rows that are calls of the driver from C.
 LAUNCH, RECORD, WAIT = "raw C, 5 arguments", "raw C, cuEventRecord", "raw C, cuCtxSynchronize"
 COPY_TO, COPY_BACK = "raw C, cuMemcpyHtoD", "raw C, cuMemcpyDtoH"
-# What is compared with something else than a launch.
+COUNT = 400  # calls in one measurement
+# The row that a row is compared with, if that is not LAUNCH.
 FLOORS = {
     "pycuda gpuarray.to_gpu(a)": COPY_TO,
     "pycuda a.get()": COPY_BACK,
@@ -33,7 +35,7 @@ def add_in_place(a, b):
     a += b
 
 
-# What each library is asked for: (library, a, b) to a call.
+# What each library computes: functions of (library, a, b) that return a call without arguments.
 CALLS = {
     "a + b": lambda lib, a, b: lambda: a + b,
     "a += b": lambda lib, a, b: lambda: add_in_place(a, b),
@@ -45,22 +47,24 @@ CALLS = {
 
 
 def raw_calls():
-    """Copies of as much, an event, a wait for nothing, from C."""
+    """{row: measure} of copies of 1024 float32, of an event, and of a wait for nothing, from C."""
     raw, driver = build_raw(), loaded_library("libcuda.so")
     array, event, back = gpuarray.to_gpu(HOST), drv.Event(), np.empty_like(HOST)
     device, size = ctypes.c_uint64(array.ptr), ctypes.c_size_t(HOST.nbytes)
-    to, of = ctypes.c_void_p(HOST.ctypes.data), ctypes.c_void_p(back.ctypes.data)
+    source, target = ctypes.c_void_p(HOST.ctypes.data), ctypes.c_void_p(back.ctypes.data)
     handle = ctypes.c_void_p(event.handle)
+    record, wait = driver.cuEventRecord, driver.cuCtxSynchronize
+    # `keep` holds the owner of the memory or handle for as long as the measure exists.
     return {
-        COPY_TO: lambda keep=array: raw.raw_to_device(driver.cuMemcpyHtoD_v2, device, to, size, 400),
-        COPY_BACK: lambda keep=back: raw.raw_to_host(driver.cuMemcpyDtoH_v2, of, device, size, 400),
-        RECORD: lambda keep=event: raw.raw_record(driver.cuEventRecord, driver.cuCtxSynchronize, handle, 400),
-        WAIT: lambda: raw.raw_synchronize(driver.cuCtxSynchronize, 400),
+        COPY_TO: lambda keep=array: raw.raw_to_device(driver.cuMemcpyHtoD_v2, device, source, size, COUNT),
+        COPY_BACK: lambda keep=back: raw.raw_to_host(driver.cuMemcpyDtoH_v2, target, device, size, COUNT),
+        RECORD: lambda keep=event: raw.raw_record(record, wait, handle, COUNT),
+        WAIT: lambda: raw.raw_synchronize(wait, COUNT),
     }
 
 
 def ours_alone():
-    """What has no like in the other libraries."""
+    """{row: measure} of calls of pycuda that the other libraries do not have."""
     a, b, z = (gpuarray.to_gpu(HOST) for _ in range(3))
     event, wait = drv.Event(), drv.Context.synchronize
     combine = ElementwiseKernel("float s, float *x, float *y, float *z", "z[i] = s*x[i] + y[i]")
@@ -81,6 +85,7 @@ def ours_alone():
 
 
 def library_measures(library):
+    """{row: measure} of a library's CALLS."""
     a, b = library.array(HOST), library.array(HOST)
     calls = {f"{library.name} {name}": make(library, a, b) for name, make in CALLS.items()}
     return {name: lambda call=call: burst(call, library.wait) for name, call in calls.items()}

@@ -23,18 +23,19 @@ def square_side(n):
     return 1 << (int(math.log2(n)) // 2)
 
 
-def of_two_axes(x):
-    """The largest such square of x's elements, from the first on."""
+def square_view(x):
+    """A square matrix of x's first elements: a view with square_side(n) rows and columns."""
     side = square_side(x.shape[0])
     return x[: side * side].reshape(side, side)
 
 
-def numbers(library, n):
+def random_indices(library, n):
+    """An array of the library: n int32 from 0 to n - 1."""
     return library.array(np.random.default_rng(2).integers(0, n, n, dtype=np.int32))
 
 
 def on(value, work):
-    """A call of work(value), which is made once."""
+    """A call of work(value), where the value is made once, outside of what is measured."""
     return lambda: work(value)
 
 
@@ -53,23 +54,23 @@ WORK = {
     "where(x > y, x, y)": (22, lambda lib, x, y: lambda: lib.functions.where(x > y, x, y)),
     "x[::2] + x[1::2]": (6, lambda lib, x, y: on((x[::2], x[1::2]), lambda halves: halves[0] + halves[1])),
     "x[::-1] + 0": (8, lambda lib, x, y: on(x[::-1], lambda a: a + 0) if lib.slices_backwards else None),
-    "sum, axis 0 of a square": (4, lambda lib, x, y: on(of_two_axes(x), lambda a: a.sum(0))),
-    "sum, axis 1 of a square": (4, lambda lib, x, y: on(of_two_axes(x), lambda a: a.sum(1))),
-    "cumsum, axis 0 of a square": (8, lambda lib, x, y: on(of_two_axes(x), lambda a: a.cumsum(0))),
-    "square.T + square": (12, lambda lib, x, y: on(of_two_axes(x), lambda a: a.T + a)),
-    "square + row": (8, lambda lib, x, y: on(of_two_axes(x), lambda a: a + a[0])),
-    "x[numbers]": (12, lambda lib, x, y: on(numbers(lib, x.shape[0]), lambda i: x[i])),
+    "sum, axis 0 of a square": (4, lambda lib, x, y: on(square_view(x), lambda a: a.sum(0))),
+    "sum, axis 1 of a square": (4, lambda lib, x, y: on(square_view(x), lambda a: a.sum(1))),
+    "cumsum, axis 0 of a square": (8, lambda lib, x, y: on(square_view(x), lambda a: a.cumsum(0))),
+    "square.T + square": (12, lambda lib, x, y: on(square_view(x), lambda a: a.T + a)),
+    "square + row": (8, lambda lib, x, y: on(square_view(x), lambda a: a + a[0])),
+    "x[numbers]": (12, lambda lib, x, y: on(random_indices(lib, x.shape[0]), lambda i: x[i])),
 }
 
 
 def copy_rate(n):
-    """The driver's copy within the device."""
+    """GB/s, read and written, of the driver's copy of n float32 within the device."""
     a, b = drv.mem_alloc(4 * n), drv.mem_alloc(4 * n)
     return 8 * n / seconds(lambda: drv.memcpy_dtod(a, b, 4 * n), drv.Context.synchronize) / 1e9
 
 
 def rates(library, n):
-    """{work: GB/s}; nothing for what the library does not support."""
+    """{work: GB/s} of a library with n elements, without the work that it does not support."""
     rng = np.random.default_rng(1)
     x, y = (library.array(rng.random(n, dtype=np.float32)) for _ in range(2))
     found = {}

@@ -12,7 +12,7 @@ import sys
 import time
 
 import numpy as np
-from arrays import ON_GPU, copy_rate, of_two_axes, square_side
+from arrays import ON_GPU, copy_rate, square_side, square_view
 from common import RESULTS, seconds, table
 from libraries import Cuda, installed
 
@@ -20,7 +20,10 @@ import pycuda.driver as drv
 from pycuda import curandom, gpuarray
 
 LARGEST = 30 if ON_GPU else 20
-SECONDS = 50.0  # of measuring; what is not measured by then is left out, the largest sizes first
+SECONDS = 50.0  # for all measurements; what is not measured by then, the largest sizes, is left out
+
+
+# Functions of a library and arrays, which return the call to be measured.
 
 
 def fill(library, x):
@@ -34,7 +37,7 @@ def dot(library, x, y):
 
 
 def transposed(library, x):
-    matrix = of_two_axes(x)
+    matrix = square_view(x)
     if library.name == "pycuda":
         return lambda: matrix.T.astype(np.float32, order="C")
     if library.name == "torch":
@@ -103,9 +106,10 @@ def calls(library, x, y):
 def measure_size(n, library, end, max_seconds, found):
     """Adds the GB/s of a library at n elements to `found`, which is {work: {library's name: {n: GB/s}}}.
 
-    Nothing begins after `end`, of time.perf_counter(); a measurement takes at most `max_seconds`."""
+    No measurement begins after `end`, of time.perf_counter(); one takes at most `max_seconds`.
+    """
     rng = np.random.default_rng(1)
-    tile = rng.random(min(n, 1 << 20), dtype=np.float32)
+    tile = rng.random(min(n, 1 << 20), dtype=np.float32)  # repeated: random numbers of 1 G would take long
     x, y = (library.array(np.tile(tile, n // tile.size)) for _ in range(2))
     for name, size, make in calls(library, x, y):
         if time.perf_counter() > end:
@@ -118,7 +122,7 @@ def measure_size(n, library, end, max_seconds, found):
 
 
 def release(library):
-    """Gives the memory that a library holds for reuse back."""
+    """Frees the memory that a library's pool holds for reuse."""
     gc.collect()
     if library.name in ("pycuda", "CUDA"):
         drv.default_memory_pool().free_held()
@@ -129,10 +133,14 @@ def release(library):
 
 
 def measure(largest, budget):
-    """{"device": ..., "copy": {n: GB/s}, "work": {work: {library: {n: GB/s}}}}"""
+    """Measures within `budget` seconds: {"device": its name, "copy": {n: GB/s}, "work": {work: {library: {n:
+    GB/s}}}}.
+    """
     libraries, sizes = installed(ON_GPU, Cuda), [1 << e for e in range(10, largest + 1, 2)]
     end = time.perf_counter() + budget
-    max_seconds = budget / (len(sizes) * len(libraries) * len(WORK)) / 2
+    max_seconds = (
+        budget / (len(sizes) * len(libraries) * len(WORK)) / 2
+    )  # the other half is for making arrays
     found, copies = {}, {}
     for n in sizes:
         if time.perf_counter() < end:
@@ -145,7 +153,7 @@ def measure(largest, budget):
 
 
 def show(results):
-    """A table: a row for each work and size."""
+    """Prints and keeps the table: a row for each work and size, a column for each library, ours first."""
     names = sorted(
         {name for rates in results["work"].values() for name in rates}, key=lambda n: n != "pycuda"
     )

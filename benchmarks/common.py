@@ -14,7 +14,9 @@ RESULTS = HERE / "results"
 
 
 def build_raw():
-    """Compiles raw.c and loads it."""
+    """raw.c, compiled if it is newer than its library, as a ctypes library whose functions return nanoseconds
+    of one call, or a driver's error as a negative number.
+    """
     RESULTS.mkdir(exist_ok=True)
     library = RESULTS / "libraw.so"
     if not library.exists() or library.stat().st_mtime < (HERE / "raw.c").stat().st_mtime:
@@ -41,7 +43,9 @@ def loaded_library(name):
 
 
 def burst(call, synchronize, count=400):
-    """Nanoseconds of one call in a burst after a synchronize, so that the launch queue never fills."""
+    """Nanoseconds of one of `count` calls. The queue is empty before: `count` is small enough that it never
+    gets full, when calls would wait.
+    """
     synchronize()
     start = time.perf_counter_ns()
     for _ in range(count):
@@ -51,13 +55,18 @@ def burst(call, synchronize, count=400):
     return spent
 
 
+WARM_UP = 3  # rounds that do not count
+
+
 def rounds(measures, count=40):
-    """{name: [nanoseconds of each round]}: each measured once a round, so that all see the same machine."""
+    """{name: [nanoseconds in each round]} of {name: measure}, a function that returns nanoseconds. Each is
+    called once a round, so that what else the machine does affects all alike.
+    """
     times = {name: [] for name in measures}
-    for number in range(count + 3):
+    for number in range(WARM_UP + count):
         for name, measure in measures.items():
             value = measure()
-            if number >= 3:
+            if number >= WARM_UP:
                 times[name].append(value)
     return times
 
@@ -66,7 +75,9 @@ ROUNDS = 5
 
 
 def seconds(call, wait, max_seconds=0.05):
-    """The time of one of many queued calls: the median of rounds that take at most `max_seconds` in all."""
+    """Seconds of one of many queued calls: the median of ROUNDS, or one round if they would take longer than
+    about `max_seconds` in all.
+    """
     call()
     wait()
     start = time.perf_counter()
@@ -95,10 +106,11 @@ def median_time(call, repeats=7):
 
 
 def upstream(file):
-    """A function that asks PyCUDA for a number, or None where UPSTREAM_PYTHON names no interpreter with it.
+    """A function that takes the name of a measurement and returns PyCUDA's number; None without
+    UPSTREAM_PYTHON, which names an interpreter that has PyCUDA.
 
-    PyCUDA has our package's name, so `file` runs once more there, with the argument "serve": it prints a
-    number for each line that comes in.
+    PyCUDA has our package's name, so `file` runs in a process of that interpreter, with the argument "serve":
+    it prints a number for each name that it reads.
     """
     python = os.environ.get("UPSTREAM_PYTHON")
     if not python:
@@ -120,6 +132,7 @@ def upstream(file):
 
 
 def upstream_environment():
+    """The environment of PyCUDA's interpreter: without PYTHONPATH, which may name our package."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
@@ -151,7 +164,7 @@ PEERS = ("numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "cuda-core", "numba-c
 
 
 def write_machine():
-    """Keeps in results/ what was measured where, and with what."""
+    """Writes results/machine.json: the device, the date, and the versions of what is compared."""
     import datetime
     import importlib.metadata
     import platform
@@ -181,7 +194,7 @@ def write_machine():
 
 
 def processor():
-    """What tables of the CPU device say that they were measured on."""
+    """The line under a table of the CPU device: cores, processor, date."""
     import datetime
 
     found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), flags=re.M)
@@ -190,7 +203,9 @@ def processor():
 
 
 def table(title, header, rows, on=None):
-    """Prints a table and keeps it as JSON in results/. on: where, if not on the device of machine.json."""
+    """Prints a table and writes it to results/ as JSON. `on` is a line about the processor of tables that are
+    not measured on the device of machine.json.
+    """
     text = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[i]) for row in text) for i in range(len(header))]
     print(f"\n{title}")

@@ -39,11 +39,15 @@ print(time.perf_counter() - start)
 
 
 class Nvrtc(ctypes.Structure):
+    """The addresses of NVRTC's functions, as raw_compile of raw.c takes them."""
+
     _fields_ = [(name, ctypes.c_void_p) for name in ("create", "compile", "size", "code", "destroy")]
 
 
 def nvrtc_alone(counter):
-    """Runs NVRTC on the same kind of source, for what our device takes (cubin or PTX): its nanoseconds."""
+    """A measure of NVRTC from C with SOURCE, which compiles to what the device loads: cubin or, on the CPU
+    device, PTX.
+    """
     raw, library = build_raw(), loaded_library("libnvrtc.so")
     on_cpu = drv.Device(0).name().startswith("CPU device")
     kind = "PTX" if on_cpu else "CUBIN"
@@ -77,12 +81,14 @@ def timed(call):
 
 
 def cold(counter):
-    """SourceModule with the cache switched off."""
+    """A measure of SourceModule with the cache switched off; `counter` makes each source a new one."""
     return lambda: timed(lambda: SourceModule(SOURCE % next(counter), cache_dir=False))
 
 
 def cached_in_new_process():
-    """Nanoseconds of SourceModule in fresh processes that find the result in the cache."""
+    """Nanoseconds of SourceModule in each of 8 processes that find the result in the cache; one process
+    before fills it.
+    """
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYCUDA_CACHE_DIR": folder}
         times = []
@@ -99,6 +105,7 @@ def cached_in_new_process():
 
 
 def cupy_cold(counter):
+    """A measure of CuPy's RawModule without its cache on disk; None if CuPy is not installed."""
     try:
         import cupy
     except ImportError:
@@ -114,6 +121,7 @@ def cupy_cold(counter):
 
 
 def cuda_core_cold(counter):
+    """A measure of cuda.core's Program; None if it is not installed."""
     try:
         from cuda.core import Device, Program, ProgramOptions
     except ImportError:
@@ -131,7 +139,7 @@ def cuda_core_cold(counter):
 
 
 def upstream_cold():
-    """{name: measure} of PyCUDA's SourceModule."""
+    """{name: measure} of PyCUDA's SourceModule, empty without PyCUDA."""
     ask = upstream(__file__)
     return {f"PyCUDA {upstream_version()} SourceModule, cold": lambda: ask("cold")} if ask else {}
 

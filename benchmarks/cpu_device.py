@@ -40,7 +40,7 @@ BLOCK_COUNT, BLOCK_SIZE, TURNS = 100_000, 64, 20
 
 
 def load_measure():
-    """Nanoseconds of cuModuleLoadData for 1,000 statements of PTX."""
+    """(the statements of MATH's PTX, a measure: nanoseconds of cuModuleLoadData for 1,000 of them)."""
     ptx = compile(MATH, target="ptx", no_extern_c=True)
     statements = ptx.count(b";")
 
@@ -55,13 +55,16 @@ def load_measure():
 
 
 def launch_measures(count):
-    """Nanoseconds of an empty kernel from C: the call, and call and end together."""
+    """{name: measure} of an empty kernel launched from C: nanoseconds of the call, and until the kernel is
+    done.
+    """
     raw, driver = build_raw(), loaded_library("libcuda.so")
     raw.raw_launch_and_wait.restype = ctypes.c_double
     module = SourceModule(NONE, no_extern_c=True)
     function = ctypes.c_void_p(module.get_function("none").handle)
     launch, wait = driver.cuLaunchKernel, driver.cuCtxSynchronize
     return {
+        # After the function: blocks, threads of a block, parameters, launches in a round, rounds.
         "launch of an empty kernel, the call": lambda keep=module: raw.raw_launch(
             launch, wait, function, 1, 32, None, count, 1
         ),
@@ -75,7 +78,7 @@ def launch_measures(count):
 
 
 def small_blocks():
-    """Prints the nanoseconds of a block, each time that a line comes in."""
+    """Prints the nanoseconds of one block of a launch for each line that it reads."""
     kernel = SourceModule(BLOCKS, no_extern_c=True).get_function("small").prepare("Pi")
     x = drv.mem_alloc(4 * BLOCK_COUNT * BLOCK_SIZE)
     for _ in sys.stdin:
@@ -86,7 +89,7 @@ def small_blocks():
 
 
 def on_workers(count):
-    """A process with so many workers that measures when asked."""
+    """(process, measure): a process with `count` worker threads, and the nanoseconds of a block there."""
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", __file__, "small_blocks"],
         env={**os.environ, "PYCUDA_CPU_THREADS": str(count)},
@@ -104,16 +107,16 @@ def on_workers(count):
 
 
 def machine_measure(threads):
-    """Nanoseconds of a thread's work in plain C, on so many at a time: what the machine gives."""
+    """A measure of plain C, for the scaling that the machine allows: nanoseconds of one thread's work,
+    divided by the number of threads that do it at once.
+    """
     raw = build_raw()
     raw.raw_multiply.restype = ctypes.c_double
     return lambda: raw.raw_multiply(threads) / threads
 
 
 def scaling_measures():
-    """(the processes to end afterwards, {name: measure}): of blocks on the device's workers and of threads in
-    C.
-    """
+    """(processes to end afterwards, {name: measure}): blocks on the device's workers, and threads in C."""
     processes, measures = zip(*(on_workers(count) for count in (1, 2)), strict=True)
     return processes, {
         "one worker": measures[0],
@@ -124,7 +127,7 @@ def scaling_measures():
 
 
 def ratio(times, name, other):
-    """Median, minimum and maximum of the rounds' ratios."""
+    """Median, minimum and maximum of times[name] / times[other], over the rounds, as text."""
     ratios = [a / b for a, b in zip(times[name], times[other], strict=True)]
     return [f"{value:.2f}" for value in (statistics.median(ratios), min(ratios), max(ratios))]
 
@@ -136,7 +139,7 @@ def main():
         {f"loading a module, for 1,000 of its {statements:,} PTX statements": load, **launch_measures(400)},
         25,
     )
-    goals = ["1000", "2", "2", "2"]
+    goals = ["1000", "2", "2", "2"]  # in us, of load and of launch_measures
     rows = [
         (name, "us", *(f"{value / 1e3:.2f}" for value in (statistics.median(t), min(t), max(t))), f"< {goal}")
         for (name, t), goal in zip(times.items(), goals, strict=True)

@@ -1,11 +1,14 @@
-// What plain CUDA C++ and CUB do with the arrays of bandwidth.py: the same work, by short kernels and calls.
-// Each function queues one call and returns the runtime's error.
+// The work of bandwidth.py, shapes.py and random_numbers.py in plain CUDA C++ and by CUB. Each exported function
+// queues its kernel on the default stream, and returns the runtime's error.
 #include <cub/cub.cuh>
 #include <curand_kernel.h>
 
-enum { THREADS = 256, TILE = 32, ROWS = 8 };
+enum {
+    THREADS = 256,        // of a block
+    TILE = 32, ROWS = 8,  // transpose: the side of a block's tile, and the rows that its threads copy at a time
+};
 
-// Room for CUB, which it says itself how much it needs.
+// Temporary storage for CUB. A call without it only returns how many bytes it needs.
 static void *room;
 static size_t room_bytes;
 
@@ -21,6 +24,7 @@ template <class Call> static int with_room(Call call)
     return call(room, bytes);
 }
 
+// out = of(x, y); n counts float4.
 template <class Of> __global__ void each(const float4 *x, const float4 *y, float4 *out, size_t n, Of of)
 {
     const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
@@ -55,8 +59,8 @@ __global__ void transposed(const float *x, float *out, size_t side)
 
 enum Kind { UNIFORM, NORMAL, FAST_NORMAL };
 
-// Box and Muller's method by what the hardware has for logarithms and roots, as under -use_fast_math: less
-// exact than cuRAND's normal numbers.
+// Two normal numbers by Box and Muller's method, with the hardware's approximations of logarithm, root, sine and
+// cosine, as with -use_fast_math: less exact than cuRAND's.
 __device__ float2 fast_normals(unsigned x, unsigned y)
 {
     const float square = -2 * __logf(fmaf(x, 0x1p-32f, 0x1p-33f));
@@ -66,6 +70,7 @@ __device__ float2 fast_normals(unsigned x, unsigned y)
     return make_float2(radius * sine, radius * cosine);
 }
 
+// Random numbers by Philox; n counts float4.
 template <Kind KIND> __global__ void random(float4 *out, size_t n)
 {
     const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
@@ -82,24 +87,24 @@ template <Kind KIND> __global__ void random(float4 *out, size_t n)
     }
 }
 
-template <Kind KIND> static int at_random(float *out, size_t n)
+template <Kind KIND> static int by_philox(float *out, size_t n)
 {
     const size_t blocks = (n / 4 + THREADS - 1) / THREADS;
     random<KIND><<<blocks < 2048 ? blocks : 2048, THREADS>>>((float4 *)out, n / 4);
     return cudaGetLastError();
 }
 
-// XORWOW, whose states are made once and kept, as by a generator.
+// XORWOW, whose states are initialized once and continued by each call, as a generator does it.
 enum { STATES = 2048 * THREADS };
 static curandStateXORWOW_t *states;
 
-__global__ void begin(curandStateXORWOW_t *states)
+__global__ void initialize_states(curandStateXORWOW_t *states)
 {
     const int g = blockIdx.x * THREADS + threadIdx.x;
     curand_init(1, g, 0, states + g);
 }
 
-template <bool NORMAL> __global__ void go_on(curandStateXORWOW_t *states, float4 *out, size_t n)
+template <bool NORMAL> __global__ void xorwow(curandStateXORWOW_t *states, float4 *out, size_t n)
 {
     const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
     curandStateXORWOW_t state = states[first];
@@ -121,9 +126,9 @@ template <bool NORMAL> static int by_xorwow(float *out, size_t n)
 {
     if (!states) {
         if (cudaError_t error = cudaMalloc(&states, STATES * sizeof(*states))) return error;
-        begin<<<STATES / THREADS, THREADS>>>(states);
+        initialize_states<<<STATES / THREADS, THREADS>>>(states);
     }
-    go_on<NORMAL><<<STATES / THREADS, THREADS>>>(states, (float4 *)out, n / 4);
+    xorwow<NORMAL><<<STATES / THREADS, THREADS>>>(states, (float4 *)out, n / 4);
     return cudaGetLastError();
 }
 
@@ -174,16 +179,16 @@ int transpose(const float *x, const float *y, float *out, size_t side)
     return cudaGetLastError();
 }
 
-int uniform(const float *x, const float *y, float *out, size_t n) { return at_random<UNIFORM>(out, n); }
-int normal(const float *x, const float *y, float *out, size_t n) { return at_random<NORMAL>(out, n); }
+int uniform(const float *x, const float *y, float *out, size_t n) { return by_philox<UNIFORM>(out, n); }
+int normal(const float *x, const float *y, float *out, size_t n) { return by_philox<NORMAL>(out, n); }
 int normal_fast(const float *x, const float *y, float *out, size_t n)
 {
-    return at_random<FAST_NORMAL>(out, n);
+    return by_philox<FAST_NORMAL>(out, n);
 }
 int uniform_xorwow(const float *x, const float *y, float *out, size_t n) { return by_xorwow<false>(out, n); }
 int normal_xorwow(const float *x, const float *y, float *out, size_t n) { return by_xorwow<true>(out, n); }
 
-// n is a multiple of 4 * THREADS, y holds n numbers of elements.
+// out = x[y] with n indices y; n is a multiple of 4 * THREADS.
 int take(const float *x, const int *y, float *out, size_t n)
 {
     gathered<<<n / 4 / THREADS, THREADS>>>(x, (const int4 *)y, (float4 *)out, n / 4);

@@ -39,7 +39,7 @@ class KernelNodeParams(ctypes.Structure):
 
 
 def ours():
-    """{name: measure}, and the parts of the graph that raw C is measured on."""
+    """({name: measure} of pycuda, what raw() needs to measure the same graph)."""
     step = SourceModule(SOURCE, no_extern_c=True).get_function("step")
     x, y = (gpuarray.zeros(1024, np.float32) for _ in range(2))
     args = x, y, np.float32(0.5), np.float32(1), np.int32(1024)
@@ -82,7 +82,9 @@ def ours():
 
 
 def page():
-    """The program of docs/graphs.md, launched and as a graph: until it is done, many times in a row."""
+    """{name: measure} of the program of docs/graphs.md, as launches and as a graph, until the work
+    is done.
+    """
     stream, x = drv.Stream(), gpuarray.to_gpu(np.full(64, 3, np.float32))
 
     def steps(x):
@@ -115,7 +117,7 @@ def page():
 
 
 def raw(step, args, stream, graph, ready, node):
-    """The same calls from C, on the same graph."""
+    """{name: measure} of the calls of ours() from C, on the graph of ours()."""
     library, driver = build_raw(), loaded_library("libcuda.so")
     values = [
         *(ctypes.c_uint64(int(array.gpudata)) for array in args[:2]),
@@ -151,6 +153,7 @@ def raw(step, args, stream, graph, ready, node):
 
 
 def cupy_measures():
+    """{name: measure} of CuPy, empty if it is not installed."""
     try:
         import cupy
     except ImportError:
@@ -186,6 +189,7 @@ def cupy_measures():
 
 
 def torch_measures():
+    """{name: measure} of torch, empty if it is not installed for this GPU."""
     try:
         import torch
     except ImportError:
@@ -213,7 +217,9 @@ def main():
     measures, parts = ours()
     floor = raw(*parts)
     times = rounds({**floor, **measures, **page(), **cupy_measures(), **torch_measures()})
-    failed = [name for name, found in times.items() if min(found) < 0]
+    failed = [
+        name for name, found in times.items() if min(found) < 0
+    ]  # raw.c returns errors as negative numbers
     if failed:
         raise SystemExit(f"{failed[0]}: the driver's error {-min(times[failed[0]]):.0f}")
     rows = []

@@ -20,7 +20,7 @@ MODULES = [
     "numba.cuda",
     "torch",
 ]
-# An editable install of ours looks whether C is to be built again when it is asked for; that is no import.
+# find_spec before the clock starts: an editable install checks then whether C must be rebuilt.
 PROGRAM = """
 import importlib.util, time
 importlib.util.find_spec("pycuda")
@@ -28,14 +28,12 @@ start = time.perf_counter()
 import {}
 print(time.perf_counter() - start)
 """
-ROUNDS, MAX_SECONDS = (
-    15,
-    12.0,
-)  # a module whose imports took that many seconds in all is left out of further rounds
+ROUNDS = 15
+MAX_SECONDS = 12.0  # of all imports of one module: then it is left out of further rounds
 
 
 def candidates():
-    """{name: (interpreter, module)}"""
+    """{name in the table: (interpreter, module)}"""
     found = {name: (sys.executable, name) for name in MODULES}
     if python := os.environ.get("UPSTREAM_PYTHON"):
         ours = [name for name in MODULES if name.startswith("pycuda")]

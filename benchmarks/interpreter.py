@@ -22,7 +22,9 @@ import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
 from pycuda.compiler import SourceModule, compile
 
-N, SIZE, LIMIT, M = 1 << 20, 512, 256, 256
+N = 1 << 20  # elements of saxpy
+SIZE, LIMIT = 512, 256  # the side of Mandelbrot's picture, and its maximum of steps
+M = 256  # the side of the matrices
 ISAS = {"v2": "SSE4", "v3": "AVX2", "v4": "AVX-512"}
 ROUNDS = 15
 
@@ -72,7 +74,9 @@ __global__ void matmul(int n, const float *a, const float *b, float *c)
 
 
 def count_instructions(source, name):
-    """(instructions outside loops, instructions inside the one loop) of the kernel's PTX."""
+    """(instructions outside loops, instructions inside the largest loop) of the kernel's PTX: a loop is from
+    a label to the last branch back to it.
+    """
     ptx = compile(source, target="ptx", cache_dir=False).decode()
     body = ptx[ptx.index(f".entry {name}") :]
     body = body[body.index("{") :]
@@ -94,7 +98,13 @@ def count_instructions(source, name):
 
 
 def addresses(arrays):
+    """The addresses of NumPy arrays as arguments for C."""
     return [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+
+
+# A problem has: ours(), which returns the launch of its kernel on the CPU device; numpy() and plain(raw),
+# which compute the same with NumPy and with raw.c; instructions(), the number of warp instructions that the
+# last launch executed, which checks its results.
 
 
 class Saxpy:
@@ -184,7 +194,9 @@ class Matmul:
 
 
 def our_launches(problem):
-    """{name: launch} for each instruction set: it is chosen when a module is loaded."""
+    """{name: launch} for each instruction set of this processor: the setting is read when a module
+    is loaded.
+    """
     launches = {}
     for isa, title in ISAS.items():
         os.environ["PYCUDA_CPU_ISA"] = isa
@@ -195,7 +207,7 @@ def our_launches(problem):
 
 
 def pocl_launches():
-    """The same three kernels on PoCL, by the class of the problem; nothing when it is not installed."""
+    """{class of the problem: its launch on PoCL}, empty if that is not installed."""
     try:
         from interpreter_pocl import launches
     except ImportError:
@@ -204,7 +216,7 @@ def pocl_launches():
 
 
 def timed(call, wait=lambda: None):
-    """What returns the nanoseconds of a call and of the wait for it."""
+    """A measure: nanoseconds of a call and of the wait for its work."""
 
     def measure():
         start = time.perf_counter_ns()
@@ -216,13 +228,14 @@ def timed(call, wait=lambda: None):
 
 
 def median_ratio(times, others):
-    """Of the ratios in each round."""
+    """The median of the rounds' ratios of two measurements."""
     return statistics.median(a / b for a, b in zip(times, others, strict=True))
 
 
 def rows_of(problem, raw, pocl):
-    """The table's rows for a problem: a row for each that computes it; raw: the C library, pocl: the launch
-    on PoCL or None."""
+    """The table's rows for a problem, one for each implementation. `raw` is the C library, `pocl` the launch
+    on PoCL or None.
+    """
     ours = our_launches(problem)
     measures = {name: timed(launch, drv.Context.synchronize) for name, launch in ours.items()}
     if pocl:

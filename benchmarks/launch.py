@@ -23,7 +23,7 @@ __global__ void five(float *a, float *b, float *c, int n, int m) { }
 
 
 def raw_measures(functions, arrays):
-    """cuLaunchKernel from C on the same functions: without arguments and with five."""
+    """{name: measure} of cuLaunchKernel from C, on the functions without arguments and with five."""
     raw, driver = build_raw(), loaded_library("libcuda.so")
     values = [ctypes.c_uint64(int(array.gpudata)) for array in arrays] + [ctypes.c_int(3), ctypes.c_int(4)]
     params = (ctypes.c_void_p * 5)(*[ctypes.cast(ctypes.pointer(value), ctypes.c_void_p) for value in values])
@@ -33,11 +33,11 @@ def raw_measures(functions, arrays):
             driver.cuLaunchKernel,
             driver.cuCtxSynchronize,
             ctypes.c_void_p(function.handle),
-            1,
-            32,
+            1,  # blocks
+            32,  # threads of a block
             params,
-            400,
-            1,
+            400,  # launches in a round
+            1,  # rounds
         )
 
     return {
@@ -47,7 +47,7 @@ def raw_measures(functions, arrays):
 
 
 def pycuda_measures(none, five, arrays):
-    """Ours or PyCUDA's, whichever is imported."""
+    """{name: measure} of ours or of PyCUDA, whichever is imported as pycuda."""
     a, b, c = arrays
     n, m = np.int32(3), np.int32(4)
     block, grid = (32, 1, 1), (1, 1)
@@ -65,20 +65,23 @@ def pycuda_measures(none, five, arrays):
 
 
 def upstream_measures(names):
-    """PyCUDA's, asked for by name."""
+    """{name: measure} of PyCUDA in its own process, for the names of pycuda_measures; empty without
+    PyCUDA.
+    """
     ask = upstream(__file__)
     version = upstream_version()
     return {f"PyCUDA {version} {name}": lambda name=name: ask(name) for name in names} if ask else {}
 
 
 def serve():
-    """Answers with nanoseconds, a line for each name that comes in."""
+    """Prints the nanoseconds of each measure whose name it reads. Runs in PyCUDA's interpreter."""
     measures = pycuda_measures(*kernels())
     for line in sys.stdin:
         print(measures[line.strip()](), flush=True)
 
 
 def cupy_measures():
+    """{name: measure} of CuPy, empty if it is not installed."""
     try:
         import cupy
     except ImportError:
@@ -97,6 +100,7 @@ def cupy_measures():
 
 
 def cuda_core_measures():
+    """{name: measure} of cuda.core, empty if it is not installed."""
     try:
         from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
     except ImportError:
@@ -126,7 +130,7 @@ def cuda_core_measures():
 def numba_cuda():
     """numba.cuda; None if it is not installed, or not for the NumPy that is installed."""
     if not hasattr(np, "row_stack"):
-        np.row_stack = np.vstack  # numba asks for it, NumPy 2.5 dropped it
+        np.row_stack = np.vstack  # numba imports this name, which NumPy 2.5 removed
     try:
         from numba import cuda
     except ImportError:
@@ -138,6 +142,7 @@ def numba_cuda():
 
 
 def numba_measures():
+    """{name: measure} of numba.cuda, empty if it cannot be imported."""
     cuda = numba_cuda()
     if not cuda:
         return {}
@@ -160,6 +165,7 @@ def numba_measures():
 
 
 def kernels():
+    """(the function without arguments, that with five, its three arrays)"""
     module = SourceModule(SOURCE)
     arrays = [gpuarray.zeros(1024, np.float32) for _ in range(3)]
     return module.get_function("none"), module.get_function("five"), arrays
@@ -182,7 +188,7 @@ def main():
     for name, mine in times.items():
         floor = times["raw C, 5 arguments" if "5" in name or "arrays" in name else "raw C, no argument"]
         ratio = statistics.median(time / base for time, base in zip(mine, floor, strict=True))
-        ours = statistics.median(time - base for time, base in zip(mine, floor, strict=True))
+        over = statistics.median(time - base for time, base in zip(mine, floor, strict=True))
         rows.append(
             (
                 name,
@@ -190,7 +196,7 @@ def main():
                 f"{min(mine) / 1e3:.2f}",
                 f"{max(mine) / 1e3:.2f}",
                 f"{ratio:.2f}",
-                f"{ours:.0f}",
+                f"{over:.0f}",
             )
         )
     table("Host time of one launch", ["call", "us", "min", "max", "x raw C", "over raw, ns"], rows)

@@ -1,4 +1,12 @@
-"""The array libraries that are compared, behind one face: what makes arrays, and what waits."""
+"""The array libraries that are compared, with one interface:
+
+name                a column of the tables
+functions, math     the modules of its functions, and of mathematical ones
+slices_backwards    whether x[::-1] is supported
+array(host)         an array of the library with the elements of a NumPy array
+share(array)        an array of the library in the memory of a GPUArray; NumPy: a copy on the host
+wait()              returns when all queued work is done
+"""
 
 import ctypes
 import shutil
@@ -22,7 +30,6 @@ class Ours:
         return gpuarray.to_gpu(host)
 
     def share(self, array):
-        """The library's array in the memory of one of ours; a copy on the host."""
         return array
 
     def wait(self):
@@ -52,7 +59,7 @@ class CuPy:
         import cupy
 
         self.functions = self.math = cupy
-        # By CUB where it can, whatever CUPY_ACCELERATORS says: the best that CuPy does.
+        # CUB makes CuPy fastest; without CUPY_ACCELERATORS it may not be on.
         cupy._core.set_reduction_accelerators(["cub"])
         cupy._core.set_routine_accelerators(["cub"])
 
@@ -86,14 +93,14 @@ class Torch:
 
 
 class Cuda:
-    """Plain CUDA C++ and CUB, where there is an nvcc: the functions of cub.cu, by the names of calls."""
+    """Plain CUDA C++ and CUB: the functions of cub.cu, on arrays of ours. ImportError without nvcc."""
 
     name = "CUDA"
 
     def __init__(self):
         nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
         if not nvcc:
-            raise ImportError("nvcc is not there")
+            raise ImportError("nvcc is not installed")
         RESULTS.mkdir(exist_ok=True)
         library, source = RESULTS / "libcub.so", HERE / "cub.cu"
         if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
@@ -111,7 +118,7 @@ class Cuda:
         drv.Context.synchronize()
 
     def call(self, name, x, y, n):
-        """What calls the function of this name with x, y, a result and n."""
+        """A call of cub.cu's function of this name, with x, y, an array for the result, and n."""
         function, out = getattr(self._library, name), gpuarray.empty_like(x)
         addresses = [ctypes.c_void_p(array.ptr) for array in (x, y, out)]
 
@@ -124,7 +131,9 @@ class Cuda:
 
 
 def installed(on_gpu, *more):
-    """Ours first. On the CPU device NumPy is the peer, on a GPU the libraries that have arrays there."""
+    """The installed libraries, ours first. On a GPU these are CuPy, torch and the classes in `more`; on the
+    CPU device NumPy.
+    """
     found = [Ours()]
     for kind in (CuPy, Torch, *more) if on_gpu else (NumPy,):
         try:
@@ -135,7 +144,9 @@ def installed(on_gpu, *more):
 
 
 def milliseconds(library, name, hosts, call):
-    """Of call(library, *operands); None where the library does not have it."""
+    """Milliseconds of call(library, *operands), with operands made of the NumPy arrays `hosts`. None, and a
+    line is printed, if the library does not support the call.
+    """
     try:
         operands = [library.array(host) for host in hosts]
         return seconds(lambda: call(library, *operands), library.wait) * 1e3
@@ -145,8 +156,10 @@ def milliseconds(library, name, hosts, call):
 
 
 def compare(title, libraries, work, another="", measure=None):
-    """A table of milliseconds, ours first. work: {name: (what makes the operands on the host, the call)}; the
-    call takes a library and its operands. measure(name, hosts, call): a column of its own, `another`.
+    """Prints and keeps a table of milliseconds, with a column for each library, ours first.
+
+    `work` is {name: (make, call)}: make() returns the operands as NumPy arrays, call(library, *operands)
+    computes. A last column `another` has the milliseconds that measure(name, hosts, call) returns.
     """
     rows = []
     for name, (make, call) in work.items():

@@ -12,8 +12,11 @@ from libraries import Ours, compare, installed, milliseconds
 
 import pycuda
 
+# Functions that make operands: each returns a function without arguments, which makes the NumPy arrays.
+
 
 def numbers(shape, dtype):
+    """Random numbers on the host: normal ones, for integers times 3. dtype is NumPy's letter."""
     host = np.random.default_rng(1).standard_normal(shape, np.float32)
     return (host + 1j * host[::-1]).astype(dtype) if dtype in "FD" else (host * 3).astype(dtype)
 
@@ -27,17 +30,17 @@ def pair(first, second, dtype="f"):
 
 
 def definite(side, batch=()):
-    """A function that makes the operands of a call: one stack of positive definite matrices on the host."""
+    """As square(), with one positive definite matrix, repeated over the axes of `batch`."""
 
     def make():
         a = numbers((side, side), "f")
-        return [
-            np.ascontiguousarray(
-                np.broadcast_to(a @ a.T / side + np.eye(side, dtype="f"), (*batch, side, side))
-            )
-        ]
+        matrix = a @ a.T / side + np.eye(side, dtype="f")
+        return [np.ascontiguousarray(np.broadcast_to(matrix, (*batch, side, side)))]
 
     return make
+
+
+# Calls, which take a library and operands of it.
 
 
 def product(lib, a, b):
@@ -61,8 +64,8 @@ def convolve(lib, a, v):
 
 
 def work(n):
-    """{name: (what makes the operands, the call)}"""
-    small = max(n // 256, 2)
+    """{name: (what makes the operands, the call)} for matrices with about n rows and columns."""
+    small = max(n // 256, 2)  # the side of the matrices of batches
     return {
         **{
             f"product {n}, {name}": (pair((n, n), (n, n), char), product)

@@ -13,14 +13,20 @@ from libraries import compare, installed
 
 @functools.cache
 def numbers(count, dtype="f4", maximum=1.0, seed=1):
-    """From 0 to `maximum`; the same for each row that asks."""
+    """`count` random numbers from 0 to `maximum`. They are cached: rows with the same arguments
+    share them.
+    """
     random = np.random.default_rng(seed).random(count, "f8" if dtype == "f8" else "f4")
     return (random * maximum).astype(dtype)
 
 
-def table(columns, *operands):
-    """What makes a table with that many columns, and other operands after it."""
-    return lambda: [numbers(columns[0] * columns[1]).reshape(columns), *operands]
+def table(shape, *operands):
+    """A function that makes the operands of a call: a matrix of this shape, and the given ones after it."""
+    return lambda: [numbers(shape[0] * shape[1]).reshape(shape), *operands]
+
+
+# Calls, or functions that return calls, which take a library and operands of it. torch has other names for
+# some functions.
 
 
 def method(name, *arguments):
@@ -93,12 +99,12 @@ def cross(lib, x, y):
 
 
 def indices(count, length, seed=3):
-    """The same at each call."""
+    """`count` random indices below `length`, the same at each call; count may be a shape."""
     return np.random.default_rng(seed).integers(0, length, count)
 
 
 def moved(n, square):
-    """The rows of the table about elements that are moved, padded, interpolated or multiplied in pairs."""
+    """Rows of work(): elements that are moved, padded, interpolated or multiplied in pairs."""
     high, wide = square
     quarter = n // 4
 
@@ -129,7 +135,7 @@ def moved(n, square):
 
 
 def work(n):
-    """{name: (what makes the operands, the call)}"""
+    """{name: (what makes the operands, the call)} for n elements, a power of two."""
     side = 1 << (n.bit_length() - 1) // 2
     square, short = (n // side, side), (n // 1024, 1024)
 

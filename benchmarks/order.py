@@ -31,7 +31,7 @@ def topk(lib, x):
     return lib.functions.partition(x, x.shape[0] - 100)[-100:]
 
 
-# Name, the part of the elements (one in so many), their dtype and how many values they have, the call.
+# Name: (divisor of the number of elements, dtype, number of different values or 1 for floats, call).
 WORK = {
     "sort": (1, "i4", 2**31, function("sort")),
     "argsort": (1, "i4", 2**31, function("argsort")),
@@ -47,16 +47,17 @@ WORK = {
 
 
 def numbers(count, dtype, stop):
-    """Whole numbers below `stop`, or floats from 0 to 1."""
+    """`count` random numbers on the host: integers below `stop`, or floats from 0 to 1."""
     if dtype[0] == "i":
         return (curandom.rand(count, np.uint32) % np.uint32(stop)).astype(dtype).get()
     return curandom.rand(count, np.float32).astype(dtype).get()
 
 
 def work(count):
-    for name, (part, dtype, stop, call) in WORK.items():
-        label = f"{name}, 1 / {part} of them" if part > 1 else name
-        yield label, (lambda of=(count // part, dtype, stop): [numbers(*of)], call)
+    """(name, (what makes the operands, the call)) of each row of WORK."""
+    for name, (divisor, dtype, stop, call) in WORK.items():
+        label = f"{name}, 1 / {divisor} of them" if divisor > 1 else name
+        yield label, (lambda of=(count // divisor, dtype, stop): [numbers(*of)], call)
 
 
 def main():

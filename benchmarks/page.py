@@ -1,6 +1,4 @@
-"""Writes docs/figures.md and its pictures from what the benchmarks left in results/, or in another folder:
-`make figures`.
-"""
+"""Writes docs/figures.md and its pictures from the JSON in results/, or in another folder: `make figures`."""
 
 import json
 import sys
@@ -12,7 +10,7 @@ from plots import curves, draw, points, tables
 
 PAGES = HERE.parent / "docs"
 SHOWN = PAGES / "pictures" / "figures"
-LARGE = 1 << 28  # the size of which the page shows numbers
+LARGE = 1 << 28  # the elements, at most, for which the page shows GB/s as numbers
 
 HEAD = """# Figures
 
@@ -47,13 +45,13 @@ At {size} elements of float32:
 """
 PEERS = """ "C, CUDA" is plain CUDA C++ and CUB
 (`benchmarks/cub.cu`), CuPy has CUB switched on."""
-# The order of the page, by how titles begin; what is not here comes last.
+# The order of the tables, by how titles begin; those with other titles come last.
 ORDER = [
     "Host time of one launch", "Host time of an array", "Host time of graphs", "Host time of one allocation",
     "From source", "Import", "The first calls", "Random", "Sorting", "Operations", "Axes", "Sparse", "Linear",
     "Products", "Arrays", "CPU device",
 ]  # fmt: skip
-# What a table does not show, by how its title begins.
+# A paragraph above a table, by how its title begins.
 NOTES = {
     "The first calls": "The first kernel that is compiled waits for NVRTC to start as well.",
     "Axes": "Sums count what is read: along an axis of 8 elements they also write an eighth of that.",
@@ -69,12 +67,14 @@ def markdown(header, rows):
 
 
 def power(n):
-    """2^28, where it is a power of two."""
+    """A number as text, a power of two as "2^28"."""
     return f"2^{n.bit_length() - 1}" if n & (n - 1) == 0 else str(n)
 
 
 def bandwidth(results):
-    """The section with the curves of bandwidth.py, and its numbers of one size."""
+    """The section about results/bandwidth.data.json: pictures of the curves, a table for one size. Empty
+    without that file.
+    """
     measured = curves(results)
     if not measured:
         return ""
@@ -83,9 +83,9 @@ def bandwidth(results):
     size = min(LARGE, max(int(size) for size in measured["copy"]))
     n, rows = str(size), []
     for name, rates in work.items():
-        own = [rates.get(library, {}).get(n) for library in names]
-        if any(own):
-            rows.append([name, *(f"{rate:.1f}" if rate else "-" for rate in own)])
+        row = [rates.get(library, {}).get(n) for library in names]
+        if any(row):
+            rows.append([name, *(f"{rate:.1f}" if rate else "-" for rate in row)])
     rows.append(["the driver's copy", f"{measured['copy'][n]:.1f}", *["-"] * (len(names) - 1)])
     pictures = "".join(picture(f"bandwidth-{name}", f"GB/s of {name} by elements") for name in work)
     head = BANDWIDTH.format(
@@ -95,12 +95,13 @@ def bandwidth(results):
 
 
 def picture(name, title):
-    """Markdown of one; nothing where plots.py drew none."""
+    """Markdown of a picture of the page; empty if plots.py did not draw it."""
     path = SHOWN / f"{name}.svg"
     return f"![{title}](pictures/figures/{path.name})\n" if path.exists() else ""
 
 
 def place(table):
+    """The table's place in ORDER; len(ORDER) if it has none."""
     found = (i for i, start in enumerate(ORDER) if table["title"].startswith(start))
     return next(found, len(ORDER))
 
@@ -116,6 +117,7 @@ def sections(results):
         notes = "".join(f"{text}\n\n" for text in notes if text)
         drawn = picture(name, f"The table below as dots,\n{points(table)[0]} for each row and library")
         drawn += "\n" if drawn else ""
+        # Products have curves by size in place of the dots.
         if table["title"].startswith("Products") and (measured := curves(results, "products")):
             shown = "".join(
                 picture(f"products-{each}", f"GFLOP/s of {each} by side") for each in measured["work"]

@@ -1,8 +1,8 @@
-"""Draws every table that the benchmarks left in results/, or in another folder: `make plots`.
+"""Draws the tables in results/, or in another folder: `make plots`.
 
-A table becomes a picture with a row for each thing that was measured and a dot for each library, the
-bandwidth a picture for each kind of work. They are SVG with a transparent ground, in colors that show on
-white and on black.
+A table becomes a picture with a row for each thing that was measured and a dot for each library; bandwidth
+and products become a picture of curves for each kind of work. They are SVG with a transparent background, in
+colors that can be seen on white and on black.
 """
 
 import json
@@ -14,7 +14,8 @@ from pathlib import Path
 
 from common import RESULTS
 
-# What a name in a table is a result of: pattern, label, color, marker.
+# How results are shown: (pattern of the name in a table, label or None for the name itself, color, marker).
+# The first pattern that is found counts.
 LIBRARIES = [
     (r"^\(", "for comparison", "#888888", "|"),
     (r"\bSSE4", "pycuda, SSE4", "#8ecae6", "v"),
@@ -35,14 +36,14 @@ LIBRARIES = [
     (r"^(normal|cache filled)$", None, "#2b9348", "D"),
     (r"", "pycuda", "#1f8fe0", "o"),
 ]
-# Where a name begins with its library, the rest is what was measured.
+# A name that begins with its library: the second group is what was measured.
 PREFIX = r"(raw C|pycuda|PyCUDA \d+\.\d|CuPy|cupy|torch|numpy|cuda\.core|numba|CUDA)(?:, | )(.*)$"
 UNITS = {"GB/s": "more is better", "ns": "less is better", "us": "less is better", "ms": "less is better"}
 INK = "#7d7d7d"
 
 
 def library(name):
-    """(label, color, marker)"""
+    """(label, color, marker) of the library that a name in a table belongs to, from LIBRARIES."""
     for pattern, label, *look in LIBRARIES:
         if re.search(pattern, name):
             return label or name, *look
@@ -58,7 +59,7 @@ def number(cell):
 
 
 def by_column(table):
-    """(what, name of the library, value, least, most): a column for each library."""
+    """The points of a table that has a column for each library: (what, library, value, minimum, maximum)."""
     for what, *cells in table["rows"]:
         for name, cell in zip(table["header"][1:], cells, strict=True):
             value = number(cell)
@@ -67,9 +68,11 @@ def by_column(table):
 
 
 def by_row(table):
-    """The same: a row for each library and thing."""
+    """The points of a table that has a row for each library and thing: (what, library, value, minimum,
+    maximum). The name of a row is "what: library" or matches PREFIX.
+    """
     header, rows = table["header"], table["rows"]
-    if header[1] == "unit":
+    if header[1] == "unit":  # only rows with the unit of the first can share an axis
         unit = rows[0][1]
         rows = [[row[0], *row[2:]] for row in rows if row[1] == unit]
         header = [header[0], *header[2:]]
@@ -87,7 +90,7 @@ def by_row(table):
 
 
 def points(table):
-    """(unit, [(what, name of the library, value, least, most)])"""
+    """(unit, [(what, library, value, minimum, maximum)]) of a table of either form."""
     header = table["header"]
     if header[0] in UNITS:
         return header[0], list(by_column(table))
@@ -96,6 +99,7 @@ def points(table):
 
 
 def style(plt):
+    """Sets fonts and colors for all pictures, and makes the SVG reproducible."""
     plt.rcParams.update(
         {
             "font.size": 9,
@@ -127,12 +131,13 @@ def measure_axis(axis, values, unit):
 
 
 def draw_table(plt, path, table):
-    """Draws nothing where there is no number."""
+    """Draws a table as dots; nothing if it has no numbers of a known unit."""
     unit, found = points(table)
     if unit not in UNITS or not found:
         return
     rows = list(dict.fromkeys(what for what, *_ in found))
     lines = [textwrap.fill(row, 26, break_long_words=False) for row in rows]
+    # In inches: 0.17 for a line of text, half as much between rows, and the axis with its labels.
     height = 0.17 * sum(line.count("\n") + 1.5 for line in lines) + 1.2
     figure, axis = plt.subplots(figsize=(4.8, height), layout="constrained")
     shown = {}
@@ -155,8 +160,9 @@ def draw_table(plt, path, table):
 
 
 def draw_work(plt, path, name, rates, copy=None):
-    """GB/s of one kind of work against the number of elements; without a copy, GFLOP/s of products against
-    the side of their matrices.
+    """Draws the curves of one kind of work. `rates` is {library: {size: rate}}: with `copy`, the driver's
+    copy as {size: GB/s}, rates are GB/s and sizes elements; without it GFLOP/s of products and sides of
+    matrices.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator
 
@@ -181,19 +187,21 @@ def draw_work(plt, path, name, rates, copy=None):
 
 
 def tables(results):
-    """{name: table} of what was measured."""
+    """{name of the file: table} of the tables in a folder of results."""
     found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
     return {name: table for name, table in found.items() if "title" in table}
 
 
 def curves(results, name="bandwidth"):
-    """What a benchmark measured at every size, or None."""
+    """The rates of a benchmark at every size, as its .data.json has them; None if it was not run."""
     path = results / f"{name}.data.json"
     return json.loads(path.read_text()) if path.exists() else None
 
 
 def draw(results, pictures):
-    """Draw the results in one folder into another folder, which is emptied first. The number of pictures."""
+    """Draws the results in one folder into another folder, which is emptied first. Returns how many
+    pictures.
+    """
     try:
         import matplotlib
     except ImportError:

@@ -22,13 +22,16 @@ def product(library, a, b):
 
 
 def rates(libraries, side, dtype):
-    """{name: GFLOP/s}; without those that have no such product."""
+    """{library: GFLOP/s} of a product with matrices of this side, without libraries that do not
+    support it.
+    """
     hosts = list(np.random.default_rng(1).standard_normal((2, side, side), np.float32).astype(dtype))
     name = f"{side}, {dtype}"
     found = {library.name: milliseconds(library, name, hosts, product) for library in libraries}
     with pycuda.same_bits():
         found["pycuda, own kernels"] = milliseconds(libraries[0], name, hosts, product)
-    return {name: 2e-6 * side**3 / time for name, time in found.items() if time}
+    operations = 2 * side**3
+    return {name: operations / (time * 1e6) for name, time in found.items() if time}
 
 
 def main():

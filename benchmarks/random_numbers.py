@@ -1,7 +1,7 @@
 """GB/s of random numbers: every generator and rand, with cuRAND's device interface, CuPy's and torch's.
 
 2^28 float32 on a GPU, 2^20 on the CPU device with NumPy's; another exponent as argument. Generators are
-made before: what is measured is what an array of numbers takes.
+made before the clock starts: what is measured is filling an array.
 """
 
 import sys
@@ -19,8 +19,11 @@ from pycuda.numpy.random import default_rng
 OURS = ["XORWOW", "MRG32k3a", "Philox4x32_10", "Sobol32", "ScrambledSobol32", "Sobol64", "ScrambledSobol64"]
 
 
+# Each yields (name, uniform, normal) for n numbers: two calls, or None for one that the generator does not
+# have.
+
+
 def ours(n):
-    """(name, uniform, normal): calls, or None where there is none."""
     x = gpuarray.empty(n, np.float32)
     yield "pycuda rand", lambda: curandom.rand(n), None
     for name in OURS:

@@ -1,7 +1,8 @@
-/* The floor: what the same calls cost from C, in the same process, context and library as the Python side.
+/* The floor that Python's calls are compared with: what the same calls cost from C, in the same process and
+ * context.
  *
- * Built as a shared library by common.py and called through ctypes; the driver's functions come in as
- * pointers, so that both sides measure the very same library.
+ * common.py builds this as a shared library and calls it through ctypes. The driver's functions are passed as
+ * pointers, so that C calls the same driver as Python.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+/* The driver's functions, as cuda.h declares them. */
 typedef int (*Launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                       unsigned bz, unsigned shared, void *stream, void **params, void **extra);
 typedef int (*Plain)(void);
@@ -27,7 +29,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median nanoseconds of one launch over `rounds` rounds of `burst` launches, each after a synchronize.
+/* The median over `rounds` of the nanoseconds of one of `burst` launches, each round after a synchronize.
  * Negative: a call failed with that error. */
 double raw_launch(Launch launch, Plain synchronize, void *function, unsigned grid, unsigned block,
                   void **params, int burst, int rounds)
@@ -83,7 +85,7 @@ double raw_allocate(Allocate allocate, Free release, size_t size, int burst)
     return error ? -error : spent;
 }
 
-/* Nanoseconds of each of so many launches, run to their end. Negative: a call failed with that error. */
+/* Nanoseconds for one of `count` launches, until all are done. Negative: a call failed with that error. */
 double raw_launch_and_wait(Launch launch, Plain synchronize, void *function, unsigned grid, unsigned block,
                            int count)
 {
@@ -110,7 +112,7 @@ double raw_to_device(ToDevice copy, uint64_t device, const void *host, size_t si
     return error ? -error : spent;
 }
 
-/* Of one copy back. */
+/* Nanoseconds of one copy to the host. Negative: a call failed with that error. */
 double raw_to_host(ToHost copy, void *host, uint64_t device, size_t size, int burst)
 {
     int error = 0;
@@ -120,7 +122,7 @@ double raw_to_host(ToHost copy, void *host, uint64_t device, size_t size, int bu
     return error ? -error : spent;
 }
 
-/* Of recording an event in the default stream. */
+/* Nanoseconds of recording an event in the default stream. Negative: a call failed with that error. */
 double raw_record(Record record, Plain synchronize, void *event, int burst)
 {
     int error = synchronize();
@@ -130,7 +132,7 @@ double raw_record(Record record, Plain synchronize, void *event, int burst)
     return error ? -error : spent;
 }
 
-/* Of waiting for a context that has nothing to do. */
+/* Nanoseconds of waiting for a context that has nothing to do. Negative: a call failed with that error. */
 double raw_synchronize(Plain synchronize, int burst)
 {
     int error = synchronize();
@@ -143,8 +145,8 @@ double raw_synchronize(Plain synchronize, int burst)
 typedef int (*GraphLaunch)(void *exec, void *stream);
 typedef int (*Wait)(void *stream);
 
-/* Nanoseconds of one launch of a graph among `burst`, with `wait` each is waited for. Negative: a call failed
- * with that error. */
+/* Nanoseconds of one of `burst` launches of a graph; if `wait` is not 0, with a wait after each. Negative: a call
+ * failed with that error. */
 double raw_graph_launch(GraphLaunch launch, Wait synchronize, void *exec, void *stream, int wait, int burst)
 {
     int error = synchronize(stream);
@@ -162,7 +164,8 @@ typedef int (*ExecSetParams)(void *exec, void *node, const void *params);
 typedef int (*NodeSetParams)(void *node, const void *params);
 typedef int (*ExecUpdate)(void *exec, void *graph, void *info);
 
-/* Nanoseconds of giving a kernel of an executable graph its arguments. */
+/* Nanoseconds of setting the arguments of a kernel in an executable graph. Negative: a call failed with that
+ * error. */
 double raw_graph_set(ExecSetParams set, void *exec, void *node, const void *params, int burst)
 {
     int error = 0;
@@ -172,11 +175,11 @@ double raw_graph_set(ExecSetParams set, void *exec, void *node, const void *para
     return error ? -error : spent;
 }
 
-/* As raw_graph_set(), by changing the graph and updating the executable one from it. */
+/* As raw_graph_set(), by changing the node of the graph and updating the executable graph from it. */
 double raw_graph_update(NodeSetParams set, ExecUpdate update, void *exec, void *graph, void *node,
                         const void *params, int burst)
 {
-    struct {
+    struct { /* CUgraphExecUpdateResultInfo */
         int result;
         void *from, *to;
     } info;
@@ -190,6 +193,7 @@ double raw_graph_update(NodeSetParams set, ExecUpdate update, void *exec, void *
     return error ? -error : spent;
 }
 
+/* Functions of NVRTC, in the order of Nvrtc in compile_time.py. */
 typedef struct Nvrtc {
     int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
     int (*compile)(void *, int, const char *const *);
@@ -198,7 +202,7 @@ typedef struct Nvrtc {
     int (*destroy)(void **);
 } Nvrtc;
 
-/* Nanoseconds of NVRTC alone for one source, up to the code in memory. */
+/* Nanoseconds in which NVRTC compiles one source, to code in memory. Negative: a call failed with that error. */
 double raw_compile(const Nvrtc *nvrtc, const char *source, int option_count, const char *const *options)
 {
     void *program = NULL;
@@ -247,20 +251,25 @@ void raw_matmul(int n, const float *a, const float *b, float *c)
             for (int j = 0; j < n; j++) c[i * n + j] += a[i * n + k] * b[k * n + j];
 }
 
-enum { PRODUCT = 128, PRODUCTS = 20 };
+enum {
+    SIDE = 128, /* of the matrices of multiply() */
+    PRODUCTS = 20, /* how many products it computes */
+};
 
+/* A thread's function: multiplies the first two of three matrices into the third, many times. */
 static void *multiply(void *closure)
 {
     float *matrices = closure;
     for (int i = 0; i < PRODUCTS; i++)
-        raw_matmul(PRODUCT, matrices, matrices + PRODUCT * PRODUCT, matrices + 2 * PRODUCT * PRODUCT);
+        raw_matmul(SIDE, matrices, matrices + SIDE * SIDE, matrices + 2 * SIDE * SIDE);
     return NULL;
 }
 
-/* Nanoseconds in which 1 or 2 threads multiply matrices, each its own: vector units at work all the time. */
+/* Nanoseconds in which 1 or 2 threads multiply() matrices, each its own: work that scales as well as the
+ * machine allows. */
 double raw_multiply(int threads)
 {
-    size_t size = 3 * PRODUCT * PRODUCT;
+    size_t size = 3 * SIDE * SIDE;
     float *matrices = calloc(2 * size, sizeof *matrices);
     pthread_t other;
     double start = now();

@@ -1,6 +1,7 @@
-"""Runs the benchmarks that make sense on this machine, each in its own process: `make bench`.
+"""Runs all benchmarks, or those named as arguments, each in its own process: `make bench`.
 
-They print tables and leave them as JSON in results/, from which plots.py draws and page.py writes.
+They print tables and write them to results/ as JSON, which plots.py draws and page.py puts into
+docs/figures.md.
 """
 
 import os
@@ -9,11 +10,11 @@ import sys
 
 from common import HERE, RESULTS, write_machine
 
-ON_CPU = ("arrays", "interpreter", "cpu_device")  # of the CPU device, wherever they run
+ON_CPU = ("arrays", "interpreter", "cpu_device")  # measure the CPU device also on a machine with a GPU
 
 
 def run(name):
-    """Whether it failed."""
+    """Runs a benchmark; returns whether it failed."""
     device = {"PYCUDA_DEVICE": "cpu"} if name in ON_CPU else {}
     command = [sys.executable, "-W", "ignore", HERE / f"{name}.py"]
     return subprocess.run(command, cwd=HERE, env={**os.environ, **device}).returncode != 0
@@ -21,7 +22,7 @@ def run(name):
 
 def main():
     if not sys.argv[1:]:
-        for path in RESULTS.glob("*.json"):  # of other sizes or machines
+        for path in RESULTS.glob("*.json"):  # of earlier runs, maybe with other sizes or on another machine
             path.unlink()
     write_machine()
     names = sys.argv[1:] or [

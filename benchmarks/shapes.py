@@ -1,6 +1,6 @@
 """GB/s of what must be read and written: sums along axes of every shape, slices, other dtypes, gathers.
 
-Beside plain CUDA for some, CuPy and torch, which use the same memory; on the CPU device with NumPy.
+With CuPy and torch, and plain CUDA for some, all on the same memory; on the CPU device with NumPy.
 
 A GiB for each operand on a GPU (2^28 float32), 4 MiB on the CPU device; another exponent as argument.
 """
@@ -20,7 +20,7 @@ EXPONENT = 28 if ON_GPU else 20
 
 
 def element(name):
-    """The dtype of this name; bfloat16 is one of ml_dtypes."""
+    """The dtype of this name; bfloat16 is that of ml_dtypes."""
     if name == "bfloat16":
         import ml_dtypes
 
@@ -29,7 +29,7 @@ def element(name):
 
 
 def operand(nbytes, dtype):
-    """Random numbers of ours, made on the device."""
+    """A GPUArray of `nbytes` bytes with random numbers."""
     dtype = element(dtype)
     if dtype.kind == "c":
         return curandom.rand(nbytes // (dtype.itemsize // 2), f"f{dtype.itemsize // 2}").view(dtype)
@@ -39,6 +39,7 @@ def operand(nbytes, dtype):
 
 
 def places(count):
+    """`count` random indices below `count`, as int32."""
     return (curandom.rand(count, np.uint32) % np.uint32(count)).astype(np.int32)
 
 
@@ -60,6 +61,7 @@ def taken(lib, x, numbers):
 
 
 def square(x):
+    """The largest square matrix whose side is a power of two, of the first elements of x."""
     side = 1 << (x.shape[0].bit_length() - 1) // 2
     return x[: side * side].reshape(side, side)
 
@@ -69,12 +71,19 @@ def halves(x):
 
 
 def of_squares(work):
-    """`work` applied to the two largest squares in x and y."""
-    return lambda lib, x, y: (lambda a, b: lambda: work(a, b))(square(x), square(y))
+    """A function of (library, x, y) for WORK, whose call is `work` of square(x) and square(y)."""
+
+    def make(lib, x, y):
+        a, b = square(x), square(y)
+        return lambda: work(a, b)
+
+    return make
 
 
 def sums(rows):
-    """Along both axes of a matrix of so many rows, which divide n, or of so many columns (negative)."""
+    """Rows of WORK: sums along both axes of a matrix with `rows` rows or, if that is negative,
+    -rows columns.
+    """
 
     def along(axis):
         def make(lib, x, y):
@@ -88,12 +97,12 @@ def sums(rows):
 
 
 def middle(lib, x, y):
+    """The sum along the middle of three axes."""
     cube = x.reshape(512 if ON_GPU else 32, 1024, -1)
     return lambda: cube.sum(1)
 
 
-# Name, bytes for an element of float32, and what makes the call from (library, x, y). Names of CUDA say which
-# function of cub.cu does the same.
+# Name: (bytes read and written for an element of x, a function of (library, x, y) that returns the call).
 WORK = {
     **sums(8),
     **sums(1024),
@@ -112,14 +121,14 @@ WORK = {
     "square + row": (8, of_squares(lambda a, b: a + b[0])),
     "where(x > y, x, y)": (22, lambda lib, x, y: lambda: lib.functions.where(x > y, x, y)),
 }
-CUDA = {"x[::-1] copied": "backwards"}
+CUDA = {"x[::-1] copied": "backwards"}  # the function of cub.cu that does the same
 # What libraries raise for what they do not support.
 LACKS = MemoryError, RuntimeError, TypeError, ValueError, AttributeError, BufferError, drv.Error
 DTYPES = ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 
 
 def rate(library, make, arrays, nbytes):
-    """GB/s, or None for what the library does not support."""
+    """GB/s of the call that `make` returns for the library and the arrays; None if it is not supported."""
     try:
         shared = [library.share(array) for array in arrays]
         return nbytes / seconds(make(library, *shared), library.wait) / 1e9
@@ -129,14 +138,16 @@ def rate(library, make, arrays, nbytes):
 
 
 def by_cuda(name, n):
+    """A function for WORK, whose call is the function of cub.cu with n elements."""
     return lambda library, x, y: library.call(name, x, y, n)
 
 
 def measured(libraries, exponent):
-    """(name, rates of the libraries) one after another."""
+    """Yields (name, [GB/s of each library]) for each row of the table."""
     n = 1 << exponent
 
     def row(name, make, arrays, nbytes, plain=None, count=n):
+        """A row from a function as in WORK; plain: the function of cub.cu, which gets `count` elements."""
         found = []
         for library in libraries:
             if library.name != "CUDA":

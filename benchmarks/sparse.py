@@ -30,8 +30,8 @@ def poisson(rows):
 
 
 def compressed(lengths, columns, count):
-    """A square CSR matrix of `count` rows: row i has the next lengths[i] of the columns, with random
-    values.
+    """A square CSR matrix with `count` rows: row i has random values in lengths[i] columns, which are the
+    next elements of `columns`.
     """
     starts = np.concatenate([[0], np.cumsum(lengths)])
     values = np.random.default_rng(2).random(starts[-1])
@@ -47,7 +47,7 @@ def random(rows):
 
 
 def network(rows):
-    """Rows and columns whose lengths follow a power law: few have very many."""
+    """Rows and columns whose numbers of elements follow a power law: a few have very many."""
     generator = np.random.default_rng(3)
     lengths = np.minimum(8 * (generator.pareto(1.2, rows) + 0.5), rows / 16).astype(np.int64)
     names = generator.permutation(rows).astype(np.int32)
@@ -75,7 +75,7 @@ def ten(rows):
 
 
 def cusparse(matrix, x):
-    """{name: call} of cuSPARSE's algorithms for compressed rows, through CuPy."""
+    """({name: call} of cuSPARSE's algorithms for compressed rows, called through CuPy; what waits)."""
     import cupy
     from cupy._core._dtype import to_cuda_dtype
     from cupy_backends.cuda.libs import cusparse as library
@@ -100,6 +100,7 @@ def cusparse(matrix, x):
 
 
 def torch_product(matrix, x):
+    """({"torch": call}, what waits)"""
     import torch
 
     parts = (torch.from_numpy(part).cuda() for part in (matrix.indptr, matrix.indices, matrix.data))
@@ -108,7 +109,7 @@ def torch_product(matrix, x):
 
 
 def peers(matrix, x):
-    """{name: (call, wait)}"""
+    """{name: (call, wait)} of the peers that are installed."""
     if not ON_GPU:
         return {"scipy": (lambda: matrix @ x, lambda: None)}
     found = {}
@@ -123,6 +124,7 @@ def peers(matrix, x):
 
 
 def ours(matrix, x):
+    """(call, wait) of pycuda's operator, after a check of its result."""
     operator, vector = MatrixOperator(matrix), gpuarray.to_gpu(x)
     np.testing.assert_allclose(operator(vector).get(), matrix @ x, rtol=1e-2, atol=1e-3)
     return lambda: operator(vector), drv.Context.synchronize
@@ -130,8 +132,8 @@ def ours(matrix, x):
 
 def operators(size):
     rows, header = [], ["ms"]
-    for name, make, part in (("grid", poisson, 1), ("random", random, 4), ("network", network, 4)):
-        whole = make(size // part)
+    for name, make, divisor in (("grid", poisson, 1), ("random", random, 4), ("network", network, 4)):
+        whole = make(size // divisor)
         for dtype in np.float32, np.float64:
             matrix = whole.astype(dtype)
             x = np.random.default_rng(4).random(matrix.shape[1]).astype(dtype)
@@ -148,7 +150,7 @@ def operators(size):
 
 
 def by_cusparse(a, x):
-    """{algorithm: call} of cuSPARSE by this package's rows of its functions."""
+    """{algorithm: call} of cuSPARSE, called through pycuda; empty if it is not installed."""
     if finding.problem("cusparse"):
         return {}
     y = gpuarray.empty(a.shape[:1] + x.shape[1:], x.dtype)
@@ -157,6 +159,9 @@ def by_cusparse(a, x):
     multiply = library.multiply_vector if is_vector else library.multiply_matrix
     names = library.VECTOR_ALGORITHMS if is_vector else library.MATRIX_ALGORITHMS
     return {name: functools.partial(multiply, matrix, x, y, name) for name in names}
+
+
+# Of the peers, (call, wait): the product of a SciPy matrix, copied to the device, and a GPUArray's memory.
 
 
 def by_cupy(matrix, x):
@@ -184,7 +189,9 @@ PEERS = {"cupy": by_cupy, "torch": by_torch} if ON_GPU else {"scipy": by_scipy}
 
 
 def milliseconds(name, make, *operands):
-    """The time of a peer's call; None if the peer is not installed or has no such call."""
+    """Milliseconds of the (call, wait) that make(*operands) returns; None if the peer is not installed or
+    does not support the call.
+    """
     try:
         return seconds(*make(*operands)) * 1e3
     except (ImportError, MemoryError, RuntimeError, TypeError, ValueError) as error:
@@ -193,7 +200,9 @@ def milliseconds(name, make, *operands):
 
 
 def measured(matrix, width):
-    """{name: milliseconds} of a product with so many columns, 0 for a vector; ours first."""
+    """{name: milliseconds} of a product with a matrix of `width` columns, with a vector if that is 0; ours
+    first.
+    """
     shape = (matrix.shape[1], width) if width else matrix.shape[1:]
     a, x = csr_array(matrix), gpuarray.to_gpu(np.random.default_rng(4).random(shape).astype(matrix.dtype))
     wait = drv.Context.synchronize

@@ -1,5 +1,6 @@
-"""Milliseconds of a fresh process until its first results, with a compiler cache that is empty and one that
-is not: the context, then the first call of each kind, most of which is finding its kernel."""
+"""Milliseconds of the first calls of a new process, with an empty compiler cache and with a filled one:
+making the context, then the first call of each kind, which compiles or loads its kernel.
+"""
 
 import os
 import statistics
@@ -44,7 +45,7 @@ def laps(folder):
     environment = {**os.environ, "PYCUDA_CACHE_DIR": folder}
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    return [float(line) for line in done.stdout.split()][1:]
+    return [float(line) for line in done.stdout.split()][1:]  # the first is the time since the imports
 
 
 def main():

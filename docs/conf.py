@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-# Before autodoc, which would read the type stubs in place of the modules.
+# Imported before autodoc, which would otherwise read the type stubs in place of the modules.
 import pycuda.compiler  # noqa: F401
 from pycuda import VERSION_TEXT
 
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import names
 from numpydoc.xref import DEFAULT_LINKS
 
-DEFAULT_LINKS.clear()  # those to Python's documentation
+DEFAULT_LINKS.clear()  # numpydoc's links to Python's documentation
 
 project = "pycuda"
 copyright = "2026, the pycuda authors"
@@ -26,4 +26,4 @@ default_role = "py:obj"  # of `words` in docstrings: a link where there is such 
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_aliases = {full: full for full in names.TYPES.values()} | names.TYPES
-numpydoc_xref_ignore = "all"  # but those
+numpydoc_xref_ignore = "all"  # no links except those of numpydoc_xref_aliases

@@ -1,4 +1,4 @@
-"""Sphinx: the directive `names`, which describes names of a module in the order in which they are written.
+"""Sphinx: the directive `names`, which describes names of a module in the given order.
 
     .. names:: pycuda.driver
 
@@ -7,8 +7,10 @@
 
 Classes come with all members in the order of their definition, `__call__` first and inherited ones last;
 classes of constants with each name and value. Names of pycuda._driver in signatures and docstrings become
-links to where they are described. At the end what is public and not described, members too, is a warning,
-which `make docs` takes for an error.
+links to where they are described. At the end there is a warning for each public name, of a member too, that
+is not described; `make docs` treats it as an error.
+
+The functions below that return lines return reStructuredText.
 """
 
 import builtins
@@ -30,7 +32,9 @@ logger = logging.getLogger(__name__)
 
 
 def entry(kind, name, module=None, value=None):
-    """The head of what autodoc does not describe."""
+    """The first lines of a description that autodoc does not write; kind: a directive of Sphinx's Python
+    domain.
+    """
     options = [f"   :module: {module}"] if module else []
     if isinstance(value, int) and not isinstance(value, bool):
         options.append(f"   :value: {int(value)}")
@@ -42,12 +46,13 @@ def indented(lines):
 
 
 def compact(entries):
-    """Entries side by side, without texts."""
+    """The lines for constants, {name: value}: without texts, shown side by side."""
     lines = [line for name, value in entries.items() for line in entry("attribute", name, value=value)]
     return [".. container:: constants", "", *indented(lines), ""]
 
 
 def described_class(module, name, cls):
+    """The lines for a class and its members."""
     if cls is pycuda.gpuarray.vec:
         values = {name: None for name in public.members(cls)}
     else:
@@ -57,21 +62,22 @@ def described_class(module, name, cls):
         return [*entry("class", name, module), *indented(body), ""]
     kind = "exception" if issubclass(cls, BaseException) else "class"
     options = ["   :show-inheritance:"] if bases(cls) else []
-    own = public.members(cls).keys() - public.listed(cls)
-    order = [each for base in cls.__mro__ for each in vars(base) if each in own]
+    described = public.members(cls).keys() - public.listed(cls)
+    order = [each for base in cls.__mro__ for each in vars(base) if each in described]
     order = sorted(dict.fromkeys(order), key=lambda each: each != "__call__")
     lines = [f".. auto{member_kind(cls, each)}:: {each}" for each in order]
     return [f".. auto{kind}:: {module}.{name}", *options, "", *indented(lines), ""]
 
 
 def member_kind(cls, name):
+    """The end of autodoc's directive for a member: "method", "property" or "attribute"."""
     if callable(getattr(cls, name)):
         return "method"
     return "property" if isinstance(inspect.getattr_static(cls, name), property) else "attribute"
 
 
 def bases(cls):
-    """Those that a reader may know, as text for Sphinx."""
+    """The public bases of a class, pycuda's and Python's, as links for Sphinx."""
     found = []
     for base in cls.__bases__:
         if id(base) in HOMES:
@@ -82,7 +88,7 @@ def bases(cls):
 
 
 def other_name(module, name, cls, text):
-    """A second name of a class."""
+    """The lines for a second name of a class."""
     try:
         signature = str(inspect.signature(cls))
     except ValueError:
@@ -92,7 +98,7 @@ def other_name(module, name, cls, text):
 
 
 def described(module, name, text):
-    """Lines of reStructuredText for one name."""
+    """The lines for one name; text: its description in the directive, or empty."""
     value = public.imported(module, name)
     if inspect.isclass(value):
         second = value.__name__ != name
@@ -106,6 +112,8 @@ def described(module, name, text):
 
 
 class Names(SphinxDirective):
+    """The directive `names`."""
+
     required_arguments = 1
     has_content = True
 
@@ -120,18 +128,21 @@ class Names(SphinxDirective):
 
 
 def keep_bases(app, name, cls, options, found):
+    """For the event autodoc-process-bases: replaces the list of bases by the public ones."""
     found[:] = bases(cls)
 
 
 def qualify(app, doctree):
-    """Short names of PyCUDA's classes that other modules have, too, mean PyCUDA's."""
+    """For the event doctree-read: a short name that several classes have means PyCUDA's."""
     for node in doctree.findall(addnodes.pending_xref):
         if node.get("refdomain") == "py" and node["reftarget"] in SHARED:
             node["reftarget"] = SHARED[node["reftarget"]]
 
 
 def link(app, env, node, contnode):
-    """Resolves names of pycuda._driver and names without a module, to the one place that describes them."""
+    """For the event missing-reference: resolves names of pycuda._driver, and names without a module, to the
+    one place that describes them.
+    """
     if node.get("refdomain") != "py":
         return None
     target = BY_NAME.get(node["reftarget"].removeprefix("pycuda._driver."))
@@ -142,7 +153,7 @@ def link(app, env, node, contnode):
 
 
 def check(app, env):
-    """Everything public is described."""
+    """For the event env-check-consistency: warns of public names that no page describes."""
     objects = set(env.get_domain("py").objects)
     for module, name in public.shown():
         full, value = f"{module}.{name}", public.imported(module, name)
@@ -153,9 +164,9 @@ def check(app, env):
             logger.warning("%s is public and not described", missing)
 
 
-HOMES = public.homes()
-# Classes and functions by the last part of their name, if it is there once and not Python's. NumPy's and
-# CuPy's names mean PyCUDA's functions.
+HOMES = public.homes()  # {id of an object: the full name under which it is described}
+# BY_NAME: the full names of classes and functions by the last part, if that is unique and not a name of
+# Python's. Modules with names of NumPy's and CuPy's do not count: `sum` means that of pycuda.gpuarray.
 OTHER_NAMES = "pycuda.numpy.", "pycuda.compat."
 _NAMED = [
     full
@@ -168,11 +179,11 @@ BY_NAME = {
     for last, full in zip(_LAST, _NAMED, strict=True)
     if _LAST.count(last) == 1 and not hasattr(builtins, last)
 }
-# What may be the type of a parameter.
+# The classes in BY_NAME, which may be types of parameters.
 TYPES = {
     name: full for name, full in BY_NAME.items() if inspect.isclass(public.imported(*full.rsplit(".", 1)))
 }
-# Of these, those that are names of other modules' classes as well.
+# The classes in TYPES whose name a class of OTHER_NAMES has as well.
 SHARED = {
     name: full
     for name, full in TYPES.items()

@@ -17,7 +17,7 @@ HELPERS = set(
     pycuda.sparse.packeted.compressed_rows pycuda.tools.default_ordinal pycuda.tools.multiprocessor
     """.split()
 )
-# Members of these are Python's own.
+# Bases whose members are Python's.
 BUILTIN = (object, int, tuple, dict, BaseException, Exception)
 
 
@@ -31,7 +31,7 @@ def modules():
 
 
 def names(module):
-    """{name: object} of what a module offers."""
+    """{name: object} of the public names of a module, without NumPy's own objects."""
     listed = getattr(module, "__all__", None)
     if listed is not None:
         return {name: getattr(module, name) for name in listed if not _of_numpy(module, name)}
@@ -54,7 +54,7 @@ def _of_numpy(module, name):
 
 
 def _ours(value):
-    """Not a module, not another package's: made by pycuda, or a plain constant."""
+    """Whether a value is pycuda's: defined by it, or a plain constant; not a module."""
     if isinstance(value, types.ModuleType):
         return False
     origin = getattr(value, "__module__", None) or type(value).__module__
@@ -62,7 +62,9 @@ def _ours(value):
 
 
 def members(cls):
-    """{name: object as the class has it} of the public members that are not Python's own, `__call__` too."""
+    """{name: object in the class's __dict__} of the public members that are not Python's, and of
+    `__call__`.
+    """
     found = constants(cls)
     for base in reversed(cls.__mro__) if not found else ():
         if base not in BUILTIN:
@@ -74,13 +76,13 @@ def constants(value):
     """{name: value}, for a class of constants; else empty."""
     if not inspect.isclass(value):
         return {}
-    dicts = "names", "values"  # of all of them
-    own = {name: each for name, each in vars(value).items() if name[0] != "_" and name not in dicts}
-    return own if all(type(each) in (int, value) for each in own.values()) else {}
+    dicts = "names", "values"  # attributes of a class of constants, as in Boost.Python's enums
+    found = {name: each for name, each in vars(value).items() if name[0] != "_" and name not in dicts}
+    return found if all(type(each) in (int, value) for each in found.values()) else {}
 
 
 def listed(cls):
-    """What the docstrings of a class and its public bases list as attributes."""
+    """The attributes that the docstrings of a class and its public bases list under "Attributes"."""
     docs = "".join(f"{base.__doc__}\n\n" for base in cls.__mro__ if not base.__name__.startswith("_"))
     found = set()
     for block in re.findall(r"^ *Attributes\n *-+\n(.*?)(?:\n\n|\Z)", docs, re.M | re.S):
@@ -109,7 +111,7 @@ def entries(lines):
 
 
 def imported(module, name):
-    """The object, or None where the module needs a context of OpenGL."""
+    """The object of this name; None for pycuda.gl.autoinit, whose import needs a context of OpenGL."""
     if module == "pycuda.gl.autoinit":
         return None
     return getattr(importlib.import_module(module), name)
@@ -126,7 +128,9 @@ def homes():
 
 
 def not_shown():
-    """Names of public modules that no page has; one object under one name needs to be in one place."""
+    """Yields the public names that no page has. An object that several modules have under one name needs to
+    be on one page only.
+    """
     pages = shown()
     objects = {(name, id(imported(module, name))) for module, name in pages}
     for module in modules():
@@ -137,7 +141,9 @@ def not_shown():
 
 
 def without_text():
-    """Members whose docstring shows nothing: numpydoc takes what looks like a call for a signature."""
+    """Yields the members without a visible docstring: numpydoc drops one that is only a call, as a
+    signature.
+    """
     for module, page_name in shown():
         cls = imported(module, page_name)
         if inspect.isclass(cls) and not constants(cls):

@@ -1,8 +1,9 @@
-"""meson-python, with one addition: an editable install outlives the environment that built it.
+"""meson-python, with one addition: an editable install still works when the environment that built it is
+deleted.
 
 meson-python's loader runs ninja at each import, by the path that ninja had at the build. pip builds in an
-environment that is gone afterwards, with ninja, meson and NumPy's headers. So the loader gets a small script
-instead: it runs that ninja while it is there, and once it is gone leaves what was built as it is.
+environment that it deletes afterwards, with ninja, meson and NumPy's headers. So the loader gets a small
+script in place of ninja: it runs ninja as long as that exists, and then leaves what was built as it is.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ echo "ninja: no work to do."
 
 
 def lasting_ninja(ninja: str) -> str:
-    """The path of a script that stands for this ninja."""
+    """Writes the script that runs this ninja as long as it exists. Returns the script's path."""
     folder = os.path.abspath("build")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "ninja-" + hashlib.sha256(ninja.encode()).hexdigest()[:12])
@@ -47,7 +48,7 @@ def lasting_ninja(ninja: str) -> str:
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    """PEP 660."""
+    """As meson-python's function (PEP 660), with a lasting ninja in $NINJA, which meson-python reads."""
     candidates = [os.environ["NINJA"]] if os.environ.get("NINJA") else ["ninja", "ninja-build", "samu"]
     ninja = next(filter(None, map(shutil.which, candidates)), None)
     if ninja is not None:

@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 
 COLUMNS = 110
-# Where a comment ends in the last column, clang-format reflows the comments after code, too.
+# One column less: where a comment ends in the last column, clang-format reflows comments after code as well.
 FILLED = COLUMNS - 1
 
 
@@ -19,7 +19,9 @@ def too_long(text):
 
 
 def wrapped(words, first, rest):
-    """The words in lines of FILLED columns, which begin with `first` and then with `rest`."""
+    """The words in lines of at most FILLED columns. The first line begins with `first`, the others with
+    `rest`.
+    """
     return textwrap.fill(
         words,
         FILLED,
@@ -31,7 +33,9 @@ def wrapped(words, first, rest):
 
 
 def comment(match):
-    """A block comment that begins its line. Paragraphs stay; one with a list or a drawing in it is left."""
+    """A block comment with its lines broken, from a match of (indent) and comment. Paragraphs stay
+    paragraphs; a comment with a list or a drawing is returned as it is.
+    """
     text, indent = match[0], match[1]
     if not too_long(text):
         return text
@@ -40,7 +44,9 @@ def comment(match):
     if any(re.search(r"^[ \t]{2,}|^- ", part, re.M) for part in paragraphs):
         return text
     filled = [wrapped(" ".join(part.split()), indent + " * ", indent + " * ") for part in paragraphs]
-    if len(paragraphs) == 1:  # the end in its last line, with a word before it
+    if (
+        len(paragraphs) == 1
+    ):  # "*/" stays in the line of the last word: \0 joins them until the line is broken
         words = " ".join(paragraphs[0].split()) + "\0*/"
         filled = [wrapped(words, indent + " * ", indent + " * ").replace("\0", " ")]
     body = f"\n{indent} *\n".join(filled)
@@ -48,11 +54,14 @@ def comment(match):
 
 
 def c_source(text):
+    """C with the lines of its block comments broken."""
     return re.sub(r"(?m)^([ \t]*)/\*(?:(?!\*/).)*\*/(?=[ \t]*$)", comment, text, flags=re.S)
 
 
 def paragraph(text):
-    """One block between empty lines: headings, then a paragraph or the items of a list."""
+    """A block of Markdown between empty lines, with its lines broken: headings, then a paragraph or the items
+    of a list. Tables, HTML, fences and directives are returned as they are.
+    """
     heading = re.match(r"(?:#+ [^\n]*(?:\n|\Z))*", text)[0]
     text = text[len(heading) :]
     if not too_long(text) or re.match(r"\s*(\||<|```|\{)", text):
@@ -66,7 +75,9 @@ def paragraph(text):
 
 
 def item(lines):
-    """Code in backticks stays on one line."""
+    """The lines of one item of a list, or of a paragraph, broken again. Code in backticks stays on one line:
+    \\0 replaces its blanks meanwhile.
+    """
     lead = re.match(r"\s*(?:(?:[-*]|\d+\.) )?", lines[0])[0]
     words = " ".join(" ".join(lines).split())[len(lead.strip()) :].strip()
     words = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), words)
@@ -74,7 +85,7 @@ def item(lines):
 
 
 def markdown(text):
-    """Outside of fenced programs."""
+    """Markdown with the lines of its paragraphs broken, except in fenced blocks."""
     parts = re.split(r"(^```.*?^```[^\n]*$)", text, flags=re.M | re.S)
     for i in range(0, len(parts), 2):
         parts[i] = "\n\n".join(paragraph(part) for part in parts[i].split("\n\n"))

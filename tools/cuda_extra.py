@@ -4,7 +4,7 @@ import ctypes
 
 
 def driver_version():
-    """The version of NVIDIA's driver as CUDA counts it (13000 is 13.0), or None without one."""
+    """The CUDA version of NVIDIA's driver (13000 is 13.0), or None without a driver."""
     try:
         library = ctypes.CDLL("libcuda.so.1")
     except OSError:

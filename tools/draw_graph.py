@@ -15,17 +15,22 @@ PAGE = Path(__file__).parents[1] / "docs/graphs.md"
 PICTURE = PAGE.parent / "pictures/graph.svg"
 NODE = re.compile(r'^"(\w+)" \[.*?label="\{(.*)\}"\];$', re.M)
 EDGE = re.compile(r'^"(\w+)" -> "(\w+)"( \[style="dashed".*\])?;$', re.M)
+# In pixels: of a box, between boxes, around the picture.
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 150, 44, 60, 26, 8
+FONT_SIZE, LINE = 12, 16
+TIP = 6  # the length of an arrow's tip
 
 
 def read(text):
-    """{node: lines of its label}, [(from, to, dashed)]"""
+    """({node: lines of its label}, [(from, to, dashed)]) of a graph in the DOT language."""
     nodes = {name: label.split("\\n")[1:] for name, label in NODE.findall(text)}
     return nodes, [(first, second, bool(dashed)) for first, second, dashed in EDGE.findall(text)]
 
 
 def layers(nodes, edges):
-    """How many nodes come before, on the longest way to each."""
+    """{node: how many nodes come before it on the longest path}: its column. An edge raises a column at least
+    once a pass, so as many passes as nodes are enough.
+    """
     depth = dict.fromkeys(nodes, 0)
     for _ in nodes:
         for first, second, _ in edges:
@@ -34,7 +39,7 @@ def layers(nodes, edges):
 
 
 def places(nodes, edges):
-    """{node: where its box is}, the size of the picture"""
+    """({node: (x, y) of its box}, [width, height] of the picture). Columns are centered vertically."""
     depth = layers(nodes, edges)
     columns = [[node for node in nodes if depth[node] == k] for k in range(max(depth.values()) + 1)]
     rows = max(map(len, columns))
@@ -48,14 +53,15 @@ def places(nodes, edges):
 
 
 def box(x, y):
+    """SVG of the box whose upper left corner is (x, y)."""
     return f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="6"/>'
 
 
 def words(x, y, lines):
     """SVG of the lines of text in the box at (x, y), centered."""
-    first = y + HEIGHT / 2 + 4 - 8 * (len(lines) - 1)
+    baseline = y + HEIGHT / 2 + FONT_SIZE / 3 - LINE / 2 * (len(lines) - 1)
     return "".join(
-        f'<text x="{x + WIDTH / 2:g}" y="{first + 16 * i:g}">{escape(line)}</text>'
+        f'<text x="{x + WIDTH / 2:g}" y="{baseline + LINE * i:g}">{escape(line)}</text>'
         for i, line in enumerate(lines)
     )
 
@@ -63,7 +69,7 @@ def words(x, y, lines):
 def arrow(start, end, dashed):
     """SVG of an arrow from the right side of the box at `start` to the left side of that at `end`."""
     x, y = start[0] + WIDTH, start[1] + HEIGHT / 2
-    to_x, to_y = end[0] - 6, end[1] + HEIGHT / 2
+    to_x, to_y = end[0] - TIP, end[1] + HEIGHT / 2
     half = (x + to_x) / 2
     dashes = ' stroke-dasharray="5 4"' if dashed else ""
     way = f"M{x:g} {y:g}C{half:g} {y:g} {half:g} {to_y:g} {to_x:g} {to_y:g}"
@@ -76,7 +82,7 @@ def draw(text):
     where, (width, height) = places(nodes, edges)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-        f'height="{height:g}" font-family="sans-serif" font-size="12" text-anchor="middle">',
+        f'height="{height:g}" font-family="sans-serif" font-size="{FONT_SIZE}" text-anchor="middle">',
         '<defs><marker id="tip" viewBox="0 0 6 6" refX="1" refY="3" markerWidth="6" markerHeight="6" '
         'orient="auto"><path d="M0 0L6 3L0 6z" fill="#888"/></marker></defs>',
         '<g fill="none" stroke="#888" stroke-width="1.5">',
@@ -91,7 +97,9 @@ def draw(text):
 
 
 def page_graph():
-    """What debug_dot says of the graph that the program with two streams on the page captures."""
+    """The DOT text, by debug_dot, of the graph that a program of the page captures: the one with
+    two streams.
+    """
     programs = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
     names = {}
     exec(next(program for program in programs if "join.record" in program), names)

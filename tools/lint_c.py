@@ -1,11 +1,11 @@
-"""Compiles every C file once more as the build did, where any warning is one too many, and runs clang-tidy
-with clang's warnings over it.
+"""Compiles every C file again as the build did, and runs clang-tidy with clang's warnings on it. Any warning
+is a failure.
 
 Usage: lint_c.py BIN BUILD...   BIN holds clang-tidy, each BUILD a compile_commands.json.
 
-Tests are compiled only. With ccache nothing is compiled again: it repeats the warnings. Which checks a file
-gets is said in .clang-tidy of its folder or one above.
-(run-clang-tidy would do the second half, but the clang-tidy package that make installs has none.)
+Tests are compiled only. With ccache nothing is compiled again: it repeats the warnings. The checks for a file
+are in the .clang-tidy of its folder or of one above. (run-clang-tidy could replace the second half, but the
+clang-tidy package that make installs lacks it.)
 """
 
 import json
@@ -18,11 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-DROPPED = {"-o", "-c", "-MQ", "-MF"}
+DROPPED = {"-o", "-c", "-MQ", "-MF"}  # flags that write files; all but -c have an argument
 WARNINGS = ["-Wall", "-Wextra"]
-# Of the analyzer, a ninth of the default for the paths of one function: it takes a quarter of the time, and
-# finds the same in files from which checks for NULL were taken out. With less it reports values as
-# uninitialized that functions have set which it gave up.
+# The analyzer's limit for the paths of one function, a ninth of the default: it takes a quarter of the time,
+# and finds the same in files from which checks for NULL were removed. With a lower limit it abandons
+# functions, and reports the values that they set as uninitialized.
 BUDGET = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=25000")]
 
 
@@ -38,7 +38,9 @@ def commands(builds):
 
 
 def split(entry):
-    """The compiler, with ccache before it or not, and its flags."""
+    """(compiler, flags) of an entry of compile_commands.json: the compiler may have ccache before it; the
+    flags are those without files.
+    """
     words = entry.get("arguments") or shlex.split(entry["command"])
     first = next(i for i, word in enumerate(words) if word.startswith("-"))
     flags, skip = [], False
@@ -53,7 +55,7 @@ def split(entry):
 
 
 def check(job):
-    """What is wrong with one file, as text."""
+    """The warnings and errors of one file as text, empty if there are none."""
     file, folder, compiler, flags, tidy = job
     with tempfile.TemporaryDirectory() as scratch:
         compilation = [*compiler, *flags, "-c", file, "-o", os.path.join(scratch, "it.o")]
@@ -62,7 +64,8 @@ def check(job):
     if "tests" not in file.relative_to(ROOT).parts:
         analysis = [tidy, "--quiet", *BUDGET, file, "--", *flags, *WARNINGS]
         done = subprocess.run(analysis, cwd=folder, capture_output=True, text=True)
-        output += (done.stdout + done.stderr) * bool(done.returncode)
+        if done.returncode:
+            output += done.stdout + done.stderr
     return output
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the stubs of pycuda.gpuarray and pycuda.numpy, for type checkers, from what their functions are when
-they are imported.
+"""Writes the stubs of pycuda.gpuarray and pycuda.numpy, for type checkers, from the functions of the imported
+modules.
 
-Usage: python tools/numpy_stubs.py, with the version of NumPy whose names they are to have. Annotations of the
-functions say the types. One whose result is `GPUArray[Scalar]`, with a parameter `a: Array[Scalar]`, becomes
-overloads: for a GPUArray of known dtype, for `dtype=` of known type, and for anything else.
+Usage: python tools/numpy_stubs.py, with the version of NumPy whose names they are to have. Types come from
+the functions' annotations. A function whose result is `GPUArray[Scalar]`, with a parameter `a:
+Array[Scalar]`, becomes overloads: for a GPUArray of known dtype, for `dtype=` of known type, and for anything
+else.
 """
 
 import inspect
@@ -21,9 +22,9 @@ import pycuda.numpy
 from pycuda import gpuarray
 
 FOLDER = Path(gpuarray.__file__).parent
-VARIABLES = re.compile(r"\b(Scalar|Number|Inexact|Floating|Result)\b")
+VARIABLES = re.compile(r"\b(Scalar|Number|Inexact|Floating|Result)\b")  # type variables of core/types.py
 ARRAY_OF_ONE_DTYPE = re.compile(r"GPUArray(\[[\w.]+\])?$")
-WIDTH = 106
+WIDTH = 106  # of a line of a stub before it is indented
 # Python 3.10 keeps no overloads: with it the functions are known, but no stubs are written.
 overloads_of = getattr(typing, "get_overloads", lambda function: [])
 
@@ -31,7 +32,7 @@ overloads_of = getattr(typing, "get_overloads", lambda function: [])
 
 
 class Form(NamedTuple):
-    """A signature: parameters with annotations, by name, and the result."""
+    """A signature: parameters whose annotations are text, and the result's annotation."""
 
     parameters: list[inspect.Parameter]
     result: str
@@ -50,7 +51,9 @@ def annotated(signature):
 
 
 def bound(parameters, result):
-    """The form in which a parameter with a type variable is an array of known dtype."""
+    """The form for a GPUArray of known dtype: `Array[Scalar]` becomes `GPUArray[Scalar]`, and `dtype` and
+    `out`, which would decide about the result, must be None.
+    """
     found = []
     for each in parameters:
         note = each.annotation
@@ -64,8 +67,9 @@ def bound(parameters, result):
 
 
 def by_dtype(parameters):
-    """The form in which `dtype=` decides about the result's dtype. By name only, where it is not the first
-    of the parameters with defaults."""
+    """The form in which `dtype=` is given and decides about the result's dtype. As it has no default here, it
+    becomes keyword-only if a parameter before it has one, and so do all after it.
+    """
     place = next(n for n, each in enumerate(parameters) if each.name == "dtype")
     found = [each.replace(annotation=VARIABLES.sub("Any", each.annotation)) for each in parameters]
     named = found[place].replace(annotation="DTypeOf[Scalar]", default=inspect.Parameter.empty)
@@ -80,7 +84,9 @@ def by_dtype(parameters):
 
 
 def forms(function):
-    """The signatures of a function: those of its overloads, or those that follow from its annotations."""
+    """The forms of a function: those of its overloads, or those that follow from its annotations. The last
+    one is for arguments that no other form takes.
+    """
     body = inspect.unwrap(function)
     overloads = overloads_of(body) if inspect.isfunction(body) else []
     if overloads:
@@ -88,23 +94,30 @@ def forms(function):
         return [Form(annotated(each), text_of(each.return_annotation)) for each in signatures]
     signature = inspect.signature(function)
     parameters, result = annotated(signature), text_of(signature.return_annotation)
+    if "Result" in result:  # a tuple of arrays (EighResult), or what a callable argument returns (Result)
+        return [Form(parameters, result)]
     names = {each.name: each for each in parameters}
-    # Of a variance the result is a float, whatever the computation's dtype.
-    has_dtype = "dtype" in names and "ddof" not in names and ARRAY_OF_ONE_DTYPE.match(result) is not None
+    # `dtype` is the result's, except of a variance: the result is a float, whatever the computation's dtype.
+    dtype_decides = "dtype" in names and "ddof" not in names and ARRAY_OF_ONE_DTYPE.match(result) is not None
+    dtype_is_optional = dtype_decides and names["dtype"].default is not inspect.Parameter.empty
     has_variable = VARIABLES.search(result) is not None
     found = []
-    if has_variable or (has_dtype and result != "GPUArray" and names["dtype"].default is not inspect._empty):
+    if has_variable or (dtype_is_optional and result != "GPUArray"):
         found.append(bound(parameters, result))
-    if has_dtype:
+    if dtype_decides:
         found.append(by_dtype(parameters))
-    plain = [each.replace(annotation=VARIABLES.sub("Any", each.annotation)) for each in parameters]
-    rest = "GPUArray" if has_dtype else VARIABLES.sub("Any", result).replace("GPUArray[Any]", "GPUArray")
-    if "Result" in result:
-        return [Form(parameters, result)]
-    return [*found, Form(plain, rest)]
+    return [*found, unbound(parameters, "GPUArray" if dtype_decides else result)]
 
 
-# ---- as text
+def unbound(parameters, result):
+    """The form in which nothing is known of a dtype: type variables become Any."""
+    parameters = [each.replace(annotation=VARIABLES.sub("Any", each.annotation)) for each in parameters]
+    return Form(parameters, VARIABLES.sub("Any", result).replace("GPUArray[Any]", "GPUArray"))
+
+
+# ---- forms as text
+#
+# `name_of` is a function that turns an annotation into that of one of the stubs: private_name or same_name.
 
 
 def default(value):
@@ -112,18 +125,19 @@ def default(value):
     return repr(value) if value is None or type(value) in (bool, int, float, str) else "..."
 
 
-def parameter(each, name_of, first):
-    """A parameter as text, without the marks / and *."""
+def parameter(each, name_of, is_self):
+    """A parameter as text, without the marks / and *. Only the array of a method may go without
+    annotation.
+    """
     stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
     value = "" if each.default is each.empty else f" = {default(each.default)}"
-    note = (
-        "" if first and each.annotation in ("Any", "Array", "Array[Any]") else f": {name_of(each.annotation)}"
-    )
+    is_any_array = each.annotation in ("Any", "Array", "Array[Any]")
+    note = "" if is_self and is_any_array else f": {name_of(each.annotation)}"
     return f"{stars}{each.name}{note}{value}"
 
 
 def parameters_of(form, name_of, is_method):
-    """The parameters as text, with the marks."""
+    """The parameters as text, with the marks / and *."""
     found, before = [], None
     for n, each in enumerate(form.parameters):
         if before == each.POSITIONAL_ONLY and each.kind != each.POSITIONAL_ONLY:
@@ -136,7 +150,7 @@ def parameters_of(form, name_of, is_method):
 
 
 def wrapped(items, end, indent=""):
-    """The items, with commas, in lines that are not too long; each item stays in one line."""
+    """The items, with commas, in lines of at most WIDTH characters, none of them broken; then `end`."""
     lines = [""]
     for each in items:
         if lines[-1] and len(lines[-1]) + len(each) + 2 + len(indent) > WIDTH:
@@ -152,26 +166,33 @@ def definition(name, form, name_of, is_method=False):
     return text if len(text) <= WIDTH else f"def {name}(\n{wrapped(items, '', '    ')}\n) -> {result}: ..."
 
 
+# What the array of a method must be, if the type variable of the function has a bound.
+SELF = {"Inexact": "GPUArray[np.inexact[Any]]", "Floating": "GPUArray[np.floating[Any]]"}
+
+
 def of_method(form):
-    """The form of a method. Its own array has the type variable of the class, and a bound for it where the
-    function's variable has one."""
+    """The form of a method, from that of a function whose first parameter is the method's array. The
+    function's type variable for it becomes that of the class, `_Scalar_co`.
+    """
     own, *others = form.parameters
-    if variable := re.match(r"(?:GPU)?Array\[(Scalar|Inexact|Floating|Any)\]$", own.annotation):
-        bound = {"Inexact": "GPUArray[np.inexact[Any]]", "Floating": "GPUArray[np.floating[Any]]"}
-        own = own.replace(annotation=bound.get(variable[1], "Any"))
-        if variable[1] != "Any":
-            of_class = re.compile(rf"\b{variable[1]}\b")
-            others = [each.replace(annotation=of_class.sub("_Scalar_co", each.annotation)) for each in others]
-            return Form([own, *others], of_class.sub("_Scalar_co", form.result))
-    return Form([own, *others], form.result)
+    variable = re.match(r"(?:GPU)?Array\[(Scalar|Inexact|Floating|Any)\]$", own.annotation)
+    if not variable:
+        return form
+    own = own.replace(annotation=SELF.get(variable[1], "Any"))
+    if variable[1] == "Any":
+        return Form([own, *others], form.result)
+    replaced = re.compile(rf"\b{variable[1]}\b")
+    others = [each.replace(annotation=replaced.sub("_Scalar_co", each.annotation)) for each in others]
+    return Form([own, *others], replaced.sub("_Scalar_co", form.result))
 
 
 def definitions(name, function, name_of, is_method=False):
-    """A function as text, its overloads where it has more than one form."""
+    """A function as texts, one for each form, which are overloads if there are several."""
     found = forms(function)
     if is_method and len(found) == 2 and "[Scalar]" in found[0].result:
+        # A method's array is a GPUArray[Scalar] in any case: forms that differ only in it are one.
         first, second = ([each.annotation for each in form.parameters[1:]] for form in found)
-        found = found[:1] if first == second else found  # any array is a GPUArray[Scalar]
+        found = found[:1] if first == second else found
     found = [of_method(each) for each in found] if is_method else found
     mark = "@overload\n" if len(found) > 1 else ""
     return [mark + definition(name, each, name_of, is_method) for each in found]
@@ -200,10 +221,11 @@ from pycuda._array.core.types import Result as _Result
 from pycuda._array.core.types import Scalar as _Scalar
 from pycuda.gpuarray import GPUArray as _GPUArray
 """
-# Operands may be on the host.
+# The annotation of operands in pycuda.numpy, which may be on the host.
 OPERANDS = """
 _Array: _TypeAlias = _GPUArray[_Scalar] | _np.ndarray[_Any, _np.dtype[_Scalar]]
 """
+# What pycuda.numpy has from other modules of pycuda, and under these names.
 OWN = """from pycuda._array.interop.interchange import asnumpy as asnumpy
 from pycuda._array.interop.interchange import from_dlpack as from_dlpack
 from pycuda._array.numpy_api import ufunc_kinds as _kinds
@@ -215,6 +237,7 @@ from pycuda._array.sorting.unique import UniqueCounts as _UniqueCounts
 from pycuda._array.sorting.unique import UniqueInverse as _UniqueInverse
 from pycuda.gpuarray import GPUArray as ndarray
 """
+# (the stub's name, the module, the module of NumPy whose objects it may have)
 MODULES = (
     ("__init__", pycuda.numpy, numpy),
     ("linalg", pycuda.numpy.linalg, numpy.linalg),
@@ -222,12 +245,15 @@ MODULES = (
     ("special", pycuda.numpy.special, types.ModuleType("")),  # SciPy's names, none of NumPy's
 )
 OWN_NAMES = {"asnumpy", "from_dlpack", "__array_namespace_info__", "finfo", "ufunc", "ndarray"}
+# Words of annotations that stay as they are in the stubs of pycuda.numpy.
 PLAIN = {"None", "True", "False", "int", "float", "complex", "str", "list", "tuple", "type"}
 
 
 def private_name(note, is_result=False):
-    """An annotation with the names that the stubs of pycuda.numpy have for its types, as `bool` and others
-    are NumPy's there."""
+    """An annotation in the stubs of pycuda.numpy: `Array` becomes `_Array`, because names without an
+    underscore are NumPy's there (`bool`). An operand's `GPUArray[...]` becomes `_Array[...]`: it may be on
+    the host.
+    """
     note = note if is_result else note.replace("GPUArray[", "Array[")
 
     def replace(match):
@@ -236,17 +262,19 @@ def private_name(note, is_result=False):
             return word
         if word == "bool":
             return "_builtins.bool"
-        if word.endswith("Result") and word != "Result":
-            bare = is_result and match.string[match.end() : match.end() + 1] != "[" and word != "EigResult"
-            return f"_types.{word}[_Any]" if bare else f"_types.{word}"
+        if word.endswith("Result") and word != "Result":  # a tuple class, generic except for EigResult
+            has_dtype = match.string[match.end() : match.end() + 1] == "["
+            lacks_dtype = is_result and not has_dtype and word != "EigResult"
+            return f"_types.{word}[_Any]" if lacks_dtype else f"_types.{word}"
         return "_Any" if word in ("Stream", "Allocator", "Shape", "Axes") else f"_{word}"
 
     return re.sub(r"'[^']*'|\b\w+\b", replace, note)
 
 
 def numpys_form(form):
-    """A form for pycuda.numpy, which takes more than the functions of pycuda._array do: only what types
-    depend on is said of its parameters."""
+    """The form of a function in pycuda.numpy. It takes more than the function of pycuda._array does, so all
+    parameters are Any, except those that decide about types.
+    """
     typed = ("Array[", "Arrays[", "DTypeOf[", "Callable[", "Literal[")
     found = []
     for each in form.parameters:
@@ -257,7 +285,7 @@ def numpys_form(form):
 
 
 def numpy_function(name, function):
-    """A function of pycuda.numpy as text."""
+    """A function of pycuda.numpy as texts, one for each form."""
     is_overloaded = bool(overloads_of(inspect.unwrap(function)))
     found = forms(function)
     found = found if is_overloaded else [numpys_form(each) for each in found]
@@ -265,25 +293,58 @@ def numpy_function(name, function):
     return [mark + definition(name, each, private_name) for each in found]
 
 
+# NumPy's letters of the dtypes that pycuda has in common with it; and of some integers: a ufunc has loops for
+# all integers or for none.
+DTYPES, INTEGERS = {*"?bBhHiIlLefdFD"}, {*"bil"}
+
+
+class Loops(NamedTuple):
+    """What kinds of ufuncs differ in: names, numbers of operands, and loops."""
+
+    name: str
+    nin: int
+    nout: int
+    inputs: set[str]  # the letters of all operands that have a loop
+    all_booleans: bool  # every result is a boolean
+    same_dtype: bool  # every result has the dtype of the operands
+
+
+def loops_of(ufunc):
+    """The Loops of a ufunc, from NumPy's list of them: "dd->d"."""
+    pairs = [each.split("->") for each in ufunc.types]
+    pairs = [(inputs, outputs) for inputs, outputs in pairs if {*inputs} <= DTYPES]
+    return Loops(
+        ufunc.__name__,
+        ufunc.nin,
+        ufunc.nout,
+        inputs={letter for inputs, _ in pairs for letter in inputs},
+        all_booleans=all(outputs == "?" for _, outputs in pairs),
+        same_dtype=all({*inputs} == {*outputs} for inputs, outputs in pairs),
+    )
+
+
+# The classes of pycuda._array.numpy_api.ufunc_kinds, which say what dtype results have, and which ufuncs are
+# of each: the first condition that holds counts.
+KINDS = (
+    ("Other", lambda it: it.nin > 2),
+    ("TwoResults", lambda it: it.nout == 2),
+    ("Booleans", lambda it: it.all_booleans),
+    ("Magnitude", lambda it: it.name == "absolute"),
+    ("Other", lambda it: not it.same_dtype or it.name == "float_power"),
+    ("OneScalar", lambda it: it.nin == 1 and it.inputs & INTEGERS),
+    ("OneInexact", lambda it: it.nin == 1 and "e" in it.inputs),
+    ("OneSingle", lambda it: it.nin == 1),
+    ("TwoScalars", lambda it: it.inputs & INTEGERS and "?" in it.inputs),
+    ("TwoNumbers", lambda it: it.inputs & INTEGERS),
+    ("TwoInexact", lambda it: "e" in it.inputs),
+    ("TwoSingle", lambda it: True),
+)
+
+
 def kind_of(ufunc):
-    """The class of pycuda._array.numpy_api.ufunc_kinds that says what dtype results have."""
-    loops = [each.split("->") for each in ufunc.types]
-    known = [(inputs, outputs) for inputs, outputs in loops if {*inputs} <= {*"?bBhHiIlLefdFD"}]
-    if ufunc.nin > 2:
-        return "Other"
-    if ufunc.nout == 2:
-        return "TwoResults"
-    if all(outputs == "?" for _, outputs in known):
-        return "Booleans"
-    if ufunc.__name__ == "absolute":
-        return "Magnitude"
-    if not all({*inputs} == {*outputs} for inputs, outputs in known) or ufunc.__name__ == "float_power":
-        return "Other"
-    letters = "".join(inputs for inputs, _ in known)
-    number = "One" if ufunc.nin == 1 else "Two"
-    if not {*"bil"} & {*letters}:
-        return f"{number}Inexact" if "e" in letters else f"{number}Single"
-    return f"{number}Scalar" if ufunc.nin == 1 else "TwoScalars" if "?" in letters else "TwoNumbers"
+    """The name of the class of KINDS that a ufunc is of."""
+    loops = loops_of(ufunc)
+    return next(kind for kind, holds in KINDS if holds(loops))
 
 
 def ufunc_line(name, ufunc):
@@ -292,7 +353,7 @@ def ufunc_line(name, ufunc):
 
 
 def imported(names, module):
-    """NumPy's own objects."""
+    """Lines that import the names from a module and export them."""
     return [f"from {module} import {name} as {name}" for name in names]
 
 
@@ -355,14 +416,16 @@ class vec(metaclass=_VectorTypes): ...
 
 empty = GPUArray
 """
-# NumPy's stubs take what has __array__ for data that NumPy reads; ours refuses.
+# Attributes of GPUArray that its stub leaves out. __array__ raises: NumPy's stubs would take an object that
+# has it for data that NumPy can read.
 HIDDEN = {"__array__", "__module__", "__doc__", "__dict__", "__weakref__", "__class_getitem__"}
+# Public names that ARRAY_HEAD, VECTORS or the class define.
 ELSEWHERE = {"ArrayFlags", "GPUArray", "empty", "get_common_dtype", "get_or_register_dtype", "to_gpu"}
 ELSEWHERE |= {"to_gpu_async", "vec"}
 
 
 def same_name(note, is_result=False):
-    """An annotation in the stub of pycuda.gpuarray, which has the names that the sources have."""
+    """An annotation in the stub of pycuda.gpuarray: that of the source, with `Array` as `Array[Any]`."""
     return re.sub(r"\b(?<!GPU)(Arrays?)\b(?!\[)", r"\1[Any]", note)
 
 
@@ -375,7 +438,7 @@ def members():
         if isinstance(value, property):
             result = text_of(inspect.signature(value.fget).return_annotation)
             lines.append(f"@property\ndef {name}(self) -> {result}: ...")
-        elif inspect.isfunction(inspect.unwrap(value)):  # others are the base's
+        elif inspect.isfunction(inspect.unwrap(value)):  # methods in C are in the base class, in _driver.pyi
             lines += definitions(name, value, same_name, is_method=True)
     return lines
 

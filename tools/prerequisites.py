@@ -1,6 +1,7 @@
-"""Says what `make` needs of this machine and does not find, and the Debian packages that have it.
+"""Prints what `make` needs and this machine lacks, and the Debian packages that have it.
 
-Run by the Python that is to be used, before anything is set up: it imports nothing that may be missing.
+It runs in the Python that is to be used, before anything is installed, so it imports nothing that may be
+missing.
 """
 
 import importlib.util
@@ -11,7 +12,7 @@ import sysconfig
 
 
 def missing():
-    """(what is missing, the Debian package that has it)."""
+    """Yields (what is missing, the Debian package that has it)."""
     headers = sysconfig.get_path("include")
     if sys.version_info < (3, 10):  # noqa: UP036  this Python is the user's
         yield (

@@ -1,4 +1,4 @@
-"""Prints which instructions of the PTX manual the CPU device executes, and what the others answer at load.
+"""Prints which instructions of the PTX manual the CPU device executes, and the error when another is loaded.
 
 Instructions with forms in tests/ptx are tried in every form; the others by one example each.
 """
@@ -43,6 +43,7 @@ MANUAL = {
     " vset4",
     "miscellaneous": "brkpt nanosleep pmevent trap setmaxnreg",
 }
+# An instruction for each opcode that has no forms in tests/ptx, with the registers that EXAMPLE declares.
 EXAMPLES = {
     "multimem": "multimem.ld_reduce.relaxed.gpu.global.add.u32 r, [w];",
     "prefetchu": "prefetchu.L1 [w];",
@@ -107,18 +108,17 @@ ret;
 
 
 def answer(text):
-    """What the device says of one instruction: nothing when it loads."""
+    """The error when a module with this instruction is loaded; empty if there is none."""
     try:
         drv.module_from_buffer(EXAMPLE.format(text=text).encode())
         return ""
     except drv.Error as error:
-        return next((line for line in str(error).splitlines() if "error:" in line), str(error)).split(
-            "error: "
-        )[-1]
+        lines = str(error).splitlines()
+        return next((line for line in lines if "error:" in line), str(error)).split("error: ")[-1]
 
 
 def tried_forms():
-    """{opcode: [(form name, what was answered)]} of the forms in tests/ptx."""
+    """{opcode: [(form's name, error or empty)]} of the forms in tests/ptx."""
     tried = {}
     for forms in table.families().values():
         for form, function in zip(forms, runner.load(forms), strict=True):
@@ -136,10 +136,10 @@ def main():
         print(f"\n{chapter}")
         for opcode in opcodes.split():
             forms = tried.get(opcode) or [(EXAMPLES[opcode], answer(EXAMPLES[opcode]))]
-            good = sum(not message for _, message in forms)
-            executed += good > 0
-            state = "executed" if good == len(forms) else "in part" if good else "refused"
-            count = f"{good} of {len(forms)} forms" if opcode in tried else "by an example"
+            loaded = sum(not message for _, message in forms)
+            executed += loaded > 0
+            state = "executed" if loaded == len(forms) else "in part" if loaded else "refused"
+            count = f"{loaded} of {len(forms)} forms" if opcode in tried else "by an example"
             print(f"  {opcode:28} {state:9} {count}")
             refused += [(name, message) for name, message in forms if message][:1]
     total = sum(len(opcodes.split()) for opcodes in MANUAL.values())

@@ -1,10 +1,10 @@
-"""Records what a GPU gives for the PTX forms of tests/ptx and the functions of tests/mathlib.
+"""Records a GPU's results for the PTX forms of tests/ptx and the functions of tests/mathlib.
 
 On a GPU:
     python tools/record_ptx.py record --out FOLDER [--all] [family or group ...]
         records the forms that have no record yet, or one of other text or inputs, or that are named, and
-        all functions. FOLDER gets record.zip, and with everything each lane gave, for finding out which lane
-        of what is wrong: forms.npz, functions.npz, halves.npz. --all records every form again.
+        all functions. FOLDER gets record.zip, and the results of each lane, in which a wrong lane can be
+        found: forms.npz, functions.npz, halves.npz. --all records every form again.
 Then here:
     python tools/record_ptx.py merge FOLDER
         puts record.zip into tests/ptx/expected and tests/mathlib/expected.
@@ -38,7 +38,7 @@ import pycuda.driver as drv
 
 
 def loaded(forms):
-    """(form, its function) of each."""
+    """Yields (form, its loaded function or a Refused), by the architecture that the forms need."""
     for sm in sorted({form.sm for form in forms}):
         some = [form for form in forms if form.sm == sm]
         yield from zip(some, runner.load(some), strict=True)
@@ -53,15 +53,16 @@ def families():
 
 
 def wanted(form, known, arguments):
-    """What has no record of this text and these inputs, or was asked for."""
+    """Whether to record a form: it was named, or `known` has no record of its text and inputs."""
     entry = known.get(form.name)
     named = arguments.all or form.family in arguments.names
     return named or entry is None or entry.source != expected.sources_digest(form)
 
 
 def record_forms(arguments, folder, complete):
-    """Records the forms of PTX that are asked for, a file for each family; complete: gets results of some
-    lanes, by form."""
+    """Records the wanted forms, a file in `folder` for each family. The dict `complete` gets the results of
+    at most 8192 lanes, by form.
+    """
     for family, forms in families().items():
         if arguments.names and family not in arguments.names:
             continue
@@ -80,8 +81,9 @@ def record_forms(arguments, folder, complete):
 
 
 def record_functions(arguments, folder, complete):
-    """Records the math library's functions, a file for each group; complete: two dicts that get all results,
-    the second those of halves."""
+    """Records the math library's functions, a file in `folder` for each group. `complete` is two dicts that
+    get all results, the second those of 16-bit floats.
+    """
     for group, functions in math_table.groups().items():
         if arguments.names and group not in arguments.names:
             continue
@@ -95,6 +97,7 @@ def record_functions(arguments, folder, complete):
 
 
 def record(arguments):
+    """The command `record`."""
     out = Path(arguments.out)
     out.mkdir(parents=True, exist_ok=True)
     forms, functions = {}, ({}, {})
@@ -110,7 +113,9 @@ def record(arguments):
 
 
 def merge(arguments):
-    """New entries and those recorded before; forms that no longer exist are left out."""
+    """The command `merge`: new entries replace those recorded before; forms that no longer exist
+    are dropped.
+    """
     names = {form.name for form in table.all_forms()}
     with (
         tempfile.TemporaryDirectory() as name,
@@ -130,6 +135,7 @@ def merge(arguments):
 
 
 def compare(arguments):
+    """The command `judge`."""
     for family, forms in families().items():
         if arguments.names and family not in arguments.names:
             continue
@@ -152,6 +158,7 @@ def compare(arguments):
 
 
 def compile_functions(arguments):
+    """The command `compile`."""
     from pycuda.compiler import compile
 
     for group, (capability, _) in math_table.GROUPS.items():

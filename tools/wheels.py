@@ -3,7 +3,7 @@
 No container and no foreign interpreter is needed. zig (from PyPI) compiles for any glibc and processor; of an
 interpreter only its headers are used, which are the same for both processors. Headers come from interpreters
 on PATH or in a pyenv, and from folders that --headers names (an unpacked libpython3.14-dev, for one). The CPU
-device is compiled once for each processor, the extension for each version. auditwheel says that a wheel is
+device is compiled once for each processor, the extension for each version. auditwheel checks that a wheel is
 what its tag says.
 """
 
@@ -27,11 +27,11 @@ except ImportError:  # before Python 3.11
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD, DIST = ROOT / "build" / "wheels", ROOT / "dist"
-GLIBC, LARGEST = (2, 28), 3 << 20
-# With the tests and the results that they compare with: a build from source can be tested.
-LARGEST_SDIST = 5 << 20
-MINORS = range(10, 15)
-DATE = "1767225600"  # of the files of a wheel: 2026-01-01
+GLIBC = 2, 28  # the oldest that wheels are for
+LARGEST = 3 << 20  # bytes of a wheel
+LARGEST_SDIST = 5 << 20  # with the tests and the results that they compare with
+MINORS = range(10, 15)  # of Python 3
+DATE = "1767225600"  # SOURCE_DATE_EPOCH of a wheel: 2026-01-01
 MACHINE = """[binaries]
 c = [{zig!r}, 'cc', '-target', '{arch}-linux-gnu.{major}.{minor}']
 ar = [{zig!r}, 'ar']
@@ -47,19 +47,20 @@ endian = 'little'
 
 
 def meson(*arguments) -> None:
+    """Runs meson; exits with its output if it fails."""
     done = subprocess.run(["meson", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
 
 
 def version_of(headers: Path) -> str:
-    """ "3.14", of a folder with Python.h."""
+    """The version of Python whose headers a folder has, as in "3.14"."""
     text = (headers / "patchlevel.h").read_text()
     return ".".join(re.search(rf"PY_{part}_VERSION\s+(\d+)", text)[1] for part in ("MAJOR", "MINOR"))
 
 
 def find_headers(named: list[Path]) -> dict[str, Path]:
-    """Version to folder; those that are named come first."""
+    """{version: folder with its headers}: of interpreters on this machine, replaced by the named folders."""
     found = {}
     for minor in MINORS:
         pythons = [
@@ -76,7 +77,9 @@ def find_headers(named: list[Path]) -> dict[str, Path]:
 
 
 def copy_headers(version: str, headers: Path) -> Path:
-    """A folder of its own; Debian's pyconfig.h includes that of a processor, which replaces it."""
+    """Copies headers to a folder of their own, which is returned. Debian's pyconfig.h only includes that of a
+    processor by a path outside the folder; the copy has that file in its place.
+    """
     folder = BUILD / f"headers-{version}"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(headers, folder)
@@ -88,7 +91,7 @@ def copy_headers(version: str, headers: Path) -> Path:
 
 
 def describe_python(version: str, arch: str) -> Path:
-    """What meson must know of an interpreter that is not here (PEP 739)."""
+    """Writes what meson must know of an interpreter that is not installed (PEP 739). Returns the file."""
     path = BUILD / f"python-{version}-{arch}.json"
     suffix = f".cpython-{version.replace('.', '')}-{arch}-linux-gnu.so"
     details = {
@@ -111,7 +114,9 @@ def metadata() -> pyproject_metadata.StandardMetadata:
 
 
 def check_library(path: Path) -> None:
-    """The C library's functions are the system's: zig has its own, whose fma() knows one rounding."""
+    """Exits if a library has functions of zig's own C library, whose fma() rounds to nearest in every mode.
+    That it imports free() but not memcpy() shows that.
+    """
     from elftools.elf.elffile import ELFFile
 
     with path.open("rb") as file:
@@ -122,7 +127,7 @@ def check_library(path: Path) -> None:
 
 
 def pack(tree: Path, version: str, arch: str) -> Path:
-    """The installed tree as a wheel; the same bytes each time."""
+    """Packs the installed tree as a wheel, with the same bytes each time. Returns its path."""
     about = metadata()
     tag = f"cp{version.replace('.', '')}-cp{version.replace('.', '')}-manylinux_{GLIBC[0]}_{GLIBC[1]}_{arch}"
     for folder in list(tree.rglob("__pycache__")):
@@ -142,7 +147,7 @@ def pack(tree: Path, version: str, arch: str) -> Path:
 
 
 def audit(wheel: Path) -> None:
-    """Its tag is no promise too much, and it is small."""
+    """Exits if a wheel needs a newer glibc than its tag says, or is larger than LARGEST."""
     done = subprocess.run(["auditwheel", "show", str(wheel)], capture_output=True, text=True)
     words = " ".join(done.stdout.split())
     found = re.search(r'following platform tag: "manylinux_(\d+)_(\d+)_', words)
@@ -155,7 +160,9 @@ def audit(wheel: Path) -> None:
 
 
 def run_c_tests(build: Path) -> None:
-    """zig's compiler is clang, `make test` had another: results must be a GPU's here, too."""
+    """Runs the C tests of arithmetic as zig's clang compiles them: `make test` uses another compiler. Exits
+    if one fails.
+    """
     for name in "test_ops_gpu", "test_ops_fma":
         meson("compile", "-C", build, f"tests/{name}")
         done = subprocess.run([build / "tests" / name], capture_output=True, text=True)
@@ -164,7 +171,9 @@ def run_c_tests(build: Path) -> None:
 
 
 def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
-    """A wheel for each version of Python; where this machine can run them, with the first one the C tests."""
+    """Builds a wheel for each version of Python. If this machine can run them, C tests are run with the
+    first.
+    """
     import ziglang
 
     zig = str(Path(ziglang.__file__).parent / "zig")
@@ -200,6 +209,7 @@ def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
 
 
 def build_sdist() -> None:
+    """Builds the sdist. Exits if it is too large or its metadata differ from those of wheels."""
     sys.path.insert(0, str(ROOT / "tools"))
     import build_backend
 
