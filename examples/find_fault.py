@@ -1,4 +1,4 @@
-"""Three faults that a GPU keeps to itself, found by the CPU device: where, by which thread, and why."""
+"""Three faults that a GPU does not report, found by the CPU device: where, by which thread, and why."""
 
 import os
 
@@ -29,7 +29,9 @@ __global__ void never_written(float *a)
 
 
 def find(name, prepare):
-    """A fault ends its context, so each kernel gets one of its own."""
+    """Runs a kernel on memory that prepare(memory) may fill, and prints its fault. A fault ends its context,
+    so each kernel gets a context of its own.
+    """
     context = drv.Device(0).make_context()
     try:
         kernel = SourceModule(SOURCE).get_function(name)

@@ -1,4 +1,4 @@
-"""Heat spreads over a plate: two arrays take turns; compared with a decay that is known."""
+"""Heat spreads over a plate, from one array to another by turns; compared with a decay that is known."""
 
 import numpy as np
 from _picture import colors, save
@@ -23,6 +23,7 @@ step.prepare("PPif")
 
 
 def run(plate, steps):
+    """The temperatures after so many steps."""
     here, there = gpuarray.to_gpu(plate), gpuarray.to_gpu(plate)
     grid = (-(-SIZE // 32), -(-SIZE // 8))
     for _ in range(steps):
@@ -31,7 +32,7 @@ def run(plate, steps):
     return here.get()
 
 
-# Half a wave decays by the same factor at every step.
+# Half a sine wave keeps its shape, and decays by the same factor at every step.
 wave = np.sin(np.linspace(0, np.pi, SIZE))
 plate = np.outer(wave, wave).astype(np.float32)
 factor = 1 - 8 * RATE * np.sin(np.pi / 2 / (SIZE - 1)) ** 2

@@ -1,4 +1,4 @@
-"""A histogram: each block counts in shared memory, then adds its counts to all. Compared with NumPy."""
+"""A histogram: each block counts in shared memory, then adds its counts to the total. Compared with NumPy."""
 
 import numpy as np
 from _picture import save

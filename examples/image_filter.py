@@ -1,4 +1,4 @@
-"""A picture turned, enlarged and sharpened: textures interpolate, and know what lies outside."""
+"""A picture turned, enlarged and sharpened: textures interpolate, and mirror the picture outside of it."""
 
 import numpy as np
 from _picture import save
@@ -39,6 +39,7 @@ kernel = turn.get_function("turn")
 
 
 def run(angle, zoom, sharp):
+    """The picture turned by an angle, enlarged `zoom` times and sharpened, as a new array."""
     numbers = (np.float32(number) for number in (angle, zoom, sharp))
     kernel(
         drv.Out(out), np.int32(SIZE), *numbers,
@@ -47,7 +48,7 @@ def run(angle, zoom, sharp):
     return out.copy()
 
 
-assert np.abs(run(0, 1, 0).astype(int) - picture).max() <= 1  # as it was
+assert np.abs(run(0, 1, 0).astype(int) - picture).max() <= 1  # unchanged, except for rounding
 difference = np.abs(run(np.pi / 2, 1, 0).astype(int) - np.rot90(picture)).max()
 print(f"a quarter turn differs from numpy.rot90 by {difference} of 255")
 assert difference <= 2

@@ -1,5 +1,6 @@
-"""An array of ours in JAX, and an array of JAX in ours: the same memory. JAX's arrays do not change, so that
-kernels of ours read them only."""
+"""An array of ours in JAX, and an array of JAX in ours: the same memory. JAX's arrays are immutable, so our
+kernels only read them.
+"""
 
 import pycuda.driver as drv
 

@@ -1,4 +1,6 @@
-"""One source for many kernels: a template by Mako, unrolled as the numbers say, the fastest kept."""
+"""Many kernels from one template, by Mako: each has other numbers of threads and of elements for a thread,
+and the fastest is found.
+"""
 
 import numpy as np
 from mako.template import Template

@@ -1,4 +1,4 @@
-"""The Mandelbrot set, nearer and nearer: each picture of the series is one launch."""
+"""The Mandelbrot set, a series of pictures that zooms in: each picture is one launch."""
 
 import numpy as np
 from _picture import colors, save

@@ -1,4 +1,4 @@
-"""Pi, and what an option is worth, by random numbers, each with its error and the exact value."""
+"""Pi and the price of an option by random numbers, each with its error and the exact value."""
 
 import math
 
@@ -12,7 +12,7 @@ from pycuda.reduction import ReductionKernel
 COUNT = 1 << 18
 generator = curandom.XORWOWRandomNumberGenerator(lambda count: gpuarray.arange(count, dtype=np.int32))
 
-# The part of the points of a square that is in a circle.
+# Pi / 4 is the part of the unit square's points that is in the circle.
 inside = ReductionKernel(
     np.int32, neutral="0", reduce_expr="a + b",
     map_expr="x[i] * x[i] + y[i] * y[i] < 1", arguments="const float *x, const float *y",
@@ -23,7 +23,7 @@ error = 4 * math.sqrt(part * (1 - part) / COUNT)
 print(f"pi    {4 * part:.4f} +- {error:.4f}, exact {math.pi:.4f}")
 assert abs(4 * part - math.pi) < 5 * error
 
-# A European call: the price of a share at the end, what is paid then, the mean of that, less interest.
+# A European call: the mean of what is paid for the price of a share at the end, discounted by the interest.
 share, strike, rate, volatility, years = 100.0, 105.0, 0.03, 0.2, 1.0
 payment = ElementwiseKernel(
     "double *out, const double *normal, double share, double strike, double drift, double spread",
@@ -38,6 +38,7 @@ price, error = float(values.mean().get()), float(values.std().get()) / math.sqrt
 
 
 def below(z):
+    """The probability that a normal number is less than z."""
     return (1 + math.erf(z / math.sqrt(2))) / 2
 
 

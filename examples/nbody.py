@@ -1,4 +1,6 @@
-"""Bodies that attract each other: tiles of positions in shared memory, and the energy that must stay."""
+"""Bodies that attract each other: tiles of positions in shared memory, and a check that energy is
+conserved.
+"""
 
 import numpy as np
 from _picture import colors, save
@@ -6,7 +8,8 @@ from _picture import colors, save
 import pycuda.gpuarray as gpuarray
 from pycuda.compiler import SourceModule
 
-COUNT, BLOCK, STEPS, DT, SOFT = 512, 128, 40, np.float32(0.006), 0.02
+COUNT, BLOCK, STEPS, DT = 512, 128, 40, np.float32(0.006)
+SOFT = 0.02  # added to squared distances, so that close bodies do not attract each other without limit
 
 source = """
 __device__ float3 pull(float4 me, float4 other, float3 sum)
@@ -15,7 +18,7 @@ __device__ float3 pull(float4 me, float4 other, float3 sum)
     float r = rsqrtf(x * x + y * y + z * z + SOFT), s = other.w * r * r * r;
     return make_float3(sum.x + s * x, sum.y + s * y, sum.z + s * z);
 }
-// Velocities, half a step or a whole one; then (move) positions.
+// Changes the velocities by the attraction of all bodies for a time dt.
 __global__ void kick(const float4 *position, float4 *velocity, float dt)
 {
     __shared__ float4 tile[BLOCK];
@@ -42,6 +45,7 @@ kick, move = (module.get_function(name) for name in ("kick", "move"))
 
 
 def energy(position, velocity):
+    """Kinetic and potential energy."""
     places, mass = position[:, :3].astype(float), position[0, 3]
     square = ((places[:, None] - places) ** 2).sum(-1) + SOFT
     kinetic = mass * (velocity[:, :3].astype(float) ** 2).sum() / 2
@@ -58,7 +62,7 @@ before = energy(position, velocity)
 places, speeds = gpuarray.to_gpu(position), gpuarray.to_gpu(velocity)
 picture = np.zeros((256, 256))
 shape = {"block": (BLOCK, 1, 1), "grid": (COUNT // BLOCK, 1)}
-for _ in range(STEPS):  # leapfrog: the energy stays
+for _ in range(STEPS):  # the leapfrog method, which conserves energy well
     kick(places, speeds, DT / 2, **shape)
     move(places, speeds, DT, **shape)
     kick(places, speeds, DT / 2, **shape)

@@ -17,7 +17,7 @@ import numpy as np
 import pycuda.gpuarray as gpuarray
 from pycuda.compiler import SourceModule
 
-numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # about grids as small as these
 drv.init()  # the primary context is shared with Numba
 
 

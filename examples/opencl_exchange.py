@@ -1,4 +1,4 @@
-"""Numbers go to PyOpenCL and come back: OpenCL and CUDA share no memory, so they go through the host's."""
+"""An array goes to PyOpenCL and comes back, through host memory: OpenCL and CUDA share no device memory."""
 
 import numpy as np
 

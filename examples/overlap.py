@@ -1,4 +1,4 @@
-"""Copies and kernels of several streams at once, and a picture of what ran when."""
+"""Copies and kernels of several streams at the same time, and a picture of what ran when."""
 
 import numpy as np
 from _picture import save
@@ -29,7 +29,7 @@ for number, part in enumerate(host):
 
 begin = drv.Event()
 begin.record().synchronize()
-marks = []
+marks = []  # (which stream, events before and after each of the three steps) of each part
 for number, part in enumerate(host):
     which = number % STREAMS
     stream, place = streams[which], memory[which]
@@ -49,7 +49,7 @@ assert all(np.allclose(part, 2**0.5) for part in host)
 times = [(which, [begin.time_till(event) for event in events]) for which, events in marks]
 total = max(spans[-1] for _, spans in times)
 busy = sum(spans[-1] - spans[0] for _, spans in times)
-print(f"{PARTS} parts in {STREAMS} streams, all right; {busy / total:.1f} of them at a time")
+print(f"{PARTS} parts in {STREAMS} streams, all correct; {busy / total:.1f} of them at a time")
 
 picture = np.full((40 * STREAMS, 640, 3), 245, np.uint8)
 for which, spans in times:

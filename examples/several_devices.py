@@ -1,11 +1,11 @@
-"""All devices at work, each by a thread with a context of its own; without a GPU two virtual ones."""
+"""All devices at work, each in a thread with a context of its own; without a GPU two virtual devices."""
 
 import os
 import threading
 
 import numpy as np
 
-os.environ.setdefault("PYCUDA_CPU_DEVICES", "2")  # concerns the CPU device alone
+os.environ.setdefault("PYCUDA_CPU_DEVICES", "2")  # no effect on GPUs
 
 import pycuda.driver as drv
 from pycuda.compiler import SourceModule
@@ -22,6 +22,7 @@ __global__ void sums(const float *x, int count, float *sum)
 
 
 def run(ordinal, part, results):
+    """A thread's function: stores the sum of squares of `part`, computed by a device, in results[ordinal]."""
     context = drv.Device(ordinal).make_context()  # current in this thread
     try:
         sums = SourceModule(SOURCE).get_function("sums")

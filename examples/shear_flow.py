@@ -14,7 +14,8 @@ kx, ky = np.fft.rfftfreq(SIZE, 1 / SIZE), np.fft.fftfreq(SIZE, 1 / SIZE)[:, None
 square = kx**2 + ky**2
 inverse = 1 / np.where(square, square, 1)
 
-# What makes of the vorticity's spectrum those of the velocity and of the vorticity's derivatives.
+# The factors by which the vorticity's spectrum becomes those of the velocity (u, v) and of its own
+# derivatives.
 factors = gpuarray.to_gpu(1j * np.stack([ky * inverse, -kx * inverse, kx + 0 * ky, ky + 0 * kx]))
 factors = factors.astype(np.complex64)
 decay = gpuarray.to_gpu((VISCOSITY * square).astype(np.float32))
@@ -22,13 +23,13 @@ kept = gpuarray.to_gpu((np.maximum(np.abs(kx), np.abs(ky)) < SIZE / 3).astype(np
 
 
 def change(vorticity):
-    """The derivative in time, of spectra: the flow carries the vorticity, viscosity spreads it."""
+    """The spectrum of the vorticity's derivative in time: the flow carries it, viscosity spreads it."""
     u, v, along_x, along_y = np.fft.irfft2(factors * vorticity)  # a batch of four
     return -decay * vorticity - kept * np.fft.rfft2(u * along_x + v * along_y)
 
 
 def step(vorticity):
-    """A Runge-Kutta method with three stages."""
+    """Advances the spectrum by DT, in place: a Runge-Kutta method with three stages."""
     new = vorticity
     for part in 3, 2, 1:
         new = vorticity + DT / part * change(new)
@@ -36,7 +37,7 @@ def step(vorticity):
 
 
 def run(start, steps):
-    """The spectrum of the vorticity at the start and after each tenth step."""
+    """The spectra of the vorticity at the start and after each tenth step, as a list."""
     vorticity, stream = np.fft.rfft2(gpuarray.to_gpu(start.astype(np.float32))), drv.Stream()
     with stream:
         step(vorticity.copy())  # compiles the kernels and plans the transforms
@@ -51,14 +52,14 @@ def run(start, steps):
     return seen
 
 
-# These vortices keep their shape.
+# These vortices keep their shape and decay at a known rate.
 vortices = np.sin(3 * x) * np.sin(4 * y)
 after = np.fft.irfft2(run(vortices, 30)[-1]).get()
 error = np.abs(after - vortices * np.exp(-25 * VISCOSITY * 30 * DT)).max()
 print(f"error after 30 steps: {error:.1e}")
 assert error < 1e-4
 
-# Two jets, slightly bent. Viscosity takes from their energy twice the enstrophy.
+# Two jets, slightly bent. Viscosity reduces their energy at the rate of 2 * VISCOSITY * enstrophy.
 edge = np.where(y < np.pi, y - np.pi / 2, 3 * np.pi / 2 - y) * 12 / np.pi
 jets = np.where(y < np.pi, -1, 1) * 12 / np.pi / np.cosh(edge) ** 2 + 0.05 * np.cos(x)
 seen = run(jets, STEPS)
@@ -69,7 +70,7 @@ lost = 2 * VISCOSITY * np.trapezoid(enstrophy, dx=10 * DT)
 print(f"energy lost in {STEPS} steps: {1 - energy[-1] / energy[0]:.2%}, by viscosity {lost / energy[0]:.2%}")
 assert abs(energy[0] - energy[-1] - lost) < 1e-4 * energy[0]
 
-# Three times as many points, between which the spectrum interpolates.
+# A picture with three times as many points along each axis: the spectrum, extended by zeros, interpolates.
 wide = gpuarray.zeros((3 * SIZE, 3 * SIZE // 2 + 1), np.complex64)
 wide[: SIZE // 2, : SIZE // 2] = seen[-1][: SIZE // 2, : SIZE // 2]
 wide[-SIZE // 2 :, : SIZE // 2] = seen[-1][-SIZE // 2 :, : SIZE // 2]

@@ -1,4 +1,6 @@
-"""Tones that rise and fall under noise: a spectrogram, whose overlapping frames are views of the signal."""
+"""A spectrogram of a rising tone and a wavering one in noise; its overlapping frames are views of
+the signal.
+"""
 
 import numpy as np
 from _picture import colors, save

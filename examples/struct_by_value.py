@@ -1,4 +1,4 @@
-"""A structure as an argument: a record of NumPy lies as C lays it out, and goes to the kernel by value."""
+"""A structure as an argument: a record of NumPy has the layout of C, and is passed to the kernel by value."""
 
 import numpy as np
 

@@ -5,7 +5,7 @@ import os
 import pycuda.driver as drv
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # or TensorFlow takes all of the memory
+os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # otherwise TensorFlow allocates all memory
 try:
     import tensorflow as tf
 except ImportError:
@@ -23,7 +23,7 @@ from pycuda.compiler import SourceModule
 drv.init()  # the primary context is shared with TensorFlow
 
 array = gpuarray.to_gpu(np.arange(8, dtype=np.float32))
-drv.Context.synchronize()  # TensorFlow works on a stream of its own, and waits for no other
+drv.Context.synchronize()  # TensorFlow's own stream does not wait for ours
 tensor = tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 print("TensorFlow's sum of our squares:", float(tf.reduce_sum(tensor**2)))
 assert float(tf.reduce_sum(tensor**2)) == 140

@@ -1,4 +1,4 @@
-"""What every test gets: the device it runs on, and a check that it left nothing behind."""
+"""What every test gets: the device it runs on, and a check that it leaked no objects."""
 
 import gc
 import os
@@ -24,9 +24,9 @@ from forking import under_asan
 
 
 def pytest_configure(config):
-    # The threads that NumPy starts for products spin a while in each of the many programs that tests start.
+    # NumPy's threads for products would spin for a while in each of the many programs that tests start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # CI and laptops have no GPU: there the CPU device is meant, and its notice is no news.
+    # Without a GPU the CPU device is chosen here, so that it does not print its notice that there is no GPU.
     if "PYCUDA_DEVICE" not in os.environ and "PYCUDA_DRIVER" not in os.environ:
         probe = subprocess.run(
             [sys.executable, "-W", "ignore", devices.__file__], capture_output=True, text=True
@@ -37,18 +37,18 @@ def pytest_configure(config):
 
 def pytest_sessionstart(session):
     drv.init()  # in the workers of pytest-xdist as well
-    # A shell has its background jobs ignore it, and so would the programs that tests send it to.
+    # Background jobs of a shell ignore SIGINT, and the programs that tests send it to would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish(session):
-    _look_no_further_back()
+    _exclude_present_objects()
 
 
-def _look_no_further_back():
-    """Thousands of tests, what they import and what caches hold are so many objects that to look for garbage
-    among them takes longer than most tests do: from here on only what is made later is looked at.
+def _exclude_present_objects():
+    """Makes the garbage collector ignore the objects that exist now. Thousands of tests, their imports and
+    caches are so many objects that a collection among them takes longer than most tests do.
     """
     gc.collect()
     gc.freeze()
@@ -65,11 +65,11 @@ file_of_last_test = pytest.StashKey[Path]()
 
 def pytest_runtest_setup(item):
     if item.path != item.session.stash.get(file_of_last_test, item.path):
-        _look_no_further_back()
+        _exclude_present_objects()
     item.session.stash[file_of_last_test] = item.path
-    for name, unfit in ("gpu", True), ("cpu", False):
+    for name, is_for_cpu_device in ("gpu", False), ("cpu", True):
         marker = item.get_closest_marker(name)
-        if marker and devices.on_cpu_device() == unfit:
+        if marker and devices.on_cpu_device() != is_for_cpu_device:
             pytest.skip(marker.args[0])
     for marker in item.iter_markers("driver"):
         version, reason = marker.args
@@ -79,7 +79,7 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture
 def primary_context():
-    """Current while the test runs."""
+    """The primary context of device 0 is current while the test runs."""
     drv.init()
     drv.Device(0).retain_primary_context().push()
     yield
@@ -96,9 +96,11 @@ def fresh_caches(primary_context):
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_this_run(tmp_path_factory):
-    """Tests neither read nor fill the user's compiler cache. PYCUDA_TEST_CACHE names one for several runs."""
-    own = tmp_path_factory.getbasetemp().parent / "compiler-cache"
-    os.environ["PYCUDA_CACHE_DIR"] = os.environ.get("PYCUDA_TEST_CACHE") or str(own)
+    """Tests use a compiler cache of their own, not the user's. PYCUDA_TEST_CACHE names one that
+    runs share.
+    """
+    temporary = tmp_path_factory.getbasetemp().parent / "compiler-cache"
+    os.environ["PYCUDA_CACHE_DIR"] = os.environ.get("PYCUDA_TEST_CACHE") or str(temporary)
 
 
 def environment(**changes):
@@ -110,7 +112,9 @@ def environment(**changes):
 
 @pytest.fixture(scope="session")
 def fork_server(tmp_path_factory):
-    """pycuda itself is left to the programs, which look at what its import does."""
+    """A server that forks processes with NumPy imported, but not pycuda: programs test what its
+    import does.
+    """
     server = ForkServer(tmp_path_factory.mktemp("fork_server"), environment(), ["numpy"])
     yield server
     server.close()
@@ -118,8 +122,11 @@ def fork_server(tmp_path_factory):
 
 @pytest.fixture
 def run_python(fork_server, tmp_path):
-    """Runs a program in a process of its own; returns its CompletedProcess (text). `fresh` is for what a
-    process of the fork server does not show: the import of NumPy and of modules that it needs."""
+    """A function that runs a program in a process of its own and returns its CompletedProcess (text).
+
+    env: changes of the environment, as of environment(). check: it must exit with 0. fresh: a new interpreter
+    in place of a process of the fork server, for programs that test the import of NumPy or of its modules.
+    """
 
     def run(source, *, env=None, timeout=100, check=False, fresh=False):
         script = tmp_path / "program.py"
@@ -139,8 +146,9 @@ def run_python(fork_server, tmp_path):
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """Another current folder, for `python -c` and `python -m`, which would import a source tree in the
-    current folder rather than the installed package."""
+    """Changes the current folder, for `python -c` and `python -m`: they would import a source tree in the
+    current folder in place of the installed package.
+    """
     monkeypatch.chdir(tmp_path)
 
 
@@ -164,7 +172,7 @@ drv.Context.pop()
 
 @pytest.fixture(scope="session")
 def loaded_fork_server(tmp_path_factory):
-    """With all that a file of tests imports."""
+    """A server that forks processes with all modules imported that a file of tests imports."""
     modules = ["numpy.testing", "pytest", "pycuda.compiler", "pycuda.gpuarray"]
     server = ForkServer(tmp_path_factory.mktemp("fork_server"), environment(), modules)
     yield server
@@ -173,8 +181,11 @@ def loaded_fork_server(tmp_path_factory):
 
 @pytest.fixture
 def at_capability(loaded_fork_server, tmp_path):
-    """Calls a function of a test file in a process of its own, with a context of a device of at least that
-    compute capability: the CPU device is set to have it. What it asserts holds, or the test fails."""
+    """A function that calls a function of a test file in a process of its own, with a current context.
+
+    The CPU device is set to the compute capability; on a GPU of a lower one the test is skipped. The test
+    fails if the called function does. Arguments are passed by their repr().
+    """
 
     def call(capability, function, *arguments):
         file = Path(function.__code__.co_filename)
@@ -202,14 +213,14 @@ def driver_library():
 
 @pytest.fixture(scope="session")
 def cpu_device_library(driver_library):
-    """The same, of tests for the CPU device alone."""
+    """The path of the CPU device's library, for tests that are marked for it alone."""
     return driver_library
 
 
 @pytest.fixture(scope="session")
 def nvcc():
-    """The path of an nvcc that runs. A wrapper script can outlive its toolkit, and under AddressSanitizer's
-    runtime nvcc itself crashes.
+    """The path of an nvcc that runs; the test is skipped without one. A wrapper script may exist without its
+    toolkit, and with AddressSanitizer's runtime nvcc crashes.
     """
     if under_asan():
         pytest.skip("nvcc does not run under AddressSanitizer")
@@ -221,7 +232,9 @@ def nvcc():
 
 @pytest.fixture
 def compiled(tmp_path):
-    """Compiles C, which may include the project's headers, to a shared library; returns its path."""
+    """A function that compiles C, which may include the project's headers, to a shared library, whose path it
+    returns.
+    """
     compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("no C compiler")

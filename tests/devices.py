@@ -1,4 +1,6 @@
-"""Which kind of device the tests run on: the one place that asks. Programs that tests start use it too."""
+"""Which kind of device the tests run on, and what follows from that. Programs that tests start
+import it too.
+"""
 
 import os
 
@@ -7,17 +9,20 @@ import pytest
 import pycuda.driver as drv
 from pycuda._libraries import finding
 
-# For what is refused at loading.
-words_are_ours = pytest.mark.cpu("a GPU's compiler has its own words, takes some of it, and at some crashes")
+# A mark for tests of modules that are refused at loading, with our messages.
+words_are_ours = pytest.mark.cpu(
+    "a GPU's compiler has other messages, takes some of these modules, and crashes at some"
+)
 
 
 def on_cpu_device():
+    """Whether device 0 is the CPU device."""
     drv.init()
     return drv.Device(0).name().startswith("CPU device")
 
 
 def memory_is_shared():
-    """Whether other workers of this run take and give the same device's memory."""
+    """Whether other workers of this run (pytest-xdist) allocate memory of the same device."""
     return not on_cpu_device() and int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1)) > 1
 
 
@@ -27,13 +32,14 @@ def free_bytes():
 
 
 def tries():
-    """How often to query the device's free memory: other processes allocate and free on a GPU, and one quiet
-    moment is enough."""
+    """A range with how often a test may query the device's free memory until it has the expected value: on a
+    GPU other processes change it meanwhile.
+    """
     return range(1 if on_cpu_device() else 100)
 
 
 def needs_library(name):
-    """Skips a test on a GPU without this library of NVIDIA's; the CPU device does without it."""
+    """Skips a test on a GPU without this library of NVIDIA's. The CPU device does not need it."""
     problem = None if on_cpu_device() else finding.problem(name)
     if problem:
         pytest.skip(f"lib{name} is needed: {problem}")

@@ -1,6 +1,8 @@
-"""os.fork for the programs that tests start. Under AddressSanitizer it waits until the other threads sleep:
-the allocator of GCC 12's runtime has no fork handlers, so a lock that a thread of the device holds at the
-fork is never released in the child. Otherwise nothing waits: glibc takes its allocator's locks around a fork.
+"""os.fork for the programs that tests start.
+
+Under AddressSanitizer it waits until all other threads sleep: the allocator of GCC 12's runtime has no fork
+handlers, so a lock that another thread holds at the fork is never released in the child. Without it there is
+no need to wait: glibc holds its allocator's locks around a fork.
 """
 
 import os
@@ -11,10 +13,12 @@ from pathlib import Path
 
 
 def under_asan():
+    """Whether this process runs with AddressSanitizer's runtime."""
     return "libasan" in os.environ.get("LD_PRELOAD", "")
 
 
 def others_sleep():
+    """Whether all threads of this process but the calling one sleep, in the kernel's state "S"."""
     own = str(threading.get_native_id())
     for thread in Path("/proc/self/task").iterdir():
         try:

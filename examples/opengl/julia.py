@@ -14,8 +14,11 @@ import numpy as np
 import offscreen_gl
 
 SIZE, POINTS = 512, 400
+# OpenGL's constants, by their names without GL_. (GL_POINTS is DRAW_POINTS.)
 TEXTURE_2D, ARRAY_BUFFER, FRAMEBUFFER, RGBA, RGBA8 = 0x0DE1, 0x8892, 0x8D40, 0x1908, 0x8058
 UNSIGNED_BYTE, FLOAT, QUADS, DRAW_POINTS = 0x1401, 0x1406, 7, 0
+TEXTURE_MAG_FILTER, TEXTURE_MIN_FILTER, NEAREST, COLOR_ATTACHMENT0 = 0x2800, 0x2801, 0x2600, 0x8CE0
+VERTEX_ARRAY, TEXTURE_COORD_ARRAY, STATIC_DRAW = 0x8074, 0x8078, 0x88E4
 
 SOURCE = """
 __global__ void julia(cudaSurfaceObject_t image, int size, float re, float im)
@@ -40,6 +43,7 @@ __global__ void circle(float2 *points, int n)
 
 
 def chunk(kind, data):
+    """A chunk of a PNG file: length, kind, data, checksum."""
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
@@ -53,16 +57,17 @@ def png(pixels):
 
 
 def texture(gl):
+    """The name of a new texture of SIZE x SIZE pixels, which is bound."""
     name = gl.make("Textures")
     gl.glBindTexture(TEXTURE_2D, name)
-    for what in 0x2800, 0x2801:  # nearest: there are no mipmaps
-        gl.glTexParameteri(TEXTURE_2D, what, 0x2600)
+    for what in TEXTURE_MAG_FILTER, TEXTURE_MIN_FILTER:  # the default of the latter needs mipmaps
+        gl.glTexParameteri(TEXTURE_2D, what, NEAREST)
     gl.glTexImage2D(TEXTURE_2D, 0, RGBA8, SIZE, SIZE, 0, RGBA, UNSIGNED_BYTE, None)
     return name
 
 
 def compute(drv, cuda_gl, image, points):
-    """Both kernels write what belongs to OpenGL."""
+    """Runs both kernels, which write the texture `image` and the buffer `points` of OpenGL."""
     from pycuda.compiler import SourceModule
 
     module = SourceModule(SOURCE)
@@ -83,10 +88,10 @@ def compute(drv, cuda_gl, image, points):
 
 
 def draw(gl, image, points):
-    """The square, then the points in white; the pixels of the picture."""
+    """Draws the square with the texture, then the points in white. Returns the pixels, the top row first."""
     target = texture(gl)
     gl.glBindFramebuffer(FRAMEBUFFER, gl.make("Framebuffers"))
-    gl.glFramebufferTexture2D(FRAMEBUFFER, 0x8CE0, TEXTURE_2D, target, 0)
+    gl.glFramebufferTexture2D(FRAMEBUFFER, COLOR_ATTACHMENT0, TEXTURE_2D, target, 0)
     gl.glViewport(0, 0, SIZE, SIZE)
     corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], np.float32)
     places = (corners + 1) / 2
@@ -94,14 +99,14 @@ def draw(gl, image, points):
     gl.glBindTexture(TEXTURE_2D, image)
     gl.glBindBuffer(ARRAY_BUFFER, 0)
     for array, pointer, host in (
-        (0x8074, gl.glVertexPointer, corners),
-        (0x8078, gl.glTexCoordPointer, places),
+        (VERTEX_ARRAY, gl.glVertexPointer, corners),
+        (TEXTURE_COORD_ARRAY, gl.glTexCoordPointer, places),
     ):
         gl.glEnableClientState(array)
         pointer(2, FLOAT, 0, host.ctypes.data_as(ctypes.c_void_p))
     gl.glDrawArrays(QUADS, 0, 4)
     gl.glDisable(TEXTURE_2D)
-    gl.glDisableClientState(0x8078)
+    gl.glDisableClientState(TEXTURE_COORD_ARRAY)
     gl.glBindBuffer(ARRAY_BUFFER, points)
     gl.glVertexPointer(2, FLOAT, 0, None)
     gl.glDrawArrays(DRAW_POINTS, 0, POINTS)
@@ -118,7 +123,7 @@ def main():
 
     image, points = texture(gl), gl.make("Buffers")
     gl.glBindBuffer(ARRAY_BUFFER, points)
-    gl.glBufferData(ARRAY_BUFFER, ctypes.c_ssize_t(8 * POINTS), None, 0x88E4)
+    gl.glBufferData(ARRAY_BUFFER, ctypes.c_ssize_t(8 * POINTS), None, STATIC_DRAW)
     compute(drv, cuda_gl, image, points)
     path = Path(sys.argv[1] if sys.argv[1:] else Path(tempfile.mkdtemp()) / "julia.png")
     path.write_bytes(png(draw(gl, image, points)))
@@ -129,4 +134,4 @@ if __name__ == "__main__":
     try:
         main()
     except offscreen_gl.NoOpenGL as error:
-        print(f"no OpenGL without a window here: {error}")
+        print(f"OpenGL cannot draw without a window on this machine: {error}")

@@ -32,7 +32,7 @@ __global__ void live(const unsigned char *now, unsigned char *next, cudaSurfaceO
 
 
 def play(drv, cuda_gl, image, world):
-    """Each round maps the texture, plays and gives it back; returns the last world."""
+    """Plays all rounds, each of which maps the texture, writes it and unmaps it. Returns the last world."""
     import pycuda.gpuarray as gpuarray
     from pycuda.compiler import SourceModule
 
@@ -49,25 +49,26 @@ def play(drv, cuda_gl, image, world):
 
 
 def texture(gl, side):
+    """The name of a new texture of side x side pixels."""
     name = julia.texture(gl)
     gl.glTexImage2D(julia.TEXTURE_2D, 0, julia.RGBA8, side, side, 0, julia.RGBA, julia.UNSIGNED_BYTE, None)
     return name
 
 
 def draw(gl, image, size):
-    """The texture on a square that fills the picture."""
+    """Draws the texture on a square that fills the picture of size x size pixels, which are returned."""
     target = texture(gl, size)
     gl.glBindFramebuffer(julia.FRAMEBUFFER, gl.make("Framebuffers"))
-    gl.glFramebufferTexture2D(julia.FRAMEBUFFER, 0x8CE0, julia.TEXTURE_2D, target, 0)
+    gl.glFramebufferTexture2D(julia.FRAMEBUFFER, julia.COLOR_ATTACHMENT0, julia.TEXTURE_2D, target, 0)
     gl.glViewport(0, 0, size, size)
     corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], np.float32)
     places = (corners + 1) / 2
     gl.glEnable(julia.TEXTURE_2D)
     gl.glBindTexture(julia.TEXTURE_2D, image)
     gl.glBindBuffer(julia.ARRAY_BUFFER, 0)
-    gl.glEnableClientState(0x8074)
+    gl.glEnableClientState(julia.VERTEX_ARRAY)
     gl.glVertexPointer(2, julia.FLOAT, 0, corners.ctypes.data_as(ctypes.c_void_p))
-    gl.glEnableClientState(0x8078)
+    gl.glEnableClientState(julia.TEXTURE_COORD_ARRAY)
     gl.glTexCoordPointer(2, julia.FLOAT, 0, places.ctypes.data_as(ctypes.c_void_p))
     gl.glDrawArrays(julia.QUADS, 0, 4)
     pixels = np.empty((size, size, 4), np.uint8)
@@ -76,6 +77,7 @@ def draw(gl, image, size):
 
 
 def by_numpy(world):
+    """The world after all rounds, computed by NumPy."""
     for _ in range(ROUNDS):
         around = sum(np.roll(world, (dy, dx), (0, 1)) for dy in (-1, 0, 1) for dx in (-1, 0, 1)) - world
         world = ((around == 3) | ((world == 1) & (around == 2))).astype(np.uint8)
@@ -93,8 +95,8 @@ def main():
     last = play(drv, cuda_gl, image, world)
     assert (last == by_numpy(world)).all()
     pixels = draw(gl, image, 3 * SIDE)
-    assert ((pixels[1::3, 1::3, 0] > 100) == last).all()  # what OpenGL drew is what lives
-    print(f"{ROUNDS} rounds, {last.sum()} cells live, as NumPy says")
+    assert ((pixels[1::3, 1::3, 0] > 100) == last).all()  # OpenGL drew the cells that live, 3 pixels wide
+    print(f"{ROUNDS} rounds, {last.sum()} cells live, as computed by NumPy")
     path = Path(sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp()) / "life.png"
     path.write_bytes(julia.png(pixels))
     print(path)
@@ -104,4 +106,4 @@ if __name__ == "__main__":
     try:
         main()
     except offscreen_gl.NoOpenGL as error:
-        print(f"no OpenGL without a window here: {error}")
+        print(f"OpenGL cannot draw without a window on this machine: {error}")

@@ -1,11 +1,11 @@
-"""OpenGL without a window: a context of EGL made current, and OpenGL's functions, by ctypes alone.
+"""OpenGL without a window: a current context from EGL, and OpenGL's functions, with ctypes alone.
 
-Programs with a window take theirs from GLFW, pygame or Qt instead.
+Programs with a window use the context of GLFW, pygame or Qt instead.
 """
 
 import ctypes
 
-# Of EGL.
+# EGL's constants, by their names without EGL_ and _EXT or _NV.
 PLATFORM_DEVICE, CUDA_DEVICE, OPENGL_API = 0x313F, 0x323A, 0x30A2
 SURFACE_TYPE, PBUFFER_BIT, RENDERABLE_TYPE, OPENGL_BIT, NONE = 0x3033, 1, 0x3040, 8, 0x3038
 WIDTH, HEIGHT = 0x3057, 0x3056
@@ -13,11 +13,13 @@ FUNCTION = ctypes.CFUNCTYPE
 
 
 class NoOpenGL(RuntimeError):
-    """No EGL library, or no display of it, can draw without a window."""
+    """There is no EGL library, or no display of EGL that can draw without a window."""
 
 
 class Context:
-    """Current in this thread until close(). On the GPU that is CUDA device `ordinal` where it has OpenGL."""
+    """A context of OpenGL, current in this thread until close(): on the GPU that is CUDA device `ordinal` or,
+    if that has no OpenGL, on another device of EGL.
+    """
 
     def __init__(self, ordinal=0):
         try:
@@ -31,13 +33,16 @@ class Context:
         raise NoOpenGL("no display of EGL has OpenGL")
 
     def _egl(self, name, result, *arguments):
+        """The function of EGL of this name, with these types; NoOpenGL if EGL does not have it."""
         address = self.egl.eglGetProcAddress(name.encode())
         if not address:
             raise NoOpenGL(f"EGL has no {name}")
         return FUNCTION(result, *arguments)(address)
 
     def _displays(self, ordinal):
-        """Devices of EGL: first the one that is the CUDA device, then those that are none (Mesa)."""
+        """Yields displays of EGL's devices: first that of the CUDA device, then those that are not CUDA
+        devices (Mesa).
+        """
         pointer, count = ctypes.c_void_p, ctypes.c_int()
         devices = (pointer * 32)()
         query = self._egl("eglQueryDevicesEXT", ctypes.c_uint, ctypes.c_int, pointer, pointer)
@@ -57,7 +62,7 @@ class Context:
                 yield display
 
     def _open(self, display):
-        """Whether the display could make a context, which is current now."""
+        """Makes a context of the display current; returns whether that was possible."""
         egl, pointer = self.egl, ctypes.c_void_p
         for name in "eglCreateContext", "eglCreatePbufferSurface":
             getattr(egl, name).restype = pointer
@@ -77,7 +82,9 @@ class Context:
         return bool(egl.eglMakeCurrent(self.display, self.surface, self.surface, self.context))
 
     def __getattr__(self, name):
-        """A function of OpenGL, untyped: pass ctypes where an argument is no int or pointer."""
+        """The function of OpenGL of this name, without types: an argument that is neither an int nor a
+        pointer must be of a ctypes type.
+        """
         if not name.startswith("gl"):
             raise AttributeError(name)
         address = self.egl.eglGetProcAddress(name.encode())
@@ -93,6 +100,6 @@ class Context:
         return name.value
 
     def close(self):
-        """No context is current any more."""
+        """Destroys the context; none is current then."""
         self.egl.eglMakeCurrent(self.display, None, None, None)
         self.egl.eglDestroyContext(self.display, self.context)

@@ -1,6 +1,7 @@
-"""Kernels whose blocks race in global memory, and near twins whose do not.
+"""Kernels whose blocks race in global memory, and similar ones whose blocks do not.
 
-As in race_programs; all take (int *data, int *out), 4096 zeros and 4096 ones, `BLOCKS` blocks of 64 threads.
+Each kernel is named by what it does; `PROGRAMS` says what the check reports. All take (int *data, int *out),
+4096 zeros and 4096 ones, and run with BLOCKS blocks of 64 threads.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ SOURCE = r"""
 #define T threadIdx.x
 #define B blockIdx.x
 #define N gridDim.x
-#define I (blockIdx.x * 64 + threadIdx.x)
+#define I (blockIdx.x * 64 + threadIdx.x) // the thread's index in the grid
 #define KERNEL extern "C" __global__ void
 __device__ int counter, sense, total;
 
@@ -241,7 +242,7 @@ KERNEL work_queue(int *data, int *out) {
 # The kinds of the two accesses that race.
 RW, WW = ("read", "write"), ("write", "write")
 
-# name: words of the message, or None
+# name: words that the message has, None if nothing is reported
 PROGRAMS = {
     "own_elements": None,
     "overlapping_elements": WW,
@@ -293,7 +294,7 @@ PROGRAMS = {
 
 
 def call(name, program, module):
-    """Launch the kernel of that name once, as runner.call() does; `program` is not used."""
+    """Launches the kernel of this name once. In place of runner.call(), whose parameters it has."""
     data, out = (drv.to_device(np.full(4096, value, np.int32)) for value in (0, 1))
     module.get_function(name)(
         data, out, block=(64, 1, 1), grid=(BLOCKS, 1), cooperative=name.startswith("grid_sync")

@@ -1,4 +1,4 @@
-"""Verdicts of checked programs: a child process runs all of a file and prints what became of each."""
+"""Verdicts of checked programs: a child process runs the programs of a file and prints the error of each."""
 
 import json
 import sys

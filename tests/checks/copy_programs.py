@@ -1,6 +1,5 @@
-"""Kernels that copy to shared memory asynchronously or meet at barriers there (compute capability 8.0).
-
-Written and read as race_programs.py is.
+"""Kernels that copy to shared memory asynchronously, or synchronize by barriers in shared memory (compute
+capability 8.0). SOURCE and PROGRAMS have the form of race_programs.py.
 """
 
 SOURCE = r"""
@@ -102,7 +101,7 @@ KERNEL barrier_made_too_late(int *data) {
 }
 """
 
-# name: (threads, dynamic shared bytes, words of the message or None)
+# name: (threads, dynamic shared bytes, words that the message has or None if nothing is reported)
 PROGRAMS = {
     "waits_and_meets": (64, 0, None),
     "meets_without_waiting": (64, 0, ("read", "has not waited for it")),

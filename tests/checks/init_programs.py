@@ -1,7 +1,7 @@
-"""Kernels that read what nothing has written, and near twins that do not.
+"""Kernels that read what nothing has written, and similar ones that do not.
 
-A program is a function of (kernel, driver) that allocates, writes and launches; `PROGRAMS` says what is
-wrong with it (None: nothing): a word of the message.
+A program is a function of (kernel, module) that allocates, writes and launches; `PROGRAMS` says what the
+check reports of it.
 """
 
 import numpy as np
@@ -118,6 +118,7 @@ ONES = np.ones(COUNT, np.int32)
 
 
 def launch(kernel, to, source, *, grid=1):
+    """Runs a kernel with `grid` blocks of COUNT threads, until it is done."""
     kernel(to, source, np.int32(COUNT), block=(COUNT, 1, 1), grid=(grid, 1))
     drv.Context.synchronize()
 
@@ -188,13 +189,11 @@ def kernel_wrote(module):
 
 
 def freed_and_new(module):
-    """Memory at an address that was written, freed and allocated again: what was written then does not
-    count.
-    """
+    """Memory at an address that was written, freed and allocated again, and not written since."""
     first = drv.to_device(ONES)
     seen = {int(first)}
     first.free()
-    for _ in range(20000):
+    for _ in range(20000):  # until the device allocates at an address for the second time
         memory = drv.mem_alloc(BYTES)
         if int(memory) in seen:
             return memory
@@ -214,7 +213,7 @@ def page_locked(module):
     return np.intp(host.base.get_device_pointer())
 
 
-keep = []
+keep = []  # host memory that kernels use by its device pointer
 
 
 def writes(size=BYTES, grid=1):
@@ -226,7 +225,7 @@ def writes(size=BYTES, grid=1):
     return program
 
 
-# name: (function, a word of the message or None)
+# name: (function, words that the message has or None if nothing is reported)
 PROGRAMS = {
     "read_all_written": (reads(written), None),
     "read_nothing_written": (reads(nothing_written), "256 bytes"),
@@ -262,4 +261,5 @@ PROGRAMS = {
 
 
 def call(name, program, module):
+    """Runs a program. In place of runner.call(), whose parameters it has."""
     program[0](module.get_function(name), module)

@@ -1,7 +1,7 @@
-"""Kernels that race in shared memory, and near twins that do not.
+"""Kernels that race in shared memory, and similar ones that do not.
 
-Each kernel is named by what it does; `PROGRAMS` says what is wrong with it (None: nothing), as two words that
-the message has: the kinds of the two accesses. All take (int *data), one block's worth.
+Each kernel is named by what it does; `PROGRAMS` says what the check reports: two words of the message, the
+kinds of the accesses that race. All take (int *data) and run with one block.
 """
 
 SOURCE = r"""
@@ -259,7 +259,7 @@ KERNEL last_to_come_sums(int *data) { /* a counter says which thread is last */
     }
 }
 
-KERNEL flag_by_volatile(int *data) { /* for flags there are atomics */
+KERNEL flag_by_volatile(int *data) { /* in shared memory the check wants atomics for flags */
     __shared__ volatile int flag;
     __shared__ int value;
     if (T == 0) flag = 0;
@@ -403,7 +403,7 @@ KERNEL exited_threads(int *data) {
 }
 """
 
-# name: (threads, dynamic shared bytes, words of the message or None)
+# name: (threads, dynamic shared bytes, words that the message has or None if nothing is reported)
 PROGRAMS = {
     "sum_with_barriers": (256, 0, None),
     "sum_without_barrier_in_loop": (256, 0, ("read", "write")),

@@ -1,8 +1,9 @@
-"""Runs checked programs, each in a context of its own; prints what became of them as JSON, {name: message},
-empty where nothing was found. `python runner.py FILE [NAME ...]` with PYCUDA_CPU_CHECK set.
+"""Runs checked programs, each in a context of its own, and prints JSON: {name: message of its error}, where
+the message is empty if the checks found nothing. `python runner.py FILE [NAME ...]` with PYCUDA_CPU_CHECK
+set.
 
-FILE is one of the modules here whose names end in _programs: SOURCE, PROGRAMS and, where programs are not run
-by call() below, a function of that name with the same parameters.
+FILE is one of the modules of this folder whose names end in _programs. It defines SOURCE, PROGRAMS and, if
+call() below does not run its programs, a function of that name with the same parameters.
 """
 
 import importlib
@@ -16,7 +17,9 @@ from pycuda.compiler import compile as compile_source
 
 
 def call(name, program, module):
-    """Two launches of the kernel of that name, which takes (int *data); program: its row of PROGRAMS."""
+    """Launches the kernel of this name, which takes (int *data), twice: the second launch must not be
+    reported as a race with the first. program: its row of PROGRAMS.
+    """
     threads, shared, _ = program
     data = drv.mem_alloc(4 * 1024)
     drv.memcpy_htod(data, np.arange(1024, dtype=np.int32))
@@ -27,7 +30,9 @@ def call(name, program, module):
 
 
 def verdict(name, program, image, run):
-    """The message of the error that the program raises, or ""; run: what calls it."""
+    """The message of the error that run(name, program, module) raises, in a context of its own; "" without
+    one.
+    """
     context = drv.Device(0).make_context()
     try:
         run(name, program, drv.module_from_buffer(image))

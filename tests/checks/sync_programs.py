@@ -1,6 +1,6 @@
-"""Kernels whose threads come to barriers in ways that these are not made for, and near twins that do.
+"""Kernels whose threads use barriers in ways that are not allowed, and similar ones that are correct.
 
-All take (int *data); `PROGRAMS` says what is wrong with each (None: nothing): a word of the message.
+All take (int *data); `PROGRAMS` says what the check reports of each: words of the message.
 """
 
 SOURCE = r"""
@@ -16,11 +16,11 @@ KERNEL two_places(int *data) {
     if (T % 2) { data[T] += 1; __syncthreads(); data[T] += 1; }
     else { data[T] -= 1; __syncthreads(); data[T] -= 1; }
 }
-KERNEL two_places_by_warps(int *data) { /* the same barrier for all warps: the hardware does not mind */
+KERNEL two_places_by_warps(int *data) { /* allowed: no warp diverges, and all use barrier 0 */
     if (T / 32) { data[T] += 1; __syncthreads(); data[T] += 1; }
     else { data[T] -= 1; __syncthreads(); data[T] -= 1; }
 }
-KERNEL after_a_branch(int *data) { /* together again */
+KERNEL after_a_branch(int *data) { /* the threads have converged again */
     if (T % 2) data[T] += data[T + 1]; else data[T] -= 1;
     __syncthreads();
     data[T] += 1;
@@ -46,7 +46,7 @@ KERNEL count_by_half_a_warp(int *data) {
     if (T % 32 < 16) asm volatile("bar.sync 1, 32;" ::: "memory");
     data[T] += 1;
 }
-KERNEL arrives_by_half_a_warp(int *data) { /* lanes may come one by one to this form */
+KERNEL arrives_by_half_a_warp(int *data) { /* `barrier`, unlike `bar`, allows divergence */
     if (T % 32 < 16) asm volatile("barrier.sync 1, 32;" ::: "memory");
     data[T] += 1;
 }
@@ -64,7 +64,7 @@ KERNEL one_count(int *data) {
     else asm volatile("barrier.sync 1, 64;" ::: "memory");
     data[T] += 1;
 }
-KERNEL count_of_the_block(int *data) { /* which is what no count says */
+KERNEL count_of_the_block(int *data) { /* without a count, all threads of the block are meant */
     if (T < 32) asm volatile("barrier.sync 1, 64;" ::: "memory");
     else asm volatile("barrier.sync 1;" ::: "memory");
     data[T] += 1;
@@ -91,7 +91,7 @@ KERNEL half_a_warp_in_a_function(int *data) {
 }
 """
 
-# name: (threads, dynamic shared bytes, a word of the message or None)
+# name: (threads, dynamic shared bytes, words that the message has or None if nothing is reported)
 PROGRAMS = {
     "all_threads": (64, 0, None),
     "half_a_warp": (64, 0, "divergent threads"),

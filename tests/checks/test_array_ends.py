@@ -1,4 +1,4 @@
-"""The CPU device knows where arrays end, and when they have gone back to their pool."""
+"""The CPU device reports accesses past the end of an array, and to an array that was freed to its pool."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda.compiler import SourceModule
 
-pytestmark = pytest.mark.cpu("a GPU sees it under compute-sanitizer only")
+pytestmark = pytest.mark.cpu("on a GPU only compute-sanitizer reports it")
 
 SOURCE = """
 __global__ void fill(float *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
@@ -22,7 +22,7 @@ __global__ void slowly(float *a, int n, int rounds)
 
 @pytest.fixture
 def context():
-    """One of its own, which may fail."""
+    """A context of the test's own, which a fault may end."""
     context = drv.Device(0).make_context()
     yield context
     context.pop()
@@ -35,7 +35,7 @@ def module(context):
 
 
 def fault(context):
-    """The message of the fault of the kernel that was launched."""
+    """Waits for the kernel that was launched, which must fail. Returns the fault's message."""
     with pytest.raises(drv.LaunchError) as caught:
         context.synchronize()
     return str(caught.value)
@@ -75,7 +75,7 @@ def test_a_view_ends_with_its_array(context, module):
     assert "of 4000 bytes" in fault(context)
 
 
-def test_after_it_was_given_back(context, module):
+def test_use_after_free(context, module):
     array = gpuarray.zeros(256, np.float32)
     fill, address = module.get_function("fill"), array.ptr
     fill(array, block=(256, 1, 1))
@@ -86,7 +86,9 @@ def test_after_it_was_given_back(context, module):
 
 @pytest.mark.parametrize("stream_kind", ["default", "blocking", "non_blocking"])
 def test_kernels_in_flight_keep_what_they_were_given(context, module, stream_kind):
-    """Arrays that die, and whose memory is taken at other sizes, while kernels that use them wait."""
+    """Arrays die while kernels that use them wait, and arrays of other sizes get their memory. The kernels
+    see the sizes from when they were launched, so there is no fault.
+    """
     flags = {"non_blocking": drv.stream_flags.NON_BLOCKING}.get(stream_kind, 0)
     stream = None if stream_kind == "default" else drv.Stream(flags)
     slowly, random = module.get_function("slowly"), np.random.default_rng(3)
@@ -99,6 +101,7 @@ def test_kernels_in_flight_keep_what_they_were_given(context, module, stream_kin
 
 
 def test_streams_by_turns(context, module):
+    """Memory that goes from stream to stream at other sizes: no kernel faults."""
     streams = [None, drv.Stream(), drv.Stream(drv.stream_flags.NON_BLOCKING)]
     slowly, random = module.get_function("slowly"), np.random.default_rng(4)
     arrays = [None] * 3
@@ -111,6 +114,7 @@ def test_streams_by_turns(context, module):
 
 
 def test_a_graph_keeps_its_arrays(context, module):
+    """A graph's kernel may use an array that died after the capture, whatever was allocated since."""
     stream, slowly = drv.Stream(), module.get_function("slowly")
     with stream.capture() as graph:
         array = gpuarray.empty(1010, np.float32)
@@ -123,8 +127,8 @@ def test_a_graph_keeps_its_arrays(context, module):
     context.synchronize()
 
 
-def test_what_arrays_are_made_of_stays_whole(context):
-    """Copies and fills of all sizes, and of nothing."""
+def test_copies_and_fills_of_all_sizes(context):
+    """Copies, fills and kernels of arrays are no faults, of empty arrays neither."""
     for count in (0, 1, 1001, 1_000_000):
         array = gpuarray.to_gpu(np.arange(count, dtype=np.float32))
         assert np.array_equal((array + 1)[::-1].get(), np.arange(count, dtype=np.float32)[::-1] + 1)

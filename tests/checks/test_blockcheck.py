@@ -1,4 +1,4 @@
-"""Races between blocks in global memory: found where they are, and nowhere else."""
+"""Races between blocks in global memory are reported, and nothing else is (PYCUDA_CPU_CHECK=racecheck)."""
 
 import block_programs
 import pytest

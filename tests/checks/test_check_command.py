@@ -1,4 +1,4 @@
-"""python -m pycuda.check: a program under all checks, its exit code and what is summed up."""
+"""python -m pycuda.check: it runs a program with all checks; its exit code and its summary."""
 
 import re
 import subprocess
@@ -55,6 +55,7 @@ def test_a_program_without_faults(check):
     assert counts[0] == 0 and counts[1] >= 1 and counts[2] == 0
 
 
+# name: (program, words of the summary)
 FAULTS = {
     "past the end": ("fill(array, block=(65, 1, 1)); drv.Context.synchronize()", "past the end"),
     "no wait": ("fill(array, block=(65, 1, 1))", "past the end"),
@@ -80,8 +81,10 @@ def test_a_fault(check, what):
     assert re.search(rf" \(launched by \S*program\.py, line {line}\)$", summary, re.M)
 
 
-def test_exit_code_arguments_and_what_is_left(check):
-    """The program's own code; memory that was not freed; a fault is known at once."""
+def test_exit_code_arguments_and_memory(check):
+    """Without faults the exit code is the program's, and memory that was not freed is counted. A fault is
+    reported when it happens: also of a program that ends by os._exit().
+    """
     done, counts = check("-c", PRELUDE + "print(sys.argv[1:])\nsys.exit(7)", "--a", "-m", "b")
     assert (done.returncode, done.stdout) == (7, "['--a', '-m', 'b']\n") and counts == [0, 0, 256]
     late = "fill(array, block=(65, 1, 1))\nimport time; time.sleep(0.5); os._exit(0)"

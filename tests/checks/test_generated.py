@@ -1,4 +1,6 @@
-"""Generated kernels that diverge, with every check: results are right and nothing is found, in any order."""
+"""Generated kernels that diverge, with every check: results are right and nothing is reported, in
+any order.
+"""
 
 from pathlib import Path
 
@@ -18,8 +20,8 @@ print(generated.run_many(5000, {count}))
 
 
 def run(run_python, strength, count, schedule):
-    """The output of `count` generated programs with every check: "{}" if all were right. strength: of their
-    loads and stores (generated.STRENGTH).
+    """Runs `count` generated programs with every check. Returns their output: "{}" if all were right.
+    strength: the PTX qualifier of their loads and stores (generated.STRENGTH).
     """
     source = SOURCE.format(folder=str(PROGRAMS), strength=strength, count=count)
     checks = "racecheck,initcheck,initcheck-shared,synccheck"

@@ -1,4 +1,4 @@
-"""Reads of what nothing has written: found where they are, and nowhere else (PYCUDA_CPU_CHECK=initcheck)."""
+"""Reads of memory that nothing has written are reported, and nothing else is (PYCUDA_CPU_CHECK=initcheck)."""
 
 import init_programs
 import pytest

@@ -1,4 +1,6 @@
-"""The package's own kernels under racecheck: sums, scans, sorts and sparse products of several blocks."""
+"""racecheck reports nothing of the package's own kernels of several blocks: sums, scans, sorts, sparse
+products.
+"""
 
 import pytest
 
@@ -31,6 +33,7 @@ from pycuda import gpuarray
 from pycuda._kernels.sparse import column_sorted
 from pycuda.sparse.coordinate import CoordinateSpMV
 
+# Either algorithm, and small tiles, so that several blocks add to one row.
 column_sorted.is_worth_it = lambda *arguments: {by_column}
 column_sorted._tile_size = lambda *arguments: 700
 mat = scipy.sparse.random(2000, 300_000, 0.00001, "csr", np.float32, np.random.default_rng(1))

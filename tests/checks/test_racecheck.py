@@ -1,4 +1,4 @@
-"""Races in shared memory: found where they are, and nowhere else (PYCUDA_CPU_CHECK=racecheck)."""
+"""Races in shared memory are reported, and nothing else is (PYCUDA_CPU_CHECK=racecheck)."""
 
 import copy_programs
 import pytest
@@ -8,8 +8,8 @@ pytestmark = pytest.mark.cpu("the CPU device's checks")
 
 
 def is_expected(message, words):
-    """Whether the message reports a race between the two accesses that have these words in their lines, and
-    why they race; for the words None, whether there is no message.
+    """Whether the message reports a race of accesses of these two kinds, and why they race; for the words
+    None, whether there is no message.
     """
     if words is None:
         return message == ""

@@ -1,4 +1,4 @@
-"""Which checks PYCUDA_CPU_CHECK asks for."""
+"""PYCUDA_CPU_CHECK: which names of checks it takes, and several at once."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_other_words_are_an_error(run_python, checks):
 
 
 def test_all_checks_at_once(verdicts):
-    """Each finds its own: the first one ends the kernel."""
+    """With all checks on, each kind of fault is reported."""
     checks = "racecheck,initcheck,synccheck"
     race = verdicts("race_programs", checks, only=["histogram", "histogram_read_too_soon"])
     assert race["histogram"] == "" and "race at offset" in race["histogram_read_too_soon"]

@@ -1,4 +1,4 @@
-"""Barriers that threads come to in the wrong way: found where they are (PYCUDA_CPU_CHECK=synccheck)."""
+"""Wrong uses of barriers are reported, and nothing else is (PYCUDA_CPU_CHECK=synccheck)."""
 
 import pytest
 import sync_programs
