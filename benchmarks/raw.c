@@ -145,8 +145,8 @@ double raw_synchronize(Plain synchronize, int burst)
 typedef int (*GraphLaunch)(void *exec, void *stream);
 typedef int (*Wait)(void *stream);
 
-/* Nanoseconds of one of `burst` launches of a graph; if `wait` is not 0, with a wait after each. Negative: a call
- * failed with that error. */
+/* Nanoseconds of one of `burst` launches of a graph; if `wait` is not 0, with a wait after each. Negative: a
+ * call failed with that error. */
 double raw_graph_launch(GraphLaunch launch, Wait synchronize, void *exec, void *stream, int wait, int burst)
 {
     int error = synchronize(stream);
@@ -202,7 +202,8 @@ typedef struct Nvrtc {
     int (*destroy)(void **);
 } Nvrtc;
 
-/* Nanoseconds in which NVRTC compiles one source, to code in memory. Negative: a call failed with that error. */
+/* Nanoseconds in which NVRTC compiles one source, to code in memory. Negative: a call failed with that
+ * error. */
 double raw_compile(const Nvrtc *nvrtc, const char *source, int option_count, const char *const *options)
 {
     void *program = NULL;
