@@ -1,11 +1,12 @@
-// The work of bandwidth.py, shapes.py and random_numbers.py in plain CUDA C++ and by CUB. Each exported function
-// queues its kernel on the default stream, and returns the runtime's error.
+// The work of bandwidth.py, shapes.py and random_numbers.py in plain CUDA C++ and by CUB. Each exported
+// function queues its kernel on the default stream, and returns the runtime's error.
 #include <cub/cub.cuh>
 #include <curand_kernel.h>
 
 enum {
-    THREADS = 256,        // of a block
-    TILE = 32, ROWS = 8,  // transpose: the side of a block's tile, and the rows that its threads copy at a time
+    THREADS = 256, // of a block
+    TILE = 32,     // transpose: the side of a block's tile
+    ROWS = 8,      // transpose: the rows of the tile that the threads copy at a time
 };
 
 // Temporary storage for CUB. A call without it only returns how many bytes it needs.
@@ -59,8 +60,8 @@ __global__ void transposed(const float *x, float *out, size_t side)
 
 enum Kind { UNIFORM, NORMAL, FAST_NORMAL };
 
-// Two normal numbers by Box and Muller's method, with the hardware's approximations of logarithm, root, sine and
-// cosine, as with -use_fast_math: less exact than cuRAND's.
+// Two normal numbers by Box and Muller's method, with the hardware's approximations of logarithm, root, sine
+// and cosine, as with -use_fast_math: less exact than cuRAND's.
 __device__ float2 fast_normals(unsigned x, unsigned y)
 {
     const float square = -2 * __logf(fmaf(x, 0x1p-32f, 0x1p-33f));

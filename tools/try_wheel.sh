@@ -1,8 +1,8 @@
 #!/bin/sh
 # Tries a wheel on a Debian that has only its Python installed: tools/try_wheel.sh SUITE ARCH [TEST...]
 #
-# Makes a root file system (mmdebstrap, once), installs there the wheel of dist/ that fits, with NVRTC and its other
-# dependencies from PyPI, and runs the README's program, then the named tests of tests/ with pytest. arm64 on
+# Makes a root file system (mmdebstrap, once), installs there the wheel of dist/ that fits, with NVRTC and its
+# other dependencies from PyPI, and runs the README's program, then the named tests of tests/ with pytest. arm64 on
 # another processor needs qemu-user 8 or later with binfmt: older ones take minutes to reserve memory.
 set -eu
 suite=$1 arch=$2
