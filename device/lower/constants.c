@@ -1,27 +1,34 @@
-/* Immediates as rows: 32 copies of a value, made once for each value and size. */
+/* Immediates as rows: a copy of a value for each lane, made once for each value and class. */
 #include "exec/code/affine.h"
 #include "lower/module.h"
 
 #include <string.h>
 
-static const uint16_t row_bytes[] =
-    {[CLASS_PREDICATE] = 64, [CLASS_16] = 64, [CLASS_32] = 128, [CLASS_64] = 256, [CLASS_128] = 512};
+enum { LANES = 32, ROW_ALIGN = 64, FIRST_SLOTS = 256 };
+
+/* A predicate needs one word, and takes as much as keeps rows aligned. */
+static const uint16_t row_bytes[] = {[CLASS_PREDICATE] = ROW_ALIGN,
+                                     [CLASS_16] = LANES * 2,
+                                     [CLASS_32] = LANES * 4,
+                                     [CLASS_64] = LANES * 8,
+                                     [CLASS_128] = LANES * 16};
 
 static uint32_t hash_value(RegisterClass class, uint64_t low, uint64_t high)
 {
-    uint64_t hash = (low ^ (high * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)class << 56);
-    hash *= UINT64_C(0xff51afd7ed558ccd);
+    /* Odd numbers with well mixed bits. */
+    static const uint64_t mix_high = 0x9e3779b97f4a7c15, mix_all = 0xff51afd7ed558ccd;
+    uint64_t hash = (low ^ (high * mix_high) ^ (uint64_t)class << 56) * mix_all;
     return (uint32_t)(hash >> 32);
 }
 
 static void fill_32(uint8_t *row, uint32_t value)
 {
-    for (size_t l = 0; l < 32; l++) memcpy(row + l * 4, &value, 4);
+    for (size_t l = 0; l < LANES; l++) memcpy(row + l * 4, &value, 4);
 }
 
 static void fill_64(uint8_t *row, uint64_t value)
 {
-    for (size_t l = 0; l < 32; l++) memcpy(row + l * 8, &value, 8);
+    for (size_t l = 0; l < LANES; l++) memcpy(row + l * 8, &value, 8);
 }
 
 static void fill_row(uint8_t *row, RegisterClass class, uint64_t low, uint64_t high)
@@ -31,17 +38,19 @@ static void fill_row(uint8_t *row, RegisterClass class, uint64_t low, uint64_t h
     switch (class) {
     case CLASS_PREDICATE: memset(row, low ? 0xff : 0, row_bytes[class]); break;
     case CLASS_16:
-        for (size_t l = 0; l < 32; l++) memcpy(row + l * 2, &half, 2);
+        for (size_t l = 0; l < LANES; l++) memcpy(row + l * 2, &half, 2);
         break;
     case CLASS_32: fill_32(row, word); break;
     default:
         fill_64(row, low);
-        if (class == CLASS_128) fill_64(row + 256, high);
+        if (class == CLASS_128) fill_64(row + row_bytes[CLASS_64], high); /* high halves after the low ones */
     }
 }
 
+/* Whether rows of the class have an Affine before them. */
 static bool is_affine(RegisterClass class) { return class == CLASS_32 || class == CLASS_64; }
 
+/* Space for a row; jumps to on_failure if there are too many. */
 static Ref add_row(Lower *lower, RegisterClass class)
 {
     Constants *c = &lower->constants;
@@ -54,7 +63,7 @@ static Ref add_row(Lower *lower, RegisterClass class)
 static void grow_table(Lower *lower)
 {
     Constants *c = &lower->constants, old = *c;
-    c->table_size = old.table_size ? old.table_size * 2 : 256;
+    c->table_size = old.table_size ? old.table_size * 2 : FIRST_SLOTS;
     c->table = ARENA_ZEROS(&lower->scratch, ConstantRow, c->table_size);
     for (uint32_t i = 0; i < old.table_size; i++) {
         const ConstantRow *row = &old.table[i];
@@ -86,7 +95,7 @@ Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t hig
 void lower_finish_constants(Lower *lower)
 {
     const Constants *c = &lower->constants;
-    uint8_t *bytes = arena_alloc(lower->keep, c->size ? c->size : 64, 64);
+    uint8_t *bytes = arena_alloc(lower->keep, c->size ? c->size : ROW_ALIGN, ROW_ALIGN);
     for (uint32_t n = 0; n < c->table_size; n++) {
         const ConstantRow *row = &c->table[n];
         if (!row->class) continue;

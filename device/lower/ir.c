@@ -1,4 +1,4 @@
-/* Growing a function in the making. */
+/* Adds registers, instructions and operands to a LowerFunction. */
 #include "lower/ir.h"
 
 Ref lower_new_register(LowerFunction *f, RegisterClass class)

@@ -2,8 +2,8 @@
  *
  * lower_module lays out and initializes the module's variables, makes every function's code and resolves its
  * symbols. What the interpreter cannot run is an error in the log, with the line and the caret, never code
- * that does something else. The module owns all that it points to but the memory of its variables: that
- * belongs to the host, which finds it in CodeModule.globals.
+ * that does something else. The module owns all that it points to, except for the memory of its
+ * variables: that belongs to the host, which finds it in CodeModule.globals.
  */
 #ifndef DEVICE_LOWER_LOWER_H
 #define DEVICE_LOWER_LOWER_H
@@ -13,22 +13,24 @@
 #include "exec/code/code.h"
 #include "ptx/ptx.h"
 
-/* What ptxas gives at most, on every target: static shared memory to a kernel that it makes machine code of,
- * and constants to a module. */
+/* Limits of ptxas in bytes, on every target: of the static shared memory of a kernel in machine code, and of
+ * the constants of a module. */
 enum { MAX_STATIC_SHARED = 0xc000, MAX_CONSTANTS = 0x10000 };
 
-/* What lowering asks of the driver. release may be NULL. */
+/* What lowering needs from the driver. */
 typedef struct LowerHost {
     void *closure;
     /* Memory of a variable, writable by the host: its address, or 0 when there is none left. */
     uint64_t (*allocate)(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const);
-    /* Gives back what allocate gave, when lowering fails afterwards. */
+    /* Frees what allocate() has returned, if lowering fails later. May be NULL. */
     void (*release)(void *closure, uint64_t address);
     Chunks *chunks;        /* where memory comes from and goes to, or NULL */
-    bool as_written;       /* no FMA contraction: optimization level 0, code to be debugged */
+    bool as_written;       /* no FMA contraction: of optimization level 0, or code to be debugged */
     unsigned checks;       /* CHECK_*: what the code is to be checked for */
-    uint32_t max_shared;  /* static shared memory of a kernel that comes as PTX; 0: as of machine code */
-    bool linked;           /* by the driver's linker: what no kernel reaches may lack a definition */
+    /* Bytes of static shared memory of a kernel that is loaded as PTX; 0: MAX_STATIC_SHARED. */
+    uint32_t max_shared;
+    /* By the driver's linker: functions that no kernel reaches get no code, and may use undefined names. */
+    bool linked;
 } LowerHost;
 
 /* NULL on failure, with the reason in the log. The module keeps nothing of the tree: it may be freed

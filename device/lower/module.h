@@ -13,7 +13,7 @@ typedef struct OwnedModule {
     jmp_buf on_failure;    /* while it is being made */
 } OwnedModule;
 
-/* A pre-broadcast row of an immediate. Each value has one row for each size. */
+/* The row of an immediate, which has the value in all lanes. There is one for each value and class. */
 typedef struct ConstantRow {
     uint64_t low, high;
     Ref ref;
@@ -22,7 +22,7 @@ typedef struct ConstantRow {
 typedef struct Constants {
     ConstantRow *table;    /* hash, open addressing */
     uint32_t table_size, count;
-    uint32_t size;         /* bytes of all rows: filled when all are known */
+    uint32_t size;         /* bytes of all rows, which are filled when all are known */
 } Constants;
 
 /* A function's place in the call graph and what it uses of shared memory. */
@@ -38,7 +38,7 @@ typedef struct FunctionFacts {
     bool needs_shared; /* it or what it calls names .shared variables */
     bool uses_dynamic; /* names an extern .shared array */
     uint32_t dynamic_align;
-    bool grid_sync; /* reads %envreg1 or 2 */
+    bool grid_sync; /* reads %envreg1 or 2, as the grid barrier of cooperative groups does */
     bool texture_references; /* names a .texref */
     uint32_t entry; /* index among the entries, NO_ENTRY */
     uint64_t *shared_offset; /* of its own .shared variables, by variable id */
@@ -59,14 +59,14 @@ typedef struct Lower {
     Arena scratch; /* for the whole lowering */
     Arena body; /* for one function, reused for the next */
     FunctionFacts *functions; /* by PtxFunction.id */
-    uint64_t *addresses; /* of module variables by id: in memory, or .shared offsets; NO_ADDRESS */
-    uint64_t **reach; /* of each entry: the functions that it may run, as a set of bits by id */
+    uint64_t *addresses; /* by id of the module's variables: in memory, a .shared offset, or NO_ADDRESS */
+    uint64_t **reach; /* by entry: the set of functions that it may run, a bit for each id */
     uint32_t entry_count;
     const AluPattern **alu_patterns; /* by PtxForm.id */
     Constants constants;
 } Lower;
 
-/* The operation of that name, which the caller has made from a mnemonic; OP_COUNT when there is none. */
+/* The operation of that name, which the caller made of a mnemonic; OP_COUNT if there is none. */
 uint16_t lower_find_op(const char *name);
 
 /* The row of a constant. A predicate's value is 0 or 1. */
@@ -90,12 +90,14 @@ bool lower_reached(const Lower *lower, uint32_t function);
 bool lower_is_provided(const char *name);
 /* How many registers a thread of the kernel may use, as its directives say. */
 uint32_t lower_register_limit(const PtxFunction *kernel);
+/* Whether that entry may run the function with that id. */
 static inline bool lower_reaches(const Lower *lower, uint32_t entry, uint32_t function)
 {
     return lower->reach[entry][function / 64] >> (function % 64) & 1;
 }
 
 /* The passes over the module before its functions get code, in their order. */
+
 /* Makes a CodeFunction for every function with a body, the call graph, and what each entry reaches. */
 void lower_call_graph(Lower *lower);
 /* An error in the log for each symbol that is used and nowhere defined. */
@@ -108,21 +110,26 @@ void lower_release_symbols(Lower *lower);
 void lower_shared_memory(Lower *lower);
 
 /* The first and the last passes over a function; those between are in ir.h. */
+
 /* Instruction selection: PTX instructions to operations on virtual registers; false after an error. */
 bool lower_select(Lower *lower, FunctionFacts *facts, LowerFunction *f);
+/* Decoded code: code->insns. */
 void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code);
 /* Finds how blocks of a kernel can be run as a whole: code->elementwise. */
 void lower_elementwise(Lower *lower, CodeFunction *code);
 /* Finds how far a block's warps can be run in lockstep: code->lockstep. */
 void lower_lockstep(Lower *lower, LowerFunction *f, CodeFunction *code);
 
-/* The passes over the module after that. */
+/* The passes over the module after its functions have code. */
+
 /* Gives the frames of all functions that are called one layout. */
 void lower_share_frames(Lower *lower);
-/* What an entry needs for all that it reaches: stack, barriers, registers. */
+/* Sets what each entry needs together with all functions that it reaches: stack, barriers, registers. */
 void lower_entry_needs(Lower *lower);
+/* Fills the rows of all constants. */
 void lower_finish_constants(Lower *lower);
 
+/* The next multiple of `align`; the value itself if `align` is 0. */
 static inline uint64_t align_up(uint64_t value, uint64_t align)
 {
     return align ? (value + align - 1) / align * align : value;

@@ -1,5 +1,4 @@
-/* Operations by the names that select/alu.c makes of mnemonics: an index of the tables of exec/ops/, made
- * once. */
+/* Operations by name, which select/alu.c makes of a mnemonic: a hash table, made once. */
 #include "lower/module.h"
 
 #include <pthread.h>
@@ -10,13 +9,16 @@ _Static_assert(2 * OP_COUNT < SLOTS, "an index of all operations");
 
 static uint16_t slots[SLOTS]; /* OP_COUNT: free */
 
+/* FNV-1a of 32 bits. */
 static uint32_t hash_name(const char *name)
 {
+    enum { PRIME = 16777619 };
     uint32_t hash = 2166136261u;
-    for (; *name; name++) hash = (hash ^ (uint8_t)*name) * 16777619u;
+    for (; *name; name++) hash = (hash ^ (uint8_t)*name) * PRIME;
     return hash;
 }
 
+/* The slot of a name, or the free one where it belongs. */
 static uint16_t *slot_of(const char *name)
 {
     uint32_t i = hash_name(name) % SLOTS;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Fills what the module says of itself, without its functions and variables. */
 static void describe_module(Lower *lower)
 {
     const PtxModule *tree = lower->tree;
@@ -21,7 +22,8 @@ static void describe_module(Lower *lower)
     lower->alu_patterns = ARENA_ZEROS(&lower->scratch, const AluPattern *, tree->form_count);
 }
 
-/* The linker drops what no kernel reaches. */
+/* Whether a function gets code. In a module of the driver's linker, as with
+ * NVIDIA's, those that no kernel reaches do not. */
 static bool is_wanted(const Lower *lower, uint32_t id)
 {
     const PtxFunction *f = lower->tree->functions[id];
@@ -40,7 +42,8 @@ static void lower_function(Lower *lower, FunctionFacts *facts)
     lower_dead(&f);
     if (!lower->host->as_written && !lower->tree->debug) lower_contract(&f);
     lower_spins(&f);
-    if (!(lower->host->checks & CHECK_ACCESSES)) { /* which looks at each access by itself */
+    if (!(lower->host->checks
+          & CHECK_ACCESSES)) { /* those checks need each access as an operation on a row */
         if (tree->is_entry) lower_affine(&f);
         lower_fuse(&f);
     }
@@ -58,7 +61,7 @@ static void lower_function(Lower *lower, FunctionFacts *facts)
     memcpy(facts->pools, f.pools, sizeof f.pools);
 }
 
-/* True when the module is whole. */
+/* False after an error, which is in the log: then lower->code is incomplete. */
 static bool run_passes(Lower *lower)
 {
     if (setjmp(lower->owned->on_failure)) {
@@ -96,11 +99,11 @@ CodeModule *lower_module(const PtxModule *tree, const LowerHost *host, PtxLog *l
         .tree = tree, .host = host, .log = log, .owned = owned, .code = &owned->code, .keep = &owned->arena};
     owned->arena.chunks = lower.scratch.chunks = lower.body.chunks = host->chunks;
     owned->arena.on_failure = lower.scratch.on_failure = lower.body.on_failure = &owned->on_failure;
-    bool whole = run_passes(&lower);
-    if (!whole) lower_release_symbols(&lower);
+    bool complete = run_passes(&lower);
+    if (!complete) lower_release_symbols(&lower);
     arena_free(&lower.scratch);
     arena_free(&lower.body);
-    if (whole) return &owned->code;
+    if (complete) return &owned->code;
     code_module_free(&owned->code);
     return NULL;
 }

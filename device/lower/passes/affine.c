@@ -2,15 +2,17 @@
  *
  * A dataflow analysis to the greatest fixed point: a register may be affine when everything written to it is
  * computed from constants, parameters, thread indices and other such registers by operations that keep rows
- * affine. Only those are taken that an address is computed from (a counter alone is as fast as a row, and
- * faster where lanes leave a loop one by one); they get rows with an Affine before them, and other operations
- * have it expanded before they read one. Only kernels are analysed: the functions they call share their
- * frames.
+ * affine. Of these registers only those are "wanted" that an address is computed from (a counter alone is as
+ * fast as a row, and faster where lanes leave a loop one by one). They get rows with an Affine before them,
+ * and the operations that keep them affine become operations "on numbers": on Affines, without the rows.
+ * Before any other operation reads such a row, it is "spread": expanded from its Affine. Only kernels are
+ * analysed, since the functions that they call share one layout of frames.
  */
 #include "lower/ir.h"
 
 #include <string.h>
 
+/* When the result is affine: see affine.def. Those before RULE_COMPARE have an affine result. */
 typedef enum Rule {
     RULE_NONE,
     RULE_SUM,
@@ -22,7 +24,7 @@ typedef enum Rule {
 } Rule;
 
 typedef struct AffineForm {
-    uint16_t op;    /* on numbers */
+    uint16_t op;    /* the operation on numbers */
     uint8_t rule;
 } AffineForm;
 
@@ -39,11 +41,11 @@ enum { ROW_UNIFORM, ROW_AFFINE, ROW_ANY };
 typedef struct Affinity {
     LowerFunction *f;
     RowShape *shapes;        /* by register */
-    uint8_t *wanted;
-    uint8_t *rooted, *compared; /* of those that comparisons alone read: see find_compared */
-    uint32_t *spread;   /* block + 1 in which the register's row is expanded */
-    bool changed;
-    uint32_t block, line;
+    uint8_t *wanted;         /* by register: gets an affine row */
+    uint8_t *rooted, *compared; /* by register: see find_compared() */
+    uint32_t *spread;        /* by register: the block in which its row is expanded, + 1; or 0 */
+    bool changed;            /* in this round of a search for a fixed point */
+    uint32_t block, line;    /* being rewritten */
 } Affinity;
 
 static RowShape row_shape(const Affinity *a, Ref ref)
@@ -54,12 +56,14 @@ static RowShape row_shape(const Affinity *a, Ref ref)
     case REF_PARAM:
     case REF_BLOCK: return ROW_UNIFORM;
     case REF_WARP: return ROW_AFFINE;
-    default: return ROW_UNIFORM; /* absent */
+    default: return ROW_UNIFORM; /* absent: changes no result */
     }
 }
 
+/* The shape that covers both. */
 static RowShape worse(RowShape x, RowShape y) { return x > y ? x : y; }
 
+/* The shape of an affine operation's result, by its rule. */
 static RowShape result_shape(const Affinity *a, const LowerInsn *i)
 {
     RowShape x = row_shape(a, i->a), y = row_shape(a, i->b), z = row_shape(a, i->c),
@@ -87,7 +91,8 @@ static void set_any(void *closure, Ref *ref, bool read, bool written)
     if (written) a->shapes[ref_number(*ref)] = ROW_ANY;
 }
 
-/* Down to the fixed point: any other operation gives rows that are not affine. */
+/* Finds the shapes to the fixed point. All registers start as uniform;
+ * results of other operations are ROW_ANY. */
 static void find_shapes(Affinity *a)
 {
     LowerFunction *f = a->f;
@@ -106,14 +111,14 @@ static void find_shapes(Affinity *a)
     } while (a->changed);
 }
 
-static bool affine(const Affinity *a, Ref ref)
+static bool is_affine(const Affinity *a, Ref ref)
 {
     return ref_is_register(ref) && row_shape(a, ref) != ROW_ANY;
 }
 
 static void want_affine(Affinity *a, Ref ref)
 {
-    if (!affine(a, ref) || a->wanted[ref_number(ref)]) return;
+    if (!is_affine(a, ref) || a->wanted[ref_number(ref)]) return;
     a->wanted[ref_number(ref)] = true;
     a->changed = true;
 }
@@ -123,12 +128,13 @@ static bool is_wanted(const Affinity *a, Ref ref)
     return ref_is_register(ref) && a->wanted[ref_number(ref)];
 }
 
+/* Whether it accesses memory at an affine address. */
 static bool is_access(const Affinity *a, const LowerInsn *i)
 {
-    return forms[i->op].rule == RULE_ACCESS && affine(a, i->a) && !(i->mods & MEM_STRONG);
+    return forms[i->op].rule == RULE_ACCESS && is_affine(a, i->a) && !(i->mods & MEM_STRONG);
 }
 
-/* Whether it compares only rows that addresses are computed from, or that are no registers. */
+/* Whether it compares only registers that are wanted, and rows that are not registers. */
 static bool is_comparison(const Affinity *a, const LowerInsn *i)
 {
     return forms[i->op].rule == RULE_COMPARE && (!ref_is_register(i->a) || is_wanted(a, i->a))
@@ -153,9 +159,11 @@ static void find_wanted(Affinity *a)
     } while (a->changed);
 }
 
-/* --- what comparisons alone read ----------------------------------------------------------------------- */
+/* --- registers that only comparisons read
+ * ------------------------------------------------------------------ */
 
-/* Computed from parameters, the thread's place or what is wanted: not a counter alone. */
+/* Whether a row is, or is computed from, a parameter, an index of the thread or block, or
+ * a wanted register. A mere counter is not. */
 static bool is_rooted(const Affinity *a, Ref ref)
 {
     switch (ref >> REF_BASE_SHIFT) {
@@ -174,18 +182,20 @@ static void find_rooted(Affinity *a)
         a->changed = false;
         for (uint32_t n = 0; n < f->insn_count; n++) {
             const LowerInsn *i = &f->insns[n];
-            if (!is_affine_operation(i) || !affine(a, i->d) || a->rooted[ref_number(i->d)]) continue;
+            if (!is_affine_operation(i) || !is_affine(a, i->d) || a->rooted[ref_number(i->d)]) continue;
             if (!is_rooted(a, i->a) && !is_rooted(a, i->b) && !is_rooted(a, i->c)) continue;
             a->rooted[ref_number(i->d)] = a->changed = true;
         }
     } while (a->changed);
 }
 
+/* Whether a source can be read as numbers, as far as is known in this round. */
 static bool has_numbers(const Affinity *a, Ref ref)
 {
     return !ref_is_register(ref) || a->wanted[ref_number(ref)] || a->compared[ref_number(ref)];
 }
 
+/* A register that the instruction reads is not compared as numbers. */
 static void drop_compared(void *closure, Ref *ref, bool read, bool written)
 {
     Affinity *a = closure;
@@ -195,19 +205,21 @@ static void drop_compared(void *closure, Ref *ref, bool read, bool written)
     a->changed = true;
 }
 
-/* Keeps those whose sources have numbers and whose readers take numbers. */
+/* Drops the registers that an instruction reads if it cannot run on numbers, and its
+ * result if it then is not made as numbers. */
 static void check_compared(Affinity *a, LowerInsn *i)
 {
-    const bool sources = has_numbers(a, i->a) && has_numbers(a, i->b) && has_numbers(a, i->c);
+    const bool reads_numbers = has_numbers(a, i->a) && has_numbers(a, i->b) && has_numbers(a, i->c);
     const bool has_affine_result = is_affine_operation(i) && has_numbers(a, i->d);
-    if (sources && (has_affine_result || forms[i->op].rule == RULE_COMPARE)) return;
+    if (reads_numbers && (has_affine_result || forms[i->op].rule == RULE_COMPARE)) return;
     lower_visit(a->f, i, drop_compared, a);
     if (!has_affine_result || !a->compared[ref_number(i->d)]) return;
     a->compared[ref_number(i->d)] = false;
     a->changed = true;
 }
 
-/* What is computed from affine rows for comparisons, and for nothing else, is compared as numbers. */
+/* Wants the registers, too, that are computed from affine rows for comparisons and for nothing else: these
+ * compare numbers. The set starts with all candidates (`rooted`) and loses members until it fits. */
 static void find_compared(Affinity *a)
 {
     LowerFunction *f = a->f;
@@ -223,6 +235,7 @@ static void find_compared(Affinity *a)
 
 /* --- the code ------------------------------------------------------------------------------------------ */
 
+/* Expands a wanted register that the instruction reads, unless that was done before in this block. */
 static void spread_source(void *closure, Ref *ref, bool read, bool written)
 {
     Affinity *a = closure;
@@ -234,15 +247,17 @@ static void spread_source(void *closure, Ref *ref, bool read, bool written)
     a->spread[r] = a->block + 1;
 }
 
+/* Expands what an instruction on rows reads. */
 static void spread_sources(Affinity *a, LowerInsn *i, bool access)
 {
     Ref address = i->a;
-    if (access) i->a = REF_ABSENT; /* goes without its row; what is stored does not */
+    if (access) i->a = REF_ABSENT; /* the address is read as numbers; the values stored are rows */
     a->line = i->line;
     lower_visit(a->f, i, spread_source, a);
     i->a = address;
 }
 
+/* Appends an instruction, on numbers where it can be, after what expands its sources. */
 static void rewrite_affine(Affinity *a, LowerInsn i)
 {
     bool access = is_access(a, &i), on_numbers = is_wanted(a, i.d) || is_comparison(a, &i);

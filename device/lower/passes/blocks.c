@@ -1,21 +1,26 @@
-/* Basic blocks, their order, and the jumps that the order asks for.
+/* Basic blocks, their order, and the jumps that it needs.
  *
- * The instructions arrive in the order of the text, with labels; they leave in weak topological order with
- * every fall-through either to the next instruction or made a jump. What cannot be reached is gone.
+ * The instructions come in the order of the text, with labels. This pass puts their blocks in weak
+ * topological order (order.h): a block that falls through to another is followed by it, or gets a jump to it.
+ * Blocks that cannot be reached are left out.
  */
 #include "lower/ir.h"
 #include "lower/passes/order.h"
 
 #include <string.h>
 
+enum { MAX_HOPS = 8 };
+
 typedef struct Graph {
     LowerFunction *f;
     uint32_t *block_at;     /* block of each instruction */
-    uint32_t *order, count; /* blocks reached, in order */
+    uint32_t *order;        /* the blocks that can be reached, in their order */
+    uint32_t count;         /* of these */
 } Graph;
 
 static bool ends_block(const LowerInsn *i) { return i->flags & (FLAG_BRANCH | FLAG_TABLE | FLAG_ENDS); }
 
+/* Marks the instructions that a branch or table goes to. */
 static void mark_targets(const LowerFunction *f, uint8_t *starts)
 {
     for (uint32_t i = 0; i < f->insn_count; i++) {
@@ -26,7 +31,7 @@ static void mark_targets(const LowerFunction *f, uint8_t *starts)
     }
 }
 
-/* Cuts the text at labels that something goes to and after branches. */
+/* Divides the instructions into blocks: before each target and after each branch. */
 static void cut_blocks(Graph *g)
 {
     LowerFunction *f = g->f;
@@ -45,12 +50,12 @@ static void cut_blocks(Graph *g)
     }
 }
 
-/* The block at a label, or where it only jumps on to. Chains of jumps may be circles: that many hops are
- * enough. */
+/* The block at a label or, if only a jump stands there, that which the jump leads to. Jumps may form a
+ * circle, so at most MAX_HOPS are followed. */
 static uint32_t block_of_label(const Graph *g, uint32_t label)
 {
     const LowerFunction *f = g->f;
-    for (int hops = 0; hops < 8; hops++) {
+    for (int hops = 0; hops < MAX_HOPS; hops++) {
         const LowerInsn *first = &f->insns[f->labels[label]];
         if ((first->flags & (FLAG_BRANCH | FLAG_ENDS)) != (FLAG_BRANCH | FLAG_ENDS)) break;
         label = first->target;
@@ -58,7 +63,8 @@ static uint32_t block_of_label(const Graph *g, uint32_t label)
     return g->block_at[f->labels[label]];
 }
 
-/* Labels in branches become blocks; first on the side, as jumps are looked through by their labels. */
+/* Replaces labels in branches and tables by blocks. All blocks are found first, since
+ * block_of_label() reads the labels of jumps. */
 static void resolve_labels(Graph *g)
 {
     LowerFunction *f = g->f;
@@ -88,7 +94,7 @@ static uint32_t edge_count(const LowerFunction *f)
     return edges;
 }
 
-/* Successors, the one fallen into first. */
+/* Lists the successors of each block, first that which it falls through to. */
 static void link_blocks(LowerFunction *f)
 {
     f->start = ARENA_ARRAY(f->scratch, uint32_t, f->block_count + 1);
@@ -105,8 +111,10 @@ static void link_blocks(LowerFunction *f)
     f->start[f->block_count] = edge;
 }
 
-/* The jump at the end of a block, for what follows it in the order: none, inverted, or one more. */
-static void place_jump(LowerFunction *f, uint16_t jump_op, bool falls, uint32_t fallen_into, uint32_t follows)
+/* Makes the block that was copied last go on as before, although `follows` is next in the order (NO_BLOCK:
+ * none). `falls`: it falls through to block `fallen_into`. A jump to the next block is left out; a branch to
+ * it is inverted; where the next block is another, a jump is added. */
+static void place_jump(LowerFunction *f, bool falls, uint32_t fallen_into, uint32_t follows)
 {
     LowerInsn *last = &f->insns[f->insn_count - 1];
     if (!falls) {
@@ -119,12 +127,12 @@ static void place_jump(LowerFunction *f, uint16_t jump_op, bool falls, uint32_t 
         last->target = fallen_into;
         return;
     }
-    LowerInsn *jump = lower_new_insn(f, jump_op, last->line);
+    LowerInsn *jump = lower_new_insn(f, OP_bra, last->line);
     jump->flags = FLAG_BRANCH | FLAG_ENDS;
     jump->target = fallen_into;
 }
 
-/* Copies the blocks into their order. */
+/* Copies the blocks in their order to a new list. Targets of branches become positions in it. */
 static void lay_out(Graph *g)
 {
     LowerFunction *f = g->f;
@@ -139,7 +147,7 @@ static void lay_out(Graph *g)
         while (++i < old->count); /* no block is empty */
         uint32_t follows = o + 1 < g->count ? g->order[o + 1] : NO_BLOCK;
         bool falls = !(text[old->first + old->count - 1].flags & FLAG_ENDS);
-        place_jump(f, OP_bra, falls, g->order[o] + 1, follows);
+        place_jump(f, falls, g->order[o] + 1, follows);
         blocks[o].count = f->insn_count - blocks[o].first;
     }
     for (uint32_t o = 0; o < g->count; o++) f->blocks[g->order[o]].position = o;
@@ -148,7 +156,7 @@ static void lay_out(Graph *g)
     f->blocks = blocks;
 }
 
-/* The successors by their places in the order. */
+/* The successors by their positions in the order; `old`: the blocks before. */
 static void relink_successors(Graph *g, const LowerBlock *old)
 {
     LowerFunction *f = g->f;
@@ -166,6 +174,7 @@ static void relink_successors(Graph *g, const LowerBlock *old)
     f->block_count = g->count;
 }
 
+/* Targets of tables become positions in the order; `old`: the blocks before. */
 static void relink_tables(LowerFunction *f, const LowerBlock *old)
 {
     for (uint32_t i = 0; i < f->insn_count; i++) {

@@ -3,12 +3,15 @@
 
 #include <string.h>
 
+enum { MAX_HOPS = 64 /* aliases of aliases, which might form a circle */, MIN_STACK = 16 };
+
 const PtxFunction *lower_aliased(const PtxFunction *function)
 {
-    for (int hops = 0; function->alias && hops < 64; hops++) function = function->alias;
+    for (int hops = 0; function->alias && hops < MAX_HOPS; hops++) function = function->alias;
     return function;
 }
 
+/* Adds a number to a list that does not have it. */
 static void add_number(Lower *lower, uint32_t **list, uint32_t *count, uint32_t *capacity, uint32_t number)
 {
     for (uint32_t i = 0; i < *count; i++)
@@ -17,7 +20,8 @@ static void add_number(Lower *lower, uint32_t **list, uint32_t *count, uint32_t 
     (*list)[(*count)++] = number;
 }
 
-/* A kernel that is named is launched some time, never called. */
+/* Adds a function that an instruction names. A kernel is left out: it may be
+ * launched from the device, but not called. */
 static void add_callee(Lower *lower, FunctionFacts *facts, const PtxFunction *callee)
 {
     if (lower_aliased(callee)->is_entry) return;
@@ -25,6 +29,7 @@ static void add_callee(Lower *lower, FunctionFacts *facts, const PtxFunction *ca
     add_number(lower, &facts->callees, &facts->callee_count, &facts->callee_capacity, id);
 }
 
+/* Notes what naming a variable says of the function. */
 static void use_variable(Lower *lower, FunctionFacts *facts, const PtxVariable *v)
 {
     facts->texture_references |= v->type == PTX_texref;
@@ -72,7 +77,7 @@ static void use_insn(Lower *lower, FunctionFacts *facts, const PtxInsn *insn)
 {
     for (uint32_t i = 0; i < insn->operand_count; i++) use_operand(lower, facts, &insn->operands[i]);
     if (insn->form->opcode == PTX_OP_call) {
-        if (insn->operands[1].kind != PTX_OPERAND_FUNCTION) facts->calls_unknown = true;
+        if (insn->operands[PTX_CALL_CALLEE].kind != PTX_OPERAND_FUNCTION) facts->calls_unknown = true;
         return;
     }
     for (uint32_t i = 0; i < insn->operand_count; i++)
@@ -95,7 +100,7 @@ static CodeFunction *new_function(Lower *lower, const PtxFunction *tree)
     return code;
 }
 
-/* Makes the entries, or the other functions. The entries are made first: they come first in the module. */
+/* Makes the entries, or the other functions. In the module the entries come first. */
 static void make_functions(Lower *lower, bool entries)
 {
     for (uint32_t i = 0; i < lower->tree->function_count; i++) {
@@ -110,6 +115,7 @@ static void make_functions(Lower *lower, bool entries)
     }
 }
 
+/* An alias has the code of the function that it stands for. */
 static void find_aliased(Lower *lower)
 {
     for (uint32_t i = 0; i < lower->tree->function_count; i++) {
@@ -119,6 +125,7 @@ static void find_aliased(Lower *lower)
     }
 }
 
+/* Functions whose addresses are in initializers may be called through registers. */
 static void note_initializers(Lower *lower)
 {
     for (uint32_t i = 0; i < lower->tree->global_count; i++) {
@@ -136,6 +143,7 @@ static void reach_function(uint64_t *set, uint32_t *work, uint32_t *work_count, 
     work[(*work_count)++] = id;
 }
 
+/* The set of functions that an entry may run. An indirect call may run any whose address is taken. */
 static uint64_t *reach_from(Lower *lower, uint32_t entry)
 {
     uint32_t count = lower->tree->function_count, work_count = 0;
@@ -178,12 +186,13 @@ void lower_call_graph(Lower *lower)
             lower->reach[lower->functions[i].entry] = reach_from(lower, i);
 }
 
+/* Each function goes from NEW to OPEN while its callees are visited, then to KNOWN or UNKNOWN. */
 typedef enum StackState { STACK_NEW, STACK_OPEN, STACK_KNOWN, STACK_UNKNOWN } StackState;
 enum { DEEPEST_CHAIN = 1000 };
 
 static StackState stack_below(Lower *lower, uint32_t id, uint8_t *states, int depth);
 
-/* *deepest: the most stack that a function's callees need. False when that of one is unknown. */
+/* *deepest: the most stack that a callee of the function needs. False if that of some callee is unknown. */
 static bool deepest_callee(Lower *lower, const FunctionFacts *facts, uint8_t *states, int depth,
                            uint32_t *deepest)
 {
@@ -196,7 +205,8 @@ static bool deepest_callee(Lower *lower, const FunctionFacts *facts, uint8_t *st
     return true;
 }
 
-/* Sets stack_size from the calls below; unknown under recursion, indirect calls and very long chains. */
+/* Sets the function's stack_size, and those of all that it calls. UNKNOWN with recursion (a callee is OPEN),
+ * indirect calls and very long chains of calls. */
 static StackState stack_below(Lower *lower, uint32_t id, uint8_t *states, int depth)
 {
     FunctionFacts *facts = &lower->functions[id];
@@ -207,7 +217,7 @@ static StackState stack_below(Lower *lower, uint32_t id, uint8_t *states, int de
     bool bounded = !facts->calls_unknown && deepest_callee(lower, facts, states, depth, &deepest);
     if (bounded && facts->code) {
         uint32_t size = facts->code->local_size + deepest;
-        facts->code->stack_size = size ? size : 16;
+        facts->code->stack_size = size ? size : MIN_STACK;
     }
     states[id] = bounded ? STACK_KNOWN : STACK_UNKNOWN;
     return states[id];

@@ -1,19 +1,22 @@
 /* Copy propagation.
  *
- * A register with one definition, unguarded, that copies a constant or a parameter row is that row
- * everywhere. A copy of another register holds within its block as long as neither is written again. The
- * copies without a use are dead then, so that ld.param and cvta.to.global cost nothing.
+ * A register whose only definition is an unguarded copy of a constant or a parameter row is replaced by that
+ * row everywhere. A copy of another register is replaced within its block, as long as neither is written
+ * again. Copies without a use are then dead, so that ld.param and cvta.to.global cost nothing.
  */
 #include "lower/ir.h"
 
 typedef struct CopyPropagation {
     LowerFunction *f;
-    uint32_t *writes;      /* definitions of each register */
-    Ref *fixed;            /* the row that a register always is, or REF_ABSENT */
-    Ref *current;          /* what a register is a copy of here, valid when its stamp is the block's */
-    uint32_t *stamp;
-    uint32_t *version, *copied_version; /* writes seen so far in this block */
-    uint32_t block_stamp;
+    /* By register: */
+    uint32_t *writes;      /* how many definitions it has */
+    Ref *fixed;            /* the row that it always is, or REF_ABSENT */
+    Ref *current;          /* the register that it is a copy of, if its stamp is the block's */
+    uint32_t *stamp;       /* block_stamp of the copy; 0 after another write */
+    uint32_t *version;     /* writes so far */
+    uint32_t
+        *copied_version; /* version of current[] when it was copied: if that has changed, the copy is stale */
+    uint32_t block_stamp; /* the block being visited, + 1 */
 } CopyPropagation;
 
 static void count_writes(void *closure, Ref *ref, bool read, bool written)
@@ -28,8 +31,8 @@ static bool is_copy(const LowerInsn *i)
     return i->flags & FLAG_COPY && i->guard == REF_ABSENT && ref_is_register(i->d);
 }
 
-/* Follows chains of single-definition copies to the row at their end. Text order nearly always meets a
- * source before its copies, so one round finds them. */
+/* Finds the registers that are always a constant or a parameter row, through chains of copies. One round over
+ * the text is enough: a source nearly always stands before its copies. */
 static void find_fixed(CopyPropagation *c)
 {
     for (uint32_t n = 0; n < c->f->insn_count; n++) {
@@ -40,7 +43,7 @@ static void find_fixed(CopyPropagation *c)
     }
 }
 
-/* What a source operand may be read from instead. */
+/* The row that an operand can be read from instead, or the operand itself. */
 static Ref substitute_source(CopyPropagation *c, Ref ref)
 {
     if (!ref_is_register(ref)) return ref;
@@ -56,6 +59,7 @@ static void rewrite_sources(void *closure, Ref *ref, bool read, bool written)
     if (read && !written) *ref = substitute_source(closure, *ref);
 }
 
+/* Ends what is known of a register as a copy, and of its copies. */
 static void note_write(void *closure, Ref *ref, bool read, bool written)
 {
     CopyPropagation *c = closure;

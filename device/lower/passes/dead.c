@@ -1,9 +1,9 @@
 /* Dead code elimination: instructions, old values of atomic operations and elements of vector loads without a
  * use.
  *
- * A value has a use when an instruction that is not dead itself may read it: liveness is propagated
- * backwards, over branches and round loops, and an instruction without a live result makes nothing live. Each
- * lane goes its own way through the graph, so this too is a matter of one lane.
+ * A value has a use if an instruction that is not dead itself may read it: liveness is propagated backwards,
+ * over branches and around loops, and an instruction without a live result makes nothing live. Lanes keep
+ * their own values in a row, so the liveness for one lane is enough.
  */
 #include <string.h>
 
@@ -12,13 +12,16 @@
 typedef struct LiveSets {
     LowerFunction *f;
     const LowerInsn *insn; /* being visited */
-    uint32_t *index; /* of each register its place in a set: first those that cross blocks */
-    uint32_t crossing, words;
-    uint64_t *live_in; /* of each block, of registers that cross blocks: rows of words */
+    uint32_t *index; /* by register: its bit in a set; crossing registers come first */
+    uint32_t crossing; /* how many there are */
+    uint32_t words; /* of a set of crossing registers */
+    uint64_t *live_in; /* such a set for each block: registers live at its start */
     uint64_t *live; /* after the instruction being visited */
-    uint32_t *seen; /* block + 1 that last wrote a register */
-    uint32_t *live_in_grown, *visited; /* times, of each block */
-    uint32_t block, time;
+    uint32_t *seen; /* by register: the block that wrote it last, + 1 */
+    uint32_t time; /* visits of blocks so far */
+    uint32_t *visited; /* by block: time of the last visit; 0: none */
+    uint32_t *live_in_grown; /* by block: time when its set live_in grew */
+    uint32_t block;
     bool has_live_result;
 } LiveSets;
 #define LOCAL UINT32_MAX
@@ -88,7 +91,7 @@ static void add_uses(void *closure, Ref *ref, bool read, bool written)
 
 static bool is_dead(LiveSets *n, LowerInsn *i)
 {
-    /* ptxas expands instructions to several blocks before it removes dead code, so these stay. */
+    /* ptxas expands such instructions to several blocks before it removes dead code, so they stay. */
     if (!(i->flags & FLAG_PURE) || i->flags & FLAG_CUTS) return false;
     if (i->flags & FLAG_COPY && i->a == i->d) return true;
     n->has_live_result = false;
@@ -96,8 +99,8 @@ static bool is_dead(LiveSets *n, LowerInsn *i)
     return !n->has_live_result;
 }
 
-/* Turns the set of registers live after the instruction into the set live before it; false when it is
- * dead. */
+/* Turns the set of registers live after the instruction into the set live before it. False, with the set
+ * unchanged, if the instruction is dead. */
 static bool transfer(LiveSets *n, LowerInsn *i)
 {
     if (is_dead(n, i)) return false;
@@ -126,7 +129,8 @@ static void drop_elements(const LiveSets *n, const LowerInsn *i)
 
 /* --- blocks ------------------------------------------------------------------------------------------- */
 
-/* Registers that cross no blocks are not live at the end of one. */
+/* Sets `live` to the registers live at the end of a block: those live at the start of a successor, all
+ * crossing. */
 static void begin_with_live_out(LiveSets *n, uint32_t block)
 {
     const LowerFunction *f = n->f;
@@ -135,7 +139,7 @@ static void begin_with_live_out(LiveSets *n, uint32_t block)
         for (uint32_t w = 0; w < n->words; w++) n->live[w] |= n->live_in[(size_t)f->next[e] * n->words + w];
 }
 
-/* Adds what is live at the block's start to its live-in set; true when that grew. */
+/* Adds the crossing registers in `live` to the block's set live_in; true if that grew. */
 static bool merge_live_in(LiveSets *n, uint32_t block)
 {
     uint64_t *in = n->live_in + (size_t)block * n->words, grew = 0;
@@ -148,7 +152,7 @@ static bool merge_live_in(LiveSets *n, uint32_t block)
     return grew != 0;
 }
 
-/* Whether the live-in set of a successor grew after the block was last visited. */
+/* Whether the set live_in of a successor grew after the block was last visited. */
 static bool is_stale(const LiveSets *n, uint32_t block)
 {
     const LowerFunction *f = n->f;
@@ -167,7 +171,8 @@ static void flow_block(LiveSets *n, uint32_t block)
     if (merge_live_in(n, block)) n->live_in_grown[block] = n->time;
 }
 
-/* Without loops one sweep visits each block once; with loops it is repeated until nothing changes. */
+/* Finds the sets live_in of a graph with loops, to the fixed point. Without loops lower_dead() finds them in
+ * its one sweep from the last block to the first. */
 static void propagate_liveness(LiveSets *n)
 {
     const LowerFunction *f = n->f;

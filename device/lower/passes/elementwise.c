@@ -1,9 +1,11 @@
-/* Looks for a path through a kernel on which blocks can be run as a whole (exec/code/elementwise.h).
+/* Finds a path through a kernel on which blocks can be run as a whole (exec/code/elementwise.h).
  *
- * The path starts at the entry. At a branch both sides are tried, the fall-through first; backward branches
- * end the search. A row has one of three contents: an affine value, a comparison, or part k of an operand,
- * which is element k of the vector that each thread loads. An operation on all parts of an operand, one
- * instruction each, becomes one on the operand.
+ * The path starts at the entry. At a branch both sides are tried, the fall-through first; a backward branch
+ * ends the search. A row on the path has one of three contents: an affine value, the result of a comparison,
+ * or part k of an operand. That is element k of the vector that each thread loads, or what was computed from
+ * it. An operation on all parts of an operand, one instruction for each, becomes one on the operand.
+ *
+ * Functions that return bool are false if the kernel does not fit.
  */
 #include "exec/code/elementwise.h"
 
@@ -13,7 +15,7 @@
 
 #include <string.h>
 
-/* A kernel with more is not taken for an elementwise one. */
+/* A kernel that has more on its path does not fit. */
 enum { MAX_ROWS = 96, MAX_INSNS = 256, MAX_BRANCHES = 4 };
 
 typedef enum Content { HAS_AFFINE, HAS_TEST, HAS_PART } Content;
@@ -21,7 +23,7 @@ typedef enum Content { HAS_AFFINE, HAS_TEST, HAS_PART } Content;
 typedef struct RowContent {
     Ref row;
     uint8_t content, part;
-    uint32_t index; /* of the value or operand; of a comparison, the operation */
+    uint32_t index; /* of the affine value or the operand; of a comparison, its operation */
     Ref a, b;        /* of a comparison */
 } RowContent;
 
@@ -29,14 +31,19 @@ typedef struct Path {
     const CodeFunction *function;
     CodeElementwise code;
     RowContent rows[MAX_ROWS];
-    uint32_t row_count, value_count, access_count, walked, branches;
+    uint32_t row_count, value_count, access_count;
+    uint32_t walked, branches; /* instructions and branches on the path so far */
     ElementwiseStep accesses[ELEMENTWISE_OPERANDS];
-    uint8_t parts[ELEMENTWISE_OPERANDS]; /* of each operand, a bit for those computed so far */
-    uint8_t copies[ELEMENTWISE_OPERANDS][2], copy_count; /* operands stored: to, from */
+    uint8_t parts[ELEMENTWISE_OPERANDS]; /* of each operand: a bit for each part that is loaded or computed */
+    struct {
+        uint8_t to, from;
+    } copies[ELEMENTWISE_OPERANDS]; /* the stores: of operand `from` to operand `to` in memory */
+    uint8_t copy_count;
 } Path;
 
 /* --- contents of rows ---------------------------------------------------------------------------------- */
 
+/* The index of a row on the path; row_count if it has no content yet. */
 static uint32_t find_row(const Path *path, Ref row)
 {
     uint32_t n = 0;
@@ -59,7 +66,7 @@ static bool set_content(Path *path, RowContent content)
     return true;
 }
 
-/* A source operand as a step has it: a register becomes the index of the affine value that it holds. */
+/* *source: a source as a step has it, in which a register is the index of its affine value. */
 static bool affine_source(const Path *path, Ref ref, Ref *source)
 {
     *source = ref;
@@ -97,6 +104,7 @@ static bool add_operand(Path *path, ElementwiseOperand operand, uint8_t *index)
     return true;
 }
 
+/* *index: the operand for a value that is the same in all threads, with elements of `size` bytes. */
 static bool value_operand(Path *path, Ref ref, uint32_t size, uint8_t *index)
 {
     for (uint32_t k = 0; k < path->code.operand_count; k++) {
@@ -107,7 +115,7 @@ static bool value_operand(Path *path, Ref ref, uint32_t size, uint8_t *index)
     return add_operand(path, (ElementwiseOperand){OPERAND_VALUE, (uint8_t)size, ref}, index);
 }
 
-/* Whether the elements of all arrays have the same size, and each thread the same number of them. */
+/* Whether the elements of all accesses so far have the same size, and each thread as many of them. */
 static bool same_shape(Path *path, uint32_t element, uint32_t bytes)
 {
     if (!path->code.bytes) {
@@ -117,37 +125,54 @@ static bool same_shape(Path *path, uint32_t element, uint32_t bytes)
     return path->code.bytes == bytes && path->code.element == element;
 }
 
+static RowContent part_content(Ref row, uint8_t part, uint32_t operand)
+{
+    return (RowContent){.row = row, .content = HAS_PART, .part = part, .index = operand};
+}
+
+/* An operand is loaded: the rows get its parts. */
 static bool add_load(Path *path, const BlockAccess *access, uint8_t operand)
 {
-    if (path->copy_count) return false; /* it might read what was stored */
+    if (path->copy_count) return false; /* it might read what a store before it has written */
     path->parts[operand] = (uint8_t)((1u << access->count) - 1);
     for (uint8_t k = 0; k < access->count; k++)
-        if (!set_content(path, (RowContent){access->rows[k], HAS_PART, k, operand, 0, 0})) return false;
+        if (!set_content(path, part_content(access->rows[k], k, operand))) return false;
     return true;
 }
 
-/* What is stored: all parts of an operand in their order, or one value. */
+/* Whether all rows of a store have this value. */
+static bool all_have_value(const BlockAccess *access, Ref value)
+{
+    for (uint8_t k = 0; k < access->count; k++)
+        if (access->rows[k] != value) return false;
+    return true;
+}
+
+/* Whether the rows of a store are all parts of an operand in their order. */
+static bool are_parts_of(const Path *path, const BlockAccess *access, uint32_t operand)
+{
+    for (uint8_t k = 0; k < access->count; k++) {
+        const RowContent *part = content_of(path, access->rows[k]);
+        if (!part || part->content != HAS_PART || part->index != operand || part->part != k) return false;
+    }
+    return path->parts[operand] == (1u << access->count) - 1;
+}
+
+/* An operand, or a value, is stored to `operand`. */
 static bool add_store(Path *path, const BlockAccess *access, uint8_t operand)
 {
     uint8_t from = 0;
     const Ref first = access->rows[0];
-    const RowContent *row = content_of(path, first);
     if (ref_is_value(first)) {
-        if (!value_operand(path, first, access->element, &from)) return false;
-    } else if (!row || row->content != HAS_PART || path->parts[row->index] != (1u << access->count) - 1) {
-        return false;
+        if (!all_have_value(access, first) || !value_operand(path, first, access->element, &from))
+            return false;
     } else {
+        const RowContent *row = content_of(path, first);
+        if (!row || row->content != HAS_PART || !are_parts_of(path, access, row->index)) return false;
         from = (uint8_t)row->index;
     }
-    for (uint8_t k = 0; k < access->count; k++) {
-        const RowContent *part = content_of(path, access->rows[k]);
-        if (ref_is_value(first)
-                ? access->rows[k] != first
-                : !part || part->content != HAS_PART || part->index != from || part->part != k)
-            return false;
-    }
-    path->copies[path->copy_count][0] = operand;
-    path->copies[path->copy_count++][1] = from;
+    path->copies[path->copy_count].to = operand;
+    path->copies[path->copy_count++].from = from;
     return true;
 }
 
@@ -171,7 +196,8 @@ static bool add_access(Path *path, const Insn *i)
 
 /* --- operations on elements ---------------------------------------------------------------------------- */
 
-/* The operand that a source is part `*part` of, or any part of. */
+/* *operand: that which a source is part of, or has the value of. All sources of an instruction must be the
+ * same part: *part, which a first source sets from -1. */
 static bool source_operand(Path *path, Ref ref, uint32_t size, int *part, uint8_t *operand)
 {
     if (ref_is_value(ref)) return value_operand(path, ref, size, operand);
@@ -182,8 +208,8 @@ static bool source_operand(Path *path, Ref ref, uint32_t size, int *part, uint8_
     return path->code.operands[*operand].size == size;
 }
 
-/* Finds an operation that computes the same for other parts, not yet for `part`, or adds one. *result: its
- * operand d. False when there is no room. */
+/* Finds an operation that computes the same for other parts, but not for `part` yet, or adds one. *result:
+ * its operand d. False if there is no room. */
 static bool find_op(Path *path, const ElementwiseOp *wanted, unsigned part, uint8_t *result)
 {
     for (uint32_t n = 0; n < path->code.op_count; n++) {
@@ -217,17 +243,18 @@ static bool add_op(Path *path, const Insn *i)
     }
     if (part < 0 || !find_op(path, &wanted, (unsigned)part, &result)) return false;
     path->parts[result] |= (uint8_t)(1u << part);
-    return set_content(path, (RowContent){i->d, HAS_PART, (uint8_t)part, result, 0, 0});
+    return set_content(path, part_content(i->d, (uint8_t)part, result));
 }
 
 /* --- the path ------------------------------------------------------------------------------------------ */
 
-/* The last result may go to memory at once where it is all that is stored. Else copies come last; of several
- * none may come from memory, which another might have overwritten. */
+/* Makes the stores operations. If there is one, and it stores the last result, that is computed into memory.
+ * If not, each becomes a copy after all operations. With several copies none may read memory, since a copy
+ * before it might have overwritten that. */
 static bool finish_ops(Path *path)
 {
     CodeElementwise *code = &path->code;
-    const uint8_t to = path->copies[0][0], from = path->copies[0][1];
+    const uint8_t to = path->copies[0].to, from = path->copies[0].from;
     ElementwiseOp *last = code->op_count ? &code->ops[code->op_count - 1] : NULL;
     if (path->copy_count == 1 && last && last->d == from) {
         last->d = to;
@@ -236,8 +263,8 @@ static bool finish_ops(Path *path)
     }
     for (uint32_t k = 0; k < path->copy_count; k++) {
         if (code->op_count == ELEMENTWISE_OPS) return false;
-        if (path->copy_count > 1 && code->operands[path->copies[k][1]].kind == OPERAND_MEMORY) return false;
-        code->ops[code->op_count++] = (ElementwiseOp){WIDE_COUNT, path->copies[k][0], {path->copies[k][1]}};
+        if (path->copy_count > 1 && code->operands[path->copies[k].from].kind == OPERAND_MEMORY) return false;
+        code->ops[code->op_count++] = (ElementwiseOp){WIDE_COUNT, path->copies[k].to, {path->copies[k].from}};
     }
     return path->copy_count != 0;
 }
@@ -254,9 +281,10 @@ static bool finish_path(Path *path)
     return buffers <= ELEMENTWISE_BUFFERS;
 }
 
+/* Follows the path from an instruction to its end. */
 static bool walk_path(Path *path, const Insn *i);
 
-/* Continues on one side, where the comparison gives `holds`. */
+/* Continues at `next`, the side of a branch that is taken if the comparison gives `holds`. */
 static bool walk_if(Path *path, const RowContent *test, bool holds, const Insn *next)
 {
     if (path->code.step_count == ELEMENTWISE_STEPS) return false;

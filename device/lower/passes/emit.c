@@ -1,17 +1,18 @@
-/* Decoded code: instructions with rows, guards before what they guard, branches as pointers. */
+/* Decoded code: branches as pointers, a guard as an instruction of its own before the one that it guards, a
+ * label where branches meet. */
 #include "lower/ir.h"
 #include "lower/module.h"
 
 #include <string.h>
 
-enum { MAX_OVER = 16 }; /* instructions to the target of a branch over a few */
+enum { MAX_OVER = 16 }; /* how far a branch marked with BRA_OVER may go, in instructions */
 
 typedef struct Emission {
     Lower *lower;
     LowerFunction *f;
     CodeFunction *code;
     uint32_t *block_at;    /* first decoded instruction of each block */
-    uint8_t *merges;       /* blocks with two predecessors or more: these start with a label */
+    uint8_t *merges; /* by block: whether it has two predecessors or more, and so starts with a label */
 } Emission;
 
 static void find_merges(Emission *e)
@@ -19,12 +20,12 @@ static void find_merges(Emission *e)
     const LowerFunction *f = e->f;
     uint32_t *predecessors = ARENA_ZEROS(f->scratch, uint32_t, f->block_count);
     e->merges = ARENA_ZEROS(f->scratch, uint8_t, f->block_count);
-    predecessors[0] = 1;
+    predecessors[0] = 1; /* the start of the function */
     for (uint32_t n = 0; n < f->start[f->block_count]; n++) predecessors[f->next[n]]++;
     for (uint32_t b = 0; b < f->block_count; b++) e->merges[b] = predecessors[b] > 1;
 }
 
-/* Places the blocks; returns the number of decoded instructions. */
+/* Finds where each block starts in the decoded code; returns the number of decoded instructions. */
 static uint32_t place_blocks(Emission *e)
 {
     const LowerFunction *f = e->f;
@@ -54,6 +55,7 @@ static uint16_t branch_op(bool predicated, bool back)
     return predicated ? (back ? OP_bra_p_back : OP_bra_p) : back ? OP_bra_back : OP_bra;
 }
 
+/* Writes the guard of an instruction to *at. Returns the place after it. */
 static Insn *emit_guard(Insn *at, const LowerInsn *insn)
 {
     *at = (Insn){.op = OP_guard,
@@ -67,6 +69,7 @@ static Insn *emit_guard(Insn *at, const LowerInsn *insn)
     return at + 1;
 }
 
+/* Writes an instruction, and its guard, to *at. Returns the place after it. */
 static Insn *emit_insn(Emission *e, Insn *at, const LowerInsn *insn)
 {
     if (insn->guard != REF_ABSENT) at = emit_guard(at, insn);
@@ -107,15 +110,17 @@ static void emit_blocks(Emission *e)
     }
 }
 
-/* Memory accesses, affine and fused operations, arithmetic: all that may follow a guard, but atomics. */
+/* Whether the interpreter can run the operation under a mask of lanes: guards, memory
+ * accesses, affine and fused operations, and arithmetic, which is the end of the table
+ * of operations. Atomics are not among them. */
 static bool may_be_guarded(uint16_t op)
 {
     return op == OP_guard || (op >= OP_ld_generic_u8_16 && op <= OP_stv_local_b128)
            || (op >= OP_affine_mov_b32 && op <= OP_fused_dot_shared_f32) || op >= OP_mov_b16;
 }
 
-/* Marks the branches over a few such instructions. */
-static void find_short_ways(CodeFunction *code)
+/* Marks with BRA_OVER the forward branches over a few instructions that may all be guarded. */
+static void mark_short_branches(CodeFunction *code)
 {
     for (Insn *i = code->insns; i < code->insns + code->insn_count; i++) {
         const Insn *next = i + 1;
@@ -137,5 +142,5 @@ void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code)
     code->frame_size = f->frame_size;
     code->register_estimate = f->peak_rows;
     emit_blocks(&e);
-    if (!lower->host->checks) find_short_ways(code);
+    if (!lower->host->checks) mark_short_branches(code);
 }

@@ -1,9 +1,8 @@
 /* One frame layout for all functions that are called.
  *
- * Groups of lanes that diverged may be in different functions, at the same place of the warp's register
- * file. They leave each other's values alone only when every row there has elements of one size, whichever
- * function it belongs to. So all frames above the kernel's have the same size, and their pools the same
- * places.
+ * Groups of lanes that diverged may be in different functions, with frames at the same place of the warp's
+ * register file. They leave each other's values alone only if each row there has elements of one size in all
+ * functions. So all frames other than the kernels' have the same size, and their pools the same offsets.
  */
 #include "lower/module.h"
 
@@ -13,6 +12,7 @@ typedef struct Shift {
     uint32_t from[FRAME_POOLS], to[FRAME_POOLS]; /* where each pool starts: its own layout, the common one */
 } Shift;
 
+/* Fills in where pools of these sizes start; returns their total size. */
 static uint32_t set_starts(const uint32_t *sizes, uint32_t *starts)
 {
     uint32_t at = 0;
@@ -23,6 +23,7 @@ static uint32_t set_starts(const uint32_t *sizes, uint32_t *starts)
     return at;
 }
 
+/* Moves a register of a frame with its pool. */
 static void move_ref(const Shift *shift, Ref *ref)
 {
     if (!ref_is_register(*ref)) return;

@@ -1,14 +1,18 @@
 /* Fused operations, put before the instructions that they run (exec/ops/fused.c).
  *
- * What a fused operation does not write, no other instruction may read: the registers between its
- * instructions have one definition and one use. The instructions themselves stay, for when it cannot run.
+ * A fused operation writes its result only, so the registers between its instructions must have one
+ * definition and one use. The instructions follow it: warps run them where the fused operation does not
+ * apply.
  */
 #include "exec/code/fused.h"
 #include "lower/ir.h"
 
 #include <string.h>
 
-enum { RUN_LIMIT = 1024 }; /* products that one fused operation makes */
+enum {
+    MAX_PRODUCTS = 1024, /* of one fused operation */
+    PRODUCT_INSNS = 3    /* two loads and an fma */
+};
 
 typedef struct Fusion {
     LowerFunction *f;
@@ -40,15 +44,15 @@ static bool is_product(const Fusion *fusion, const LowerInsn *i)
     const LowerInsn *fma = i + 2;
     if (!is_shared_load(i) || !is_shared_load(i + 1) || fma->op != OP_fma_f32 || fma->guard != REF_ABSENT)
         return false;
-    bool of_these = (fma->a == i->d && fma->b == i[1].d) || (fma->a == i[1].d && fma->b == i->d);
-    return of_these && used_once(fusion, i->d) && used_once(fusion, i[1].d);
+    bool multiplies_both = (fma->a == i->d && fma->b == i[1].d) || (fma->a == i[1].d && fma->b == i->d);
+    return multiplies_both && used_once(fusion, i->d) && used_once(fusion, i[1].d);
 }
 
-/* Instruction i goes on with the sum of the product before it. */
-static bool goes_on(const Fusion *fusion, const LowerInsn *i)
+/* Whether the product at i is added to the sum of the product before it, with the same base addresses. */
+static bool continues_sum(const Fusion *fusion, const LowerInsn *i)
 {
     const LowerInsn *before = i - 1, *fma = i + 2;
-    return i->a == i[-3].a && i[1].a == i[-2].a && fma->c == before->d
+    return i->a == i[-PRODUCT_INSNS].a && i[1].a == i[1 - PRODUCT_INSNS].a && fma->c == before->d
            && (used_once(fusion, before->d) || before->d == fma->d);
 }
 
@@ -58,16 +62,18 @@ static void widen_bounds(int16_t *min, int16_t *max, int64_t offset)
     if (offset > *max) *max = (int16_t)offset;
 }
 
-/* The sum of products that starts at i: how many, at most limit instructions. */
+/* How many products the sum has that starts at i, within the next `limit` instructions.
+ * *offsets: the ranges of their addresses. */
 static uint32_t dot_length(const Fusion *fusion, const LowerInsn *i, uint32_t limit, FusedDot *offsets)
 {
     uint32_t count = 0;
     *offsets = (FusedDot){(int16_t)i->imm, (int16_t)i->imm, (int16_t)i[1].imm, (int16_t)i[1].imm};
-    while (limit >= 3 && count < RUN_LIMIT && is_product(fusion, i) && (!count || goes_on(fusion, i))) {
+    while (limit >= PRODUCT_INSNS && count < MAX_PRODUCTS && is_product(fusion, i)
+           && (!count || continues_sum(fusion, i))) {
         widen_bounds(&offsets->first_min, &offsets->first_max, i->imm);
         widen_bounds(&offsets->second_min, &offsets->second_max, i[1].imm);
-        i += 3;
-        limit -= 3;
+        i += PRODUCT_INSNS;
+        limit -= PRODUCT_INSNS;
         count++;
     }
     return count;
@@ -80,15 +86,16 @@ static void fuse_dot(Fusion *fusion, const LowerInsn *i, uint32_t count, FusedDo
     fused->imm = fused_dot_pack(offsets);
 }
 
-/* Copies what starts at i, fused where that can be; the number of instructions copied. */
+/* Copies the instruction at i or, after a fused operation for it, the sum of products that starts there.
+ * `left`: how many instructions the block has from i on. Returns how many were copied. */
 static uint32_t fuse_at(Fusion *fusion, const LowerInsn *i, uint32_t left)
 {
     FusedDot offsets = {0};
-    uint32_t products = left >= 3 && is_shared_load(i) ? dot_length(fusion, i, left, &offsets) : 0,
-             copied = 1;
+    uint32_t products = 0, copied = 1;
+    if (left >= PRODUCT_INSNS && is_shared_load(i)) products = dot_length(fusion, i, left, &offsets);
     if (products) {
         fuse_dot(fusion, i, products, offsets);
-        copied = 3 * products;
+        copied = PRODUCT_INSNS * products;
     }
     for (uint32_t n = 0; n < copied; n++) *lower_add_insn(fusion->f) = i[n];
     return copied;

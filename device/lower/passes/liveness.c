@@ -1,8 +1,8 @@
 /* Live ranges: for each virtual register the range of instructions, in layout order, in which some lane
  * may still need its value.
  *
- * Rows are blended lane by lane and each lane goes its own way through the graph, so the liveness of one
- * lane, which is that of the control flow graph, is all that counts, however the lanes of a warp diverge.
+ * Lanes keep their own values in a row, and each takes its own path through the control flow graph. So the
+ * liveness for one lane, which is that of the graph, is enough however the lanes of a warp diverge.
  * Only registers that cross blocks take part in the dataflow; a range is the hull of all places where the
  * register is live.
  */
@@ -15,8 +15,8 @@ typedef struct Liveness {
     uint32_t *index;        /* number among the crossing registers, or LOCAL */
     uint32_t *crossing;     /* the registers with these indices */
     uint32_t crossing_count, words;
-    uint64_t *in, *used, *defined;  /* rows of words, one a block */
-    uint32_t *seen;         /* block + 1 that last wrote a register */
+    uint64_t *in, *used, *defined;  /* sets of crossing registers, `words` words for each block */
+    uint32_t *seen;         /* by register: the block that wrote it last, + 1 */
     uint32_t block, insn;   /* being visited */
 } Liveness;
 #define LOCAL UINT32_MAX
@@ -41,6 +41,7 @@ static void find_uses(void *closure, Ref *ref, bool read, bool written)
     if (written) l->seen[r] = l->block + 1;
 }
 
+/* Adds the register to what its block uses before it defines it, or to what it defines. */
 static void collect_sets(void *closure, Ref *ref, bool read, bool written)
 {
     Liveness *l = closure;
@@ -62,7 +63,7 @@ static void visit_blocks(Liveness *l, RegisterVisitor visitor)
     }
 }
 
-/* in = used + (out - defined); true when it grew. */
+/* Adds to the block's set `in` what its successors need and it does not define; true if that grew. */
 static bool flow_block(Liveness *l, uint32_t block)
 {
     const LowerFunction *f = l->f;
@@ -98,7 +99,7 @@ static void widen_set(Liveness *l, const uint64_t *set, uint32_t at)
             widen_range(&l->f->ranges[l->crossing[w * 64 + (uint32_t)__builtin_ctzll(bits)]], at);
 }
 
-/* What is live into a block is live at its start, and at the end of the blocks before it. */
+/* Registers live into a block are live at its first instruction, and at the last one of its predecessors. */
 static void widen_blocks(Liveness *l)
 {
     const LowerFunction *f = l->f;

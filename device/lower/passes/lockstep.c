@@ -1,5 +1,5 @@
-/* Looks for kernels whose warps start in lockstep (exec/code/lockstep.h): those that reach a loop with loads
- * by instructions that all fit.
+/* Finds the kernels whose warps start in lockstep (exec/code/lockstep.h): those in which only instructions
+ * that can run in lockstep come before a loop with loads.
  */
 #include "exec/code/lockstep.h"
 
@@ -9,7 +9,7 @@
 typedef struct Reads {
     uint32_t index; /* of the decoded instruction */
     CodeLockstep *lockstep;
-    bool fits; /* no row is beyond the frame, as arguments of calls are */
+    bool fits; /* all rows are in the frame; arguments of calls are beyond it */
 } Reads;
 
 static bool is_load(const CodeFunction *code, const Insn *i)
@@ -18,6 +18,7 @@ static bool is_load(const CodeFunction *code, const Insn *i)
     return block_access(code, i, &access) && !access.write;
 }
 
+/* Whether it is a branch backward: the end of a loop. */
 static bool is_back(const Insn *i)
 {
     return (i->op == OP_bra_back || i->op == OP_bra_p_back) && i->target <= i;
@@ -51,7 +52,8 @@ static void note_needed_row(void *closure, Ref *ref, bool read, bool written)
         x->lockstep->needed_before[row] = x->index + 1;
 }
 
-/* Labels and guards stand in the decoded code alone. */
+/* Finds the last instruction that reads each row, in the order of the code. Labels and guards, which the
+ * decoded code has in addition, are counted. False if a row is not in the frame. */
 static bool find_reads(LowerFunction *f, const CodeFunction *code, CodeLockstep *lockstep)
 {
     Reads x = {0, lockstep, true};
@@ -63,7 +65,7 @@ static bool find_reads(LowerFunction *f, const CodeFunction *code, CodeLockstep 
     return x.fits;
 }
 
-/* Rows that a loop reads are needed until its end. True if something changed. */
+/* A row that is needed at some instruction of a loop is needed until its end. True if something changed. */
 static bool extend_over_loops(const CodeFunction *code, CodeLockstep *lockstep)
 {
     bool changed = false;
@@ -85,6 +87,6 @@ void lower_lockstep(Lower *lower, LowerFunction *f, CodeFunction *code)
     if (code->frame_size > LOCKSTEP_ROWS * LOCKSTEP_UNIT_BYTES || !loads_in_a_loop(code)) return;
     CodeLockstep *lockstep = ARENA_ZEROS(lower->keep, CodeLockstep, 1);
     if (!find_reads(f, code, lockstep)) return;
-    while (extend_over_loops(code, lockstep)) {}
+    while (extend_over_loops(code, lockstep)) continue;
     code->lockstep = lockstep;
 }

@@ -1,9 +1,9 @@
 /* Weak topological order after Bourdoncle (Efficient chaotic iteration strategies with widenings, 1993).
  *
  * A depth-first search finds the strongly connected components; each non-trivial one is laid out as its head
- * followed by the order of the rest, found by searching again from the head. Every edge then goes forward
- * but those back to the head of a loop around it, and each loop is contiguous. The search keeps its own
- * stack, as depth is whatever the program makes it. The order is written from its end to its start.
+ * followed by the order of the rest, found by searching again from the head. Every edge then goes forward,
+ * except for those back to the head of a loop around it, and each loop is contiguous. The search has a stack
+ * of its own, since a program may nest as deep as it likes. The order is written from its end to its start.
  */
 #include "lower/passes/order.h"
 
@@ -14,20 +14,20 @@ enum { NOT_SEEN = 0 };
 
 typedef struct Visit {
     uint32_t block;
-    uint32_t left;      /* successors still to look at: the last ones first */
-    uint32_t head;      /* lowest number that the block is known to reach on the stack */
+    uint32_t left;      /* successors not looked at yet; the last one is next */
+    uint32_t head;      /* lowest number on the stack that the block is known to reach */
     bool loop;          /* part of a cycle */
     bool inside;        /* second round: orders the component that the block is head of */
 } Visit;
 
 typedef struct OrderSearch {
     const BlockGraph *graph;
-    uint32_t *number;   /* order of discovery, NOT_SEEN or DONE */
+    uint32_t *number;   /* by block: order of discovery, NOT_SEEN or DONE */
     uint32_t discovered;
-    uint32_t *stack, stack_count;
-    Visit *visits;
+    uint32_t *stack, stack_count; /* blocks found whose component is not complete */
+    Visit *visits;      /* the path of the search: its own stack */
     uint32_t visit_count, visit_capacity;
-    uint32_t *order, position;
+    uint32_t *order, position; /* the blocks from `position` on are written */
     Arena *scratch;
 } OrderSearch;
 
@@ -36,6 +36,7 @@ static uint32_t successor_count(const BlockGraph *graph, uint32_t block)
     return graph->start[block + 1] - graph->start[block];
 }
 
+/* Starts the visit of a block. */
 static void search_push(OrderSearch *s, uint32_t block)
 {
     s->visits = arena_grow(s->scratch, s->visits, s->visit_count, &s->visit_capacity, sizeof(Visit));
@@ -45,14 +46,16 @@ static void search_push(OrderSearch *s, uint32_t block)
         (Visit){.block = block, .left = successor_count(s->graph, block), .head = s->number[block]};
 }
 
-/* Forgets the members of the component but its head, so that they are searched again inside it. */
+/* Takes a component from the stack. Its members, except for the head, become NOT_SEEN, so that they are
+ * searched again inside it. */
 static void search_reopen(OrderSearch *s, uint32_t head)
 {
     uint32_t member;
     while ((member = s->stack[--s->stack_count]) != head) s->number[member] = NOT_SEEN;
 }
 
-/* True when the visit is over; called when all successors of the top were visited. */
+/* Called when all successors of the top visit were looked at. True if it is over; a head of a loop is visited
+ * once more, to order the loop. */
 static bool search_finish(OrderSearch *s, Visit *v)
 {
     if (v->inside) {
@@ -72,6 +75,7 @@ static bool search_finish(OrderSearch *s, Visit *v)
     return !v->inside;
 }
 
+/* Notes that a block on the path reaches number `head`; DONE, which is larger than all, changes nothing. */
 static void search_reached(Visit *v, uint32_t head)
 {
     if (v->inside || head > v->head) return;
@@ -79,6 +83,7 @@ static void search_reached(Visit *v, uint32_t head)
     v->loop = true;
 }
 
+/* Looks at one more successor of the top visit, or ends that visit. */
 static void search_step(OrderSearch *s)
 {
     Visit *v = &s->visits[s->visit_count - 1];

@@ -11,8 +11,8 @@ typedef struct BlockGraph {
     const uint32_t *next;
 } BlockGraph;
 
-/* Writes the blocks that can be reached into order, an array of block_count; returns how many. The first
- * successor of a block follows it at once where the order leaves a choice. */
+/* Writes the blocks that can be reached to `order`, which has room for graph->count; returns how many. Where
+ * the order leaves a choice, the first successor of a block comes right after it. */
 uint32_t lower_order(Arena *scratch, const BlockGraph *graph, uint32_t *order);
 
 #endif

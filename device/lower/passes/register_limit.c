@@ -1,8 +1,9 @@
-/* How many registers a kernel may have, by what it says of itself: the rules of NVIDIA's assembler. */
+/* How many registers a thread of a kernel may have, by the kernel's
+ * directives: the rules of NVIDIA's assembler. */
 #include "lower/module.h"
 
 enum { MIN_REGISTERS = 24, MAX_REGISTERS = 255, REGISTER_UNIT = 8 }; /* of a thread */
-enum { MULTIPROCESSOR_REGISTERS = 65536, MULTIPROCESSOR_THREADS = 1024 };
+enum { MULTIPROCESSOR_REGISTERS = 65536, MULTIPROCESSOR_THREADS = 1024, WARP_THREADS = 32 };
 
 static uint32_t threads_of(const uint32_t shape[3]) { return shape[0] * shape[1] * shape[2]; }
 
@@ -10,7 +11,7 @@ static uint32_t threads_of(const uint32_t shape[3]) { return shape[0] * shape[1]
  * alone do not fit, the limit is that of one block: ptxas ignores a .minnctapersm that cannot be met. */
 static uint32_t limit_of_blocks(uint32_t threads, uint32_t blocks)
 {
-    const uint64_t block_threads = ((uint64_t)threads + 31) / 32 * 32; /* of whole warps */
+    const uint64_t block_threads = ((uint64_t)threads + WARP_THREADS - 1) / WARP_THREADS * WARP_THREADS;
     const bool blocks_fit = blocks && block_threads * blocks <= MULTIPROCESSOR_THREADS;
     const uint64_t resident_threads = blocks_fit ? block_threads * blocks : block_threads;
     if (resident_threads > MULTIPROCESSOR_THREADS) return MAX_REGISTERS;

@@ -1,52 +1,63 @@
 /* Packs virtual registers into rows of the frame: linear scan over the live ranges.
  *
- * The frame starts with the predicates, one word each; then come the rows of 16, of 32 and of 64 bits; 128
- * bits take two rows of 64. Rows of different element sizes never share memory: lanes that went another way
- * may still need theirs, and only rows of one size keep a lane's value at the same place. Ranges that share
- * an instruction never share a row, so that a handler may write a destination before it has read all its
- * sources.
+ * A frame consists of pools (ir.h), each of slots for rows of one size; a predicate is one word. Rows of
+ * different sizes never share memory: lanes that took another path may still need their values, which only
+ * rows of one size have at the same place. Ranges that share an instruction never share a row, so that a
+ * handler may write a destination before it has read all its sources.
  */
 #include "exec/code/affine.h"
 #include "lower/ir.h"
 
 #include <string.h>
 
-enum { ROW_ALIGN = 128, FRAME_LIMIT = 1 << 27, POOLS = FRAME_POOLS };
+enum { ROW_ALIGN = 128, FRAME_LIMIT = 1 << 27 };
 #define NO_REGISTER UINT32_MAX
 
-/* Slots as bits: set where free. Grows as far as it must. */
+/* The slots of a pool, a bit for each: 1 is free. It has as many words as were needed so far. */
 typedef struct SlotSet {
     uint64_t *free;
     uint32_t words, words_capacity;
-    uint32_t used;          /* slots ever handed out: the size of the pool */
+    uint32_t used;          /* slots of the pool: the highest one ever taken, + 1 */
     uint32_t offset;        /* of the pool in the frame */
 } SlotSet;
 
 typedef struct Packing {
     LowerFunction *f;
-    SlotSet pools[POOLS];
-    uint32_t *starting, *ending; /* first register of each instruction's list */
-    uint32_t *next_starting, *next_ending;
-    uint32_t *place;        /* slot of each register */
+    SlotSet pools[FRAME_POOLS];
+    uint32_t *starting, *ending; /* by instruction: the first register whose range starts, or ends, there */
+    uint32_t *next_starting, *next_ending; /* by register: the next one of that instruction, or NO_REGISTER */
+    uint32_t *place; /* by register: its first slot */
 } Packing;
 
-/* The pool of each class, and the slots that one register takes there. */
-static const uint8_t class_pool[] = {
-    [CLASS_PREDICATE] = 0, [CLASS_16] = 1,        [CLASS_32] = 2,       [CLASS_64] = 3,
-    [CLASS_128] = 3,       [CLASS_AFFINE_32] = 4, [CLASS_AFFINE_64] = 5};
+/* The pool of each class, and the slots that a register takes there. */
+static const uint8_t class_pool[] = {[CLASS_PREDICATE] = POOL_PREDICATE,
+                                     [CLASS_16] = POOL_16,
+                                     [CLASS_32] = POOL_32,
+                                     [CLASS_64] = POOL_64,
+                                     [CLASS_128] = POOL_64,
+                                     [CLASS_AFFINE_32] = POOL_AFFINE_32,
+                                     [CLASS_AFFINE_64] = POOL_AFFINE_64};
 static const uint8_t class_slots[] = {
     [CLASS_PREDICATE] = 1, [CLASS_16] = 1,        [CLASS_32] = 1,       [CLASS_64] = 1,
     [CLASS_128] = 2,       [CLASS_AFFINE_32] = 1, [CLASS_AFFINE_64] = 1};
-static const uint16_t slot_bytes[POOLS] = {4, 128, 128, 256, AFFINE_BYTES + 128, AFFINE_BYTES + 256};
-static const uint16_t row_offset[POOLS] = {[4] = AFFINE_BYTES, [5] = AFFINE_BYTES};
+static const uint16_t slot_bytes[FRAME_POOLS] = {[POOL_PREDICATE] = 4,
+                                                 [POOL_16] = 128,
+                                                 [POOL_32] = 128,
+                                                 [POOL_64] = 256,
+                                                 [POOL_AFFINE_32] = AFFINE_BYTES + 128,
+                                                 [POOL_AFFINE_64] = AFFINE_BYTES + 256};
+/* Where a row is in its slot. */
+static const uint16_t row_offset[FRAME_POOLS] =
+    {[POOL_AFFINE_32] = AFFINE_BYTES, [POOL_AFFINE_64] = AFFINE_BYTES};
 
 static SlotSet *slots_of(Packing *p, uint32_t r) { return &p->pools[class_pool[p->f->classes[r]]]; }
 
-/* Bits at which an aligned run of count free slots starts. A single slot next to a used one is preferred, to
- * keep pairs whole. */
+/* The bits at which `count` free slots start, 1 or an aligned pair. Of single ones, those next to a used slot
+ * are given alone if there are any, so that pairs stay free. */
 static uint64_t run_starts(uint64_t free, uint32_t count)
 {
-    uint64_t pairs = free & (free >> 1) & UINT64_C(0x5555555555555555);
+    static const uint64_t even_bits = UINT64_C(0x5555555555555555);
+    uint64_t pairs = free & (free >> 1) & even_bits;
     if (count == 2) return pairs;
     uint64_t lone = free & ~(pairs | pairs << 1);
     return lone ? lone : free;
@@ -58,6 +69,7 @@ static void grow_slots(Arena *arena, SlotSet *set)
     set->free[set->words++] = ~UINT64_C(0);
 }
 
+/* Takes `count` slots, 1 or 2, of the pool. Returns the first. */
 static uint32_t take_slots(Arena *arena, SlotSet *set, uint32_t count)
 {
     uint64_t starts = 0;
@@ -73,12 +85,12 @@ static uint32_t take_slots(Arena *arena, SlotSet *set, uint32_t count)
     return slot;
 }
 
-static void give_slots(SlotSet *set, uint32_t slot, uint32_t count)
+static void free_slots(SlotSet *set, uint32_t slot, uint32_t count)
 {
     set->free[slot / 64] |= ((UINT64_C(1) << count) - 1) << (slot % 64);
 }
 
-/* Lists of the registers whose range starts, and ends, at each instruction. */
+/* Lists the registers whose range starts, and ends, at each instruction. Unused registers are in no list. */
 static void list_ranges(Packing *p)
 {
     LowerFunction *f = p->f;
@@ -87,6 +99,7 @@ static void list_ranges(Packing *p)
     p->ending = ARENA_ARRAY(f->scratch, uint32_t, f->insn_count);
     p->next_starting = ARENA_ARRAY(f->scratch, uint32_t, f->register_count);
     p->next_ending = ARENA_ARRAY(f->scratch, uint32_t, f->register_count);
+    /* NO_REGISTER, as all its bytes are 0xff. */
     if (bytes) memset(p->starting, 0xff, bytes);
     if (bytes) memset(p->ending, 0xff, bytes);
     for (uint32_t r = f->register_count; r-- > 0;) {
@@ -106,7 +119,7 @@ static void linear_scan(Packing *p)
         for (uint32_t r = p->starting[i]; r != NO_REGISTER; r = p->next_starting[r])
             p->place[r] = take_slots(f->scratch, slots_of(p, r), class_slots[f->classes[r]]);
         for (uint32_t r = p->ending[i]; r != NO_REGISTER; r = p->next_ending[r])
-            give_slots(slots_of(p, r), p->place[r], class_slots[f->classes[r]]);
+            free_slots(slots_of(p, r), p->place[r], class_slots[f->classes[r]]);
     }
 }
 
@@ -119,11 +132,11 @@ static void rename_register(void *closure, Ref *ref, bool read, bool written)
     *ref = REF_MAKE(REF_FRAME, p->pools[pool].offset + p->place[r] * slot_bytes[pool] + row_offset[pool]);
 }
 
-/* Sets the pools side by side; false when the frame grows too large. */
+/* Places the pools one after another; false if the frame gets too large. */
 static bool place_pools(Packing *p)
 {
     uint64_t bytes = 0;
-    for (int i = 0; i < POOLS; i++) {
+    for (int i = 0; i < FRAME_POOLS; i++) {
         p->pools[i].offset = (uint32_t)bytes;
         uint64_t size = ((uint64_t)p->pools[i].used * slot_bytes[i] + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
         bytes += size;
@@ -131,8 +144,9 @@ static bool place_pools(Packing *p)
         p->f->pools[i] = (uint32_t)size;
     }
     p->f->frame_size = (uint32_t)bytes;
-    p->f->peak_rows =
-        p->pools[1].used + p->pools[2].used + p->pools[4].used + 2 * (p->pools[3].used + p->pools[5].used);
+    uint32_t narrow = p->pools[POOL_16].used + p->pools[POOL_32].used + p->pools[POOL_AFFINE_32].used;
+    uint32_t wide = p->pools[POOL_64].used + p->pools[POOL_AFFINE_64].used;
+    p->f->peak_rows = narrow + 2 * wide;
     return true;
 }
 

@@ -1,8 +1,8 @@
 /* Offsets of .shared variables.
  *
- * A function may run under several kernels, so a variable has one offset for all of them; two variables may
- * overlap where no kernel reaches both. Extern arrays start after what their kernel uses: where a function
- * that is not a kernel names one, all kernels that reach it agree on the start.
+ * A function may be called by several kernels, so a variable has one offset for all of them. Two variables
+ * may overlap if no kernel reaches both. Extern arrays start after the variables of their kernel; if a
+ * function that is not a kernel names one, they start at one offset in all kernels that reach it.
  */
 #include "lower/module.h"
 
@@ -20,14 +20,17 @@ typedef struct Layout {
     SharedVariable *variables;
     uint32_t count, capacity;
     uint32_t words;        /* of a set of entries */
-    uint64_t *end;         /* for each entry: end of its static variables, then start of the extern ones */
+    uint64_t
+        *end; /* by entry: end of its static variables; from place_dynamic() on, start of extern arrays */
 } Layout;
 
+/* Whether an entry reaches a variable. */
 static bool is_in(const SharedVariable *v, uint32_t entry)
 {
     return v->entries[entry / 64] >> (entry % 64) & 1;
 }
 
+/* The entries that reach a function reach the variable. */
 static void add_entries(Layout *l, SharedVariable *v, uint32_t function)
 {
     for (uint32_t e = 0; e < l->lower->entry_count; e++)
@@ -44,6 +47,7 @@ static SharedVariable *add_variable(Layout *l, const PtxVariable *v, uint64_t *o
     return shared;
 }
 
+/* Adds the variables that a function declares. */
 static void collect_own(Layout *l, FunctionFacts *facts)
 {
     const PtxFunction *tree = facts->tree;
@@ -55,6 +59,7 @@ static void collect_own(Layout *l, FunctionFacts *facts)
     }
 }
 
+/* Adds a variable of the module. */
 static void collect_module(Layout *l, const PtxVariable *v)
 {
     Lower *lower = l->lower;
@@ -71,24 +76,33 @@ static bool are_live_together(const Layout *l, const SharedVariable *a, const Sh
     return false;
 }
 
-/* Places a variable at the lowest offset that none of those before has in any kernel where both are used. */
+/* The first variable placed before this one that it would overlap at `offset` in a kernel
+ * that reaches both; NULL if there is none. */
+static const SharedVariable *find_conflict(const Layout *l, uint32_t index, uint64_t offset)
+{
+    const SharedVariable *v = &l->variables[index];
+    for (uint32_t i = 0; i < index; i++) {
+        const SharedVariable *other = &l->variables[i];
+        bool overlap = offset < *other->offset + other->size && *other->offset < offset + v->size;
+        if (overlap && are_live_together(l, v, other)) return other;
+    }
+    return NULL;
+}
+
+/* Places a variable after those before it that it must not overlap. */
 static void place_variable(Layout *l, uint32_t index)
 {
     SharedVariable *v = &l->variables[index];
     uint64_t offset = 0;
-    for (uint32_t i = 0; i < index; i++) {
-        const SharedVariable *other = &l->variables[i];
-        if (offset >= *other->offset + other->size || *other->offset >= offset + v->size) continue;
-        if (!are_live_together(l, v, other)) continue;
+    for (const SharedVariable *other; (other = find_conflict(l, index, offset));)
         offset = align_up(*other->offset + other->size, v->align);
-        i = UINT32_MAX; /* from the first again */
-    }
     *v->offset = offset;
     for (uint32_t e = 0; e < l->lower->entry_count; e++)
         if (is_in(v, e) && offset + v->size > l->end[e]) l->end[e] = offset + v->size;
 }
 
-/* Start of the extern arrays seen from a function: the largest of its kernels; true when one had to move. */
+/* Makes extern arrays start at one offset in all kernels that reach a function, the largest of theirs. True
+ * if they moved in some kernel. */
 static bool agree_on_dynamic(Layout *l, FunctionFacts *facts)
 {
     Lower *lower = l->lower;
@@ -106,6 +120,8 @@ static bool agree_on_dynamic(Layout *l, FunctionFacts *facts)
     return moved;
 }
 
+/* Places extern arrays. A kernel may reach several functions that name one, so this goes on until none
+ * moves. */
 static void place_dynamic(Layout *l)
 {
     Lower *lower = l->lower;
@@ -124,7 +140,8 @@ static bool names_shared(const FunctionFacts *facts)
     return false;
 }
 
-/* Notes that the function needs shared memory if one that it calls does; true if that is new. */
+/* Sets needs_shared if a function calls one that has it set. `by_pointer`: some function that can be called
+ * through a register has it. True if it was not set before. */
 static bool inherit_shared(Lower *lower, FunctionFacts *facts, bool by_pointer)
 {
     bool needs = facts->calls_unknown && by_pointer;
@@ -135,7 +152,7 @@ static bool inherit_shared(Lower *lower, FunctionFacts *facts, bool by_pointer)
     return true;
 }
 
-/* Which functions, or what they call, name shared memory: to the fixed point. */
+/* Finds the functions that name shared memory, or call one that does, to the fixed point. */
 static void find_needs(Lower *lower)
 {
     uint32_t count = lower->tree->function_count;
@@ -152,7 +169,7 @@ static void find_needs(Lower *lower)
     }
 }
 
-/* The static variables of a kernel one after another, as ptxas places them. */
+/* The bytes of a kernel's static variables if they stood one after another, as ptxas counts them. */
 static uint64_t static_size(const Layout *l, uint32_t entry)
 {
     uint64_t size = 0;
@@ -163,14 +180,15 @@ static uint64_t static_size(const Layout *l, uint32_t entry)
     return size;
 }
 
-/* The driver's compiler gives PTX all that a block can have. */
+/* The limit on them. The driver's compiler allows a kernel in PTX all that a block can have. */
 static uint32_t max_static_shared(const Layout *l, const PtxFunction *entry)
 {
     uint32_t max = l->lower->host->max_shared;
     return max && !entry->home->assembled ? max : MAX_STATIC_SHARED;
 }
 
-/* Sets how much static shared memory a kernel has. An error if ptxas would not give it so much. */
+/* Sets a kernel's shared_size: the start of extern arrays. An error if
+ * its static variables are above the limit. */
 static void set_size(Layout *l, const FunctionFacts *facts)
 {
     const PtxFunction *tree = facts->tree;
@@ -186,7 +204,7 @@ static void set_size(Layout *l, const FunctionFacts *facts)
     facts->code->shared_size = (uint32_t)l->end[facts->entry];
 }
 
-/* What lies where in a kernel's shared memory, for what the checks say. */
+/* Lists the variables in a kernel's shared memory, for the messages of checkers. */
 static void name_variables(Layout *l, const FunctionFacts *facts)
 {
     Arena *keep = l->lower->keep;

@@ -1,6 +1,6 @@
-/* Loops that only wait for memory: their loads count as ones that another thread's write may end, whatever
- * cache operation they name (ld.global.cg, or a plain ld next to a fence), so that the threads they wait for
- * get their turn.
+/* Loops that only wait for memory: their loads become strong (MEM_STRONG), whatever cache operation they name
+ * (ld.global.cg, or a plain ld next to a fence). So the interpreter knows that the write of another thread
+ * ends the loop, and gives that thread its turn.
  *
  * Such a loop is one block that carries nothing from one round to the next: each register that it writes is
  * written before it is read.
@@ -8,12 +8,12 @@
 #include "lower/ir.h"
 
 typedef struct LoopWrites {
-    uint32_t *written; /* by register: the number of the block that has written it last, + 1 */
-    uint32_t block;
-    bool carries;
+    uint32_t *written; /* by register: block + 1 after a write in that block, ~block after a read before it */
+    uint32_t block; /* being visited */
+    bool carries; /* a register from one round to the next */
 } LoopWrites;
 
-/* Called after note_early_read() for an instruction: its reads come before its writes. */
+/* Called for an instruction after note_early_read(): its reads come before its writes. */
 static void note_write(void *closure, Ref *ref, bool read, bool written)
 {
     LoopWrites *loop = closure;
@@ -26,7 +26,7 @@ static void note_early_read(void *closure, Ref *ref, bool read, bool written)
 {
     LoopWrites *loop = closure;
     uint32_t *at = &loop->written[ref_number(*ref)];
-    const uint32_t here = loop->block + 1, early = UINT32_MAX - loop->block;
+    const uint32_t here = loop->block + 1, early = ~loop->block;
     if (read && *at != here) *at = early;
     if (written && *at == early) loop->carries = true;
 }

@@ -1,4 +1,4 @@
-/* Memory of .global and .const variables and the bytes they start with; numbers of references. */
+/* Memory and initial bytes of .global and .const variables; handles of texture and surface references. */
 #include "lower/module.h"
 
 #include <string.h>
@@ -14,6 +14,7 @@ static bool lives_in_memory(const PtxVariable *v)
     return v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST || v->space == PTX_SPACE_TEX;
 }
 
+/* Gets the memory of a variable from the host; an error in the log if there is none. */
 static void take_memory(Lower *lower, const PtxVariable *v, CodeGlobal *global)
 {
     const LowerHost *host = lower->host;
@@ -40,7 +41,7 @@ static void place_variable(Lower *lower, const PtxVariable *v)
     if (global->address) lower->code->global_count++;
 }
 
-/* The address of a reference is its handle. */
+/* Gives a reference the next handle, which is its address in code: its number in the module, from 1 on. */
 static void number_reference(Lower *lower, const PtxVariable *v)
 {
     CodeModule *code = lower->code;
@@ -54,7 +55,7 @@ static void number_reference(Lower *lower, const PtxVariable *v)
     lower->addresses[v->id] = code->reference_count;
 }
 
-/* The address a relocation asks for; false when it is none that is fixed at load. */
+/* The address that a relocation needs; false if it is not known at load, as that of a .shared variable. */
 static bool relocation_address(Lower *lower, const PtxRelocation *r, uint64_t *address)
 {
     if (r->function) {
@@ -78,6 +79,7 @@ static void relocate_word(Lower *lower, const PtxVariable *v, const PtxRelocatio
     if (r->offset + r->size <= v->size) memcpy(bytes + r->offset, &value, r->size);
 }
 
+/* Writes the initial bytes of a variable to its memory, and keeps them if they are not zeros. */
 static void initialize_global(Lower *lower, const PtxVariable *v, CodeGlobal *global)
 {
     if (!v->initial && !v->relocation_count) {
@@ -91,7 +93,8 @@ static void initialize_global(Lower *lower, const PtxVariable *v, CodeGlobal *gl
     memcpy((void *)(uintptr_t)global->address, bytes, v->size);
 }
 
-/* As ptxas adds them up: in their order, used or not. */
+/* An error if the constants of the module are too large, counted as ptxas does: in their order, used or
+ * not. */
 static void check_constants(Lower *lower)
 {
     const PtxModule *tree = lower->tree;
@@ -124,7 +127,7 @@ void lower_symbols(Lower *lower)
         if (is_reference(tree->globals[i])) number_reference(lower, tree->globals[i]);
     }
     if (lower->log->errors) return;
-    CodeGlobal *global = lower->code->globals;
+    CodeGlobal *global = lower->code->globals; /* in the order of the variables that have memory */
     for (uint32_t i = 0; i < tree->global_count; i++) {
         const PtxVariable *v = tree->globals[i];
         if (!lives_in_memory(v) || lower->addresses[i] == NO_ADDRESS) continue;
