@@ -1,53 +1,65 @@
-/* See memory.h. Each device has a pool for its graphs' memory, which has no handle. */
+/* See memory.h. Each device has pools for its graphs' memory, which have no handles: one of its own memory,
+ * one of managed memory. */
 #include "graph/memory.h"
 
 #include <stdlib.h>
 
 #include "graph/graph.h"
 
-/* The device's pool for graphs, made at the first call; NULL if out of memory. */
-static Pool *pool_of(Device *device)
+/* The device's pool of that kind for graphs, made at the first call; NULL if out of memory. */
+static Pool *pool_of(Device *device, PoolKind kind)
 {
     driver_lock();
-    if (!device->graph_pool) {
-        device->graph_pool = pool_new(device, POOL_DEVICE);
-        if (device->graph_pool) {
-            object_retire(OBJECT(device->graph_pool));
-            pool_stop_keeping(device->graph_pool); /* keeps nothing of what is freed */
-        }
+    Pool **pool = &device->graph_pools[kind];
+    if (!*pool && (*pool = pool_new(device, kind))) {
+        object_retire(OBJECT(*pool));
+        pool_stop_keeping(*pool); /* keeps nothing of what is freed */
     }
     driver_unlock();
-    return device->graph_pool;
+    return *pool;
 }
 
-/* Whether the descriptions of access name devices of this process. */
+/* Whether the descriptions of access name devices of this process, or the host. */
 static bool are_valid(const CUmemAccessDesc *wanted, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!wanted || wanted[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE
-            || !driver_device(wanted[i].location.id))
-            return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!wanted) return false;
+        bool host = wanted[i].location.type == CU_MEM_LOCATION_TYPE_HOST;
+        bool device =
+            wanted[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(wanted[i].location.id);
+        if (!host && !device) return false;
+    }
     return true;
 }
 
 /* Access is a property of the pool here: a device that may access one allocation may access the memory of
- * all graphs of the pool's device. Access is never taken away. */
+ * all graphs of the pool's device. Access is never taken away. The host has it in any case. */
 static void allow_access(Pool *pool, const CUmemAccessDesc *wanted)
 {
+    if (wanted->location.type == CU_MEM_LOCATION_TYPE_HOST) return;
     uint64_t bit = UINT64_C(1) << wanted->location.id;
     if (wanted->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) atomic_fetch_or(&pool->readers, bit);
     if (wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) atomic_fetch_or(&pool->writers, bit);
 }
 
+/* Graphs allocate memory of a device, its own or managed memory, which processes do not share. */
+static CUresult check_properties(const CUmemPoolProps *properties, Device **device, PoolKind *kind)
+{
+    CUresult result = pool_check_properties(properties, device, kind);
+    if (result) return result == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : result;
+    bool plain = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE && !properties->handleTypes;
+    return plain ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult graph_memory_new(Context *context, const CUDA_MEM_ALLOC_NODE_PARAMS *params, GraphMemory **out)
 {
-    const CUmemLocation *where = &params->poolProps.location;
-    if (!params->bytesize || params->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED
-        || where->type != CU_MEM_LOCATION_TYPE_DEVICE || params->poolProps.handleTypes)
+    const CUmemPoolProps *properties = &params->poolProps;
+    Device *device;
+    PoolKind kind;
+    TRY(check_properties(properties, &device, &kind));
+    if (!params->bytesize || !are_valid(params->accessDescs, params->accessDescCount))
         return CUDA_ERROR_INVALID_VALUE;
-    Device *device = driver_device(where->id);
-    if (!device || !are_valid(params->accessDescs, params->accessDescCount)) return CUDA_ERROR_INVALID_VALUE;
-    Pool *pool = pool_of(device);
+    Pool *pool = pool_of(device, kind);
     GraphMemory *memory = calloc(1, sizeof *memory);
     if (!pool || !memory) {
         free(memory);
@@ -87,7 +99,7 @@ static CUresult enter_attribute(CUdevice ordinal, CUgraphMem_attribute attribute
     Device *device = driver_device(ordinal);
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
     if (!value || attribute > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) return CUDA_ERROR_INVALID_VALUE;
-    *pool = pool_of(device);
+    *pool = pool_of(device, POOL_DEVICE);
     return *pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -138,7 +138,7 @@ static SideShape side_shape(const CopySide *side, const CopyJob *job)
                            .z = row / side->array->rows};
     }
     bool mapped = memory_map_find_for_call(driver_memory(), side->address, 1, &range);
-    bool host = !mapped || range.kind == MEMORY_HOST_PINNED || range.kind == MEMORY_REGISTERED;
+    bool host = !mapped || memory_is_of_host(&range);
     shape.type = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
     return shape;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "api/base/api.h"
+#include "graph/legacy.h"
 
 /* Every symbol of the tables, variants included, and the one by which the project's own loader knows it. */
 static const char *const symbols[] = {
@@ -111,6 +112,11 @@ static void test_versions(void)
     CHECK_PROC("cuLaunchKernel", 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, cuLaunchKernel);
     CHECK_PROC("cuMemcpyHtoD", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, cuMemcpyHtoD_v2_ptds);
     CHECK_PROC("cuMemAlloc", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, cuMemAlloc_v2);
+    CHECK_PROC("cuInit", -1, 0, cuInit);
+    CHECK_PROC("cuMemAlloc", -1, 0, cuMemAlloc_v2);
+    /* Another signature than the macro of that name in CUDA 12's header. */
+    CHECK_EQUAL(ask("cuGraphInstantiate", 13000, 0, &function, &status), CUDA_SUCCESS);
+    CHECK((AnyFn)(uintptr_t)function == (AnyFn)cuGraphInstantiate_v2);
     CHECK_EQUAL(ask("cuMemAllocAsync", 11010, 0, &function, &status), CUDA_SUCCESS);
     CHECK_EQUAL(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
     CHECK(!function);
@@ -122,6 +128,39 @@ static void test_versions(void)
     CHECK(function == before);
     CHECK_EQUAL(ask(NULL, 13000, 0, &function, &status), CUDA_ERROR_INVALID_VALUE);
     CHECK_EQUAL(cuGetProcAddress_v2("cuInit", NULL, 13000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* Streams of each thread came with CUDA 7: functions that take them are not there before, others are. */
+static void test_per_thread_versions(void)
+{
+    enum { PER_THREAD = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM };
+    void *function;
+    unsigned status;
+    CHECK_EQUAL(ask("cuLaunchKernel", 6050, PER_THREAD, &function, &status), CUDA_SUCCESS);
+    CHECK_EQUAL(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+    CHECK(!function);
+    CHECK_EQUAL(ask("cuMemcpyHtoD", 2000, PER_THREAD, &function, &status), CUDA_SUCCESS);
+    CHECK(!function);
+    CHECK_PROC("cuLaunchKernel", 7000, PER_THREAD, cuLaunchKernel_ptsz);
+    CHECK_PROC("cuMemcpyHtoD", 7000, PER_THREAD, cuMemcpyHtoD_v2_ptds);
+    CHECK_PROC("cuLaunchKernel", 6050, CU_GET_PROC_ADDRESS_LEGACY_STREAM, cuLaunchKernel);
+    CHECK_PROC("cuMemAlloc", 4000, PER_THREAD, cuMemAlloc_v2);
+}
+
+/* What is not found is NULL and no error, although nobody is told why; the function's first version says it
+ * by its result. */
+static void test_without_status(void)
+{
+    void *function;
+    CHECK_EQUAL(cuGetProcAddress_v2("cuInit", &function, 2000, 0, NULL), CUDA_SUCCESS);
+    CHECK(function != NULL);
+    CHECK_EQUAL(cuGetProcAddress_v2("cuFuncSetAttribute", &function, 2000, 0, NULL), CUDA_SUCCESS);
+    CHECK(!function);
+    function = &function;
+    CHECK_EQUAL(cuGetProcAddress_v2("cuNoSuchFunction", &function, 13000, 0, NULL), CUDA_SUCCESS);
+    CHECK(!function);
+    CHECK_EQUAL(cuGetProcAddress("cuNoSuchFunction", &function, 13000, 0), CUDA_ERROR_NOT_FOUND);
+    CHECK(!function);
 }
 
 /* The driver says it is of CUDA 12.3: what came later is not there. */
@@ -176,6 +215,8 @@ int main(int argc, char **argv)
         unsetenv("PYCUDA_CPU_DRIVER_VERSION");
         CHECK_GROUP(test_exports);
         CHECK_GROUP(test_versions);
+        CHECK_GROUP(test_per_thread_versions);
+        CHECK_GROUP(test_without_status);
         CHECK_GROUP(test_unsupported);
         CHECK_GROUP(test_errors);
     } else

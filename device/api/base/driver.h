@@ -28,7 +28,8 @@ typedef struct Device {
     Context *primary; /* made at the first retain */
     unsigned primary_flags;
     DevicePools pools[POOL_KINDS];
-    struct CUmemPoolHandle_st *graph_pool; /* the memory of graphs; made for the first one that allocates */
+    struct CUmemPoolHandle_st
+        *graph_pools[POOL_KINDS]; /* the memory of graphs; each made when first needed */
 } Device;
 
 /* CUDA_ERROR_NOT_INITIALIZED before cuInit and in a forked child, CUDA_ERROR_NOT_PERMITTED inside a stream

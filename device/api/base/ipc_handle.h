@@ -15,7 +15,7 @@ typedef struct IpcHandle {
     uint32_t kind; /* IpcKind */
     int32_t process; /* the one that made the handle: its ID */
     int32_t descriptor; /* of the file in that process */
-    int32_t reserved;
+    int16_t device, pool_kind; /* of a pool: its device and its PoolKind */
     uint64_t inode; /* of the file: another one shows that the descriptor was reused */
     uint64_t offset, size, id; /* of the memory in the file */
     uint64_t pool; /* the pool that the memory belongs to, by its number in that process */

@@ -17,6 +17,11 @@ typedef struct ProcRow {
 #include "abi/cuda_exports.def"
 #undef CU_EXPORT
 
+enum {
+    ANY_VERSION = -1, /* as a version that is asked for: the driver's */
+    FIRST_PER_THREAD = 7000
+};
+
 /* The values of the column per_thread of abi/cuda_exports.def, as ProcRow.variant. */
 enum { NONE = 0, PTSZ = 1, PTDS = 1 };
 
@@ -33,8 +38,6 @@ static const ProcRow proc_rows[] = {
 #include "abi/cuda_exports.def"
 #undef CU_FN
 #undef CU_EXPORT
-    /* The only function whose newer version is a symbol with another name. */
-    {"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000, false, (AnyFn)cuGraphInstantiateWithFlags},
 };
 
 /* The newest row of that name up to version; *exists: whether the name exists in any version. */
@@ -63,37 +66,45 @@ static const ProcRow *per_thread_variant(const ProcRow *base)
     return base;
 }
 
-/* For a name that is not found: with a status, CUDA_SUCCESS and *function NULL; without,
- * CUDA_ERROR_NOT_FOUND. */
-static CUresult get_proc_address(const char *name, void **function, int version, cuuint64_t flags,
-                                 CUdriverProcAddressQueryResult *status)
+/* The row that a program gets which asks for the default stream of each thread; NULL: none in that version,
+ * as such streams came with CUDA 7. */
+static const ProcRow *find_per_thread(const char *name, int version)
 {
-    int ours = driver_settings()->version;
-    if (!name || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM || version > ours)
-        return CUDA_ERROR_INVALID_VALUE;
     bool exists;
+    const ProcRow *last = newest_row(name, INT32_MAX, &exists);
+    bool has_variant = last && per_thread_variant(last) != last;
     const ProcRow *row = newest_row(name, version, &exists);
-    *function = NULL;
-    if (status)
-        *status = row      ? CU_GET_PROC_ADDRESS_SUCCESS
-                  : exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                           : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    if (!row) return status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-    if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) row = per_thread_variant(row);
-    AnyFn found = driver_settings()->one_lock ? one_lock_around(row->function) : row->function;
-    memcpy(function, &found, sizeof *function);
-    return CUDA_SUCCESS;
+    if (!row || !has_variant) return row;
+    return version < FIRST_PER_THREAD ? NULL : per_thread_variant(row);
 }
 
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult *status)
 {
-    return get_proc_address(name, function, version, flags, status);
+    int ours = driver_settings()->version;
+    if (version == ANY_VERSION) version = ours;
+    if (!name || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM || version > ours)
+        return CUDA_ERROR_INVALID_VALUE;
+    bool exists;
+    const ProcRow *row = newest_row(name, version, &exists);
+    if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) row = find_per_thread(name, version);
+    *function = NULL;
+    if (status)
+        *status = row      ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                           : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    if (!row) return CUDA_SUCCESS; /* with a status or without one */
+    AnyFn found = driver_settings()->one_lock ? one_lock_around(row->function) : row->function;
+    memcpy(function, &found, sizeof *function);
+    return CUDA_SUCCESS;
 }
 
+/* The first version of the function has no status: a name that is not found is an error. */
 CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint64_t flags)
 {
-    return get_proc_address(name, function, version, flags, NULL);
+    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
+    CUresult result = cuGetProcAddress_v2(name, function, version, flags, &status);
+    return !result && status != CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_ERROR_NOT_FOUND : result;
 }
 
 CUresult cuGetExportTable(const void **table, const CUuuid *id)

@@ -76,7 +76,7 @@ CUresult cuMemHostUnregister(void *pointer)
 static bool find_host(const void *pointer, MemoryRange *range)
 {
     return memory_map_find_for_call(driver_memory(), (uint64_t)(uintptr_t)pointer, 1, range)
-           && (range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED);
+           && memory_is_of_host(range);
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *pointer, unsigned int flags)

@@ -109,15 +109,19 @@ CUresult memory_fail_closed(Context *context, const char *what)
     return CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
+bool memory_is_of_host(const MemoryRange *range)
+{
+    if (range->kind == MEMORY_IMPORTED) return range->tag && ((const Pool *)range->tag)->kind == POOL_HOST;
+    return range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED;
+}
+
 /* Host and managed memory is accessible to all devices; memory of a pool and mapped memory to those that the
  * program named; all other memory to its own device, and to contexts that have enabled peer access to it. */
 const char *memory_refusal(const void *closure, const MemoryRange *range, bool write)
 {
     const Context *context = closure;
     int device = context->device->ordinal;
-    bool for_all = range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED
-                   || range->kind == MEMORY_MANAGED;
-    if (for_all) return NULL;
+    if (memory_is_of_host(range) || range->kind == MEMORY_MANAGED) return NULL;
     if (range->kind == MEMORY_MAPPED) {
         if ((write ? range->writers : range->readers) >> device & 1) return NULL;
         return range->readers >> device & 1 ? "this device may only read it (cuMemSetAccess)"

@@ -34,6 +34,8 @@ void memory_log_shortage(Device *device, uint64_t size);
  * Returns the error. `what` names the work, for the message. */
 CUresult memory_fail_closed(Context *context, const char *what);
 
+/* Whether the memory is the host's: page-locked by this process, or of another one's pool of host memory. */
+bool memory_is_of_host(const MemoryRange *range);
 /* GridLaunch.refusal: why kernels of the context may not read or (`write`) write the range; NULL if they
  * may. */
 const char *memory_refusal(const void *context, const MemoryRange *range, bool write);

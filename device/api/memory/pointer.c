@@ -4,11 +4,6 @@
 #include "api/memory/memory.h"
 #include "api/memory/virtual.h"
 
-static bool is_host(const MemoryRange *range)
-{
-    return range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED;
-}
-
 /* The value of an attribute, of which `size` bytes, up to 8, are written to the caller. */
 typedef struct Answer {
     uint64_t value;
@@ -19,7 +14,7 @@ static CUresult answer_attribute(const MemoryRange *range, CUpointer_attribute a
                                  Answer *out)
 {
     enum { READ_WRITE = 3 }; /* CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE */
-    bool host = is_host(range);
+    bool host = memory_is_of_host(range);
 #define ANSWER(attribute, type, value) \
     case CU_POINTER_ATTRIBUTE_##attribute: \
         *out = (Answer){(uint64_t)(value), sizeof(type)}; \
@@ -95,7 +90,8 @@ static CUresult answer_virtual(const VirtualFacts *facts, CUpointer_attribute at
 /* Whether kernels of the context can use the memory: memory of another device needs peer access. */
 static bool is_reachable(Context *context, const MemoryRange *range)
 {
-    if (is_host(range) || range->kind == MEMORY_MANAGED || range->device == context->device->ordinal)
+    if (memory_is_of_host(range) || range->kind == MEMORY_MANAGED
+        || range->device == context->device->ordinal)
         return true;
     return atomic_load(&context->peers) >> range->device & 1;
 }

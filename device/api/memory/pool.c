@@ -138,15 +138,26 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
     return make_current(device, kind, handle);
 }
 
+/* Processes share memory of a device or of a NUMA node, which the pool must name. */
+CUresult pool_check_properties(const CUmemPoolProps *properties, Device **device, PoolKind *kind)
+{
+    CUmemLocationType where = properties->location.type;
+    TRY(find_pool_place(&properties->location, properties->allocType, device, kind));
+    if (*kind == POOL_HOST && where == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!properties->handleTypes) return CUDA_SUCCESS;
+    if (*kind == POOL_MANAGED || where == CU_MEM_LOCATION_TYPE_HOST) return CUDA_ERROR_INVALID_VALUE;
+    bool supported = !(properties->handleTypes & ~(unsigned)pool_handle_types());
+    return supported ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
 {
     Device *device;
     PoolKind kind;
     TRY(driver_check());
     if (!out || !properties) return CUDA_ERROR_INVALID_VALUE;
-    TRY(find_pool_place(&properties->location, properties->allocType, &device, &kind));
-    if (properties->handleTypes & ~(unsigned)pool_handle_types()) return CUDA_ERROR_NOT_SUPPORTED;
-    if (properties->handleTypes && kind != POOL_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
+    TRY(pool_check_properties(properties, &device, &kind));
     Pool *pool = pool_new(device, kind);
     if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;
     pool->max = properties->maxSize;

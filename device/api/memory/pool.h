@@ -48,6 +48,8 @@ struct CUmemPoolHandle_st {
 CUresult pool_enter(CUmemoryPool handle, Pool **out);
 /* A new pool with the caller's reference, in the registry; NULL if out of memory. */
 Pool *pool_new(Device *device, PoolKind kind);
+/* Whether cuMemPoolCreate makes pools with these properties; *device, *kind: what they say. */
+CUresult pool_check_properties(const CUmemPoolProps *properties, Device **device, PoolKind *kind);
 /* Lets other processes import the new pool's memory. */
 CUresult pool_make_shareable(Pool *pool);
 void pool_share_free(PoolShare *share);

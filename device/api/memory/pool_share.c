@@ -70,7 +70,8 @@ CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool handle, CUmemA
     if (shareable) {
         ipc_fill_handle(&bytes, IPC_POOL, place.descriptor, place.inode);
         bytes.pool = pool->share->number;
-        bytes.reserved = pool->device->ordinal; /* only handles of pools use this field */
+        bytes.device = (int16_t)pool->device->ordinal;
+        bytes.pool_kind = (int16_t)pool->kind;
         descriptor = write_file(&bytes);
     }
     PUT(pool);
@@ -87,7 +88,7 @@ CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool handle, CUmemA
  * it is closed. */
 static Pool *import_pool(const IpcHandle *bytes, const SharedFile *file)
 {
-    Pool *pool = pool_new(driver_device(bytes->reserved), POOL_DEVICE);
+    Pool *pool = pool_new(driver_device(bytes->device), (PoolKind)bytes->pool_kind);
     PoolShare *share = pool ? calloc(1, sizeof *share) : NULL;
     if (!share) {
         shared_file_close(file);
@@ -112,13 +113,14 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *handle, CUm
     TRY(driver_check());
     if (!out || !is_supported_handle(type, flags)) return CUDA_ERROR_INVALID_VALUE;
     ssize_t length = pread((int)(intptr_t)handle, &bytes, sizeof bytes, 0);
-    if (length != (ssize_t)sizeof bytes || !ipc_is_kind(&bytes, IPC_POOL)) {
+    bool of_pool = length == (ssize_t)sizeof bytes && ipc_is_kind(&bytes, IPC_POOL);
+    if (!of_pool || bytes.pool_kind < 0 || bytes.pool_kind >= POOL_KINDS) {
         log_error("%lld is not a descriptor of a memory pool of the CPU device", (long long)(intptr_t)handle);
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (!driver_device(bytes.reserved)) {
+    if (!driver_device(bytes.device)) {
         log_error("the pool is of device %d, which this process does not have (PYCUDA_CPU_DEVICES)",
-                  bytes.reserved);
+                  bytes.device);
         return CUDA_ERROR_INVALID_DEVICE;
     }
     TRY(ipc_open_file(&bytes, &file));

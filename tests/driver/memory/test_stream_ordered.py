@@ -151,7 +151,7 @@ if drv.Device(0).get_attribute(drv.device_attribute.MEMPOOL_SUPPORTED_HANDLE_TYP
 
 PARENT = """
 pool, descriptor, memory = c_void_p(), c_int(), c_uint64()
-call("cuMemPoolCreate", byref(pool), byref(Properties(allocation=1, handles=1, location=1)))
+call("cuMemPoolCreate", byref(pool), byref(Properties(allocation=1, handles=1, location=LOCATION)))
 call("cuMemPoolExportToShareableHandle", byref(descriptor), pool, 1, c_uint64(0))
 other = default_pool()
 try:
@@ -181,6 +181,9 @@ add = drv.module_from_file(LATE).get_function("add")
 start = memory.value + 4 * MiB
 add(np.uintp(start), np.int32(7), block=(1000, 1, 1))
 assert (drv.from_device(start, 1000, np.int32) == np.arange(1000) + 7).all()
+kind = ctypes.c_uint()
+call("cuPointerGetAttribute", byref(kind), MEMORY_TYPE, memory)
+assert kind.value == (HOST if LOCATION == HOST_NUMA else DEVICE), kind
 try:
     call("cuMemAllocFromPoolAsync", byref(c_uint64()), c_size_t(100), pool, None)
 except Fails:
@@ -195,10 +198,17 @@ print("fine")
 """
 
 
-def test_a_pool_shared_by_two_processes(program, tmp_path):
-    child = tmp_path / "child.py"
-    child.write_text(COMMON + CHILD)
-    program(SHARED + f"CHILD = {str(child)!r}\n" + PARENT)
+PLACES = "DEVICE, HOST, HOST_NUMA, MEMORY_TYPE = 2, 1, 3, 2\nLOCATION = {}\n"
+
+
+@pytest.mark.parametrize(
+    "location", [1, pytest.param(3, marks=pytest.mark.driver(13000, "shared pools of host memory"))]
+)
+def test_a_pool_shared_by_two_processes(program, tmp_path, location):
+    """Of memory of the device, of memory of a NUMA node."""
+    child, places = tmp_path / "child.py", PLACES.format(location)
+    child.write_text(COMMON + places + CHILD)
+    program(places + SHARED + f"CHILD = {str(child)!r}\n" + PARENT)
 
 
 @pytest.mark.cpu("the CPU device's checks")
