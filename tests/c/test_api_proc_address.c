@@ -147,8 +147,8 @@ static void test_per_thread_versions(void)
     CHECK_PROC("cuMemAlloc", 4000, PER_THREAD, cuMemAlloc_v2);
 }
 
-/* What is not found is NULL and no error, although nobody is told why; the function's first version says it
- * by its result. */
+/* What is not found is NULL and no error, although no status says why; the first version of the function
+ * says it by its result. */
 static void test_without_status(void)
 {
     void *function;
