@@ -1,11 +1,13 @@
-"""Handles of NVIDIA's libraries, of every kind: made, used on a stream, destroyed with their context. The
-library is one that notes what it is asked.
+"""Handles of NVIDIA's libraries, of every kind: created, used in a stream, destroyed with their context. The
+library is a stand-in that writes each call to a file.
 """
 
 import pytest
 
-pytestmark = pytest.mark.cpu("a library that notes calls")
+pytestmark = pytest.mark.cpu("a stand-in for the libraries")
 
+# Each function writes its name and its handle to the file NOTES; every handle is 7. A workspace is noted by
+# its size (cuBLAS) or by whether there is one (cuFFT).
 SOURCE = r"""
 #include <stddef.h>
 #include <stdio.h>
@@ -79,21 +81,24 @@ assert alive() == 0
         ("cusparse", "cusparse", "cusparseCreate cusparseDestroy cusparseSetStream"),
     ],
 )
-def test_kinds(run_python, compiled, tmp_path, kind, library, functions):
+def test_calls_of_a_handle(run_python, compiled, tmp_path, kind, library, functions):
+    """Two handles are created and destroyed; the first sets its stream twice, and its workspace."""
     create, destroy, set_stream, *workspace = functions.split()
     program = PROGRAM.replace("{kind}", kind).replace("{library}", library)
     program = program.replace("{path!r}", repr(compiled(SOURCE)))
     program = program.replace("{has_workspace}", str(bool(workspace)))
     notes = tmp_path / "notes"
     run_python(program, env={"NOTES": str(notes)}, check=True)
-    made, used, gone = f"{create} 0", f"{set_stream} 7", f"{destroy} 7"
+    created, used, destroyed = f"{create} 0", f"{set_stream} 7", f"{destroy} 7"
     calls = [line for line in notes.read_text().splitlines() if not line.startswith("work")]
-    assert calls == [made, used, used, gone, made, gone]
-    sizes = [line for line in notes.read_text().splitlines() if line.startswith("work")]
-    assert sizes == [f"{each} {1024 if kind == 'cublas' else 1}" for each in workspace]
+    assert calls == [created, used, used, destroyed, created, destroyed]
+    workspaces = [line for line in notes.read_text().splitlines() if line.startswith("work")]
+    assert workspaces == [f"{each} {1024 if kind == 'cublas' else 1}" for each in workspace]
 
 
-def test_arguments_of_functions(run_python, compiled, tmp_path):
+def test_arguments_of_library_functions(run_python, compiled, tmp_path):
+    """A handle is passed by its value, a status that is not 0 raises LibraryError, other types as handles and
+    unknown kinds are refused."""
     program = f"""
 import pycuda.autoprimaryctx
 import pycuda.driver as drv

@@ -1,39 +1,52 @@
-"""Memory of this driver as other interfaces import it, through the driver's own calls."""
+"""External memory and semaphores: memory that this driver exports, imported by the driver's own calls."""
 
 import ctypes
 from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 
 import pycuda.driver as drv
 
-# CUresult; CUexternalMemoryHandleType, CUexternalSemaphoreHandleType.
-SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_READY, NOT_SUPPORTED, UNKNOWN = 0, 1, 400, 600, 801, 999
+SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_READY, NOT_SUPPORTED, UNKNOWN = (
+    0,
+    1,
+    400,
+    600,
+    801,
+    999,
+)  # CUresult
+# CUexternalMemoryHandleType and CUexternalSemaphoreHandleType, in which 9 differs.
 OPAQUE_FD, OPAQUE_WIN32, TIMELINE_FD, DMABUF_FD = 1, 2, 9, 9
 SIZE = 2 << 20
 
 
 class MemoryHandle(ctypes.Structure):
+    """CUDA_EXTERNAL_MEMORY_HANDLE_DESC."""
+
     _fields_ = [("type", c_int), ("fd", c_ulonglong), ("unused", c_void_p), ("size", c_ulonglong)]
     _fields_ += [("flags", c_uint), ("reserved", c_uint * 16)]
 
 
 class Part(ctypes.Structure):
+    """CUDA_EXTERNAL_MEMORY_BUFFER_DESC."""
+
     _fields_ = [("offset", c_ulonglong), ("size", c_ulonglong), ("flags", c_uint), ("reserved", c_uint * 16)]
 
 
 class SemaphoreHandle(ctypes.Structure):
+    """CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC."""
+
     _fields_ = [("type", c_int), ("fd", c_ulonglong), ("unused", c_void_p), ("flags", c_uint)]
     _fields_ += [("reserved", c_uint * 16)]
 
 
 class External:
-    """The calls of a driver, each with its result."""
+    """The driver's calls for external memory."""
 
     def __init__(self, cuda):
         self.cuda = cuda
 
     @staticmethod
     def exported():
-        """Physical memory and a descriptor of it."""
+        """(physical memory of SIZE bytes, a file descriptor of it)"""
         memory = drv.PhysicalMemory(SIZE, handle_type=drv.mem_handle_type.POSIX_FILE_DESCRIPTOR)
         return memory, memory.export_fd()
 
@@ -56,13 +69,13 @@ class External:
         return self.cuda.cuExternalMemoryGetMappedBuffer(byref(address), memory, byref(part)), address
 
     def memory(self):
-        """Exported memory, imported."""
+        """New memory that was exported and imported: the handle of the external memory."""
         result, memory = self.import_memory(self.exported()[1])
         assert result == SUCCESS
         return memory
 
     def mapped(self, memory, *part):
-        """The address of external memory, or of a part of it: offset, size."""
+        """The address of a new mapping of the external memory, or of a part of it: (offset, size)."""
         result, address = self.map(memory, *part)
         assert result == SUCCESS
         return address.value

@@ -9,6 +9,7 @@ import pycuda.driver as drv
 
 
 def fetch(memory, count, dtype=np.uint8):
+    """A new array with the first elements of the memory."""
     out = np.empty(count, dtype)
     drv.memcpy_dtoh(out, memory)
     return out
@@ -49,7 +50,7 @@ def test_keywords():
     assert out == b"12345678"
 
 
-def test_destinations():
+def test_copies_to_fortran_ordered_arrays_and_slices():
     memory = drv.to_device(np.arange(12, dtype=np.int32))
     fortran = np.empty((3, 4), np.int32, "F")
     drv.memcpy_dtoh(fortran, memory)
@@ -142,7 +143,8 @@ def test_a_bad_address_is_the_drivers_error():
 
 
 @pytest.mark.parametrize("make_stream", [lambda: None, drv.Stream, lambda: drv.Stream(1)])
-def test_round_trip(make_stream):
+def test_asynchronous_copies_and_a_fill(make_stream):
+    """From page-locked memory to the device, within the device, and back."""
     stream = make_stream()
     source, out = drv.pagelocked_empty(1000, np.int32), drv.pagelocked_zeros(1000, np.int32)
     source[:] = np.arange(1000)
@@ -176,7 +178,8 @@ def test_dtod():
     assert fetch(second, 10, np.int64).tolist() == [9] + list(range(1, 10))
 
 
-def test_peer():
+def test_copies_between_contexts():
+    """Of the first and the last device, which may be one."""
     drv.init()
     first = drv.to_device(np.arange(10))
     here = drv.Context.get_current()

@@ -1,4 +1,5 @@
-"""Batches of copies (cuMemcpyBatchAsync, cuMemcpy3DBatchAsync): all of them, or none where one cannot be."""
+"""Batches of copies (cuMemcpyBatchAsync, cuMemcpy3DBatchAsync): either all are made, or one of them is
+refused and none is made."""
 
 import ctypes
 from ctypes import c_int, c_size_t, c_uint, c_ulonglong, c_void_p
@@ -15,6 +16,8 @@ pytestmark = pytest.mark.driver(13000, "cuMemcpyBatchAsync without the index of 
 
 
 class Attributes(ctypes.Structure):
+    """CUmemcpyAttributes."""
+
     _fields_ = [("order", c_int), ("hints", c_int * 4), ("flags", c_uint)]
 
 
@@ -28,7 +31,8 @@ def copy(stream, driver_library):
     cuda = ctypes.CDLL(driver_library)
 
     def copy(pairs, attributes=((IN_STREAM_ORDER, 0),)):
-        """Pairs: (to, from, bytes); attributes: (order, the first copy that it is for)."""
+        """The result of a batch. pairs: (to, from, bytes); attributes: (order, the index of the first copy
+        that it applies to)."""
         count = len(pairs)
         to, origin = (
             (c_ulonglong * count)(*(p[0] for p in pairs)),
@@ -44,6 +48,7 @@ def copy(stream, driver_library):
 
 
 def filled(value):
+    """New memory of 64 words that have this value."""
     memory = drv.mem_alloc(256)
     drv.memset_d32(memory, value, 64)
     drv.Context.synchronize()
@@ -51,12 +56,14 @@ def filled(value):
 
 
 def words(memory):
+    """The list of the 64 words."""
     out = np.empty(64, np.uint32)
     drv.memcpy_dtoh(out, memory)
     return out.tolist()
 
 
-def test_each_copy_is_done(copy, stream):
+def test_each_copy_is_made(copy, stream):
+    """The second one reads host memory during the call: it may be changed at once."""
     first, second, third = filled(1), filled(2), filled(3)
     host = np.arange(64, dtype=np.uint32)
     pairs = [(int(second), int(first), 64), (int(third) + 128, host.ctypes.data, 128)]
@@ -68,7 +75,8 @@ def test_each_copy_is_done(copy, stream):
 
 
 @pytest.mark.parametrize("attributes", [((0, 0),), ((4, 0),), ((1, 1),), ((1, 0), (1, 0)), ((1, 0), (1, 2))])
-def test_attributes_that_do_not_fit(copy, stream, attributes):
+def test_wrong_attributes(copy, stream, attributes):
+    """Unknown orders, and indices that do not begin with 0, do not rise or are beyond the copies."""
     first, second = filled(1), filled(2)
     pair = int(second), int(first), 64
     assert copy([pair, (int(second) + 64, int(first), 64)], attributes) == INVALID_VALUE
@@ -76,8 +84,8 @@ def test_attributes_that_do_not_fit(copy, stream, attributes):
     assert words(second) == [2] * 64
 
 
-@pytest.mark.cpu("a GPU may take what another allocation follows")
-def test_a_copy_that_cannot_be_leaves_the_others_undone(copy, stream):
+@pytest.mark.cpu("a GPU's driver may accept a copy that goes on into the next allocation")
+def test_a_copy_that_is_refused_leaves_the_others_undone(copy, stream):
     first, second = filled(1), filled(2)
     assert copy([(int(second), int(first), 64), (int(second), int(first), 1 << 40)]) == INVALID_VALUE
     stream.synchronize()
@@ -88,16 +96,19 @@ POINTER, ARRAY = 1, 2  # CUmemcpy3DOperandType
 
 
 class Side(ctypes.Structure):
-    """A pointer, the length of its rows and the rows of its layers; or an array and where in it."""
+    """CUmemcpy3DOperand: a pointer with the row length and layer height, or a CUDA array with an offset."""
 
     _fields_ = [("type", c_int), ("what", c_ulonglong), ("lengths", c_size_t * 3)]
 
 
 class Shape(ctypes.Structure):
+    """CUDA_MEMCPY3D_BATCH_OP."""
+
     _fields_ = [("origin", Side), ("to", Side), ("extent", c_size_t * 3), ("order", c_int), ("flags", c_uint)]
 
 
 def linear(memory, row=16, layer=2):
+    """The memory as a Side; row: bytes of a row, layer: rows of a layer; 0: as many as are copied."""
     return Side(POINTER, int(memory), (c_size_t * 3)(row, layer))
 
 
@@ -107,6 +118,7 @@ class TestShapes:
         cuda = ctypes.CDLL(driver_library)
 
         def copy_shapes(*shapes, flags=0):
+            """The result of the batch, once the stream is done."""
             copies = (Shape * len(shapes))(*shapes)
             call = cuda.cuMemcpy3DBatchAsync_v2
             result = call(c_size_t(len(shapes)), copies, c_ulonglong(flags), c_void_p(stream.handle))
@@ -128,7 +140,8 @@ class TestShapes:
     @pytest.mark.parametrize(
         "change", [{"extent": (8, 2, 0)}, {"order": 0}, {"to": {"row": 4}}, {"flags": 1}], ids=str
     )
-    def test_what_cannot_be(self, copy_shapes, change):
+    def test_one_wrong_copy_refuses_the_batch(self, copy_shapes, change):
+        """change: what is wrong with the second copy, or with the call."""
         first, second = filled(5), filled(0)
         good = self.shape(linear(first), linear(second))
         keywords = {k: v for k, v in change.items() if k in ("extent", "order")}
@@ -136,10 +149,10 @@ class TestShapes:
         assert copy_shapes(good, bad, flags=change.get("flags", 0)) == INVALID_VALUE
         assert words(second) == [0] * 64
 
-    def test_none(self, copy_shapes):
+    def test_an_empty_batch_is_refused(self, copy_shapes):
         assert copy_shapes() == INVALID_VALUE
 
-    def test_arrays_count_elements(self, copy_shapes):
+    def test_offsets_and_extents_of_arrays_are_in_elements(self, copy_shapes):
         description = drv.ArrayDescriptor()
         description.width, description.height, description.num_channels = 8, 4, 1
         description.format = drv.array_format.UNSIGNED_INT32

@@ -1,5 +1,5 @@
-"""External memory: what cuMemExportToShareableHandle gives is imported and mapped. Errors are those of an
-H100's driver (580), the contents of arrays without its layout."""
+"""External memory: what cuMemExportToShareableHandle exports is imported and mapped. Errors are those of an
+H100's driver (580); the layout of arrays in the memory is not tested."""
 
 import ctypes
 import os
@@ -11,11 +11,14 @@ from external import DMABUF_FD, INVALID_VALUE, NOT_SUPPORTED, OPAQUE_WIN32, SIZE
 
 import pycuda.driver as drv
 
-FLOAT = 0x20
-SURFACE, COLOR = 2, 32
+FLOAT = 0x20  # CU_AD_FORMAT_FLOAT
+SURFACE, COLOR = 2, 32  # CUDA_ARRAY3D_SURFACE_LDST, CUDA_ARRAY3D_COLOR_ATTACHMENT
+DEDICATED = 1  # CUDA_EXTERNAL_MEMORY_DEDICATED
 
 
 class Levels(ctypes.Structure):
+    """CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC."""
+
     _fields_ = [("offset", c_ulonglong), ("width", c_size_t), ("height", c_size_t), ("depth", c_size_t)]
     _fields_ += [("format", c_int), ("channels", c_uint), ("flags", c_uint), ("end", c_uint)]
     _fields_ += [("levels", c_uint), ("reserved", c_uint * 16)]
@@ -34,7 +37,7 @@ def memory(external):
 
 
 class TestImport:
-    def test_the_descriptor_is_the_drivers(self, external):
+    def test_the_import_closes_the_descriptor(self, external):
         kept, fd = External.exported()
         result, memory = external.import_memory(fd)
         assert result == SUCCESS
@@ -43,8 +46,8 @@ class TestImport:
         assert external.cuda.cuDestroyExternalMemory(memory) == SUCCESS
 
     def test_refused_descriptors(self, external):
-        """The caller's stays open when the description is refused; one that is not the driver's memory is
-        closed, as recorded.
+        """When an import is refused for its size, the descriptor stays open; one that is not the driver's
+        memory is closed, as an H100's driver does it.
         """
         kept, fd = External.exported()
         assert external.import_memory(fd, size=0)[0] == INVALID_VALUE
@@ -64,15 +67,16 @@ class TestImport:
             ({"flags": 3}, INVALID_VALUE),
         ],
     )
-    def test_what_is_refused(self, external, given, result):
+    def test_unknown_kinds_and_flags_are_refused(self, external, given, result):
         kept, fd = External.exported()
         assert external.import_memory(fd, **given)[0] == result
         os.close(fd)
 
     @pytest.mark.parametrize("size, max_bytes", [(1, 1), (4096, 4096), (2 * SIZE, SIZE)])
     def test_only_as_much_as_was_imported_is_mapped(self, external, size, max_bytes):
+        """And no more than the memory has, whatever size the import names."""
         kept, fd = External.exported()
-        result, memory = external.import_memory(fd, size=size, flags=1)
+        result, memory = external.import_memory(fd, size=size, flags=DEDICATED)
         assert result == SUCCESS
         external.free(external.mapped(memory, 0, max_bytes))
         assert (
@@ -82,14 +86,14 @@ class TestImport:
         )
         assert external.cuda.cuDestroyExternalMemory(memory) == SUCCESS
 
-    def test_nothing(self, external):
+    def test_null_arguments(self, external):
         cuda = external.cuda
         assert cuda.cuImportExternalMemory(None, None) == cuda.cuDestroyExternalMemory(None) == INVALID_VALUE
         assert external.map(None)[0] == INVALID_VALUE
 
 
 class TestMappings:
-    def test_they_are_the_same_memory(self, external, memory):
+    def test_all_mappings_are_the_same_memory(self, external, memory):
         whole, part = external.mapped(memory), external.mapped(memory, 4096, 8)
         other = external.mapped(memory)
         assert len({whole, part, other}) == 3
@@ -103,32 +107,34 @@ class TestMappings:
         external.free(whole, part, other)
 
     @pytest.mark.parametrize("part", [(0, 0), (SIZE, 1), (1, SIZE), (2**64 - 1, 2), (0, SIZE, 1)])
-    def test_parts_that_are_not_there(self, external, memory, part):
+    def test_parts_beyond_the_memory(self, external, memory, part):
         assert external.map(memory, *part)[0] == INVALID_VALUE
 
-    def test_what_is_known_of_them(self, external, memory):
+    def test_attributes_of_a_mapping(self, external, memory):
+        """A mapping of 3 bytes has their start and size, as an allocation of the device's own would."""
         address = external.mapped(memory, 1, 3)
         base, size, value = c_size_t(), c_size_t(), c_ulonglong()
-        assert (
-            external.cuda.cuMemGetAddressRange_v2(byref(base), byref(size), c_size_t(address + 2)) == SUCCESS
-        )
+        get_range, get_attribute = external.cuda.cuMemGetAddressRange_v2, external.cuda.cuPointerGetAttribute
+        assert get_range(byref(base), byref(size), c_size_t(address + 2)) == SUCCESS
         assert (base.value, size.value) == (address, 3)
-        for attribute, expected in (
-            (2, 2),
-            (8, 0),
-            (10, 0),
-            (11, address),
-            (12, 3),
-            (13, 1),
-            (14, 0),
-            (17, 0),
+        attribute = drv.pointer_attribute
+        for which, expected in (
+            (attribute.MEMORY_TYPE, drv.memory_type.DEVICE),
+            (attribute.IS_MANAGED, 0),
+            (attribute.IS_LEGACY_CUDA_IPC_CAPABLE, 0),
+            (attribute.RANGE_START_ADDR, address),
+            (attribute.RANGE_SIZE, 3),
+            (attribute.MAPPED, 1),
+            (attribute.ALLOWED_HANDLE_TYPES, 0),
+            (attribute.MEMPOOL_HANDLE, 0),
         ):
             value.value = 0
-            assert external.cuda.cuPointerGetAttribute(byref(value), attribute, c_size_t(address)) == SUCCESS
-            assert value.value == expected, attribute
+            assert get_attribute(byref(value), int(which), c_size_t(address)) == SUCCESS
+            assert value.value == expected, which
         external.free(address)
 
-    def test_they_are_no_physical_memory_and_not_for_other_processes(self, external, memory):
+    def test_mappings_have_no_handles_and_cannot_be_unmapped(self, external, memory):
+        """Neither of physical memory nor for other processes; they end by cuMemFree."""
         address = external.mapped(memory)
         cuda, handle = external.cuda, ctypes.create_string_buffer(64)
         assert cuda.cuMemRetainAllocationHandle(handle, c_size_t(address)) == INVALID_VALUE
@@ -136,14 +142,14 @@ class TestMappings:
         assert cuda.cuMemUnmap(c_size_t(address), c_size_t(SIZE)) == INVALID_VALUE
         external.free(address)
 
-    def test_each_is_freed_once_and_by_its_start(self, external, memory):
+    def test_a_mapping_is_freed_once_and_by_its_start(self, external, memory):
         address = external.mapped(memory)
         assert external.cuda.cuMemFree_v2(c_size_t(address + 16)) == INVALID_VALUE
         assert external.cuda.cuMemFreeAsync(c_size_t(address), None) == NOT_SUPPORTED
         external.free(address)
         assert external.cuda.cuMemFree_v2(c_size_t(address)) == INVALID_VALUE
 
-    def test_they_outlive_the_memory(self, external):
+    def test_a_mapping_outlives_the_external_memory(self, external):
         kept, fd = External.exported()
         memory = external.import_memory(fd)[1]
         address, found = external.mapped(memory), np.zeros(4, np.uint8)
@@ -159,6 +165,7 @@ class TestArrays:
     @pytest.fixture
     def levels(self, external, memory):
         def levels(width=64, height=64, depth=0, offset=0, channels=1, format=FLOAT, flags=0, count=1):
+            """(result, mipmapped array in the memory); count: of levels."""
             array = c_void_p()
             shape = Levels(offset, width, height, depth, format, channels, flags, 0, count)
             map_array = external.cuda.cuExternalMemoryGetMappedMipmappedArray
@@ -167,9 +174,11 @@ class TestArrays:
         return levels
 
     def test_levels_are_in_the_memory(self, external, memory, levels):
+        """What a fill of the memory writes is in a level, and what a copy writes to the level is in the
+        memory."""
         cuda, level = external.cuda, c_void_p()
         address = external.mapped(memory, 1 << 20, 1 << 20)
-        drv.memset_d32(address, 0x3F800000, 1 << 18)
+        drv.memset_d32(address, 0x3F800000, 1 << 18)  # the bits of 1.0f
         result, array = levels(offset=1 << 20, count=7)
         assert result == SUCCESS
         assert cuda.cuMipmappedArrayGetLevel(byref(level), array, 2) == SUCCESS
@@ -180,7 +189,7 @@ class TestArrays:
         assert cuda.cuMemcpyHtoA_v2(level, c_size_t(0), c_void_p(row.ctypes.data), c_size_t(64)) == SUCCESS
         found = np.zeros(1 << 18, np.float32)
         drv.memcpy_dtoh(found, address)
-        assert sorted(found[found != 1]) == list(row)  # where each is, is the device's matter
+        assert sorted(found[found != 1]) == list(row)  # the device decides where each element is
         assert cuda.cuMipmappedArrayDestroy(array) == SUCCESS
         external.free(address)
 
@@ -197,7 +206,7 @@ class TestArrays:
             {"width": 512, "height": 256, "count": 9, "offset": 1 << 20},
         ],
     )
-    def test_shapes(self, external, levels, shape):
+    def test_shapes_that_fit(self, external, levels, shape):
         result, array = levels(**shape)
         assert result == SUCCESS
         assert external.cuda.cuMipmappedArrayDestroy(array) == SUCCESS

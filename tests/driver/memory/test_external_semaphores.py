@@ -1,5 +1,5 @@
-"""External semaphores: those that are the first word of memory with a descriptor, in streams and in graphs,
-as an H100's driver (580) has them."""
+"""External semaphores, in streams and in graphs. An exported memory can be imported as one: its first word is
+the state, 1 when signaled. Results are those of an H100's driver (580)."""
 
 import ctypes
 import os
@@ -20,11 +20,11 @@ from external import (
 
 import pycuda.driver as drv
 
-SIGNAL_NODE, WAIT_NODE = 8, 9
+SIGNAL_NODE, WAIT_NODE = 8, 9  # CUgraphNodeType
 
 
 class Params(ctypes.Structure):
-    """The parameters of a signal or a wait."""
+    """CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS and ..._WAIT_PARAMS, which have one layout."""
 
     _fields_ = [
         ("value", c_ulonglong),
@@ -35,6 +35,8 @@ class Params(ctypes.Structure):
 
 
 class NodeParams(ctypes.Structure):
+    """CUDA_EXT_SEM_SIGNAL_NODE_PARAMS and CUDA_EXT_SEM_WAIT_NODE_PARAMS."""
+
     _fields_ = [
         ("semaphores", ctypes.POINTER(c_void_p)),
         ("params", ctypes.POINTER(Params)),
@@ -43,6 +45,8 @@ class NodeParams(ctypes.Structure):
 
 
 class Semaphore:
+    """A semaphore, and a mapping of its memory by which get() and set() access its word."""
+
     def __init__(self, external):
         self.cuda, (self.memory, fd) = external.cuda, External.exported()
         result, self.handle = external.import_semaphore(fd)
@@ -74,6 +78,7 @@ def external(primary_context, driver_library):
 
 @pytest.fixture
 def make(external):
+    """Makes semaphores, which are destroyed after the test."""
     made = []
 
     def make():
@@ -97,11 +102,13 @@ def stream(primary_context):
 
 
 def arrays(semaphores, **given):
+    """(handles, Params with the given values) as arrays, for a call."""
     handles = (c_void_p * len(semaphores))(*(semaphore.handle.value for semaphore in semaphores))
     return handles, (Params * len(semaphores))(*(Params(**given) for _ in semaphores))
 
 
 def enqueue(call, stream, *semaphores, **given):
+    """The result of a call that signals the semaphores in the stream, or waits for them."""
     handles, params = arrays(semaphores, **given)
     return call(handles, params, len(semaphores), c_void_p(stream.handle))
 
@@ -127,20 +134,20 @@ def query(external):
 
 class TestImport:
     @pytest.mark.parametrize("kind", [0, 99, *range(2, 9), 10])
-    def test_kinds(self, external, kind):
+    def test_other_kinds_are_refused(self, external, kind):
         other = os.memfd_create("other")
         expected = INVALID_VALUE if kind in (0, 99) else NOT_SUPPORTED
         assert external.import_semaphore(other, kind)[0] == external.import_semaphore(-1, kind)[0] == expected
         os.close(other)
 
-    def test_descriptors_of_other_things(self, external):
+    def test_descriptors_that_are_not_of_the_drivers_memory(self, external):
         other = os.memfd_create("other")
         assert external.import_semaphore(other)[0] == external.import_semaphore(-1)[0] == UNKNOWN
         assert external.import_semaphore(other, TIMELINE_FD)[0] == UNKNOWN
         assert external.import_semaphore(-1, TIMELINE_FD)[0] == INVALID_VALUE
         os.close(other)
 
-    def test_flags_and_nothing(self, external):
+    def test_flags_and_null_arguments(self, external):
         kept, fd = External.exported()
         assert external.import_semaphore(fd, OPAQUE_FD, 1)[0] == INVALID_VALUE
         assert external.cuda.cuImportExternalSemaphore(None, None) == INVALID_VALUE
@@ -158,20 +165,21 @@ class TestStreams:
         other.synchronize()
         assert semaphore.get() == 0
 
-    def test_a_wait_holds_its_stream(self, semaphore, signal, wait, query, stream):
+    def test_later_work_of_the_stream_waits(self, semaphore, signal, wait, query, stream):
         held = drv.Stream(drv.stream_flags.NON_BLOCKING)
-        mark = drv.mem_alloc(4)
-        drv.memset_d32(int(mark), 1, 1)
+        word = drv.mem_alloc(4)
+        drv.memset_d32(int(word), 1, 1)
         assert wait(held, semaphore) == SUCCESS
-        drv.memset_d32_async(int(mark), 2, 1, held)
+        drv.memset_d32_async(int(word), 2, 1, held)
         assert query(held) == NOT_READY
         assert signal(stream, semaphore) == SUCCESS
         held.synchronize()
         found = np.zeros(1, np.uint32)
-        drv.memcpy_dtoh(found, mark)
+        drv.memcpy_dtoh(found, word)
         assert found[0] == 2
 
     def test_signals_are_not_counted(self, semaphore, signal, wait, query, stream):
+        """Two signals satisfy one wait."""
         held = drv.Stream(drv.stream_flags.NON_BLOCKING)
         assert signal(stream, semaphore) == signal(stream, semaphore) == SUCCESS
         stream.synchronize()
@@ -182,14 +190,14 @@ class TestStreams:
         assert signal(stream, semaphore) == SUCCESS
         held.synchronize()
 
-    def test_other_words_are_no_signal(self, semaphore, wait, query, stream):
+    def test_only_the_value_1_is_a_signal(self, semaphore, wait, query, stream):
         semaphore.set(0xFFFFFFFF)
         assert wait(stream, semaphore) == SUCCESS
         assert query(stream) == NOT_READY
         semaphore.set(1)
         stream.synchronize()
 
-    def test_several(self, make, signal, wait, stream):
+    def test_several_semaphores_in_one_call(self, make, signal, wait, stream):
         pair = make(), make()
         assert signal(stream, *pair) == SUCCESS
         stream.synchronize()
@@ -198,7 +206,7 @@ class TestStreams:
         stream.synchronize()
         assert [semaphore.get() for semaphore in pair] == [0, 0]
 
-    def test_what_is_refused(self, external, semaphore, signal, wait, stream):
+    def test_null_arguments_and_flags_are_refused(self, external, semaphore, signal, wait, stream):
         handles, params = arrays([semaphore])
         for call in (
             external.cuda.cuSignalExternalSemaphoresAsync,
@@ -225,6 +233,8 @@ class Graph:
         return node
 
     def set(self, name, *call, semaphores):
+        """The result of the function of that name, with these arguments and the parameters of the
+        semaphores."""
         handles, params = arrays(semaphores)
         return getattr(self.cuda, name)(*call, byref(NodeParams(handles, params, len(semaphores))))
 
@@ -254,14 +264,14 @@ def type_of(cuda, node):
 
 class TestGraphs:
     @pytest.mark.parametrize("kind, number", [("Signal", SIGNAL_NODE), ("Wait", WAIT_NODE)])
-    def test_what_a_node_says(self, external, graph, semaphore, kind, number):
+    def test_type_and_parameters_of_a_node(self, external, graph, semaphore, kind, number):
         node, found = graph.add(kind, [semaphore]), NodeParams()
         assert type_of(external.cuda, node) == number
         get = getattr(external.cuda, f"cuGraphExternalSemaphores{kind}NodeGetParams")
         assert get(node, byref(found)) == SUCCESS
         assert (found.semaphores[0], found.params[0].value, found.count) == (semaphore.handle.value, 5, 1)
 
-    def test_a_node_of_the_other_kind(self, external, graph, semaphore):
+    def test_calls_for_waits_refuse_a_signal_node(self, external, graph, semaphore):
         node, name = graph.add("Signal", [semaphore]), "cuGraphExternalSemaphoresWaitNode"
         assert getattr(external.cuda, name + "GetParams")(node, byref(NodeParams())) == INVALID_VALUE
         assert graph.set(name + "SetParams", node, semaphores=[semaphore]) == INVALID_VALUE
@@ -273,14 +283,16 @@ class TestGraphs:
             stream.synchronize()
             assert semaphore.get() == 0
 
-    def test_a_launch_waits_for_others(self, graph, semaphore, stream, query):
+    def test_a_launch_waits_for_a_signal_from_outside(self, graph, semaphore, stream, query):
         graph.add("Wait", [semaphore])
         graph.launch(stream)
         assert query(stream) == NOT_READY
         semaphore.set(1)
         stream.synchronize()
 
-    def test_parameters_that_are_set(self, graph, make, stream):
+    def test_parameters_are_changed(self, graph, make, stream):
+        """Of the node, before the graph is instantiated; then of the executable graph, where the number must
+        remain."""
         first, second = make(), make()
         node = graph.add("Signal", [first])
         assert graph.set("cuGraphExternalSemaphoresSignalNodeSetParams", node, semaphores=[second]) == SUCCESS
@@ -294,7 +306,7 @@ class TestGraphs:
         stream.synchronize()
         assert first.get() == 1
 
-    def test_a_clone(self, external, graph, semaphore, stream):
+    def test_a_clone_signals(self, external, graph, semaphore, stream):
         graph.add("Signal", [semaphore])
         clone = Graph.__new__(Graph)
         clone.cuda, clone.handle, clone.exec = graph.cuda, c_void_p(), c_void_p()
@@ -308,7 +320,7 @@ class TestGraphs:
     def test_captured_calls(self, external, semaphore, signal, wait, stream):
         cuda, captured = external.cuda, c_void_p()
         assert cuda.cuStreamBeginCapture_v2(c_void_p(stream.handle), 2) == SUCCESS
-        assert signal(stream) == INVALID_VALUE  # and the capture goes on
+        assert signal(stream) == INVALID_VALUE  # which does not end the capture
         assert signal(stream, semaphore) == wait(stream, semaphore) == SUCCESS
         assert cuda.cuStreamEndCapture(c_void_p(stream.handle), byref(captured)) == SUCCESS
         count, nodes = c_size_t(4), (c_void_p * 4)()

@@ -8,7 +8,7 @@ from devices import on_cpu_device
 
 import pycuda.driver as drv
 
-# What both processes have: kernels, and lines of text between them.
+# What both processes have: kernels, and reads of memory.
 COMMON = (
     f"LATE = {str(Path(__file__).parents[1] / 'late.ptx')!r}"
     + '''
@@ -39,6 +39,7 @@ def add_late(memory, value, stream, seconds=0.7):
 '''
 )
 
+# The parent sends handles as lines of hexadecimal numbers, the child answers with lines of text.
 PARENT = """
 class Child:
     def __init__(self, script):
@@ -88,11 +89,12 @@ def two_processes(run_python, tmp_path):
 
 
 def test_memory(two_processes):
-    """Small allocations with neighbors, a large one, and every way to use them."""
+    """A small allocation, whose neighbors in the same block stay as they are, and a large one: the child
+    changes them by a kernel, a copy and a fill; both see what the other has written."""
     output = two_processes(
         """
 start = np.arange(N, dtype=np.int32)
-before, memory, behind = (drv.to_device(start) for _ in range(3))
+before, memory, after = (drv.to_device(start) for _ in range(3))
 large = drv.mem_alloc(5_000_000)
 drv.memset_d32(large, 1, 5_000_000 // 4)
 drv.Context.synchronize()
@@ -101,7 +103,7 @@ assert all(type(handle) is bytearray and len(handle) == 64 for handle in handles
 child.send(*handles)
 assert child.hear() == "done"
 assert (read(memory) == 2 * (start + 5)).all()
-assert (read(before) == start).all() and (read(behind) == start).all()
+assert (read(before) == start).all() and (read(after) == start).all()
 assert (drv.from_device(large, 5_000_000 // 4, np.int32) == 9).all()
 add(memory, np.int32(1), block=(N, 1, 1))
 drv.Context.synchronize()
@@ -136,7 +138,8 @@ except drv.LogicError as problem:
 
 
 def test_opened_twice(two_processes):
-    """The second time is the same memory, there until it was closed as often."""
+    """Both handles are the same memory at the same address, which is usable until both are closed; then it
+    can be opened again."""
     output = two_processes(
         """
 memory = drv.to_device(np.zeros(N, np.int32))
@@ -163,7 +166,7 @@ send("done")
 
 
 def test_event_of_the_other_process(two_processes):
-    """Both wait, each for what the other has only asked for."""
+    """Each process waits for work that the other one has queued and that is still running."""
     output = two_processes(
         """
 stream, event = drv.Stream(), drv.Event(BOTH)
@@ -223,9 +226,9 @@ send(*set(read(memory).tolist()))
     assert output == ["fine"]
 
 
-def test_a_handle_outlives_no_process(two_processes):
-    """What a process that has ended gave away is an error, not another allocation. NVIDIA's driver keeps
-    events of such a process.
+def test_handles_of_a_process_that_has_ended(two_processes):
+    """They raise an error, and do not open another allocation. NVIDIA's driver keeps events of such a
+    process.
     """
     output = two_processes(
         """
@@ -247,9 +250,9 @@ send(bytes(drv.mem_get_ipc_handle(memory)).hex(), bytes(event.ipc_handle()).hex(
         assert output == ["cuIpcOpenMemHandle", "cuIpcOpenEventHandle"]
 
 
-@pytest.mark.cpu("what a GPU's driver makes of this is its own affair")
+@pytest.mark.cpu("a GPU's driver does not specify it")
 def test_waiting_for_a_process_that_was_killed(two_processes):
-    """Its record never comes; the CPU device notices."""
+    """The event that it recorded never occurs; the CPU device notices, and the wait ends."""
     output = two_processes(
         """
 event = drv.Event.from_ipc_handle(bytes.fromhex(child.hear()))
@@ -271,10 +274,10 @@ hear()
     assert output == ["fine"]
 
 
-# ---- What has no handle
+# ---- Errors
 
 
-def test_a_handle_is_for_other_processes():
+def test_a_handle_cannot_be_opened_by_its_own_process():
     memory = drv.mem_alloc(100)
     with pytest.raises(drv.LogicError, match="cuIpcOpenMemHandle failed"):
         drv.IPCMemoryHandle(drv.mem_get_ipc_handle(memory))
@@ -293,13 +296,13 @@ def test_managed_memory_has_none():
         drv.mem_get_ipc_handle(array.base)
 
 
-def test_other_events_have_none():
+def test_events_without_the_flag_interprocess_have_no_handle():
     event = drv.Event()
     with pytest.raises(drv.LogicError, match="cuIpcGetEventHandle failed"):
         event.ipc_handle()
 
 
-def test_an_interprocess_event_has_no_times():
+def test_an_interprocess_event_must_be_without_timing():
     with pytest.raises(drv.LogicError, match="cuEventCreate failed"):
         drv.Event(drv.event_flags.INTERPROCESS)
 
@@ -312,7 +315,7 @@ def test_handles_of_a_wrong_size(handle):
         drv.Event.from_ipc_handle(handle)
 
 
-def test_handles_that_are_none():
+def test_wrong_handles():
     for open_it in (drv.IPCMemoryHandle, drv.Event.from_ipc_handle):
         with pytest.raises(TypeError):
             open_it(5)
@@ -320,8 +323,9 @@ def test_handles_that_are_none():
             open_it(bytes(64))
 
 
-def test_without_files_in_memory(run_python):
-    """If the system provides no shared memory, everything else works and the error says why."""
+def test_without_shared_memory(run_python):
+    """Where the limit of a file's size makes memfd_create useless, everything else works and the error names
+    it."""
     done = run_python(
         """
         import resource
@@ -332,7 +336,8 @@ def test_without_files_in_memory(run_python):
         memory = drv.to_device(np.arange(4))
         print(drv.from_device(memory, 4, int))
         if on_cpu_device():
-            for call in (lambda: drv.mem_get_ipc_handle(memory), lambda: drv.Event(6)):
+            flags = drv.event_flags.DISABLE_TIMING | drv.event_flags.INTERPROCESS
+            for call in (lambda: drv.mem_get_ipc_handle(memory), lambda: drv.Event(flags)):
                 try:
                     call()
                 except drv.LogicError as problem:

@@ -10,6 +10,7 @@ import pycuda.driver as drv
 
 
 def count(kind="DeviceAllocation"):
+    """The number of live objects of that type."""
     return drv._driver._live_objects()[kind]
 
 
@@ -39,7 +40,7 @@ for size in (MiB + 512 * 64, 3 * MiB // 2, 2 * MiB, 5 * MiB // 2, 5 * MiB):
 
 @pytest.mark.parametrize("make", ["drv.mem_alloc", "lambda size: drv.mem_alloc_pitch(size // 64, 64, 4)[0]"])
 def test_large_memory_starts_at_a_multiple_of_2_mib(run_python, make):
-    """A new process is needed: a GPU's driver puts up to 2 MiB into blocks that it holds from before."""
+    """In a new process, since a GPU's driver places sizes up to 2 MiB in blocks that it still holds."""
     run_python(LARGE.format(make=make), check=True)
 
 
@@ -51,7 +52,7 @@ def test_an_address_is_an_index():
     assert "100 bytes" in repr(memory)
 
 
-def test_allocations_are_told_apart():
+def test_allocations_are_equal_to_themselves_only():
     first, second = drv.mem_alloc(100), drv.mem_alloc(100)
     assert int(first) != int(second)
     assert len({first, second}) == 2 and first == first and first != second
@@ -71,18 +72,19 @@ def test_the_last_reference_frees():
     assert count() == before
 
 
-def test_memory_is_given_back():
+def test_freed_memory_is_the_drivers_again():
+    """Repeated on a GPU, since other processes change the free memory as well."""
     size, seen = 1 << 26, []
     for _ in tries():
         free, total = drv.mem_get_info()
         memory = drv.mem_alloc(size)
         taken = free - drv.mem_get_info()[0]
         memory.free()
-        given_back = drv.mem_get_info()[0] - free + taken
+        returned = drv.mem_get_info()[0] - free + taken
         assert 0 < free <= total
-        if taken >= size <= given_back:
+        if taken >= size and returned >= size:
             return
-        seen.append((taken, given_back))
+        seen.append((taken, returned))
     pytest.fail(f"allocated and freed: {seen}")
 
 
@@ -120,9 +122,9 @@ def test_allocations_are_not_constructed():
 
 def test_weak_references():
     memory = drv.mem_alloc(4)
-    gone = weakref.ref(memory)
+    reference = weakref.ref(memory)
     del memory
-    assert gone() is None
+    assert reference() is None
 
 
 def test_as_buffer():
@@ -197,7 +199,7 @@ def test_array_interface_is_a_pointer():
 
 # ---- Page-locked memory ----
 
-FAMILIES = ["pagelocked", "aligned", "managed"]
+FAMILIES = ["pagelocked", "aligned", "managed"]  # prefixes of the functions that make host arrays
 
 
 @pytest.fixture(params=FAMILIES)
@@ -206,6 +208,7 @@ def family(request):
 
 
 def function(family, name):
+    """drv.pagelocked_empty and similar ones, by prefix and name."""
     return getattr(drv, f"{family}_{name}")
 
 
@@ -248,7 +251,7 @@ def test_like(family):
         function(family, "empty_like")(np.zeros((4, 4))[::2, ::2])
 
 
-def test_bad_forms(family):
+def test_wrong_shapes_dtypes_and_orders(family):
     empty = function(family, "empty")
     with pytest.raises(drv.LogicError, match="order must be"):
         empty(3, np.float32, "A")
@@ -275,7 +278,7 @@ def test_page_locked_base():
     assert (drv.from_device(base.get_device_pointer(), (3, 4), np.float32) == array).all()
 
 
-def test_page_locked_memory_goes_with_its_array():
+def test_page_locked_memory_lives_as_long_as_its_views():
     before = count("PagelockedHostAllocation")
     array = drv.pagelocked_empty(100, np.float32)
     view = array[10:]

@@ -1,4 +1,5 @@
-"""Memory of other libraries' allocators: what they are asked, and in which order it goes back."""
+"""ExternalMemoryPool: memory of other libraries' allocators; which calls they get, with which streams, and
+when memory is returned to them."""
 
 import gc
 import sys
@@ -16,10 +17,13 @@ from pycuda.gpuarray import GPUArray
 
 
 class Book:
-    """A memory resource in the manner of RMM, which writes down what it is asked."""
+    """A memory resource with the methods of RMM's, which records its calls as (bytes, stream handle).
+
+    memory: {address: what is allocated}.
+    """
 
     def __init__(self):
-        self.memory, self.asked, self.given_back = {}, [], []
+        self.memory, self.asked, self.returned = {}, [], []
 
     def allocate(self, nbytes, stream):
         memory = drv.mem_alloc(nbytes)
@@ -28,7 +32,7 @@ class Book:
         return int(memory)
 
     def deallocate(self, address, nbytes, stream):
-        self.given_back.append((nbytes, stream.handle))
+        self.returned.append((nbytes, stream.handle))
         self.memory.pop(address).free()
 
 
@@ -42,7 +46,7 @@ def pool(book):
     return drv.ExternalMemoryPool(book)
 
 
-def test_the_allocator_gets_size_and_stream_and_so_does_its_release(book, pool):
+def test_allocate_and_deallocate_get_the_size_and_the_stream(book, pool):
     stream = drv.Stream()
     first, second = pool.allocate(1000), pool.allocate(500, stream)
     assert book.asked == [(1000, 0), (500, stream.handle)] and pool.resource is book
@@ -51,13 +55,13 @@ def test_the_allocator_gets_size_and_stream_and_so_does_its_release(book, pool):
     assert (pool.active_blocks, pool.managed_bytes, pool.active_bytes) == (2, 1500, 1500)
     first.free()
     del second
-    assert book.given_back == [(1000, 0), (500, stream.handle)] and not book.memory
+    assert book.returned == [(1000, 0), (500, stream.handle)] and not book.memory
     assert (pool.active_blocks, pool.held_blocks, pool.managed_bytes) == (0, 0, 0)
     pool.allocate(0)
-    assert book.given_back[-1] == (1, 0)
+    assert book.returned[-1] == (1, 0)
 
 
-def test_arrays(book):
+def test_arrays_with_a_resource_or_a_pool_as_allocator(book):
     host = np.arange(100, dtype=np.float32)
     array = gpuarray.to_gpu(host, allocator=book)
     assert array.allocator.__self__.resource is book
@@ -71,12 +75,15 @@ def test_arrays(book):
 
 @pytest.fixture
 def default(primary_context):
+    """After the test pycuda's own pool is the default again."""
     yield
     gc.collect()
     tools.set_allocator(None)
 
 
-def test_as_the_default(book, default):
+def test_a_resource_as_the_default(book, default):
+    """The default pool calls it with the current stream; when another one is set, live memory keeps its
+    own."""
     tools.set_allocator(book)
     stream = drv.Stream()
     with stream:
@@ -87,7 +94,7 @@ def test_as_the_default(book, default):
     tools.set_allocator()
     assert not array.get().any()
     del array
-    assert book.given_back == [(400, stream.handle)]
+    assert book.returned == [(400, stream.handle)]
     assert GPUArray(5, np.float32).size == 5 and len(book.asked) == 1
 
 
@@ -98,7 +105,7 @@ def test_a_callable_as_the_default(default):
     assert tools.default_memory_pool().resource is drv.mem_alloc
 
 
-def test_a_pool_with_an_allocate_of_its_own_as_the_default(default):
+def test_a_subclass_of_a_pool_as_the_default(default):
     class Counting(drv.DeviceMemoryPool):
         asked = 0
 
@@ -114,6 +121,7 @@ def test_a_pool_with_an_allocate_of_its_own_as_the_default(default):
     assert pool.active_blocks == 0 and pool.held_blocks == 1
 
 
+# Writes odd numbers after `turns` steps of a loop, which delay the stores.
 LATE = """
 __global__ void write_late(unsigned *out, int n, int turns, unsigned *state)
 {
@@ -125,7 +133,8 @@ __global__ void write_late(unsigned *out, int n, int turns, unsigned *state)
 
 
 class OnOneStream:
-    """Memory that goes back is the next request's at once, on its stream."""
+    """A resource with one block, which the next request gets as soon as it is returned: it is in order in the
+    stream with which it was returned, `last`."""
 
     def __init__(self):
         self.memory, self.free = drv.mem_alloc(400), True
@@ -141,7 +150,8 @@ class OnOneStream:
 
 
 @pytest.mark.parametrize("uses", [1, 2])
-def test_memory_goes_back_after_all_streams_that_used_it(uses):
+def test_memory_is_returned_with_a_stream_that_follows_all_uses(uses):
+    """A fill in that stream is not overwritten by kernels of the streams that used the block before."""
     late = SourceModule(LATE).get_function("write_late")
     pool, state = drv.ExternalMemoryPool(OnOneStream()), drv.to_device(np.uint32([1]))
     streams = [drv.Stream(drv.stream_flags.NON_BLOCKING) for _ in range(uses)]
@@ -158,19 +168,21 @@ def test_memory_goes_back_after_all_streams_that_used_it(uses):
     del again
 
 
-def test_memory_goes_back_after_a_stream_of_others(book, pool):
+def test_memory_used_in_a_foreign_stream_is_returned_with_the_default_stream(book, pool):
     stream = drv.Stream(drv.stream_flags.NON_BLOCKING)
     foreign = StreamHandle(stream.handle)
     block = pool.allocate(400, foreign)
     drv.memset_d32_async(block, 1, 100, foreign)
     block.free()
-    assert book.given_back == [(400, 0)]  # the default stream waits for an event there
+    assert book.returned == [(400, 0)]  # the default stream waits for an event of the foreign one
 
 
-# ---- What allocators give
+# ---- What allocators return
 
 
 class Owner:
+    """An object that owns memory; names: {attribute: function of the address that makes its value}."""
+
     def __init__(self, size, **names):
         self.memory, self.closed = drv.mem_alloc(size), None
         for name, make in names.items():
@@ -178,6 +190,8 @@ class Owner:
 
 
 class Closing(Owner):
+    """An owner with close(), as cuda.core's buffers have."""
+
     def close(self, stream):
         self.closed = stream
 
@@ -194,7 +208,7 @@ class Closing(Owner):
 )
 @pytest.mark.parametrize("kind", [Owner, Closing])
 def test_an_allocator_may_return_objects_that_own_memory(names, kind):
-    """By any of the attributes that say an address; an owner with close() is closed."""
+    """The address is read from any of these attributes; an owner that has close() is closed in the end."""
     owners = []
 
     class Resource:
@@ -214,7 +228,7 @@ def test_an_allocator_may_return_objects_that_own_memory(names, kind):
 @pytest.mark.parametrize(
     "answer, message", [(7, "has no deallocate"), (None, "it must return an address"), ("x", "address")]
 )
-def test_what_is_no_memory(answer, message):
+def test_wrong_results_of_an_allocator(answer, message):
     pool = drv.ExternalMemoryPool(lambda size: answer)
     with pytest.raises(TypeError, match=message):
         pool.allocate(100)
@@ -222,7 +236,8 @@ def test_what_is_no_memory(answer, message):
 
 
 @pytest.mark.parametrize("error", [MemoryError, drv.MemoryError])
-def test_an_allocator_that_has_no_more_is_asked_again(book, error):
+def test_an_allocator_that_is_out_of_memory_is_called_again(book, error):
+    """After other pools have freed their held blocks; if it fails again, its error is raised."""
     held, kept = drv.DeviceMemoryPool(), []
     held.allocate(100)
 
@@ -245,7 +260,7 @@ def test_an_allocator_that_has_no_more_is_asked_again(book, error):
     assert pool.active_blocks == 0
 
 
-def test_other_errors_are_the_callers(pool, book):
+def test_other_errors_are_raised(pool, book):
     def allocate(nbytes, stream):
         raise KeyError("of the allocator")
 
@@ -259,7 +274,7 @@ def test_an_error_of_deallocate_is_reported(pool, book):
     before, sys.unraisablehook = sys.unraisablehook, lambda problem: reported.append(repr(problem.exc_value))
     memory = dict(book.memory)
     try:
-        book.memory.clear()
+        book.memory.clear()  # so that deallocate raises KeyError
         del block
     finally:
         sys.unraisablehook = before
@@ -276,25 +291,25 @@ def test_a_limit(pool, book):
     assert len(book.asked) == 1 and len(pool.snapshot().active) == 1 and len(block) == 600
 
 
-def test_a_context_that_is_gone(book):
+def test_memory_of_a_destroyed_context_is_not_returned(book):
     context = drv.Device(0).make_context()
     pool = drv.ExternalMemoryPool(book)
     block = pool.allocate(100)
     context.pop()
     context.detach()
     block.free()
-    assert not book.given_back and pool.active_blocks == 0
+    assert not book.returned and pool.active_blocks == 0
     book.memory.clear()
 
 
-@pytest.mark.parametrize("asked", ["allocate", "deallocate"])
-def test_the_allocator_may_wait_for_the_end_of_the_context(book, asked):
-    """The thread that ends it does not wait for the allocator."""
+@pytest.mark.parametrize("method", ["allocate", "deallocate"])
+def test_the_allocator_may_wait_for_the_end_of_the_context(book, method):
+    """While its method runs, another thread can destroy the context, which it does not wait for."""
     context, ended, waits = drv.Device(0).make_context(), [], []
-    ask = getattr(book, asked)
+    original = getattr(book, method)
 
     def wait(*arguments):
-        answer = ask(*arguments)
+        answer = original(*arguments)
         if waits:
             thread = threading.Thread(target=context.detach)
             thread.start()
@@ -302,11 +317,11 @@ def test_the_allocator_may_wait_for_the_end_of_the_context(book, asked):
             ended.append(not thread.is_alive())
         return answer
 
-    setattr(book, asked, wait)
+    setattr(book, method, wait)
     pool = drv.ExternalMemoryPool(book)
     block = pool.allocate(100)
     waits.append(True)
-    if asked == "allocate":
+    if method == "allocate":
         with pytest.raises(drv.LogicError, match="its context is gone"):
             pool.allocate(100)
     block.free()
@@ -314,18 +329,19 @@ def test_the_allocator_may_wait_for_the_end_of_the_context(book, asked):
     drv.Context.pop()
 
 
-def test_a_kernels_fault_is_not_reported_again_when_memory_goes_back(run_python):
+def test_a_kernels_fault_is_not_reported_again_when_memory_is_returned(run_python):
     done = run_python(FAULT)
     assert done.returncode == 0 and done.stdout == "caught\n", done.stdout + done.stderr
     assert "Resource" not in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
-def test_a_host_function_gives_back_later(pool, book):
+def test_memory_freed_in_a_host_function_is_returned_later(pool, book):
+    """A host function may make no driver call: the next call of another thread does it."""
     stream, blocks = drv.Stream(), [pool.allocate(100)]
     stream.launch_host_func(blocks.clear)
     stream.synchronize()
     drv.mem_get_info()
-    assert len(book.given_back) == 1 and not book.memory
+    assert len(book.returned) == 1 and not book.memory
 
 
 FAULT = """
@@ -356,10 +372,12 @@ del blocks, pools
 """
 
 
-# ---- Streams of libraries, by stand-ins: each takes streams of its own only
+# ---- Libraries that accept streams of their own only, by stand-ins for rmm and cuda.core
 
 
 class LibraryStream:
+    """Made of an object with __cuda_stream__, or of a handle."""
+
     def __init__(self, other):
         self.handle = other.__cuda_stream__()[1]
 
@@ -369,6 +387,8 @@ class LibraryStream:
 
 
 class RmmResource(Book):
+    """__module__ is what pycuda recognizes a library's resource by."""
+
     __module__ = "rmm.pylibrmm.memory_resource"
 
     def allocate(self, nbytes, stream=None):
@@ -381,7 +401,7 @@ class RmmResource(Book):
 
 
 class CoreResource(RmmResource):
-    """With keywords only, and buffers that are closed."""
+    """allocate() takes keywords and returns a buffer with close()."""
 
     __module__ = "cuda.core"
 
@@ -397,6 +417,7 @@ class CoreResource(RmmResource):
 @pytest.mark.parametrize("resource", [RmmResource, CoreResource])
 @pytest.mark.parametrize("subclass", [False, True])
 def test_a_library_gets_its_own_streams(monkeypatch, resource, subclass):
+    """Its modules are stand-ins in sys.modules that have the stream type."""
     library = types.SimpleNamespace(Stream=LibraryStream)
     for name in ("rmm.pylibrmm.stream", "cuda.core"):
         monkeypatch.setitem(sys.modules, name, library)
@@ -406,7 +427,7 @@ def test_a_library_gets_its_own_streams(monkeypatch, resource, subclass):
     pool = drv.ExternalMemoryPool(book)
     pool.allocate(100, stream)
     pool.allocate(200)
-    assert book.asked == book.given_back == [(100, stream.handle), (200, 0)]
+    assert book.asked == book.returned == [(100, stream.handle), (200, 0)]
 
 
 def test_a_memory_resource_of_cuda_core():

@@ -1,4 +1,5 @@
-"""What all kinds of memory pools do alike: limits, trimming, high marks, snapshots; and what each does."""
+"""What all kinds of memory pools have in common: limits, trimming, high-water marks, snapshots; and what is
+special of each."""
 
 import gc
 import threading
@@ -22,11 +23,11 @@ def pool(request):
 
 @pytest.fixture(params=KINDS[:2], ids=lambda kind: kind.__name__)
 def holding_pool(request):
-    """The driver's own pool holds no blocks that we see."""
+    """A pool that holds freed blocks itself; those of the driver's own pool are not visible."""
     return request.param()
 
 
-# ---- What they share
+# ---- What they have in common
 
 
 def test_an_allocation(pool):
@@ -42,7 +43,7 @@ def test_an_allocation(pool):
     assert len(pool.allocate(0)) == 0
 
 
-def test_memory_comes_back(pool):
+def test_held_memory_is_released_by_free_held(pool):
     kept = pool.allocate(MiB)
     del kept
     drv.Context.synchronize()
@@ -69,7 +70,7 @@ def test_an_allocation_outlives_its_pool(kind):
     assert (drv.from_device(block, 100, np.uint8) == 7).all()
 
 
-def test_high_marks(pool):
+def test_high_water_marks(pool):
     blocks = [pool.allocate(MiB) for _ in range(3)]
     del blocks
     pool.trim()
@@ -81,7 +82,7 @@ def test_high_marks(pool):
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "many"])
-def test_a_limit_that_is_none(pool, wrong):
+def test_wrong_limits(pool, wrong):
     assert pool.limit is None
     with pytest.raises((ValueError, TypeError), match="limit"):
         pool.limit = wrong
@@ -91,6 +92,7 @@ def test_a_limit_that_is_none(pool, wrong):
 
 
 def test_a_limit(pool):
+    """A request beyond it raises, unless freeing held blocks makes room."""
     pool.limit = 4 * MiB
     assert pool.limit == 4 * MiB
     blocks = [pool.allocate(MiB) for _ in range(3)]
@@ -100,7 +102,7 @@ def test_a_limit(pool):
         pool.allocate(2 * MiB)
     assert pool.active_blocks == 3
     del blocks[1:]
-    block = pool.allocate(2 * MiB)  # what was held went first
+    block = pool.allocate(2 * MiB)  # the held blocks were freed for it
     assert pool.active_blocks == 2 and pool.active_bytes == 3 * MiB and pool.held_blocks == 0
     with pytest.raises(drv.MemoryError, match="64.0 MiB requested"):
         pool.allocate(64 * MiB)
@@ -121,7 +123,8 @@ def test_garbage_is_collected_at_the_limit(pool):
 
 
 def test_a_limit_among_threads(pool):
-    """However the threads come in between each other, the limit holds."""
+    """Four threads allocate and free blocks that fit the limit together: no request fails, and the limit is
+    never exceeded."""
     pool.limit, problems = 8 * MiB, []
 
     def work(seed):
@@ -174,12 +177,13 @@ def test_a_snapshot_of_held_blocks(holding_pool):
 
 
 def test_trimming(holding_pool):
+    """trim(n) frees held blocks, the largest first, until at most n bytes are managed."""
     kept = [holding_pool.allocate(size) for size in (1000, MiB, 4 * MiB)]
     kept = kept[:1]
     everything = holding_pool.managed_bytes
     holding_pool.trim(everything)
     assert holding_pool.held_blocks == 2
-    holding_pool.trim(bytes=everything - 1)  # the largest goes first
+    holding_pool.trim(bytes=everything - 1)
     assert holding_pool.held_blocks == 1 and holding_pool.managed_bytes < 2 * MiB
     holding_pool.trim()
     assert (holding_pool.held_blocks, holding_pool.managed_bytes) == (0, 1023)
@@ -188,7 +192,7 @@ def test_trimming(holding_pool):
     assert len(kept[0]) == 1000
 
 
-def test_page_locked_pools_have_it_all():
+def test_page_locked_pools_have_limits_snapshots_and_trimming():
     pool = drv.PageLockedMemoryPool()
     pool.limit = MiB
     array = pool.allocate(1000, np.uint8)
@@ -200,7 +204,7 @@ def test_page_locked_pools_have_it_all():
     assert pool.managed_bytes == 0 and pool.active_bytes_high == 1000
 
 
-def test_freed_in_another_context(pool):
+def test_a_block_freed_while_another_context_is_current(pool):
     block = pool.allocate(100)
     context = drv.Device(0).make_context()
     try:
@@ -213,7 +217,8 @@ def test_freed_in_another_context(pool):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_context_that_is_gone(kind):
+def test_a_pool_of_a_destroyed_context(kind):
+    """allocate() raises; releases are accepted."""
     context = drv.Device(0).make_context()
     pool = kind()
     block, held = pool.allocate(100), pool.allocate(200)
@@ -229,6 +234,7 @@ def test_a_context_that_is_gone(kind):
 
 # ---- Managed memory
 
+# Writes odd numbers after `turns` steps of a loop, which delay the stores.
 LATE = """
 __global__ void write_late(unsigned *out, int n, int turns, unsigned *state)
 {
@@ -240,6 +246,7 @@ __global__ void write_late(unsigned *out, int n, int turns, unsigned *state)
 
 
 def host_view(block):
+    """The block of managed memory as an array of the host."""
     return np.frombuffer(block.as_buffer(len(block)), np.uint32)
 
 
@@ -252,8 +259,9 @@ def test_the_host_uses_managed_memory():
     assert array.get().sum() == 4950 and array.__dlpack_device__()[0] == 13  # kDLCUDAManaged
 
 
-def test_managed_memory_is_taken_again_after_the_work_on_it():
-    """What the host writes into new memory is not overwritten by a kernel of its previous owner."""
+def test_managed_memory_is_reused_after_the_work_on_it():
+    """What the host writes into a reused block is not overwritten by a kernel of its previous owner:
+    allocate() waits for that kernel."""
     late = SourceModule(LATE).get_function("write_late")
     pool, stream, state = drv.ManagedMemoryPool(), drv.Stream(), drv.to_device(np.uint32([1]))
     for _ in range(3):
@@ -277,7 +285,7 @@ def ordered():
     return drv.StreamOrderedMemoryPool()
 
 
-def test_what_the_driver_counts(ordered):
+def test_statistics_of_the_driver(ordered):
     block = ordered.allocate(1000)
     assert ordered.used_mem_current >= 1000 and ordered.reserved_mem_current >= ordered.used_mem_current
     assert ordered.managed_bytes == ordered.reserved_mem_current
@@ -291,6 +299,7 @@ def test_what_the_driver_counts(ordered):
 
 
 def test_the_release_threshold(ordered):
+    """By default the pool keeps all freed memory; with 0 it keeps none after a synchronization."""
     assert ordered.release_threshold == 2**64 - 1
     ordered.allocate(MiB)
     drv.Context.synchronize()
@@ -319,7 +328,7 @@ def test_reuse_policies(ordered):
         assert getattr(ordered, f"reuse_{name}") is True
 
 
-def test_a_stream_gets_what_it_gave_back(ordered):
+def test_a_stream_reuses_what_it_freed(ordered):
     stream = drv.Stream(drv.stream_flags.NON_BLOCKING)
     first = ordered.allocate(MiB, stream)
     address = int(first)
@@ -328,7 +337,7 @@ def test_a_stream_gets_what_it_gave_back(ordered):
     assert int(ordered.allocate(MiB, stream)) == address
 
 
-def test_not_before_it_is_initialized():
+def test_a_subclass_without_a_call_of_init():
     class Pool(drv.StreamOrderedMemoryPool):
         def __init__(self):
             pass
@@ -350,6 +359,7 @@ def test_not_before_it_is_initialized():
 
 @pytest.fixture
 def default(primary_context):
+    """After the test pycuda's own pool is the default again."""
     yield
     gc.collect()
     tools.set_default_memory_pool(None)
@@ -357,6 +367,7 @@ def default(primary_context):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pool_becomes_the_default(default, kind):
+    """Arrays made while it was the default keep its memory when another pool becomes the default."""
     pool = kind()
     tools.set_default_memory_pool(pool)
     array = GPUArray(1000, np.float32)
@@ -379,7 +390,7 @@ def test_the_default_pool_keeps_the_pool(default):
     assert gpuarray.zeros(10, np.float32).get().tolist() == [0] * 10
 
 
-def test_no_default_pool(default):
+def test_pools_that_cannot_be_the_default(default):
     for wrong in (3, drv.PageLockedMemoryPool(), drv.DeviceMemoryPool):
         with pytest.raises(TypeError, match="pool must be a DeviceMemoryPool or None"):
             tools.set_default_memory_pool(wrong)
@@ -406,8 +417,9 @@ def test_a_default_pool_ends_with_its_context():
         context.detach()
 
 
-# ---- Ends of processes
+# ---- The end of the process
 
+# Pools of three kinds, each with a block in use in the default stream and in another one, and a freed block.
 ALIVE = """
 import os
 import sys
@@ -443,7 +455,7 @@ def test_exit_with_live_blocks(run_python):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_exit_in_cycles_with_the_pool(run_python):
+def test_exit_with_a_pool_in_a_reference_cycle(run_python):
     text = """
 class Pool(drv.StreamOrderedMemoryPool):
     pass
@@ -458,7 +470,7 @@ array = gpuarray.zeros(10, np.float32)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_exit_in_cycles_with_the_resource(run_python):
+def test_exit_with_a_resource_in_a_reference_cycle(run_python):
     text = """
 pools[2].resource.pool = pools[2]
 tools.set_allocator(pools[2])
@@ -468,8 +480,9 @@ array = gpuarray.zeros(10, np.float32)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-# ---- A pool of the driver ends with nothing in flight, and before its context
+# ---- A pool of the driver is destroyed when no work uses it, and before its context
 
+# check(expected, before) compares the number of driver calls of each kind since before = calls().
 ENDS = """
 import gc
 
@@ -481,8 +494,8 @@ count = drv._driver._fault_count
 
 
 def calls():
-    waits = "cuCtxSynchronize", "cuStreamSynchronize", "cuMemFree"
-    return [count(name) for name in (*waits, "cuMemFreeAsync", "cuMemPoolDestroy")]
+    waits = "cuCtxSynchronize", "cuStreamSynchronize"
+    return [count(name) for name in (*waits, "cuMemFree", "cuMemFreeAsync", "cuMemPoolDestroy")]
 
 
 def check(expected, before):
@@ -497,24 +510,27 @@ before = calls()
 
 
 def ends(run_python, text):
+    """Runs ENDS and the text; asserts that the program ends well."""
     done = run_python(ENDS + text, env={"PYCUDA_FAULT_CALL": "0"})
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
 
-def test_the_last_drop_waits_for_what_was_given_back(run_python):
+def test_the_last_block_destroys_the_pool_after_a_wait_for_the_freed_blocks(run_python):
     ends(
         run_python, "del pool\ncheck([0, 0, 0, 0, 0], before)\nblocks.clear()\ncheck([0, 2, 0, 2, 1], before)"
     )
 
 
 @pytest.mark.parametrize("dropped", ["blocks, pool", "pool, blocks", "stream, pool, blocks"])
-def test_a_context_takes_the_pools_of_the_driver_with_it(run_python, dropped):
+def test_the_end_of_a_context_destroys_the_pools_of_the_driver(run_python, dropped):
+    """After a wait for all work; dropping the Python objects afterwards makes no call, in whichever order."""
     text = "context.pop()\ncontext.detach()\ncheck([1, 0, 1, 2, 1], before)\n"
     drops = "".join(f"del {name}\ngc.collect()\n" for name in dropped.split(", "))
     ends(run_python, text + drops + "check([1, 0, 1, 2, 1], before)")
 
 
-def test_a_pool_that_only_its_context_has_left(run_python):
+def test_the_end_of_a_context_destroys_its_default_pool(run_python):
+    """The context has the last reference to it."""
     text = """
 drv.set_default_memory_pool(pool)
 del pool
@@ -526,15 +542,16 @@ check([1, 0, 1, 2, 1], before)
     ends(run_python, text)
 
 
-def test_the_end_of_the_program_ends_no_pool(run_python):
+def test_pools_that_live_until_the_end_of_the_program(run_python):
     ends(run_python, "import atexit, sys\nsys.kept = pool, blocks, stream\ndel pool, blocks, stream")
 
 
-# ---- Python code runs in no context of ours
+# ---- Python code that runs inside of allocate()
 
 
 def test_another_thread_ends_the_context_while_garbage_is_collected():
-    """It does not wait for a thread that waits for it."""
+    """allocate() collects garbage at its limit; a finalizer waits for a thread that destroys the context.
+    Neither thread waits for the other, and allocate() raises."""
     context = drv.Device(0).make_context()
     pool, ended = drv.DeviceMemoryPool(), []
 
@@ -556,6 +573,8 @@ def test_another_thread_ends_the_context_while_garbage_is_collected():
 
 
 def test_a_forked_child_leaves_pools_alone(run_python):
+    """In the child allocate() raises and releases have no effect; in the parent the blocks are still in
+    use."""
     done = run_python(
         ALIVE
         + """
@@ -582,8 +601,8 @@ assert [pool.active_blocks for pool in pools] == [2, 2, 2]
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
 
-def test_the_host_waits_for_work_that_a_host_function_belongs_to():
-    """Memory of the managed pool is waited for without the GIL: the function can run."""
+def test_a_reuse_of_managed_memory_waits_without_the_gil():
+    """allocate() waits for the stream's work, which includes a host function that needs the GIL."""
     pool, stream, ran = drv.ManagedMemoryPool(), drv.Stream(), []
     block = pool.allocate(100, stream)
     drv.memset_d8_async(block, 1, 100, stream)

@@ -1,4 +1,4 @@
-"""A memory checker that is attached hears which bytes of a pool's blocks are in use."""
+"""Pools report by NVTX which bytes of their blocks are in use, for memory checkers."""
 
 import shutil
 import subprocess
@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-# An NVTX tool that prints its calls.
+# An NVTX tool that prints its calls: "heap" is a block of the driver's, "use" and "end" a region in it. The
+# first numbers say whether domain (which is 7), size of the structure and address are right, the last is a
+# size or count.
 TOOL = """
 #include <stdio.h>
 #include "abi/nvtx_memory.h"
@@ -84,7 +86,8 @@ drv.ManagedMemoryPool().allocate(100).free()
 ctypes.CDLL(None).fflush(None)
 """
 
-TOLD = """domain pycuda
+# A block of 103 bytes is used twice; one of 1 byte, for no bytes, has no region.
+REPORTED = """domain pycuda
 heap 1 1 103
 use 1 1 100
 end 1 1
@@ -94,11 +97,12 @@ end 1 1
 """
 
 
-def test_what_a_tool_is_told(compiled, run_python):
-    """The requested bytes are in use from each allocation to its end; of none there is nothing to say."""
+def test_what_a_tool_reads(compiled, run_python):
+    """The requested bytes are in use from allocate() to free(); of an allocation of 0 bytes nothing is
+    reported."""
     tool = compiled(TOOL)
     done = run_python(PROGRAM, env={"TOOL": tool, "NVTX_INJECTION64_PATH": tool}, check=True)
-    assert done.stdout == TOLD
+    assert done.stdout == REPORTED
 
 
 @pytest.mark.parametrize(
@@ -111,8 +115,8 @@ def test_what_a_tool_is_told(compiled, run_python):
         ({}, ["-DInitializeInjectionNvtxExtension=other"]),
     ],
 )
-def test_without_a_tool_that_listens_the_program_runs_as_ever(compiled, run_python, changed, options):
-    """No tool, none that there is, no pooling, a tool without the extension."""
+def test_without_a_tool_for_memory_nothing_is_reported(compiled, run_python, changed, options):
+    """No tool, a missing one, no pooling, a tool without the extension for memory."""
     tool = compiled(TOOL, *options)
     environment = {"TOOL": tool, "NVTX_INJECTION64_PATH": tool, **changed}
     done = run_python(PROGRAM, env=environment, check=True)
@@ -145,8 +149,9 @@ print(order)
 """
 
 
-def test_the_work_is_waited_for(compiled, run_python):
-    """A checker judges an access when it is made; a capture goes on."""
+def test_free_waits_for_the_work_on_the_block(compiled, run_python):
+    """A checker compares an access with the regions at the time of the access, so that the end of a region is
+    reported once the work is done. In a captured stream there is no wait, which would end the capture."""
     tool = compiled(TOOL)
     done = run_python(WORK, env={"TOOL": tool, "NVTX_INJECTION64_PATH": tool}, check=True)
     assert "['work', 'end']" in done.stdout
@@ -175,8 +180,9 @@ drv.Context.synchronize()
 
 @pytest.mark.gpu("compute-sanitizer watches NVIDIA's own driver only")
 @pytest.mark.parametrize("after_free", [False, True])
-def test_compute_sanitizer_sees_it(tmp_path, after_free):
-    """One byte after the 100 of a block that has 103; then a byte of it that is in the pool again."""
+def test_compute_sanitizer_reports_wrong_accesses(tmp_path, after_free):
+    """A store one byte after the 100 that were requested, in a block of 103; or a store to a freed block,
+    which the pool holds."""
     checker = shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
     if not checker:
         pytest.skip("compute-sanitizer is not installed")

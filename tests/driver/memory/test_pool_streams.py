@@ -1,4 +1,5 @@
-"""Memory pools and streams: memory that goes from one stream to another is not written by both."""
+"""Memory pools and streams: when a block is reused in another stream, the work of the previous one on it
+comes first."""
 
 import ctypes
 import threading
@@ -46,18 +47,24 @@ def pool(request):
 
 
 class Race:
-    """Work on one stream that ends late and writes into a block; then the block goes back to its pool."""
+    """Kernels for a race between two writers of one block: write_late(), about 20 ms after its launch, and
+    fill.
+
+    A test queues write_late(1) in a stream, frees the block, allocates it again and fills it with 2 in
+    another stream. The block has 2 in the end only if the second stream waits for the first.
+    """
 
     def __init__(self, kernels):
         self.late, self.fill = kernels.get_function("fill_late"), kernels.get_function("fill")
         self.state = drv.to_device(np.uint32([1]))
-        self.fill(drv.mem_alloc(4 * N), np.int32(N), np.int32(0), **SHAPE)  # loaded before it counts
+        self.fill(drv.mem_alloc(4 * N), np.int32(N), np.int32(0), **SHAPE)  # loads the code before the tests
         turns = 1000
         while self.seconds(turns) < 0.02:
             turns *= 2
         self.turns = turns
 
     def seconds(self, turns):
+        """How long write_late takes with so many turns of its loop."""
         scratch = drv.mem_alloc(4 * N)
         start = time.perf_counter()
         self.write_late(scratch, 0, None, turns)
@@ -80,12 +87,13 @@ def streams():
 
 
 def values(block):
+    """The set of the block's elements, once all work is done."""
     drv.Context.synchronize()
     return set(drv.from_device(block, N, np.int32).tolist())
 
 
 def test_without_a_pool_the_late_writer_wins(race, streams):
-    # Without a pool that orders them, the late writer wins: what the tests below would see.
+    """The race is real: without a pool the block has 1."""
     block = drv.mem_alloc(4 * N)
     race.write_late(block, 1, streams[0], 10 * race.turns)
     race.fill(block, np.int32(N), np.int32(2), **SHAPE, stream=streams[1])
@@ -105,6 +113,7 @@ def test_another_stream_waits(race, streams, pool):
 
 @pytest.mark.parametrize("pool", ["DeviceMemoryPool", "StreamOrderedMemoryPool"], indirect=True)
 def test_the_same_stream_does_not_wait(race, streams, pool):
+    """allocate() returns while the work on the freed block is still waiting: the stream's order suffices."""
     gate = threading.Event()
     block = pool.allocate(4 * N, streams[0])
     streams[0].launch_host_func(gate.wait, 10)
@@ -117,8 +126,11 @@ def test_the_same_stream_does_not_wait(race, streams, pool):
     assert values(block) == {2}
 
 
-def test_launches_tell_the_stream(race, streams, pool):
-    # No stream is passed, as in programs written for PyCUDA.
+# In the next four tests allocate() is passed no stream, as in programs written for PyCUDA: the pool learns
+# from each use of a block which stream it must wait for.
+
+
+def test_launches_mark_the_block_with_their_stream(race, streams, pool):
     block = pool.allocate(4 * N)
     race.write_late(block, 1, streams[0])
     del block
@@ -127,7 +139,7 @@ def test_launches_tell_the_stream(race, streams, pool):
     assert values(block) == {2}
 
 
-def test_arrays_tell_the_stream(race, streams, pool):
+def test_copies_to_arrays_mark_the_block_with_their_stream(race, streams, pool):
     array = gpuarray.empty(N, np.int32, allocator=pool.allocate)
     race.write_late(array, 1, streams[0])
     del array
@@ -138,7 +150,7 @@ def test_arrays_tell_the_stream(race, streams, pool):
     assert values(array.gpudata) == {2}
 
 
-def test_views_and_prepared_calls_tell_the_stream(race, streams, pool):
+def test_views_and_prepared_calls_mark_the_block_with_their_stream(race, streams, pool):
     array = gpuarray.empty(2 * N, np.int32, allocator=pool.allocate)
     race.write_late(array[N:], 1, streams[0])
     del array
@@ -148,7 +160,7 @@ def test_views_and_prepared_calls_tell_the_stream(race, streams, pool):
     assert values(array.ptr + 4 * N) == {2}
 
 
-def test_fills_tell_the_stream(race, streams, pool):
+def test_fills_mark_the_block_with_their_stream(race, streams, pool):
     block = pool.allocate(4 * N)
     race.write_late(block, 1, streams[0])
     del block
@@ -167,7 +179,8 @@ def test_several_streams_are_waited_for(race, streams, pool):
     assert values(block) == {2}
 
 
-def test_a_second_stream_waits_for_the_previous_use(race, streams, pool):
+def test_a_second_stream_of_the_new_owner_waits(race, streams, pool):
+    """Not only the stream for which the block was allocated again."""
     block = pool.allocate(4 * N, streams[0])
     race.write_late(block, 1, streams[0])
     block.free()
@@ -176,7 +189,7 @@ def test_a_second_stream_waits_for_the_previous_use(race, streams, pool):
     assert values(block) == {2}
 
 
-def test_a_stream_that_is_gone_is_waited_for(race, pool):
+def test_a_destroyed_stream_is_waited_for(race, pool):
     stream, other = drv.Stream(1), drv.Stream(1)
     block = pool.allocate(4 * N, stream)
     race.write_late(block, 1, stream)
@@ -220,7 +233,7 @@ def test_a_stream_of_another_library(race, pool):
 
 def test_free_names_the_stream(race, streams, pool):
     block = pool.allocate(4 * N, streams[0])
-    race.write_late(np.intp(int(block)), 1, streams[1])  # an address, of which the pool does not know
+    race.write_late(np.intp(int(block)), 1, streams[1])  # the pool does not learn of uses of a bare address
     block.free(streams[1])
     block = pool.allocate(4 * N, streams[0])
     race.fill(block, np.int32(N), np.int32(2), **SHAPE, stream=streams[0])
@@ -229,12 +242,12 @@ def test_free_names_the_stream(race, streams, pool):
 
 def test_a_block_keeps_its_stream(pool):
     stream = drv.Stream()
-    gone = weakref.ref(stream)
+    reference = weakref.ref(stream)
     block = pool.allocate(100, stream)
     del stream
-    assert gone() is not None
+    assert reference() is not None
     block.free()
-    assert gone() is None
+    assert reference() is None
     assert len(pool.allocate(100, drv.Stream())) == 100
 
 
@@ -272,7 +285,7 @@ def test_copies_on_the_default_stream_wait(race, streams, pool, write):
 
 @pytest.mark.parametrize("flags", [0, 1], ids=["blocking", "non-blocking"])
 def test_work_on_the_default_stream_is_waited_for(race, streams, pool, flags):
-    # The late writer is on the default stream, which non-blocking streams do not wait for by themselves.
+    """The late writer is in the default stream, for which non-blocking streams do not wait by themselves."""
     stream = drv.Stream(flags)
     block = pool.allocate(4 * N, stream)
     race.fill(block, np.int32(N), np.int32(0), **SHAPE, stream=stream)

@@ -22,17 +22,16 @@ for kind in drv.DeviceMemoryPool, drv.ManagedMemoryPool:
 array = gpuarray.zeros(1000, np.uint8)
 print(tools.default_memory_pool().managed_bytes)
 """
+PASSED_ON, HELD = "1000 0 0 1000 0 0 1000", "1023 1 1023 1023 1 1023 1023"
 
 
 @pytest.mark.parametrize(
-    "value, message", [("0", "1000 0 0 1000 0 0 1000"), ("1", "1023 1 1023 1023 1 1023 1023"), ("", None)]
+    "value, printed", [("0", PASSED_ON), ("1", HELD), ("", HELD)], ids=["0", "1", "default"]
 )
-def test_what_pools_do(run_python, value, message):
-    done = run_python(POOLS, env={"PYCUDA_POOL": value})
-    assert (done.returncode, done.stdout.strip()) == (
-        0,
-        message or "1023 1 1023 1023 1 1023 1023",
-    ), done.stderr
+def test_what_pools_hold(run_python, value, printed):
+    """For each kind: the bytes of a block for 1000; after its release the held blocks and managed bytes."""
+    done = run_python(POOLS, env={"PYCUDA_POOL": value}, check=True)
+    assert done.stdout.strip() == printed
 
 
 def test_another_value(run_python):
@@ -55,16 +54,16 @@ drv.Context.synchronize()
 """
 
 
-@pytest.mark.cpu("a GPU sees it under compute-sanitizer only")
+@pytest.mark.cpu("on a GPU compute-sanitizer alone reports it")
 @pytest.mark.parametrize("pool", ["0", "1"])
-def test_an_overrun_is_seen(run_python, pool):
-    """One byte after the array: outside of the driver's allocation, or inside of the pool's block."""
+def test_an_overrun_is_reported(run_python, pool):
+    """A store past the array's end: outside of the driver's allocation, or inside of the pool's block."""
     done = run_python(OVERRUN, env={"PYCUDA_POOL": pool})
     assert done.returncode == 1 and "1 bytes past the end of the device memory" in done.stderr, done.stderr
 
 
 @pytest.mark.gpu("compute-sanitizer watches NVIDIA's own driver only")
-def test_an_overrun_is_seen_by_compute_sanitizer(tmp_path):
+def test_an_overrun_is_reported_by_compute_sanitizer(tmp_path):
     checker = shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
     if not checker:
         pytest.skip("compute-sanitizer is not installed")

@@ -1,4 +1,4 @@
-"""Memory pools: bins, what they count and reuse, what they do when memory is short and when things end."""
+"""Memory pools: bins, statistics, reuse, shortage of memory, the end of pools, contexts and processes."""
 
 import gc
 import io
@@ -16,15 +16,17 @@ import pycuda.driver as drv
 from pycuda import gpuarray, tools
 from pycuda.compiler import SourceModule
 
-BITS = 4
+BITS = 4  # how many bits after the leading one a bin distinguishes, by default
 
 
 def model_bin(size, bits=BITS):
+    """The number of the bin for a size, as PyCUDA computes it."""
     exponent = max(size.bit_length() - 1, 0)
     return exponent << bits | ((size << bits) >> exponent) & ((1 << bits) - 1)
 
 
 def model_room(number, bits=BITS):
+    """The size of the blocks of that bin: the largest size that it is for."""
     exponent, leading = number >> bits, number & ((1 << bits) - 1) | 1 << bits
     rest = exponent - bits
     return (leading << rest) + (1 << rest) - 1 if rest > 0 else leading >> -rest
@@ -35,6 +37,7 @@ def statistics(pool):
 
 
 def count(kind):
+    """The number of live objects of that type."""
     return drv._live_objects()[kind]
 
 
@@ -60,7 +63,7 @@ def test_bins_are_those_of_the_model(size, bits):
 
 
 def test_known_bins(pool):
-    # PyCUDA has 16 bins to a power of two.
+    """PyCUDA has 16 bins for each power of two."""
     assert [pool.bin_number(n) for n in (0, 1, 2, 3, 16, 17, 32, 33, 34, 4096)] == [
         0, 0, 16, 24, 64, 65, 80, 80, 81, 192
     ]  # fmt: skip
@@ -68,7 +71,7 @@ def test_known_bins(pool):
     assert pool.alloc_size(63 * 16 + 15) == 2**64 - 1
 
 
-def test_bins_that_are_not_there(pool):
+def test_wrong_bins_and_sizes(pool):
     with pytest.raises(ValueError, match="bin is 1024: this pool has 1024 bins"):
         pool.alloc_size(1024)
     with pytest.raises(ValueError, match="must not be negative"):
@@ -88,7 +91,10 @@ def test_bitlog2(n, log):
 
 
 class Model:
-    """What PyCUDA's pool does: blocks of a bin are handed out again, the last one freed first."""
+    """PyCUDA's pool: the blocks of a bin are reused, the last one that was freed first.
+
+    held: {bin: addresses}, active: [(size, address)].
+    """
 
     def __init__(self):
         self.held, self.active, self.stopped = {}, [], False
@@ -100,11 +106,13 @@ class Model:
         return held, len(self.active), sum(map(model_room, bins)), sum(size for size, _ in self.active)
 
     def allocate(self, size, address):
+        """Records an allocation; asserts that the pool reused the block that the model would."""
         held = self.held.get(model_bin(size))
         assert not held or held.pop() == address
         self.active.append((size, address))
 
     def free(self, i):
+        """Records that the i-th active block was freed."""
         size, address = self.active.pop(i)
         if not self.stopped:
             self.held.setdefault(model_bin(size), []).append(address)
@@ -123,7 +131,7 @@ STEPS = st.lists(
 
 @settings(deadline=None, max_examples=60)
 @given(steps=STEPS)
-def test_any_sequence_is_that_of_the_model(steps):
+def test_any_sequence_of_calls_has_the_models_statistics(steps):
     pool, model, blocks = drv.DeviceMemoryPool(), Model(), []
     for what, number in steps:
         if what == "allocate":
@@ -143,6 +151,8 @@ def test_any_sequence_is_that_of_the_model(steps):
 
 
 def test_statistics(pool):
+    """(held blocks, active blocks, managed bytes, active bytes); 1000 and 1001 bytes are of a bin for
+    1023."""
     assert statistics(pool) == (0, 0, 0, 0)
     block = pool.allocate(1000)
     assert statistics(pool) == (0, 1, 1023, 1000)
@@ -167,7 +177,7 @@ def test_held_memory_is_the_drivers_again(pool):
     pytest.fail("held memory never was the driver's again")
 
 
-def test_a_pool_that_ends_gives_back():
+def test_the_end_of_a_pool_frees_its_memory():
     size = 1 << 26
     for _ in tries():
         pool = drv.DeviceMemoryPool()
@@ -176,7 +186,7 @@ def test_a_pool_that_ends_gives_back():
         del pool
         if drv.mem_get_info()[0] >= held + size:
             return
-    pytest.fail("the memory never came back")
+    pytest.fail("the memory was never freed")
 
 
 def test_stop_holding(pool):
@@ -251,10 +261,10 @@ def test_freed_memory_is_not_used(pool, use):
 
 def test_weak_references(pool):
     block = pool.allocate(4)
-    gone, pool_gone = weakref.ref(block), weakref.ref(pool)
-    assert gone() is block and pool_gone() is pool
+    reference, of_pool = weakref.ref(block), weakref.ref(pool)
+    assert reference() is block and of_pool() is pool
     del block
-    assert gone() is None
+    assert reference() is None
 
 
 def test_an_allocation_outlives_its_pool():
@@ -266,7 +276,9 @@ def test_an_allocation_outlives_its_pool():
     assert drv.from_device(block, 100, np.uint8).tolist() == list(range(100))
 
 
-def test_an_allocation_in_its_own_pool_is_no_cycle():
+def test_a_pool_with_its_own_allocation_as_an_attribute_is_released():
+    """Without a garbage collection."""
+
     class Pool(drv.DeviceMemoryPool):
         pass
 
@@ -299,7 +311,7 @@ N = 64
 SHAPE = {"block": (N, 1, 1), "grid": (1, 1)}
 
 
-def test_where_a_device_allocation_may_be(pool):
+def test_a_pooled_allocation_is_accepted_where_a_device_allocation_is(pool):
     fill = SourceModule(FILL).get_function("fill")
     block, other = pool.allocate(4 * N), pool.allocate(4 * N)
     fill(block, np.int32(N), np.int32(7), **SHAPE)
@@ -333,7 +345,8 @@ def test_arrays_take_their_memory_from_a_pool(pool):
 # ---- Contexts and threads ----
 
 
-def test_freed_from_another_context(pool):
+def test_a_pool_is_used_while_another_context_is_current(pool):
+    """It works in its own context, except for a stream of the other one."""
     block = pool.allocate(100)
     context = drv.Device(0).make_context()
     try:
@@ -350,7 +363,8 @@ def test_freed_from_another_context(pool):
         context.detach()
 
 
-def test_a_context_that_is_gone():
+def test_a_pool_of_a_destroyed_context():
+    """Uses raise; releases are accepted."""
     context = drv.Device(0).make_context()
     pool = drv.DeviceMemoryPool()
     block, held = pool.allocate(100), pool.allocate(200)
@@ -367,6 +381,8 @@ def test_a_context_that_is_gone():
 
 
 def test_threads():
+    """Six threads allocate from one pool, each in its stream: no block is shared, and the statistics add
+    up."""
     pool, problems = drv.DeviceMemoryPool(), []
 
     def work(number):
@@ -412,6 +428,7 @@ def test_freed_in_another_thread(pool):
 
 # ---- Shortage ----
 
+# nearly_all(): how much of the device's memory can still be requested, without the last 64 MiB.
 SHORTAGE = """
     import gc
     import numpy as np
@@ -427,6 +444,7 @@ MEMORY = {"PYCUDA_CPU_MEMORY": str(1 << 29)}
 
 
 def run_short_of_memory(run_python, body):
+    """Runs SHORTAGE and the body, on the CPU device with 512 MiB of memory; returns stdout."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1 and not on_cpu_device():
         pytest.skip("fills the GPU's memory, which other tests need: for a run with one worker")
@@ -436,7 +454,7 @@ def run_short_of_memory(run_python, body):
     return done.stdout
 
 
-def test_mem_alloc_gets_what_pools_hold(run_python):
+def test_mem_alloc_makes_pools_free_what_they_hold(run_python):
     body = """
     pool.allocate(nearly_all() // 2)
     other.allocate(nearly_all() // 2)
@@ -447,7 +465,7 @@ def test_mem_alloc_gets_what_pools_hold(run_python):
     run_short_of_memory(run_python, body)
 
 
-def test_a_pool_gives_back_its_largest_first(run_python):
+def test_a_pool_that_is_short_frees_its_largest_held_block_first(run_python):
     body = """
     sizes = [1 << 20, nearly_all() // 2, 1 << 21]
     blocks = [pool.allocate(size) for size in sizes]
@@ -459,7 +477,7 @@ def test_a_pool_gives_back_its_largest_first(run_python):
     run_short_of_memory(run_python, body)
 
 
-def test_a_pool_gets_what_other_pools_hold(run_python):
+def test_a_pool_that_is_short_makes_other_pools_free_what_they_hold(run_python):
     body = """
     other.allocate(nearly_all() // 2)
     pool.allocate(1 << 20)
@@ -469,7 +487,7 @@ def test_a_pool_gets_what_other_pools_hold(run_python):
     run_short_of_memory(run_python, body)
 
 
-def test_garbage_is_collected_first(run_python):
+def test_a_pool_that_is_short_collects_garbage(run_python):
     body = """
     gc.disable()
     cycle = [pool.allocate(nearly_all() * 3 // 4)]
@@ -501,7 +519,7 @@ def test_too_much_is_an_error(run_python):
     assert first.endswith(" free") and "8.0 EiB requested" in second
 
 
-# ---- Ends of processes ----
+# ---- The end of the process ----
 
 
 def test_exit_with_live_blocks(run_python):
@@ -522,6 +540,7 @@ def test_exit_with_live_blocks(run_python):
 
 
 def test_a_forked_child_leaves_pools_alone(run_python):
+    """In the child allocate() raises and releases have no effect; the parent's pool is as before."""
     done = run_python(
         """
         import os
@@ -612,7 +631,7 @@ def test_allocators():
         drv.PageLockedMemoryPool(drv.PageLockedAllocator(0xFFFF)).allocate(4, np.int32)
 
 
-def test_host_arrays_are_checked(host_pool):
+def test_wrong_shapes_orders_and_dtypes(host_pool):
     for wrong in [((2, -1), "f4", "C"), ((2,), "f4", "Q"), ((2,), "nonsense", "C")]:
         with pytest.raises((ValueError, TypeError, drv.LogicError)):
             host_pool.allocate(*wrong)

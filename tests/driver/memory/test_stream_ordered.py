@@ -1,4 +1,5 @@
-"""Stream-ordered allocation by the driver's own calls; each test is a process of its own."""
+"""Stream-ordered allocation (cuMemAllocAsync and similar ones) by the driver's own calls; each test is a
+process of its own."""
 
 from pathlib import Path
 
@@ -33,7 +34,7 @@ class Properties(ctypes.Structure):
 
 
 class Fails(Exception):
-    pass
+    """(name, code) of a driver call that failed."""
 
 
 def call(name, *arguments):
@@ -68,13 +69,16 @@ def attribute(pool, number):
     return value.value
 
 
-THRESHOLD, RESERVED, USED, USED_HIGH = 4, 5, 7, 8
+THRESHOLD, RESERVED, USED, USED_HIGH = 4, 5, 7, 8  # CUmemPool_attribute
+INVALID_VALUE, NOT_SUPPORTED = 1, 801
 '''
 )
 
 
 @pytest.fixture
 def program(run_python):
+    """Runs COMMON and the text in a process of its own; asserts that it ends well."""
+
     def run(text, **kwargs):
         done = run_python(COMMON + text + "\ncontext.pop()\nprint('fine')\n", **kwargs)
         assert (done.returncode, done.stdout.split()[-1:]) == (0, ["fine"]), done.stdout + done.stderr
@@ -82,7 +86,7 @@ def program(run_python):
     return run
 
 
-def test_a_loop_gets_the_same_memory(program):
+def test_a_loop_of_allocations_reuses_the_same_memory(program):
     program("""
 stream = drv.Stream()
 first = get(256 * MiB, stream)
@@ -96,7 +100,9 @@ assert attribute(default_pool(), USED) == 0
 """)
 
 
-def test_what_the_host_is_told_at_once(program):
+def test_the_host_sees_allocations_before_the_stream_reaches_them(program):
+    """While a kernel delays the stream: a free makes the address available to the next call in the stream,
+    the range of an address is known, and a second free is refused."""
     program("""
 stream = drv.Stream()
 spin = drv.module_from_file(LATE).get_function("spin")
@@ -112,14 +118,14 @@ free(second, stream)
 try:
     free(second, stream)
 except Fails as problem:
-    assert problem.args[1] == 1
+    assert problem.args[1] == INVALID_VALUE
 else:
     raise AssertionError("freed twice")
 stream.synchronize()
 """)
 
 
-def test_memory_above_the_threshold_goes_back(program):
+def test_memory_above_the_threshold_is_released(program):
     program("""
 pool = default_pool()
 for threshold in (0, 2**64 - 1):
@@ -133,6 +139,7 @@ assert attribute(pool, RESERVED) == 0
 
 
 def test_addresses_are_aligned(program):
+    """To 512 bytes; those of managed memory above 1 MiB to 2 MiB."""
     program("""
 for size in (1, 700, 4096, MiB):
     assert get(size) % 512 == 0
@@ -143,7 +150,8 @@ for size in (MiB + 1, 3 * MiB // 2, 5 * MiB):
 """)
 
 
-SHARED = """
+# Ends the program where the device has no pools for file descriptors.
+NEEDS_DESCRIPTORS = """
 if drv.Device(0).get_attribute(drv.device_attribute.MEMPOOL_SUPPORTED_HANDLE_TYPES) & 1 == 0:
     print("fine")
     sys.exit()
@@ -157,9 +165,9 @@ other = default_pool()
 try:
     call("cuMemPoolExportToShareableHandle", byref(c_int()), other, 1, c_uint64(0))
 except Fails as problem:
-    assert problem.args[1] in (1, 801)
+    assert problem.args[1] in (INVALID_VALUE, NOT_SUPPORTED)
 else:
-    raise AssertionError("exported what was not made for it")
+    raise AssertionError("exported a pool that was not created for that")
 call("cuMemAllocFromPoolAsync", byref(memory), c_size_t(5 * MiB), pool, None)
 drv.memcpy_htod(memory.value + 4 * MiB, np.arange(1000, dtype=np.int32))
 context.synchronize()
@@ -189,7 +197,7 @@ try:
 except Fails:
     pass
 else:
-    raise AssertionError("an imported pool gave memory")
+    raise AssertionError("allocated from an imported pool")
 free(memory.value)
 context.synchronize()
 call("cuMemPoolDestroy", pool)
@@ -208,12 +216,13 @@ def test_a_pool_shared_by_two_processes(program, tmp_path, location):
     """Of memory of the device, of memory of a NUMA node."""
     child, places = tmp_path / "child.py", PLACES.format(location)
     child.write_text(COMMON + places + CHILD)
-    program(places + SHARED + f"CHILD = {str(child)!r}\n" + PARENT)
+    program(places + NEEDS_DESCRIPTORS + f"CHILD = {str(child)!r}\n" + PARENT)
 
 
 @pytest.mark.cpu("the CPU device's checks")
-def test_new_memory_is_unwritten_where_the_stream_has_come_to_it(program):
-    """Work of before the free reads what it wrote; what comes after it reads what nothing has written."""
+def test_reused_memory_is_uninitialized_from_its_allocation_on(program):
+    """In the order of the stream: a kernel queued before the free reads what was written, one after the new
+    allocation must not read words that nothing has written since."""
     program(
         """
 module = drv.module_from_file(LATE)

@@ -1,5 +1,5 @@
-"""Virtual memory: reserved addresses, what is mapped to them, which devices have access, and other
-processes."""
+"""Virtual memory management: address ranges, physical memory mapped to them, access of devices, and memory
+that is shared with other processes."""
 
 import gc
 import os
@@ -59,6 +59,7 @@ def unit(supported):
 
 @pytest.fixture
 def add_index(supported):
+    """launch(pointer, count): a[i] += i for the first elements."""
     function = drv.module_from_buffer(PTX).get_function("add_index")
 
     def launch(pointer, count, stream=None):
@@ -68,7 +69,7 @@ def add_index(supported):
 
 
 def mapped(unit, pieces=1, **options):
-    """A range with as many pieces of memory, and room for as many more."""
+    """A range with so many pieces of memory at its beginning, and room for as many more."""
     space = drv.AddressRange(2 * pieces * unit)
     for piece in range(pieces):
         space.map(piece * unit, drv.PhysicalMemory(unit, **options))
@@ -76,6 +77,7 @@ def mapped(unit, pieces=1, **options):
 
 
 def live():
+    """{type: number of live objects}, without the types that have none."""
     gc.collect()
     return {name: count for name, count in drv._live_objects().items() if count}
 
@@ -86,7 +88,7 @@ def test_granularity(unit):
     assert unit >= 4096 and recommended % unit == 0
 
 
-def test_objects_tell_what_they_are(unit):
+def test_attributes_of_memory_and_ranges(unit):
     device = drv.Context.get_device()
     memory, space = drv.PhysicalMemory(unit, device, DESCRIPTOR), drv.AddressRange(4 * unit)
     assert (memory.size, memory.device, memory.handle_type) == (unit, device, DESCRIPTOR)
@@ -102,7 +104,8 @@ def test_objects_tell_what_they_are(unit):
 
 
 def test_pieces_are_one_buffer(unit, add_index):
-    """Kernels, fills and copies across the seams; the pieces can be seen at other addresses, too."""
+    """Kernels, fills and copies work across the boundary of two pieces; a piece can be mapped at another
+    address as well."""
     first, second = drv.PhysicalMemory(unit), drv.PhysicalMemory(unit)
     space, alias = drv.AddressRange(2 * unit), drv.AddressRange(unit)
     space.map(0, first)
@@ -122,7 +125,7 @@ def test_pieces_are_one_buffer(unit, add_index):
     assert (target == drv.from_device(space, count, np.int32)).all()
 
 
-def test_it_grows_in_place(unit, add_index):
+def test_a_range_grows_in_place(unit, add_index):
     space = mapped(unit, 1)
     address = space.ptr
     array = gpuarray.GPUArray(unit // 4, np.int32, gpudata=space)
@@ -137,7 +140,9 @@ def test_it_grows_in_place(unit, add_index):
     assert (array.get() == 7).all()
 
 
-def test_memory_lives_until_nothing_is_mapped_to_it(unit):
+def test_memory_lives_until_its_last_mapping_ends(unit):
+    """Until then the device's free bytes are 4 units fewer. Repeated on a GPU, since other processes change
+    the free memory as well."""
     for _ in tries():
         before = live(), free_bytes()
         memory, space, other = (
@@ -161,7 +166,7 @@ def test_memory_lives_until_nothing_is_mapped_to_it(unit):
     assert (after, before[1] - during) == (before, held)
 
 
-def test_what_is_freed(unit):
+def test_uses_of_freed_memory_and_ranges_raise(unit):
     memory, space = drv.PhysicalMemory(unit), drv.AddressRange(unit)
     before = drv._live_objects()
     memory.free()
@@ -200,7 +205,7 @@ def test_access(unit):
     drv.Context.synchronize()
 
 
-def test_what_the_driver_tells(unit):
+def test_pointer_attributes_of_a_mapping(unit):
     space = drv.AddressRange(4 * unit)
     inside = space.ptr + unit + 12
     attributes = drv.pointer_attribute
@@ -248,8 +253,8 @@ def test_errors(unit):
     assert drv._live_objects()["AddressRange"] >= 2
 
 
-def test_work_ends_before_the_memory_goes(unit, add_index):
-    """free(), the last reference and unmap() all wait."""
+def test_the_end_of_a_mapping_waits_for_work(unit, add_index):
+    """unmap(), free() and the release of the last reference wait for queued kernels."""
     stream, target = drv.Stream(), drv.pagelocked_zeros(4, np.int32)
     for end in ("unmap", "free", "del"):
         space, kept = drv.AddressRange(unit), drv.PhysicalMemory(unit)
@@ -268,7 +273,7 @@ def test_work_ends_before_the_memory_goes(unit, add_index):
 
 
 def test_the_end_of_the_context(run_python):
-    """What is mapped outlives a context; the objects are released after it as before."""
+    """The Python objects raise once their context is destroyed, and are released in either order."""
     done = run_python(
         """
 import pycuda.driver as drv
@@ -319,6 +324,7 @@ context.pop()
 
 
 def test_two_processes(unit, tmp_path):
+    """A child maps the memory by a file descriptor, reads what the parent wrote and writes half of it."""
     script = tmp_path / "child.py"
     script.write_text(CHILD)
     memory, space = drv.PhysicalMemory(unit, handle_type=DESCRIPTOR), drv.AddressRange(unit)
@@ -347,8 +353,8 @@ def test_a_descriptor_keeps_the_memory(unit):
     assert drv.from_device(space, 4, np.int32).tolist() == [9] * 4
 
 
-def test_memory_is_mapped_whole(unit):
-    """With from_fd() the program says how much it is, and the driver notices what is wrong."""
+def test_memory_is_mapped_as_a_whole(unit):
+    """from_fd() is passed the size; the driver refuses to map memory whose size is another."""
     memory, space = drv.PhysicalMemory(2 * unit, handle_type=DESCRIPTOR), drv.AddressRange(4 * unit)
     descriptor = memory.export_fd()
     for size in unit, 3 * unit:
@@ -364,7 +370,7 @@ def test_memory_is_mapped_whole(unit):
     drv.Context.synchronize()
 
 
-def test_another_file_is_no_memory(unit, tmp_path):
+def test_a_descriptor_of_a_file_is_refused(unit, tmp_path):
     with open(tmp_path / "file", "w+b") as file:
         file.write(b"x" * 4096)
         with pytest.raises(drv.Error, match="cuMemImportFromShareableHandle"):
@@ -397,9 +403,10 @@ context.pop()
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.cpu("a GPU has its own words, and whether a device may only read is its own affair")
+@pytest.mark.cpu("a GPU's driver has other messages, and may not support access for reads only")
 def test_faults(run_python):
-    """Each in a context of its own, which it ends."""
+    """Accesses to addresses without memory, without access and with access for reads only. Each fault ends
+    the context that it is in."""
     nothing, read_only = "nothing is mapped there", "this device may only read it"
     cases = (
         ("", "12", "read of 4 bytes at .* 12 bytes into the reserved addresses at .*: " + nothing),
@@ -435,9 +442,9 @@ for prepare, offset, _ in {cases!r}:
         assert re.match("CUDA_ERROR_ILLEGAL_ADDRESS .*" + text, line), line
 
 
-@pytest.mark.cpu("how many GPUs there are, and which reach each other, is what it is")
+@pytest.mark.cpu("needs two devices with peer access")
 def test_two_devices(run_python):
-    """Each device has the access that it was given."""
+    """Each device has the access that set_access() granted it."""
     done = run_python(
         f"""
 import numpy as np

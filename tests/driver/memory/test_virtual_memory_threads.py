@@ -22,7 +22,9 @@ def unit(primary_context):
 
 @pytest.fixture
 def together(primary_context, monkeypatch):
-    """Calls in threads of their own at once: the exceptions that they raise. Nothing is to be reported."""
+    """together(calls): makes the calls, (function, *arguments), at the same time, each in a thread of its
+    own, and returns the exceptions that they raised. Threads are switched as often as possible, and after the
+    test no error must have been reported."""
     context, unraisable = drv.Device(0).retain_primary_context(), []
     monkeypatch.setattr(sys, "unraisablehook", lambda what: unraisable.append(what.exc_value))
     interval = sys.getswitchinterval()
@@ -56,9 +58,9 @@ def live():
     return {name: drv._live_objects()[name] for name in ("AddressRange", "PhysicalMemory")}
 
 
-def test_free_beside_other_calls(unit, together):
-    """What is freed is released after the calls that use it, completely, and no address goes to another range
-    while a call is about to map to it.
+def test_free_during_other_calls(unit, together):
+    """free() waits for calls that use the object, and releases all of it: none fails in the driver, and
+    objects and free memory are as before in the end.
     """
     before, draw = (live(), free_bytes()), random.Random(5)
     for _ in range(400):
@@ -67,7 +69,7 @@ def test_free_beside_other_calls(unit, together):
         calls = [
             (space.map, unit, memory),
             (space.unmap,),
-            (space.set_access, 3),
+            (space.set_access, drv.mem_access_flags.PROT_READWRITE),
             (space.map, unit, mapped),
             (memory.free,),
         ]
@@ -93,7 +95,7 @@ def test_one_place_is_mapped_once(unit, together):
 
 
 def test_unmap_waits_for_the_context_of_the_range(unit):
-    """Whichever context is current."""
+    """Also while another context is current."""
     space, done = drv.AddressRange(unit), drv.Event()
     space.map(0, drv.PhysicalMemory(unit))
     drv.module_from_file(LATE).get_function("spin")(np.uint64(0.2e9), block=(1, 1, 1))

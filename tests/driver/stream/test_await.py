@@ -1,4 +1,4 @@
-"""`await stream` and `await event`: a coroutine waits for the device while others go on."""
+"""`await stream` and `await event`: a coroutine waits for the device while others run."""
 
 import asyncio
 import threading
@@ -10,9 +10,9 @@ import pycuda.driver as drv
 pytestmark = pytest.mark.usefixtures("primary_context")
 
 
-async def others_run(waits_for, gate):
-    """Whether another coroutine runs while this one waits."""
-    task = asyncio.create_task(waiting(waits_for))
+async def is_waited_for(awaitable, gate):
+    """Whether an await of it lasts until gate.set(), while this coroutine runs."""
+    task = asyncio.create_task(waiting(awaitable))
     await asyncio.sleep(0.02)
     waited = not task.done()
     gate.set()
@@ -20,8 +20,8 @@ async def others_run(waits_for, gate):
     return waited
 
 
-async def waiting(waits_for):
-    await waits_for
+async def waiting(awaitable):
+    await awaitable
 
 
 @pytest.mark.parametrize("kind", ["stream", "event"])
@@ -29,11 +29,11 @@ def test_waits_and_lets_others_run(kind):
     stream, gate = drv.Stream(), threading.Event()
     stream.launch_host_func(gate.wait)
     event = drv.Event().record(stream)
-    assert asyncio.run(others_run(stream if kind == "stream" else event, gate))
+    assert asyncio.run(is_waited_for(stream if kind == "stream" else event, gate))
     assert stream.is_done() and event.query()
 
 
-def test_what_is_done_is_not_waited_for():
+def test_streams_and_events_that_are_done():
     stream = drv.Stream()
     asyncio.run(waiting(stream))
     asyncio.run(waiting(drv.Event().record(stream)))
@@ -52,7 +52,7 @@ def test_a_wait_can_be_canceled():
     stream.synchronize()
 
 
-def test_an_error_is_raised_there(run_python):
+def test_a_kernels_fault_is_raised_by_await(run_python):
     program = """
         import asyncio
         import pycuda.driver as drv
