@@ -5,14 +5,8 @@ from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 
 import pycuda.driver as drv
 
-SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_READY, NOT_SUPPORTED, UNKNOWN = (
-    0,
-    1,
-    400,
-    600,
-    801,
-    999,
-)  # CUresult
+# CUresult.
+SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_READY, NOT_SUPPORTED, UNKNOWN = 0, 1, 400, 600, 801, 999
 # CUexternalMemoryHandleType and CUexternalSemaphoreHandleType, in which 9 differs.
 OPAQUE_FD, OPAQUE_WIN32, TIMELINE_FD, DMABUF_FD = 1, 2, 9, 9
 SIZE = 2 << 20

@@ -1,4 +1,5 @@
-"""`with stream:` says what `stream=None` means: to launches, queued copies and fills, events and arrays."""
+"""`with stream:` makes a stream the current one, which `stream=None` means in launches, asynchronous copies
+and fills, events and arrays."""
 
 import asyncio
 import threading
@@ -26,7 +27,7 @@ def stream(primary_context):
 
 
 class Hold:
-    """Keeps a stream from going on for as long as the block lasts."""
+    """Work that is queued in the stream during the with block does not run before its end."""
 
     def __init__(self, stream):
         self.stream, self.open = stream, threading.Event()
@@ -39,7 +40,7 @@ class Hold:
         self.stream.synchronize()
 
 
-def test_what_it_is(stream):
+def test_nested_blocks(stream):
     other = drv.Stream()
     assert drv.current_stream() is None
     with stream as entered:
@@ -89,7 +90,7 @@ def test_threads_and_coroutines_have_their_own(stream):
     assert found == [True] * 11
 
 
-def test_it_counts_in_its_context_only(stream):
+def test_it_is_current_in_its_context_only(stream):
     with stream:
         context = drv.Device(0).make_context()
         try:
@@ -100,6 +101,9 @@ def test_it_counts_in_its_context_only(stream):
             context.pop()
         del array
         assert drv.current_stream() is stream
+
+
+# Calls without a stream that make the word at `out` 1; it is 0 before.
 
 
 def launch(write, out):
@@ -140,13 +144,14 @@ def scan(write, out):
 
 
 @pytest.mark.parametrize("queue", [launch, prepared, prepared_async, copy, fill, assign, add, scan])
-def test_work_is_queued_on_it(write, stream, queue):
+def test_work_is_queued_in_it(write, stream, queue):
+    """While the stream is held, the word is still 0 in another stream; then it is 1."""
     write.one = drv.pagelocked_zeros(1, np.int32)  # released after the block: it waits for all work
     write.one[:] = 1
     out, read = drv.mem_alloc(4), np.zeros(1, np.int32)
     drv.memset_d32(out, 0, 1)
     with stream:
-        queue(write, out)  # what has to be compiled is
+        queue(write, out)  # compiles
     stream.synchronize()
     drv.memset_d32(out, 0, 1)
     drv.Context.synchronize()
@@ -160,7 +165,7 @@ def test_work_is_queued_on_it(write, stream, queue):
     del write.one
 
 
-def test_what_waits_waits_for_it(stream):
+def test_reads_of_arrays_wait_for_it(stream):
     with stream:
         array = gpuarray.to_gpu(np.arange(1000))
         for _ in range(20):
@@ -176,7 +181,8 @@ def test_an_event_records_it(stream):
     assert event.query()
 
 
-def test_the_default_stream_has_a_name(write, stream):
+def test_the_legacy_default_stream_can_be_named(write, stream):
+    """LEGACY_DEFAULT_STREAM is not replaced by the current stream, which is held meanwhile."""
     out, read = drv.mem_alloc(4), np.zeros(1, np.int32)
     drv.memset_d32(out, 0, 1)
     with Hold(stream), stream:
@@ -187,7 +193,7 @@ def test_the_default_stream_has_a_name(write, stream):
     assert read[0] == 5
 
 
-def test_a_stream_that_is_named_comes_first(write, stream):
+def test_a_stream_argument_overrides_the_current_stream(write, stream):
     other, out, read = drv.Stream(1), drv.mem_alloc(4), np.zeros(1, np.int32)
     drv.memset_d32(out, 0, 1)
     with Hold(stream), stream:

@@ -14,7 +14,7 @@ def test_record_and_synchronize_return_the_event():
     assert event.handle != 0
 
 
-def test_an_event_that_was_never_recorded_counts_as_reached():
+def test_an_event_that_was_never_recorded_is_done():
     assert drv.Event().query() is True
 
 
@@ -27,6 +27,7 @@ def test_in_a_stream():
 
 
 def test_times():
+    """In milliseconds: at least most of a pause of 50, at most the host's time with some tolerance."""
     start, end = drv.Event(), drv.Event()
     begin = time.perf_counter()
     start.record().synchronize()
@@ -57,14 +58,14 @@ def test_no_times_without_timing():
         end.time_since(start)
 
 
-def test_no_times_of_what_was_not_recorded():
+def test_no_times_of_events_that_were_not_recorded():
     with pytest.raises(drv.LogicError, match="cuEventElapsedTime failed.* never recorded"):
         drv.Event().time_since(drv.Event())
     with pytest.raises(drv.LogicError, match="cuEventElapsedTime failed.* never recorded"):
         drv.Event().record().synchronize().time_till(drv.Event())
 
 
-def test_no_times_of_what_is_not_finished():
+def test_no_times_of_events_that_are_not_done():
     stream, gate, start, end = drv.Stream(), threading.Event(), drv.Event(), drv.Event()
     start.record(stream)
     stream.launch_host_func(gate.wait)

@@ -1,7 +1,11 @@
-"""Calls that queue are counted (ext/base/launch_queue.h): what that costs, and what it must not disturb."""
+"""A stream takes a limited number of calls, after which a launch would block in the driver; so pycuda counts
+them and waits itself (ext/base/launch_queue.h). What the counting costs, and what it must not disturb."""
 
 import pytest
 
+# hold() keeps a stream busy until flag[0] = 1; launch(times) launches a kernel that counts; total() returns
+# the count and resets it; calls(name) is the number of driver calls so far. A deadlock ends the program after
+# a minute.
 PROGRAM = '''
 import faulthandler, threading, time
 import numpy as np
@@ -56,7 +60,8 @@ calls = drv._driver._fault_count
 PTX = b".version 7.0\\n.target sm_50\\n.address_size 64\\n.visible .entry k() { ret; }"
 total(), total()
 '''
-COUNTED = {"PYCUDA_FAULT_CALL": "0"}
+COUNTED = {"PYCUDA_FAULT_CALL": "0"}  # driver calls are counted, none fails
+# Hides two functions that a GPU's driver lacks; without them a call polls what it waits for.
 POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetTimeout,cuPycudaCancel"}
 
 
@@ -81,7 +86,8 @@ print(calls("cuEventRecord") - before[0], calls("cuStreamIsCapturing") - before[
 
 
 @pytest.mark.parametrize("env", [{}, POLLING], ids=["timeouts", "polls"])
-def test_launches_that_nobody_waits_for_record_few_events(run_python, env):
+def test_launches_without_a_wait_record_few_events(run_python, env):
+    """20000 launches: an event every few hundred, always the same one."""
     done = run_python(
         PROGRAM
         + """
@@ -95,8 +101,9 @@ print(10 < calls("cuEventRecord") < 100, calls("cuEventCreate"), total())
 
 
 @pytest.mark.parametrize("env", [{}, POLLING], ids=["timeouts", "polls"])
-def test_as_many_launches_as_the_driver_queues_return_at_once(run_python, env):
-    """The thread that launches is the one that the kernel waits for."""
+def test_launches_that_fit_the_queue_return_at_once(run_python, env):
+    """950 launches after a kernel that waits for the launching thread: a launch that waited would be a
+    deadlock."""
     done = run_python(
         PROGRAM
         + """
@@ -114,8 +121,8 @@ for stream in (None, drv.Stream()):
 
 
 @pytest.mark.parametrize("mode", ["global", "thread_local", "relaxed"])
-def test_captures_go_on(run_python, mode):
-    """Captures of this thread and of another one: the events that are recorded meanwhile do not end them."""
+def test_counting_ends_no_capture(run_python, mode):
+    """Neither one of this thread nor one of another thread: no event is recorded where it would."""
     done = run_python(
         PROGRAM
         + f"""
@@ -156,8 +163,9 @@ print(total())
 
 
 @pytest.mark.parametrize("env", [{}, POLLING], ids=["timeouts", "polls"])
-def test_default_streams_of_several_contexts_are_told_apart(run_python, env):
-    """One is full and held up by a kernel, the other one is not."""
+def test_default_streams_of_several_contexts_are_counted_separately(run_python, env):
+    """That of one context is nearly full and held by a kernel; 3000 launches in the other one's do not wait
+    for it."""
     done = run_python(
         PROGRAM
         + """
@@ -189,7 +197,7 @@ print(total())
     assert done.stdout == "900\n3000\n"
 
 
-def test_many_streams_and_contexts_leave_nothing(run_python):
+def test_counting_in_many_streams_and_contexts_leaks_no_events(run_python):
     done = run_python(
         PROGRAM
         + """

@@ -1,4 +1,4 @@
-"""Stream.launch_host_func: Python functions in a stream's order, and no deadlock about the interpreter."""
+"""Stream.launch_host_func: Python functions run in the stream's order, without deadlocks on the GIL."""
 
 import gc
 import sys
@@ -32,7 +32,8 @@ def stream():
 
 
 def test_order(stream):
-    """It sees what was queued before it, and what comes later sees what it did."""
+    """The function sees the results of earlier work and runs in another thread; later work sees its
+    results."""
     n = 100
     memory = drv.to_device(np.arange(n, dtype=np.int32))
     host = drv.pagelocked_zeros(n, np.int32)
@@ -51,7 +52,7 @@ def test_order(stream):
     assert (drv.from_device(memory, n, np.int32) == 2 * np.arange(n) + 1).all()
 
 
-def test_several_keep_their_order(stream):
+def test_functions_run_in_the_order_of_their_launches(stream):
     seen = []
     for number in range(200):
         stream.launch_host_func(seen.append, number)
@@ -68,7 +69,8 @@ def test_add_callback_is_the_same(stream):
 
 @pytest.mark.parametrize("wait", ["stream", "context", "event", "copy", "free"])
 def test_no_deadlock_while_waiting(stream, wait):
-    """The function waits for this thread to be in the call that waits for the function."""
+    """The function needs the GIL while this thread waits for it in a driver call, which must release the
+    GIL."""
     entered = threading.Event()
     memory, host, event = drv.mem_alloc(16), np.zeros(4, np.int32), drv.Event()
     drv.memset_d32_async(memory, 3, 4, stream)
@@ -91,7 +93,7 @@ def test_no_deadlock_while_waiting(stream, wait):
 
 
 def test_no_deadlock_in_a_full_queue(stream):
-    """More launches, copies and records than a stream holds, behind a function that needs the interpreter."""
+    """More launches, copies and records than a stream's queue takes, after a function that needs the GIL."""
     nothing = drv.module_from_buffer(PTX).get_function("nothing")
     go, ran = threading.Event(), []
     memory, host = drv.mem_alloc(16), drv.pagelocked_zeros(4, np.int32)
@@ -109,8 +111,9 @@ def test_no_deadlock_in_a_full_queue(stream):
     timer.join()
 
 
-def test_garbage_is_collected_there(stream):
-    """The driver takes no calls from such a thread: what the collector finds is released by others."""
+def test_a_garbage_collection_in_the_function(stream):
+    """A host function may make no driver call; an array that the collector finds there is released by another
+    thread."""
     was = gc.get_threshold()
     gc.set_threshold(1)
     try:
@@ -135,9 +138,9 @@ def test_garbage_is_collected_there(stream):
     ],
     ids=["allocation", "free", "array", "managed"],
 )
-def test_memory_dropped_there_is_released_afterwards(stream, monkeypatch, make, drop):
-    """No driver function is called where the driver takes no calls; the memory is freed when the stream is
-    found idle."""
+def test_memory_released_in_the_function_is_freed_after_it(stream, monkeypatch, make, drop):
+    """No driver call is made in the host function; the memory is freed when the stream has been
+    synchronized."""
     reports = []
     monkeypatch.setattr(sys, "unraisablehook", lambda report: reports.append(report.exc_value))
     memory = [make()]
@@ -168,8 +171,8 @@ def test_an_exception_is_reported(run_python):
     assert done.stdout == "on\ndone\n" and "KeyError: 'from the function'" in done.stderr
 
 
-def test_driver_calls_are_refused_there(stream):
-    """pycuda refuses them, since drivers take some of them."""
+def test_driver_calls_in_the_function_are_refused(stream):
+    """By pycuda, since NVIDIA's driver allows some of them."""
     errors = []
 
     def work():
@@ -185,7 +188,7 @@ def test_driver_calls_are_refused_there(stream):
     assert errors == ["CUDA_ERROR_NOT_PERMITTED"]
 
 
-def test_what_is_queued_at_exit_runs(run_python):
+def test_functions_that_are_queued_at_exit_run(run_python):
     done = run_python(
         """
         import time
@@ -199,8 +202,8 @@ def test_what_is_queued_at_exit_runs(run_python):
     assert done.stdout == "ran\n" and done.stderr == ""
 
 
-def test_after_a_fault_it_is_not_called(run_python):
-    """Nor does anything wait for it, at exit or before."""
+def test_a_function_after_a_fault_is_not_called(run_python):
+    """Neither synchronize() nor the end of the program waits for it."""
     done = run_python(
         f"""
         import time
@@ -221,7 +224,7 @@ def test_after_a_fault_it_is_not_called(run_python):
     assert done.stdout == "CUDA_ERROR_ILLEGAL_ADDRESS\n" and done.stderr == ""
 
 
-def test_nothing_is_kept(stream):
+def test_arguments_are_released_after_the_call(stream):
     class Thing:
         pass
 
@@ -236,6 +239,6 @@ def test_nothing_is_kept(stream):
 
 
 @pytest.mark.parametrize("arguments", [(), (5,), (None, 1)])
-def test_what_is_no_function(stream, arguments):
+def test_missing_or_wrong_functions(stream, arguments):
     with pytest.raises(TypeError, match="takes a function"):
         stream.launch_host_func(*arguments)

@@ -1,5 +1,5 @@
-"""What dies in a host function, where the driver takes no calls, or while something is captured, is released
-right after it: every type.
+"""Deferred releases, for objects of every type: one whose last reference is dropped in a host function, which
+may make no driver call, or during a capture, is released right after it.
 """
 
 import gc
@@ -35,7 +35,7 @@ def make_linker():
 
 
 def make_foreign_use():
-    """Pooled memory whose streams must be gathered when it is freed."""
+    """Pooled memory that three other streams have used: its release must join them by events."""
     memory = pools.DeviceMemoryPool().allocate(1 << 12)
     nothing = drv.module_from_buffer(PTX).get_function("nothing")
     for _ in range(3):
@@ -67,6 +67,7 @@ def make_address_range():
     return space
 
 
+# {name: function that makes an object, or a list of several}
 MAKERS = {
     "memory": lambda: drv.mem_alloc(1 << 20),
     "pitched": lambda: drv.mem_alloc_pitch(100, 100, 4)[0],
@@ -90,7 +91,7 @@ MAKERS = {
     "stream": lambda: drv.Stream(),
     "event": lambda: drv.Event(),
     "graph": lambda: drv.Graph(),
-    "graph made ready": lambda: drv.Graph().instantiate(),
+    "executable graph": lambda: drv.Graph().instantiate(),
     "physical memory": lambda: drv.PhysicalMemory(drv.mem_get_allocation_granularity()),
     "address range": make_address_range,
     "context": make_context,
@@ -108,7 +109,7 @@ def stream():
 
 @pytest.fixture
 def reports(monkeypatch):
-    """What was said where nothing can be raised: to stay empty."""
+    """The list of errors that are reported since they cannot be raised; it must be empty after the test."""
     errors = []
     monkeypatch.setattr(sys, "unraisablehook", lambda report: errors.append(report.exc_value))
     yield errors
@@ -116,11 +117,12 @@ def reports(monkeypatch):
 
 
 def live():
+    """{type: number of live objects}, without the types that have none."""
     return {name: count for name, count in drv._live_objects().items() if count}
 
 
 @every_kind
-def test_the_last_reference_goes_there(stream, reports, make):
+def test_the_last_reference_is_dropped_in_a_host_function(stream, reports, make):
     gc.collect()
     before = live()
     box = [make()]
@@ -131,7 +133,7 @@ def test_the_last_reference_goes_there(stream, reports, make):
 
 
 @every_kind
-def test_the_last_reference_goes_in_a_graph(stream, reports, make):
+def test_the_last_reference_is_dropped_in_a_host_node_of_a_graph(stream, reports, make):
     box, graph = [], drv.Graph()
     graph.add_host(box.clear)
     ready = graph.instantiate()
@@ -144,7 +146,7 @@ def test_the_last_reference_goes_in_a_graph(stream, reports, make):
 
 
 @every_kind
-def test_the_collector_finds_it_there(stream, reports, make):
+def test_the_collector_finds_the_object_in_a_host_function(stream, reports, make):
     gc.collect()
     before = live()
     loop = [make()]
@@ -159,8 +161,8 @@ def test_the_collector_finds_it_there(stream, reports, make):
 @pytest.mark.driver(12030, "captures into a graph")
 @pytest.mark.parametrize("mode", ["relaxed", "thread_local", "global"])
 @every_kind
-def test_a_capture_goes_on(stream, reports, make, mode):
-    """What dies while something is captured is released at its end: no release ends the capture."""
+def test_releases_during_a_capture_wait_for_its_end(stream, reports, make, mode):
+    """In every mode, also of an object in a reference cycle: no release ends the capture."""
     gc.collect()
     before = live()
     box, loop = [make()], [make()]
@@ -175,48 +177,29 @@ def test_a_capture_goes_on(stream, reports, make, mode):
     assert live() == before
 
 
-@pytest.mark.parametrize(
-    ("make", "free"),
-    [
-        (MAKERS["memory"], lambda memory: memory.free()),
-        (MAKERS["managed"], lambda array: array.base.free()),
-        (MAKERS["pagelocked"], lambda array: array.base.free()),
-        (MAKERS["registered"], lambda array: array.base.unregister()),
-        (MAKERS["pooled"], lambda memory: memory.free()),
-        (MAKERS["pooled host"], lambda array: array.base.free()),
-        (MAKERS["image"], lambda image: image.free()),
-        (MAKERS["texture"], lambda texture: texture.free()),
-        (MAKERS["surface"], lambda surface: surface.free()),
-        (MAKERS["physical memory"], lambda memory: memory.free()),
-        (MAKERS["address range"], lambda space: space.free()),
-    ],
-    ids=[
-        "memory",
-        "managed",
-        "pagelocked",
-        "registered",
-        "pooled",
-        "pooled host",
-        "image",
-        "texture",
-        "surface",
-        "physical memory",
-        "address range",
-    ],
-)
-def test_it_is_freed_there(stream, reports, make, free):
-    """The object is not usable from then on, and released once, right after."""
-    thing = make()
+FREES = {
+    **dict.fromkeys(("memory", "pooled", "image", "texture", "surface"), lambda thing: thing.free()),
+    **dict.fromkeys(("physical memory", "address range"), lambda thing: thing.free()),
+    **dict.fromkeys(("managed", "pagelocked", "pooled host"), lambda array: array.base.free()),
+    "registered": lambda array: array.base.unregister(),
+}
+
+
+@pytest.mark.parametrize("name", FREES)
+def test_an_object_is_freed_in_a_host_function(stream, reports, name):
+    """By its method; it is released once, right after the function, although the reference lives on."""
+    thing = MAKERS[name]()
     held = live()
-    stream.launch_host_func(free, thing)
+    stream.launch_host_func(FREES[name], thing)
     stream.synchronize()
     assert sum(live().values()) == sum(held.values()) - 1
 
 
-def test_pagelocked_memory_does_not_pile_up(stream, reports):
-    """4 MB, 50 times."""
+def test_deferred_releases_of_pagelocked_memory_do_not_accumulate(stream, reports):
+    """50 times 4 MiB: the process grows by less than 60 MiB."""
 
     def resident():
+        """The resident memory of the process in MiB."""
         with open("/proc/self/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) >> 10
 
@@ -228,20 +211,20 @@ def test_pagelocked_memory_does_not_pile_up(stream, reports):
     assert resident() - before < 60
 
 
-def test_without_a_wait_the_main_thread_releases_it(stream, reports):
-    """It needs no call of ours, nor any in this thread's program that speaks of the stream."""
+def test_without_a_wait_the_main_thread_makes_the_release(stream, reports):
+    """In a loop that makes no call of pycuda's."""
     base = drv.aligned_zeros(1 << 16, np.int8)
-    gone = weakref.ref(base.base)
+    reference = weakref.ref(base.base)
     box = [drv.register_host_memory(base)]
     del base
     stream.launch_host_func(box.clear)
     limit = time.monotonic() + 20
-    while gone() is not None and time.monotonic() < limit:
+    while reference() is not None and time.monotonic() < limit:
         time.sleep(0.001)
-    assert gone() is None
+    assert reference() is None
 
 
-def test_another_thread_releases_it_when_the_main_one_sleeps(stream, reports):
+def test_another_thread_makes_the_release_while_the_main_one_waits(stream, reports):
     left = []
 
     def work():
@@ -259,8 +242,8 @@ def test_another_thread_releases_it_when_the_main_one_sleeps(stream, reports):
     assert left == [True]
 
 
-def test_objects_of_the_drivers_thread_die_with_it(stream, reports):
-    """Thread-local values go when the driver's thread leaves the interpreter, after the function's end."""
+def test_thread_local_objects_of_the_drivers_thread_are_released(stream, reports):
+    """They are dropped when the driver's thread detaches from the interpreter, after the function's end."""
     before, local = live(), threading.local()
 
     def work():
@@ -274,7 +257,7 @@ def test_objects_of_the_drivers_thread_die_with_it(stream, reports):
     assert live() == before
 
 
-def test_a_subclass_dies_once(stream, reports):
+def test_the_finalizer_of_a_subclass_runs_once(stream, reports):
     died = []
 
     class Mine(drv.Stream):
@@ -288,7 +271,8 @@ def test_a_subclass_dies_once(stream, reports):
     assert died == [handle]
 
 
-def test_weak_references_are_dead_at_once(stream, reports):
+def test_weak_references_are_cleared_at_once(stream, reports):
+    """Not only when the deferred release is made."""
     box, seen = [drv.Event()], []
     alive = weakref.ref(box[0])
 
@@ -302,7 +286,8 @@ def test_weak_references_are_dead_at_once(stream, reports):
 
 
 def test_the_collector_stays_on_when_functions_overlap(stream):
-    """They may not overlap: a driver may run them one after another."""
+    """Two functions that run at the same time, where the driver does that; others run them one after
+    another."""
     other, seen, go = drv.Stream(drv.stream_flags.NON_BLOCKING), [], threading.Event()
     stream.launch_host_func(lambda: (go.wait(1), seen.append(gc.isenabled())))
     other.launch_host_func(lambda: (seen.append(gc.isenabled()), go.set()))
@@ -339,7 +324,7 @@ def test_the_collector_stays_on_when_functions_overlap(stream):
     ],
 )
 def test_driver_calls_are_refused_with_the_reason(reports, call):
-    """They are refused on every driver: NVIDIA's takes some of them and says nothing."""
+    """By pycuda on every driver, since NVIDIA's allows some of them. OBJECTS: what the calls use."""
     stream, errors = drv.Stream(), []
     pool = pools.DeviceMemoryPool()
     pool.allocate(1 << 10).free()

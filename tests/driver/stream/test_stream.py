@@ -30,7 +30,7 @@ def test_flags():
 
 def test_priority():
     assert drv.Stream().priority == drv.Stream(priority=None).priority == drv.Stream(0, 0).priority == 0
-    # A priority beyond the device's range becomes its nearest end.
+    # A priority beyond the device's range is clamped to it.
     least, greatest = drv.Context.get_stream_priority_range()
     assert greatest <= 0 <= least
     assert drv.Stream(priority=-1000).priority == greatest
@@ -61,7 +61,8 @@ def test_default_streams_by_number():
 
 
 def test_threads_have_default_streams_of_their_own():
-    """Work on one thread's does not wait for work on another's."""
+    """Work in one thread's default stream does not wait for a stream in which another thread's work is
+    held."""
     entered, go, order = threading.Event(), threading.Event(), []
     memory, stream = drv.mem_alloc(16), drv.Stream(1)
     stream.launch_host_func(lambda: (entered.set(), go.wait(20)))
@@ -93,7 +94,7 @@ def test_threads_have_default_streams_of_their_own():
     assert event.query()
 
 
-def test_protocol():
+def test_the_stream_protocol():
     stream = drv.Stream()
     assert stream.__cuda_stream__() == (0, stream.handle)
 
@@ -154,6 +155,7 @@ def test_a_stream_may_be_dropped_with_work_on_it():
 
 
 def make_host():
+    """(array, weak reference to it)"""
     host = np.arange(1000, dtype=np.int64)
     return host, weakref.ref(host)
 
@@ -183,7 +185,7 @@ def test_a_host_buffer_lives_until_the_stream_was_found_idle():
     assert gone() is None
 
 
-def test_another_stream_does_not_release():
+def test_a_wait_for_another_stream_releases_nothing():
     stream, other, memory = drv.Stream(), drv.Stream(), drv.mem_alloc(8000)
     host, gone = make_host()
     drv.memcpy_htod_async(memory, host, stream)
@@ -204,7 +206,8 @@ def test_a_device_object_lives_until_it_was_waited_for():
     assert drv._driver._live_objects()["DeviceAllocation"] == count - 1
 
 
-def test_a_program_that_never_waits_does_not_collect_buffers_without_end():
+def test_buffers_do_not_accumulate_in_a_program_that_never_waits_for_the_stream():
+    """It waits for an event, so that the copies are done; old references are released at later copies."""
     stream, memory, event = drv.Stream(), drv.mem_alloc(8), drv.Event()
     hosts = []
     for _ in range(1000):
@@ -252,7 +255,9 @@ def test_a_buffer_in_use_cannot_be_resized():
     data.append(1)
 
 
-def test_a_primary_context_retained_again_lets_go_too(run_python):
+def test_a_primary_context_retained_again_releases_buffers(run_python):
+    """Work that was queued before the context was detached and retained again keeps its buffer until a
+    wait."""
     done = run_python(
         """
         import weakref

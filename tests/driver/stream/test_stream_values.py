@@ -1,4 +1,4 @@
-"""Words of memory that streams write and wait for (cuStreamWriteValue32 and its relatives)."""
+"""Words of memory that streams write and wait for (cuStreamWriteValue32 and similar functions)."""
 
 import ctypes
 import time
@@ -10,13 +10,15 @@ import pytest
 import pycuda.driver as drv
 
 SUCCESS, INVALID_VALUE, NOT_READY, NOT_SUPPORTED = 0, 1, 600, 801
-AT_LEAST, EQUAL, AND, NOR = range(4)
-WAIT_32, WRITE_32, WRITE_64 = 1, 2, 5
+AT_LEAST, EQUAL, AND, NOR = range(4)  # CUstreamWaitValue_flags: when a wait ends
+WAIT_32, WRITE_32, WRITE_64 = 1, 2, 5  # CUstreamBatchMemOpType
 
 pytestmark = pytest.mark.driver(11070, "stream memory operations without a setting of the driver")
 
 
 class Operation(ctypes.Structure):
+    """CUstreamBatchMemOpParams."""
+
     _fields_ = [("operation", c_int), ("address", c_ulonglong), ("value", c_ulonglong), ("flags", c_uint)]
     _fields_.append(("unused", c_ulonglong * 2))
 
@@ -44,6 +46,7 @@ def address(memory, offset=0):
 
 
 def words(memory, count=4):
+    """The list of the first words of the memory."""
     out = np.empty(count, np.uint32)
     drv.memcpy_dtoh(out, memory)
     return out.tolist()
@@ -67,7 +70,9 @@ def test_writes(cuda, memory, stream):
         (NOR, 1, 0xFFFFFFFE, 4),
     ],
 )
-def test_a_stream_waits_until_the_word_is_right(cuda, memory, stream, how, value, wrong, right):
+def test_a_stream_waits_until_the_condition_holds(cuda, memory, stream, how, value, wrong, right):
+    """wrong: a word for which the stream still waits; right: one that ends the wait. AT_LEAST compares by the
+    sign of the difference."""
     other, handle = drv.Stream(1), c_void_p(stream.handle)
     drv.memset_d32(memory, wrong, 1)
     drv.Context.synchronize()
@@ -92,7 +97,7 @@ def test_a_batch_runs_in_order(cuda, memory, stream):
     assert words(memory) == [11, 0, 12, 0]
 
 
-def test_a_batch_of_nothing_and_one_of_too_many(cuda, memory, stream):
+def test_an_empty_batch_and_one_that_is_too_long(cuda, memory, stream):
     handle, batch = c_void_p(stream.handle), (Operation * 256)(*[Operation(WRITE_32, int(memory), 1)] * 256)
     assert cuda.cuStreamBatchMemOp_v2(handle, 0, batch, 0) == SUCCESS
     assert cuda.cuStreamBatchMemOp_v2(handle, 256, batch, 0) == INVALID_VALUE
@@ -112,7 +117,7 @@ def test_the_first_versions_are_not_supported(cuda, memory, stream):
     assert words(memory) == [0] * 4
 
 
-def test_flags_that_there_are_not(cuda, memory, stream):
+def test_unknown_flags(cuda, memory, stream):
     handle = c_void_p(stream.handle)
     for flags in (1, 2, 4):
         assert cuda.cuStreamWriteValue32_v2(handle, address(memory), c_uint(1), flags) == INVALID_VALUE
@@ -122,7 +127,7 @@ def test_flags_that_there_are_not(cuda, memory, stream):
     assert words(memory) == [0] * 4
 
 
-def test_bad_input_does_nothing(cuda, memory, stream):
+def test_unaligned_addresses_and_unknown_operations_write_nothing(cuda, memory, stream):
     handle, start = c_void_p(stream.handle), int(memory)
     assert cuda.cuStreamWriteValue32_v2(handle, address(memory, 2), c_uint(1), 0) == INVALID_VALUE
     assert cuda.cuStreamWriteValue64_v2(handle, address(memory, 4), c_ulonglong(1), 0) == INVALID_VALUE
@@ -133,7 +138,8 @@ def test_bad_input_does_nothing(cuda, memory, stream):
 
 
 @pytest.mark.cpu("on a GPU the end of the process waits for the word")
-def test_a_program_that_waits_in_vain_ends(run_python):
+def test_a_program_ends_although_a_stream_still_waits(run_python):
+    """After PYCUDA_EXIT_WAIT seconds."""
     program = """
 import ctypes, pycuda.driver as drv
 drv.init()
