@@ -1,6 +1,9 @@
-"""What an H200 made of gradients: the level of detail, in 256ths. How a GPU measures them is in no manual."""
+"""Levels of detail that an H200 computed from gradients, in 256ths of a level. NVIDIA documents no formula.
 
-# x and y of the step to the right, of the step down
+A gradient is the step of the texture coordinates from one pixel to the next one, to the right and down.
+"""
+
+# (x, y) of the step to the right, then of the step down, in a two-dimensional texture
 PLANE = [
     (-0.07447249, -0.18021984, 0.14644323, 0.41672888),
     (-0.09997152, -0.38658172, 0.11418194, 0.38513744),
@@ -21,14 +24,14 @@ PLANE = [
     (0.042682476, -0.028452989, 0.036014795, 0.000071451475),
 ]
 
-# Of textures of that size; the first of the steps above.
+# {size of the texture: the levels for the first of the steps above}
 PLANE_DETAILS = {
     (64, 64): [1255, 1334, 787, 651, 0, 667, 834, 997, 784, 261, 157, 536, 22],
     (64, 16): [916, 928, 774, 544, 0, 654, 655, 868, 776, 207, 144, 345, 0, 24],
     (37, 29): [973, 1051, 581, 379, 0, 461, 560, 722, 580, 44, 0, 262, 0, 0, 1001, 0, 291],
 }
 
-# in a texture of 32 x 32 x 32
+# (x, y, z) of both steps, in a texture of 32 x 32 x 32
 SOLID = [
     (0.039705798, 0.04016526, -0.021519775, -0.013903195, 0.16406173, -0.025057422),
     (0.05248907, -0.1372762, 0.008194472, 0.085273854, -0.010383564, 0.075772285),
@@ -46,7 +49,7 @@ SOLID = [
 
 SOLID_DETAILS = [638, 597, 717, 656, 743, 760, 748, 733, 695, 727, 693, 746]
 
-# a direction into a cube of 32 x 32 and both steps
+# (x, y, z) of a direction into a cube map of 32 x 32, and of both steps
 CUBE = [
     (
         0.65047276,
@@ -184,7 +187,7 @@ CUBE = [
 
 CUBE_DETAILS = [772, 589, 543, 588, 657, 511, 632, 501, 623, 308, 576, 655]
 
-# In texels, of np.linspace(0.9, 8.3, 32).
+# The levels for the steps np.linspace(0.9, 8.3, 32), in texels, of a one-dimensional texture
 LINE_DETAILS = [
     0,
     48,

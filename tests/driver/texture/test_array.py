@@ -1,4 +1,4 @@
-"""Arrays and their descriptors, copies by byte offset, and what turns NumPy arrays into Arrays."""
+"""CUDA arrays and their descriptors, copies by byte offset, and functions that make them of NumPy arrays."""
 
 import gc
 import weakref
@@ -16,6 +16,7 @@ FORMATS = {
 
 
 def descriptor(width, height=0, form="FLOAT", channels=1):
+    """An ArrayDescriptor of these sizes; form: the name of an array_format."""
     descr = drv.ArrayDescriptor()
     descr.width, descr.height = width, height
     descr.format, descr.num_channels = getattr(drv.array_format, form), channels
@@ -30,7 +31,7 @@ def descriptor_3d(width, height, depth, flags=0):
 
 
 def contents(array, shape, dtype):
-    """What an Array holds, as an array of (depth, height, width[, channels])."""
+    """The contents of an Array as a NumPy array of shape (depth, height, width[, channels])."""
     out = np.zeros(shape, dtype)
     copy = drv.Memcpy3D()
     copy.set_src_array(array)
@@ -82,7 +83,7 @@ def test_bad_fields(name, value, error):
 # ---- Array
 
 
-def test_a_descriptor_comes_back():
+def test_get_descriptor():
     array = drv.Array(descriptor(5, 3, "SIGNED_INT16", 2))
     back = array.get_descriptor()
     assert (back.width, back.height, back.num_channels) == (5, 3, 2)
@@ -91,13 +92,13 @@ def test_a_descriptor_comes_back():
     assert (deep.width, deep.height, deep.depth, deep.flags) == (5, 3, 0, 0)
 
 
-def test_a_descriptor_3d_comes_back():
+def test_get_descriptor_3d():
     flags = drv.array3d_flags.SURFACE_LDST | drv.array3d_flags.LAYERED
     deep = drv.Array(descriptor_3d(4, 3, 2, flags=flags)).get_descriptor_3d()
     assert (deep.width, deep.height, deep.depth, deep.flags) == (4, 3, 2, flags)
 
 
-def test_freeing_twice_is_fine_and_use_after_it_is_not():
+def test_a_second_free_is_accepted_and_uses_after_it_raise():
     array = drv.Array(descriptor(8))
     handle = array.handle
     assert handle
@@ -121,10 +122,10 @@ def test_equality_is_of_handles():
 
 def test_weak_references():
     array = drv.Array(descriptor(8))
-    seen = weakref.ref(array)
+    reference = weakref.ref(array)
     del array
     gc.collect()
-    assert seen() is None
+    assert reference() is None
 
 
 @pytest.mark.parametrize("value", [None, 5, "descr", (4, 4)])
@@ -133,7 +134,7 @@ def test_only_descriptors_describe(value):
         drv.Array(value)
 
 
-def test_the_driver_refuses_with_the_description():
+def test_the_drivers_error_has_the_description():
     with pytest.raises(drv.LogicError, match="cuArrayCreate failed: .* 3 channels"):
         drv.Array(descriptor(4, 4, channels=3))
     with pytest.raises(drv.LogicError, match="cuArray3DCreate failed: .*width 0"):
@@ -144,6 +145,7 @@ def test_the_driver_refuses_with_the_description():
 
 
 def test_every_copy_by_offset():
+    """Between an Array and the host, device memory and another Array; offsets are in bytes."""
     data = np.arange(16, dtype=np.float32)
     array = drv.Array(descriptor(16))
     drv.memcpy_htoa(array, 0, data)
@@ -172,7 +174,7 @@ def test_other_names_and_keywords():
     assert out[0] == 8
 
 
-def test_what_offset_copies_refuse():
+def test_wrong_copies_by_offset():
     array, memory = drv.Array(descriptor(4)), drv.mem_alloc(8)
     with pytest.raises(TypeError, match="ary must be an Array"):
         drv.memcpy_htoa(memory, 0, b"1234")
@@ -212,7 +214,8 @@ def test_matrix_to_array(code):
     assert (contents(array, (1, 5, 3), code)[0] == matrix.T).all()
 
 
-def test_the_order_counts_and_not_the_layout():
+def test_the_layout_of_the_source_does_not_matter():
+    """order names the axis that becomes the width; the strides of the source have no effect."""
     matrix = np.arange(15, dtype=np.int32).reshape(3, 5)
     for layout in (matrix, np.asfortranarray(matrix), np.repeat(matrix, 2, axis=1)[:, ::2]):
         assert (contents(drv.matrix_to_array(layout, "C"), (1, 3, 5), "i4")[0] == matrix).all()
@@ -233,6 +236,8 @@ def test_doubles_as_pairs_of_integers():
 @pytest.mark.parametrize("code", ["f4", "i2", "f8", "c8", "c16"])
 @pytest.mark.parametrize("on_device", [False, True])
 def test_np_to_array_and_gpuarray_to_array(shape, order, surface, code, on_device):
+    """Sizes, channels and flags of the Array, and its contents. A wider dtype has several channels of 32
+    bits."""
     source = np.arange(np.prod(shape)).astype(code).reshape(shape)
     source = np.asarray(source, order=order)
     if on_device:
@@ -249,7 +254,7 @@ def test_np_to_array_and_gpuarray_to_array(shape, order, surface, code, on_devic
     assert (contents(array, expected.shape, code) == expected).all()
 
 
-def test_what_conversions_refuse():
+def test_wrong_orders_and_dimensions_of_conversions():
     matrix = np.zeros((2, 3), np.float32)
     for convert in (
         drv.matrix_to_array,
@@ -278,7 +283,9 @@ def test_several_channels(channels):
     assert (contents(array, (1, 3, 5, channels), "u1")[0] == data).all()
 
 
-def test_binding_asks_the_reference():
+def test_bind_array_to_texref_calls_the_reference():
+    """The calls that it makes, in their order, recorded by a stand-in for a TextureReference."""
+
     class Reference:
         def __init__(self):
             self.calls = []

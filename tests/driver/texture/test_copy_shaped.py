@@ -1,4 +1,5 @@
-"""Memcpy2D, Memcpy3D and Memcpy3DPeer: every pair of ends, offsets, pitches and streams, what they refuse."""
+"""Memcpy2D, Memcpy3D and Memcpy3DPeer: every kind of source and destination, offsets, pitches, streams,
+errors."""
 
 import gc
 import weakref
@@ -13,7 +14,8 @@ CLASSES = [drv.Memcpy2D, drv.Memcpy3D, drv.Memcpy3DPeer]
 
 
 class End:
-    """Memory of (depth, height, width) floats in one of the kinds, with rows wider than the data."""
+    """The source or destination of a copy: (depth, height, width) floats in memory of one of KINDS. Rows have
+    PAD more elements, all -1, which no copy may change."""
 
     PAD = 4
 
@@ -54,7 +56,7 @@ class End:
                 setattr(copy, f"{side}_height", self.shape[1])
 
     def values(self):
-        """What is in it, without the ends of rows."""
+        """The values, without the padding, which is checked."""
         out = np.zeros(self.shape, np.float32)
         if self.kind == "array":
             self.transfer(out, to_array=False)
@@ -66,6 +68,7 @@ class End:
 
 
 def ends(source, destination, shape):
+    """(source, destination, their values): two Ends of these kinds with random values."""
     rng = np.random.default_rng(3)
     first, second = rng.random(shape, np.float32), rng.random(shape, np.float32)
     return End(source, first), End(destination, second), first, second
@@ -75,6 +78,7 @@ def ends(source, destination, shape):
 @pytest.mark.parametrize("source", KINDS)
 @pytest.mark.parametrize("how", ["aligned", "unaligned", "stream", "plain"])
 def test_2d(source, destination, how):
+    """A part of 4 rows of 3 floats, at an offset in both."""
     src, dst, first, second = ends(source, destination, (1, 6, 7))
     copy = drv.Memcpy2D()
     src.set(copy, "src")
@@ -99,6 +103,7 @@ def test_2d(source, destination, how):
 @pytest.mark.parametrize("on_stream", [False, True])
 @pytest.mark.parametrize("cls", CLASSES[1:])
 def test_3d(cls, source, destination, on_stream):
+    """A part of 2 layers of 3 rows of 4 floats, at an offset in both."""
     src, dst, first, second = ends(source, destination, (4, 5, 6))
     copy = cls()
     src.set(copy, "src")
@@ -173,7 +178,7 @@ def test_types_and_addresses(cls):
     assert copy.dst_device == int(memory) + 4 and str(copy.dst_memory_type) == "UNIFIED"
 
 
-def test_ends_by_fields_alone():
+def test_the_source_set_by_fields_alone():
     memory, out = drv.to_device(np.arange(4, dtype=np.int32)), np.zeros(4, np.int32)
     copy = drv.Memcpy2D()
     copy.src_memory_type, copy.src_device = drv.memory_type.DEVICE, memory
@@ -225,37 +230,37 @@ def test_page_locked_memory():
     assert (target == source).all()
 
 
-# ---- Lives
+# ---- References
 
 
-def test_objects_are_kept_as_long_as_they_are_set():
+def test_a_copy_keeps_what_is_set():
     class Buffer(np.ndarray):
         pass
 
     buffer = np.arange(4, dtype=np.float32).view(Buffer)
-    seen = weakref.ref(buffer)
+    reference = weakref.ref(buffer)
     copy, out = drv.Memcpy2D(), np.zeros(4, np.float32)
     copy.set_src_host(buffer)
     copy.set_dst_host(out)
     del buffer
     gc.collect()
-    assert seen() is not None
+    assert reference() is not None
     copy.width_in_bytes = copy.src_pitch = copy.dst_pitch = 16
     copy.height = 1
     copy()
     assert out.tolist() == [0, 1, 2, 3]
     copy.set_src_host(out)
     gc.collect()
-    assert seen() is None
+    assert reference() is None
 
 
-def test_work_in_flight_keeps_its_objects():
+def test_a_queued_copy_keeps_what_it_uses():
     class Buffer(np.ndarray):
         pass
 
     stream, memory = drv.Stream(), drv.mem_alloc(16)
     target = drv.pagelocked_empty(4, np.float32).view(Buffer)
-    seen = weakref.ref(target)
+    reference = weakref.ref(target)
     copy = drv.Memcpy2D()
     copy.set_src_device(memory)
     copy.set_dst_host(target)
@@ -264,13 +269,13 @@ def test_work_in_flight_keeps_its_objects():
     copy(stream)
     del copy, target
     gc.collect()
-    assert seen() is not None
+    assert reference() is not None
     stream.synchronize()
     gc.collect()
-    assert seen() is None
+    assert reference() is None
 
 
-def test_cycles_are_collected():
+def test_reference_cycles_are_collected():
     class Holder(drv.PointerHolderBase):
         def get_pointer(self):
             return 0
@@ -278,17 +283,17 @@ def test_cycles_are_collected():
     holder = Holder()
     holder.copy = drv.Memcpy3D()
     holder.copy.set_src_device(holder)
-    seen = weakref.ref(holder)
+    reference = weakref.ref(holder)
     del holder
     gc.collect()
-    assert seen() is None
+    assert reference() is None
 
 
-# ---- What is refused
+# ---- Errors
 
 
-def ready(cls=drv.Memcpy2D):
-    """A copy of 2 rows of 8 bytes that works."""
+def good_copy(cls=drv.Memcpy2D):
+    """A copy of 2 rows of 8 bytes from device memory to the host."""
     copy = cls()
     copy.set_src_device(drv.to_device(np.arange(4, dtype=np.float32)))
     copy.set_dst_host(np.zeros(4, np.float32))
@@ -301,7 +306,7 @@ def ready(cls=drv.Memcpy2D):
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_ends_must_be_set(cls):
+def test_source_and_destination_must_be_set(cls):
     copy = cls()
     with pytest.raises(drv.LogicError, match="the copy has no src"):
         copy()
@@ -327,8 +332,8 @@ def test_ends_must_be_set(cls):
         ("dst_y", (1 << 63) - 1, "dst"),
     ],
 )
-def test_no_copy_leaves_its_memory(cls, field, value, side):
-    copy = ready(cls)
+def test_copies_beyond_the_memory_are_refused(cls, field, value, side):
+    copy = good_copy(cls)
     copy()
     setattr(copy, field, value)
     with pytest.raises(ValueError, match=f"{side}: the copy reaches up to byte .* has 16 bytes"):
@@ -336,8 +341,8 @@ def test_no_copy_leaves_its_memory(cls, field, value, side):
 
 
 @pytest.mark.parametrize("cls", CLASSES[1:])
-def test_no_copy_leaves_its_planes(cls):
-    copy = ready(cls)
+def test_copies_beyond_the_last_layer_are_refused(cls):
+    copy = good_copy(cls)
     copy.depth = 2
     with pytest.raises(ValueError, match="src: the copy reaches up to byte 32"):
         copy()
@@ -347,13 +352,13 @@ def test_no_copy_leaves_its_planes(cls):
 
 
 def test_an_empty_copy_touches_nothing():
-    copy = ready()
+    copy = good_copy()
     copy.height, copy.src_y = 0, 100
     copy()
 
 
-def test_freed_ends():
-    copy, memory = ready(), drv.mem_alloc(16)
+def test_freed_memory_and_arrays():
+    copy, memory = good_copy(), drv.mem_alloc(16)
     copy.set_src_device(memory)
     memory.free()
     with pytest.raises(drv.LogicError, match="freed"):
@@ -365,8 +370,8 @@ def test_freed_ends():
         copy()
 
 
-def test_arrays_have_their_own_bounds():
-    copy = ready()
+def test_copies_beyond_an_array_are_refused_by_the_driver():
+    copy = good_copy()
     copy.set_src_array(drv.matrix_to_array(np.zeros((2, 2), np.float32), "C"))
     copy()
     copy.src_y = 1
@@ -394,7 +399,7 @@ def test_wrong_objects(cls):
 
 @pytest.mark.parametrize("cls", CLASSES)
 def test_wrong_calls(cls):
-    copy = ready(cls)
+    copy = good_copy(cls)
     with pytest.raises(TypeError, match="stream must be a Stream"):
         copy("stream")
     with pytest.raises(TypeError, match="unexpected keyword"):

@@ -1,6 +1,6 @@
-"""Texture and surface references of modules: .texref and .surfref variables as CUDA 11's nvcc makes them of
-`texture<>` and `surface<>`, through the driver's own interface. Values and errors are as an H100's driver
-(580.159) has it."""
+"""Texture and surface references of modules: .texref and .surfref variables, which CUDA 11's nvcc generates
+for `texture<>` and `surface<>`, through the driver's own functions. Values and errors are those of an H100's
+driver (580.159)."""
 
 import ctypes
 from ctypes import byref, c_float, c_int, c_size_t, c_uint, c_void_p
@@ -11,10 +11,13 @@ import pytest
 import pycuda.driver as drv
 
 SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_FOUND, DESTROYED, NOT_SUPPORTED = 0, 1, 400, 500, 709, 801
-CAPTURE_INVALIDATED, CAPTURE_IS_INVALID = 2, 901
-U8, U32, S8, F32 = 0x01, 0x03, 0x08, 0x20
-INTEGERS, NORMALIZED = 1, 2
-OVERRIDE_FORMAT = 1
+STATUS_INVALIDATED, CAPTURE_INVALIDATED = 2, 901  # a CUstreamCaptureStatus; a CUresult
+U8, U32, S8, F32 = 0x01, 0x03, 0x08, 0x20  # CUarray_format
+INTEGERS, NORMALIZED = 1, 2  # CU_TRSF_READ_AS_INTEGER, CU_TRSF_NORMALIZED_COORDINATES
+OVERRIDE_FORMAT = 1  # CU_TRSA_OVERRIDE_FORMAT
+LINEAR = 1  # CU_TR_FILTER_MODE_LINEAR
+# Each thread has its own row of four numbers in `out`. fetch reads texel i of linear memory, sample the
+# texture at (i, 0.5), count the surface at (i, 0), which it increments.
 ROW = """
     .reg .b64 %rd<4>; .reg .b32 %r<8>; .reg .f32 %f<8>;
     ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 16; add.u64 %rd1, %rd1, %rd2;
@@ -54,7 +57,8 @@ KERNELS = "fetch", "sample", "count"
 
 
 class Reference:
-    """A CUtexref or CUsurfref: the driver's functions without the part of their names that says which."""
+    """A CUtexref or CUsurfref: r.SetFlags(f) calls cuTexRefSetFlags(handle, f), r.GetFlags(p)
+    cuTexRefGetFlags(p, handle); kind: the prefix of the functions."""
 
     def __init__(self, cuda, handle, kind="cuTexRef"):
         self.cuda, self.handle, self.kind = cuda, handle, kind
@@ -67,6 +71,7 @@ class Reference:
         return self.cuda.cuTexRefSetAddress_v2(offset, self.handle, address, size)
 
     def get(self, name, kind=c_uint):
+        """The value of a setting: that of Get<name>, which must succeed."""
         value = kind()
         assert getattr(self, "Get" + name)(byref(value)) == SUCCESS
         return value.value
@@ -93,6 +98,7 @@ def module(context):
 
 
 def reference(cuda, module, name):
+    """The module's Reference of that name."""
     handle, kind = c_void_p(), "cuSurfRef" if name == "surface" else "cuTexRef"
     find = cuda.cuModuleGetSurfRef if name == "surface" else cuda.cuModuleGetTexRef
     assert find(byref(handle), c_void_p(module.handle), name.encode()) == SUCCESS
@@ -120,16 +126,19 @@ def memory(context):
 
 
 def run(module, name, threads=4, dtype=np.float32):
+    """(threads, 4) numbers: what the kernel of that name reads; 77 where it writes nothing."""
     out = np.full((threads, 4), 77, dtype)
     module.get_function(name)(drv.InOut(out), block=(threads, 1, 1))
     return out
 
 
 def red(values):
+    """The values as first channel, with zeros in the other three."""
     return np.pad(np.array(values, np.float32)[:, None], ((0, 0), (0, 3)))
 
 
 def make_array(data, flags=0):
+    """An Array with the contents of a 1-d or 2-d NumPy array."""
     description = drv.ArrayDescriptor3D()
     description.height, description.width = data.shape if data.ndim == 2 else (0, data.shape[0])
     description.format, description.num_channels = drv.dtype_to_array_format(data.dtype), 1
@@ -154,14 +163,15 @@ def address(memory, by=0):
 
 
 def shape_of(width, height, form=F32):
-    """Of one channel."""
+    """A CUDA_ARRAY_DESCRIPTOR with one channel: width, height, and format and channels in one word."""
     return byref((c_size_t * 3)(width, height, 1 << 32 | form))
 
 
 # ---- Names ----
 
 
-def test_names(cuda, module, linear):
+def test_lookup_by_name(cuda, module, linear):
+    """Each lookup returns the same reference; names of other kinds of variables are refused."""
     again = reference(cuda, module, "linear")
     assert again.handle.value == linear.handle.value
     handle, hmodule = c_void_p(), c_void_p(module.handle)
@@ -184,6 +194,8 @@ def test_a_reference_ends_with_its_module(cuda, context):
 
 
 def test_created_references(cuda, module, image, array):
+    """A reference made by cuTexRefCreate can be set as a kernel's parameter, which has no effect: the kernel
+    reads its module's reference."""
     assert cuda.cuTexRefCreate(None) == INVALID_VALUE
     created = Reference(cuda, c_void_p())
     assert cuda.cuTexRefCreate(byref(created.handle)) == SUCCESS
@@ -196,7 +208,7 @@ def test_created_references(cuda, module, image, array):
     for texture, unit in ((created, -1), (created, 0), (image, -1)):
         assert cuda.cuParamSetTexRef(kernel, unit, texture.handle) == SUCCESS
     assert cuda.cuParamSetTexRef(kernel, -1, created.handle) == SUCCESS
-    assert (run(module, "sample") == red([0, 1, 2, 3])).all()  # of its module's own all the same
+    assert (run(module, "sample") == red([0, 1, 2, 3])).all()  # the array of `image`, not of `created`
     assert cuda.cuParamSetTexRef(None, -1, image.handle) == INVALID_HANDLE
     assert cuda.cuParamSetTexRef(kernel, -1, None) == INVALID_HANDLE
     assert created.Destroy() == SUCCESS
@@ -205,7 +217,7 @@ def test_created_references(cuda, module, image, array):
     assert cuda.cuTexRefDestroy(None) == INVALID_HANDLE
 
 
-# ---- What is set and asked ----
+# ---- Settings ----
 
 
 def test_defaults(linear):
@@ -243,12 +255,12 @@ def test_defaults(linear):
         ("SetBorderColor", (None,), INVALID_VALUE),
     ],
 )
-def test_which_values_a_reference_takes(image, name, arguments, expected):
-    """Most are not checked."""
+def test_which_values_a_reference_accepts(image, name, arguments, expected):
+    """The driver checks few of them."""
     assert getattr(image, name)(*arguments) == expected
 
 
-def test_what_is_set_is_given_back(image):
+def test_get_returns_what_was_set(image):
     color = (c_float * 4)()
     minimum, maximum = c_float(), c_float()
     assert image.SetFlags(35) == image.SetAddressMode(2, 3) == image.SetMaxAnisotropy(8) == SUCCESS
@@ -259,7 +271,7 @@ def test_what_is_set_is_given_back(image):
     assert [*color, minimum.value, maximum.value] == [1, 2, 3, 4, 3, 1]
 
 
-def test_null_references_are_errors_and_so_are_most_null_results(cuda, linear):
+def test_null_references_and_most_null_results_are_refused(cuda, linear):
     nothing = Reference(cuda, None)
     assert nothing.SetFlags(0) == nothing.SetFilterMode(0) == nothing.SetFormat(F32, 1) == INVALID_HANDLE
     for name in ("Flags", "FilterMode", "MipmapFilterMode", "MipmapLevelBias", "MaxAnisotropy", "BorderColor",
@@ -274,6 +286,8 @@ def test_null_references_are_errors_and_so_are_most_null_results(cuda, linear):
 
 
 def test_linear_memory(linear, module, memory):
+    """An address is rounded down to a multiple of 512, and the difference returned; without a place for it
+    such an address is an error. Texels beyond the size are 0."""
     offset, where = c_size_t(77), ctypes.c_ulonglong()
     for by, expected in ((0, 0), (4, 4), (516, 4)):
         assert linear.SetAddress(byref(offset), address(memory, by), c_size_t(64)) == SUCCESS
@@ -287,18 +301,19 @@ def test_linear_memory(linear, module, memory):
 
 
 def bind(linear, memory, size=64, by=0):
+    """Binds `size` bytes of the memory, from byte `by` on."""
     assert linear.SetAddress(byref(c_size_t()), address(memory, by), c_size_t(size)) == SUCCESS
 
 
 @pytest.mark.parametrize("size", [0, 2])
-def test_memory_without_an_element(linear, module, memory, size):
-    """The element at the address is read."""
+def test_memory_shorter_than_an_element(linear, module, memory, size):
+    """The element at the address is read nevertheless."""
     bind(linear, memory, size, by=512)
     assert (run(module, "fetch", 1) == red([128])).all()
 
 
-def test_how_elements_are_read(linear, module, memory):
-    """Bytes 6 and 7 of 0.0f, 1.0f are 0x80 and 0x3f."""
+def test_formats_and_flags_of_linear_memory(linear, module, memory):
+    """The memory begins with 0.0f, 1.0f, whose bytes are 0 except bytes 6 and 7: 0x80 and 0x3f."""
     bind(linear, memory)
     assert linear.SetFormat(U8, 1) == SUCCESS
     assert np.allclose(run(module, "fetch", 8)[6:, 0], [128 / 255, 63 / 255], rtol=1e-6)
@@ -310,13 +325,14 @@ def test_how_elements_are_read(linear, module, memory):
     assert np.allclose(run(module, "fetch", 8)[6:, 0], [-1, 63 / 127], rtol=1e-6)
     assert linear.SetFormat(F32, 2) == SUCCESS
     assert run(module, "fetch", 2).tolist() == [[0, 1, 0, 0], [2, 3, 0, 0]]
-    assert linear.SetFormat(F32, 1) == linear.SetFlags(NORMALIZED) == linear.SetFilterMode(1) == SUCCESS
+    assert linear.SetFormat(F32, 1) == linear.SetFlags(NORMALIZED) == linear.SetFilterMode(LINEAR) == SUCCESS
     assert (run(module, "fetch", 2) == red([0, 1])).all()
 
 
-@pytest.mark.cpu("a GPU reads what is there")
+@pytest.mark.cpu("a GPU reads other memory there")
 def test_a_size_beyond_the_allocation(linear, module, context):
-    """The runtime's cudaBindTexture binds as much as there can be."""
+    """cudaBindTexture of CUDA's runtime binds the maximum size by default: that is no error, a read beyond
+    the allocation is one."""
     memory = drv.to_device(np.arange(6, dtype=np.float32))
     bind(linear, memory, 1 << 30)
     assert (run(module, "fetch") == red(range(4))).all()
@@ -326,7 +342,7 @@ def test_a_size_beyond_the_allocation(linear, module, context):
 
 @pytest.mark.cpu("a GPU's fault names no reference, and the process cannot use the GPU after it")
 @pytest.mark.parametrize("freed", [False, True])
-def test_memory_that_is_not_there(linear, module, memory, freed):
+def test_reads_of_freed_memory_and_of_address_0_are_faults(linear, module, memory, freed):
     if freed:
         bind(linear, memory)
         memory.free()
@@ -340,6 +356,7 @@ def test_memory_that_is_not_there(linear, module, memory, freed):
 
 
 def test_pitched_memory(image, module, memory):
+    """SetAddress2D sets the format from the shape. The height counts for nothing where only row 0 is read."""
     form, channels, where = c_uint(), c_int(), ctypes.c_ulonglong()
     assert image.SetFormat(U32, 2) == SUCCESS
     assert image.SetAddress2D_v3(shape_of(4, 4), address(memory), c_size_t(512)) == SUCCESS
@@ -367,13 +384,13 @@ def test_pitched_memory(image, module, memory):
         (1 << 20, 1, 512, 1, 1),
     ],
 )
-def test_what_rows_are_taken(image, memory, width, height, pitch, v2, v3):
-    """Only v3 looks at the limits of textures of pitched memory."""
+def test_limits_of_pitched_memory(image, memory, width, height, pitch, v2, v3):
+    """The results (0 or 1) of both versions of the function: v3 alone checks the device's limits."""
     for name, expected in (("SetAddress2D_v2", v2), ("SetAddress2D_v3", v3)):
         assert getattr(image, name)(shape_of(width, height), address(memory), c_size_t(pitch)) == expected
 
 
-def test_where_rows_begin(image, memory):
+def test_unaligned_pitched_memory_is_refused(image, memory):
     for name in ("SetAddress2D_v2", "SetAddress2D_v3"):
         assert getattr(image, name)(shape_of(4, 1), address(memory, 4), c_size_t(512)) == INVALID_VALUE
     assert image.SetAddress2D_v3(None, address(memory), c_size_t(512)) == INVALID_VALUE
@@ -383,15 +400,16 @@ def test_where_rows_begin(image, memory):
 
 
 def test_arrays(image, module, array):
+    """Format, normalized coordinates and filter are those of the reference at the launch."""
     handle, found = c_void_p(array.handle), c_void_p()
     assert image.SetFormat(U32, 2) == SUCCESS
-    assert image.SetArray(handle, 0) == SUCCESS  # read as the reference says, two floats an element
+    assert image.SetArray(handle, 0) == SUCCESS  # the reference's format stays: two words for each element
     assert run(module, "sample").tolist() == [[0, 1, 0, 0]] + 3 * [[2, 3, 0, 0]]
     assert image.SetArray(handle, OVERRIDE_FORMAT) == SUCCESS
     assert (run(module, "sample") == red([0, 1, 2, 3])).all()
     assert image.SetFlags(NORMALIZED) == SUCCESS
     assert (run(module, "sample") == red([8, 11, 11, 11])).all()
-    assert image.SetFilterMode(1) == image.SetFlags(0) == SUCCESS
+    assert image.SetFilterMode(LINEAR) == image.SetFlags(0) == SUCCESS
     assert (run(module, "sample") == red([0, 0.5, 1.5, 2.5])).all()
     assert image.GetArray(byref(found)) == SUCCESS
     assert found.value == array.handle
@@ -401,7 +419,7 @@ def test_arrays(image, module, array):
     assert image.GetArray(byref(found)) == SUCCESS
 
 
-def test_an_array_that_is_gone(image, module):
+def test_a_destroyed_array_reads_as_zeros(image, module):
     array = make_array(np.arange(16, dtype=np.float32).reshape(4, 4))
     assert image.SetArray(c_void_p(array.handle), OVERRIDE_FORMAT) == SUCCESS
     array.free()
@@ -441,8 +459,9 @@ def test_unbound_references_read_zeros(module):
         assert not run(module, name)[:, 0].any()
 
 
-def test_a_change_is_for_later_launches(cuda, linear, module, memory):
-    """Two launches wait in a stream while the binding changes between them and after."""
+def test_a_new_binding_has_effect_on_later_launches_only(cuda, linear, module, memory):
+    """The binding changes between and after two launches in a held stream; each reads what was bound when it
+    was made."""
     stream, flag = drv.Stream(), drv.pagelocked_zeros(1, np.uint32, mem_flags=drv.host_alloc_flags.DEVICEMAP)
     outs = [drv.to_device(np.full((4, 4), 77, np.float32)) for _ in range(2)]
     where = address(flag.base.get_device_pointer())
@@ -467,12 +486,14 @@ def test_a_kernel_that_reads_texture_references_is_not_captured(cuda, linear, mo
         with pytest.raises(drv.LogicError, match="not permitted when stream is capturing"):
             kernel(out, block=(4, 1, 1), stream=stream)
         assert cuda.cuStreamIsCapturing(handle, byref(status)) == SUCCESS
-        assert status.value == CAPTURE_INVALIDATED
-        assert cuda.cuStreamEndCapture(handle, byref(graph)) == CAPTURE_IS_INVALID
+        assert status.value == STATUS_INVALIDATED
+        assert cuda.cuStreamEndCapture(handle, byref(graph)) == CAPTURE_INVALIDATED
         assert not graph.value
 
 
 class Node(ctypes.Structure):
+    """CUDA_KERNEL_NODE_PARAMS; shape: grid, block, shared memory."""
+
     _fields_ = [
         ("function", c_void_p), ("shape", c_uint * 7), ("parameters", c_void_p), ("rest", c_void_p * 3),
     ]  # fmt: skip
@@ -489,8 +510,8 @@ def test_a_kernel_that_reads_texture_references_is_not_added_to_a_graph(cuda, mo
     assert cuda.cuGraphDestroy(graph) == SUCCESS
 
 
-@pytest.mark.cpu("not known of a GPU")
-def test_a_graph_reads_what_surfaces_are_bound_to_when_it_runs(surface, module):
+@pytest.mark.cpu("not measured on a GPU")
+def test_a_graph_uses_the_array_that_a_surface_is_bound_to_at_the_launch(surface, module):
     stream, out = drv.Stream(), drv.to_device(np.full((4, 4), 77, np.uint32))
     with stream.capture() as captured:
         module.get_function("count")(out, block=(4, 1, 1), stream=stream)
@@ -503,8 +524,9 @@ def test_a_graph_reads_what_surfaces_are_bound_to_when_it_runs(surface, module):
         assert (drv.from_device(out, (4, 4), np.uint32)[:, 0] == np.arange(first, first + 4)).all()
 
 
-@pytest.mark.cpu("a GPU samples it as it can")
-def test_what_cannot_be_read_is_a_fault_of_the_kernel_that_reads_it(image, module, array):
+@pytest.mark.cpu("a GPU reports no error")
+def test_a_binding_that_cannot_be_read_is_a_fault_of_the_kernel_that_reads_it(image, module, array):
+    """Here for an unknown address mode. A kernel that does not read the reference runs."""
     assert image.SetArray(c_void_p(array.handle), OVERRIDE_FORMAT) == SUCCESS
     assert image.SetAddressMode(0, 4) == SUCCESS
     run(module, "fetch")
@@ -516,6 +538,7 @@ def test_what_cannot_be_read_is_a_fault_of_the_kernel_that_reads_it(image, modul
 
 
 def test_surfaces(cuda, surface, module, array):
+    """An array with SURFACE_LDST can be bound, and kernels read and write it; other arguments are refused."""
     found = c_void_p()
     stored = make_array(np.arange(16, dtype=np.uint32).reshape(4, 4), drv.array3d_flags.SURFACE_LDST)
     assert surface.GetArray(byref(found)) == surface.GetArray(None) == INVALID_VALUE
@@ -543,8 +566,8 @@ def test_surfaces(cuda, surface, module, array):
         (", texmode_independent", "", ".param .texref t, .param .samplerref s", "t, s"),
     ],
 )
-def test_what_compilers_take_and_drivers_refuse(context, cuda, mode, declaration, parameters, sampled):
-    """Samplers apart from textures, and references as parameters."""
+def test_ptx_that_ptxas_accepts_and_drivers_refuse(context, cuda, mode, declaration, parameters, sampled):
+    """Samplers that are separate from textures, and references as parameters of a kernel."""
     source = f"""
         .version 6.4
         .target sm_52{mode}

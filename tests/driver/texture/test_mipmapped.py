@@ -1,8 +1,8 @@
-"""MipmappedArray and its textures: which level is read where, against a model in NumPy; what keeps what
-alive.
+"""MipmappedArray and its textures: which level is read where, compared with a model in NumPy; lifetimes.
 
-Weights are multiples of 1/256 wherever equality is asked for, as in test_texture_objects.py. What no manual
-says (how levels of detail are rounded, how gradients are measured) is compared with the answers of an H200.
+Where equality is required, weights are multiples of 1/256, as in test_texture_objects.py. What is not
+documented (how levels of detail are rounded, how gradients are measured) is compared with results recorded on
+an H200.
 """
 
 import gc
@@ -34,6 +34,7 @@ NORMALIZED, INTEGER = drv.TRSF_NORMALIZED_COORDINATES, drv.TRSF_READ_AS_INTEGER
 LAYERED, CUBEMAP = drv.array3d_flags.LAYERED, drv.array3d_flags.CUBEMAP
 SURFACE = drv.array3d_flags.SURFACE_LDST
 
+# Each kernel reads a texture at coordinates x, y, z; a, b, c, d are the level of detail or the gradients.
 SOURCE = """
 #define I (blockIdx.x * blockDim.x + threadIdx.x)
 #define FROM cudaTextureObject_t t, const float *x, const float *y, const float *z, \\
@@ -94,8 +95,8 @@ def module():
 @pytest.fixture
 def read(module):
     def read(name, texture, x, y=0, z=0, a=0, b=0, c=0, d=0, dtype=np.float32):
-        """(points, 4) numbers: what the kernel of that name reads. x, y, z: coordinates; a to d: its other
-        arguments, levels or gradients."""
+        """(points, 4) numbers: what the kernel of that name reads. x, y, z: coordinates; a to d: level or
+        gradients; all are broadcast to one length, a multiple of 32."""
         given = [np.ascontiguousarray(v, np.float32) for v in np.broadcast_arrays(x, y, z, a, b, c, d)]
         out = np.zeros((given[0].size, 4), dtype)
         module.get_function(name)(
@@ -107,7 +108,8 @@ def read(module):
 
 
 def levels_of(sizes, dimensions, count, *, layers=1, channels=1):
-    """Levels with any whole numbers in them."""
+    """`count` levels of random integers from 0 to 999, as arrays of (depth or layers, height, width,
+    channels)."""
     random = np.random.default_rng(0)
     shapes = [[max(1, size >> k) for size in sizes] + [1] * (3 - len(sizes)) for k in range(count)]
     if dimensions < 3:
@@ -119,13 +121,14 @@ def levels_of(sizes, dimensions, count, *, layers=1, channels=1):
 
 
 def flat(count, width=32, height=32, depth=1):
-    """Level k is 256 * k everywhere, so that a texture between levels answers its level of detail."""
+    """`count` levels; level k is 256 * k everywhere, so that an interpolated texture reads as its level of
+    detail in 256ths."""
     sizes = [[max(1, size >> k) for size in (height, width)] for k in range(count)]
     return [np.full((depth, *size, 1), 256 * k, np.float32) for k, size in enumerate(sizes)]
 
 
 def texture_of(levels, dimensions=2, array_flags=0, flags=NORMALIZED, **options):
-    """A texture of these levels; options: of TextureObject."""
+    """A TextureObject of a mipmapped array with these levels; options: TextureObject's."""
     return drv.TextureObject(mipmap_of(levels, dimensions, array_flags), flags=flags, **options)
 
 
@@ -144,9 +147,11 @@ def texture_of(levels, dimensions=2, array_flags=0, flags=NORMALIZED, **options)
     ],
 )
 def test_levels_are_arrays(dimensions, flags, shape, last):
+    """Each level is an Array with half the sizes of the one before, layers and faces excepted, and has its
+    own contents. last: the shape of the smallest level."""
     base = np.zeros((*shape, 2), np.int16)
     mipmap = drv.MipmappedArray(descriptor_of(base, dimensions, flags))
-    halved = 1 if flags else 0  # layers and faces stay
+    halved = 1 if flags else 0  # the first axis that is halved: layers and faces are not
     assert mipmap.num_levels == 1 + int(math.log2(max(shape[halved:])))
     assert (mipmap.descriptor.width, mipmap.descriptor.flags) == (shape[2], flags)
     kept, random = [], np.random.default_rng(1)
@@ -176,7 +181,7 @@ def test_the_number_of_levels():
         drv.MipmappedArray(descr, num_levels=2).get_level(2)
 
 
-# ---- what is read
+# ---- reading
 
 
 def test_the_nearest_level(read):
@@ -189,6 +194,7 @@ def test_the_nearest_level(read):
 @pytest.mark.parametrize("filtering", [POINT, LINEAR])
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 def test_between_levels(read, dimensions, filtering):
+    """Interpolation between two levels, in each of 1 to 3 dimensions with another address mode."""
     sizes = [32, 16, 16][:dimensions]
     levels = levels_of(sizes, dimensions, 3, channels=2)
     modes = [WRAP, MIRROR, CLAMP]
@@ -199,7 +205,7 @@ def test_between_levels(read, dimensions, filtering):
     model = [level.reshape(*level.shape[3 - dimensions :]) for level in levels]
     random, steps = np.random.default_rng(2), (4 if dimensions < 3 else 2)
     for first in 0, 1:
-        # On a grid of the smaller level, of which the larger one's is coarser by half.
+        # Positions whose fractions in the texels of both levels are multiples of 1 / steps.
         at = [random.integers(-20, 60, 256) / (steps * (size >> first + 1)) for size in sizes]
         at = [position.astype(np.float32) for position in at]
         detail = first + random.integers(0, 4, 256) / 4
@@ -211,7 +217,8 @@ def test_between_levels(read, dimensions, filtering):
             assert np.abs(found - expected).max() <= 1000 * 8 / 256
 
 
-def test_a_detail_is_cut_to_256ths(read):
+def test_a_level_of_detail_is_truncated_to_256ths(read):
+    """Then it is interpolated, or rounded to the nearest level."""
     detail = np.arange(0, 512, 1 / 4) / 256
     whole = np.floor(detail * 256)
     found = read("lod2", texture_of(flat(3), mipmap_filter_mode=LINEAR), 0.5, 0.5, a=detail)[:, 0]
@@ -221,7 +228,8 @@ def test_a_detail_is_cut_to_256ths(read):
 
 
 def test_between_levels_without_a_fraction(read):
-    """The blend of one texel is a blend: signed bytes become fractions of 16 bits."""
+    """A texture with interpolated levels has signed bytes as fractions of 16 bits even where one level has
+    all the weight; without interpolation they are exact."""
     levels = [np.full((1, 8 >> k, 8 >> k, 1), -75, np.int8) for k in range(2)]
     at = [np.full(32, 0.5)] * 2
     assert set(read("lod2", texture_of(levels), *at)[:, 0]) == {np.float32(-75 / 127)}
@@ -229,8 +237,8 @@ def test_between_levels_without_a_fraction(read):
     assert set(read("lod2", blended, *at)[:, 0]) == {np.float32(-19351 / 32767)}
 
 
-def test_the_share_of_a_slice(read):
-    """Half of 189/256 is 94.5/256: the second slice of the level gets 94."""
+def test_weights_of_the_two_slices_of_a_level(read):
+    """Rounding of weights in 3-d: half of 189/256 is 94.5/256, of which the second slice gets 94."""
     for texel, weight in (0, 10), (4, 25):
         levels = [np.zeros((2, 2, 2, 1), np.float32), np.zeros((1, 1, 1, 1), np.float32)]
         levels[0].flat[texel] = 256
@@ -252,6 +260,7 @@ def test_layers(read):
 
 
 def test_a_cubemap(read):
+    """Face f of level k is f + 8 k; directions to the middle of each face, and near it."""
     levels = [
         np.arange(6, dtype=np.float32).reshape(6, 1, 1, 1) + np.zeros((6, 8 >> k, 8 >> k, 1))
         for k in range(3)
@@ -266,7 +275,7 @@ def test_a_cubemap(read):
     assert (read("cube", texture, *at.T + 0.01, a=detail)[:, 0] == face + 8 * detail).all()
 
 
-def test_bias_and_bounds(read):
+def test_bias_and_clamp_of_the_level(read):
     detail = np.arange(-64, 192) / 32 + 1 / 64
     levels = flat(5)
     for bias, minimum, maximum in (0.5, 0, 4), (-1.25, 0, 4), (0, 1.5, 3.25), (1, 0.75, 2), (0, 0, 99):
@@ -281,7 +290,7 @@ def test_bias_and_bounds(read):
         assert (read("lod2", texture, 0.5, 0.5, a=detail)[:, 0] == expected).all()
 
 
-def test_what_a_sampler_says_is_cut_to_256ths(read):
+def test_bias_and_clamp_are_truncated_to_256ths(read):
     detail = np.array([-1, 0, 0.25, 1, 1.5, 2.7, 9, 9] * 4)
     whole = np.clip(np.floor(detail * 256), 0, 768)
     step = 1 / 512
@@ -293,7 +302,7 @@ def test_what_a_sampler_says_is_cut_to_256ths(read):
         (0, 0, 1.3, np.minimum(whole, 332)),
         (20, 0, 9, np.full(32, 768)),
         (-20, 0, 9, np.zeros(32)),
-        (0, 2.5, 1.5, np.full(32, 640)),  # the lower bound has the last word
+        (0, 2.5, 1.5, np.full(32, 640)),  # the minimum is applied last
     ):
         options = {
             "min_mipmap_level_clamp": minimum,
@@ -307,6 +316,7 @@ def test_what_a_sampler_says_is_cut_to_256ths(read):
 
 
 def test_some_of_the_levels(read):
+    """With first_mipmap_level and last_mipmap_level a texture has a part of the levels, numbered from 0."""
     detail = np.arange(-32, 96) / 16
     mipmap = mipmap_of(flat(5), 2)
     options = {"mipmap_filter_mode": LINEAR, "flags": NORMALIZED}
@@ -359,6 +369,7 @@ def test_without_a_level_the_first_one_is_read(read):
 
 
 def test_gradients_of_one_axis(read):
+    """A step of 2**n texels along one axis, either way and in either gradient, reads level n."""
     power = np.tile(np.arange(-3, 5), 4).astype(np.float32)
     step = 2.0**power
     expected = 256 * np.clip(power, 0, 3)
@@ -376,23 +387,28 @@ def test_gradients_of_one_axis(read):
     solid = texture_of(solid, 3, mipmap_filter_mode=LINEAR)
     assert (read("grad3", solid, 0.5, 0.5, 0.5, b=step / 16)[:, 0] == expected).all()
     assert (read("grad3", solid, 0.5, 0.5, 0.5, c=step / 16)[:, 0] == expected).all()
-    # In the middle of a face of a cube half a texel's size is a step of 1 / size along it, and depth is none.
+    # In the middle of a cube's face a step of 2 / size of the direction's length is a texel; depth does not
+    # count.
     cube = texture_of(flat(4, 32, 32, 6), 2, CUBEMAP, mipmap_filter_mode=LINEAR)
     assert (read("gradcube", cube, 1, 0, 0, b=step / 16)[:, 0] == expected).all()
     assert (read("gradcube", cube, 0, 0, -2, a=step / 8)[:, 0] == expected).all()
     assert (read("gradcube", cube, 0, np.full(32, 1), 0, b=0.5)[:, 0] == 0).all()
 
 
-def grouped(rows, count):
-    """The columns of a table, its rows repeated to whole blocks of 32 threads."""
+def columns_of(rows, count):
+    """The `count` columns of a table, whose rows are repeated up to a multiple of 32, the threads of a
+    block."""
     return np.resize(np.float32(rows), (-(-len(rows) // 32) * 32, count)).T
 
 
 def test_gradients_of_both_axes(read):
+    """Arbitrary gradients, compared with an H200."""
+
     def agrees(found, recorded):
+        """Whether they differ by at most 1/256 of a level."""
         return np.abs(found[: len(recorded), 0] - recorded).max() <= 1
 
-    steps = grouped(recorded.PLANE, 4)
+    steps = columns_of(recorded.PLANE, 4)
     for (width, height), details in recorded.PLANE_DETAILS.items():
         count = int(math.log2(width)) + 1
         texture = texture_of(flat(count, width, height), mipmap_filter_mode=LINEAR)
@@ -402,35 +418,36 @@ def test_gradients_of_both_axes(read):
     lengths = np.linspace(0.9, 8.3, 32) / 64
     assert agrees(read("grad1", line, 0.5, a=lengths), recorded.LINE_DETAILS)
     solid = [np.full((32 >> k,) * 3 + (1,), 256 * k, np.float32) for k in range(6)]
-    x, y, z, a, b, c = grouped(recorded.SOLID, 6)
+    x, y, z, a, b, c = columns_of(recorded.SOLID, 6)
     found = read("both3", texture_of(solid, 3, mipmap_filter_mode=LINEAR), x, y, z, a, b, c)
     assert agrees(found, recorded.SOLID_DETAILS)
 
 
 @pytest.mark.parametrize("maximum", [0, 1, 2, 3, 16, 17, 1000])
-def test_an_anisotropic_filter_where_both_axes_are_as_long(read, maximum):
+def test_max_anisotropy_has_no_effect_on_gradients_of_equal_length(read, maximum):
     step = 2.0 ** np.tile(np.arange(4, dtype=np.float32), 8)
     texture = texture_of(flat(7, 64, 64), mipmap_filter_mode=LINEAR, max_anisotropy=maximum)
     assert (read("grad2", texture, 0.5, 0.5, a=step / 64, d=step / 64)[:, 0] == 256 * np.log2(step)).all()
 
 
-@pytest.mark.cpu("a GPU takes a finer level along the shorter axis")
-def test_anisotropic_filters_are_not_computed(read):
+@pytest.mark.cpu("a GPU reads a finer level for the shorter axis")
+def test_anisotropic_filtering_is_not_implemented(read):
+    """The longer axis alone decides about the level."""
     texture = texture_of(flat(7, 64, 64), mipmap_filter_mode=LINEAR, max_anisotropy=16)
     assert (read("grad2", texture, 0.5, 0.5, a=np.full(32, 8 / 64), d=1 / 64)[:, 0] == 256 * 3).all()
 
 
 def test_gradients_of_a_cube(module):
-    """Steps onto neighboring faces, too."""
+    """Arbitrary gradients, compared with an H200; some steps end on another face."""
     cube = texture_of(flat(6, 32, 32, 6), 2, CUBEMAP, mipmap_filter_mode=LINEAR)
-    found, given = np.zeros((32, 4), np.float32), np.ascontiguousarray(grouped(recorded.CUBE, 9).T)
+    found, given = np.zeros((32, 4), np.float32), np.ascontiguousarray(columns_of(recorded.CUBE, 9).T)
     module.get_function("bothcube")(drv.Out(found), cube, drv.In(given), block=(32, 1, 1))
     assert np.abs(found[: len(recorded.CUBE), 0] - recorded.CUBE_DETAILS).max() <= 1
 
 
 @pytest.mark.parametrize("code", ["u1", "u2", "i1", "i2", "f2"])
 def test_numbers_as_floats(read, code):
-    """Between texels and levels: fractions of 16 bits, halves rounded once."""
+    """Interpolated between texels and levels, integers are fractions of 16 bits, halves are rounded once."""
     scale = 1 if code == "f2" else np.iinfo(code).max
     levels = [np.floor(level / 8).astype(code) for level in levels_of([32, 32], 2, 3, channels=4)]
     texture = texture_of(levels, filter_mode=LINEAR, mipmap_filter_mode=LINEAR)
@@ -452,7 +469,8 @@ def test_integers_as_integers(read):
         assert (found == sample_levels([level[0] for level in levels], at, np.full(32, k))).all()
 
 
-def test_queries(module):
+def test_queries_of_sizes(module):
+    """txq: the width of level 0, of level 1, and the height of a level in a register."""
     for options, sizes in ({}, [32, 16, 4]), ({"first_mipmap_level": 1}, [16, 8, 2]):
         texture, out = texture_of(levels_of([32, 8], 2, 3), **options), np.array([0, 0, 0, 1], np.int32)
         module.get_function("sizes")(drv.InOut(out), texture, block=(1, 1, 1))
@@ -460,7 +478,7 @@ def test_queries(module):
 
 
 @pytest.mark.cpu("a GPU's driver loads no kernel that asks for the number of levels, except for OptiX")
-def test_the_number_of_levels_is_asked_for():
+def test_a_query_of_the_number_of_levels():
     module = SourceModule("""
         __global__ void count(int *out, cudaTextureObject_t t)
         {
@@ -472,16 +490,18 @@ def test_the_number_of_levels_is_asked_for():
     assert out == [3]
 
 
-def test_texels_by_number(module):
+def test_texels_by_integer_coordinates(module):
+    """tex.level with integers: coordinates are clamped to the first level and then to the one that is read; a
+    level that there is not reads as 0. The second result is the texel at 0, 0."""
     levels = levels_of([32, 8], 2, 3)
     texture, found = texture_of(levels), np.zeros((2, 4), np.float32)
     for x, y, level, expected in (
         (31, 7, 0, levels[0][0, 7, 31, 0]),
         (5, 1, 1, levels[1][0, 1, 5, 0]),
         (7, 1, 2, levels[2][0, 1, 7, 0]),
-        (31, 7, 1, levels[1][0, 3, 15, 0]),  # in the first level, so held in the smaller one
+        (31, 7, 1, levels[1][0, 3, 15, 0]),  # inside of the first level, clamped to the second one
         (8, 0, 2, levels[2][0, 0, 7, 0]),
-        (5, 1, 3, 0),  # there is no such level
+        (5, 1, 3, 0),  # no such level
         (5, 1, -1, 0),
     ):
         position = map(np.int32, (x, y, level))
@@ -490,6 +510,7 @@ def test_texels_by_number(module):
 
 
 def test_a_level_is_written_through_a_surface(module):
+    """A kernel makes each level of the means of four texels of the one before."""
     data = np.random.default_rng(0).integers(0, 99, (1, 16, 32, 1)).astype(np.float32)
     mipmap = drv.MipmappedArray(descriptor_of(data, 2, SURFACE), 3)
     fill(mipmap.get_level(0), data)
@@ -500,7 +521,8 @@ def test_a_level_is_written_through_a_surface(module):
         assert (contents(mipmap.get_level(k + 1), data.shape, np.float32) == data).all()
 
 
-def test_references():
+def test_texture_references():
+    """A TextureReference bound to a MipmappedArray: settings, reads, errors; then bound to one level."""
     module = SourceModule("""
         texture<float, 2> image;
         __global__ void read(float2 *out, const float *x, const float *detail)
@@ -547,19 +569,19 @@ def test_references():
     with pytest.raises(TypeError, match="mipmapped_array must be a MipmappedArray, not .*Array"):
         texref.set_mipmapped_array(solid.get_level(0))
     level = mipmap_of(levels, 2).get_level(1)
-    texref.set_array(level)  # the level keeps the others alive
+    texref.set_array(level)  # the level keeps its MipmappedArray alive
     assert texref.get_array() is level
     del level
-    texref.set_mipmap_level_clamp(0, 9)  # means nothing for one level
+    texref.set_mipmap_level_clamp(0, 9)  # has no effect on an Array
     read()
     assert (found[::2, 1] == levels[1][0, 4, :, 0]).all()
-    drv.Context.synchronize()  # what was bound before is released
+    drv.Context.synchronize()  # releases the bindings of the launches before
 
 
 # ---- errors and lifetimes
 
 
-def test_what_is_refused():
+def test_wrong_arguments():
     mipmap = mipmap_of(flat(3), 2)
     with pytest.raises(drv.LogicError, match="a MipmappedArray is read with TRSF_NORMALIZED_COORDINATES"):
         drv.TextureObject(mipmap)
@@ -580,29 +602,31 @@ def test_what_is_refused():
         drv.MipmappedArray(descr)
 
 
-def test_a_level_keeps_all_alive(read):
+def test_a_level_or_a_texture_keeps_the_mipmapped_array_alive(read):
     mipmap = mipmap_of(flat(3), 2)
     gc.collect()
     count = drv._driver._live_objects()["MipmappedArray"]
-    gone, level = weakref.ref(mipmap), mipmap.get_level(1)
+    reference, level = weakref.ref(mipmap), mipmap.get_level(1)
     texture = drv.TextureObject(mipmap, mipmap_filter_mode=LINEAR, flags=NORMALIZED)
     assert texture.source is mipmap and level == mipmap.get_level(1) != mipmap.get_level(0)
     del mipmap
     gc.collect()
     assert (read("lod2", texture, np.full(32, 0.5), 0.5, a=1.5)[:, 0] == 384).all()
     del texture
-    assert gone() is not None and (contents(level, (1, 16, 16, 1), np.float32) == 256).all()
+    assert reference() is not None and (contents(level, (1, 16, 16, 1), np.float32) == 256).all()
     one = drv.TextureObject(level, flags=NORMALIZED)
     del level
-    assert (read("plain", one, np.full(32, 0.5), 0.5)[:, 0] == 256).all() and gone() is not None
+    assert (read("plain", one, np.full(32, 0.5), 0.5)[:, 0] == 256).all() and reference() is not None
     del one
-    assert gone() is None and drv._driver._live_objects()["MipmappedArray"] == count - 1
+    assert reference() is None and drv._driver._live_objects()["MipmappedArray"] == count - 1
 
 
-def test_freed_early():
+def test_uses_after_free():
+    """free() of a level makes that object unusable alone; free() of the MipmappedArray makes its levels so,
+    too."""
     mipmap = mipmap_of(flat(3), 2)
     level = mipmap.get_level(1)
-    level.free()  # of what is lent nothing is freed
+    level.free()
     with pytest.raises(drv.LogicError, match="the Array was freed"):
         level.get_descriptor()
     level = mipmap.get_level(1)
@@ -644,7 +668,8 @@ print(count("cuMipmappedArrayCreate") - count("cuMipmappedArrayDestroy"))
 """
 
 
-def test_none_outlives_its_context_in_the_driver(run_python):
-    """A driver that destroys the context around one writes to freed memory when it makes the next."""
+def test_mipmapped_arrays_are_destroyed_before_their_context(run_python):
+    """NVIDIA's driver writes to freed memory when it creates one after it has destroyed a context that had
+    one."""
     done = run_python(OUTLIVED, env={"PYCUDA_FAULT_CALL": "0"}, check=True)
     assert done.stdout == "4 2\n4\n4\n0\n"

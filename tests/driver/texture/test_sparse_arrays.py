@@ -1,6 +1,7 @@
 """Sparse arrays and mipmapped arrays: tiles of 64 KiB that are mapped to memory and unmapped again, by the
-driver's own interface. What is not mapped reads as zeros and is not written. All as an H100's driver
-(580.159) has it, except for what is refused after UNMAP in test_what_is_refused, which it was not asked."""
+driver's own functions. Tiles that are not mapped read as zeros, and writes to them are discarded. Results are
+those of an H100's driver (580.159), except those after UNMAP in test_wrong_changes, which were not
+measured."""
 
 import ctypes
 from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_ushort, c_void_p
@@ -12,12 +13,14 @@ import pycuda.driver as drv
 from pycuda.compiler import SourceModule
 
 SUCCESS, INVALID_VALUE, INVALID_HANDLE, CAPTURE_UNSUPPORTED = 0, 1, 400, 900
-TILE, POOL = 64 << 10, 2 << 20
+TILE, POOL = 64 << 10, 2 << 20  # bytes of a tile; of memory that tiles are mapped to
+# Flags of CUDA arrays.
 LAYERED, STORES, CUBEMAP, GATHER, DEPTH_TEXTURE, COLOR, SPARSE, DEFERRED = (1 << bit for bit in range(8))
-MAP, UNMAP = 1, 2
-FLOAT, BYTE, HALF = 0x20, 0x01, 0x10
+MAP, UNMAP = 1, 2  # CUmemOperationType
+FLOAT, BYTE, HALF = 0x20, 0x01, 0x10  # CUarray_format
 
 
+# The parts of CUarrayMapInfo: a box of tiles of a level, or bytes of the mip tail.
 class Level(ctypes.Structure):
     _fields_ = [(name, c_uint) for name in ("level", "layer", "x", "y", "z", "width", "height", "depth")]
 
@@ -31,6 +34,8 @@ class Part(ctypes.Union):
 
 
 class MapInfo(ctypes.Structure):
+    """CUarrayMapInfo."""
+
     _fields_ = [
         ("kind", c_uint), ("resource", c_void_p), ("part_kind", c_uint), ("part", Part),
         ("operation", c_uint), ("handle_kind", c_uint), ("memory", c_ulonglong), ("offset", c_ulonglong),
@@ -39,6 +44,8 @@ class MapInfo(ctypes.Structure):
 
 
 class Properties(ctypes.Structure):
+    """CUDA_ARRAY_SPARSE_PROPERTIES; first, size: the first level of the mip tail and its bytes."""
+
     _fields_ = [
         ("tile", c_uint * 3), ("first", c_uint), ("size", c_ulonglong), ("flags", c_uint),
         ("rest", c_uint * 4),
@@ -46,6 +53,8 @@ class Properties(ctypes.Structure):
 
 
 class Shape(ctypes.Structure):
+    """CUDA_ARRAY3D_DESCRIPTOR."""
+
     _fields_ = [
         ("width", c_size_t), ("height", c_size_t), ("depth", c_size_t), ("format", c_uint),
         ("channels", c_uint), ("flags", c_uint),
@@ -53,6 +62,8 @@ class Shape(ctypes.Structure):
 
 
 class MemoryProperties(ctypes.Structure):
+    """CUmemAllocationProp; usage 1: for tiles of arrays."""
+
     _fields_ = [
         ("kind", c_uint), ("handles", c_uint), ("place", c_uint), ("device", c_int), ("windows", c_void_p),
         ("compression", ctypes.c_ubyte * 2), ("usage", c_ushort), ("reserved", ctypes.c_ubyte * 4),
@@ -60,7 +71,8 @@ class MemoryProperties(ctypes.Structure):
 
 
 class Sparse:
-    """The driver's calls, and what was made by them."""
+    """The driver's calls for sparse arrays; ends: functions that release what was made, arrays before
+    memory."""
 
     def __init__(self, cuda):
         self.cuda, self.ends = cuda, []
@@ -96,7 +108,8 @@ class Sparse:
         return found
 
     def change(self, resource, memory, *, mipmapped=False, tail=None, stream=None, **change):
-        """Maps a box of tiles, or unmaps it where there is no memory; the driver's answer."""
+        """Maps a box of tiles (at: other fields of Level), or a tail (layer, offset, size), to the memory, or
+        unmaps it if memory is None; change: other fields of MapInfo. Returns the result of the call."""
         info = MapInfo(kind=mipmapped, resource=resource, operation=MAP if memory else UNMAP, devices=1)
         info.memory, info.part_kind = memory or 0, tail is not None
         if tail is None:
@@ -108,13 +121,18 @@ class Sparse:
         return self.cuda.cuMemMapArrayAsync(byref(info), 1, stream)
 
     def copy(self, array, data, back=False):
+        """Copies the data (depth, height, width) into the array, or back: from the array."""
         depth, height, width = data.shape
-        here = [0] * 4 + [1, data.ctypes.data, 0, 0, 0, width * 4, height]
-        there = [0] * 4 + [3, 0, 0, array.value, 0, 0, 0]
+        host, in_array = 1, 3  # CUmemorytype
+        # The fields of CUDA_MEMCPY3D, which are all words: those of the source, of the destination, the
+        # extent.
+        here = [0] * 4 + [host, data.ctypes.data, 0, 0, 0, width * 4, height]
+        there = [0] * 4 + [in_array, 0, 0, array.value, 0, 0, 0]
         words = [*(there if back else here), *(here if back else there), width * 4, height, depth]
         assert self.cuda.cuMemcpy3D_v2((c_size_t * 25)(*words)) == SUCCESS
 
     def read(self, array, *shape):
+        """The contents of the array, as floats of that shape."""
         data = np.full(shape, 77, np.float32)
         self.copy(array, data, back=True)
         return data
@@ -132,11 +150,12 @@ def sparse(primary_context, driver_library):
 
 
 def numbers(*shape):
+    """1, 2, 3, ... in that shape."""
     return np.arange(1, 1 + np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 def kept(data, *boxes):
-    """What of it is in one of the boxes."""
+    """The data inside of the boxes, and 0 elsewhere."""
     inside = np.zeros(data.shape, bool)
     for box in boxes:
         inside[box] = True
@@ -153,16 +172,18 @@ def kept(data, *boxes):
         (FLOAT, 4, (64, 64, 1), (16, 16, 16)),
     ],
 )
-def test_tiles(sparse, format, channels, flat, deep):
+def test_shapes_of_tiles(sparse, format, channels, flat, deep):
+    """In elements, of arrays with 2 dimensions (layered or not) and with 3."""
     for depth, flags, expected in ((0, 0, flat), (3, LAYERED, flat), (64, 0, deep)):
         found = sparse.properties(sparse.array(512, 512, depth, flags, format, channels))
         assert (tuple(found.tile), found.first, found.size, found.flags) == (expected, 0, 0, 0)
 
 
-FLAT, DEEP = (128, 128, 1), (32, 32, 16)
+FLAT, DEEP = (128, 128, 1), (32, 32, 16)  # tiles of floats
 
 
 def described(found):
+    """(tile, first level of the mip tail, tiles of the tail, flags)"""
     return tuple(found.tile), found.first, found.size // TILE, found.flags
 
 
@@ -181,7 +202,7 @@ def described(found):
     ],
 )
 def test_smaller_than_a_tile(sparse, shape, flags, expected):
-    """The array is a mip tail, in tiles of 64 KiB: tile, first level of the tail, its size, flags."""
+    """An array that is smaller than a tile in some axis is a mip tail."""
     assert described(sparse.properties(sparse.array(*shape, flags=flags))) == expected
 
 
@@ -217,7 +238,7 @@ def test_mip_tails(sparse, levels, shape, flags, expected):
         ],
     ],
 )
-def test_there_is_no_such_array(sparse, flags, shapes):
+def test_unsupported_sparse_arrays(sparse, flags, shapes):
     for shape in shapes:
         asked = Shape(*shape, FLOAT, 1, flags | SPARSE)
         assert sparse.cuda.cuArray3DCreate_v2(byref(c_void_p()), byref(asked)) == INVALID_VALUE
@@ -225,7 +246,8 @@ def test_there_is_no_such_array(sparse, flags, shapes):
             assert sparse.cuda.cuMipmappedArrayCreate(byref(c_void_p()), byref(asked), 3) == INVALID_VALUE
 
 
-def test_only_what_is_mapped_is_written(sparse):
+def test_only_mapped_tiles_are_written(sparse):
+    """One tile is mapped, then another one in the corner, then the first is unmapped."""
     array, memory, data = sparse.array(300, 200), sparse.memory(), numbers(1, 200, 300)
     sparse.copy(array, data)
     assert not sparse.read(array, 1, 200, 300).any()
@@ -244,7 +266,8 @@ def test_only_what_is_mapped_is_written(sparse):
     assert (sparse.read(array, 1, 200, 300) == kept(data, corner)).all()
 
 
-def test_the_memory_keeps_what_is_in_it(sparse):
+def test_memory_keeps_its_contents_when_it_is_unmapped(sparse):
+    """And has them where it is mapped again."""
     array, memory, data = sparse.array(256, 256), sparse.memory(), numbers(1, 256, 256)
     whole = {"width": 256, "height": 256}
     assert sparse.change(array, memory, at=whole) == SUCCESS
@@ -281,7 +304,7 @@ extern "C" __global__ void fill(cudaSurfaceObject_t s, float *read)
 
 
 @pytest.mark.cpu("a sparse array cannot have SURFACE_LDST, and an H100 reads other numbers without")
-def test_kernels(sparse):
+def test_a_kernel_writes_and_reads_through_a_surface(sparse):
     array, memory, data = sparse.array(256, 256), sparse.memory(), numbers(1, 256, 256)
     assert sparse.change(array, memory, at={"x": 128, "height": 256}) == SUCCESS
     resource, surface = (c_ulonglong * 18)(0, array.value), c_ulonglong()
@@ -296,6 +319,7 @@ def test_kernels(sparse):
 
 
 def test_levels_and_the_mip_tail(sparse):
+    """Half of level 1 is mapped, then the tail, which has the levels from 2 on."""
     mipmap, memory = sparse.mipmap(10, 512, 256), sparse.memory()
     found = sparse.properties(mipmap, mipmapped=True)
     assert (tuple(found.tile), found.first, found.flags) == ((128, 128, 1), 2, 0)
@@ -339,7 +363,8 @@ def test_each_layer_has_a_mip_tail(sparse):
         assert (sparse.read(level, *data.shape) == kept(data[::-1], np.s_[0])).all()
 
 
-def test_in_the_order_of_a_stream(sparse):
+def test_changes_in_a_stream(sparse):
+    """They cannot be captured."""
     array, memory, stream = sparse.array(128, 128), sparse.memory(), drv.Stream()
     handle = c_void_p(stream.handle)
     assert sparse.change(array, memory, stream=handle) == SUCCESS
@@ -353,7 +378,7 @@ def test_in_the_order_of_a_stream(sparse):
     sparse.cuda.cuStreamEndCapture(handle, byref(c_void_p()))
 
 
-def test_what_is_refused(sparse):
+def test_wrong_changes(sparse):
     array, memory, plain = sparse.array(300, 200), sparse.memory(), sparse.memory(usage=0)
     mipmap = sparse.mipmap(3, 512, 256)
     for change in (
@@ -368,7 +393,7 @@ def test_what_is_refused(sparse):
     assert sparse.change(array, plain) == INVALID_VALUE
     level = sparse.level(mipmap, 0)
     assert sparse.change(level, memory) == INVALID_VALUE
-    assert sparse.change(None, memory) in (INVALID_HANDLE, INVALID_VALUE)  # drivers differ
+    assert sparse.change(None, memory) in (INVALID_HANDLE, INVALID_VALUE)  # depends on the driver's version
     assert sparse.cuda.cuMemMapArrayAsync(None, 1, None) == INVALID_VALUE
     found = Properties()
     assert sparse.cuda.cuArrayGetSparseProperties(byref(found), level) == INVALID_VALUE

@@ -13,6 +13,7 @@ from pycuda.compiler import SourceModule
 SURFACE, LAYERED = drv.array3d_flags.SURFACE_LDST, drv.array3d_flags.LAYERED
 CUBEMAP = drv.array3d_flags.CUBEMAP
 
+# next_NAME replaces each element (a, b) of the array that surface NAME is bound to by (a + 1, b - 1).
 SOURCE = """
 surface<void, cudaSurfaceType1D> s1;
 surface<void, 2> s2;
@@ -70,6 +71,7 @@ def test_every_dimension(module, name, shape, dimensions, flags):
 
 
 def test_another_array_at_each_launch(module):
+    """Array k is bound for k launches; none waits for the one before."""
     data = np.zeros((1, 4, 8, 2), np.float32)
     arrays = [array_of(data, 2, SURFACE) for _ in range(4)]
     surfref, step = module.get_surfref("s2"), module.get_function("next_s2")
@@ -95,6 +97,8 @@ def test_a_surface_and_a_texture_over_one_array(module):
         assert (out == data[0] + [turn, -turn]).all()
 
 
+# Swaps the two rows of a 2-d array and the two layers of a 3-d array of TYPE, by the functions of
+# pycuda-helpers.hpp.
 HELPERS = """
 #include <pycuda-helpers.hpp>
 surface<void, cudaSurfaceType2DLayered> flat;
@@ -128,7 +132,7 @@ extern "C" __global__ void swap() { swap_rows(TYPE(), TYPE()); }
         ("u4", "unsigned"),
     ],
 )
-def test_numbers_of_any_kind(code, c_type):
+def test_the_fp_surf_functions(code, c_type):
     module = SourceModule(HELPERS, options=[f"-DTYPE={c_type}"], no_extern_c=True)
     rows = np.random.default_rng(5).integers(0, 100, (2, 8)).astype(code)
     if code[0] == "c":
@@ -142,7 +146,7 @@ def test_numbers_of_any_kind(code, c_type):
     assert (contents(deep, (2, 1, 8, 1), code).reshape(2, 8) == rows[::-1]).all()
 
 
-def test_what_is_refused(module):
+def test_wrong_arrays_and_names(module):
     surfref = module.get_surfref("s2")
     data = np.zeros((1, 4, 8, 2), np.float32)
     with pytest.raises(drv.LogicError, match=r"^cuSurfRefGetArray failed: .*'s2' is not bound to an Array"):
@@ -163,7 +167,7 @@ def test_what_is_refused(module):
         module.get_surfref("seen")
 
 
-def test_the_array_is_kept(module):
+def test_the_reference_keeps_its_array(module):
     data = np.zeros((1, 4, 8, 2), np.float32)
     module.get_surfref("s2").set_array(array_of(data, 2, SURFACE))
     gc.collect()

@@ -1,4 +1,4 @@
-"""TextureReference: what it is bound to, what it says about itself, what it refuses, what it keeps alive."""
+"""TextureReference: settings, bindings, errors, lifetimes."""
 
 import gc
 import weakref
@@ -32,22 +32,25 @@ def module():
 
 
 def matrix(start=0):
+    """3 x 4 floats that count from start."""
     return np.arange(start, start + 12, dtype=np.float32).reshape(3, 4)
 
 
 def read2(module, **keywords):
+    """The 3 x 4 texels that a kernel reads from `tex`; keywords: of the launch."""
     out = np.zeros((3, 4), np.float32)
     module.get_function("read2")(drv.Out(out), block=(12, 1, 1), **keywords)
     return out
 
 
 def read1(module, count, skipped=0, **keywords):
+    """`count` texels that a kernel reads from `row`, after `skipped` ones."""
     out = np.zeros(count, np.float32)
     module.get_function("read1")(drv.Out(out), np.int32(skipped), block=(count, 1, 1), **keywords)
     return out
 
 
-# ---- what it says
+# ---- settings
 
 
 @pytest.mark.parametrize(
@@ -58,7 +61,7 @@ def read1(module, count, skipped=0, **keywords):
         ("layers", (drv.array_format.UNSIGNED_INT8, 4), 0),
     ],
 )
-def test_it_begins_as_declared(module, name, form, flags):
+def test_initial_settings(module, name, form, flags):
     texref = module.get_texref(name)
     assert isinstance(texref, drv.TextureReference)
     assert texref.get_format() == form and texref.get_flags() == flags
@@ -72,7 +75,7 @@ def test_settings_of_the_declaration(module):
     assert texref.get_filter_mode() == LINEAR and texref.get_address_mode(1) == MIRROR
 
 
-def test_what_was_set_is_got(module):
+def test_get_returns_what_was_set(module):
     texref = module.get_texref("row")
     texref.set_filter_mode(LINEAR)
     for dim, mode in enumerate((WRAP, MIRROR, BORDER)):
@@ -87,7 +90,7 @@ def test_what_was_set_is_got(module):
     assert again.get_format() == (drv.array_format.HALF, 4) and again.get_filter_mode() == LINEAR
 
 
-def test_the_array_gives_the_format(module):
+def test_set_array_sets_the_format(module):
     array = drv.matrix_to_array(np.zeros((2, 2), np.int16), "C")
     texref = module.get_texref("tex")
     texref.set_array(array)
@@ -122,12 +125,14 @@ def test_linear_memory(module, hold):
     assert texref.set_address(hold(data), data.nbytes) == 0
     assert texref.get_address() == data.ptr
     assert (read1(module, 12, texrefs=[texref]) == data.get()).all()
-    assert (read1(module, 4, 10)[2:] == 0).all()  # there are 12 elements
+    assert (read1(module, 4, 10)[2:] == 0).all()  # elements beyond the 12
     with pytest.raises(drv.LogicError, match="'row' is not bound to an Array"):
         texref.get_array()
 
 
 def test_an_address_that_is_not_aligned(module):
+    """It is an error, or with allow_offset the memory is bound from an aligned address and the offset
+    returned."""
     data = gpuarray.to_gpu(np.arange(64, dtype=np.float32))
     texref = module.get_texref("row")
     alignment = drv.Context.get_device().get_attribute(drv.device_attribute.TEXTURE_ALIGNMENT)
@@ -164,7 +169,7 @@ def test_rows_of_memory(module):
         texref.set_address_2d(memory, descr, pitch)
     with pytest.raises(TypeError, match="descr must be an ArrayDescriptor, not str"):
         texref.set_address_2d(memory, "descr", pitch)
-    assert (read2(module, texrefs=[texref]) == matrix()).all()  # what was refused changed nothing
+    assert (read2(module, texrefs=[texref]) == matrix()).all()  # the calls that failed have changed nothing
 
 
 # ---- GPUArrays
@@ -196,7 +201,7 @@ def test_bind_to_texref(module):
     drv.Context.synchronize()
 
 
-def test_what_bind_to_texref_ext_refuses(module):
+def test_wrong_dtypes_and_channels_of_bind_to_texref_ext(module):
     texref = module.get_texref("row")
     doubles = gpuarray.to_gpu(np.arange(4.0))
     with pytest.raises(TypeError, match="float64"):
@@ -209,10 +214,10 @@ def test_what_bind_to_texref_ext_refuses(module):
         gpuarray.to_gpu(np.ones(3, np.complex64)).bind_to_texref_ext(texref, allow_double_hack=True)
 
 
-# ---- what is refused
+# ---- errors
 
 
-def test_names_that_are_none(module):
+def test_names_of_other_variables(module):
     with pytest.raises(drv.LogicError, match=r"^cuModuleGetTexRef failed: .*texture reference 'none'"):
         module.get_texref("none")
     for name in ("other", "small"):
@@ -241,7 +246,7 @@ def test_dimensions_that_do_not_fit(module):
         module.get_texref("row").set_address_2d(memory, descr, 32)
 
 
-def test_settings_that_are_none(module):
+def test_wrong_settings(module):
     texref = module.get_texref("row")
     for call, message in [
         (lambda: texref.set_address_mode(3, CLAMP), "dim must be 0, 1 or 2"),
@@ -283,8 +288,9 @@ def test_integers_have_no_linear_filter(module):
 
 
 def test_a_reference_that_is_not_bound(module):
+    """It is an error of a launch that names it; other kernels of the module run."""
     texref = module.get_texref("tex")
-    module.get_function("nothing")(block=(1, 1, 1))  # what a kernel does not name it need not have
+    module.get_function("nothing")(block=(1, 1, 1))
     with pytest.raises(drv.LogicError, match=r"kernel 'read2': texture reference 'tex' is bound to nothing"):
         read2(module, texrefs=[texref])
     function = module.get_function("read2").prepare("P", texrefs=[texref])
@@ -293,8 +299,8 @@ def test_a_reference_that_is_not_bound(module):
         function.prepared_call((1, 1), (12, 1, 1), memory)
 
 
-@pytest.mark.skipif(drv.Device(0).name()[:3] != "CPU", reason="what a GPU reads there is not defined")
-def test_a_kernel_that_reads_what_is_not_bound(run_python):
+@pytest.mark.cpu("what a GPU reads there is not defined")
+def test_a_kernel_that_reads_an_unbound_reference(run_python):
     done = run_python(
         f"""
         import pycuda.autoinit, pycuda.driver as drv
@@ -305,11 +311,12 @@ def test_a_kernel_that_reads_what_is_not_bound(run_python):
         """
     )
     assert done.returncode == 1 and "illegal memory access" in done.stderr, done.stderr
-    if drv.get_driver_version() >= 12090:  # from then on drivers have a log
+    if drv.get_driver_version() >= 12090:  # the first version with cuLogsCurrent
         assert "the kernel uses a texture that is not bound" in done.stderr
 
 
-def test_what_was_freed(module):
+def test_bindings_to_freed_memory(module):
+    """A launch that names the reference raises; kernels that do not read it run."""
     array, texref = drv.matrix_to_array(matrix(), "C"), module.get_texref("tex")
     texref.set_array(array)
     assert (read2(module, texrefs=[texref]) == matrix()).all()
@@ -326,20 +333,20 @@ def test_what_was_freed(module):
         read1(module, 12, texrefs=[row])
     with pytest.raises(drv.LogicError, match="freed"):
         row.set_address(memory, 48)
-    texref.set_array(drv.matrix_to_array(matrix(3), "C"))  # kernels that do not read 'row' go on
+    texref.set_array(drv.matrix_to_array(matrix(3), "C"))
     assert (read2(module, texrefs=[texref]) == matrix(3)).all()
     drv.Context.synchronize()
 
 
-def test_references_of_others(module):
-    stranger = SourceModule(SOURCE).get_texref("tex")
+def test_texrefs_that_are_not_the_modules(module):
+    other = SourceModule(SOURCE).get_texref("tex")
     with pytest.raises(drv.LogicError, match="'tex' belongs to another module"):
-        read2(module, texrefs=[stranger])
+        read2(module, texrefs=[other])
     function = module.get_function("read2")
     with pytest.raises(drv.LogicError, match="'tex' belongs to another module"):
-        function.prepare("P", texrefs=[stranger])
+        function.prepare("P", texrefs=[other])
     with pytest.raises(drv.LogicError, match="'tex' belongs to another module"):
-        function.param_set_texref(stranger)
+        function.param_set_texref(other)
     with pytest.raises(drv.LogicError, match="belongs to no module"):
         read2(module, texrefs=[drv.TextureReference()])
     for wrong in ([5], [module.get_surfref], ["tex"]):
@@ -349,7 +356,7 @@ def test_references_of_others(module):
         read2(module, texrefs=5)
 
 
-def test_another_context(module):
+def test_bindings_while_another_context_is_current(module):
     primary = pycuda.autoinit.context
     drv.Context.synchronize()  # in a thread that has no context this makes the primary one current
     other = pycuda.autoinit.device.make_context()
@@ -385,14 +392,18 @@ def test_a_launch_in_another_context(module):
 
 
 def live(name):
+    """The number of live objects of that type, after a garbage collection."""
     gc.collect()
     return drv._live_objects()[name]
 
 
-def test_the_array_is_kept():
+def test_the_module_keeps_the_bound_array():
+    """And a function of the module keeps both."""
     before = live("Array")
     module = SourceModule(SOURCE)
-    drv.matrix_to_texref(matrix(), module.get_texref("tex"), "C")  # neither object is held here
+    drv.matrix_to_texref(
+        matrix(), module.get_texref("tex"), "C"
+    )  # no reference to either object is left here
     assert live("Array") == before + 1
     assert (read2(module) == matrix()).all()
     function = module.get_function("read2")
@@ -414,18 +425,18 @@ def test_the_reference_keeps_the_module():
     assert live("Module") == before
 
 
-def test_memory_is_kept(module):
+def test_the_reference_keeps_bound_memory(module):
     memory = gpuarray.to_gpu(matrix().ravel())
-    seen = weakref.ref(memory)
+    reference = weakref.ref(memory)
     texref = module.get_texref("row")
     texref.set_address(memory, memory.nbytes)
     del memory
     gc.collect()
-    assert seen() is not None
+    assert reference() is not None
     assert (read1(module, 12, texrefs=[texref]) == matrix().ravel()).all()
 
 
-def test_what_was_bound_before_is_released(module):
+def test_replaced_bindings_are_released(module):
     before = live("Array"), live("TextureObject")
     texref = module.get_texref("tex")
     for start in range(5):
@@ -435,7 +446,9 @@ def test_what_was_bound_before_is_released(module):
     assert (live("Array"), live("TextureObject")) == (before[0] + 1, before[1] + 1)
 
 
-def test_a_cycle_through_what_is_bound():
+def test_a_reference_cycle_through_bound_memory():
+    """Module, reference, bound holder, module: it is collected."""
+
     class Holder(drv.PointerHolderBase):
         def get_pointer(self):
             return int(self.memory)
@@ -451,7 +464,7 @@ def test_a_cycle_through_what_is_bound():
     assert live("Module") == before
 
 
-def test_one_that_belongs_to_no_module():
+def test_a_reference_of_no_module_can_be_set():
     texref = drv.TextureReference()
     texref.set_array(drv.matrix_to_array(matrix(), "C"))
     texref.set_filter_mode(LINEAR)

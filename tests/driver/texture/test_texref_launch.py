@@ -1,4 +1,8 @@
-"""Launches with texture references: every way to call, and what is read when bindings change in between."""
+"""Launches with texture references: every kind of call, and what is read when bindings change in between.
+
+A kernel reads a reference through a handle in device memory, which a launch replaces when the binding has
+changed: the tests with streams check that it is not replaced too early and not read too early.
+"""
 
 import threading
 
@@ -32,13 +36,15 @@ def module():
 
 
 def bound(module, name, value):
-    """The reference, bound to N times this value."""
+    """The reference of that name, bound to memory of N elements of this value."""
     texref = module.get_texref(name)
     gpuarray.to_gpu(np.full(N, value, np.int32)).bind_to_texref_ext(texref)
     return texref
 
 
 class Output:
+    """N elements for a kernel's results; equal to a number if all elements are."""
+
     def __init__(self):
         self.array = gpuarray.zeros(N, np.int32)
 
@@ -83,7 +89,7 @@ def test_a_prepared_function_reads_what_is_bound_at_the_call(module):
 
 @pytest.mark.parametrize("own_stream", [False, True])
 def test_bindings_change_from_launch_to_launch(module, own_stream):
-    """Nothing waits: each launch reads what was bound when it was made."""
+    """100 launches without a wait: each reads what was bound when it was made."""
     stream = drv.Stream() if own_stream else None
     call, count = module.get_function("first"), 100
     outs = [gpuarray.zeros(N, np.int32) for _ in range(count)]
@@ -98,6 +104,8 @@ def test_bindings_change_from_launch_to_launch(module, own_stream):
 
 
 def test_settings_change_between_launches():
+    """Filter, address mode and flags: a launch reads the texels 2, 4 by those that were set when it was
+    made."""
     module = SourceModule("""
     texture<float, 2> t;
     __global__ void read(float *out) { out[0] = tex2D(t, 1.0f, 0.5f); out[1] = tex2D(t, -1.0f, 0.5f); }
@@ -121,7 +129,8 @@ def test_settings_change_between_launches():
 
 
 class Flag:
-    """What kernels on a GPU and on the CPU wait for; set after a while by another thread, and at the end."""
+    """A word of host memory that the kernel `waits` polls; set after a while by another thread, and at the
+    end of the with block."""
 
     def __init__(self):
         self.memory = drv.pagelocked_zeros(1, np.int32, mem_flags=drv.host_alloc_flags.DEVICEMAP)
@@ -149,7 +158,7 @@ class Flag:
 
 @pytest.fixture
 def streams(module):
-    """Two streams that no other waits for; the kernels have run before, as a first launch may wait."""
+    """Two non-blocking streams. The kernels have run once, since a first launch may wait for other work."""
     flag, out = Flag(), Output()
     flag.set()
     bound(module, "a", 0)
@@ -160,6 +169,7 @@ def streams(module):
 
 
 def test_a_handle_is_not_replaced_while_another_stream_reads_it(module, streams):
+    """A launch after a new binding waits for the kernel in the other stream that still reads the old one."""
     early, late = Output(), Output()
     bound(module, "a", 1)
     after = gpuarray.to_gpu(np.full(N, 2, np.int32))
@@ -170,12 +180,14 @@ def test_a_handle_is_not_replaced_while_another_stream_reads_it(module, streams)
         flag.set_after(0.2)
         after.bind_to_texref_ext(module.get_texref("a"))
         first(late.array, block=(N, 1, 1), stream=streams[1])
-        assert flag.was_set  # the launch waited for the other
+        assert flag.was_set  # the launch waited for the kernel, which waits for the flag
         drv.Context.synchronize()
     assert early == 1 and late == 2
 
 
-def test_a_handle_has_arrived_before_another_stream_relies_on_it(module, streams):
+def test_a_handle_is_written_before_another_stream_reads_it(module, streams):
+    """The first launch queues the write of the handle in a held stream; the second one, in another stream,
+    waits for it."""
     one, two, unread = Output(), Output(), Output()
     other, first = SourceModule(SOURCE), module.get_function("first")
     waits = other.get_function("waits")
@@ -187,7 +199,9 @@ def test_a_handle_has_arrived_before_another_stream_relies_on_it(module, streams
         flag.set_after(0.2)
         first(one.array, block=(N, 1, 1), stream=streams[0])
         first(two.array, block=(N, 1, 1), stream=streams[1])
-        assert flag.was_set  # the launch waited for the write, which is behind the first kernel
+        assert (
+            flag.was_set
+        )  # the launch waited for the write, which comes after the kernel that waits for the flag
         drv.Context.synchronize()
     assert one == 5 and two == 5
 
@@ -204,13 +218,15 @@ def test_streams_that_only_read_do_not_wait(module, streams):
         flag.set_after(20)
         first(out.array, block=(N, 1, 1), stream=streams[1])
         streams[1].synchronize()
-        ran_beside, _ = not flag.was_set, flag.set()
+        ran_meanwhile = not flag.was_set
+        flag.set()
         drv.Context.synchronize()
-    assert ran_beside and out == 5
+    assert ran_meanwhile and out == 5
 
 
 @pytest.mark.parametrize("prepared", [False, True])
-def test_memory_of_a_pool_goes_back_behind_the_launch_that_reads_it(module, streams, prepared):
+def test_a_pool_reuses_bound_memory_after_the_launch_that_reads_it(module, streams, prepared):
+    """The pool learns that the launch uses the memory, although it is no argument."""
     pool, out = DeviceMemoryPool(), Output()
     array = gpuarray.GPUArray(N, np.int32, allocator=pool.allocate)
     array.set(np.full(N, 3, np.int32))
@@ -234,7 +250,7 @@ def test_memory_of_a_pool_goes_back_behind_the_launch_that_reads_it(module, stre
     pool.stop_holding()
 
 
-def test_two_modules_of_one_source_are_two():
+def test_two_modules_of_one_source_have_their_own_references():
     one, two = SourceModule(SOURCE), SourceModule(SOURCE)
     bound(one, "a", 1)
     bound(two, "a", 2)

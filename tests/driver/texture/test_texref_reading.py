@@ -10,6 +10,7 @@ from pycuda import gpuarray
 from pycuda.compiler import SourceModule
 
 NORMALIZED = drv.TRSF_NORMALIZED_COORDINATES
+# {dtype: (scalar type in CUDA C, prefix of its vector types)}
 C_TYPES = {
     "i1": ("signed char", "char"),
     "u1": ("unsigned char", "uchar"),
@@ -21,9 +22,10 @@ C_TYPES = {
 }
 
 
-def c_type(code, channels, vector_of_one=False):
+def c_type(code, channels):
+    """The type in CUDA C of an element with so many channels."""
     scalar, vector = C_TYPES[code]
-    return scalar if channels == 1 and not vector_of_one else f"{vector}{channels}"
+    return scalar if channels == 1 else f"{vector}{channels}"
 
 
 def elements_source():
@@ -54,6 +56,7 @@ ELEMENTS = "".join(elements_source())
 
 
 def any_numbers(code, *shape):
+    """Random numbers of a dtype: of its whole range for integers, normally distributed for floats."""
     random = np.random.default_rng(1)
     if code[0] == "f":
         return random.standard_normal(shape).astype(code)
@@ -73,7 +76,7 @@ def test_elements(code, channels):
     copy = module.get_function(f"copy_{code}_{channels}")
     copy(drv.Out(out), block=(16, 8, 1), texrefs=[texref])
     assert (out == data).all()
-    texref.set_flags(0)  # the declaration decides how integers are read
+    texref.set_flags(0)  # without READ_AS_INTEGER: the declaration decides how integers are read
     out[:] = 0
     copy(drv.Out(out), block=(16, 8, 1), texrefs=[texref])
     assert (out == data).all()
@@ -118,7 +121,7 @@ def test_srgb():
     module.get_function("copy_nu1_4")(drv.Out(out), block=(16, 8, 1), texrefs=[texref])
     value = data / 255
     linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    linear[..., 3] = value[..., 3]  # the fourth channel is no color
+    linear[..., 3] = value[..., 3]  # the fourth channel is alpha, which is linear
     assert np.abs(out - linear).max() < 1 / 256 and out[2, 0, 0] < 0.3
 
 
@@ -152,7 +155,9 @@ __global__ void levels(float *out, AT)
 }
 """
 LAYERED, CUBEMAP = drv.array3d_flags.LAYERED, drv.array3d_flags.CUBEMAP
-SIZES, STEPS = [16, 8, 4], [16, 4, 4]  # products of three fractions are multiples of 1/256
+# Sizes of textures, and points for each texel of an axis: products of the three fractions are multiples of
+# 1/256.
+SIZES, STEPS = [16, 8, 4], [16, 4, 4]
 
 
 def read(module, name, coordinates, *, layer=None, kernel=None, dtype=np.float32, channels=1):
@@ -175,6 +180,7 @@ def read(module, name, coordinates, *, layer=None, kernel=None, dtype=np.float32
 
 
 def configure(texref, modes, filtering, normalized):
+    """Sets the address mode of each axis, the filter mode and whether coordinates are normalized."""
     for dim, mode in enumerate(modes):
         texref.set_address_mode(dim, mode)
     texref.set_filter_mode(filtering)
@@ -214,6 +220,7 @@ def test_layers():
 
 
 def test_cubemaps():
+    """Directions through the middle of each texel of each face, in the order +x, -x, +y, -y, +z, -z."""
     module = SourceModule(DIMENSIONS)
     data = np.random.default_rng(2).integers(0, 1000, (12, 4, 4, 2)).astype(np.float32)
     s = (2 * np.arange(4) + 1) / 4 - 1
@@ -232,6 +239,7 @@ def test_cubemaps():
 
 
 def test_gather():
+    """Component 2 of the four texels around a point, counterclockwise from the lower left."""
     module = SourceModule(DIMENSIONS)
     data = any_numbers("u1", 1, 8, 16, 4)
     module.get_texref("corners").set_array(array_of(data, 2, drv.array3d_flags.TEXTURE_GATHER))
@@ -242,7 +250,7 @@ def test_gather():
 
 
 def test_levels():
-    """A texture has one level: whatever is asked for gives that."""
+    """A texture of an Array has one level, which all functions with a level or gradients read."""
     module = SourceModule(DIMENSIONS)
     data = np.arange(128, dtype=np.float32).reshape(1, 8, 16, 1)
     module.get_texref("t2").set_array(array_of(data, 2))
@@ -288,6 +296,7 @@ __global__ void volumes(double *d, pycuda::complex<double> *c)
 
 
 def numbers(dtype, *shape):
+    """Normally distributed numbers, of complex dtypes with imaginary parts."""
     random = np.random.default_rng(8)
     result = random.standard_normal(shape)
     if np.dtype(dtype).kind == "c":

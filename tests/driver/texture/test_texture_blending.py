@@ -1,8 +1,9 @@
-"""The linear filter to the last bit: numbers of very different sizes, of which it keeps only so much.
+"""The linear filter to the last bit, for texels of very different magnitudes.
 
-The model is in integers, as measured on GPUs of compute capability 9.0: weights are 256ths, rounded where a
-slice's is split by x and then by y; texels of a slice are cut off at so many bits below the largest; slices
-meet at an exponent that is a multiple of four, rounded down; the sum is rounded once, halves away from zero.
+The model is in integers, as measured on GPUs of compute capability 9.0. Weights are 256ths: that of a slice
+(z) is split by x and then by y, with a rounding each time. The texels of a slice are truncated at a fixed
+number of bits below the largest one. The two slices are added with bits below a unit dropped, whose exponent
+is a multiple of four. The sum is rounded once, halves away from zero.
 """
 
 import math
@@ -28,8 +29,8 @@ __global__ void blend3(float *out, cudaTextureObject_t t, const float *x, const 
     out[i] = tex3D<float>(t, x[i], y[i], z[i]);
 }
 """
-SCALE = 320  # numbers as integers: times 2 to that power
-# Bits kept of texels in a slice; of the result; the minimum exponent of a normal result.
+SCALE = 320  # a number is represented by an integer: itself times 2**SCALE
+# {dtype: (bits that are kept of texels in a slice, bits of the result, minimum exponent of a normal result)}
 KINDS = {"f4": (28, 24, -125), "f2": (15, 11, -13)}
 
 
@@ -39,7 +40,7 @@ def blend():
 
 
 def weights(a, b, c):
-    """The weights of the eight corners, x fastest, for fractions in 256ths."""
+    """The weights of the eight corners in 256ths, x fastest, for fractions a (x), b (y), c (z) in 256ths."""
     result = []
     for part in (256 - c, c):
         right = (part * a + 128) >> 8
@@ -50,8 +51,8 @@ def weights(a, b, c):
 
 
 def slice_sum(texels, parts, bits):
-    """(the sum as an integer, the largest exponent, or None if nothing counts). parts: weights in 256ths;
-    bits: kept below the largest exponent."""
+    """(the weighted sum of four texels as an integer, the largest exponent; None if all texels or weights are
+    0). parts: weights in 256ths; bits: how many are kept below the largest exponent."""
     counted = [(x, part) for x, part in zip(texels, parts, strict=True) if x and part]
     if not counted:
         return 0, None
@@ -62,13 +63,14 @@ def slice_sum(texels, parts, bits):
 
 
 def rounded(total, bits, minimum):
-    """A sum of 256ths as a number of that many bits; minimum: the exponent of the smallest normal number."""
+    """A sum of 256ths (an integer times 2**-(SCALE + 8)) as a float with that many bits; minimum: the
+    exponent of the smallest normal number."""
     unit = max(abs(total).bit_length() - bits, minimum - bits + SCALE + 8, 1)
     return math.copysign(math.ldexp((abs(total) + (1 << unit - 1)) >> unit, unit - SCALE - 8), total)
 
 
 def blended(texels, parts, kind):
-    """The model's result for the eight corners, of a kind in KINDS."""
+    """The model's result for eight corners with these weights, of a dtype in KINDS."""
     bits, *result = KINDS[kind]
     (near, a), (far, b) = (slice_sum(texels[k : k + 4], parts[k : k + 4], bits) for k in (0, 4))
     if a is not None and b is not None:
@@ -78,17 +80,19 @@ def blended(texels, parts, kind):
 
 
 def numbers(random, shape, spread):
+    """Random numbers of either sign whose exponents are from -spread to 0."""
     size = np.ldexp(1 + random.random(shape), random.integers(-spread, 1, shape))
     return size * random.choice([-1, 1], shape)
 
 
 def corners_of(data):
-    """The eight texels of each cell, x fastest: views."""
+    """Views of the first, second, ... texel of all cells, x fastest: eight arrays of (HEIGHT, WIDTH)."""
     return [data[c >> 2, c >> 1 & 1 :: 2, c & 1 :: 2] for c in range(8)]
 
 
 def cancelling(data, parts):
-    """Makes the first corner of each cell take away nearly all that the others add up to."""
+    """Sets the first corner of each cell so that it cancels nearly all of the weighted sum of the others,
+    where its weight is not tiny."""
     corners = corners_of(data)
     rest = sum(x * np.reshape(w, x.shape) for x, w in zip(corners[1:], parts[1:], strict=True))
     first = np.reshape(parts[0], rest.shape)
@@ -98,9 +102,9 @@ def cancelling(data, parts):
 @pytest.mark.parametrize("spread", [2, 9, 30])
 @pytest.mark.parametrize("kind", ["f4", "f2"])
 @pytest.mark.parametrize("dimensions", [2, 3])
-def test_blends_are_the_gpus(blend, dimensions, kind, spread):
+def test_the_linear_filter_is_that_of_the_model(blend, dimensions, kind, spread):
     random = np.random.default_rng(dimensions * 100 + spread)
-    # Cells of 2 x 2 x 2 texels, each with a point of its own in it.
+    # Cells of 2 x 2 x 2 texels; each of the POINTS is in a cell of its own.
     data = numbers(random, (2, 2 * HEIGHT, 2 * WIDTH), spread)
     a, b, c = random.integers(0, 256, (3, POINTS))
     c *= dimensions == 3

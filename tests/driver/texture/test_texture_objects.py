@@ -1,4 +1,5 @@
-"""TextureObject and SurfaceObject: what kernels read and write through them, against a model in NumPy."""
+"""TextureObject and SurfaceObject: what kernels read and write through them, compared with a model in
+NumPy."""
 
 import gc
 
@@ -51,7 +52,7 @@ def read():
     module = SourceModule(SOURCE)
 
     def read(name, texture, *coordinates, dtype=np.float32):
-        """(points, 4) numbers; absent coordinates are 0."""
+        """(points, 4) numbers: what the kernel of that name reads; missing coordinates are 0."""
         count = len(coordinates[0])
         out = np.zeros((count, 4), dtype)
         given = [np.asarray(at, np.float32) for at in coordinates]
@@ -66,11 +67,13 @@ def read():
 
 
 def integers(*shape, seed=0, maximum=1000):
+    """Random integers below the maximum, as floats."""
     return np.random.default_rng(seed).integers(0, maximum, shape).astype(np.float32)
 
 
-SIZES = [16, 8, 4]
-STEPS = [16, 4, 4]  # products of three fractions are multiples of 1/256
+# Sizes of textures, and points for each texel of an axis: products of the three fractions are multiples of
+# 1/256.
+SIZES, STEPS = [16, 8, 4], [16, 4, 4]
 
 
 @pytest.mark.parametrize("normalized", [False, True])
@@ -108,7 +111,8 @@ def test_modes_of_each_axis(read):
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
-def test_any_position_is_filtered_with_fractions_of_8_bits(read, dimensions):
+def test_fractions_of_any_position_have_8_bits(read, dimensions):
+    """At arbitrary positions the result is the model's except for the rounding of weights."""
     shape = (*([1] * (3 - dimensions)), *SIZES[:dimensions][::-1], 1)
     data = integers(*shape, maximum=256)
     texture = drv.TextureObject(array_of(data, dimensions), filter_mode=LINEAR)
@@ -116,7 +120,7 @@ def test_any_position_is_filtered_with_fractions_of_8_bits(read, dimensions):
     at = [random.uniform(-1, size + 1, 512).astype(np.float32) for size in SIZES[:dimensions]]
     expected = sample(data.reshape(shape[3 - dimensions :]), at, linear=True)
     result = read(f"sample{dimensions}", texture, *at)[:, :1]
-    # A weight is a product of fractions, rounded to 8 bits at each step.
+    # A weight is a product of fractions that the device rounds to 8 bits at each step.
     assert np.abs(result - expected).max() <= 255 * dimensions / 256
     assert np.abs(result - expected).mean() < 0.5
 
@@ -148,7 +152,7 @@ def test_integers_as_integers(read, code, channels):
 @pytest.mark.parametrize("code", ["u1", "u2", "i1", "i2", "f2", "f4"])
 @pytest.mark.parametrize("filtering", [POINT, LINEAR])
 def test_numbers_as_floats(read, code, channels, filtering):
-    """Integers become [0, 1] or [-1, 1]; what is below -1 is cut off behind the filter."""
+    """Integers become numbers in [0, 1] or [-1, 1]; those below -1 are clamped after the filter."""
     random = np.random.default_rng(2)
     if code[0] == "f":
         data, scale = random.integers(-100, 100, (1, 8, 16, channels)).astype(code), 1
@@ -164,13 +168,12 @@ def test_numbers_as_floats(read, code, channels, filtering):
     if code == "f4":
         assert (result == expected).all()
     elif code == "f2":
-        assert (
-            np.abs(result - expected) <= np.spacing(np.abs(expected).astype(np.float16)) / 2
-        ).all()  # halves again
+        # The result is rounded to half precision again.
+        assert (np.abs(result - expected) <= np.spacing(np.abs(expected).astype(np.float16)) / 2).all()
     elif filtering == POINT:
         assert (result == expected.astype(np.float32)).all()
     else:
-        assert np.abs(result - expected).max() <= 1.5 / 32767  # blended with 16 bits of fraction
+        assert np.abs(result - expected).max() <= 1.5 / 32767  # the filter has numbers of 16 bits
 
 
 def test_srgb(read):
@@ -179,7 +182,7 @@ def test_srgb(read):
     result = read("sample2", texture, np.arange(64), np.zeros(64))
     value = data.reshape(-1, 4) / 255
     linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    linear[:, 3] = value[:, 3]  # the fourth channel is no color
+    linear[:, 3] = value[:, 3]  # the fourth channel is alpha, which is linear
     assert np.abs(result - linear).max() < 1 / 256
     assert result[0, 0] == 0 and result[63, 3] == 1 and result[32, 0] < 0.3
 
@@ -229,6 +232,7 @@ def test_cubemap(read):
 
 
 def test_gather(read):
+    """One component of the four texels around a point, counterclockwise from the lower left."""
     data = integers(1, 8, 16, 4)
     texture = drv.TextureObject(array_of(data, 2, drv.array3d_flags.TEXTURE_GATHER))
     y, x = (grid.ravel() for grid in np.meshgrid(np.arange(1, 8), np.arange(1, 16), indexing="ij"))
@@ -246,7 +250,7 @@ def test_linear_memory(read):
     texture = drv.TextureObject(memory, descr)
     result = read("fetch", texture, np.arange(-3, 40))
     assert (result[3:40] == data).all()
-    assert (result[:3, :3] == 0).all() and (result[40:, :3] == 0).all()  # outside is nothing
+    assert (result[:3, :3] == 0).all() and (result[40:, :3] == 0).all()  # texels outside are 0
 
 
 @pytest.mark.parametrize("code", ["u1", "i2", "f4"])
@@ -325,6 +329,7 @@ def test_surfaces_of_each_dimension():
 
 
 def test_outside_of_a_surface():
+    """Reads with cudaBoundaryModeZero and Clamp, and a write with Zero, which is discarded."""
     data = np.arange(7, 23, dtype=np.int32).reshape(1, 2, 8, 1)
     array, out = array_of(data, 2, SURFACE), np.full(2, -1, np.int32)
     SourceModule(SURFACES).get_function("outside")(drv.SurfaceObject(array), drv.Out(out), block=(1, 1, 1))
@@ -340,7 +345,7 @@ def test_a_surface_is_read_as_a_texture(read):
     assert (read("sample3", drv.TextureObject(array), x, y, z)[:, 0] == data.ravel()).all()
 
 
-def test_what_is_refused():
+def test_wrong_arguments():
     flat = array_of(np.zeros((1, 4, 4, 1), np.int32), 2)
     with pytest.raises(drv.LogicError, match=r"the texture: linear filtering is not supported .* integers"):
         drv.TextureObject(flat, filter_mode=LINEAR, flags=INTEGER)
@@ -363,7 +368,7 @@ def test_lifetimes(read):
     data = integers(1, 4, 4, 1)
     texture = drv.TextureObject(array_of(data, 2))
     gc.collect()
-    assert read("sample2", texture, [1.5], [2.5])[0, 0] == data[0, 2, 1, 0]  # the array is kept
+    assert read("sample2", texture, [1.5], [2.5])[0, 0] == data[0, 2, 1, 0]  # the texture keeps the array
     texture.free()
     texture.free()
     with pytest.raises(drv.LogicError, match="the TextureObject was freed"):

@@ -1,7 +1,8 @@
-"""Sampling as the CUDA programming guide describes it, in NumPy; and Arrays with given contents.
+"""A model in NumPy of texture sampling as the CUDA programming guide describes it; and Arrays with given
+contents.
 
-Positions are in texels; the linear filter's fractions have 8 bits. Results are exact in float64; a device's
-are the same where all products of weights are multiples of 1/256.
+Positions are in texels; the linear filter's fractions have 8 bits. The model's results are exact in float64;
+a device's results are equal to them where all products of weights are multiples of 1/256.
 """
 
 import itertools
@@ -30,12 +31,13 @@ FORMATS = {
 
 
 def format_of(data):
+    """The array_format of a NumPy array's dtype."""
     return FORMATS[data.dtype.str[1:]]
 
 
 def descriptor_of(data, dimensions, flags=0):
-    """The descriptor for data of shape (layers or depth, height, width, channels) with 1 to 3 dimensions,
-    layers included."""
+    """The ArrayDescriptor3D for data of shape (layers or depth, height, width, channels); dimensions: 1 to 3,
+    without the layers."""
     depth, height, width, channels = data.shape
     descr = drv.ArrayDescriptor3D()
     descr.width, descr.format, descr.num_channels, descr.flags = width, format_of(data), channels, flags
@@ -72,7 +74,7 @@ def mipmap_of(levels, dimensions, flags=0):
 
 
 def contents(array, shape, dtype):
-    """What an Array holds, as (layers or depth, height, width, channels)."""
+    """The contents of an Array as a NumPy array of shape (layers or depth, height, width, channels)."""
     result = np.empty(shape, dtype)
     copy = drv.Memcpy3D()
     copy.set_src_array(array)
@@ -85,7 +87,8 @@ def contents(array, shape, dtype):
 
 
 def _place(index, size, mode, normalized):
-    """(texel number, whether it is inside): what a texel's index is in this address mode."""
+    """(index of the texel that is read, whether it is inside of the texture) for an index on an axis, in an
+    address mode."""
     if mode == BORDER:
         return np.clip(index, 0, size - 1), (index >= 0) & (index < size)
     if normalized and mode == WRAP:
@@ -97,7 +100,7 @@ def _place(index, size, mode, normalized):
 
 
 def _sides(position, linear):
-    """[(texel, weight)] of one axis."""
+    """[(index, weight)] of the texels on one axis that are read at a position: two with the linear filter."""
     if not linear:
         return [(np.floor(position).astype(int), 1.0)]
     fixed = np.floor((position - 0.5) * 256 + 0.5).astype(int)
@@ -106,11 +109,11 @@ def _sides(position, linear):
 
 
 def sample(data, coordinates, *, modes=(CLAMP,) * 3, linear=False, normalized=False, border=0.0):
-    """The texture (..., y, x, channels) at coordinates [x, y, ...], arrays of equal length: (points,
-    channels).
+    """What is read from a texture of shape (..., y, x, channels) at coordinates [x, y, ...], arrays of equal
+    length: an array of shape (points, channels).
 
-    modes: the address mode of each axis; linear: filtered, else the nearest texel; normalized: coordinates
-    are parts of the texture's size; border: the value outside where the mode is BORDER.
+    modes: the address mode of each axis; linear: the linear filter, else the nearest texel; normalized:
+    coordinates from 0 to 1 cover the texture; border: the value outside where the mode is BORDER.
     """
     sizes = data.shape[-2::-1]
     axes = []
@@ -127,7 +130,8 @@ def sample(data, coordinates, *, modes=(CLAMP,) * 3, linear=False, normalized=Fa
 
 
 def points(seed, sizes, steps, normalized, count=512):
-    """Coordinates on a grid of 1 / step texels, inside and up to twice the size outside."""
+    """Random coordinates [x, y, ...] for textures of these sizes, multiples of 1 / step texels, up to twice
+    the size outside of the texture."""
     random = np.random.default_rng(seed)
     result = []
     for size, step in zip(sizes, steps, strict=False):
@@ -137,9 +141,9 @@ def points(seed, sizes, steps, normalized, count=512):
 
 
 def sample_levels(levels, coordinates, detail, *, between=False, **options):
-    """The same of a mipmapped texture, in normalized coordinates, at levels of detail, which are cut to
-    256ths and held within the levels. between: interpolated between two levels, else of the nearest; options:
-    of sample().
+    """sample() for a mipmapped texture, in normalized coordinates, at levels of detail, which are truncated
+    to 256ths and clamped to the levels. between: interpolated between two levels, else the nearest level;
+    options: of sample().
     """
     detail = np.clip(np.trunc(np.asarray(detail, np.float64) * 256) / 256, 0, len(levels) - 1)
     number = np.floor(detail if between else detail + 0.5).astype(int)
