@@ -10,8 +10,9 @@ NUMPY = np.lib.NumpyVersion(np.__version__)
 
 
 def compare(got, want, rtol=0.0, atol=0.0):
-    """Our result is NumPy's: a GPUArray (or a number of NumPy) of the same shape, dtype and values for an
-    array of NumPy or its number; a sequence of such; all else is equal and of the same type."""
+    """Asserts that our result equals NumPy's. Where `want` is an array or a scalar of NumPy, `got` is a
+    GPUArray or a scalar of NumPy with its shape, dtype and values (of floats within the tolerances); tuples
+    and lists are compared by element; any other result has the same type and is equal."""
     if isinstance(want, np.ndarray | np.generic) and not isinstance(got, np.generic):
         assert isinstance(got, gpuarray.GPUArray), f"{type(got)} for {type(want)}"
         want = np.asarray(want)
@@ -32,22 +33,22 @@ def compare(got, want, rtol=0.0, atol=0.0):
 
 
 def check_memory(got, want, on_device, host):
-    """What is no view in NumPy shares no memory with an operand. Our results without axes may be views, where
-    NumPy has numbers.
+    """Asserts that our result shares memory with an operand only if NumPy's result does. 0-d results are left
+    out: they may be views, where NumPy returns scalars.
 
-    on_device, host: {name: operand} of ours and of NumPy.
+    on_device, host: {name: operand}, the GPUArrays and NumPy's arrays.
     """
     if isinstance(got, tuple | list):
         for one, other in zip(got, want, strict=True):
             check_memory(one, other, on_device, host)
     elif isinstance(got, gpuarray.GPUArray) and got.ndim:
         for name, operand in on_device.items():
-            views = isinstance(want, np.ndarray) and np.may_share_memory(want, host[name])
-            assert views or not np.may_share_memory(got, operand), f"memory of {name} in the result"
+            may_be_view = isinstance(want, np.ndarray) and np.may_share_memory(want, host[name])
+            assert may_be_view or not np.may_share_memory(got, operand), f"memory of {name} in the result"
 
 
 def outcome(call, arrays):
-    """What a call gives, or the error that it raises."""
+    """The result of call(*arrays), or the exception that it raised."""
     try:
         with np.errstate(all="ignore"):
             return call(*arrays)
@@ -55,7 +56,7 @@ def outcome(call, arrays):
         return problem
 
 
-# Arrays that the expressions of tests' tables name; run() evaluates these.
+# Arrays by the names that they have in the expressions that tests list; run() evaluates the expressions.
 HOST = {
     "f": np.array([3, 1, 2, 5], np.float32),
     "d": np.array([1, 2, 0.5, 4]),
@@ -72,12 +73,13 @@ HOST = {
 
 
 def run(call, arrays):
-    """What an expression gives with arrays for its names, or the error that it raises."""
+    """The result of an expression over the arrays (by name), `np` and `operator`, or the exception raised."""
     return outcome(lambda: eval(call, {"np": np, "operator": operator} | arrays), [])
 
 
 def same(call, *arrays, rtol=0.0, atol=0.0):
-    """call(*arrays) has one result (compare()) with NumPy's arrays and with GPUArrays, or raises with both.
+    """Asserts that call(*arrays) has the same result (compare()) for NumPy's arrays and for GPUArrays, or
+    raises the same kind of exception for both.
 
     arrays: arrays of NumPy, which are copied to the device, or pairs (NumPy's array, GPUArray)."""
     pairs = [

@@ -28,13 +28,18 @@ STUBS = tool_of_stubs()
 
 
 def as_dtype(value):
-    """The dtype that `dtype=` is given by a class or a dtype of NumPy's. None for anything else."""
+    """The dtype that an argument `dtype=` means, if it is a dtype or a scalar class of NumPy; otherwise
+    None."""
     known = isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic))
     return np.dtype(value) if known else None
 
 
 def matches(note, value, given, found):
-    """Whether an argument is of this annotation; `found` learns the dtype of its type variable."""
+    """Whether an argument has the type that its annotation, the text `note`, says.
+
+    given: False if `value` is the default of a parameter that was not passed. found: {type variable: dtypes
+    of the arguments annotated with it}, which is extended.
+    """
     variable = re.search(r"\[(Scalar|Number|Inexact|Floating)\]", note)
     if note == "None":
         return not given or value is None
@@ -55,22 +60,23 @@ def matches(note, value, given, found):
     )
 
 
-def is_true(note, result, found):
-    """Whether a result is of this annotation."""
+def has_type(note, result, found):
+    """Whether a result has the type that its annotation, the text `note`, says. found: as in matches()."""
     if note.startswith("GPUArray["):
         name = note[len("GPUArray[") : -1]
-        if name in found:  # operands of several dtypes are of their common class, which says less
+        if name in found:  # with operands of several dtypes the annotation names only their common class
             return len({*found[name]}) > 1 or result.dtype == found[name][0]
         return np.issubdtype(result.dtype, getattr(np, name.removeprefix("np.")))
     if parts := re.match(r"(tuple|list)\[(GPUArray[^,]*)(, \.\.\.)?\]$", note):
-        return type(result).__name__ == parts[1] and all(is_true(parts[2], each, found) for each in result)
+        return type(result).__name__ == parts[1] and all(has_type(parts[2], each, found) for each in result)
     if note == "GPUArray":
         return isinstance(result, GPUArray)
     return True
 
 
 def check(name, function, arguments, keywords, result):
-    """Asserts that the first form of the function that takes these arguments has the result's type."""
+    """Asserts that the result has the type that the annotations give for these arguments: that of the first
+    form (overload) whose parameters match them. Returns the type as text."""
     for form in STUBS.forms(function):
         signature = inspect.Signature(form.parameters)
         with contextlib.suppress(TypeError):
@@ -80,17 +86,15 @@ def check(name, function, arguments, keywords, result):
                 matches(each.annotation, given.get(each.name, each.default), each.name in given, found)
                 for each in form.parameters
             ):
-                assert is_true(form.result, result, found), f"{name}: {form.result}, {found}, {result!r}"
+                assert has_type(form.result, result, found), f"{name}: {form.result}, {found}, {result!r}"
                 return form.result
     raise AssertionError(f"no form of {name} takes {arguments}, {keywords}")
 
 
 def check_ufunc(name, operands, result):
-    """Asserts that the kind of the ufunc gives the result's dtype."""
-    kind, dtypes = (
-        STUBS.kind_of(getattr(np, name)),
-        {each.dtype for each in operands if hasattr(each, "dtype")},
-    )
+    """Asserts what the stub of this kind of ufunc says of the result, where all arrays have one dtype."""
+    kind = STUBS.kind_of(getattr(np, name))
+    dtypes = {each.dtype for each in operands if hasattr(each, "dtype")}
     if kind == "TwoResults":
         assert type(result) is tuple and len(result) == 2, name
     elif kind == "Booleans":

@@ -1,4 +1,4 @@
-"""Tests of arrays share what draws their operands (drawing.py) and DLPack's structures (dlpack_abi.py)."""
+"""Fixtures of tests of arrays; the modules in this folder, such as drawing.py, can be imported by name."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 @pytest.fixture
 def nothing_in_flight():
-    """Other libraries' arrays are kept until work is done."""
+    """Waits for queued work after the test: until then it keeps other libraries' arrays alive."""
     yield
     drv.Context.synchronize()
 

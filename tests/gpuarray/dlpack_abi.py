@@ -7,6 +7,7 @@ import numpy as np
 # DLDeviceType; DLDataTypeCode by NumPy's kind.
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+OPAQUE_HANDLE = 3  # the DLDataTypeCode of any other kind
 
 
 class Device(ctypes.Structure):
@@ -64,14 +65,14 @@ PLAIN, VERSIONED = b"dltensor", b"dltensor_versioned"
 
 
 def read(capsule):
-    """The structure in a capsule that was not consumed yet."""
+    """The structure (Plain or Versioned) in a capsule that was not consumed yet."""
     name = capsule_name(capsule)
     kind = {PLAIN: Plain, VERSIONED: Versioned}[name]
     return kind.from_address(capsule_pointer(capsule, name))
 
 
 def take(capsule):
-    """The same, and the capsule is used up: the deleter is the caller's."""
+    """Consumes a capsule: returns its structure, whose deleter the caller must call."""
     managed = read(capsule)
     used = {PLAIN: b"used_dltensor", VERSIONED: b"used_dltensor_versioned"}[capsule_name(capsule)]
     take.names.append(used)  # the capsule does not copy its name
@@ -82,15 +83,17 @@ def take(capsule):
 take.names = []
 
 
-lent = set()  # producers of what is not deleted yet, which live until then
+undeleted = set()  # producers whose structure was not deleted yet: this keeps them and its memory alive
 
 
 class Producer:
-    """Another library's array over the memory of a GPUArray (or of a NumPy array), which only has DLPack.
+    """An array of another library in the memory of a GPUArray or of a NumPy array: it implements only DLPack.
 
-    versioned: it gives the newer structure; kind: its DLDeviceType; strides: False gives none; changes:
-    fields of the structures that are to have another value (ndim, code, bits, lanes, number of the device,
-    byte_offset, length of the first axis, version, flags).
+    versioned: whether it exports DLManagedTensorVersioned. kind: its DLDeviceType. strides: if False, the
+    pointer to strides is NULL. changes: fields of the structures that get another value (ndim, code, bits,
+    lanes, number: the device ordinal, byte_offset, length: of the first axis, version, flags).
+
+    Attributes: deleted counts calls of the deleter, calls has the keywords of each __dlpack__().
     """
 
     def __init__(self, array, *, versioned=True, kind=CUDA, strides=True, **changes):
@@ -102,7 +105,7 @@ class Producer:
         return self.kind, 0
 
     def fill(self, tensor):
-        """Describes the array in a Tensor."""
+        """Fills the fields of a Tensor with what describes the array, and with the changes."""
         array, changes = self.array, self.changes
         ndim = len(array.shape)
         numbers = (ctypes.c_int64 * max(2 * ndim, 1))(
@@ -115,7 +118,7 @@ class Producer:
         tensor.device = Device(self.kind, changes.get("number", 0))
         tensor.ndim = changes.get("ndim", ndim)
         tensor.dtype = Dtype(
-            changes.get("code", CODES.get(array.dtype.kind, 3)),
+            changes.get("code", CODES.get(array.dtype.kind, OPAQUE_HANDLE)),
             changes.get("bits", 8 * array.dtype.itemsize),
             changes.get("lanes", 1),
         )
@@ -127,25 +130,25 @@ class Producer:
             numbers[0] = changes["length"]
 
     def managed(self):
-        """A new structure, which is kept until it is deleted."""
+        """A new DLManagedTensor or DLManagedTensorVersioned, which lives until its deleter is called."""
         managed = Versioned() if self.versioned else Plain()
         self.fill(managed.tensor)
 
         def delete(_):
             self.deleted += 1
-            lent.discard(self)
+            undeleted.discard(self)
 
         managed.deleter = (VersionedDeleter if self.versioned else PlainDeleter)(delete)
         if self.versioned:
             managed.version[:] = self.changes.get("version", (1, 3))
             managed.flags = self.changes.get("flags", 0)
         self.kept.append(managed)
-        lent.add(self)
+        undeleted.add(self)
         return managed
 
-    def __dlpack__(self, **asked):
-        self.calls.append(asked)
-        if not self.versioned and "max_version" in asked:
+    def __dlpack__(self, **keywords):
+        self.calls.append(keywords)
+        if not self.versioned and "max_version" in keywords:
             raise TypeError("__dlpack__() got an unexpected keyword argument 'max_version'")
         managed = self.managed()
         name = VERSIONED if self.versioned else PLAIN

@@ -11,7 +11,7 @@ LENGTHS = st.sampled_from([0, 1, 2, 3, 5, 8, 33, 130])
 
 
 def numbers(rng, shape, dtype):
-    """Numbers of a dtype: small ones, both signs where there are two."""
+    """Random numbers of a dtype, of about -8 to 8, without negative ones if it is unsigned."""
     dtype = np.dtype(dtype)
     values = rng.normal(size=shape) * 4
     if dtype.kind == "c":
@@ -32,8 +32,8 @@ def shapes(draw, min_ndim=0, max_ndim=4):
 
 @st.composite
 def layouts(draw, host):
-    """(a view of an array of NumPy, the same view of its copy on the device): with steps in both directions,
-    its axes in any order."""
+    """(view of the host array, the same view of a copy on the device): with steps of either sign and with the
+    axes in any order."""
     array = gpuarray.to_gpu(host)
     index = tuple(
         slice(None, None, draw(st.sampled_from([1, 1, 1, 2, -1, -2]))) if draw(st.booleans()) else slice(None)
@@ -53,9 +53,9 @@ def arrays(draw, dtypes, min_ndim=0, max_ndim=4):
 
 @st.composite
 def axes_of(draw, ndim):
-    """None, one axis, or several."""
+    """An argument axis= for arrays of ndim axes: None, an int, or a tuple, with positive or negative axes."""
     if ndim == 0 or draw(st.booleans()):
         return None
-    some = draw(st.lists(st.integers(0, ndim - 1), unique=True, max_size=ndim))
-    some = tuple(axis - ndim if draw(st.booleans()) else axis for axis in some)
-    return some[0] if len(some) == 1 and draw(st.booleans()) else some
+    axes = draw(st.lists(st.integers(0, ndim - 1), unique=True, max_size=ndim))
+    axes = tuple(axis - ndim if draw(st.booleans()) else axis for axis in axes)
+    return axes[0] if len(axes) == 1 and draw(st.booleans()) else axes

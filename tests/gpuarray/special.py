@@ -6,8 +6,8 @@ from pycuda import gpuarray
 from pycuda._array.core.elementwise import apply
 from pycuda._kernels.builtin.functions import TABLE
 
-# How far results may be off, in units in the last place: of float, of double. After the table of CUDA's
-# programming guide, whose editions differ for some; exp of float was seen to be off by 2.
+# The maximum error of results in units in the last place: (of float, of double). From the table of CUDA's
+# programming guide, whose editions differ for some functions; an error of 2 was seen for exp of float.
 BOUNDS = {
     "sqrt": (0, 0),
     "cbrt": (1, 1),
@@ -42,20 +42,24 @@ def outputs(results):
 
 
 def evaluate(name, operands):
-    """The results of our elementwise function of that name, as arrays of the host."""
+    """The results of our elementwise function of that name: a list of arrays of NumPy.
+
+    operands: arrays of NumPy.
+    """
     out = (None,) * TABLE[name].outputs if TABLE[name].outputs > 1 else None
     got = apply(name, *[gpuarray.to_gpu(each) for each in operands], out=out)
     return [each.get() for each in got] if out else [got.get()]
 
 
 def distance(got, want):
-    """The distance in units in the last place of the expected value."""
+    """|got - want| by element, in units in the last place of `want`."""
     unit = np.spacing(abs(want)).astype(np.longdouble)
     return abs(got.astype(np.longdouble) - want.astype(np.longdouble)) / unit
 
 
 def show_wrong(wrong, got, want, operands):
-    """Fails where an element of the mask `wrong` is true, with operands and results of some."""
+    """Asserts that the mask `wrong` has no true element; the message shows operands and results of up to
+    ten."""
     lines = [
         f"{[each[i] for each in operands]}: {got[i]!r}, not {want[i]!r}" for i in np.flatnonzero(wrong)[:10]
     ]

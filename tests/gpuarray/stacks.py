@@ -11,7 +11,7 @@ LAYOUTS = "rows", "columns", "strided", "reversed", "broadcast"
 
 
 def draw(*shape, dtype="d", seed=1):
-    """Normally distributed numbers."""
+    """An array of normally distributed numbers, the same for the same arguments."""
     rng = np.random.default_rng([seed, *shape])
     values = rng.standard_normal(shape)
     if dtype in "FD":
@@ -20,14 +20,14 @@ def draw(*shape, dtype="d", seed=1):
 
 
 def definite(*shape, dtype="d"):
-    """Hermitian, with eigenvalues from about 1."""
+    """A stack of random Hermitian matrices whose eigenvalues are at least 1."""
     a = draw(*shape, dtype=dtype)
     return a @ a.conj().swapaxes(-1, -2) + np.eye(shape[-1], dtype=dtype)
 
 
 def laid(host, layout):
-    """(array on the device in this layout (of LAYOUTS), its values): a broadcast one has more elements than
-    the host's."""
+    """(GPUArray with the host's values in one of LAYOUTS, its values as an array of NumPy). The values are
+    `host`, except for "broadcast": two copies of it along a new first axis."""
     if layout == "rows" or host.ndim < 2:
         return gpuarray.to_gpu(host), host
     if layout == "columns":
@@ -53,9 +53,9 @@ def condition(a):
 
 
 def check_close(got, want, bound, what=""):
-    """Our result is a GPUArray, contiguous, of NumPy's shape and dtype, and no element is further from
-    NumPy's than `bound` times the largest of NumPy's; integers and booleans are the same. `what` goes into
-    the message."""
+    """Asserts that our result is a C-contiguous GPUArray of NumPy's shape and dtype, and that each element's
+    distance from NumPy's is at most `bound` times NumPy's largest magnitude; integers and booleans are equal.
+    `what` goes into the message."""
     want = np.asarray(want)
     assert isinstance(got, gpuarray.GPUArray), type(got)
     assert (got.shape, got.dtype) == (want.shape, want.dtype), what

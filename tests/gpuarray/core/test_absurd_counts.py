@@ -1,4 +1,4 @@
-"""Counts that no array has: an answer at once, never a loop over the count."""
+"""Counts larger than any array: the call returns or raises at once, and never loops over the count."""
 
 import signal
 
@@ -11,11 +11,11 @@ COUNTS = 2**31, 2**63, 2**65, 10**400, np.uint64(2**64 - 1)
 
 
 @pytest.fixture
-def soon(primary_context):
-    """The test fails when it takes seconds."""
+def within_seconds(primary_context):
+    """Fails a test that takes ten seconds, by a signal."""
 
     def late(number, frame):
-        raise AssertionError("it is counting")
+        raise AssertionError("the call seems to loop over the count")
 
     before = signal.signal(signal.SIGALRM, late)
     signal.alarm(10)
@@ -26,7 +26,7 @@ def soon(primary_context):
 
 @pytest.mark.parametrize("split", [np.array_split, gpuarray.split, np.split])
 @pytest.mark.parametrize("length", [0, 6])
-def test_a_split_into_absurdly_many_parts_raises_at_once(soon, split, length):
+def test_a_split_into_absurdly_many_parts_raises_at_once(within_seconds, split, length):
     array = gpuarray.zeros(length, np.float32)
     for count in COUNTS:
         with pytest.raises((MemoryError, OverflowError, ValueError)):
@@ -40,7 +40,7 @@ def test_a_split_into_more_parts_than_elements_has_empty_ones(primary_context):
         assert [part.get().tolist() for part in ours] == [p.tolist() for p in np.array_split(host, count)]
 
 
-def test_absurdly_many_differences_leave_no_element(soon):
+def test_differences_of_an_absurd_order_leave_no_element(within_seconds):
     host = np.arange(6.0) ** 2
     array = gpuarray.to_gpu(host)
     for count in COUNTS:

@@ -1,4 +1,4 @@
-"""GPUArray: construction, description, views; NumPy says what is right."""
+"""GPUArray: construction, attributes, views, compared with NumPy."""
 
 import itertools
 import operator
@@ -54,6 +54,7 @@ def pair():
     ],
 )
 def test_shapes(shape, expected):
+    """A shape is a tuple of Python's int, whatever was given; sizes and strides follow as in NumPy."""
     array = GPUArray(shape, np.float32)
     assert array.shape == expected and all(type(length) is int for length in array.shape)
     reference = np.empty(expected, np.float32)
@@ -63,7 +64,7 @@ def test_shapes(shape, expected):
         reference.ndim,
         4,
         reference.size,
-        reference.strides if reference.size else array.strides,
+        reference.strides if reference.size else array.strides,  # any strides, where there are no elements
     )
 
 
@@ -153,6 +154,7 @@ def test_without_elements():
 
 
 def test_memory_given():
+    """gpudata may be an allocation, which must be large enough, or an address, with or without a base."""
     memory = drv.mem_alloc(64)
     array = GPUArray((4, 4), np.float32, gpudata=memory)
     assert array.gpudata is memory and array.ptr == int(memory) and array.base is None
@@ -169,25 +171,25 @@ def test_memory_given():
 
 
 def test_allocator():
-    asked = []
+    sizes = []
 
     def allocator(size):
-        asked.append(size)
+        sizes.append(size)
         return drv.mem_alloc(size)
 
     array = GPUArray((3, 5), np.float32, allocator)
-    assert asked == [60] and array.allocator is allocator and array[1:].allocator is allocator
+    assert sizes == [60] and array.allocator is allocator and array[1:].allocator is allocator
     array.copy()
-    assert asked == [60, 60]
+    assert sizes == [60, 60]
     GPUArray(0, np.float32, allocator)
-    assert asked == [60, 60]
+    assert sizes == [60, 60]
     assert GPUArray(1, np.float32).allocator is drv.default_allocate
     assert type(GPUArray(1, np.float32, drv.mem_alloc).gpudata) is drv.DeviceAllocation
     with pytest.raises(ZeroDivisionError):
         GPUArray(1, np.float32, lambda size: 1 // 0)
 
 
-def test_array_owns_its_memory():
+def test_memory_is_freed_with_the_last_array_or_view_of_it():
     def living():
         return drv._live_objects()["PooledDeviceAllocation"]
 
@@ -201,7 +203,7 @@ def test_array_owns_its_memory():
     assert living() == before
 
 
-def test_freed_memory():
+def test_arrays_in_freed_memory_are_refused():
     array = gpuarray.zeros(8, np.float32)
     view = array[2:]
     array.gpudata.free()
@@ -233,10 +235,8 @@ def test_basic_indexing(pair, index):
     assert view.shape == expected.shape
     np.testing.assert_array_equal(view.get(), expected)
     if expected.size and isinstance(expected, np.ndarray):
-        assert (
-            view.ptr - array.ptr
-            == expected.__array_interface__["data"][0] - host.__array_interface__["data"][0]
-        )
+        address, start = (each.__array_interface__["data"][0] for each in (expected, host))
+        assert view.ptr - array.ptr == address - start
         assert all(
             a == b for a, b, n in zip(view.strides, expected.strides, view.shape, strict=True) if n > 1
         )
@@ -349,14 +349,14 @@ def test_text(pair):
 
 @pytest.mark.parametrize("operation", ["eq", "ne", "lt", "le", "gt", "ge"])
 def test_comparisons_refuse_what_is_no_operand(pair, operation):
-    """Identity would be an answer to another question."""
+    """An array of NumPy or an object is no operand: Python's fallback, a comparison of identities, would look
+    like a result."""
     compare = getattr(operator, operation)
     for other in (pair[0], object(), [1], "a"):
         if operation in ("eq", "ne") and not isinstance(other, np.ndarray):
             continue  # Python compares identities where neither side knows the other
         with pytest.raises(TypeError):
             compare(pair[1], other)
-    assert pair[1] != None  # noqa: E711
     assert pair[1] != None  # noqa: E711
 
 
@@ -384,7 +384,7 @@ def test_subclass_and_own_attributes():
     assert reference() is None
 
 
-def test_made_without_init():
+def test_an_array_made_without_init_is_empty():
     array = GPUArray.__new__(GPUArray)
     assert array.shape == (0,) and array.get().shape == (0,) and array.gpudata is None
 
@@ -402,23 +402,25 @@ def test_copy(pair):
     assert array.copy().ptr != array.ptr
 
 
-def test_numbers_of_numpy():
+def test_scalars_of_numpy_become_0d_arrays():
     for number in (np.float32(2.5), np.int8(3), np.complex64(1j), np.bool_(True)):
         array = gpuarray.to_gpu(number)
         assert array.shape == () and array.dtype == number.dtype and array.get() == number
 
 
 def test_bytes():
-    """Not a byte for each element, nor as many as the only one says."""
+    """bytes() returns the elements' bytes: it neither iterates over integers nor takes an array of one
+    element as a count."""
     for host in (np.arange(3), np.array(3), np.arange(6.0).reshape(2, 3).T, np.zeros((0, 2))):
         assert bytes(gpuarray.to_gpu(host)) == host.tobytes()
 
 
 def test_views_of_no_elements():
-    for shape, strided in (((4, 0), False), ((0, 3), False), ((0, 6), True)):
+    for shape, strided in ((4, 0), False), ((0, 3), False), ((0, 6), True):
         host = np.zeros(shape)
         device = gpuarray.to_gpu(host)
-        device = device[:, ::-2] if strided else device
-        assert device.view(np.int16).shape == (host[:, ::-2].copy() if strided else host).view(np.int16).shape
+        if strided:  # NumPy views only contiguous arrays as other dtypes
+            host, device = host[:, ::-2].copy(), device[:, ::-2]
+        assert device.view(np.int16).shape == host.view(np.int16).shape
     with pytest.raises(ValueError, match="must be a divisor of the"):
         gpuarray.zeros((0, 3), np.float32).view(np.float64)

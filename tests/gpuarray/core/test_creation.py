@@ -1,4 +1,4 @@
-"""New arrays, against NumPy."""
+"""Functions that make new arrays (full, arange, eye, meshgrid), compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 
 
 def same(got, expected):
+    """Asserts equal shapes and dtypes, and values that are equal up to rounding."""
     assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
     np.testing.assert_allclose(got.get(), expected, rtol=1e-15)
 
@@ -37,6 +38,7 @@ def test_arange(limits, dtype):
 
 
 def test_arange_has_pycudas_arguments():
+    """Without dtype= it warns of the dtype that it takes; wrong arguments raise PyCUDA's errors."""
     with pytest.warns(UserWarning, match="int64"):
         same(gpuarray.arange(5), np.arange(5))
     with pytest.warns(UserWarning, match="float64"):

@@ -1,4 +1,4 @@
-"""Fields of structured arrays, which are views."""
+"""Fields of structured arrays: they are views, operands, and can be assigned to."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_fields_are_assigned_to():
     np.testing.assert_array_equal(device.get(), host)
 
 
-def test_fields_that_are_none():
+def test_names_that_are_not_a_field_are_refused():
     device = gpuarray.to_gpu(structures())
     with pytest.raises(ValueError, match="no field of name q"):
         device["q"]
@@ -85,8 +85,8 @@ def test_fields_that_are_none():
         device[["a", "b"]]
 
 
-def test_what_structures_are_not():
-    """Numbers: nothing computes with them, and they become no other dtype."""
+def test_structures_are_not_numbers():
+    """No operation computes with them, sorts or compares them, or casts them to a number."""
     device = gpuarray.to_gpu(structures())
     for refused in (
         lambda: device + 1, device.sum, lambda: device.astype(np.float32), lambda: np.sort(device),
@@ -96,8 +96,8 @@ def test_what_structures_are_not():
             refused()
 
 
-def test_fields_out_of_place_are_refused():
-    """Kernels cannot read what does not begin at multiples of its size."""
+def test_unaligned_fields_are_refused():
+    """Kernels cannot read a number whose address is not a multiple of its alignment."""
     packed = np.dtype([("a", np.int8), ("b", np.float64), ("c", np.int8)])
     device = gpuarray.to_gpu(np.zeros(4, packed))
     assert device["c"].get().tolist() == [0] * 4
@@ -106,7 +106,7 @@ def test_fields_out_of_place_are_refused():
 
 
 def test_addresses_of_fields_are_refused():
-    """Programs would read one number after the other there."""
+    """A kernel or a copy that got the address of a field would take its elements to be contiguous."""
     device = gpuarray.to_gpu(structures())
     with pytest.raises(ValueError):
         _ = device["a"].ptr

@@ -23,7 +23,7 @@ SIZES = pytest.mark.parametrize("size", [BEYOND_31, BEYOND_32])
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path_factory):
-    """Tests that run at the same time would not find the memory."""
+    """Holds a lock during the test: two of these tests at once would need more memory than a GPU has."""
     with open(tmp_path_factory.getbasetemp().parent / "huge.lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         if drv.mem_get_info()[0] < 5 * BEYOND_32:
@@ -32,17 +32,21 @@ def alone(tmp_path_factory):
         drv.default_memory_pool().free_held()
 
 
+PERIOD = 251  # a prime: elements at a distance of a power of two differ, so that a wrong index is seen
+
+
 def bytes_of(size, step=1):
-    """A period that no power of two divides, so that an element in a wrong place is seen."""
-    return np.resize((np.arange(251) * step % 256).astype(np.uint8), size)
+    """`size` bytes with a period of PERIOD: 0, step, 2 * step and so on, modulo 256."""
+    return np.resize((np.arange(PERIOD) * step % 256).astype(np.uint8), size)
 
 
 def counts_of(a):
-    """NumPy's bincount, which would make integers of 64 bits of all elements at once."""
+    """np.bincount(a, minlength=256) by parts: NumPy converts its operand to int64, eight times the memory."""
     return sum(np.bincount(part, minlength=256) for part in np.array_split(a, 64))
 
 
 def agree(ours, expected):
+    """Asserts equal shapes, dtypes and elements."""
     found = ours.get()
     assert found.shape == expected.shape and found.dtype == expected.dtype
     assert np.array_equal(found, expected)
@@ -60,7 +64,7 @@ def test_operators(size):
 
 
 @SIZES
-def test_steps_and_turns(size):
+def test_views_with_steps_of_either_sign(size):
     a = bytes_of(size)
     ours = gpuarray.to_gpu(a)
     agree(ours[::-1] + 1, a[::-1] + np.uint8(1))
@@ -71,8 +75,9 @@ def test_steps_and_turns(size):
     agree(ours, a)
 
 
-def test_axes():
-    a = bytes_of(65_537 * 65_539).reshape(65_537, 65_539)
+def test_two_axes_whose_product_exceeds_32_bits():
+    rows, columns = 65_537, 65_539  # just over 2**16 each
+    a = bytes_of(rows * columns).reshape(rows, columns)
     ours = gpuarray.to_gpu(a)
     agree(ours.T.copy(), a.T)
     agree(ours + ours[7], a + a[7])
@@ -99,7 +104,7 @@ def test_scan(size):
 
 
 @SIZES
-def test_elements_by_number(size):
+def test_integer_indices_and_masks(size):
     a = np.zeros(size, np.uint8)
     places = np.array([0, 1, 2**31 - 1, 2**31, 2**31 + 5, size - 2, size - 1])
     ours = gpuarray.to_gpu(a)
@@ -113,12 +118,12 @@ def test_elements_by_number(size):
 
 
 @SIZES
-def test_counting(size):
+def test_bincount(size):
     a = bytes_of(size)
     agree(gpuarray.bincount(gpuarray.to_gpu(a), minlength=256), counts_of(a))
 
 
-def test_sort():
+def test_sort_and_unique():
     a = bytes_of(BEYOND_31, 101)
     array = gpuarray.to_gpu(a)
     agree(gpuarray.sort(array), np.sort(a, kind="stable"))
@@ -126,7 +131,7 @@ def test_sort():
 
 
 @SIZES
-def test_joining(size):
+def test_concatenate(size):
     a = bytes_of(size - 1000)
     ours = gpuarray.to_gpu(a)
     agree(gpuarray.concatenate([ours[:500], ours, ours[:500]]), np.concatenate([a[:500], a, a[:500]]))
@@ -137,8 +142,9 @@ def test_kernels_of_users(size):
     a = bytes_of(size)
     ours = gpuarray.to_gpu(a)
     out = gpuarray.empty_like(ours)
-    place = ElementwiseKernel("unsigned char *z, const unsigned char *x", "z[i] = x[i] + (i >> 20)", "place")
-    place(out, ours)
+    # i >> 20 needs the upper bits of the index: an index of 32 bits would give another result.
+    kernel = ElementwiseKernel("unsigned char *z, const unsigned char *x", "z[i] = x[i] + (i >> 20)", "upper")
+    kernel(out, ours)
     agree(out, a + np.repeat(np.arange((size >> 20) + 1).astype(np.uint8), 1 << 20)[:size])
     large = ReductionKernel(np.uint64, "0", "a + b", "x[i] > 200", "const unsigned char *x")
     assert int(large(ours).get()) == int((a > 200).sum())

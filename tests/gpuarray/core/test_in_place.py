@@ -8,6 +8,7 @@ import pytest
 import pycuda.driver as drv
 from pycuda import gpuarray
 
+# Views of an array of shape (4, 6), to which the attributes are assigned.
 MAKE = {
     "C": lambda a: a,
     "F": lambda a: a.T,
@@ -31,7 +32,8 @@ ROWS = [(name, value) for name, values in ASSIGN.items() for value in values]
 
 
 def outcome(array, name, value):
-    """The description afterwards, or the class of the exception."""
+    """Assigns to an attribute. Returns a tuple of the array's attributes after that, or the exception's
+    class."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of setting them in NumPy
         try:
@@ -42,12 +44,13 @@ def outcome(array, name, value):
 
 
 def form(array):
+    """The attributes that can be assigned to."""
     return array.shape, array.strides, array.dtype
 
 
-def is_elsewhere(ours, numpys):
-    """Whether an array without elements, or axes of one, have other strides, which do not matter."""
-    return 0 in numpys.shape or 1 in numpys.shape
+def has_unused_strides(array):
+    """Whether NumPy and we may choose other strides: no address depends on them."""
+    return 0 in array.shape or 1 in array.shape
 
 
 @pytest.mark.parametrize("name, value", ROWS, ids=[f"{name}-{i}" for i, (name, _) in enumerate(ROWS)])
@@ -56,16 +59,17 @@ def test_as_in_numpy(make, name, value):
     host = np.arange(24, dtype=np.float32).reshape(4, 6)
     numpys, ours = MAKE[make](host), MAKE[make](gpuarray.to_gpu(host))
     if make == "no axes":
-        numpys = host[1, 1:2].reshape(())
+        numpys = host[1, 1:2].reshape(())  # host[1, 1] is a scalar, which has no settable attributes
     before = form(ours)
     wanted, got = outcome(numpys, name, value), outcome(ours, name, value)
     if isinstance(got, type):
         assert form(ours) == before
+        # We refuse what NumPy refuses, and elements that would not be aligned.
         assert isinstance(wanted, type) or not numpys.flags.aligned, (wanted, got)
     else:
         assert not isinstance(wanted, type), (wanted, got)
         assert ours.shape == numpys.shape and ours.dtype == numpys.dtype
-        assert is_elsewhere(ours, numpys) or ours.strides == numpys.strides
+        assert has_unused_strides(numpys) or ours.strides == numpys.strides
         assert got[3:] == wanted[3:]
         assert ours.get().tobytes() == numpys.tobytes()
 
@@ -88,8 +92,8 @@ def test_operations_after_an_assignment_use_the_new_shape_strides_and_dtype():
     assert array.shape == (4, 24) and array.get().view(np.int32)[1:3].tolist() == [[7] * 6] * 2
 
 
-def test_nothing_outside_the_memory():
-    """The memory is the allocation, or what the array spans that others allocated for."""
+def test_strides_that_leave_the_memory_are_refused():
+    """The memory is the whole allocation if that is known; given an address, what the first array spans."""
     memory = drv.mem_alloc(64)
     whole = gpuarray.GPUArray((4,), np.float32, gpudata=memory)
     whole.strides = (20,)
@@ -126,7 +130,8 @@ def test_new_arrays_of_strides_that_overflow(how, stride):
 
 @pytest.mark.parametrize("dimensions", [1, 2])
 def test_an_allocator_that_changes_an_operand(dimensions):
-    """The result of a calculation is made after its operands were looked at."""
+    """The allocator of a result runs after the operands were examined; if it changes one, the operation
+    raises."""
 
     def allocate(size):
         if armed:

@@ -1,5 +1,5 @@
-"""Layouts of memory times kinds of operations times addresses modulo 16, against NumPy: no kernel assumes
-more of an address than is true where it begins."""
+"""Operations with operands of any layout at any address modulo 16, compared with NumPy: no kernel assumes
+more alignment than its operand has."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from pycuda.scan import InclusiveScanKernel
 
 DTYPES = ["i1", "i2", "f4", "f8", "c8", "c16"]
 C_NAMES = ["signed char", "short", "float", "double", "pycuda::complex<float>", "pycuda::complex<double>"]
-OTHERS = {"f4": "f8", "c8": "c16", "c16": "c8"}
+CAST_TO = {"f4": "f8", "c8": "c16", "c16": "c8"}  # the dtype of astype() by the operand's; "f4" for any other
 SHAPES = [(1025,), (4097,), (7,), (33, 34), (5, 260), (130, 9), (4, 5, 33), (2, 70, 16)]
 ALL, BACK = slice(None), slice(None, None, -1)
 SLICES = [
@@ -24,7 +24,7 @@ SLICES = [
     slice(None, None, -2),
     slice(1, 2),
 ]
-CASES = 120  # of each operation
+CASES = 120  # random operands for each operation
 
 
 def _double(x, z):
@@ -33,7 +33,7 @@ def _double(x, z):
     return z
 
 
-def _fold(x):
+def _sum(x):
     name = C_NAMES[DTYPES.index(x.dtype.str[1:])]
     return ReductionKernel(
         x.dtype, neutral="0", reduce_expr="a+b", map_expr="x[i]", arguments=f"const {name} *x"
@@ -46,13 +46,17 @@ def _assign(to, value):
 
 
 def _random(x):
+    """Fills x; returns zeros, which are compared in place of the random numbers."""
     curandom.XORWOWRandomNumberGenerator().fill_uniform(x)
     values = x.get()
     assert ((values >= 0) & (values <= 1)).all()
     return gpuarray.zeros_like(x)
 
 
-# x and y have one shape and any layouts, k chooses an axis or an order
+# Operations by name, as functions of x, y and k: x and y are arrays of one shape and of any layouts, k is an
+# integer that chooses an axis or an order. SAME and REAL: one function for NumPy's arrays and for ours, REAL
+# for dtypes that are not complex. OWN and SINGLE: (function for NumPy's arrays, function for ours), SINGLE
+# for float32.
 SAME = {
     "x + x": lambda x, y, k: x + x,
     "x * y": lambda x, y, k: x * y,
@@ -61,7 +65,7 @@ SAME = {
     "out=x": lambda x, y, k: np.add(x, y, out=x),
     "x[...] = 7": lambda x, y, k: _assign(x, 7),
     "x[...] = y": lambda x, y, k: _assign(x, y),
-    "astype": lambda x, y, k: x.astype(OTHERS.get(x.dtype.str[1:], "f4")),
+    "astype": lambda x, y, k: x.astype(CAST_TO.get(x.dtype.str[1:], "f4")),
     "copy": lambda x, y, k: x.copy("CFKA"[k]),
     "flatten": lambda x, y, k: x.flatten("CFKA"[k]),
     "ravel": lambda x, y, k: x.ravel(),
@@ -84,13 +88,14 @@ OWN = {
     "fill": (lambda x, y, k: _assign(x, 3), lambda x, y, k: x.fill(3)),
     "ElementwiseKernel": (lambda x, y, k: x + x, lambda x, y, k: _double(x, gpuarray.empty_like(x))),
     "ElementwiseKernel to x": (lambda x, y, k: _assign(x, y + y), lambda x, y, k: _double(y, x)),
-    "ReductionKernel": (lambda x, y, k: x.sum(dtype=x.dtype), lambda x, y, k: _fold(x)),
+    "ReductionKernel": (lambda x, y, k: x.sum(dtype=x.dtype), lambda x, y, k: _sum(x)),
     "InclusiveScanKernel": (
         lambda x, y, k: np.cumsum(x.ravel(), dtype=x.dtype),
         lambda x, y, k: InclusiveScanKernel(x.dtype, "a+b")(x.ravel(), gpuarray.empty(x.size, x.dtype)),
     ),
 }
 SINGLE = {"fill_uniform": (lambda x, y, k: np.zeros_like(x), lambda x, y, k: _random(x))}
+# {name: (function for NumPy's arrays, function for ours, dtypes)}
 OPERATIONS = {
     **{name: (one, one, DTYPES) for name, one in SAME.items()},
     **{name: (one, one, ["i1", "i2", "f4", "f8"]) for name, one in REAL.items()},
@@ -100,12 +105,16 @@ OPERATIONS = {
 
 
 class Placed:
-    """Numbers at some address modulo 16, on the host and on the device, and the memory around them."""
+    """The same random integers on the host and on the device, at a random offset modulo 16 in a larger block.
+
+    host, array: the numbers, views of `around` (NumPy's, bytes) and of `block` (the GPUArray of the same
+    bytes).
+    """
 
     def __init__(self, rng, dtype, shape):
         dtype = np.dtype(dtype)
-        step = dtype.itemsize // (2 if dtype.kind == "c" else 1)
-        first = int(rng.integers(16)) // step * step
+        alignment = dtype.itemsize // (2 if dtype.kind == "c" else 1)
+        first = int(rng.integers(16)) // alignment * alignment
         end = first + int(np.prod(shape)) * dtype.itemsize
         self.around = np.zeros(end + 32, np.uint8)
         self.around[first:end] = rng.integers(-4, 5, shape).astype(dtype).reshape(-1).view(np.uint8)
@@ -120,7 +129,9 @@ def _laid_out(arrays, index, axes):
 
 
 def _drawn(rng, dtype):
-    """Two Placed, and of each the host's array and ours in some layout."""
+    """(a Placed, (host array, GPUArray) of its numbers in a random layout, such a pair for a second operand).
+    The second operand has the shape of the first, and its layout or that of a contiguous array with some axes
+    reversed."""
     shape = SHAPES[rng.integers(len(SHAPES))]
     index = tuple(SLICES[i] for i in rng.integers(len(SLICES), size=len(shape)))
     axes = tuple(map(int, rng.permutation(len(shape))))
@@ -156,7 +167,7 @@ def test_layouts(primary_context, name):
             np.testing.assert_array_equal(first.block.get(), first.around, err_msg=description)
 
 
-# ---- what an address must be
+# ---- addresses that are not aligned
 
 
 @pytest.mark.parametrize(
@@ -170,16 +181,17 @@ def test_layouts(primary_context, name):
     ],
     ids=["view", "gpudata", "strides", "view of rows", "complex"],
 )
-def test_addresses_that_a_dtype_cannot_have(primary_context, make):
+def test_arrays_that_are_not_aligned_for_their_dtype_are_refused(primary_context, make):
     array = gpuarray.to_gpu(np.arange(9, dtype=np.float32))
     with pytest.raises(ValueError, match=r"at 0x[0-9a-f]+ is not aligned for elements of"):
         make(array)
     drv.Context.synchronize()
-    np.testing.assert_array_equal((array[1:9].copy().view("f8") + 0).get(), array.get()[1:9].view("f8"))
+    aligned = array[1:9].copy().view("f8")
+    np.testing.assert_array_equal((aligned + 0).get(), array.get()[1:9].view("f8"))
 
 
 class _Foreign:
-    """An array of two float64."""
+    """Another library's array of two float64, `offset` bytes from the start of a GPUArray."""
 
     def __init__(self, array, offset, strides):
         self.kept = array
@@ -190,14 +202,14 @@ class _Foreign:
 
 
 @pytest.mark.parametrize("offset, strides", [(4, None), (0, (12,))])
-def test_foreign_arrays_that_are_not_aligned(primary_context, offset, strides):
+def test_foreign_arrays_that_are_not_aligned_are_refused(primary_context, offset, strides):
     array = gpuarray.zeros(9, np.float32)
     with pytest.raises(ValueError, match="not aligned for elements of float64"):
         gpuarray.zeros(2, np.float64) + _Foreign(array, offset, strides)
 
 
-def test_one_axis_is_contiguous(primary_context):
-    """It is a copy where the elements do not lie so."""
+def test_ravel_and_reshape_to_one_axis_are_contiguous(primary_context):
+    """They are a copy if the operand's elements are not contiguous."""
     host = np.arange(8, dtype=np.float32)
     for index in (slice(None, None, 2), BACK):
         array = gpuarray.to_gpu(host)

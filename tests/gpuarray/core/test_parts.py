@@ -1,4 +1,4 @@
-"""The real and the imaginary parts of arrays: packed copies as properties, views by numpy.real."""
+"""The real and imaginary parts of arrays: a.real is a packed copy, numpy.real(a) a view; imag alike."""
 
 import operator
 import sys
@@ -20,12 +20,13 @@ COMPLEX = pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 
 
 def numbers(dtype, shape=(5, 7)):
+    """An array of NumPy of random complex numbers whose parts are integers from -9 to 8."""
     drawn = np.random.default_rng(0).integers(-9, 9, (2, *shape))
     return np.asarray(drawn[0] + 1j * drawn[1], dtype)
 
 
 @COMPLEX
-def test_parts_are_views(dtype):
+def test_numpys_functions_return_views(dtype):
     for host in (
         numbers(dtype),
         np.asfortranarray(numbers(dtype)),
@@ -101,7 +102,7 @@ def test_the_address_of_a_part_is_refused():
     kernel(out, np.imag(device)[0, :1], block=(1, 1, 1))
 
 
-def test_kernels_of_the_user():
+def test_views_are_operands_of_kernels_of_the_user():
     host = numbers(np.complex64, (300,))
     device, out = gpuarray.to_gpu(host), gpuarray.empty(300, np.float32)
     swap = ElementwiseKernel("float *x, float *y", "float t = x[i]; x[i] = y[i]; y[i] = t", "swap")
@@ -120,7 +121,7 @@ def test_kernels_of_the_user():
     assert (device.get() == host.real + 1j * np.cumsum(host.imag)).all()
 
 
-def test_operations_on_parts():
+def test_operations_on_views():
     host = numbers(np.complex64, (6, 8))
     device = gpuarray.to_gpu(host)
     x, y = np.real(device), np.imag(device)
@@ -212,6 +213,7 @@ def assign_flat(z):
     z.real.flat[:] = 3
 
 
+# Ways to write to the temporary copy that z.real or z.imag returns.
 LOST = {
     "item": assign_all,
     "row": assign_one,
@@ -244,8 +246,8 @@ if sys.version_info < (3, 14):  # where a local variable can be distinguished fr
 
 
 @pytest.mark.parametrize("write", LOST.values(), ids=LOST)
-def test_what_would_be_lost_is_refused(write):
-    """It would go to a temporary copy."""
+def test_writes_to_a_temporary_copy_are_refused(write):
+    """Such a write, as in z.real[0] = 1, would be lost, since nothing else refers to the copy."""
     host = numbers(np.complex64)
     device = gpuarray.to_gpu(host)
     with pytest.raises(ValueError, match=r"z\.real = x"):

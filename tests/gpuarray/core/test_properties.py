@@ -1,4 +1,4 @@
-"""Any strides, dtypes, outputs and numbers against NumPy: values, dtypes and what is refused."""
+"""Operations with random strides, dtypes, outputs and scalars: values, dtypes and errors are NumPy's."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytestmark = [
 ]
 DRAWN = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 DTYPES = [np.dtype(code) for code in "?bHiqefdFD"]
-# Few, for each combination of operation and dtypes is a kernel to compile.
+# Few operations: for each combination of an operation and dtypes a kernel is compiled.
 ARITHMETIC = [np.add, np.multiply, np.maximum]  # results have the operands' dtype
 OPERATIONS = [*ARITHMETIC, np.less]
 PYTHON_NUMBERS = [2, 1.5, True]  # an array of the other operand's kind keeps its dtype
@@ -23,7 +23,7 @@ REDUCTIONS = ["sum", "max", "mean", "any", "std"]
 
 
 def outcome(function, *arguments, **keywords):
-    """(result, None), or (None, kind of error)."""
+    """(result, None), or (None, TypeError, OverflowError or ValueError) if the call raised one."""
     with np.errstate(all="ignore"):
         try:
             return function(*arguments, **keywords), None
@@ -33,19 +33,23 @@ def outcome(function, *arguments, **keywords):
 
 
 def check(got, expected, tolerance):
+    """Asserts that a GPUArray has the shape, the dtype and, within the tolerance, the values of
+    `expected`."""
     got, expected = got.get(), np.asarray(expected)
     assert got.dtype == expected.dtype and got.shape == expected.shape
     np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
 
 
 def tolerance_of(*dtypes):
-    """The coarsest of these dtypes decides."""
+    """The tolerance for the dtype of the lowest precision."""
     return max({"e": 2e-2, "f": 1e-4, "F": 1e-4}.get(dtype.char, 1e-9) for dtype in dtypes)
 
 
 @st.composite
 def windows(draw, shape, host, device):
-    """The same part of two arrays of twice the lengths and more: of this shape, with any steps."""
+    """The same random part of two arrays, as (view of host, view of device): of this shape, with steps of 1
+    or 2 in either direction. Each axis of host and device has 2 * length + 2 elements for `length` of the
+    shape."""
     index = []
     for length in shape:
         step = draw(st.sampled_from([1, 2, -1, -2]))
@@ -60,7 +64,7 @@ def windows(draw, shape, host, device):
 @given(st.data())
 @DRAWN
 def test_operands_and_out_of_one_array(data):
-    """They overlap in any way: what is read is what was there before."""
+    """However operands and out overlap, the operation reads the values from before it wrote any."""
     shape = tuple(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)))
     dtype = data.draw(st.sampled_from([np.dtype(code) for code in "bifF"]))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))

@@ -1,6 +1,7 @@
-"""Functions, reductions, scans, products and random numbers give the same bits on every device.
+"""Functions, reductions, scans, products and random numbers have the same bits on every device.
 
-recorded_bits.txt has a hash of each result as a GPU gave it; where NVRTC's versions differ, one for each.
+recorded_bits.txt has a hash of each result of a GPU; where versions of NVRTC give different bits, one for
+each.
 
     python test_recorded_bits.py record     writes it again, on a GPU
 """
@@ -31,16 +32,23 @@ GENERATORS = {
 
 
 def raw(count, seed):
-    """64 random bits each: a bit generator's own stream, the same in every version of NumPy."""
+    """Random integers of 64 bits: the bit generator's own output, which is the same in every version of
+    NumPy."""
     return np.random.PCG64(seed).random_raw(count)
 
 
+def unit_interval(words):
+    """Random doubles from -1 to 1, of the upper 53 bits of random words of 64 bits."""
+    return (words >> np.uint64(11)).astype("d") * 2.0**-52 - 1
+
+
 def real(char, count, seed):
-    """Any bit pattern, numbers of all magnitudes between, near one, and special values."""
+    """A quarter of `count` each of random bit patterns, of numbers of magnitude 2**-12 to 2**12 and of
+    numbers near 1; then special values."""
     dtype, quarter = np.dtype(char), count // 4
     word = np.dtype(f"u{dtype.itemsize}")
     any_bits = raw(quarter, seed).astype(word).view(dtype)
-    unit = (raw(quarter, seed + 1) >> np.uint64(11)).astype("d") * 2.0**-52 - 1
+    unit = unit_interval(raw(quarter, seed + 1))
     exponent = (raw(quarter, seed + 2) % np.uint64(24)).astype("i")
     with np.errstate(all="ignore"):
         mild, near = np.ldexp(unit, exponent - 12), 1 + np.ldexp(unit, -exponent)
@@ -51,7 +59,7 @@ def real(char, count, seed):
 
 
 def operand(char, seed, count=4096):
-    """Numbers of a dtype that depend on the seed alone, special values among them."""
+    """Numbers of a dtype, special values among them, which depend on the arguments alone."""
     if char not in "FD":
         return real(char, count, seed)
     part = char.lower()
@@ -62,13 +70,13 @@ def operand(char, seed, count=4096):
 
 
 def finite(char, count, seed):
-    """Between -1 and 1."""
-    x = (raw(count, seed) >> np.uint64(11)).astype("d") * 2.0**-52 - 1
+    """Numbers whose parts are between -1 and 1."""
+    x = unit_interval(raw(count, seed))
     return (x + 1j * np.roll(x, 1) if char in "FD" else x).astype(char)
 
 
 def digest(*arrays):
-    """NaNs are one value."""
+    """A hash of the bits of GPUArrays, as text. All NaNs are taken as the same bits."""
     text = hashlib.blake2b(digest_size=6)
     for array in arrays:
         host = array.get()
@@ -80,7 +88,7 @@ def digest(*arrays):
     return text.hexdigest()
 
 
-# One with an operand of integers, and one that is newer than the recording.
+# ldexp has an operand of integers; spacing is newer than the recording.
 NOT_RECORDED = {"ldexp", "spacing"}
 
 
@@ -97,7 +105,7 @@ def functions():
             operands = [gpuarray.to_gpu(operand(char, seed)) for seed in range(row.rule.nin)]
             try:
                 got = apply(name, *operands)
-            except TypeError:  # as NumPy has it
+            except TypeError:  # NumPy's ufunc has no loop for the dtype either
                 continue
             yield f"{name} {char}", got if isinstance(got, tuple) else (got,)
 
@@ -140,7 +148,7 @@ def products():
 
 
 def random_numbers():
-    size = 3 * 65536 + 1237
+    size = 3 * 65536 + 1237  # more numbers than any generator has threads, and not a multiple of them
     seeds = raw(1 << 16, 7).astype(np.int32)
     for name, dtypes in GENERATORS.items():
         kind = getattr(curandom, f"{name}RandomNumberGenerator")
@@ -160,6 +168,7 @@ GROUPS = {each.__name__: each for each in (functions, reductions, scans, product
 
 
 def lines(group):
+    """A group's results as lines of recorded_bits.txt: label and hash."""
     with pycuda.same_bits():
         return [f"{name.replace(' ', '_')} {digest(*arrays)}" for name, arrays in GROUPS[group]()]
 

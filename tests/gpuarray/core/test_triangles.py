@@ -1,4 +1,4 @@
-"""tril and triu: NumPy's bytes, for elements of any size, matrices of any strides, any diagonal."""
+"""tril and triu give NumPy's bytes for elements of any size, matrices of any strides and any diagonal."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,8 @@ def test_triangles(dtype, shape, k, data):
 
 
 @pytest.mark.parametrize("keep", [np.tril, np.triu])
-def test_rows_that_no_vector_fits(keep):
+def test_rows_that_do_not_allow_vector_loads(keep):
+    """Rows that do not begin at a multiple of 16 bytes or end at one, and diagonals outside the matrix."""
     host = np.arange(7 * 64.0, dtype=np.float32).reshape(7, 64)
     same(lambda a: keep(a[:, 1:]), host)
     same(lambda a: keep(a[:, 4:]), host)

@@ -19,7 +19,7 @@ def test_every_public_name_is_exported():
     assert sorted(gpuarray.__all__) == sorted(public)
 
 
-def test_every_function_says_the_types_of_its_parameters():
+def test_every_parameter_has_an_annotation():
     bare = []
     for name in gpuarray.__all__:
         function = inspect.unwrap(getattr(gpuarray, name))
