@@ -1,4 +1,4 @@
-"""Elements inserted and deleted, against NumPy."""
+"""delete, insert and append, compared with NumPy."""
 
 import numpy as np
 import pytest

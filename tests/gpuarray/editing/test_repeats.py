@@ -1,4 +1,4 @@
-"""repeat and tile, against NumPy."""
+"""repeat and tile, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_tile(array, reps):
     compare(gpuarray.tile(array, reps), np.tile(HOST, reps))
 
 
-def test_repeats_of_no_parts():
+def test_repeats_along_an_empty_axis():
     host = np.zeros((0, 3))
     assert gpuarray.repeat(gpuarray.to_gpu(host), [], 0).shape == np.repeat(host, [], 0).shape
     with pytest.raises(ValueError):

@@ -1,10 +1,10 @@
-/* Transforms as cuFFT defines them, on host memory: for tests on the CPU device. A call computes at once; it
- * does not wait for what is queued. The sums are those of the definition, in double precision. What NVIDIA
- * forbids or leaves open is refused, or made visible: pointers that are not aligned as complex numbers, a
- * plan without a workspace, elements that a transform to real numbers has read.
+/* Transforms as cuFFT defines them, on host memory: for tests on the CPU device. A call computes at once,
+ * without waiting for queued work. The sums are those of the definition, in double precision. Calls that
+ * NVIDIA forbids are refused: pointers that are not aligned as complex numbers, a plan without a workspace. A
+ * transform to real numbers may overwrite its input in cuFFT: here it always does, with NaN.
  *
- * Environment: HOST_CUFFT_WORK is the size of workspaces, HOST_CUFFT_STATUS what cufftXtMakePlanMany
- * answers.
+ * Environment: HOST_CUFFT_WORK is the size of workspaces, HOST_CUFFT_STATUS the status that
+ * cufftXtMakePlanMany returns.
  */
 #include <complex.h>
 #include <math.h>
@@ -15,25 +15,28 @@ typedef double complex Number;
 typedef long long Long;
 
 enum { INVALID_PLAN = 1, INVALID_TYPE = 3, INVALID_VALUE = 4, UNALIGNED_DATA = 9, NO_WORKSPACE = 13 };
-enum { MOST_PLANS = 1 << 16, MOST_AXES = 3 };
+enum { MAX_PLANS = 1 << 16, MAX_AXES = 3, DEFAULT_WORKSPACE = 1000 };
+enum { TYPE_DOUBLE = 1, TYPE_COMPLEX = 4 }; /* the bits of a cudaDataType of float and double numbers */
 
+/* The layout of a plan's input or output, with cuFFT's meaning of the fields. */
 typedef struct Side {
-    Long embed[MOST_AXES], stride, distance;
-    int type; /* of cudaDataType: bit 2 is complex, bit 0 double */
+    Long embed[MAX_AXES], stride, distance;
+    int type; /* cudaDataType */
 } Side;
 
 typedef struct Plan {
     int alive, made, manual, rank;
-    Long n[MOST_AXES], batch;
+    Long n[MAX_AXES], batch;
     Side in, out;
     void *workspace;
 } Plan;
 
-static Plan plans[MOST_PLANS];
-static int count;
+static Plan plans[MAX_PLANS];
+static int count; /* of plans ever made; a plan's handle is its index, from 1 */
 
-static int is_complex(const Side *side) { return side->type >= 4; }
+static int is_complex(const Side *side) { return side->type & TYPE_COMPLEX; }
 
+/* The plan, or NULL if it does not exist or was destroyed. */
 static Plan *find(int plan) { return plan > 0 && plan <= count && plans[plan].alive ? &plans[plan] : NULL; }
 
 int cufftCreate(int *plan)
@@ -81,8 +84,11 @@ int cufftXtMakePlanMany(int plan, int rank, Long *n, Long *inembed, Long istride
     Plan *p = find(plan);
     if (status) return atoi(status);
     if (!p) return INVALID_PLAN;
-    if (!p->manual || rank < 1 || rank > MOST_AXES || batch < 1) return INVALID_VALUE;
-    if ((intype ^ outtype) & 1 || computed != ((intype | outtype) & 5) || computed < 4) return INVALID_TYPE;
+    if (!p->manual || rank < 1 || rank > MAX_AXES || batch < 1) return INVALID_VALUE;
+    /* One precision; computed with complex numbers of it; at least one side complex. */
+    if ((intype ^ outtype) & TYPE_DOUBLE || computed != ((intype | outtype) & (TYPE_COMPLEX | TYPE_DOUBLE))
+        || !(computed & TYPE_COMPLEX))
+        return INVALID_TYPE;
     p->rank = rank;
     p->batch = batch;
     p->in = side_of(rank, inembed, istride, idist, intype);
@@ -95,10 +101,11 @@ int cufftXtMakePlanMany(int plan, int rank, Long *n, Long *inembed, Long istride
         p->n[i] = n[i];
     }
     p->made = istride > 0 && ostride > 0 && idist > 0 && odist > 0;
-    *work = size ? strtoull(size, NULL, 0) : 1000;
+    *work = size ? strtoull(size, NULL, 0) : DEFAULT_WORKSPACE;
     return p->made ? 0 : INVALID_VALUE;
 }
 
+/* The index in a side's memory of the element with coordinates x of a batch. */
 static Long place(const Plan *p, const Side *side, Long batch, const Long *x)
 {
     Long at = x[0];
@@ -126,18 +133,20 @@ static void store(const Side *side, void *base, Long i, Number value)
     }
 }
 
-static void spread(const Plan *p, Long index, Long *x)
+/* Sets x to the coordinates of an element by its flat index. */
+static void unravel(const Plan *p, Long index, Long *x)
 {
     for (int i = p->rank; i-- > 0; index /= p->n[i]) x[i] = index % p->n[i];
 }
 
-/* The element of a whole transform, where only half of it may be there. */
+/* The input's element with coordinates x. A transform to real numbers stores only the first half of its last
+ * axis: the other half is conjugate to it. */
 static Number element(const Plan *p, const void *base, Long batch, Long *x)
 {
     int last = p->rank - 1;
     if (is_complex(&p->out) || x[last] <= p->n[last] / 2)
         return load(&p->in, base, place(p, &p->in, batch, x));
-    Long mirrored[MOST_AXES];
+    Long mirrored[MAX_AXES];
     for (int i = 0; i < p->rank; i++) mirrored[i] = (p->n[i] - x[i]) % p->n[i];
     return conj(load(&p->in, base, place(p, &p->in, batch, mirrored)));
 }
@@ -145,20 +154,20 @@ static Number element(const Plan *p, const void *base, Long batch, Long *x)
 static void transform(const Plan *p, void *input, void *output, Long batch, int direction, Long total)
 {
     Number *values = malloc(sizeof *values * total);
-    Long x[MOST_AXES], k[MOST_AXES];
-    for (Long i = 0; i < total; i++) spread(p, i, x), values[i] = element(p, input, batch, x);
-    for (Long i = 0; i < total; i++) { /* a real result is read no more */
-        spread(p, i, x);
+    Long x[MAX_AXES], k[MAX_AXES];
+    for (Long i = 0; i < total; i++) unravel(p, i, x), values[i] = element(p, input, batch, x);
+    for (Long i = 0; i < total; i++) { /* overwrites the input of a transform to real numbers */
+        unravel(p, i, x);
         if (!is_complex(&p->out) && x[p->rank - 1] <= p->n[p->rank - 1] / 2)
             store(&p->in, input, place(p, &p->in, batch, x), NAN);
     }
     for (Long j = 0; j < total; j++) {
         Number sum = 0;
-        spread(p, j, k);
+        unravel(p, j, k);
         if (!is_complex(&p->in) && k[p->rank - 1] > p->n[p->rank - 1] / 2) continue;
         for (Long i = 0; i < total; i++) {
             double turns = 0;
-            spread(p, i, x);
+            unravel(p, i, x);
             for (int axis = 0; axis < p->rank; axis++)
                 turns += (double)(x[axis] * k[axis] % p->n[axis]) / (double)p->n[axis];
             sum += values[i] * cexp(direction * 2 * M_PI * I * turns);
@@ -174,7 +183,7 @@ int cufftXtExec(int plan, void *input, void *output, int direction)
     Long total = 1;
     if (!p || !p->made) return INVALID_PLAN;
     if (!p->workspace) return NO_WORKSPACE;
-    uintptr_t aligned = p->in.type & 1 ? 16 : 8;
+    uintptr_t aligned = p->in.type & TYPE_DOUBLE ? 16 : 8; /* the size of a complex number */
     if ((uintptr_t)input % aligned || (uintptr_t)output % aligned) return UNALIGNED_DATA;
     for (int i = 0; i < p->rank; i++) total *= p->n[i];
     for (Long batch = 0; batch < p->batch; batch++) transform(p, input, output, batch, direction, total);

@@ -1,5 +1,5 @@
-"""Fourier transforms by cuFFT: by the library itself on a GPU that has it, on the CPU device by one that
-computes on the host. What it takes without a copy, its plans, and what becomes of failures.
+"""Fourier transforms by cuFFT: results, which layouts need no copy, plans and their memory, and errors. On a
+GPU cuFFT itself is used, on the CPU device a library that computes on the host (host_cufft.c).
 """
 
 from pathlib import Path
@@ -14,6 +14,9 @@ from pycuda._libraries import finding
 pytestmark = pytest.mark.usefixtures("cufft")
 HERE = Path(__file__).parent
 
+# The start of all programs. It counts the library's calls and the copies of results. On the CPU device it has
+# pycuda load the host library, which reads memory when it is called: each call waits for the queued work
+# first.
 PROGRAM = """
 import gc
 import numpy as np
@@ -32,7 +35,7 @@ else:
     finding.require("cufft")
 calls, copies, execute, copy = [], [], fft._execute, on_library.write_back
 
-def execute_after_the_rest(handle, *arguments):
+def execute_after_queued_work(handle, *arguments):
     calls.append(arguments)
     if on_cpu and not _driver._is_captured(drv.current_stream()):
         drv.Context.synchronize()
@@ -42,7 +45,7 @@ def counted_copy(source, result):
     copies.append(source.shape)
     return copy(source, result)
 
-fft._execute, on_library.write_back = execute_after_the_rest, counted_copy
+fft._execute, on_library.write_back = execute_after_queued_work, counted_copy
 rng = np.random.default_rng(3)
 
 def number(*shape, dtype="D"):
@@ -50,11 +53,13 @@ def number(*shape, dtype="D"):
     return values.astype(dtype)
 
 def check(got, want):
+    "Asserts shape, dtype, and each element's distance relative to the largest one."
     assert (got.dtype, got.shape) == (want.dtype, want.shape)
     bound = 50 * np.finfo(want.dtype).eps * np.abs(want).max()
     assert (np.abs(got.get() - want) <= bound).all()
 
 def raised(kind, call):
+    "The exception of this kind that the call raised."
     try:
         call()
     except kind as error:
@@ -98,7 +103,8 @@ check(np.fft.irfft(gpuarray.to_gpu(host), 7), np.fft.irfft(host, 7))
 array = gpuarray.to_gpu(host)
 check(np.fft.rfft(np.real(array)), np.fft.rfft(host.real))
 check(np.fft.fft(np.imag(array), out=array), np.fft.fft(host.imag))
-on_library._queue = None  # calls of a form that was seen before need no plan
+# Calls of a form that was seen before do not reach the code that makes plans: it is disabled here.
+on_library._queue = None
 host = number(3, 4, 5)
 check(np.fft.ifft2(gpuarray.to_gpu(host)), np.fft.ifft2(host))
 check(np.fft.fftn(gpuarray.to_gpu(host).T), np.fft.fftn(host.T))
@@ -110,7 +116,7 @@ LAYOUTS = (
     PROGRAM
     + """
 def made(function, array, *arguments, **keywords):
-    "(calls of the library, copies) of a transform."
+    "(number of the library's calls, number of copies) of a transform, whose result is checked."
     del calls[:], copies[:]
     want = function(array.get(), *arguments, **keywords)
     check(function(array, *arguments, **keywords), want)
@@ -142,8 +148,8 @@ PLANS = (
     PROGRAM
     + """
 from pycuda.tools import clear_context_caches
-kept = lambda: _driver._live_objects()["LibraryHandle"]
-size = 1000 if on_cpu else None
+kept = lambda: _driver._live_objects()["LibraryHandle"]  # plans that were not destroyed
+size = 1000 if on_cpu else None  # the workspace of a plan in host_cufft.c
 host = number(4, 8)
 a = gpuarray.to_gpu(host)
 for _ in range(3):
@@ -155,7 +161,7 @@ found = cache.fft_plans()
 assert [plan.sizes for plan in found] == [(8,), (4, 8)] and found[1].source == "float64"
 assert kept() == 2 and (not on_cpu or found[0].workspace == size)
 
-if on_cpu:  # the oldest goes first
+if on_cpu:  # the plan that was not used for the longest time is dropped first
     assert cache.limit_fft_plans(3 * size) == 3 * size
     for n in 5, 6:
         np.fft.fft(a, n)
@@ -172,7 +178,7 @@ assert cache.clear_fft_plans() == 1 and cache.fft_plans() == []
 drv.Context.synchronize()
 assert kept() == 0, kept()
 
-# Each stream has its own, as long as it lives.
+# Each stream has its own plan, which is destroyed with the stream.
 def in_a_stream():
     stream = drv.Stream()
     with stream:
@@ -185,7 +191,7 @@ def in_a_stream():
 assert [in_a_stream() for _ in range(3)] == [1, 1, 1]
 assert cache.fft_plans() == []
 
-# A graph keeps what it uses.
+# A graph keeps the plans of its nodes.
 stream, out = drv.Stream(), gpuarray.empty_like(a)
 np.fft.fft(a)
 with stream, stream.capture() as graph:
@@ -207,7 +213,7 @@ del graph, run
 gc.collect()
 assert kept() == 0, kept()
 
-# With their context all plans go.
+# All plans of a context are destroyed with it.
 own = drv.Device(0).make_context()
 b = gpuarray.to_gpu(host)
 np.fft.fft(b)
@@ -237,6 +243,7 @@ assert cache.fft_plans() == []
 
 
 def run(run_python, program, library, **keywords):
+    """Runs a program with this library in place of cuFFT; asserts that it succeeds."""
     run_python(program.replace("{library!r}", repr(library)), check=True, **keywords)
 
 
@@ -272,7 +279,7 @@ assert str(error) == "cufftXtMakePlanMany failed: CUFFT_INTERNAL_ERROR", error
     run(run_python, program, host_cufft, env={"HOST_CUFFT_STATUS": "5"})
 
 
-def test_a_library_that_is_not_there_is_named(monkeypatch):
+def test_a_library_that_is_missing_is_named(monkeypatch):
     monkeypatch.setattr(finding, "problem", lambda name: "not found")
     monkeypatch.setattr(transforms.host, "is_possible", lambda: False)
     with pytest.raises(finding.LibraryNotFound, match=r"libcufft cannot be used \(not found\): pip install"):

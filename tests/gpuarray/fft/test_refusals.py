@@ -1,4 +1,4 @@
-"""What numpy.fft refuses is refused for GPUArrays, in NumPy's words."""
+"""Calls that numpy.fft refuses are refused for GPUArrays, with NumPy's exceptions and messages."""
 
 import numpy as np
 import pytest
@@ -57,6 +57,7 @@ fft(v, 4, 9, "x")
 
 
 def outcome(call, arrays):
+    """The result of a call of np.fft, given as text, or the exception that it raised."""
     try:
         return eval(f"np.fft.{call}", {"np": np} | arrays)
     except Exception as problem:
@@ -72,18 +73,18 @@ def test_texts(call):
     assert type(got) is type(want) and str(got) == str(want), (got, want)
 
 
-def test_results_in_host_memory():
+def test_out_in_host_memory_is_refused():
     array = gpuarray.to_gpu(HOST["v"])
     with pytest.raises(TypeError, match="out must be a GPUArray, not ndarray"):
         np.fft.fft(array, out=np.zeros(4, complex))
 
 
-def test_operands_in_host_memory():
+def test_an_operand_in_host_memory_is_refused():
     with pytest.raises(TypeError, match="a must be a GPUArray, not numpy.ndarray"):
         np.fft.fft(HOST["v"], out=gpuarray.zeros(4, complex))
 
 
-def test_results_that_are_read_only():
+def test_out_that_is_read_only_is_refused():
     out = np.broadcast_to(gpuarray.zeros(4, complex), (3, 4))
     with pytest.raises(ValueError, match="read-only"):
         np.fft.fft(gpuarray.to_gpu(HOST["m"]), out=out)
@@ -93,11 +94,12 @@ def test_results_that_are_read_only():
     "call", ["fftn(m, (2, 3))", "rfftn(m, (None, 3), (0, 1))", "irfftn(m, (3, None), (0, 1))"]
 )
 @pytest.mark.usefixtures("cufft")
-def test_what_numpy_warns_of(call):
+def test_warnings_are_numpys(call):
+    """Calls that NumPy warns of warn for GPUArrays too, and name the file of the caller."""
     array = gpuarray.to_gpu(HOST["m"])
     want, got = [], []
-    for found, operand in (want, HOST["m"]), (got, array):
+    for found, operand in (want, HOST["m"]), (got, array):  # each becomes [result, file of the warning]
         with pytest.warns(DeprecationWarning, match="`s`") as warned:
             found += [outcome(call, {"m": operand}), warned[0].filename]
     np.testing.assert_allclose(got[0].get(), want[0], atol=1e-12)
-    assert got[1] == "<string>"  # the caller
+    assert got[1] == "<string>"  # the text that outcome() evaluates

@@ -19,7 +19,7 @@ def test_shifts(name, axes, dtype):
     compare(function(array[:, ::-1, ::2], axes), function(host[:, ::-1, ::2], axes))
 
 
-def test_axes_that_are_not_there():
+def test_axes_out_of_range_are_refused():
     array = gpuarray.zeros((3, 4), float)
     for axes in 2, (0, 5):
         with pytest.raises(IndexError, match="tuple index out of range"):
@@ -27,7 +27,8 @@ def test_axes_that_are_not_there():
 
 
 def test_frequencies_are_made_on_the_host():
-    """NumPy's protocols do not ask for them: to_gpu copies them."""
+    """fftfreq takes no array, so that NumPy's protocols cannot return a GPUArray: its result is copied by
+    to_gpu."""
     for n in 7, 8:
         array = gpuarray.to_gpu(np.arange(float(n)))
         frequencies = gpuarray.to_gpu(np.fft.fftfreq(n, 0.5))

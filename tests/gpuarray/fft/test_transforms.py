@@ -22,7 +22,9 @@ LENGTHS = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 12, 13, 30, 31])
 
 
 def compare(got, want, computed="d"):
-    """Compare by a norm: a transform spreads the rounding of its largest elements over all."""
+    """Asserts shape, dtype, and each element's distance relative to the largest one: a transform spreads the
+    rounding error of large elements over all. computed: the dtype in which NumPy or we compute, if
+    coarser."""
     assert isinstance(got, gpuarray.GPUArray)
     assert (got.dtype, got.shape) == (want.dtype, want.shape)
     if not want.size:
@@ -35,7 +37,7 @@ def compare(got, want, computed="d"):
 
 @st.composite
 def operands(draw, name, min_ndim=1, max_ndim=3):
-    """(host, device) arrays of any strides that the function takes."""
+    """(host, device): arrays of any strides, of a dtype that the function takes."""
     shape = tuple(draw(st.lists(LENGTHS, min_size=min_ndim, max_size=max_ndim)))
     dtype = draw(st.sampled_from(DTYPES[:-2] if name in OF_REAL else DTYPES))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -43,7 +45,8 @@ def operands(draw, name, min_ndim=1, max_ndim=3):
 
 
 def accepts(host, name, n, axis):
-    """Whether a transform to real numbers is not one of nothing."""
+    """Whether the transform has a result of at least one element. Without n, a transform to real
+    numbers has 2m - 2 elements for m in the operand, and NumPy refuses 0."""
     return n is not None or name not in TO_REAL or host.shape[axis] > 1
 
 
@@ -95,7 +98,7 @@ def test_out(name, data):
 
 
 @pytest.mark.parametrize("name", ["hfft", "ifft2", "irfft2"])
-def test_out_where_numpy_forgets_it(name):
+def test_out_where_numpy_ignores_it(name):
     host = np.random.default_rng(1).normal(size=(4, 6))
     want = getattr(np.fft, name)(host)
     out = gpuarray.zeros(want.shape, want.dtype)
@@ -139,7 +142,7 @@ def test_memory_is_laid_out_as_numpys(name):
 
 @pytest.mark.parametrize("n", [997, 1009, 2048, 4095, 65537])
 @pytest.mark.parametrize("dtype", ["f", "D"])
-def test_long_ones(n, dtype):
+def test_long_transforms(n, dtype):
     host = numbers(np.random.default_rng(n), n, dtype)
     compare(np.fft.fft(gpuarray.to_gpu(host)), np.fft.fft(host))
     compare(np.fft.irfft(gpuarray.to_gpu(host), n), np.fft.irfft(host, n))
@@ -155,8 +158,9 @@ def test_half_precision_has_numpys_factors():
             )
 
 
-def test_spectra_that_no_real_numbers_have():
-    """NumPy reads only the real parts of the first element and the middle one."""
+def test_irfft_of_spectra_that_are_not_hermitian():
+    """No real numbers have such a spectrum; like NumPy, irfft ignores the imaginary parts of the first and of
+    the middle element."""
     rng = np.random.default_rng(6)
     host = rng.normal(size=(4, 5, 7)) + 1j * rng.normal(size=(4, 5, 7))
     for n in 12, 13:
@@ -178,7 +182,7 @@ def test_in_the_order_of_the_stream():
     np.testing.assert_allclose(array.get(), host, atol=1e-14)
 
 
-def test_captured():
+def test_transforms_are_captured_in_graphs():
     host = np.random.default_rng(8).normal(size=(6, 8)).astype("F")
     array, out = gpuarray.to_gpu(host), gpuarray.zeros((6, 8), "F")
     stream = drv.Stream()
@@ -194,7 +198,7 @@ def test_captured():
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0, 4)])
-def test_no_rows(shape):
+def test_arrays_without_elements(shape):
     host = np.zeros(shape, "f")
     for name in ONE_AXIS:
         compare(getattr(np.fft, name)(gpuarray.to_gpu(host)), getattr(np.fft, name)(host))
