@@ -348,9 +348,9 @@ def test_text(pair):
 
 
 @pytest.mark.parametrize("operation", ["eq", "ne", "lt", "le", "gt", "ge"])
-def test_comparisons_refuse_what_is_no_operand(pair, operation):
-    """An array of NumPy or an object is no operand: Python's fallback, a comparison of identities, would look
-    like a result."""
+def test_comparisons_refuse_other_objects(pair, operation):
+    """Arrays of NumPy and other objects are not operands: Python's fallback, a comparison of identities,
+    would look like a result."""
     compare = getattr(operator, operation)
     for other in (pair[0], object(), [1], "a"):
         if operation in ("eq", "ne") and not isinstance(other, np.ndarray):

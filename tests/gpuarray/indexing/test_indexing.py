@@ -1,4 +1,4 @@
-"""Indexing with arrays and assignment, against NumPy."""
+"""Indexing with arrays, and assignment, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,11 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 
 @st.composite
 def indices(draw, shape, assigning=False):
-    """An index with arrays for this shape; those that broadcast have the shapes of `joint` or less."""
+    """A random index for an array of this shape: a tuple of slices, ints, None, at most one Ellipsis, at most
+    one mask, and integer arrays, which have the shape `joint` or broadcast to it. With assigning, the
+    integers of arrays are not negative, so that two of them name the same element only if they are equal."""
     joint = draw(st.sampled_from([(3,), (2, 3), (1,), (0,), ()]))
-    items, axis = [], 0
+    items, axis = [], 0  # axis: the next one without an index
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     masked = dots = False
     while axis < len(shape) or (not dots and draw(st.booleans())):
@@ -40,8 +42,7 @@ def indices(draw, shape, assigning=False):
             items.append(draw(st.integers(-length, length - 1)))
         elif kind == "mask":
             masked, joint = True, ()
-            mask = rng.random(length) < 0.5
-            mask[:] = False
+            mask = np.zeros(length, bool)  # one true element, which broadcasts with any integer array
             mask[rng.integers(length)] = True
             items.append(mask)
         else:
@@ -53,6 +54,7 @@ def indices(draw, shape, assigning=False):
 
 
 def on_device(index):
+    """The index with copies on the device in place of NumPy's arrays."""
     return tuple(gpuarray.to_gpu(item) if isinstance(item, np.ndarray) else item for item in index)
 
 
@@ -74,7 +76,7 @@ def test_set(data):
     shape = data.draw(st.sampled_from([(5,), (4, 6), (3, 4, 5), (0, 3)]))
     host, array = data.draw(layouts(np.arange(np.prod(shape), dtype=np.float32).reshape(shape)))
     index = data.draw(indices(host.shape, True))
-    # Numbers that occur twice: any of the values would be right, so all are the same.
+    # An element that the index names twice gets either value: all values are equal, so that results are too.
     value = data.draw(st.sampled_from([7, 2.5, np.float64(3), np.array(4)]))
     host[index] = value
     array[on_device(index) if data.draw(st.booleans()) else index] = value
@@ -124,7 +126,9 @@ def test_overlapping_assignment():
         np.s_[[0, 1], [1, 2], ..., 0], np.s_[0, ..., [1, 2], [0, 1]], np.s_[:, [0, 2], [1, 0], ...],
     ],
 )  # fmt: skip
-def test_an_ellipsis_for_no_axis_parts_arrays(index):
+def test_an_ellipsis_that_stands_for_no_axis_separates_arrays(index):
+    """Integer arrays with an Ellipsis between them count as separated: their axes come first in the
+    result."""
     host = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
     array = gpuarray.to_gpu(host)
     np.testing.assert_array_equal(array[index].get(), host[index])
@@ -134,7 +138,7 @@ def test_an_ellipsis_for_no_axis_parts_arrays(index):
     np.testing.assert_array_equal(array.get(), host)
 
 
-def test_single_truths_and_empty_lists():
+def test_single_booleans_and_empty_lists():
     host = np.arange(6.0).reshape(2, 3)
     array = gpuarray.to_gpu(host)
     for index in (True, False, np.array(True), [], ([], 1), np.True_):
@@ -149,7 +153,7 @@ def test_complex_numbers_are_aligned_as_their_parts(part, whole):
     np.testing.assert_array_equal(picked.get(), host[1:].view(whole)[[3, 0, 2]])
 
 
-def test_structures():
+def test_elements_that_are_structures():
     host = np.zeros(6, [("x", "f4"), ("y", "i4"), ("z", "i4")])
     array = gpuarray.to_gpu(host)
     array[1:4] = np.array((1, 2, 3), host.dtype)
@@ -183,13 +187,15 @@ def test_out_of_bounds(wrong, of_device):
         np.testing.assert_array_equal(array.take(index, mode=mode).get(), host[[1, at, 2]])
 
 
-BLOCK = 1024  # numbers of a block
+BLOCK = 1024  # the number of indices that a block of the gather kernel moves
 
 
 @few
 @given(st.data())
 def test_one_axis(data):
-    """Which has a kernel of its own."""
+    """Arrays of one axis, which have a kernel of their own: elements of any size, indices of any integer
+    dtype, at any address, on the device and on the host, in bounds and out of them.
+    """
     size = data.draw(st.sampled_from([1, 3, 700, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5]))
     dtype = data.draw(st.sampled_from(["i1", "f2", "f4", "f8", "c8", "c16", "u1,u1,u1", "f4,f4,f4"]))
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
@@ -200,8 +206,8 @@ def test_one_axis(data):
     small = np.int8 if size < 128 else np.int16
     kind = data.draw(st.sampled_from([small, np.int32, np.int64, np.uint32, np.uint64]))
     places = rng.integers(0 if np.dtype(kind).kind == "u" else -len(host), len(host), count).astype(kind)
-    late = data.draw(st.integers(0, 3))
-    numbers = gpuarray.to_gpu(np.concatenate([np.zeros(late, kind), places]))[late:]
+    offset = data.draw(st.integers(0, 3))  # of the indices in their memory
+    numbers = gpuarray.to_gpu(np.concatenate([np.zeros(offset, kind), places]))[offset:]
     out = gpuarray.empty(count, host.dtype)
     for got in array[numbers], gpuarray.take(array, numbers), array.take(numbers, out=out), array[places]:
         assert got.dtype == host.dtype and got.get().tobytes() == host[places].tobytes()
@@ -218,9 +224,9 @@ def test_one_axis(data):
 
 
 def test_a_check_within_a_check(monkeypatch):
-    """An index that is checked while another check begins or ends, as by a destructor that indexes arrays,
-    has a word of its own: the outer check still raises its error. Both ends of the outer check are patched to
-    index once more.
+    """If a destructor indexes an array while the check of another index begins or ends, each check has its
+    own word, and the outer one still raises its error. The outer check's methods __enter__ and __exit__ are
+    patched here to index an array once more.
     """
     from pycuda._array.core import gather
 
@@ -244,8 +250,10 @@ def test_a_check_within_a_check(monkeypatch):
         array[wrong]
 
 
-def test_an_interrupted_check_keeps_its_word(monkeypatch):
-    """The kernel may write it later: no other call takes that for its own."""
+def test_the_word_of_an_interrupted_check_is_not_used_again():
+    """Its kernel may still write to it, which a later call would take for its own error. The event that the
+    check waits for is replaced by one whose record() raises KeyboardInterrupt.
+    """
     from pycuda._array.core import gather
 
     array, places = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([1]))
@@ -327,16 +335,16 @@ def test_take_along_axis_put_and_compress():
     condition = np.array([1, 0, 1, 1, 0], bool)
     np.testing.assert_array_equal(array.compress(condition, 1).get(), host.compress(condition, 1))
     array.transpose(2, 0, 1).put([0, 7, -1], [5, 6])
-    turned = host.transpose(2, 0, 1)
-    flat = turned.ravel()
+    transposed = host.transpose(2, 0, 1)
+    flat = transposed.ravel()
     flat[[0, 7, -1]] = [5, 6, 5]
-    np.testing.assert_array_equal(array.transpose(2, 0, 1).get(), flat.reshape(turned.shape))
+    np.testing.assert_array_equal(array.transpose(2, 0, 1).get(), flat.reshape(transposed.shape))
     out = gpuarray.zeros(3, np.float64)
     assert array.take([1, 2, 3], out=out) is out
     np.testing.assert_array_equal(out.get(), array.get().take([1, 2, 3]))
 
 
-def test_several_arrays_at_once():
+def test_multi_take_and_multi_put():
     first, second = np.arange(10, dtype=np.float32), np.arange(10, 20).astype(np.float32)
     arrays_on_device = [gpuarray.to_gpu(first), gpuarray.to_gpu(second)]
     source, target = (gpuarray.to_gpu(np.array(each, np.int32)) for each in ([1, 5, 7], [2, 0, 1]))
@@ -354,7 +362,7 @@ def test_several_arrays_at_once():
         gpuarray.multi_take(arrays_on_device, source, [gpuarray.zeros(3, int), gpuarray.zeros(3, int)])
 
 
-def test_a_stream():
+def test_take_on_a_stream():
     stream = drv.Stream()
     array, index = gpuarray.arange(1000, dtype=np.float32), gpuarray.to_gpu(np.arange(0, 1000, 7))
     got = array.take(index, stream=stream)
@@ -363,8 +371,9 @@ def test_a_stream():
 
 
 @pytest.mark.parametrize("wrong", [("x",), (0, 0, 0)])
-def test_an_index_with_an_array_is_refused_as_one_without(wrong):
-    """The second is read in Python (getitem.py), the first in C (indexing.c)."""
+def test_errors_of_an_index_are_the_same_with_and_without_an_array(wrong):
+    """An index with an array is read in Python (getitem.py), one without in C (indexing.c): the errors
+    agree."""
     array = gpuarray.zeros((2, 3), np.float32)
     with pytest.raises(IndexError) as without:
         array[wrong]

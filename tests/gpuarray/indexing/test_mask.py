@@ -1,4 +1,4 @@
-"""Elements selected by boolean masks: nonzero, extract, compress, a[mask], against NumPy."""
+"""Elements selected by boolean masks: nonzero, extract, compress, a[mask], compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 
 @few
 @given(st.data())
-def test_places_of_what_is_true(data):
+def test_indices_of_true_elements(data):
     host, array = data.draw(arrays("i", min_ndim=1, max_ndim=3))
     host, array = host > 1, array > 1
     compare(np.nonzero(array), np.nonzero(host))
@@ -25,7 +25,8 @@ def test_places_of_what_is_true(data):
 
 
 @pytest.mark.parametrize("share", [0, 0.001, 0.5, 1])
-def test_places_over_several_tiles(share):
+def test_indices_of_nonzero_elements_over_several_tiles(share):
+    """More elements than one block counts, with this share of them not zero."""
     host = (np.random.default_rng(1).random((3, 9000)) < share).astype("f")
     array = gpuarray.to_gpu(host)
     compare(np.nonzero(array), np.nonzero(host))
@@ -35,9 +36,9 @@ def test_places_over_several_tiles(share):
 
 
 @pytest.mark.parametrize("dtype", ["i1", "c8", "c16", [("x", "f4"), ("y", "i4"), ("z", "i4")]])
-def test_masks_on_the_device(dtype):
+def test_masks_with_elements_of_any_size(dtype):
     host = np.zeros((3, 3000), dtype)
-    host.view(np.uint8)[:] = np.random.default_rng(1).integers(0, 99, host.nbytes // 3)
+    host.view(np.uint8)[:] = np.random.default_rng(1).integers(0, 99, host.nbytes // 3)  # all rows alike
     mask = np.random.default_rng(2).random(host.shape) < 0.3
     array, on_device = gpuarray.to_gpu(host), gpuarray.to_gpu(mask)
     for index in (slice(None), (slice(None), slice(1, None)), (slice(None), slice(None, None, -2))):
@@ -63,12 +64,12 @@ def test_compress(axis):
         gpuarray.compress([0, 0, 0, 0, 1], array, axis or 0)
 
 
-def test_compress_without_axes():
+def test_compress_of_0d_arrays():
     same(lambda a: np.compress([True], a, axis=0), np.array(5))
     same(lambda a: np.compress([False], a, axis=0), np.array(5))
     same(lambda a: np.compress([True], a), np.array(5))
 
 
-def test_a_stream():
+def test_flatnonzero_on_a_stream():
     host = np.random.default_rng(1).integers(0, 50, 5000).astype("i")
     compare(gpuarray.flatnonzero(gpuarray.to_gpu(host), stream=drv.Stream()), np.flatnonzero(host))

@@ -1,4 +1,4 @@
-"""Assignment in place by masks and by indices: place, putmask, copyto, put_along_axis, against NumPy."""
+"""Assignment by masks and by indices: place, putmask, copyto, put_along_axis, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,9 @@ def test_assignments(data):
     mask = rng.random(pair[0].shape) < 0.5
     values = np.arange(1, data.draw(st.integers(1, 5)) + 1)
 
-    def changed(function):
+    def check(function):
+        """Compares arrays after function(array, mask, values) changed them."""
+
         def call(a, m, v):
             a = a.copy()
             function(a, m, v.astype(a.dtype))
@@ -31,12 +33,12 @@ def test_assignments(data):
 
         same(call, pair, mask, values)
 
-    changed(lambda a, m, v: np.place(a, m, v))
-    changed(lambda a, m, v: np.putmask(a, m, v))
-    changed(lambda a, m, v: np.copyto(a, v[0], where=m))
+    check(lambda a, m, v: np.place(a, m, v))
+    check(lambda a, m, v: np.putmask(a, m, v))
+    check(lambda a, m, v: np.copyto(a, v[0], where=m))
     # Different indices only: which of two values for one element is stored is undefined.
-    changed(lambda a, m, v: np.put(a, [0, -1][: a.size], v))
-    changed(lambda a, m, v: a.flat.__setitem__(slice(None), v))
+    check(lambda a, m, v: np.put(a, [0, -1][: a.size], v))
+    check(lambda a, m, v: a.flat.__setitem__(slice(None), v))
 
 
 def test_copyto_casts_options():

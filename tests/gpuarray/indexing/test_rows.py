@@ -1,4 +1,4 @@
-"""Elements, rows and columns by index: words of every width, at any address, indices in and out of bounds."""
+"""Elements, rows and columns by index: of any size, at any address, with indices in and out of bounds."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ ROWS, COLUMNS = st.integers(1, 40), st.sampled_from([1, 3, 4, 8, 30, 64, 100, 60
 
 
 def drawn(data, rng, dtype, rows, columns):
-    """(host, device) of a matrix that begins anywhere in its memory, of any strides."""
+    """(host, device): a random matrix at a random offset in its memory, with any strides."""
     dtype, start = np.dtype(dtype), data.draw(st.integers(0, 5))
     count = rows * columns + start
     if dtype.kind == "V":
@@ -31,7 +31,8 @@ def drawn(data, rng, dtype, rows, columns):
 
 
 def drawn_indices(data, rng, length, shape, wrong=False):
-    """(host, device) of indices of both signs, of any strides."""
+    """(host, device): random indices for an axis of this length, of either sign, with any strides. With
+    wrong, one of them is out of bounds."""
     dtype = np.dtype(data.draw(st.sampled_from(INDICES)))
     if wrong and length > np.iinfo(dtype).max:
         dtype = np.dtype("i4")
@@ -45,15 +46,16 @@ def drawn_indices(data, rng, length, shape, wrong=False):
 
 
 def check(got, want):
+    """Asserts the same shape, dtype and bytes."""
     assert got.shape == want.shape and got.dtype == want.dtype
     assert got.get().tobytes() == want.tobytes()
 
 
-EVERY = (SEEDS, st.sampled_from(DTYPES), ROWS, COLUMNS, st.data())
+DRAWN = (SEEDS, st.sampled_from(DTYPES), ROWS, COLUMNS, st.data())
 
 
 @few
-@given(*EVERY)
+@given(*DRAWN)
 def test_rows(seed, dtype, rows, columns, data):
     rng = np.random.default_rng(seed)
     host, on_device = drawn(data, rng, dtype, rows, columns)
@@ -68,7 +70,7 @@ def test_rows(seed, dtype, rows, columns, data):
 
 
 @few
-@given(*EVERY)
+@given(*DRAWN)
 def test_columns(seed, dtype, rows, columns, data):
     rng = np.random.default_rng(seed)
     host, on_device = drawn(data, rng, dtype, rows, columns)
@@ -79,7 +81,7 @@ def test_columns(seed, dtype, rows, columns, data):
 
 
 @few
-@given(*EVERY)
+@given(*DRAWN)
 def test_take_along_axis(seed, dtype, rows, columns, data):
     rng = np.random.default_rng(seed)
     host, on_device = drawn(data, rng, dtype, rows, columns)
@@ -92,14 +94,14 @@ def test_take_along_axis(seed, dtype, rows, columns, data):
 
 
 @few
-@given(*EVERY)
+@given(*DRAWN)
 def test_rows_are_assigned(seed, dtype, rows, columns, data):
     rng = np.random.default_rng(seed)
     host, on_device = drawn(data, rng, dtype, rows, columns)
     host = host.copy()
     chosen = rng.permutation(len(host))[: data.draw(st.integers(0, len(host)))]  # none twice
     values, values_on_device = drawn(data, rng, dtype, max(len(chosen), 1), host.shape[1])
-    if values.shape != (len(chosen), host.shape[1]):
+    if values.shape != (len(chosen), host.shape[1]):  # transposed, or of one row for no index: use one value
         values, values_on_device = values[:1, :1], values_on_device[:1, :1]
     for index in (gpuarray.to_gpu(chosen - len(host)), chosen):
         on_device[index] = values_on_device
@@ -108,7 +110,7 @@ def test_rows_are_assigned(seed, dtype, rows, columns, data):
 
 
 @few
-@given(*EVERY)
+@given(*DRAWN)
 def test_an_index_out_of_bounds_raises_and_assigns_nothing(seed, dtype, rows, columns, data):
     rng = np.random.default_rng(seed)
     host, on_device = drawn(data, rng, dtype, rows, columns)
@@ -123,13 +125,15 @@ def test_an_index_out_of_bounds_raises_and_assigns_nothing(seed, dtype, rows, co
     with pytest.raises(IndexError):
         on_device[(slice(None),) * axis + (wrong,)] = on_device[:1, :1]
     check(on_device, before)
-    # The word that kernels report to is clear again.
+    # The word in which kernels report an index out of bounds is 0 again.
     right = gpuarray.to_gpu(np.arange(host.shape[axis]))
     check(on_device.take(right, axis), host)
 
 
-def test_few_indices_of_much_data_are_waited_for_alone():
-    """The host waits until they are checked, not until the elements are moved."""
+def test_work_after_an_index_of_large_rows_is_ordered():
+    """With few indices of many elements the host waits only until the indices are checked: the elements are
+    moved later, but before later work of the stream.
+    """
     stream = drv.Stream()
     host = np.arange(64 * 4096, dtype=np.float32).reshape(64, 4096)
     on_device, index = gpuarray.to_gpu(host), gpuarray.to_gpu(np.arange(63, -1, -1))
@@ -148,7 +152,8 @@ def test_few_indices_of_much_data_are_waited_for_alone():
     st.data(),
 )
 def test_many_elements_of_many_rows(seed, dtype, columns, alike, data):
-    """Rows are gathered from in shared memory."""
+    """As many rows as the kernel that gathers from rows in shared memory is used for; `alike`: with the same
+    indices for each row."""
     rng = np.random.default_rng(seed)
     rows, start = kernels._MANY_ROWS, data.draw(st.integers(0, 3))
     nbytes = (rows * columns + start) * np.dtype(dtype).itemsize

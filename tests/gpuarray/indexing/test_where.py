@@ -1,4 +1,4 @@
-"""Choices between arrays: choose, select, piecewise, where, against NumPy."""
+"""Choices between arrays: choose, select, piecewise, where, compared with NumPy."""
 
 import numpy as np
 import pytest

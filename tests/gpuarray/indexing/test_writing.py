@@ -1,5 +1,5 @@
-"""Writing into arrays: all numbers of elements are checked before the first is written, what is lost in a
-conversion is warned of or refused as NumPy does.
+"""Writing into arrays: all indices are checked before any element is written, and a conversion that loses
+something warns or is refused as in NumPy.
 """
 
 import warnings
@@ -11,6 +11,7 @@ from pycuda import gpuarray
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
+# The arrays c, f, i, b and e of CONVERSIONS.
 HOST = (
     np.array([1 + 2j, 2, 3, 4]),
     np.zeros(4),
@@ -25,6 +26,7 @@ OUTSIDE = np.array([0, 1, 9])
 
 
 def index():
+    """An index on the device that is out of bounds for arrays of four elements."""
     return gpuarray.to_gpu(OUTSIDE)
 
 
@@ -40,6 +42,7 @@ def assign_two(array, value):
     array.reshape(2, 2)[index(), 0] = value
 
 
+# Writes to an array of four elements with an index that is out of bounds.
 WRITES = {
     "a[i] = 7": lambda a: assign(a, 7),
     "a[i] = array": lambda a: assign(a, gpuarray.to_gpu(np.array([7.0, 8, 9]))),
@@ -86,7 +89,7 @@ def test_no_array_is_written_where_one_is_too_short():
 
 @pytest.mark.parametrize("dtype", ["u1,u1,u1", "u1,u4", "u2,u2,u2", "u2,u4,u1"])
 def test_elements_of_odd_sizes(dtype):
-    """take(out=) copies them: of such sizes no several are aligned together."""
+    """take(out=) and astype() copy them byte by byte or in small words: their sizes are not powers of two."""
     host = np.frombuffer(np.random.default_rng(1).bytes(40 * np.dtype(dtype).itemsize), dtype)
     array, out = gpuarray.to_gpu(host), gpuarray.empty(3, host.dtype)
     array.take(gpuarray.to_gpu(np.array([3, 1, 39])), out=out)
@@ -94,7 +97,7 @@ def test_elements_of_odd_sizes(dtype):
     assert array.astype(array.dtype).get().tobytes() == host.tobytes()
 
 
-# ---- conversions: c complex, f float, i integers, b booleans, e bytes
+# ---- conversions of c (complex), f (float), i (integers), b (booleans), e (bytes), the arrays of HOST
 
 CONVERSIONS = {
     "astype": lambda c, f, i, b, e: (c.astype("f4"), c.astype("i4"), c.astype("?")),
@@ -136,19 +139,19 @@ CONVERSIONS = {
 
 
 def outcome(call, arrays):
-    """(error, whether imaginary parts were warned of) of a call."""
-    with warnings.catch_warnings(record=True) as heard:
+    """(class of the exception or None, whether a ComplexWarning was issued) of call(*arrays)."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         error = None
         try:
             call(*arrays)
         except Exception as problem:
             error = TypeError if isinstance(problem, TypeError) else type(problem)
-    return error, any(each.category is np.exceptions.ComplexWarning for each in heard)
+    return error, any(each.category is np.exceptions.ComplexWarning for each in caught)
 
 
 @pytest.mark.parametrize("name", CONVERSIONS)
-def test_what_is_lost(name):
+def test_conversions_warn_or_raise_as_numpys(name):
     host = [array.copy() for array in HOST]
     on_device = [gpuarray.to_gpu(array) for array in HOST]
     assert outcome(CONVERSIONS[name], on_device) == outcome(CONVERSIONS[name], host)
@@ -159,9 +162,9 @@ def test_what_is_lost(name):
 def test_the_warning_names_the_users_line():
     array, target = gpuarray.to_gpu(HOST[0]), gpuarray.zeros(4, np.float64)
     for call in (lambda: array.astype("f4"), lambda: target.__setitem__(slice(None), array)):
-        with pytest.warns(np.exceptions.ComplexWarning) as heard:
+        with pytest.warns(np.exceptions.ComplexWarning) as caught:
             call()
-        assert [each.filename for each in heard] == [__file__]
+        assert [each.filename for each in caught] == [__file__]
 
 
 # ---- np.f(..., like=a)
@@ -171,7 +174,7 @@ def test_the_warning_names_the_users_line():
     "numbers", [(0, 5.5, 1), (0, 5, 1), (0.0, 5), (0, 5, 1.0), (0, 2**63, 2**61), (True, 4), (3,), (0, 5.5)]
 )
 def test_dtype_of_arange(numbers):
-    """All of start, stop and step have a say."""
+    """It depends on each of start, stop and step."""
     array = gpuarray.zeros(1, np.float32)
     got, want = np.arange(*numbers, like=array), np.arange(*numbers)
     assert got.dtype == want.dtype
