@@ -1,4 +1,4 @@
-"""Other libraries' tests see only libraries that are installed."""
+"""Other libraries must not import the folder tests/sparse in place of the package `sparse`."""
 
 import sys
 
@@ -7,6 +7,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def without_the_folder_sparse():
-    """xarray and pint import a library `sparse`, and find tests/sparse, as tests is on the path."""
+    """xarray and pint import the package `sparse` if there is one. As tests/ is on the path, this would be
+    tests/sparse, a namespace package: it has no file, and is removed."""
     if getattr(sys.modules.get("sparse"), "__file__", "") is None:
         del sys.modules["sparse"]

@@ -1,5 +1,5 @@
-"""Arrays where an address is expected: each is one, also where it could be a number, and nothing is waited
-for.
+"""Functions that expect an address take arrays: an array of one element means its address, not its
+number, and no stream waits.
 """
 
 import numpy as np
@@ -27,6 +27,7 @@ ONE = dict(block=(1, 1, 1))
 
 
 def store():
+    """A kernel that stores 7."""
     return drv.module_from_buffer(PTX).get_function("store")
 
 
@@ -40,7 +41,8 @@ def shaped_copy(to, source, size, stream):
     copy(stream)
 
 
-# (to, seven, host, stream): queues what brings 7 to `to`; the next two are 7 already
+# Functions of (to, seven, host, stream), which queue work that stores 7 in the array `to`. seven: an array on
+# the device, and host one in page-locked memory, whose element is 7.
 PLACES = {
     "memcpy_dtod_async": lambda to, seven, host, s: drv.memcpy_dtod_async(to, seven, 8, s),
     "memcpy_htod_async": lambda to, seven, host, s: drv.memcpy_htod_async(to, host, s),
@@ -79,7 +81,7 @@ def test_arrays_are_addresses(primary_context, place, shape, flags):
 @pytest.mark.parametrize("flags", [0, 1], ids=["blocking", "non_blocking"])
 @pytest.mark.parametrize("place", PLACES)
 def test_arrays_are_addresses_under_capture(primary_context, place, flags):
-    """No stream of the arrays is asked for, and none waits for another."""
+    """The graph has one node: taking an array as an address queues no wait for another stream."""
     stream = drv.Stream(flags)
     to, seven = gpuarray.zeros((1,), np.int64), gpuarray.full((1,), 7, np.int64)
     host = drv.pagelocked_empty((1,), np.int64)
@@ -93,7 +95,7 @@ def test_arrays_are_addresses_under_capture(primary_context, place, flags):
     assert to.get() == 7
 
 
-def test_an_array_that_is_too_short(primary_context):
+def test_an_array_that_is_too_short_is_refused(primary_context):
     array = gpuarray.zeros(4, np.int64)
     with pytest.raises(ValueError, match="dest: 40 bytes are requested, but the allocation has 32"):
         drv.memcpy_dtod(array, array, 40)

@@ -1,4 +1,4 @@
-"""pytest.approx compares arrays on the host: it never copies one there, and says how to."""
+"""pytest.approx compares copies in host memory; a GPUArray raises an error that names get()."""
 
 import numpy as np
 import pytest
@@ -27,6 +27,6 @@ def test_arrays_are_refused(compare):
         compare(gpuarray.to_gpu(np.array([0.1, 0.2])))
 
 
-def test_expected_numbers_are_in_the_message():
+def test_a_comparison_with_an_approximate_array_is_refused():
     with pytest.raises(TypeError, match="cannot compare"):
         assert gpuarray.to_gpu(np.array([0.1, 0.2])) == pytest.approx(np.array([0.1, 0.2]))

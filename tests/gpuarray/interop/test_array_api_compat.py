@@ -1,4 +1,4 @@
-"""array-api-compat: what programs for any array library ask of an array."""
+"""array-api-compat: its queries about arrays, namespaces and devices know GPUArrays."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_the_namespace(a):
         compat.array_namespace(a, np.ones(2))
 
 
-def test_what_an_array_is(a):
+def test_kinds_of_arrays(a):
     assert compat.is_array_api_obj(a) and compat.is_writeable_array(a)
     assert not compat.is_numpy_array(a) and not compat.is_lazy_array(a)
     assert compat.size(a) == 6

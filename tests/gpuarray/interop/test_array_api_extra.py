@@ -71,6 +71,6 @@ def test_indices(name):
 
 
 @pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
-def test_functions_of_no_array():
+def test_functions_without_an_array():
     assert xpx.default_dtype(xp) == np.float64
     assert xpx.broadcast_shapes((2, 1), (3,)) == (2, 3)

@@ -1,4 +1,4 @@
-"""dask's arrays of GPUArrays: every result is one, and is what dask gives for arrays of NumPy."""
+"""dask's arrays of GPUArrays: results are GPUArrays and equal those of dask's arrays of NumPy's arrays."""
 
 import pickle
 import sys
@@ -9,7 +9,7 @@ import pytest
 from pycuda import gpuarray
 
 dask = pytest.importorskip("dask")
-sys.modules.setdefault("sparse", None)  # dask looks for that package, and would find the folder of tests
+sys.modules.setdefault("sparse", None)  # dask would import tests/sparse in place of the package `sparse`
 da = pytest.importorskip("dask.array")
 if sys.modules["sparse"] is None:
     del sys.modules["sparse"]
@@ -18,26 +18,27 @@ pytestmark = [
     pytest.mark.usefixtures("primary_context"),
     pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning"),
 ]
-# Chunks of several sizes: dask's counts of elements differ from chunk to chunk.
+# Not a multiple of the chunks' shape: chunks have several sizes, which dask's means must weigh.
 HOST = np.random.default_rng(0).normal(size=(13, 10)).astype(np.float32)
 
 
 @pytest.fixture(autouse=True)
 def in_this_thread():
+    """dask computes in this thread, which has the context."""
     with dask.config.set(scheduler="synchronous"):
         yield
 
 
 def same(call, host=HOST, chunks=(5, 4), rtol=2e-5):
-    """call(a dask array) gives GPUArrays when the chunks are GPUArrays, with the shapes, dtypes and (within a
-    tolerance) values of what it gives when they are NumPy's. It may return one dask array or several."""
+    """Asserts that call(a dask array of GPUArrays) computes GPUArrays, with the shapes, dtypes and (within a
+    tolerance) values of call(a dask array of NumPy's arrays). call() may return one dask array or several."""
     on_device = call(da.from_array(gpuarray.to_gpu(host), chunks=chunks))
-    here = call(da.from_array(host, chunks=chunks))
+    on_host = call(da.from_array(host, chunks=chunks))
     if isinstance(on_device, tuple | list):
-        on_device, here = (dask.compute(*each) for each in (on_device, here))
+        on_device, on_host = (dask.compute(*each) for each in (on_device, on_host))
     else:
-        on_device, here = (on_device.compute(),), (here.compute(),)
-    for got, want in zip(on_device, here, strict=True):
+        on_device, on_host = (on_device.compute(),), (on_host.compute(),)
+    for got, want in zip(on_device, on_host, strict=True):
         assert isinstance(got, gpuarray.GPUArray), type(got)
         want = np.asarray(want)
         assert (got.shape, got.dtype) == (want.shape, want.dtype)
@@ -52,7 +53,7 @@ def test_reductions(name, axis):
 
 @pytest.mark.parametrize("axis", [None, 1])
 @pytest.mark.parametrize("name", ["argmax", "argmin", "nanargmax"])
-def test_places(name, axis):
+def test_argmax_and_argmin(name, axis):
     same(lambda d: getattr(da, name)(d, axis=axis))
 
 
@@ -176,7 +177,8 @@ def test_a_gpuarray_and_a_dask_array_give_a_dask_array():
 
 
 def test_from_array_names_a_gpuarray_without_pickling_it(monkeypatch):
-    """dask pickles an object that it knows no other way to name: here pickling would fail."""
+    """dask pickles an object to name it unless a function for its class is registered: here pickling would
+    fail."""
     array = gpuarray.to_gpu(HOST)
     monkeypatch.setattr(pickle, "dumps", None)
     first, second = (da.from_array(array, chunks=4) for _ in range(2))
@@ -184,8 +186,8 @@ def test_from_array_names_a_gpuarray_without_pickling_it(monkeypatch):
 
 
 def test_numel_of_a_gpuarray_is_on_the_device():
-    """numel_lookup of a GPUArray, along axes, returns a GPUArray, though dask registers a function of its own
-    for what it does not know, which makes an array of NumPy; of all elements it returns their number."""
+    """dask's numel_lookup returns a GPUArray along an axis, and an int for all elements. dask's own function,
+    for classes that it does not know, would return an array of NumPy."""
     from dask.array.dispatch import numel_lookup
 
     assert isinstance(numel_lookup(gpuarray.to_gpu(HOST), axis=0), gpuarray.GPUArray)

@@ -1,4 +1,4 @@
-"""DLPack both ways: what a GPUArray exports, and what from_dlpack and operands take of others."""
+"""DLPack: what a GPUArray exports, and what from_dlpack() and operations take of other libraries."""
 
 import ctypes
 import gc
@@ -14,8 +14,9 @@ from pycuda import gpuarray
 from pycuda.elementwise import ElementwiseKernel
 from pycuda.tools import DeviceMemoryPool
 
-NON_BLOCKING = 1
-
+NON_BLOCKING = 1  # a flag of streams
+ROCM = 10  # a DLDeviceType
+READ_ONLY, IS_COPIED = 1, 2  # DLManagedTensorVersioned.flags
 
 pytestmark = pytest.mark.usefixtures("nothing_in_flight")
 
@@ -37,7 +38,7 @@ def locked_array(host):
 # ---- export
 
 
-def test_kinds_of_capsules(ours):
+def test_the_capsule_is_versioned_if_the_consumer_knows_version_1(ours):
     assert capsule_name(ours.__dlpack__()) == b"dltensor"
     assert capsule_name(ours.__dlpack__(max_version=(0, 8))) == b"dltensor"
     for version in (1, 0), (1, 3), (2, 0):
@@ -50,7 +51,7 @@ def test_kinds_of_capsules(ours):
 @pytest.mark.parametrize(
     "view", [..., np.s_[::-1], np.s_[:, 1::2], np.s_[1], np.s_[1:2, ::-3], np.s_[0, 0], np.s_[:0]]
 )
-def test_layouts(host, ours, view):
+def test_fields_of_exported_views(host, ours, view):
     array, expected = ours[view], host[view]
     for capsule in array.__dlpack__(), array.__dlpack__(max_version=(1, 0)), array.T.T.__dlpack__():
         tensor = read(capsule).tensor
@@ -81,7 +82,7 @@ def test_dtypes(dtype, code):
     assert again.dtype == array.dtype and again.ptr == array.ptr
 
 
-def test_other_floats():
+def test_floats_of_8_and_16_bits():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     for name, code in ("bfloat16", 4), ("float8_e4m3fn", 10), ("float8_e5m2", 12):
         array = gpuarray.GPUArray(4, np.dtype(getattr(ml_dtypes, name)))
@@ -90,17 +91,18 @@ def test_other_floats():
 
 
 @pytest.mark.parametrize("dtype", [[("a", "i4"), ("b", "f4")], "V8", "M8[s]", "m8[s]", "S4", "U2", "g"])
-def test_dtypes_that_dlpack_has_not(dtype):
+def test_dtypes_that_dlpack_does_not_have_are_refused(dtype):
     with pytest.raises(BufferError, match="dtype"):
         gpuarray.GPUArray(3, dtype).__dlpack__()
 
 
-def test_strides_that_dlpack_has_not():
-    structure = gpuarray.zeros(20, np.uint8)
-    array = gpuarray.GPUArray(2, np.complex64, gpudata=structure.gpudata, strides=(12,))
+def test_strides_that_are_not_whole_elements_are_refused():
+    """DLPack's strides count elements. The stride of an axis of length 1 is never used."""
+    memory = gpuarray.zeros(20, np.uint8).gpudata
+    array = gpuarray.GPUArray(2, np.complex64, gpudata=memory, strides=(12,))
     with pytest.raises(BufferError, match="12 bytes"):
         array.__dlpack__()
-    one = gpuarray.GPUArray(1, np.complex64, gpudata=structure.gpudata, strides=(12,))
+    one = gpuarray.GPUArray(1, np.complex64, gpudata=memory, strides=(12,))
     assert read(one.__dlpack__()).tensor.shape[0] == 1
 
 
@@ -117,7 +119,7 @@ def test_kinds_of_memory(host):
 
 
 def test_numpy_sees_finished_work(host):
-    """NumPy reads memory that the host sees at once, so queued work is waited for."""
+    """NumPy reads managed memory as soon as it has it, so the export waits for queued work."""
     managed = managed_array(host)
     ElementwiseKernel("float *x", "for (int k = 0; k < 20000; k++) x[i] += (k & 1) ? -1 : 1; x[i] += 1")(
         managed
@@ -129,7 +131,7 @@ def test_numpy_gets_a_copy_when_it_asks(host, ours):
     for array, expected in (ours, host), (ours.T[::-1], host.T[::-1]), (ours[:0], host[:0]):
         copy = np.from_dlpack(array, device="cpu")
         assert (copy == expected).all() and copy.dtype == host.dtype and copy.shape == expected.shape
-    assert read(ours.__dlpack__(dl_device=(CPU, 0), max_version=(1, 0))).flags == 2
+    assert read(ours.__dlpack__(dl_device=(CPU, 0), max_version=(1, 0))).flags == IS_COPIED
     assert read(ours.__dlpack__(dl_device=(CPU, 0))).tensor.device.kind == CPU
     with pytest.raises(BufferError, match="copy"):
         ours.__dlpack__(dl_device=(CPU, 0), copy=False)
@@ -139,7 +141,7 @@ def test_numpy_gets_a_copy_when_it_asks(host, ours):
 
 def test_copies(host, ours):
     capsule = ours.__dlpack__(copy=True, max_version=(1, 0))
-    assert read(capsule).flags == 2 and read(capsule).tensor.data != ours.ptr
+    assert read(capsule).flags == IS_COPIED and read(capsule).tensor.data != ours.ptr
     ours.fill(0)
     assert (gpuarray.from_dlpack(Holds(capsule)).get() == host).all()
     assert read(ours.__dlpack__(copy=False)).tensor.data == ours.ptr
@@ -147,12 +149,12 @@ def test_copies(host, ours):
 
 
 class Holds:
-    """Gives out a capsule that it has."""
+    """An object whose __dlpack__() returns a given capsule."""
 
     def __init__(self, capsule):
         self.capsule = capsule
 
-    def __dlpack__(self, **asked):
+    def __dlpack__(self, **keywords):
         return self.capsule
 
     def __dlpack_device__(self):
@@ -160,7 +162,7 @@ class Holds:
 
 
 @pytest.mark.parametrize(
-    "asked, error",
+    "keywords, error",
     [
         ({"stream": 0}, ValueError),
         ({"stream": -2}, OverflowError),
@@ -176,12 +178,12 @@ class Holds:
         ({"unknown": 1}, TypeError),
     ],
 )
-def test_requests_that_are_refused(ours, asked, error):
+def test_arguments_that_are_refused(ours, keywords, error):
     with pytest.raises(error):
-        ours.__dlpack__(**asked)
+        ours.__dlpack__(**keywords)
 
 
-def test_arguments_by_name_only(ours):
+def test_arguments_by_position_are_refused(ours):
     with pytest.raises(TypeError):
         ours.__dlpack__(None)
 
@@ -194,11 +196,11 @@ def test_freed_memory_is_refused(ours):
 
 
 def test_read_only_arrays(host, ours):
-    fixed = gpuarray.from_dlpack(Producer(ours, flags=1))
+    fixed = gpuarray.from_dlpack(Producer(ours, flags=READ_ONLY))
     assert not fixed.flags.writeable and not fixed[1:].flags.writeable and ours.flags.writeable
     assert not gpuarray.broadcast_to(fixed, (2, 3, 4)).flags.writeable and not fixed.T.flags.writeable
     assert fixed.__cuda_array_interface__["data"] == (ours.ptr, True)
-    assert read(fixed.__dlpack__(max_version=(1, 0))).flags == 1
+    assert read(fixed.__dlpack__(max_version=(1, 0))).flags == READ_ONLY
     with pytest.raises(BufferError, match="read-only"):
         fixed.__dlpack__()
     for change in (
@@ -215,10 +217,10 @@ def test_read_only_arrays(host, ours):
     assert ((fixed + 1).get() == host + 1).all() and fixed.copy().flags.writeable
 
 
-# ---- the life of a tensor
+# ---- the lifetime of a tensor
 
 
-def test_a_capsule_that_nobody_takes(ours):
+def test_an_unused_capsule_releases_its_array(ours):
     array = ours[1:]
     reference = weakref.ref(array)
     capsules = [array.__dlpack__(), array.__dlpack__(max_version=(1, 0))]
@@ -240,25 +242,25 @@ def test_a_tensor_keeps_its_array(ours, version):
     assert reference() is None
 
 
-def test_tensors_are_given_back_by_any_thread(host):
-    """ctypes releases the GIL around the deleter."""
+def test_tensors_are_deleted_by_any_thread(host):
+    """Four threads call deleters at once: ctypes releases the GIL for each call."""
     arrays = [gpuarray.to_gpu(host) for _ in range(40)]
-    reference = [weakref.ref(array) for array in arrays]
+    references = [weakref.ref(array) for array in arrays]
     tensors = [
         take(array.__dlpack__(max_version=(1, 0) if i % 2 else None)) for i, array in enumerate(arrays)
     ]
     del arrays
 
-    def give_back(part):
+    def delete(part):
         for managed in part:
             managed.deleter(ctypes.pointer(managed))
 
-    threads = [threading.Thread(target=give_back, args=(tensors[i::4],)) for i in range(4)]
+    threads = [threading.Thread(target=delete, args=(tensors[i::4],)) for i in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not any(each() for each in reference)
+    assert not any(each() for each in references)
 
 
 def test_a_tensor_outlives_its_context(host):
@@ -269,6 +271,7 @@ def test_a_tensor_outlives_its_context(host):
     managed.deleter(ctypes.pointer(managed))
 
 
+# A program whose tensors are deleted by a function that atexit() calls, after the end of the interpreter.
 ENDS = """
 import ctypes, sys
 import numpy as np
@@ -299,7 +302,7 @@ void at_the_end(void (*deleter)(void *), void *tensor)
 """
 
 
-def test_tensors_are_given_back_after_the_interpreter(run_python, compiled):
+def test_tensors_are_deleted_after_the_interpreter(run_python, compiled):
     library = compiled(AT_THE_END)
     import dlpack_abi
 
@@ -318,7 +321,7 @@ def test_from_dlpack(host, ours, versioned, view):
     assert type(array) is gpuarray.GPUArray and array.dtype == host.dtype
     assert (array.get() == host[view]).all() and array.shape == host[view].shape
     assert not array.size or array.ptr == producer.array.ptr
-    assert producer.calls[-1] == {"stream": 1, "max_version": (1, 3)} if versioned else {"stream": 1}
+    assert producer.calls[-1] == ({"stream": 1, "max_version": (1, 3)} if versioned else {"stream": 1})
     assert producer.deleted == 0
     del array
     drv.Context.synchronize()
@@ -330,17 +333,17 @@ def test_tensors_without_strides_and_with_an_offset(host, ours):
     assert (array.get() == host).all() and array.ptr == ours.ptr
 
 
-@pytest.mark.parametrize("asked", [{}, {"max_version": (1, 0)}])
-def test_capsules_themselves(host, ours, asked):
-    view = gpuarray.from_dlpack(ours.__dlpack__(**asked))
+@pytest.mark.parametrize("keywords", [{}, {"max_version": (1, 0)}])
+def test_from_dlpack_takes_a_capsule(host, ours, keywords):
+    view = gpuarray.from_dlpack(ours.__dlpack__(**keywords))
     assert view.ptr == ours.ptr and (view.get() == host).all()
-    copy = gpuarray.from_dlpack(ours.__dlpack__(**asked), copy=True)
+    copy = gpuarray.from_dlpack(ours.__dlpack__(**keywords), copy=True)
     assert copy.ptr != ours.ptr and (copy.get() == host).all()
     with pytest.raises(BufferError, match="is in host memory"):
         gpuarray.from_dlpack(host.__dlpack__())
 
 
-def test_capsules_are_taken_once(ours):
+def test_a_capsule_is_taken_once(ours):
     capsule = ours.__dlpack__(max_version=(1, 0))
     gpuarray.from_dlpack(Holds(capsule))
     assert capsule_name(capsule) == b"used_dltensor_versioned"
@@ -364,16 +367,17 @@ def test_capsules_are_taken_once(ours):
         ({"length": 1 << 62}, BufferError, "too many"),
     ],
 )
-@pytest.mark.parametrize("take_it", [gpuarray.from_dlpack, gpuarray.sum])
-def test_bad_tensors_are_given_back_once(ours, changes, error, words, take_it):
+@pytest.mark.parametrize("consume", [gpuarray.from_dlpack, gpuarray.sum])
+def test_bad_tensors_are_refused_and_deleted_once(ours, changes, error, words, consume):
     producer = Producer(ours, **changes)
     with pytest.raises(error, match=words):
-        take_it(producer)
+        consume(producer)
     assert producer.deleted == 1
 
 
 def test_kinds_of_devices_that_are_refused(ours):
-    producer = Producer(ours, kind=10)
+    """from_dlpack() refuses them before it has a tensor, by __dlpack_device__()."""
+    producer = Producer(ours, kind=ROCM)
     with pytest.raises(BufferError, match="type 10"):
         gpuarray.from_dlpack(producer)
     assert producer.deleted == 0
@@ -395,13 +399,15 @@ def test_host_arrays(host, ours):
         ours + Producer(host, kind=CPU)
 
 
-def test_host_arrays_of_others_are_indices(host, ours):
+def test_other_libraries_arrays_in_host_memory_are_indices(host, ours):
+    """They are read by __array__(), not by DLPack."""
+
     class OnHost(Producer):
         def __array__(self, dtype=None, copy=None):
             return self.array
 
         def __index__(self):
-            raise TypeError("several elements are no index")
+            raise TypeError("only arrays of one element are an index")
 
     indices = OnHost(np.array([1, 0]), kind=CPU)
     assert (ours.take(indices, 0).get() == host[[1, 0]]).all() and (ours[indices].get() == host[[1, 0]]).all()
@@ -421,9 +427,9 @@ def test_copy_and_device(host, ours):
         gpuarray.from_dlpack(producer, device=(CPU, 0))
 
 
-def test_errors_of_producers_come_through(ours):
+def test_errors_of_producers_are_raised(ours):
     class Fails(Producer):
-        def __dlpack__(self, **asked):
+        def __dlpack__(self, **keywords):
             raise RuntimeError("not now")
 
     for call in (lambda: gpuarray.from_dlpack(Fails(ours)), lambda: ours + Fails(ours)):
@@ -442,7 +448,7 @@ def test_operands(host, ours, versioned):
     ours[...] = Producer(gpuarray.to_gpu(host[0]), versioned=versioned)
     assert (ours.get() == host[0]).all()
     drv.Context.synchronize()
-    assert producer.deleted == len(producer.kept) // 2 == 3
+    assert producer.deleted == len(producer.kept) // 2 == 3  # each structure is kept with its numbers
 
 
 def test_streams_of_operands(ours):
@@ -454,7 +460,7 @@ def test_streams_of_operands(ours):
     stream.synchronize()
 
 
-def test_pointers(host, ours):
+def test_producers_where_a_pointer_is_expected(host, ours):
     producer, out = Producer(ours), np.zeros_like(host)
     drv.memcpy_dtoh(out, producer)
     assert (out == host).all() and producer.deleted == 1
@@ -463,7 +469,7 @@ def test_pointers(host, ours):
     code.prepare("P").prepared_call((1, 1), (12, 1, 1), Producer(ours))
     assert (ours.get() == 4 * host).all()
     with pytest.raises(BufferError, match="copy"):
-        drv.memcpy_dtoh(out, Producer(ours, flags=2))
+        drv.memcpy_dtoh(out, Producer(ours, flags=IS_COPIED))
 
 
 CODE = b"""
@@ -485,11 +491,13 @@ CODE = b"""
 \0"""
 
 
-# ---- order
+# ---- the order of streams
 
 
-def test_the_consumers_stream_comes_after_the_arrays(host):
-    """Memory of a pool is on the stream for which it was allocated. Nothing waits."""
+def test_the_consumers_stream_waits_for_the_arrays_stream(host):
+    """The array's stream is the one for which a pool allocated its memory. The host does not wait: a host
+    function blocks the array's stream until `opened` is set.
+    """
     pool, opened = DeviceMemoryPool(), threading.Event()
     mine, theirs = drv.Stream(NON_BLOCKING), drv.Stream(NON_BLOCKING)
     array = gpuarray.GPUArray(12, np.float32, gpudata=pool.allocate(48, mine))
@@ -508,22 +516,26 @@ def test_the_consumers_stream_comes_after_the_arrays(host):
     mine.synchronize()
 
 
-def test_memory_that_a_strange_stream_uses_is_not_used_again(host):
-    """Its consumer gives the tensor back before its work is done."""
+def test_memory_that_an_unknown_stream_uses_is_not_held_by_the_pool(host):
+    """A consumer may delete the tensor before its work is done: memory that was exported for a stream whose
+    end the pool cannot know is freed, and not used for another array.
+    """
     pool, theirs = DeviceMemoryPool(), drv.Stream(NON_BLOCKING)
-    for stream, held in (1, 1), (2, 1), (-1, 1), (theirs.handle, 0):
+    for stream, held_blocks in (1, 1), (2, 1), (-1, 1), (theirs.handle, 0):
         array = gpuarray.GPUArray((3, 4), np.float32, pool.allocate)
         capsule = array.__dlpack__(stream=stream)
         assert pool.active_blocks == 1
         del array, capsule
-        assert pool.active_blocks == 0 and pool.held_blocks == held, stream
+        assert pool.active_blocks == 0 and pool.held_blocks == held_blocks, stream
         pool.free_held()
 
 
 @pytest.mark.parametrize("pooled", [True, False])
-@pytest.mark.parametrize("way", ["dlpack", "interface"])
-def test_work_on_other_streams_comes_first(host, pooled, way):
-    """An array of the default stream that is worked on in a block `with stream`."""
+@pytest.mark.parametrize("protocol", ["dlpack", "interface"])
+def test_the_consumer_waits_for_work_of_the_block_with_stream(host, pooled, protocol):
+    """The array is of the default stream, the last work on it of `mine`, which is blocked until `opened` is
+    set: the consumer's stream waits for that work too.
+    """
     allocator = None if pooled else drv.mem_alloc
     array, out = gpuarray.to_gpu(host, allocator), drv.mem_alloc(48)
     array += 0
@@ -532,12 +544,12 @@ def test_work_on_other_streams_comes_first(host, pooled, way):
     mine.launch_host_func(opened.wait, 20)
     with mine:
         array += 1
-        if way == "dlpack":
+        if protocol == "dlpack":
             capsule = array.__dlpack__(stream=theirs.handle)
         else:
             capsule = None
-            drv.memcpy_dtod_async(out, Shows(array), 48, theirs)
-    if way == "dlpack":
+            drv.memcpy_dtod_async(out, OnlyInterface(array), 48, theirs)
+    if protocol == "dlpack":
         drv.memcpy_dtod_async(out, array.gpudata, 48, theirs)
     assert not theirs.is_done() and not mine.is_done()
     opened.set()
@@ -546,8 +558,8 @@ def test_work_on_other_streams_comes_first(host, pooled, way):
     del capsule
 
 
-class Shows:
-    """An array seen through its interface alone."""
+class OnlyInterface:
+    """Another library's array, which has only __cuda_array_interface__."""
 
     def __init__(self, array):
         self.__cuda_array_interface__ = array.__cuda_array_interface__

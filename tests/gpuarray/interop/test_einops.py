@@ -1,5 +1,5 @@
-"""einops: its functions for the array API standard take GPUArrays; its others know no class but their own
-list of libraries.
+"""einops: its functions for the array API standard take GPUArrays; its other functions know only the classes
+in their own list of libraries.
 """
 
 import numpy as np
@@ -49,6 +49,6 @@ def test_pack_and_unpack():
         lambda a: einops.einsum(a, a, "a b c, a b d -> c d"),
     ],
 )
-def test_its_own_list_of_libraries(call):
+def test_functions_with_a_list_of_libraries_refuse_gpuarrays(call):
     with pytest.raises(RuntimeError, match="Tensor type unknown to einops"):
         call(gpuarray.to_gpu(HOST))

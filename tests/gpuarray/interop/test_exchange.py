@@ -1,4 +1,4 @@
-"""DLPack's exchange tables (1.3): the one of GPUArray, called from C, and those of other libraries' types."""
+"""DLPack's exchange tables (DLPackExchangeAPI, 1.3): GPUArray's, and those of other libraries' types."""
 
 import ctypes
 import weakref
@@ -22,6 +22,8 @@ Stream = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.
 
 
 class Table(ctypes.Structure):
+    """DLPackExchangeAPI. take: import; borrow: describe without ownership; stream: the current one."""
+
     _fields_ = [
         ("version", ctypes.c_uint32 * 2),
         ("previous", ctypes.c_void_p),
@@ -44,13 +46,13 @@ def table():
 # ---- our table
 
 
-def test_head(table):
+def test_version_and_entries(table):
     assert tuple(table.version) == (1, 3) and table.previous is None
     assert all(getattr(table, name) for name in ("allocate", "export", "take", "borrow", "stream"))
 
 
 @pytest.mark.parametrize("view", [..., np.s_[::-1, 1::2], np.s_[0, 0], np.s_[:0]])
-def test_borrowing(table, ours, view):
+def test_borrowed_tensors_describe_the_array(table, ours, view):
     array, tensor = ours[view], Tensor()
     assert table.borrow(array, tensor) == 0
     assert (tensor.data or 0) == (array.ptr if array.size else 0) and tensor.ndim == array.ndim
@@ -83,7 +85,7 @@ def test_export_and_import(table, host, ours):
     assert reference() is None
 
 
-def test_what_cannot_be_exported(table):
+def test_structures_and_other_objects_are_refused(table):
     structure, out, tensor = gpuarray.zeros(3, [("a", "i4")]), ctypes.POINTER(Versioned)(), Tensor()
     for call in (lambda: table.export(structure, out), lambda: table.borrow(structure, tensor)):
         with pytest.raises(BufferError, match="dtype"):
@@ -104,7 +106,7 @@ def test_a_tensor_that_cannot_be_imported_stays_with_its_owner(table, ours):
 
 
 def test_current_stream(table):
-    stream = ctypes.c_void_p(7)
+    stream = ctypes.c_void_p(7)  # any value that the call must replace
     assert table.stream(CUDA, 0, stream) == 0 and not stream.value
     assert table.stream(CPU, 0, stream) == 0 and not stream.value
     with drv.Stream() as ours:
@@ -120,7 +122,7 @@ def like(shape, *, code=2, bits=32, kind=CUDA):
 
 
 def test_allocation(table):
-    """ctypes calls it without the GIL."""
+    """It may be called without the GIL, as ctypes does here."""
     out, errors = ctypes.POINTER(Versioned)(), []
     set_error = SetError(lambda context, kind, message: errors.append((kind, message)))
     assert table.allocate(like((3, 5)), out, None, set_error) == 0 and not errors
@@ -155,22 +157,23 @@ typedef struct table {
     int (*stream)(int32_t, int32_t, void **);
 } table;
 
-/* The number of elements, once by each way; -1 when they disagree. */
+/* The number of elements of an array; -1 on an error, or if the borrowed and the exported tensor differ. */
 long count(table *api, void *object)
 {
-    tensor lent;
+    tensor borrowed;
     managed *owned;
     void *stream, *again;
     long sizes[2] = {1, 1};
-    if (api->number.major != 1 || api->borrow(object, &lent) || api->export(object, &owned)) return -1;
-    if (api->stream(lent.where.type, lent.where.id, &stream)) return -1;
-    for (int i = 0; i < lent.ndim; i++) sizes[0] *= lent.shape[i], sizes[1] *= owned->array.shape[i];
-    if (memcmp(&lent.where, &owned->array.where, sizeof lent.where)) return -1;
-    if (lent.data != owned->array.data) return -1;
+    if (api->number.major != 1 || api->borrow(object, &borrowed) || api->export(object, &owned)) return -1;
+    if (api->stream(borrowed.where.type, borrowed.where.id, &stream)) return -1;
+    for (int i = 0; i < borrowed.ndim; i++) sizes[0] *= borrowed.shape[i], sizes[1] *= owned->array.shape[i];
+    if (memcmp(&borrowed.where, &owned->array.where, sizeof borrowed.where)) return -1;
+    if (borrowed.data != owned->array.data) return -1;
     owned->deleter(owned);
     return sizes[0] == sizes[1] ? sizes[0] : -1;
 }
 
+/* A new reference to the array that is imported of an object's exported tensor. */
 void *round_trip(table *api, void *object)
 {
     managed *owned;
@@ -191,11 +194,16 @@ def test_a_consumer_in_c(compiled, table, host, ours):
     assert (library.round_trip(address, ours.T).get() == host.T).all()
 
 
-# ---- tables of others
+# ---- tables of other libraries' types
 
 
 def make_table(changes):
-    """A type whose objects are seen by an exchange table only."""
+    """A class of arrays of another library that has an exchange table and no __dlpack__().
+
+    changes: "version" and "previous", fields of the table; "borrows": False for a table without borrow();
+    "stream": the handle that stream() gives. Attributes of the class: table, and calls_of, the names of the
+    table's functions in the order of their calls.
+    """
     calls = []
 
     class Tensors(Producer):
@@ -240,7 +248,7 @@ def test_operands_are_borrowed(host, ours):
     assert reference() is None, "its stream is ours: nothing is kept"
 
 
-def test_tensors_that_only_can_be_exported(host, ours):
+def test_operands_of_a_table_without_borrow_are_exported(host, ours):
     tensors = make_table({"borrows": False})
     theirs = tensors(ours.copy())
     assert ((ours + theirs).get() == 2 * host).all()
@@ -257,7 +265,7 @@ def test_from_dlpack_keeps_the_memory_and_not_the_object(host, ours):
     assert theirs.deleted == 1
 
 
-def test_older_tables_in_the_chain(host, ours):
+def test_an_older_table_is_used_if_the_newer_is_unknown(host, ours):
     older = make_table({})
     newer = make_table({"version": (2, 0), "previous": ctypes.addressof(older.table)})
     assert ((ours + newer(ours)).get() == 2 * host).all()
@@ -266,7 +274,7 @@ def test_older_tables_in_the_chain(host, ours):
         ours + make_table({"version": (2, 0)})(ours)
 
 
-def test_streams_of_tables(host, ours):
+def test_owners_are_kept_while_another_stream_uses_them(host, ours):
     stream = drv.Stream()
     tensors = make_table({"stream": stream.handle})
     theirs = tensors(ours.copy())

@@ -1,5 +1,5 @@
-"""Of another library's array a function makes a GPUArray, also where the result is a view of all of it; the
-array itself is returned where it was given for the result."""
+"""Functions of another library's array return a GPUArray, even if the result is a view of the whole array. An
+array passed as out= is returned itself."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 
 
 class Foreign:
-    """An array of another library."""
+    """An array of another library, in the memory of a GPUArray."""
 
     def __init__(self, array):
         self.array = array
@@ -36,7 +36,7 @@ def foreign():
         lambda a: gpuarray.reshape(a, 2, 3),
     ],
 )  # fmt: skip
-def test_a_view_of_all_of_it_is_a_gpuarray(foreign, call):
+def test_a_view_of_the_whole_array_is_a_gpuarray(foreign, call):
     result = call(foreign)
     assert type(result) is GPUArray
     assert result.ptr == foreign.array.ptr and result.shape == (2, 3)
@@ -52,7 +52,7 @@ def test_a_view_of_all_of_it_is_a_gpuarray(foreign, call):
         lambda a, out: xp.take(out, [0, 1, 2], out=out),
     ],
 )
-def test_the_array_for_the_result_is_returned(call):
+def test_out_is_returned_itself(call):
     a, out = gpuarray.to_gpu(np.arange(3, dtype=np.float32)), Foreign(gpuarray.zeros(3, np.float32))
-    a = a.reshape(1, 3) if "sum" in call.__code__.co_names else a
+    a = a.reshape(1, 3) if "sum" in call.__code__.co_names else a  # so that the sum along axis 0 fits out
     assert call(a, out) is out

@@ -1,5 +1,5 @@
-"""torch, CuPy, numba and jax in one process with GPUArrays: every direction, operators, out=, streams. On a
-GPU, where they are installed.
+"""torch, CuPy, numba and jax in one process with GPUArrays: arrays passed in both directions, operators,
+out=, streams. On a GPU, for those of them that are installed.
 """
 
 import os
@@ -16,10 +16,14 @@ pytestmark = pytest.mark.gpu("other libraries have no CPU device")
 
 
 @pytest.fixture(autouse=True)
-def context_of_others(primary_context):
-    """All of them work in the primary context."""
+def context_of_libraries(primary_context):
+    """All of the libraries work in the primary context. Waits for queued work after the test."""
     yield
     drv.Context.synchronize()
+
+
+# For each library a class: make(host) copies an array of NumPy to the device, host(array) copies one back,
+# and take(array) is the library's array in the memory of a GPUArray.
 
 
 class Torch:
@@ -66,7 +70,8 @@ class Numba:
 
 class Jax:
     def __init__(self):
-        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else it takes most of the GPU
+        # By default it allocates most of the GPU's memory.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
         self.module = pytest.importorskip("jax")
         if not any(device.platform == "gpu" for device in self.module.devices()):
             pytest.skip("jax has no GPU")
@@ -109,17 +114,17 @@ def test_operands(library, host):
 
 
 @pytest.mark.filterwarnings("ignore:.*Grid size")  # numba, of the kernel by which it transposes
-def test_what_is_still_being_computed(library, host):
-    """An array right after the call that makes it, whose work may be queued yet."""
+def test_operands_that_are_still_being_computed(library, host):
+    """An operand is used right after the library's call that queues its computation (a transpose)."""
     a, t = gpuarray.to_gpu(host), library.make(host)
     for _ in range(5):
-        later = getattr(t, "T", None)
-        if later is not None:
-            np.testing.assert_allclose((a @ later).get(), host @ host.T, rtol=1e-5)
+        transposed = getattr(t, "T", None)
+        if transposed is not None:
+            np.testing.assert_allclose((a @ transposed).get(), host @ host.T, rtol=1e-5)
 
 
 def test_reflected_operators(library, host):
-    """Whichever library answers, the values are right."""
+    """The result may be the library's array or ours."""
     a, t = gpuarray.to_gpu(host), library.make(host)
     result = t + a
     values = result.get() if isinstance(result, gpuarray.GPUArray) else library.host(result)
@@ -163,7 +168,7 @@ def test_torch_on_a_stream_of_its_own(host):
     torch = Torch().module
     a, side = gpuarray.to_gpu(host), torch.cuda.Stream()
     with torch.cuda.stream(side):
-        torch.cuda._sleep(50_000_000)
+        torch.cuda._sleep(50_000_000)  # clock cycles, for which the stream's work is late
         t = torch.as_tensor(host).cuda(non_blocking=True) * 2
         result = a + t
     assert (result.get() == 3 * host).all()
@@ -189,8 +194,11 @@ def test_memory_that_torch_still_reads_is_not_used_again():
 
 
 def test_torchs_memory_that_our_stream_still_reads_is_kept():
+    """The tensor is dropped while a queued sum delays the kernel that reads it: torch's next tensor must not
+    get its memory.
+    """
     torch = Torch().module
-    stream, out = drv.Stream(1), gpuarray.empty(1 << 20, np.float32)
+    stream, out = drv.Stream(flags=1), gpuarray.empty(1 << 20, np.float32)
     for _ in range(10):
         t = torch.ones(1 << 20, device="cuda")
         torch.cuda.synchronize()
@@ -222,7 +230,7 @@ def test_dtypes_of_torch():
     assert gpuarray.from_dlpack(t).dtype.name == "bfloat16"
 
 
-def test_strided_view_memory():
+def test_strided_memory_view_of_cuda_core():
     utils = pytest.importorskip("cuda.core.utils")
     host = np.arange(24, dtype=np.int32).reshape(4, 6)
     a = gpuarray.to_gpu(host)[::2, ::-1]

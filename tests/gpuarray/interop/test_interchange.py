@@ -1,4 +1,4 @@
-"""Arrays of other libraries: taken wherever a GPUArray is, in the order of streams, kept until not needed."""
+"""Arrays of other libraries: taken wherever a GPUArray is, ordered after their streams, kept while needed."""
 
 import copy
 import gc
@@ -17,23 +17,25 @@ from pycuda.elementwise import ElementwiseKernel
 from pycuda.reduction import ReductionKernel
 from pycuda.scan import InclusiveScanKernel
 
+# Kernels `add`, which adds a number to each element, and `spin`, which runs for a number of nanoseconds.
 PTX = Path(__file__).parents[2].joinpath("driver", "late.ptx").read_bytes()
 NON_BLOCKING = 1
 
 
 class Foreign:
-    """What another library's array shows of memory that a GPUArray holds for it."""
+    """An array of another library, which has only __cuda_array_interface__, in the memory of a GPUArray
+    (`array`). changes: entries of the interface that get another value."""
 
-    def __init__(self, array, **more):
+    def __init__(self, array, **changes):
         self.array = array
         interface = {"version": 3, "shape": array.shape, "typestr": array.dtype.str, "strides": None}
         interface |= {"data": (array.ptr if array.size else 0, False), "stream": None}
         if not array.flags.c_contiguous:
             interface["strides"] = array.strides
-        self.__cuda_array_interface__ = {**interface, **more}
+        self.__cuda_array_interface__ = {**interface, **changes}
 
     def __index__(self):
-        raise TypeError("a tensor of several elements is no integer")
+        raise TypeError("only tensors of one element are integers")
 
 
 pytestmark = pytest.mark.usefixtures("nothing_in_flight")
@@ -91,7 +93,7 @@ def test_strided_operands(host, ours):
         ).all()
 
 
-def test_out_is_given_back(host, ours, theirs):
+def test_out_is_returned(host, ours, theirs):
     out = Foreign(gpuarray.zeros_like(ours))
     assert gpuarray.maximum(ours, theirs, out=out) is out
     assert (out.array.get() == np.maximum(host, host[::-1])).all()
@@ -102,7 +104,8 @@ def test_out_is_given_back(host, ours, theirs):
     assert total.array.get() == host.sum()
 
 
-ONE = {
+# Calls of a module's function (of gpuarray, and of NumPy) with one array.
+CALLS = {
     "sum": lambda m, a: m.sum(a),
     "max": lambda m, a: m.max(a),
     "mean": lambda m, a: m.mean(a),
@@ -127,10 +130,10 @@ ONE = {
 }
 
 
-@pytest.mark.parametrize("name", ONE)
+@pytest.mark.parametrize("name", CALLS)
 def test_functions(host, ours, name):
-    result = ONE[name](gpuarray, Foreign(ours))
-    expected = ONE[name](np, host)
+    result = CALLS[name](gpuarray, Foreign(ours))
+    expected = CALLS[name](np, host)
     assert result.shape == np.shape(expected)
     np.testing.assert_allclose(result.get(), expected, rtol=1e-6)
 
@@ -141,15 +144,18 @@ def test_mathematical_functions(host, ours):
 
 
 def test_every_public_function_takes_them():
-    """Whatever is added later, too: functions that are not decorated are about numbers, or see to it."""
+    """The decorator that converts foreign arrays makes an object of another class than Python's functions. A
+    public function without it is in `undecorated`: it takes no array, or converts arrays itself.
+    """
     from types import FunctionType
 
-    for module, others in (gpuarray, {"from_dlpack", "get_common_dtype", "splay"}), (cumath, set()):
+    for module, undecorated in (gpuarray, {"from_dlpack", "get_common_dtype", "splay"}), (cumath, set()):
         functions = {name for name, value in vars(module).items() if isinstance(value, FunctionType)}
-        assert {name for name in functions if name[0] != "_"} == others
+        assert {name for name in functions if name[0] != "_"} == undecorated
 
 
-def test_functions_look_like_functions():
+def test_decorated_functions_look_like_functions():
+    """They have the signature, docstring, name and repr of a function, can be pickled and bound."""
     import inspect
 
     assert list(inspect.signature(gpuarray.sum).parameters) == ["a", "dtype", "stream", "allocator"]
@@ -194,7 +200,7 @@ def test_copies(host, ours):
     assert (gpuarray.GPUArray(ours.shape, ours.dtype, gpudata=Foreign(ours)).get() == host).all()
 
 
-def test_without_elements_and_axes():
+def test_empty_and_0d_arrays():
     empty = Foreign(gpuarray.empty((0, 3), np.float64))
     assert (gpuarray.zeros((0, 3), np.float64) + empty).shape == (0, 3)
     assert (gpuarray.to_gpu(np.array(2.0)) * Foreign(gpuarray.to_gpu(np.array(4.0)))).get() == 8
@@ -275,21 +281,23 @@ def test_read_only_memory(host, ours, theirs):
 
 
 class Gate:
-    """Lets a stream go on when it is opened."""
+    """A stream whose work waits, in a host function, until open() is called (or for 20 seconds)."""
 
     def __init__(self):
         self.opened, self.stream = threading.Event(), drv.Stream(NON_BLOCKING)
         self.stream.launch_host_func(self.opened.wait, 20)
 
     def open(self):
+        """Lets the stream run, and waits for its work."""
         self.opened.set()
         self.stream.synchronize()
 
 
 @pytest.fixture
 def late():
-    """An array whose owner has queued `+= 7` on a stream that orders nothing by itself, and its gate. Kernels
-    are there before, and nothing is freed while the gate is closed: for both a driver may wait.
+    """(array of another library, gate): its owner has queued `+= 7` on the gate's stream, a non-blocking one,
+    which no other stream waits for by default. All kernels that the tests use are loaded before, since a
+    driver may wait for queued work when it loads code.
     """
     code = drv.module_from_buffer(PTX)
     array = gpuarray.zeros(16, np.int32)
@@ -303,7 +311,7 @@ def late():
     gate.open()
 
 
-COPIES = ElementwiseKernel("int *x, int *y", "y[i] = x[i]", "copies")
+COPIES = ElementwiseKernel("int *x, int *y", "y[i] = x[i]", "copies")  # from x to y
 
 
 def test_operands_come_after_their_owners_work(late):
@@ -333,7 +341,8 @@ def test_user_kernels_come_after_their_owners_work(late):
 
 
 def test_the_owner_is_kept_until_the_work_is_done(late):
-    """Its memory would go back to a pool of its own, for work on its own stream."""
+    """An owner that was dropped before would return its memory to its own pool, for later work on its own
+    stream."""
     theirs, gate = late
     theirs = Foreign(theirs.array)
     reference, out = weakref.ref(theirs), gpuarray.empty(16, np.int32)
@@ -345,8 +354,10 @@ def test_the_owner_is_kept_until_the_work_is_done(late):
 
 
 @pytest.mark.parametrize("size", [1 << 21, 16])
-def test_an_owner_whose_work_is_done_goes_with_its_view(size):
-    """No later call has to find out: a large one, or the last on its stream."""
+def test_an_owner_whose_work_is_done_is_released_with_its_view(size):
+    """No later call is needed to learn that the work is done: neither for a large array, nor for a small one
+    after which its stream is not used again.
+    """
     stream, array = drv.Stream(NON_BLOCKING), gpuarray.zeros(size, np.int8)
     reference, view = weakref.ref(array), gpuarray.from_dlpack(array, stream=stream)
     copy = view.copy()
@@ -357,7 +368,7 @@ def test_an_owner_whose_work_is_done_goes_with_its_view(size):
 
 
 class OfVersion2(Foreign):
-    """Its interface does not say on which stream the owner works."""
+    """An array whose interface, of version 2, has no stream."""
 
     def __init__(self, array):
         super().__init__(array, version=2)
@@ -365,36 +376,39 @@ class OfVersion2(Foreign):
 
 
 class OfVersion2AndDLPack(OfVersion2):
-    """An array like those of jax: only __dlpack__ gets the consumer's stream."""
+    """An array like those of jax: only __dlpack__() is given the consumer's stream. It opens the gate, so
+    that its work is done before the consumer's. streams: those that it was given.
+    """
 
     def __init__(self, array, gate):
         super().__init__(array)
-        self.gate, self.asked = gate, []
+        self.gate, self.streams = gate, []
 
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
 
-    def __dlpack__(self, *, stream, **more):
-        self.asked.append(stream)
+    def __dlpack__(self, *, stream, **keywords):
+        self.streams.append(stream)
         self.gate.open()
-        return self.array.__dlpack__(stream=-1, **more)
+        return self.array.__dlpack__(stream=-1, **keywords)
 
 
-def test_dlpack_is_asked_where_the_interface_does_not_tell_of_streams(late):
+def test_dlpack_is_used_if_the_interface_has_no_stream(late):
     theirs, gate = late
     theirs, other = OfVersion2AndDLPack(theirs.array, gate), drv.Stream(NON_BLOCKING)
     result = gpuarray.maximum(theirs, 5, stream=other)
-    assert set(result.get(stream=other).tolist()) == {7} and theirs.asked == [other.handle]
+    assert set(result.get(stream=other).tolist()) == {7} and theirs.streams == [other.handle]
 
 
-def test_launches_ask_dlpack_as_well(late):
+def test_launches_use_dlpack_if_the_interface_has_no_stream(late):
     theirs, gate = late
     add, theirs = drv.module_from_buffer(PTX).get_function("add"), OfVersion2AndDLPack(theirs.array, gate)
     add(theirs, np.int32(1), block=(16, 1, 1))
-    assert set(theirs.array.get().tolist()) == {8} and len(theirs.asked) == 1
+    assert set(theirs.array.get().tolist()) == {8} and len(theirs.streams) == 1
 
 
-def test_without_a_word_of_streams_it_is_the_default_one():
+def test_an_array_without_stream_or_dlpack_is_of_the_default_stream():
+    """`spin` delays the default stream, so that a consumer that does not wait for it would read zeros."""
     code, array = drv.module_from_buffer(PTX), gpuarray.zeros(16, np.int32)
     other = drv.Stream(NON_BLOCKING)
     gpuarray.maximum(array, 5, stream=other)
@@ -405,7 +419,7 @@ def test_without_a_word_of_streams_it_is_the_default_one():
     assert set(result.get(stream=other).tolist()) == {7}
 
 
-def test_large_owners_do_not_pile_up():
+def test_large_owners_are_released_as_their_work_ends():
     stream, alive = drv.Stream(NON_BLOCKING), []
     memory = gpuarray.zeros(1 << 18, np.float32)
     for _ in range(8):
@@ -438,7 +452,7 @@ def test_owners_in_cycles_are_collected():
     assert reference() is None
 
 
-def test_views_of_a_context_that_is_gone():
+def test_views_in_a_destroyed_context_release_their_owner():
     context = drv.Device(0).make_context()
     memory = gpuarray.zeros(4, np.float32)
     theirs = Foreign(memory)
@@ -450,8 +464,8 @@ def test_views_of_a_context_that_is_gone():
     assert reference() is None
 
 
-def test_the_interface_says_a_stream():
-    """1 is the legacy default stream, 2 a thread's; memory of a pool has its own."""
+def test_the_interface_has_the_stream_of_the_memory():
+    """1 is the legacy default stream; memory of a pool is of the stream for which it was allocated."""
     assert gpuarray.zeros(4, np.float32).__cuda_array_interface__["stream"] == 1
     stream = Stream()
     from pycuda.tools import DeviceMemoryPool
@@ -466,7 +480,7 @@ def test_the_interface_says_a_stream():
 # ---- NumPy, copies, pickles
 
 
-def test_numpy_makes_no_array_of_it(ours):
+def test_conversions_to_arrays_of_numpy_are_refused(ours):
     for make in (
         lambda: np.asarray(ours),
         lambda: np.array(ours),
@@ -481,13 +495,17 @@ def test_numpy_makes_no_array_of_it(ours):
 
 
 class Named(gpuarray.GPUArray):
-    """A subclass; its objects have attributes."""
+    """A subclass whose objects have an attribute `name`."""
 
 
-COPIES_OF = [copy.copy, copy.deepcopy, *(lambda a, p=p: pickle.loads(pickle.dumps(a, p)) for p in range(6))]
+WAYS_TO_COPY = [
+    copy.copy,
+    copy.deepcopy,
+    *(lambda a, p=p: pickle.loads(pickle.dumps(a, p)) for p in range(6)),
+]
 
 
-@pytest.mark.parametrize("make", COPIES_OF)
+@pytest.mark.parametrize("make", WAYS_TO_COPY)
 def test_copies_and_pickles(host, make):
     structure = np.zeros(3, [("a", "i4"), ("b", "f8")])
     for each in host, np.asfortranarray(host), host[:0], np.array(2.5), structure:
@@ -504,6 +522,7 @@ def test_copies_and_pickles(host, make):
 
 
 def test_pickles_out_of_band(host, ours):
+    """With buffer_callback= the elements are one buffer, however often the array occurs."""
     buffers = []
     text = pickle.dumps({"a": ours, "b": [ours]}, 5, buffer_callback=buffers.append)
     assert len(buffers) == 1 and len(text) < 400
@@ -511,7 +530,7 @@ def test_pickles_out_of_band(host, ours):
     assert again["a"] is again["b"][0] and (again["a"].get() == host).all()
 
 
-def test_deepcopy_of_a_structure_keeps_its_form(ours):
+def test_deepcopy_copies_an_array_that_occurs_twice_once(ours):
     first, second = copy.deepcopy([ours, ours])
     assert first is second and first is not ours
 
@@ -520,9 +539,9 @@ def test_iteration_length_and_truth(host, ours):
     assert [row.get().tolist() for row in ours] == host.tolist() and len(ours) == 3
     assert bool(ours[0, 0]) and not bool(gpuarray.zeros((), np.float32)) and bool(ours[:1, :1])
     zero = gpuarray.zeros((), np.float32)
-    for ask in (lambda: iter(zero), lambda: len(zero)):
+    for call in (lambda: iter(zero), lambda: len(zero)):
         with pytest.raises(TypeError, match=r"iteration over a 0-d array|len\(\) of unsized object"):
-            ask()
+            call()
     for several in ours, ours[:0]:
         with pytest.raises(ValueError, match="ambiguous"):
             bool(several)
@@ -538,11 +557,11 @@ from pycuda import gpuarray
 drv.init()
 assert drv.Device.count() > 1
 contexts = [drv.Device(i).make_context() for i in range(2)]
-there = gpuarray.to_gpu(np.arange(4, dtype=np.float32))  # in the second
+there = gpuarray.to_gpu(np.arange(4, dtype=np.float32))  # on the second device
 contexts[1].pop()
 
 class Foreign:
-    def __init__(self, **interface):
+    def __init__(self):
         self.__cuda_array_interface__ = {**there.__cuda_array_interface__, "stream": None}
 
 here = gpuarray.to_gpu(np.ones(4, np.float32))
@@ -553,9 +572,7 @@ for take in lambda: here + Foreign(), lambda: gpuarray.from_dlpack(there), lambd
         assert "device 1" in str(problem) and "peer access" in str(problem)
     else:
         raise AssertionError("memory of another device was taken")
-contexts[0].enable_peer_access(contexts[1]) if hasattr(contexts[0], "enable_peer_access") else (
-    drv.Context.enable_peer_access(contexts[1])
-)
+drv.Context.enable_peer_access(contexts[1])
 assert (here + Foreign()).get().tolist() == [1, 2, 3, 4]
 assert gpuarray.from_dlpack(there).ptr == there.ptr
 assert there.__dlpack_device__() == (2, 1)

@@ -1,4 +1,4 @@
-"""What notebooks show of an array: _repr_html_()."""
+"""_repr_html_(), the HTML of an array in notebooks."""
 
 import html
 
@@ -18,7 +18,8 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_what_is_shown(primary_context, name):
+def test_shape_dtype_device_and_text_are_shown(primary_context, name):
+    """All of them escaped."""
     host = ARRAYS[name]
     text = gpuarray.to_gpu(host)._repr_html_()
     for shown in (str(host.shape), str(host.dtype), drv.Context.get_device().name()):
@@ -40,8 +41,9 @@ def test_freed_memory(primary_context):
     assert "(2, 5)" in text and "float32" in text and "was freed" in text
 
 
-def test_a_context_that_is_gone(run_python):
-    """Detached, and lost by a kernel's fault."""
+def test_arrays_of_a_lost_context(run_python):
+    """The context was detached, or a kernel of it had a fault: shape and dtype are shown, the elements are
+    not."""
     done = run_python(
         """
 import numpy as np

@@ -1,4 +1,4 @@
-"""Text of arrays is NumPy's, and only what it shows is copied."""
+"""str() and repr() of arrays are NumPy's, and copy only the elements that the text has."""
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ LARGE = 10**6
 
 
 def same(array, host):
+    """Asserts equal str() and repr()."""
     assert str(array) == str(host) and repr(array) == repr(host)
 
 
@@ -31,7 +32,8 @@ def same(array, host):
 )
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1", "?", "c8", "f2"])
 def test_text_is_numpys(shape, dtype):
-    host = (np.arange(np.prod(shape), dtype="i8") * 7919 % 1000 - 300).reshape(shape).astype(dtype)
+    values = np.arange(np.prod(shape), dtype="i8") * 7919 % 1000 - 300  # of both signs, in no order
+    host = values.reshape(shape).astype(dtype)
     same(gpuarray.to_gpu(host), host)
 
 
@@ -67,7 +69,7 @@ def test_special_values_and_structures():
 
 
 def test_only_what_is_shown_is_copied():
-    """Only the elements that are shown are read: the others need not have memory."""
+    """The middle of this array is memory that was freed: str() must not read it."""
     memory = sorted((drv.mem_alloc(1 << 20) for _ in range(3)), key=int)
     first, middle, last = memory
     middle.free()

@@ -18,10 +18,12 @@ HOST = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
 
 def labelled(data):
+    """A DataArray with these elements, and coordinates."""
     return xarray.DataArray(data, dims=("x", "y", "z"), coords={"x": [10, 20], "z": [0, 1, 2, 3]})
 
 
 def ones(like):
+    """Weights along z, in the memory (of the device or the host) that the data of a DataArray have."""
     data = np.ones(4, np.float32)
     return xarray.DataArray(gpuarray.to_gpu(data) if isinstance(like.data, GPUArray) else data, dims="z")
 
@@ -87,16 +89,14 @@ def test_assignment_and_one_element():
     assert d.isel(x=1, y=0, z=0).item() == 12
 
 
-@pytest.mark.parametrize(
-    "copied", [lambda d: d.values, lambda d: float(d.sum()), lambda d: d.interp(z=[0.5])]
-)
-def test_what_works_on_the_host_is_refused(copied):
-    """xarray calls np.asarray for them."""
+@pytest.mark.parametrize("call", [lambda d: d.values, lambda d: float(d.sum()), lambda d: d.interp(z=[0.5])])
+def test_operations_on_the_host_are_refused(call):
+    """xarray calls np.asarray() for them."""
     with pytest.raises(TypeError, match="Implicit conversion"):
-        copied(labelled(gpuarray.to_gpu(HOST)))
+        call(labelled(gpuarray.to_gpu(HOST)))
 
 
 def test_rolling_windows_are_refused():
-    """xarray calls xp.lib.stride_tricks, which the standard does not have."""
+    """xarray calls xp.lib.stride_tricks, which the array API standard does not have."""
     with pytest.raises(AttributeError, match="has no attribute 'lib'"):
         labelled(gpuarray.to_gpu(HOST)).rolling(z=2).mean()
