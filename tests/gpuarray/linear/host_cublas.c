@@ -1,5 +1,5 @@
-/* Products as cuBLAS defines them, on host memory: for tests on the CPU device. A call computes at once; it
- * does not wait for what is queued. Where the environment variable HOST_CUBLAS_STATUS is set, every product
+/* Products as cuBLAS defines them, on host memory: for tests on the CPU device. A call computes at once,
+ * without waiting for queued work. If the environment variable HOST_CUBLAS_STATUS is set, every product
  * returns that status and computes nothing. */
 #include <complex.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@ enum { SUCCESS = 0, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
 enum { R_32F = 0, R_64F = 1, C_32F = 4, C_64F = 5 };
 enum { COMPUTE_32F = 68, COMPUTE_64F = 70 };
 enum { ALGORITHM_DEFAULT = -1 };
-static int handles; /* that were made */
+static int handles; /* the number of handles ever made */
 
 static int compute_type_of(int type) { return type == R_32F || type == C_32F ? COMPUTE_32F : COMPUTE_64F; }
 

@@ -1,27 +1,29 @@
-/* cuSOLVER's functions, and trsm of cuBLAS, on host memory by a LAPACK whose functions the test gives: for
- * tests on the CPU device. A call computes at once; it does not wait for what is queued. Arguments are
- * checked as far as LAPACK does not. */
+/* cuSOLVER's functions, and trsm of cuBLAS, on host memory: for tests on the CPU device. They check the
+ * arguments that LAPACK does not check, and call the LAPACK whose functions the test passes to host_lapack().
+ * A call computes at once, without waiting for queued work. Memory that a function may overwrite is filled
+ * with bytes of 255, which are NaN. */
 #include <complex.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { SUCCESS = 0, INVALID_VALUE = 3 }; /* cusolverStatus_t */
+
+enum { R_32F = 0, R_64F = 1, C_32F = 4, C_64F = 5 }; /* cudaDataType; a complex type is its real one + 4 */
+
 enum {
-    SUCCESS = 0, /* cusolverStatus_t */
-    INVALID_VALUE = 3,
-    R_32F = 0, /* cudaDataType; the complex types are the real ones + 4 */
-    R_64F = 1,
-    C_32F = 4,
-    C_64F = 5,
-    DEVICE_SIZE = 1000, /* bytes of the workspaces that every function asks for */
-    HOST_SIZE = 24,
-    MOST_FUNCTIONS = 64, /* of LAPACK */
-    MOST_MATRICES = 8192, /* in a batch, and the largest side there, as cuSOLVER has them */
-    LARGEST_OF_GESVDJ = 32,
-    NOT_CONVERGING = 4321, /* as the first element of a matrix */
-    SHIFTED = 4322 /* likewise: gesvdp says that it shifted the singular values, or reports info */
+    DEVICE_SIZE = 1000, /* bytes of the device workspace that functions request, */
+    HOST_SIZE = 24, /* bytes of the host workspace */
+    ORGQR_LWORK = 50, /* elements of the workspace that orgqr and ungqr request */
+    MAX_FUNCTIONS = 64, /* of LAPACK */
+    MAX_MATRICES = 8192, /* of a batch: cuSOLVER's limit */
+    LARGEST_OF_GESVDJ = 32 /* rows or columns that gesvdjBatched takes */
 };
+
+/* A matrix whose first element has one of these values makes gesvdj and gesvdp fail to converge, or makes
+ * gesvdp report that it shifted the singular values. */
+enum { NOT_CONVERGING = 4321, SHIFTED = 4322 };
 
 #ifndef VERSION
 #define VERSION 12004
@@ -32,9 +34,9 @@ typedef void Fortran(void *, ...);
 static struct {
     char name[16];
     Fortran *function;
-} functions[MOST_FUNCTIONS];
+} functions[MAX_FUNCTIONS];
 
-/* Gives the function of LAPACK with that name, as "dpotrf". */
+/* Called by the test for each function of LAPACK that is used, by its name, such as "dpotrf". */
 void host_lapack(const char *name, Fortran *function)
 {
     int i = 0;
@@ -43,12 +45,12 @@ void host_lapack(const char *name, Fortran *function)
     functions[i].function = function;
 }
 
-/* The function for a type, by its name without the letter of the type. */
+/* The function of LAPACK for a cudaDataType; the name is without the letter of the type, such as "potrf". */
 static Fortran *find(const char *name, int type)
 {
     char full[16];
-    snprintf(full, sizeof full, "%c%s", "sd..cz"[type], name);
-    for (int i = 0; i < MOST_FUNCTIONS && functions[i].function; i++)
+    snprintf(full, sizeof full, "%c%s", "sd..cz"[type], name); /* indexed by cudaDataType */
+    for (int i = 0; i < MAX_FUNCTIONS && functions[i].function; i++)
         if (strcmp(functions[i].name, full) == 0) return functions[i].function;
     abort();
 }
@@ -58,8 +60,8 @@ static int real_of(int type) { return type % C_32F; }
 static int complex_of(int type) { return C_32F + real_of(type); }
 static size_t size_of(int type) { return (real_of(type) == R_64F ? 8 : 4) * (is_complex(type) ? 2 : 1); }
 
-/* Whether the workspaces are those that were asked for; all of them is written to. */
-static int are_there(void *device, size_t device_size, void *host, size_t host_size)
+/* Whether the workspaces have the requested sizes. Overwrites them. */
+static int are_workspaces(void *device, size_t device_size, void *host, size_t host_size)
 {
     if (!device || !host || device_size != DEVICE_SIZE || host_size != HOST_SIZE) return 0;
     memset(device, 255, device_size);
@@ -67,6 +69,8 @@ static int are_there(void *device, size_t device_size, void *host, size_t host_s
     return 1;
 }
 
+/* Sets the sizes of the workspaces. HOST_CUSOLVER_WORKSPACE in the environment is another size for the
+ * device's. */
 static int sizes(void *handle, void *params, size_t *device, size_t *host)
 {
     const char *wanted = getenv("HOST_CUSOLVER_WORKSPACE");
@@ -75,10 +79,11 @@ static int sizes(void *handle, void *params, size_t *device, size_t *host)
     return handle && params ? SUCCESS : INVALID_VALUE;
 }
 
-#define WORK 100000
-static char work[WORK * sizeof(double complex)];
-static double real_work[WORK];
-static int work_length = WORK;
+/* LAPACK's own workspaces, large enough for all tests. */
+#define WORK_LENGTH 100000
+static char work[WORK_LENGTH * sizeof(double complex)];
+static double real_work[WORK_LENGTH];
+static int work_length = WORK_LENGTH;
 
 int cusolverGetVersion(int *version) { return *version = VERSION, SUCCESS; }
 int cusolverDnCreate(void **handle) { return *handle = functions, SUCCESS; }
@@ -97,7 +102,7 @@ int cusolverDnXpotrf(void *handle, void *params, int uplo, int64_t n, int type, 
                      int compute, void *device, size_t device_size, void *host, size_t host_size, int *info)
 {
     int size = (int)n, leading = (int)lda;
-    if (!handle || !params || type != compute || !are_there(device, device_size, host, host_size))
+    if (!handle || !params || type != compute || !are_workspaces(device, device_size, host, host_size))
         return INVALID_VALUE;
     find("potrf", type)(uplo ? "U" : "L", &size, a, &leading, info);
     return SUCCESS;
@@ -116,12 +121,12 @@ int cusolverDnXgetrf(void *handle, void *params, int64_t m, int64_t n, int type,
 {
     int rows = (int)m, columns = (int)n, leading = (int)lda;
     int order[1000];
-    if (!handle || !params || type != compute || !are_there(device, device_size, host, host_size))
+    if (!handle || !params || type != compute || !are_workspaces(device, device_size, host, host_size))
         return INVALID_VALUE;
     find("getrf", type)(&rows, &columns, a, &leading, order, info);
     for (int i = 0; i < rows && i < columns; i++) {
         double pivot = type == R_64F ? ((double *)a)[i + i * lda] : 0;
-        if (pivot != pivot && !*info) *info = i + 1; /* as the library reports it, unlike LAPACK */
+        if (pivot != pivot && !*info) *info = i + 1; /* cuSOLVER reports NaN, LAPACK does not */
         pivots[i] = order[i];
     }
     return SUCCESS;
@@ -141,7 +146,7 @@ int cusolverDnXgeqrf(void *handle, void *params, int64_t m, int64_t n, int type,
 {
     int rows = (int)m, columns = (int)n, leading = (int)lda;
     if (!handle || !params || type != compute || type != tau_type
-        || !are_there(device, device_size, host, host_size))
+        || !are_workspaces(device, device_size, host, host_size))
         return INVALID_VALUE;
     find("geqrf", type)(&rows, &columns, a, &leading, tau, work, &work_length, info);
     return SUCCESS;
@@ -151,12 +156,12 @@ int cusolverDnXgeqrf(void *handle, void *params, int64_t m, int64_t n, int type,
     int cusolverDn##letter##name##_bufferSize(void *handle, int m, int n, int k, const void *a, int lda, \
                                               const void *tau, int *lwork) \
     { \
-        return *lwork = 50, handle && a && tau && lda >= m && k <= n ? SUCCESS : INVALID_VALUE; \
+        return *lwork = ORGQR_LWORK, handle && a && tau && lda >= m && k <= n ? SUCCESS : INVALID_VALUE; \
     } \
     int cusolverDn##letter##name(void *handle, int m, int n, int k, void *a, int lda, const void *tau, \
                                  void *memory, int lwork, int *info) \
     { \
-        if (!handle || lwork != 50 || !memory) return INVALID_VALUE; \
+        if (!handle || lwork != ORGQR_LWORK || !memory) return INVALID_VALUE; \
         find(#name, type)(&m, &n, &k, a, &lda, (void *)tau, work, &work_length, info); \
         return SUCCESS; \
     }
@@ -183,7 +188,7 @@ int cusolverDnXgesvd(void *handle, void *params, signed char jobu, signed char j
 {
     int rows = (int)m, columns = (int)n, leading = (int)lda, of_u = (int)ldu, of_vt = (int)ldvt;
     if (!handle || !params || s_type != real_of(type) || u_type != vt_type || type != compute
-        || !are_there(device, device_size, host, host_size))
+        || !are_workspaces(device, device_size, host, host_size))
         return INVALID_VALUE;
     if (is_complex(type))
         find("gesvd", type)(&jobu, &jobvt, &rows, &columns, a, &leading, s, u, &of_u, vt, &of_vt, work,
@@ -211,7 +216,7 @@ int cusolverDnXsyevd(void *handle, void *params, int jobz, int uplo, int64_t n, 
     int size = (int)n, leading = (int)lda;
     const char *job = jobz ? "V" : "N", *triangle = uplo ? "U" : "L";
     if (!handle || !params || w_type != real_of(type) || type != compute
-        || !are_there(device, device_size, host, host_size))
+        || !are_workspaces(device, device_size, host, host_size))
         return INVALID_VALUE;
     if (is_complex(type))
         find("heev", type)((void *)job, triangle, &size, a, &leading, w, work, &work_length, real_work, info);
@@ -228,7 +233,7 @@ int cusolverDnXsyevBatched_bufferSize(void *handle, void *params, int jobz, int 
     int status = cusolverDnXsyevd_bufferSize(handle, params, jobz, uplo, n, type, a, lda, w_type, w, compute,
                                              device, host);
     *device *= (size_t)number;
-    return lda != n || number < 1 || number > MOST_MATRICES ? INVALID_VALUE : status;
+    return lda != n || number < 1 || number > MAX_MATRICES ? INVALID_VALUE : status;
 }
 
 int cusolverDnXsyevBatched(void *handle, void *params, int jobz, int uplo, int64_t n, int type, void *a,
@@ -248,7 +253,7 @@ int cusolverDnXsyevBatched(void *handle, void *params, int jobz, int uplo, int64
 static char jacobi_parameters;
 int cusolverDnCreateGesvdjInfo(void **info) { return *info = &jacobi_parameters, SUCCESS; }
 
-/* The adjoint of a square matrix. */
+/* Stores the adjoint of the n x n matrix `from` in `to`. */
 static void adjoint(int type, int n, const char *from, char *to)
 {
     size_t size = size_of(type);
@@ -260,6 +265,7 @@ static void adjoint(int type, int n, const char *from, char *to)
     }
 }
 
+/* One matrix of gesvdjBatched: overwrites u and v, which have the vectors as columns if with_vectors. */
 static void gesvdj(int type, int with_vectors, int m, int n, char *a, char *s, char *u, char *v, int *info)
 {
     char *job = with_vectors ? "A" : "N", vt[LARGEST_OF_GESVDJ * LARGEST_OF_GESVDJ * sizeof(double complex)];
@@ -294,7 +300,7 @@ int cusolverDnXgesvdp(void *handle, void *params, int jobz, int econ, int64_t m,
     int is_shifted = *(double *)a == SHIFTED, fails = *(double *)a == NOT_CONVERGING;
     char *job = econ ? "S" : "A", *vt = malloc((size_t)(n * n) * size_of(type));
     if (!handle || !params || !jobz || s_type != R_64F || u_type != v_type || type != compute || ldv != n
-        || !vt || !are_there(device, device_size, host, host_size))
+        || !vt || !are_workspaces(device, device_size, host, host_size))
         return INVALID_VALUE;
     if (is_complex(type))
         find("gesvd", type)(job, job, &rows, &columns, a, &leading, s, u, &of_u, vt, &of_vt, work,
@@ -318,7 +324,7 @@ int cusolverDnXgesvdp(void *handle, void *params, int jobz, int econ, int64_t m,
         int largest = m < n ? n : m; \
         *lwork = 7 * number; \
         if (jobz < 0 || jobz > 1 || m < 1 || n < 1 || largest > LARGEST_OF_GESVDJ || lda != m || ldu != m \
-            || ldv != n || number < 1 || number > MOST_MATRICES) \
+            || ldv != n || number < 1 || number > MAX_MATRICES) \
             return INVALID_VALUE; \
         return handle && a && s && u && v && params == &jacobi_parameters ? SUCCESS : INVALID_VALUE; \
     } \
@@ -353,7 +359,7 @@ int cusolverDnXgeev_bufferSize(void *handle, void *params, int jobvl, int jobvr,
     return sizes(handle, params, device, host);
 }
 
-/* Eigenvalues of a real matrix as complex numbers. */
+/* Joins eigenvalues of a real matrix, n real parts and then n imaginary parts, to complex numbers. */
 static void join(int type, int n, const void *parts, void *w)
 {
     for (int i = 0; i < n; i++)
@@ -371,7 +377,7 @@ int cusolverDnXgeev(void *handle, void *params, int jobvl, int jobvr, int64_t n,
     int size = (int)n, leading = (int)lda, left = (int)ldvl, right = (int)ldvr;
     char *parts = (char *)real_work, *job = jobvr ? "V" : "N";
     if (!handle || !params || jobvl || w_type < C_32F || vl_type != vr_type || type != compute
-        || !are_there(device, device_size, host, host_size))
+        || !are_workspaces(device, device_size, host, host_size))
         return INVALID_VALUE;
     if (is_complex(type)) {
         find("geev", type)("N", job, &size, a, &leading, w, vl, &left, vr, &right, work, &work_length,

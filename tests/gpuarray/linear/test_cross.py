@@ -1,4 +1,4 @@
-"""np.cross: NumPy's bits, except for the rounding of complex products."""
+"""np.cross: equal to NumPy's, except for the rounding of complex products."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 60000.0]
 
 
 def drawn(rng, shape, dtype):
-    """Random numbers of a dtype; of floats every tenth or so is one of SPECIAL."""
+    """Random numbers of a dtype; about a tenth of floats and complex numbers are of SPECIAL."""
     host = numbers(rng, shape, dtype)
     if host.dtype.kind in "fc" and host.size:
         host = np.where(rng.random(shape) < 0.1, rng.choice(SPECIAL, shape).astype(dtype), host).astype(dtype)
@@ -47,7 +47,8 @@ def test_strides_of_any_kind():
     same(lambda a: np.cross(a[0, 0, :3], a[..., 3:6]), host)
 
 
-def test_refusals():
+def test_shapes_and_dtypes_that_numpy_refuses():
+    """And empty arrays, which it takes."""
     booleans = np.array([[True, False, True]])
     same(np.cross, booleans, booleans)
     same(np.cross, np.zeros((2, 4)), np.zeros((2, 4)))

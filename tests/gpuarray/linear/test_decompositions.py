@@ -17,11 +17,12 @@ def adjoint(a):
 
 
 def bound(a):
+    """The relative error that is allowed for the results of `a`."""
     return 20 * max(*a.shape[-2:], 3) * epsilon(a.dtype)
 
 
 def check_unitary(a):
-    """Columns of length 1 that are orthogonal."""
+    """Asserts that the columns are orthogonal and of length 1."""
     assert np.allclose(adjoint(a) @ a, np.eye(a.shape[-1]), atol=bound(a))
 
 
@@ -56,7 +57,8 @@ def test_not_positive_definite():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_qr(dtype, layout):
-    """Q and R are not unique: what they have to be, and of the same shapes and dtypes as NumPy's."""
+    """Q and R are not unique: Q is unitary, R triangular, and Q @ R the matrix; shapes and dtypes are
+    NumPy's."""
     for shape in WIDE_OR_TALL:
         on_device, a = laid(draw(*shape, dtype=dtype), layout)
         for mode in ("reduced", "complete"):
@@ -114,9 +116,11 @@ def test_svd_of_hermitian_matrices(dtype):
 def test_empty(shape):
     a = np.zeros(shape, np.float32)
     on_device = gpuarray.to_gpu(a)
-    for function in (np.linalg.qr, np.linalg.svd, lambda a: np.linalg.svd(a, False),
-                     lambda a: np.linalg.qr(a, "complete"), lambda a: np.linalg.qr(a, "raw"),
-                     lambda a: (np.linalg.svdvals(a), np.linalg.qr(a, "r"))):  # fmt: skip
+    for function in (
+        np.linalg.qr, np.linalg.svd, lambda a: np.linalg.svd(a, False),
+        lambda a: np.linalg.qr(a, "complete"), lambda a: np.linalg.qr(a, "raw"),
+        lambda a: (np.linalg.svdvals(a), np.linalg.qr(a, "r")),
+    ):  # fmt: skip
         for got, want in zip(function(on_device), function(a), strict=True):
             check_close(got, want, 0)
 
@@ -136,7 +140,7 @@ def test_svd_of_not_a_number():
             assert np.isnan(each.get()[0]).all() and np.isfinite(each.get()[1]).all()
 
 
-@pytest.mark.cpu("what cuSOLVER answers to NaN is not known")
+@pytest.mark.cpu("it is not known what cuSOLVER does with NaN")
 def test_qr_of_not_a_number():
     a = np.stack([np.full((3, 3), np.nan), np.eye(3)])
     assert np.isnan(np.linalg.qr(gpuarray.to_gpu(a)).R.get()[0]).any()

@@ -1,4 +1,4 @@
-"""Diagonals set in place, against NumPy."""
+"""fill_diagonal, compared with NumPy."""
 
 import math
 

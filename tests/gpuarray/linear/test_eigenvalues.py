@@ -11,11 +11,12 @@ pytestmark = pytest.mark.usefixtures("factorizations")
 
 
 def bound(a):
+    """The relative error that is allowed for the results of `a`."""
     return 20 * max(a.shape[-1], 3) * epsilon(a.dtype)
 
 
 def check_types(got, want):
-    """Both are named tuples of one class, whose arrays have the same shapes and dtypes."""
+    """Asserts that both are named tuples of one class, whose arrays have the same shapes and dtypes."""
     assert type(got) is type(want)
     for one, other in zip(got, want, strict=True):
         assert (one.shape, one.dtype) == (other.shape, other.dtype) and one.flags.c_contiguous
@@ -24,7 +25,8 @@ def check_types(got, want):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_hermitian(dtype, layout):
-    """Only a triangle is read."""
+    """eigh and eigvalsh read one triangle: the matrices are not Hermitian, and `whole` is what they stand
+    for."""
     for shape in SHAPES:
         on_device, a = laid(draw(*shape, dtype=dtype), layout)
         for uplo in ("L", "U", "l"):
@@ -52,19 +54,21 @@ def test_general(dtype, layout):
         assert np.allclose(np.linalg.norm(v, axis=-2), 1, atol=bound(a))
         values = np.linalg.eigvals(on_device).get()
         assert values.dtype == want.eigenvalues.dtype
+        # Eigenvalues come in any order: each one's distance from the nearest one of NumPy.
         distance = np.abs(values[..., :, None] - want.eigenvalues[..., None, :]).min(axis=-1).max()
         assert distance < 50 * bound(a) * np.abs(w).max()
 
 
-def test_real_results_where_all_are_real():
-    real, turning = np.array([[2.0, 1], [0, 3]]), np.array([[0.0, 1], [-1, 0]])
-    for a in (real, turning, np.stack([real, turning]), real.astype("F")):
+def test_results_are_real_if_all_eigenvalues_are():
+    """Without checks they are complex: their dtype must not depend on values that the host does not read."""
+    real, rotation = np.array([[2.0, 1], [0, 3]]), np.array([[0.0, 1], [-1, 0]])
+    for a in (real, rotation, np.stack([real, rotation]), real.astype("F")):
         check_types(np.linalg.eig(gpuarray.to_gpu(a)), np.linalg.eig(a))
         assert np.linalg.eigvals(gpuarray.to_gpu(a)).dtype == np.linalg.eigvals(a).dtype
     with without_checks():
         assert np.linalg.eigvals(gpuarray.to_gpu(real)).dtype == np.complex128
     w = np.linalg.eigvals(gpuarray.to_gpu(real))
-    w[0] = 7  # not a part of another array
+    w[0] = 7  # refused if w were only the real part of a complex array
     assert w.get().tolist() == [7, 3]
 
 

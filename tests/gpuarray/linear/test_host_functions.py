@@ -1,4 +1,5 @@
-"""NumPy in the order of a stream, on the CPU device, whose memory is the host's."""
+"""host.queue(): functions of NumPy in the order of a stream, on the CPU device, whose memory is the
+host's."""
 
 import sys
 import time
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.cpu("the memory of a GPU is not the host's")
 
 
 def add(a, b, out, *more):
+    """Queued functions get the inputs, the outputs and further arguments."""
     np.add(a, b, out=out)
     for each in more:
         out += each
@@ -24,16 +26,16 @@ def slow_add(a, b, out):
     np.add(a, b, out=out)
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_in_the_order_of_the_stream(own):
-    stream = drv.Stream() if own else None
+@pytest.mark.parametrize("is_default", [True, False])
+def test_in_the_order_of_the_stream(is_default):
+    stream = None if is_default else drv.Stream()
     a = gpuarray.to_gpu(np.arange(6.0))
     out = gpuarray.zeros(6, float)
     for _ in range(3):
         host.queue(slow_add, (a, out), (out,), stream=stream)
         host.queue(add, (a, out), (out,), 1, 2, stream=stream)
-    result = out.get_async(stream) if own else out.get()
-    if own:
+    result = out.get() if is_default else out.get_async(stream)
+    if stream is not None:
         stream.synchronize()
     assert (result == 6 * np.arange(6.0) + 9).all()
 
@@ -70,14 +72,14 @@ def test_empty_arrays():
     drv.Context.synchronize()
 
 
-def test_what_it_uses_lives_until_then():
+def test_arrays_live_until_the_function_has_run():
     out = gpuarray.zeros(1000, float)
     for number in range(20):
         host.queue(slow_add if number < 2 else add, (gpuarray.zeros(1000, float) + number, out), (out,))
     assert (out.get() == sum(range(20))).all()
 
 
-def test_captured():
+def test_captured_functions():
     stream, a, out = drv.Stream(), gpuarray.to_gpu(np.ones(4)), gpuarray.zeros(4, float)
     with stream.capture() as graph:
         host.queue(add, (a, out), (out,), stream=stream)
@@ -89,7 +91,7 @@ def test_captured():
     assert (out.get() == 3).all()
 
 
-def test_an_exception_leaves_no_wrong_values(monkeypatch):
+def test_an_exception_is_reported_and_outputs_become_nan(monkeypatch):
     raised = []
     monkeypatch.setattr(sys, "unraisablehook", lambda report: raised.append(report.exc_type))
     out = gpuarray.zeros(3, float)
@@ -97,7 +99,8 @@ def test_an_exception_leaves_no_wrong_values(monkeypatch):
     assert np.isnan(out.get()).all() and raised == [ZeroDivisionError]
 
 
-def test_what_the_host_writes_is_initialized(run_python):
+def test_outputs_count_as_initialized(run_python):
+    """The checker of uninitialized memory knows that the host function wrote them."""
     program = """
 import numpy as np, pycuda.autoinit
 from pycuda import gpuarray

@@ -12,11 +12,12 @@ SHAPES = [(1, 1), (5, 5), (9, 4), (4, 9), (2, 6, 3), (2, 3, 6)]
 
 
 def bound(a):
+    """The relative error that is allowed for the results of `a`."""
     return 50 * max(a.shape[-2:]) * epsilon(a.dtype) * condition(a)
 
 
 def deficient(*shape, dtype="d"):
-    """A matrix of rank 2."""
+    """A random matrix, or stack, of rank 2."""
     return draw(*shape[:-1], 2, dtype=dtype) @ draw(*shape[:-2], 2, shape[-1], dtype=dtype)
 
 
@@ -40,7 +41,7 @@ def test_lstsq_of_deficient_matrices():
                 np.linalg.lstsq(on_device, right, rcond), np.linalg.lstsq(a, b, rcond), strict=True
             ):
                 assert (got.shape, got.dtype) == (want.shape, want.dtype)
-                assert rcond == -1 or np.allclose(got.get(), want)
+                assert rcond == -1 or np.allclose(got.get(), want)  # -1 divides by rounding errors
     with without_checks():
         residuals = np.linalg.lstsq(gpuarray.to_gpu(deficient(6, 4)), gpuarray.to_gpu(draw(6, 2)))[1]
     assert residuals.shape == (2,)
@@ -61,15 +62,14 @@ def test_pinv_rank_cond(dtype, layout):
 
 def test_tolerances():
     a = np.stack([np.diag([1, 0.1, 0.01]), np.diag([2, 2, 1e-3])])
-    on_device, each = gpuarray.to_gpu(a), np.array([0.05, 0.5])
-    there_each = gpuarray.to_gpu(each)
-    for tolerance, other in ((0.05, 0.05), (there_each, each)):
+    on_device, tolerances = gpuarray.to_gpu(a), np.array([0.05, 0.5])  # one for each matrix
+    for ours, numpys in ((0.05, 0.05), (gpuarray.to_gpu(tolerances), tolerances)):
         for name in ("rcond", "rtol"):
-            got, want = np.linalg.pinv(on_device, **{name: tolerance}), np.linalg.pinv(a, **{name: other})
+            got, want = np.linalg.pinv(on_device, **{name: ours}), np.linalg.pinv(a, **{name: numpys})
             check_close(got, want, 1e-12)
         for name in ("tol", "rtol"):
-            got = np.linalg.matrix_rank(on_device, **{name: tolerance})
-            check_close(got, np.linalg.matrix_rank(a, **{name: other}), 0)
+            got = np.linalg.matrix_rank(on_device, **{name: ours})
+            check_close(got, np.linalg.matrix_rank(a, **{name: numpys}), 0)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -82,7 +82,7 @@ def test_hermitian(dtype):
     assert np.linalg.matrix_rank(on_device, hermitian=True).get() == 2
 
 
-def test_ranks_of_vectors_and_nothing():
+def test_ranks_of_vectors_and_of_empty_matrices():
     for a in (np.zeros(3), np.arange(3.0), np.array(2.0), np.zeros((0, 3)), np.zeros((2, 3, 0))):
         check_close(np.linalg.matrix_rank(gpuarray.to_gpu(a)), np.linalg.matrix_rank(a), 0)
         if a.ndim > 1:
@@ -93,7 +93,7 @@ def test_condition_of_singular_matrices():
     a = np.stack([np.zeros((2, 2)), np.ones((2, 2)), np.eye(2)])
     for order in (None, 1, "fro", -2):
         got, want = np.linalg.cond(gpuarray.to_gpu(a), order).get(), np.linalg.cond(a, order)
-        assert np.allclose(np.minimum(got, 1e15), np.minimum(want, 1e15)), order
+        assert np.allclose(np.minimum(got, 1e15), np.minimum(want, 1e15)), order  # inf, or rounding errors
     a[2, 0, 0] = np.nan
     got, want = np.linalg.cond(gpuarray.to_gpu(a), 1).get(), np.linalg.cond(a, 1)
     assert np.array_equal(got, want, equal_nan=True)
@@ -120,5 +120,5 @@ def test_norms_of_singular_values(order, keepdims):
         got, want = (np.linalg.matrix_norm(each, ord=order, keepdims=keepdims) for each in (on_device, a))
         check_close(got, want, 1e2 * epsilon(dtype))
     empty = np.zeros((2, 0, 3))
-    if order != -2:
+    if order != -2:  # the minimum of no singular values
         check_close(np.linalg.norm(gpuarray.to_gpu(empty), order, (1, 2)), np.zeros(2), 0)

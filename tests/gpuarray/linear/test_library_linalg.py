@@ -1,5 +1,5 @@
-"""Factorizations by cuSOLVER: the calls that a GPU gets, on the CPU device by a library that computes on the
-host with SciPy's LAPACK.
+"""Factorizations by cuSOLVER, on the CPU device: the calls that a GPU gets go to a library (host_cusolver.c)
+that computes on the host with SciPy's LAPACK.
 """
 
 from pathlib import Path
@@ -9,6 +9,10 @@ import pytest
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.cpu("a library on host memory; on a GPU all tests of factorizations use cuSOLVER")
 
+# The start of all programs. It passes SciPy's functions of LAPACK to the host library and has pycuda load
+# that as cuBLAS and cuSOLVER; small matrices are factored by the library, not by our own kernels or by NumPy.
+# `calls` has the names of the functions called. The library reads memory when it is called: queued work is
+# waited for first.
 PROGRAM = """
 import ctypes, sys
 import numpy as np
@@ -46,7 +50,7 @@ def found(name):
         if not _driver._is_captured(drv.current_stream()):
             drv.Context.synchronize()
         elif name.removeprefix("cusolverDn") in ("Xgesvd", "Xgesvdp", "Xsyevd", "Xgeev"):
-            raise AssertionError(f"{{name}} fails in a capture")  # so on an H100, cuSOLVER 12.0.4
+            raise AssertionError(f"{{name}} fails in a capture")  # as seen on an H100 with cuSOLVER 12.0.4
         calls.append(name)
         find(name)(*arguments)
     return call
@@ -54,6 +58,7 @@ def found(name):
 solver._function = found
 
 def near(got, want, bound):
+    "Asserts dtype, shape, and each element's distance relative to the largest one."
     assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, want.dtype, got.shape, want.shape)
     assert not want.size or np.abs(got.get() - want).max() <= bound * max(np.abs(want).max(), 1e-30)
 """
@@ -62,7 +67,7 @@ VALUES = (
     PROGRAM
     + """
 adjoint = lambda a: a.conj().swapaxes(-1, -2)
-solver._SMALLEST_OF_GESVDP = 5
+solver._SMALLEST_OF_GESVDP = 5  # so that some of these small matrices take cusolverDnXgesvdp
 for dtype in "fdFD":
     for shape in [(5, 5), (2, 3, 3), (2, 2, 3, 3), (7, 3), (2, 2, 4), (3, 2, 6, 3), (2, 33, 2), (2, 2, 33),
                   (2, 5, 7)]:
@@ -72,8 +77,8 @@ for dtype in "fdFD":
         near(np.linalg.svdvals(there), np.linalg.svdvals(a), bound)
         for full in (False, True):
             u, s, vh = (each.get() for each in np.linalg.svd(there, full))
-            least = s.shape[-1]
-            assert np.allclose((u[..., :least] * s[..., None, :]) @ vh[..., :least, :], a, atol=bound)
+            min_side = s.shape[-1]
+            assert np.allclose((u[..., :min_side] * s[..., None, :]) @ vh[..., :min_side, :], a, atol=bound)
             assert np.allclose(adjoint(u) @ u, np.eye(u.shape[-1]), atol=bound)
             assert np.allclose(vh @ adjoint(vh), np.eye(vh.shape[-2]), atol=bound)
         for mode in ("reduced", "complete"):
@@ -90,15 +95,15 @@ for dtype in "fdFD":
         right = gpuarray.to_gpu(b)
         near(np.linalg.solve(there, right), np.linalg.solve(a, b), bound)
         factors = linalg.lu_factor(there)
-        for trans, turned in enumerate((a, a.swapaxes(-1, -2), adjoint(a))):
-            near(linalg.lu_solve(factors, right, trans), np.linalg.solve(turned, b), bound)
+        for trans, matrix in enumerate((a, a.swapaxes(-1, -2), adjoint(a))):
+            near(linalg.lu_solve(factors, right, trans), np.linalg.solve(matrix, b), bound)
             for lower, half in ((True, np.tril), (False, np.triu)):
                 for unit in (False, True):
                     triangle = half(a / 3, -1 if lower else 1) + np.eye(shape[-1]) * (1 if unit else 2)
                     x = linalg.solve_triangular(
                         gpuarray.to_gpu(triangle.astype(dtype)), right, trans, lower, unit)
-                    turned = (triangle, triangle.swapaxes(-1, -2), adjoint(triangle))[trans]
-                    near(x, np.linalg.solve(turned, b).astype(dtype), 1e3 * epsilon(dtype))
+                    matrix = (triangle, triangle.swapaxes(-1, -2), adjoint(triangle))[trans]
+                    near(x, np.linalg.solve(matrix, b).astype(dtype), 1e3 * epsilon(dtype))
         for uplo, half in (("L", np.tril), ("U", np.triu)):
             near(np.linalg.eigvalsh(there, uplo), np.linalg.eigvalsh(a, uplo), bound)
             w, v = (each.get() for each in np.linalg.eigh(there, uplo))
@@ -163,11 +168,15 @@ STACKS = (
     PROGRAM
     + """
 def counted(function, *arguments):
+    "(result, {{name: number of calls}}) of the functions for singular values and eigenvalues."
     del calls[:]
     result = function(*arguments)
     ends = "Batched", "vd", "vdp"
-    return result, {{name[10:]: calls.count(name) for name in calls if name.endswith(ends)}}
+    found = [name.removeprefix("cusolverDn") for name in calls if name.endswith(ends)]
+    return result, {{name: found.count(name) for name in found}}
 
+# A stack of more than 8192 matrices, the maximum of one call, takes two; so does one with more elements in
+# all than _MAX_ELEMENTS. If no two matrices fit into that, each has its own call.
 many = draw(8200, 2, 3, dtype="f")
 s, counts = counted(np.linalg.svdvals, gpuarray.to_gpu(many))
 near(s, np.linalg.svdvals(many), 1e-5)
@@ -186,6 +195,8 @@ _, counts = counted(np.linalg.svd, gpuarray.to_gpu(few[0]))
 assert counts == {{"Xgesvd": 1}}
 solver._MAX_ELEMENTS = 1 << 24
 
+# gesvdp for large matrices; if it fails (NOT_CONVERGING in host_cusolver.c) or shifts singular values
+# (SHIFTED), gesvd computes them again.
 large = draw(65, 64, dtype="f")
 for first, want in ((0, ["Xgesvdp"]), (4321, ["Xgesvdp", "Xgesvd"]), (4322, ["Xgesvdp", "Xgesvd"])):
     large[0, 0] = first
@@ -196,7 +207,7 @@ for first, want in ((0, ["Xgesvdp"]), (4321, ["Xgesvdp", "Xgesvd"]), (4322, ["Xg
     assert np.allclose((u.get()[:, :64] * s.get()) @ vh.get(), large, atol=1e-5 * s.get()[0])
     with linalg.without_checks():
         _, counts = counted(np.linalg.svd, there)
-    assert list(counts) == ["Xgesvd"]  # the other waits
+    assert list(counts) == ["Xgesvd"]  # gesvdp waits for the device
 _, counts = counted(np.linalg.svdvals, there)
 assert list(counts) == ["Xgesvd"]
 solver._SMALLEST_FOR_VALUES = 64
@@ -219,7 +230,8 @@ for function in (np.linalg.svd, np.linalg.svdvals, np.linalg.eigh, np.linalg.eig
     del graph, results
     assert pool.active_bytes == before, function
 
-def captured(function, *shape):  # this library computes while it is captured, so the values say nothing
+def captured(function, *shape):
+    "The functions that are called in a capture. This library computes at once: results have no meaning."
     a, stream = gpuarray.to_gpu(draw(*shape)), drv.Stream()
     with linalg.without_checks(), stream, stream.capture():
         return list(counted(function, a)[1])
@@ -230,6 +242,7 @@ for shape in [(3, 3), (40, 40), (2, 5, 5)]:
     assert captured(np.linalg.eigh, *shape) == ["XsyevBatched"]
 
 def refused(function, array, words):
+    "Asserts that the function raises in a capture and captures nothing."
     there, stream = gpuarray.to_gpu(array), drv.Stream()
     with linalg.without_checks(), stream, stream.capture() as graph:
         try:
@@ -253,6 +266,7 @@ NOT_CONVERGED = (
     PROGRAM
     + """
 def fails(a, good):
+    "Asserts that `a` does not converge. Without checks results are NaN except for matrices of the mask `good`."
     there = gpuarray.to_gpu(a)
     for function in (np.linalg.svd, np.linalg.svdvals, np.linalg.pinv):
         try:
@@ -268,7 +282,7 @@ def fails(a, good):
             assert np.isfinite(found[good]).all() and np.isnan(found[~good]).all()
 
 stack, good = draw(3, 4, 3), np.array([True, False, True])
-for value in (4321, np.nan, np.inf):  # the first is what the library refuses
+for value in (4321, np.nan, np.inf):  # 4321 is NOT_CONVERGING in host_cusolver.c
     stack[1, 0, 0] = value
     fails(stack, good)
 fails(np.array([[1, np.nan], [0, 1]]), np.zeros((), bool))
@@ -287,7 +301,8 @@ for _ in range(4):
     stream.synchronize()
     assert (x.get() == np.eye(3) / 2).all()
     del x, stream
-assert handles() == 2, handles()  # cuSOLVER's and cuBLAS's, which one stream after the other took over
+# One of cuSOLVER and one of cuBLAS: each stream takes over those of the stream before.
+assert handles() == 2, handles()
 """
 )
 
@@ -308,6 +323,8 @@ else:
 
 @pytest.fixture
 def library(compiled):
+    """Compiles host_cusolver.c with these options; returns the library's path."""
+
     def compile(*options):
         return compiled((HERE / "host_cusolver.c").read_text(), *options)
 
@@ -315,13 +332,15 @@ def library(compiled):
 
 
 def run(run_python, program, path, **options):
+    """Runs a program with the library at this path; `values` fills further fields. Asserts that it
+    succeeds."""
     filled = program.format(library=path, helpers=str(HERE.parent), **options.pop("values", {}))
     run_python(filled, check=True, **options)
 
 
 @pytest.mark.parametrize("version", [12004, 11701, 11600])
 def test_values(run_python, library, version):
-    """Older libraries lack functions, or have one that gives wrong eigenvectors."""
+    """Older versions lack functions, or have one with wrong eigenvectors (XsyevBatched of 11701)."""
     run(run_python, VALUES, library(f"-DVERSION={version}"), values={"version": version})
 
 

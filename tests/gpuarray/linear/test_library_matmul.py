@@ -1,5 +1,5 @@
-"""Products of matrices by cuBLAS: by the library itself on a GPU that has it, on the CPU device by one that
-computes on the host.
+"""Products of matrices by cuBLAS. On a GPU cuBLAS itself is used, on the CPU device a library that computes
+on the host (host_cublas.c).
 """
 
 import os
@@ -15,6 +15,9 @@ from pycuda._libraries import finding
 
 HERE = Path(__file__).parent
 
+# The start of all programs. `made` has the products that the library was called for. On the CPU device pycuda
+# loads the host library, which reads memory when it is called: each call waits for the queued work first. No
+# product is left to our own kernels because they are faster.
 PROGRAM = """
 import itertools, sys
 import numpy as np
@@ -33,19 +36,19 @@ else:
 library_matmul._is_faster_by_own_kernel = lambda a, b, c: False
 made, gemm = [], blas.gemm
 
-def gemm_after_the_rest(product, dtype, addresses, stream):
+def gemm_after_queued_work(product, dtype, addresses, stream):
     made.append(product)
     if _driver._is_cpu_device() and not _driver._is_captured(stream):
         drv.Context.synchronize()
     gemm(product, dtype, addresses, stream)
 
-blas.gemm = gemm_after_the_rest
+blas.gemm = gemm_after_queued_work
 
 def product(a, b, out=None):
-    "a @ b, and how many calls of the library it took."
+    "(a @ b, number of the library's calls)."
     before = len(made)
     result, calls = np.matmul(a, b, out=out).get(), len(made) - before
-    if out is None:  # again, by what is remembered
+    if out is None:  # once more, by the plan of the first call
         assert np.array_equal((a @ b).get(), result) and len(made) == before + 2 * calls
     return result, calls
 """
@@ -55,12 +58,13 @@ LAYOUTS = (
     + """
 rng = np.random.default_rng(3)
 
-def number(*shape, dtype):
+def integers(*shape, dtype):
+    "Random integers, whose products are exact, as numbers of a dtype."
     values = rng.integers(-4, 5, shape) + (1j * rng.integers(-4, 5, shape) if dtype in "FD" else 0)
     return values.astype(dtype)
 
 def laid(host, layout):
-    "The array on the device in another layout of memory."
+    "A copy of the array on the device, in one of LAYOUTS."
     if layout == "rows" or (layout == "columns" and host.ndim == 1):
         return gpuarray.to_gpu(host)
     if layout == "columns":
@@ -74,23 +78,23 @@ def laid(host, layout):
     wide[..., : 2 * host.shape[-1] : 2] = host
     return gpuarray.to_gpu(wide)[..., : 2 * host.shape[-1] : 2]
 
-IN_MEMORY = "rows", "columns", "padded", "strided", "reversed"
+LAYOUTS = "rows", "columns", "padded", "strided", "reversed"
 SHAPES = [((3, 4), (4, 5)), ((1, 4), (4, 1)), ((3, 1), (1, 5)), ((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)),
           ((2, 1, 3, 4), (1, 3, 4, 2)), ((2, 2, 3, 4), (2, 2, 4, 2)), ((4,), (4, 5)), ((3, 4), (4,)),
           ((2, 3, 4), (4,)), ((5, 1, 4), (4, 3)), ((2, 1, 1, 4), (3, 4, 1))]
 for dtype in "fdFD":
-    for (first, second), one, other in itertools.product(SHAPES, IN_MEMORY, IN_MEMORY):
-        a, b = number(*first, dtype=dtype), number(*second, dtype=dtype)
+    for (first, second), one, other in itertools.product(SHAPES, LAYOUTS, LAYOUTS):
+        a, b = integers(*first, dtype=dtype), integers(*second, dtype=dtype)
         x, y = laid(a, one), laid(b, other)
         got, calls = product(x, y)
         want = a @ b
-        is_vector = min(a.size, b.size) == first[-1]  # our own kernel is as fast as memory
+        is_vector = min(a.size, b.size) == first[-1]  # then our own kernel is used: it is as fast as memory
         assert is_vector or calls >= 1, (first, second, one, other)
         assert got.dtype == want.dtype and got.shape == want.shape
         assert (got == want).all(), (dtype, first, second, one, other, got, want)
 
 # Into arrays of every layout; those that the library does not take are computed by our own kernel.
-a, b = number(6, 4, dtype="f"), number(4, 5, dtype="f")
+a, b = integers(6, 4, dtype="f"), integers(4, 5, dtype="f")
 x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
 for layout, by_library in (("rows", 1), ("columns", 1), ("padded", 1), ("strided", 0), ("reversed", 0)):
     out = laid(np.zeros((6, 5), "f"), layout)
@@ -100,11 +104,11 @@ for layout, by_library in (("rows", 1), ("columns", 1), ("padded", 1), ("strided
 assert product(x, gpuarray.to_gpu(b.astype("d")))[1] == 1
 assert product(x, gpuarray.to_gpu(b.astype("i")))[1] == 1
 assert product(gpuarray.to_gpu(a.astype("i")), gpuarray.to_gpu(b.astype("i")))[1] == 0
-# A part of complex numbers, as a column.
-z = number(6, 4, dtype="F")
+# The real part of complex numbers, as a column.
+z = integers(6, 4, dtype="F")
 column = np.real(gpuarray.to_gpu(z))[:, :1]
 assert (product(column, y[:1])[0] == z.real[:, :1] @ b[:1]).all()
-# The same bits everywhere: not by the library.
+# same_bits() excludes the library.
 with pycuda.same_bits():
     assert product(x, y)[1] == 0
     with pycuda.same_bits(False):
@@ -120,7 +124,7 @@ want = host @ host
 handles = lambda: _driver._live_objects()["LibraryHandle"]
 
 def product_in_a_stream():
-    "Arrays remember the streams that they are used on, so they go as well."
+    "The stream, and the arrays that refer to it, are released at the end of this function."
     stream = drv.Stream()
     with stream:
         a = gpuarray.to_gpu(host)
@@ -130,7 +134,7 @@ def product_in_a_stream():
 
 for _ in range(5):
     product_in_a_stream()
-assert handles() == 1, handles()  # which one stream after the other took over
+assert handles() == 1, handles()  # each stream takes over the handle of the last
 a = gpuarray.to_gpu(host)
 assert (product(a, a)[0] == want).all()
 stream = drv.Stream()
@@ -142,7 +146,7 @@ if not _driver._is_cpu_device():
 stream.synchronize()
 assert (out.get() == want).all()
 
-# With their context all handles go.
+# All handles of a context are destroyed with it.
 own = drv.Device(0).make_context()
 b = gpuarray.to_gpu(np.ones((8, 8), np.float64))
 assert (product(b, b)[0] == 8).all()
@@ -163,6 +167,7 @@ def host_cublas(compiled):
 
 @pytest.fixture(autouse=True)
 def library_is_there(primary_context):
+    """Skips tests on a GPU without cuBLAS."""
     needs_library("cublas")
 
 
@@ -192,13 +197,13 @@ else:
     run_python(program.replace("{library!r}", repr(host_cublas)), env=environment, check=True)
 
 
-def test_a_library_that_is_not_there_is_named(monkeypatch):
+def test_a_library_that_is_missing_is_named(monkeypatch):
     monkeypatch.setattr(finding, "problem", lambda name: "not found")
     with pytest.raises(finding.LibraryNotFound, match=r"libcublas cannot be used \(not found\): pip install"):
         finding.require("cublas")
 
 
-def test_products_do_without_the_library(monkeypatch):
+def test_products_need_no_library(monkeypatch):
     monkeypatch.setattr("pycuda._libraries.blas.problem", lambda name: "not found")
     host = np.ones((200, 200), np.float32)
     array = gpuarray.to_gpu(host)

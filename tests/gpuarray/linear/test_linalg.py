@@ -14,14 +14,14 @@ SHAPES = [(1, 1), (4, 4), (40, 40), (2, 5, 5)]
 
 
 def both(function, *arrays, **options):
-    """What our function and SciPy's of this name give."""
+    """(result of our function, result of SciPy's) of this name."""
     ours, theirs = getattr(linalg, function), getattr(scipy.linalg, function)
     return ours(*map(gpuarray.to_gpu, arrays), **options), theirs(*arrays, **options)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_triangles(dtype, layout):
+def test_solve_triangular(dtype, layout):
     for shape in SHAPES:
         triangle = (draw(*shape, dtype=dtype) / 9 + 2 * np.eye(shape[-1])).astype(dtype)
         on_device, a = laid(triangle, layout)
@@ -81,14 +81,14 @@ def test_vectors_and_batches():
     assert np.allclose(both("solve_triangular", a[0], b.astype("F"))[0].get().imag, 0)
 
 
-def test_failures():
+def test_singular_and_indefinite_matrices():
+    """They raise SciPy's errors, or warn as SciPy does; without checks results are NaN."""
     singular = np.diag([1.0, 0, 2])
     text = "^singular matrix: resolution failed at diagonal 1$"
-    for function in (linalg.solve_triangular, scipy.linalg.solve_triangular):
-        made = gpuarray.to_gpu if function is linalg.solve_triangular else np.asarray
+    for library, convert in ((linalg, gpuarray.to_gpu), (scipy.linalg, np.asarray)):
         with pytest.raises(np.linalg.LinAlgError, match=text):
-            function(made(singular), made(np.ones(3)))
-        function(made(singular), made(np.ones(3)), unit_diagonal=True)
+            library.solve_triangular(convert(singular), convert(np.ones(3)))
+        library.solve_triangular(convert(singular), convert(np.ones(3)), unit_diagonal=True)
     with pytest.raises(
         np.linalg.LinAlgError, match="^3-th leading minor of the array is not positive definite$"
     ):
@@ -109,15 +109,15 @@ def test_failures():
 
 
 @pytest.mark.parametrize("function", ["solve_triangular", "lu", "lu_factor", "cho_factor"])
-def test_infinities(function):
+def test_infinities_are_refused_if_check_finite(function):
     a = np.eye(3)
     a[0, 1] = np.inf
     arrays = (a, np.ones(3)) if function == "solve_triangular" else (a,)
-    for home, made in ((linalg, gpuarray.to_gpu), (scipy.linalg, np.asarray)):
+    for library, convert in ((linalg, gpuarray.to_gpu), (scipy.linalg, np.asarray)):
         with pytest.raises(ValueError, match="^array must not contain infs or NaNs$"):
-            getattr(home, function)(*map(made, arrays))
-        if function != "cho_factor":  # LAPACK may find it not positive definite
-            getattr(home, function)(*map(made, arrays), check_finite=False)
+            getattr(library, function)(*map(convert, arrays))
+        if function != "cho_factor":  # for which the matrix may be not positive definite
+            getattr(library, function)(*map(convert, arrays), check_finite=False)
 
 
 @pytest.mark.parametrize("call", [
@@ -129,7 +129,9 @@ def test_infinities(function):
     "lu(np.ones(3))",
 ])  # fmt: skip
 def test_texts_of_errors(call):
-    class There:
+    class OnDevice:
+        """The functions of NumPy that the calls name, for GPUArrays."""
+
         int32 = np.int32
         ones = staticmethod(lambda shape: gpuarray.to_gpu(np.ones(shape)))
         zeros = staticmethod(lambda shape, dtype: gpuarray.to_gpu(np.zeros(shape, dtype)))
@@ -137,11 +139,12 @@ def test_texts_of_errors(call):
     with pytest.raises(ValueError) as theirs:
         eval(f"scipy.linalg.{call}")
     with pytest.raises(ValueError) as ours:
-        eval(f"linalg.{call}", {"np": There, "linalg": linalg})
+        eval(f"linalg.{call}", {"np": OnDevice, "linalg": linalg})
     assert str(ours.value) == str(theirs.value)
 
 
 def test_captures():
+    """Functions that check their results are refused in a capture; without checks they are captured."""
     a, b = definite(3, 3), draw(3)
     on_device, right, out = gpuarray.to_gpu(a), gpuarray.to_gpu(b), gpuarray.zeros(3, float)
     stream = drv.Stream()
@@ -161,7 +164,9 @@ def test_captures():
 
 
 def test_row_orders():
-    """Also of more rows than fit into shared memory, and with pivots that no row has."""
+    """row_order() applies LAPACK's pivots, which swap row k with row pivots[k] - 1, one after another: for
+    few rows, for more than fit into shared memory, and with pivots out of bounds, for which any order of all
+    rows is right."""
     rng = np.random.default_rng(3)
     for rows, count in ((1, 1), (5, 5), (7, 3), (300, 300), (20_000, 600)):
         pivots = np.stack([rng.integers(k + 1, rows + 1, 2) for k in range(count)], -1)

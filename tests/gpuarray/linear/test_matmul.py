@@ -1,4 +1,4 @@
-"""matmul, against NumPy."""
+"""matmul, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,13 @@ import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda.tools import DeviceMemoryPool
 
-pytestmark = pytest.mark.usefixtures("primary_context", "whose")
+pytestmark = pytest.mark.usefixtures("primary_context", "kernels_or_library")
 
 
 @pytest.fixture(params=["own kernels", "a library"])
-def whose(request):
-    """What computes the product: a library where there is one, NumPy's on the CPU device."""
+def kernels_or_library(request):
+    """Each test runs twice: with our own kernels, and with a library if there is one (on the CPU device
+    NumPy)."""
     with pycuda.same_bits(request.param == "own kernels"):
         yield
 
@@ -24,7 +25,7 @@ def whose(request):
 def test_matmul(shapes, dtype):
     rng = np.random.default_rng(0)
     a, b = ((rng.normal(size=shape) * 3).astype(dtype) for shape in shapes)
-    wide = "f8" if dtype in ("f4", "e") else dtype
+    wide = "f8" if dtype in ("f4", "e") else dtype  # NumPy's sums in that dtype are less precise than ours
     expected = np.matmul(a.astype(wide), b.astype(wide)).astype(dtype)
     got = gpuarray.matmul(gpuarray.to_gpu(a), gpuarray.to_gpu(b)).get()
     assert got.dtype == expected.dtype
@@ -36,7 +37,7 @@ def test_matmul(shapes, dtype):
     "shapes",
     [((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2)), ((3, 0), (0, 2)), ((0, 3), (3, 2)), ((4,), (2, 4, 3))],
 )
-def test_matmul_of_vectors_and_of_nothing(shapes):
+def test_matmul_of_vectors_and_of_empty_arrays(shapes):
     a, b = (np.arange(np.prod(shape), dtype=np.float64).reshape(shape) for shape in shapes)
     compare(gpuarray.matmul(gpuarray.to_gpu(a), gpuarray.to_gpu(b)), np.asarray(np.matmul(a, b)))
 
@@ -55,7 +56,7 @@ def test_matmul_of_any_strides():
 
 
 def test_matmul_of_other_dtypes():
-    """Operands of two dtypes, and results of one that is asked for."""
+    """Operands of two dtypes; dtype= and an out= of another dtype."""
     a, b = np.arange(12, dtype=np.int16).reshape(3, 4), np.arange(8, dtype=np.float32).reshape(4, 2)
     on_device, other = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
     compare(gpuarray.matmul(on_device, other), a @ b)
@@ -69,15 +70,17 @@ def test_matmul_of_other_dtypes():
 @pytest.mark.parametrize(
     "shapes", [((3, 4), (4, 5)), ((4,), (4, 3)), ((2, 3, 4), (4,)), ((200, 200), (200, 200))]
 )
-def test_forms_that_were_seen_before(shapes, dtype):
-    """Other arrays, streams and allocators, and another setting of same_bits, have their own products."""
+def test_remembered_plans(shapes, dtype):
+    """The plan of a product is remembered by the forms of its operands. Calls of the same forms with other
+    arrays, with a stream and an allocator, and with another setting of same_bits give their own results.
+    """
     rng, stream, pool = np.random.default_rng(1), drv.Stream(), DeviceMemoryPool()
-    for turn in range(3):
+    for repetition in range(3):
         a, b = (rng.integers(-9, 9, shape).astype(dtype) for shape in shapes)
         x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
         compare(x @ y, a @ b)
         compare(gpuarray.matmul(x[::-1], y), a[::-1] @ b)
-        with pycuda.same_bits(turn == 1):
+        with pycuda.same_bits(repetition == 1):
             compare(x @ y, a @ b)
         drv.Context.synchronize()
         other = gpuarray.matmul(x, y, stream=stream, allocator=pool.allocate)
@@ -91,9 +94,9 @@ def test_forms_that_were_seen_before(shapes, dtype):
 @pytest.mark.parametrize(
     "shapes", [((3, 4), (4, 5)), ((3, 4), (4,)), ((4,), (4, 2)), ((4,), (4,)), ((2, 3, 4), (4, 5))]
 )
-def test_forms_that_were_seen_before_into_an_array(shapes, dtype):
-    """A product with out= whose plan is remembered from the call before, for arrays of the same forms; also
-    into an array of another dtype and into one with other strides.
+def test_remembered_plans_with_out(shapes, dtype):
+    """A product with out= uses the remembered plan of a call with arrays of the same forms, unless out has
+    another dtype or other strides.
     """
     rng = np.random.default_rng(2)
     a, b = (rng.integers(-5, 5, shape).astype(dtype) for shape in shapes)
@@ -110,7 +113,7 @@ def test_forms_that_were_seen_before_into_an_array(shapes, dtype):
         assert (base.get()[..., 1] == want).all() and not base.get()[..., 0].any()
 
 
-def test_products_into_an_operand_of_a_form_that_was_seen_before():
+def test_products_into_an_operand_with_a_remembered_plan():
     a = np.arange(9.0).reshape(3, 3)
     x, y, out = gpuarray.to_gpu(a), gpuarray.to_gpu(a.T.copy()), gpuarray.zeros((3, 3))
     np.matmul(x, y, out=out)
@@ -125,11 +128,13 @@ def test_products_into_an_operand_of_a_form_that_was_seen_before():
 @pytest.mark.parametrize("dtype", ["?", "i1", "e", "i4", "f4", "f8", "F", "D"])
 @pytest.mark.parametrize("inner", [1, 8, 17])
 def test_tiles(dtype, inner):
-    """Enough blocks for the large tiles, which results fill in part; all layouts of the operands."""
+    """64 matrices are enough blocks for the kernels with large tiles; 131 x 70 elements do not fill the last
+    tiles. Rows or columns of the operands are contiguous.
+    """
     rng = np.random.default_rng(inner)
     a, b = (rng.integers(-2, 3, (64, *s)).astype(dtype) for s in ((131, inner), (inner, 70)))
     want = np.matmul(a, b) if dtype != "e" else np.matmul(a.astype("f4"), b.astype("f4")).astype("e")
     x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
-    turned = gpuarray.to_gpu(a.mT.copy()).mT, gpuarray.to_gpu(b.mT.copy()).mT
-    for left, right in ((x, y), turned, (x[:, ::-1][:, ::-1], y)):
+    columns = gpuarray.to_gpu(a.mT.copy()).mT, gpuarray.to_gpu(b.mT.copy()).mT
+    for left, right in ((x, y), columns, (x[:, ::-1][:, ::-1], y)):
         assert (np.matmul(left, right).get() == want).all()

@@ -1,4 +1,4 @@
-"""Products of arrays, Einstein's sums, norms, differences and slopes, against NumPy."""
+"""Products of arrays, einsum, convolutions, norms, differences and gradients, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ rng = np.random.default_rng(5)
 
 
 def draw(*shape, dtype="f8"):
+    """Random numbers of a dtype."""
     return numbers(rng, shape, dtype)
 
 
@@ -87,7 +88,7 @@ def test_einsum(subscripts, optimize):
     names = subscripts.partition("->")[0].split(",")
     for dtype, rtol in (("f8", 1e-11), ("i4", 0)):
         operands = [
-            draw(*[4 if each in "ii" else 4 for each in name.replace("...", "xy")], dtype=dtype)
+            draw(*[4] * len(name.replace("...", "xy")), dtype=dtype)  # an ellipsis stands for two axes
             for name in names
         ]
         same(lambda *a: np.einsum(subscripts, *a, optimize=optimize), *operands, rtol=rtol, atol=rtol)
@@ -122,7 +123,8 @@ def test_convolve_and_correlate(lengths, mode):
 @pytest.mark.parametrize("dtype", ["f4", "i2", "?", "D", "e"])
 @pytest.mark.parametrize("short", [15, 16, 17, 125, 126, 127, 135, 300])
 def test_long_vectors(short, dtype):
-    """Tiles of 1152 results, 126 products at a time; every result against its own sum."""
+    """More results than the 1152 of a block's tile, with factors of about as many elements as the 126 that a
+    block loads at a time, or as many as a thread's 16."""
     rng = np.random.default_rng(short)
     a, v = (rng.integers(-4, 5, n).astype(dtype) for n in (short + 1152 + 7, short))
     for mode in ("full", "same", "valid"):
@@ -130,7 +132,7 @@ def test_long_vectors(short, dtype):
         same(lambda a, v, mode=mode: np.correlate(a[::-1], v[::-1], mode), a, v)
 
 
-def test_what_is_not_finite_stays_in_its_results():
+def test_values_that_are_not_finite_change_only_sums_that_have_them():
     a, v = np.ones(3000), np.ones(40)
     a[1500], a[0], a[-1], v[3] = np.nan, np.inf, np.inf, 0
     for mode in ("full", "same", "valid"):
@@ -145,7 +147,7 @@ def test_norms(order, keepdims):
         a = draw(3, 4, 5, dtype=dtype)
         for axis in (0, -1, (0, 1), (2, 0)):
             if isinstance(axis, tuple) and order == 2:
-                continue
+                continue  # of singular values: see test_least_squares.py
             same(lambda a, axis=axis: np.linalg.norm(a, order, axis, keepdims), a, **near)
     a = draw(3, 4)
     if order != 2:
@@ -166,7 +168,7 @@ def test_norms_in_any_layout(order, data):
         host = np.where(places, host.dtype.type(value), host)
         array[...] = gpuarray.to_gpu(host)
     axis = data.draw(st.integers(-host.ndim, host.ndim - 1))
-    wide = host.astype("d") if host.dtype == "e" else host  # NumPy's sums in float16 overflow
+    wide = host.astype("d") if host.dtype == "e" else host  # NumPy's sums in float16 would overflow
     if order == -np.inf and not host.shape[axis]:
         with pytest.raises(ValueError, match="no identity"):
             np.linalg.norm(array, order, axis)
@@ -226,7 +228,7 @@ def test_gradient(shape, order):
             same(lambda f: np.gradient(f, 2, 0.5, edge_order=order), f, **near)
 
 
-def test_truths_have_no_gradient():
+def test_booleans_have_no_gradient():
     same(np.gradient, np.array([True, False, True]))
 
 
@@ -249,7 +251,7 @@ def test_unwrap():
     same(lambda p: np.unwrap(p, period=10), (p * 5).astype("i4"))
 
 
-def test_running_sums():
+def test_cumulative_sums_and_functions_of_vectors():
     a = draw(3, 5, dtype="i4")
     if hasattr(np, "cumulative_sum"):
         for initial in (False, True):

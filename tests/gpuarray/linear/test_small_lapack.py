@@ -1,4 +1,4 @@
-"""Our own kernels for small matrices, against SciPy's LAPACK."""
+"""Our own kernels for small matrices (small_lapack), compared with SciPy's LAPACK."""
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ SIZES = [(1, 1), (2, 2), (5, 5), (16, 16), (31, 31), (32, 32), (33, 33), (47, 47
 
 
 def columns(a):
+    """A copy on the device whose matrices have contiguous columns."""
     return gpuarray.to_gpu(np.ascontiguousarray(a.swapaxes(-1, -2))).swapaxes(-1, -2)
 
 
@@ -22,7 +23,8 @@ def zeros(*shape, dtype=np.int32):
 
 
 def factored(a):
-    """(factors, pivots, info) on the device, each poisoned before."""
+    """(factors, pivots, info) of getrf() on the device; pivots and info are -1 before, so that all must be
+    written."""
     factors, min_side = columns(a), min(a.shape[-2:])
     pivots, info = zeros(*a.shape[:-2], min_side, dtype=np.int64), zeros(*a.shape[:-2])
     pivots.fill(-1), info.fill(-1)
@@ -32,6 +34,7 @@ def factored(a):
 
 
 def near(got, want, bound):
+    """Asserts that the distance of each element is at most `bound` times the largest magnitude of `want`."""
     want = want.astype(got.dtype)
     assert np.abs(got.get() - want).max() <= bound * max(np.abs(want).max(), 1e-30)
 
@@ -44,7 +47,7 @@ def test_lu(size, dtype):
     assert info.get().tolist() == [0, 0, 0]
     for i in range(3):
         want, order = scipy.linalg.lu_factor(a[i])
-        assert (pivots[i].get() == order + 1).all()
+        assert (pivots[i].get() == order + 1).all()  # LAPACK counts from 1, SciPy from 0
         near(factors[i], want, 300 * epsilon(dtype) * max(size))
 
 
@@ -80,7 +83,7 @@ def test_triangles(side, right, transposed, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("side, right", [(1, 1), (3, 1), (16, 1), (32, 2), (33, 7), (20, 30)])
 def test_systems_of_any_strides(side, right, dtype):
-    """Solutions, and inverses, in one launch; matrices stay as they are."""
+    """gesv() and inverse() compute solutions and inverses in one launch, and do not change the matrices."""
     a, b = draw(2, 3, side, side, dtype=dtype), draw(2, 3, side, right, dtype=dtype)
     bound = 60 * side * epsilon(dtype) * condition(a)
     for layout in LAYOUTS[:-1]:
@@ -107,13 +110,14 @@ def test_systems_of_any_strides(side, right, dtype):
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("side", [1, 2, 16, 32, 33, 47])
 def test_cholesky(side, upper, dtype):
+    """info is 0 for a definite matrix, otherwise the number of the first pivot that is not positive. The
+    other triangle, which is filled with 7 here, is neither read nor written."""
     a = definite(3, side, side, dtype=dtype)
     a[1] = -a[1]
     a[2, -1, -1] = np.nan
-    other = np.tril(np.full((side, side), 7), -1) if upper else np.triu(np.full((side, side), 7), 1)
-    keep, mask = (np.triu if upper else np.tril), other == 0
-    given = np.where(mask, a, other.astype(dtype))  # the other triangle is not read
-    factor, info = columns(given), zeros(3)
+    keep = np.triu if upper else np.tril
+    mask = keep(np.ones((side, side), bool))
+    factor, info = columns(np.where(mask, a, np.array(7, dtype))), zeros(3)
     info.fill(-1)
     small_lapack.potrf(factor, upper, info)
     assert info.get().tolist() == [0, 1, side]
@@ -124,8 +128,9 @@ def test_cholesky(side, upper, dtype):
     assert (factor[0].get()[~mask] == 7).all()
 
 
-def test_pivots_as_lapack_has_them():
-    """The first of equal ones, |re| + |im| of complex numbers, 0 and NaN."""
+def test_pivots_are_those_of_lapack():
+    """The first of several that are equal, the largest |re| + |im| of complex numbers; columns of zeros or
+    NaN."""
     nan = np.nan
     for a in (
         np.array([[1.0, 2], [-1, 3]]), np.array([[0.0, 1], [0, 1]]), np.zeros((3, 3)),
@@ -142,7 +147,7 @@ def test_pivots_as_lapack_has_them():
         assert info.get() == failed
 
 
-def test_what_is_too_large():
+def test_matrices_that_do_not_fit_into_shared_memory_are_not_taken():
     assert not small_lapack.can_factor(gpuarray.empty((96, 96), np.float32))
     assert small_lapack.can_factor(gpuarray.empty((95, 95), np.float32))
     assert not small_lapack.can_factor(gpuarray.empty((48, 48), np.complex128))
@@ -150,7 +155,7 @@ def test_what_is_too_large():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_functions_of_numpy(monkeypatch, dtype):
-    """Without a library."""
+    """They use our own kernels if there is no library; NumPy on the host is disabled."""
     monkeypatch.setattr(host, "is_possible", lambda: False)
     a, b = draw(5, 9, 9, dtype=dtype), draw(9, 2, dtype=dtype)
     on_device, bound = gpuarray.to_gpu(a), 100 * epsilon(dtype) * condition(a)
@@ -166,7 +171,7 @@ def test_functions_of_numpy(monkeypatch, dtype):
     x = linalg.solve_triangular(on_device, gpuarray.to_gpu(b), lower=True)
     want = np.stack([scipy.linalg.solve_triangular(each, b, lower=True) for each in a])
     check_close(x, want, bound * 1e3)
-    large = draw(2, 40, 40, dtype=dtype)  # factors first
+    large = draw(2, 40, 40, dtype=dtype)  # too large for inverse(): it is factored first
     near_large = 1e3 * epsilon(dtype) * condition(large)
     check_close(np.linalg.inv(gpuarray.to_gpu(large)), np.linalg.inv(large), near_large)
     singular = on_device.copy()

@@ -15,6 +15,7 @@ SINGULAR = np.zeros((3, 3))
 
 
 def bound(a):
+    """The relative error that is allowed for the results of `a`."""
     return 10 * a.shape[-1] * epsilon(a.dtype) * condition(a)
 
 
@@ -34,13 +35,11 @@ def test_values(dtype, layout):
             want = np.linalg.det(a)
         assert np.allclose(np.linalg.det(on_device).get(), want, bound(a))
         for columns in ((4,), (1,), (0,)):
-            right, b = laid(
-                draw(*a.shape[:-1], *columns, dtype=dtype, seed=2), layout if shape > (3,) else "rows"
-            )
+            b = draw(*a.shape[:-1], *columns, dtype=dtype, seed=2)
+            right, b = laid(b, layout if shape > (3,) else "rows")
             if b.ndim == a.ndim or columns == (4,):
-                check_close(
-                    np.linalg.solve(on_device, right), np.linalg.solve(a, b), bound(a), (shape, columns)
-                )
+                got, want = np.linalg.solve(on_device, right), np.linalg.solve(a, b)
+                check_close(got, want, bound(a), (shape, columns))
 
 
 @pytest.mark.parametrize("shapes", [
@@ -86,7 +85,7 @@ def test_singular_matrices():
         assert np.isnan(np.linalg.inv(gpuarray.to_gpu(SINGULAR)).get()).all()
 
 
-def test_not_a_number_goes_on():
+def test_nan_is_propagated():
     a = np.eye(3)
     a[1, 1] = np.nan
     assert np.isnan(np.linalg.inv(gpuarray.to_gpu(a)).get()).any()
@@ -94,6 +93,7 @@ def test_not_a_number_goes_on():
 
 
 def test_captures():
+    """inv is refused in a capture, since it checks its result; without checks it is captured."""
     a = draw(3, 3)
     on_device, out = gpuarray.to_gpu(a), gpuarray.zeros((3, 3), float)
     stream = drv.Stream()
@@ -111,9 +111,9 @@ def test_tensors():
     a, b = draw(2, 3, 6), draw(2, 3)
     got = np.linalg.tensorsolve(gpuarray.to_gpu(a), gpuarray.to_gpu(b))
     check_close(got, np.linalg.tensorsolve(a, b), 1e-10)
-    turned = np.moveaxis(a, 2, 0)
-    got = np.linalg.tensorsolve(gpuarray.to_gpu(turned), gpuarray.to_gpu(b), axes=(0,))
-    check_close(got, np.linalg.tensorsolve(turned, b, axes=(0,)), 1e-10)
+    moved = np.moveaxis(a, 2, 0)
+    got = np.linalg.tensorsolve(gpuarray.to_gpu(moved), gpuarray.to_gpu(b), axes=(0,))
+    check_close(got, np.linalg.tensorsolve(moved, b, axes=(0,)), 1e-10)
     for shape, ind in (((4, 6, 8, 3), 2), ((24, 8, 3), 1)):
         a = draw(*shape)
         check_close(np.linalg.tensorinv(gpuarray.to_gpu(a), ind), np.linalg.tensorinv(a, ind), 1e-8)

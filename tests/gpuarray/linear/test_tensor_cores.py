@@ -1,4 +1,5 @@
-"""Products by tensor cores: doubles with the bits of the kernel without them, halves against NumPy."""
+"""Products by tensor cores: of doubles, with the same bits as without them, and of halves, compared with
+NumPy."""
 
 import ml_dtypes
 import numpy as np
@@ -18,6 +19,7 @@ FORMS = st.sampled_from(["rows", "columns", "reversed"])
 
 
 def numbers(rng, shape, dtype):
+    """Normally distributed numbers."""
     return rng.standard_normal(shape).astype(dtype)
 
 
@@ -106,7 +108,7 @@ def test_halves(eighths, first, second, batch, is_bfloat, into_float, shape, see
 
 
 def test_halves_that_are_not_aligned():
-    """There is no way by tensor cores: threads read the elements one by one."""
+    """Tensor cores do not take them: there is no Way, and threads will read the elements one by one."""
     array = gpuarray.zeros((16, 17), "f2")
     first, second = operand(array[:, 1:], is_first=True), operand(array[:, :16], is_first=False)
     assert kernels.by_tensor_cores_of_halves(first, second, [np.dtype("f2")] * 3, kernels.HALF_SMALL) is None
@@ -116,6 +118,8 @@ def test_halves_that_are_not_aligned():
 @pytest.mark.parametrize("form", ["rows", "columns", "reversed"])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 0), (5, 700), (700, 5), (90, 80), (4, 30, 40)])
 def test_matrix_and_vector(dtype, form, shape):
+    """Our own kernels for a matrix with a vector on either side, without tensor cores: exact, as all are
+    integers."""
     rng = np.random.default_rng(sum(shape))
     a, right, left = (rng.integers(-4, 5, n).astype(dtype) for n in (shape, shape[-1:], shape[-2:-1]))
     x, y, z = to_gpu(a, form), gpuarray.to_gpu(right), gpuarray.to_gpu(np.repeat(left, 2))[::2]
