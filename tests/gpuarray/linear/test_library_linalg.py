@@ -266,7 +266,7 @@ NOT_CONVERGED = (
     PROGRAM
     + """
 def fails(a, good):
-    "Asserts that `a` does not converge. Without checks results are NaN except for matrices of the mask `good`."
+    "Asserts that `a` does not converge; without checks only its matrices `good` (a mask) are finite."
     there = gpuarray.to_gpu(a)
     for function in (np.linalg.svd, np.linalg.svdvals, np.linalg.pinv):
         try:

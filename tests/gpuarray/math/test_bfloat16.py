@@ -27,14 +27,14 @@ SPECIAL = np.array(
 
 
 def steps(x):
-    """Numbers in order, two next to each other 1 apart."""
+    """Integers in the order of the numbers: those of neighbors differ by 1."""
     bits = x.view(np.int16).astype(int)
     return np.where(bits < 0, -(bits & 0x7FFF), bits)
 
 
 def check(got, want, operands=(), apart=0):
-    """Values of bfloat16 are at most `apart` steps from those expected, NaNs where NaNs are; floats are
-    near."""
+    """Asserts the same dtype and shape. Values of bfloat16 are at most `apart` steps from those expected, and
+    NaN where those are; values of other dtypes are equal up to rounding. operands: for the message."""
     assert got.dtype == want.dtype and got.shape == want.shape
     if want.dtype != BFLOAT16:
         return np.testing.assert_allclose(got, want, rtol=1e-6)
@@ -45,9 +45,11 @@ def check(got, want, operands=(), apart=0):
 
 @pytest.mark.parametrize("name", UFUNCS)
 def test_function(name):
-    """A step from what ml_dtypes gives, which has errors of its own; what it refuses is refused."""
+    """At most a step from the result of ml_dtypes, which has rounding errors itself; refused if it
+    refuses."""
     function = TABLE[name].rule
-    operands = [SPECIAL] if function.nin == 1 else [np.repeat(SPECIAL, 19), np.tile(SPECIAL, 19)]
+    count = len(SPECIAL)
+    operands = [SPECIAL] if function.nin == 1 else [np.repeat(SPECIAL, count), np.tile(SPECIAL, count)]
     try:
         want = function(*operands)
     except TypeError:
@@ -60,7 +62,7 @@ def test_function(name):
 
 def test_casts():
     rng = np.random.default_rng(2)
-    ties = 1 + np.arange(512) * 2.0**-9
+    ties = 1 + np.arange(512) * 2.0**-9  # a quarter of a step apart: some are halfway between two numbers
     numbers = rng.normal(size=500) * 10.0 ** rng.integers(-44, 38, 500)
     host = np.concatenate([numbers, ties, [0, -0.0, np.inf, 3.4e38]])
     for dtype in (np.float64, np.float32, np.float16, np.complex64):
@@ -76,7 +78,7 @@ def test_casts():
 
 
 def test_operators():
-    """dtypes are what NumPy finds with ml_dtypes: of a Python float float32, of small integers bfloat16."""
+    """Results have the dtypes that NumPy finds with ml_dtypes, for scalars and arrays of other dtypes too."""
     host = np.array([1, 2.5, -3], BFLOAT16)
     array = gpuarray.to_gpu(host)
     others = (2, 1.5, True, np.float32(0.1), np.int8(3), np.float16(2), host[::-1])
@@ -107,7 +109,7 @@ def test_views_and_assignment():
 
 
 def test_reductions_and_scans():
-    """Accumulated as float, rounded once."""
+    """They accumulate floats and round once."""
     host = (np.random.default_rng(4).normal(size=(70, 300)) + 1).astype(BFLOAT16)
     array, wide = gpuarray.to_gpu(host), host.astype(np.float64)
     for name in ("sum", "mean", "var", "max", "min"):
@@ -121,7 +123,7 @@ def test_reductions_and_scans():
 
 @pytest.mark.parametrize("other", [BFLOAT16, np.int8, np.int32, np.float16, np.float32, np.float64])
 def test_products_of_matrices_have_numpys_dtype(other):
-    """float32 with ml_dtypes, of two of bfloat16, too."""
+    """With ml_dtypes this is float32 even if both operands are bfloat16."""
     left = (np.arange(12).reshape(3, 4) % 5).astype(BFLOAT16)
     right = (np.arange(8).reshape(4, 2) % 3).astype(other)
     check((gpuarray.to_gpu(left) @ gpuarray.to_gpu(right)).get(), left @ right)
@@ -153,8 +155,8 @@ def test_kernels_that_users_write():
     )
 
 
-def test_arguments_of_another_dtype_are_refused():
-    """Half has 16 bits, too."""
+def test_arrays_of_half_are_refused_for_bfloat16():
+    """Both have 16 bits."""
     kernel = ElementwiseKernel("__nv_bfloat16 *x, __nv_bfloat16 s", "x[i] = s", "set")
     with pytest.raises(TypeError, match="bfloat16"):
         kernel(gpuarray.zeros(3, np.float16), BFLOAT16.type(1))

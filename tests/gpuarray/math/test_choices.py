@@ -1,4 +1,4 @@
-"""maximum, minimum, where, logical functions, clip and round, against NumPy."""
+"""maximum, minimum, where, logical functions, clip and round, compared with NumPy."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
-"""Functions of complex numbers: special values, branch cuts and exactness, against NumPy.
+"""Functions of complex numbers: special values, branch cuts and exactness, compared with NumPy.
 
-Where C99 (annex G) leaves a sign open, either is right: that of an infinity or a zero with a NaN, or of an
-operand with a NaN.
+C99 (annex G) leaves some signs unspecified: of an infinity or a zero whose other part is NaN, and of results
+whose operand has a NaN. There either sign is accepted.
 """
 
 import numpy as np
@@ -22,12 +22,13 @@ UFUNCS = [
 ]
 UNARY = [row.name for row in UFUNCS if row.rule.nin == 1]
 BINARY = [row.name for row in UFUNCS if row.rule.nin == 2]
-# Of rounding that grows with the operands' size: exp(b log(a)).
+# Functions computed as exp(b log(a)), whose rounding error grows with the operands.
 POWERS = ("power", "float_power")
 
 
 def special(char, *more):
-    """Every pair of special numbers as real and imaginary part."""
+    """The complex numbers whose real and imaginary parts are special numbers, in all pairs; `more`: further
+    ones."""
     limits = np.finfo(char)
     numbers = [0, 0.5, 1, limits.max / 2, limits.tiny, np.inf, *more]
     axis = np.array([s * number for number in numbers for s in (1, -1)] + [np.nan], limits.dtype)
@@ -42,21 +43,24 @@ def pairs(real, imaginary):
 
 
 def evaluate(name, *operands):
+    """The result of our elementwise function of that name, as an array of NumPy."""
     return evaluate_all(name, operands)[0]
 
 
 def parts(z):
+    """(real part, imaginary part) of complex numbers, (z,) of others."""
     return (z.real, z.imag) if z.dtype.kind == "c" else (z,)
 
 
 def kind(x):
-    """NaN, or whether it is 0, finite or infinite, with its sign."""
+    """A number for the kind of each element: 0 for NaN, otherwise 1 for zeros, 2 for finite numbers, 3 for
+    infinities, with the element's sign."""
     sizes = np.where(np.isinf(x), 3, np.where(x == 0, 1, 2))
     return np.where(np.isnan(x), 0, sizes * np.where(np.signbit(x), -1, 1))
 
 
 def check_kinds(got, want, open_signs, operands):
-    """Both parts are the same kinds of numbers, except for the signs that the C standard leaves open."""
+    """Asserts that both parts have the same kind(), except for a different sign where open_signs is true."""
     assert got.dtype == want.dtype
     wrong = np.zeros(got.shape, bool)
     for one, other in zip(parts(got), parts(want), strict=True):
@@ -67,12 +71,12 @@ def check_kinds(got, want, open_signs, operands):
 
 
 def is_underflow(x, y):
-    """Whether they are next to each other around 0."""
+    """Whether x and y have one sign and are at most two of the smallest subnormals apart."""
     return (abs(x - y) <= 2 * np.finfo(x.dtype).smallest_subnormal) & (np.signbit(x) == np.signbit(y))
 
 
 def check_near(got, want, tolerance, operands):
-    """If both are finite, their distance is within `tolerance` (in epsilons) of the absolute value."""
+    """Asserts that elements that are finite in both differ by at most `tolerance` epsilons of abs(want)."""
     finite = np.isfinite(got) & np.isfinite(want)
     limits = np.finfo(got.dtype)
     with np.errstate(all="ignore"):
@@ -87,18 +91,19 @@ def test_special_values(name, char):
     want, got = TABLE[name].rule(z), evaluate(name, z)
     if want.dtype.kind == "b":
         return np.testing.assert_array_equal(got, want)
-    if name == "log1p":  # log(hypot(1 + x, y)) in NumPy, in which a small x is lost, and which overflows
+    if name == "log1p":  # NumPy computes log(hypot(1 + x, y)), which loses a small x, and overflows
         want = with_exact_log1p(z, want)
     if name in STANDARDS:
         want = STANDARDS[name](z, want)
     check_kinds(got, want, TABLE[name].complex_functions & (np.isnan(z) | np.isnan(want)), [z])
+    # Sines and cosines of many turns depend on the rounding of the angle: their values are not compared.
     turns = abs(z.imag) > 1e3 if name in ("exp2", "expm1") else np.zeros(z.shape, bool)
     return check_near(got[~turns], want[~turns], 16, [z[~turns]])
 
 
 def with_exact_log1p(z, want):
-    """NumPy's log1p, but the real parts where they are far off: near 0, and of numbers whose square
-    overflows."""
+    """NumPy's log1p with exact real parts where NumPy's are far from right: near 0, and where squares
+    overflow."""
     small = abs(z) < 0.1
     x, y = z.real.astype(np.longdouble), z.imag.astype(np.longdouble)
     want.real[small] = (np.log1p(x * (2 + x) + y * y) / 2)[small]
@@ -108,7 +113,7 @@ def with_exact_log1p(z, want):
 
 
 def with_standards_expm1(z, want):
-    """The array API standard's exp(z) - 1 where NumPy multiplies infinity by 0 or by NaN."""
+    """NumPy's expm1, with the array API standard's values where NumPy multiplies infinity by 0 or by NaN."""
     power = np.exp(z)
     at_limits = ~np.isfinite(z) | ~np.isfinite(want)
     want.real[at_limits], want.imag[at_limits] = power.real[at_limits] - 1, power.imag[at_limits]
@@ -116,17 +121,20 @@ def with_standards_expm1(z, want):
 
 
 def with_standards_sign(z, want):
-    """The array API standard's NaN of each number with a part that is NaN."""
+    """NumPy's sign, but NaN in both parts, as in the array API standard, for operands with a part that is
+    NaN."""
     want[np.isnan(z)] = complex(np.nan, np.nan)
     return want
 
 
-# What gives the standard's values where NumPy has others.
+# Functions for which the array API standard has other values than NumPy: (z, NumPy's result) -> expected
+# result.
 STANDARDS = {"expm1": with_standards_expm1, "sign": with_standards_sign}
 
 
 def fused_product(a, b):
-    """a * b with the first product of each sum not rounded: what the kernel does on every device."""
+    """a * b where the first product of each sum is not rounded (an FMA), as our kernel computes it on every
+    device."""
     wide = np.longdouble if a.dtype.char == "D" else np.float64
     ar, ai, br, bi = (x.astype(wide) for x in (a.real, a.imag, b.real, b.imag))
     result = np.empty_like(a)
@@ -136,7 +144,7 @@ def fused_product(a, b):
 
 
 def plain_product(a, b):
-    """Complex products by the formula, without C's recovery of infinities."""
+    """a * b by the formula, where each product is rounded, without C's recovery of infinities."""
     result = np.empty_like(a)
     result.real, result.imag = a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real
     return result
@@ -145,7 +153,9 @@ def plain_product(a, b):
 @pytest.mark.parametrize("char", CHARS)
 @pytest.mark.parametrize("name", ["multiply", "square"])
 def test_products(name, char):
-    """NumPy's product is fused where the host's processor can do that; ours is on every device."""
+    """Our products are fused. NumPy's are fused or plain, depending on the host's processor: one of the two
+    must explain NumPy's results.
+    """
     z = special(char)
     a, b = (np.repeat(z, len(z)), np.tile(z, len(z))) if name == "multiply" else (z, z)
     operands = (a, b) if name == "multiply" else (z,)
@@ -168,22 +178,24 @@ def test_special_values_of_pairs(name, char):
     if name not in POWERS:
         check_kinds(got, want, np.zeros(a.shape, bool), [a, b])
         return check_near(got, want, 8, [a, b])
-    # exp(b log(a)): its direction is the rounded `angle`, so that one part may vanish, and be of either sign.
+    # exp(b log(a)): its direction is the rounded `angle`. Near an axis one part is about 0, with either sign;
+    # for large angles the direction is not known at all.
     eps = np.finfo(want.dtype).eps
     logarithm = np.log(a.astype(np.complex128))
     angle = b.real * logarithm.imag + b.imag * logarithm.real
     known = ~np.isfinite(angle) | (abs(angle) < 0.01 / eps)
     along_an_axis = abs(np.sin(2 * angle)) < 1e-3
     open_signs = ~(np.isfinite(a) & np.isfinite(b) & np.isfinite(want)) | along_an_axis
-    ordinary = np.isfinite(want) & (want.real != 0) & (want.imag != 0)
-    strict = known & ~ordinary
+    is_ordinary = np.isfinite(want) & (want.real != 0) & (want.imag != 0)
+    strict = known & ~is_ordinary
     check_kinds(got[strict], want[strict], open_signs[strict], [a[strict], b[strict]])
     size = 8 + 8 * np.where(np.isfinite(angle), abs(b * logarithm), 0)
     return check_near(got[known], want[known], size[known], [a[known], b[known]])
 
 
 def scattered(char, count=1500):
-    """Numbers of all directions; and those near 0, 1, -1, i and the unit circle, where digits cancel."""
+    """Random numbers in all directions: of many magnitudes, and near 0, 1, -1, i, -i and the unit circle,
+    where functions lose digits by cancellation."""
     rng, real = np.random.default_rng(3), np.finfo(char).dtype
     angle, size = rng.uniform(-np.pi, np.pi, count), 10 ** rng.uniform(-3, 1.2, count)
     wide = size * np.exp(1j * angle)
@@ -193,7 +205,8 @@ def scattered(char, count=1500):
     return numbers.astype(np.result_type(real, np.complex64))
 
 
-# Where one part cancels, NumPy's formula loses what ours does: the error counts against the whole number.
+# Functions of which a part may lose digits by cancellation, in NumPy too: their error is measured by the
+# absolute value of the result, that of the others by each part.
 BY_THE_WHOLE = {"expm1", "exp2", "log2", "log10", "log1p", "reciprocal", "square", "sign"}
 EXACT = [row.name for row in UFUNCS if row.complex_functions and row.rule.nin == 1]
 
@@ -201,7 +214,7 @@ EXACT = [row.name for row in UFUNCS if row.complex_functions and row.rule.nin ==
 @pytest.mark.parametrize("char", CHARS)
 @pytest.mark.parametrize("name", EXACT)
 def test_exactness(name, char):
-    """Within a few units in the last place of each part, wherever the digits of the operand allow it."""
+    """The error is a few units in the last place, of each part or (BY_THE_WHOLE) of the absolute value."""
     z = scattered(char)
     wide = z.astype(np.clongdouble if char == "D" else np.complex128)
     want, got = TABLE[name].rule(wide), evaluate(name, z)
@@ -218,17 +231,17 @@ def test_exactness(name, char):
 
 @pytest.mark.parametrize("char", CHARS)
 def test_exact_arithmetic(char):
-    """Sums, quotients and products have one right result; fused_product says which that is of products."""
+    """Sums and quotients have NumPy's bits; products of complex64 are those of fused_product()."""
     rng = np.random.default_rng(5)
     a, b = (rng.normal(size=(2, 500)) + 1j * rng.normal(size=(2, 500))).astype(char)
     for name in ("add", "subtract", "divide"):
         np.testing.assert_array_equal(evaluate(name, a, b), TABLE[name].rule(a, b))
-    if char == "F":  # fused in double: rounded twice, which is rarely seen
+    if char == "F":  # fused_product() computes in double and rounds once more, which rarely changes a bit
         np.testing.assert_allclose(evaluate("multiply", a, b), fused_product(a, b), rtol=3e-7)
 
 
 def test_python_numbers_and_casts():
-    """A Python number becomes complex, as in NumPy: with infinities it makes NaNs."""
+    """Python numbers become complex before the operation, as in NumPy, so that infinities may give NaN."""
     z = special("F")
     for operation in (lambda x: x * 2, lambda x: 2.5 / x, lambda x: x - 1j, lambda x: x + np.float64(0.1)):
         got, want = operation(gpuarray.to_gpu(z)).get(), operation(z)

@@ -1,4 +1,4 @@
-"""Elementwise functions, operators and NumPy's protocols, against NumPy."""
+"""Elementwise functions, operators and NumPy's protocols, compared with NumPy."""
 
 import copy
 import itertools
@@ -16,13 +16,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, a
 
 CHARS = "?bBilefdFD"
 LENGTH = 37
-# Of the result: units in the last place of half, float and double that CUDA and NumPy may differ by.
+# By the itemsize of half, float and double: how much CUDA and NumPy may differ, relative to the result.
 TOLERANCE = {2: 2e-3, 4: 3e-6, 8: 1e-13}
 UFUNCS = [row for row in TABLE.values() if isinstance(row.rule, np.ufunc)]
 
 
 def sample(dtype, seed=0):
-    """Numbers of every sign, and what is special among floats; complex ones are finite."""
+    """LENGTH numbers of a dtype, of both signs if it has them; floats with special values, complex ones
+    finite."""
     rng, dtype = np.random.default_rng(seed), np.dtype(dtype)
     if dtype.kind == "b":
         return rng.integers(0, 2, LENGTH).astype(bool)
@@ -36,7 +37,8 @@ def sample(dtype, seed=0):
 
 
 def check(got, want):
-    """The same dtype; the same values as far as they are exact."""
+    """Asserts the same dtype and shape, and values that are equal, or within TOLERANCE if they are not
+    integers."""
     got = got.get()
     assert got.dtype == want.dtype and got.shape == want.shape
     if want.dtype.kind in "fc":
@@ -47,9 +49,8 @@ def check(got, want):
 
 
 def operands_for(row, char):
-    """Host arrays of the dtype, as many as the function of this row takes, with values that it is defined
-    for.
-    """
+    """The operands of this row's function: arrays of NumPy of this dtype, with values for which it is
+    defined."""
     operands = [sample(char, seed) for seed in range(row.rule.nin)]
     if row.name == "ldexp":
         operands[1] = (np.arange(LENGTH) % 11 - 5).astype(np.int32)
@@ -60,7 +61,8 @@ def operands_for(row, char):
 
 @pytest.mark.parametrize("index", range(len(UFUNCS)), ids=[row.name for row in UFUNCS])
 def test_function(index):
-    """Two dtypes a function, all of them over the table; what NumPy refuses is refused."""
+    """Each function is tested with up to three dtypes, so that all functions together cover CHARS. What NumPy
+    refuses is refused."""
     row = UFUNCS[index]
     for char in {CHARS[index % len(CHARS)], "f" if index % 2 else "i", "d"}:
         operands = operands_for(row, char)
@@ -70,7 +72,7 @@ def test_function(index):
                 want = row.rule(*operands)
             except (TypeError, ValueError):
                 want = None
-        if want is None:  # refused, not wrong
+        if want is None:
             with pytest.raises(TypeError):
                 apply(row.name, *arrays)
             continue
@@ -144,11 +146,11 @@ def test_operator(name):
 
 def test_in_place():
     host = np.arange(6, dtype=np.float32)
-    array = same = gpuarray.to_gpu(host)
+    array = original = gpuarray.to_gpu(host)
     array += 1
     array *= array
     array /= 2
-    assert array is same
+    assert array is original
     check(array, (host + 1) ** 2 / np.float32(2))
     numbers = gpuarray.to_gpu(np.arange(3))
     with pytest.raises(TypeError, match="Cannot cast ufunc"):
@@ -171,15 +173,16 @@ BEYOND = (256, -129, 2**31, -(2**31) - 1, 2**63, -(2**63) - 1, 2**64, -(2**64), 
 
 @pytest.mark.parametrize("char", "bBiQefF")
 def test_python_ints_beyond_the_dtype(char):
-    """Arithmetic refuses them, or has them as floats do; comparisons of integers are exact."""
+    """Arithmetic with them raises, or takes them as floats, as in NumPy; comparisons of integers are
+    exact."""
     host = np.array([0, 1, 2, 3], char)
     array = gpuarray.to_gpu(host)
     for value in BEYOND:
         arithmetic = (operator.add, operator.floordiv, operator.pow, np.maximum)
         for function in (*arithmetic, *COMPARISONS, np.less, np.equal):
-            for turned in (False, True):
-                operands = (value, host) if turned else (host, value)
-                ours = (value, array) if turned else (array, value)
+            for is_first in (False, True):
+                operands = (value, host) if is_first else (host, value)
+                ours = (value, array) if is_first else (array, value)
                 try:
                     want = function(*operands)
                 except (OverflowError, TypeError, ValueError) as problem:
@@ -190,7 +193,7 @@ def test_python_ints_beyond_the_dtype(char):
 
 
 def test_python_ints_beyond_all_floats_raise():
-    """As in NumPy; not even infinities and NaNs are compared with them."""
+    """As in NumPy, even if the array has only infinities and NaNs."""
     array = gpuarray.to_gpu(np.array([1, np.inf, np.nan], np.float32))
     for function in (*COMPARISONS, operator.pow, operator.ipow):
         with pytest.raises(OverflowError):
@@ -206,7 +209,7 @@ def test_negative_powers_of_integers():
     check(array**-1.0, np.array([1, 0.5], np.float64))
 
 
-def test_limits_beyond_the_dtype():
+def test_clip_with_limits_beyond_the_dtype():
     host = np.array([0, 100, 255], np.uint8)
     array = gpuarray.to_gpu(host)
     for limits in ((-1, 300), (-1, 50), (200, 2**70)):
@@ -217,7 +220,7 @@ def test_limits_beyond_the_dtype():
         array.clip(300, None)
 
 
-def test_mixed_signs():
+def test_comparisons_of_signed_with_unsigned_integers():
     left, right = np.array([-1, 2, 3]), np.array([2**64 - 1, 2, 1], np.uint64)
     check(gpuarray.to_gpu(left) < gpuarray.to_gpu(right), left < right)
     check(gpuarray.to_gpu(left) == gpuarray.to_gpu(right), left == right)
@@ -236,7 +239,7 @@ def test_in_place_operators_keep_the_array(name):
         view, alias, expected = array[left], array[left], host[left]
         assert function(view, on_device[right]) is view
         function(expected, other[right])
-        check(alias, expected)
+        check(alias, expected)  # another view of the same memory
     check(array, host)
     function(on_device, on_device)  # both operands are one array
     function(other, other.copy())
@@ -280,8 +283,8 @@ def test_methods():
     check(gpuarray.to_gpu(z).conj(), z.conj())
 
 
-def test_a_pointer_before_an_integer():
-    """An array is its address, whatever number it holds."""
+def test_a_0d_array_of_an_integer_is_an_address_for_the_driver():
+    """It has __index__ too, but the driver's functions take the array's address, not its value."""
     import pycuda.driver as drv
 
     array, target = gpuarray.to_gpu(np.array(7)), np.zeros((), np.int64)
@@ -333,7 +336,7 @@ def test_cumath_pairs():
 
 @pytest.mark.parametrize("char", "?bHi")
 def test_cumath_of_integers(char):
-    """NumPy's floats, nothing is truncated."""
+    """Results are floats of NumPy's dtype, and are not truncated to integers."""
     host = np.array([0, 1, 1], char)
     array = gpuarray.to_gpu(host)
     for name in "fabs ceil floor exp sqrt acos".split():
@@ -353,38 +356,39 @@ def test_cumath_of_integers(char):
     "shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((), (3,))]
 )
 def test_numpys_dot(shapes):
-    """The matrix product; that of pycuda.gpuarray, of all elements, is another."""
+    """np.dot is the matrix product, gpuarray.dot the sum over all elements."""
     left, right = (np.arange(1, np.prod(shape) + 1, dtype=np.float32).reshape(shape) for shape in shapes)
     check(np.dot(gpuarray.to_gpu(left), gpuarray.to_gpu(right)), np.dot(left, right))
 
 
 @pytest.mark.parametrize("dtype", ["?", "b", "e", "f", "d", "D"])
 @pytest.mark.parametrize("shape", [(100, 70), (16, 300), (3, 40, 50), (2, 3, 33, 65)], ids=str)
-def test_operands_that_lie_across_each_other(shape, dtype):
-    """Their kernels go by tiles of both fast axes, which none of these shapes is a multiple of."""
+def test_operands_with_different_fastest_axes(shape, dtype):
+    """Kernels for them work by tiles along the fastest axis of each operand; no shape here is a multiple of a
+    tile."""
     rng = np.random.default_rng(5)
     host = (rng.standard_normal(shape) * 50).astype(dtype)
     array = gpuarray.to_gpu(host)
     for order in itertools.permutations(range(len(shape))):
-        turned, view = host.transpose(order), array.transpose(order)
-        other = (rng.standard_normal(turned.shape) * 50).astype(dtype)
+        transposed, view = host.transpose(order), array.transpose(order)
+        other = (rng.standard_normal(transposed.shape) * 50).astype(dtype)
         on_device = gpuarray.to_gpu(other)
-        assert ((view == on_device).get() == (turned == other)).all()
-        assert ((view[..., ::-1] != on_device).get() == (turned[..., ::-1] != other)).all()
+        assert ((view == on_device).get() == (transposed == other)).all()
+        assert ((view[..., ::-1] != on_device).get() == (transposed[..., ::-1] != other)).all()
         on_device[...] = view
-        np.testing.assert_array_equal(on_device.get(), turned)
+        np.testing.assert_array_equal(on_device.get(), transposed)
 
 
 def packed(view):
-    """A copy in C order."""
+    """A copy of a GPUArray in C order."""
     result = gpuarray.empty(view.shape, view.dtype)
     result[...] = view
     return result
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 6, 8, 12, 16, 24])
-def test_copies_across_keep_all_bits(size):
-    """Elements of every size, and NaNs with payloads."""
+def test_copies_into_another_order_keep_all_bits(size):
+    """Elements of every size, among them NaNs with payloads."""
     dtype = {1: "u1", 2: "f2", 8: "f8", 16: "c16"}.get(size, f"V{size}")
     host = np.random.default_rng(1).integers(0, 256, 40 * 30 * size, np.uint8).view(dtype).reshape(40, 30)
     array = gpuarray.to_gpu(host)

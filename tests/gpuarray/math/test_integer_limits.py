@@ -1,4 +1,4 @@
-"""Functions of integers at the limits of each dtype, against NumPy."""
+"""Functions of integers at the limits of each dtype, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ OF_INTEGERS = [row.name for row in TABLE.values() if isinstance(row.rule, np.ufu
 
 @pytest.mark.parametrize("index", range(len(OF_INTEGERS)), ids=OF_INTEGERS)
 def test_integers_at_their_limits(index):
-    """The lowest and the highest numbers and their neighbors, in pairs; a dtype a function, and int32."""
+    """Operands are the minimum and the maximum of a dtype, their neighbors and small numbers, in all pairs.
+    Each function is tested with int32 and with one further dtype."""
     name = OF_INTEGERS[index]
     for char in {"bBhHIqQ"[index % 7], "i"}:
         limits = np.iinfo(char)
@@ -24,11 +25,11 @@ def test_integers_at_their_limits(index):
         pairs = [np.repeat(axis, len(axis)), np.tile(axis, len(axis))]
         operands = [axis] if TABLE[name].rule.nin == 1 else pairs
         if TABLE[name].rule.nin == 3 or TABLE[name].rule.types[0].startswith("e"):
-            continue  # clip; functions of floats
+            continue  # clip, and functions that compute floats
         if name == "power":
             operands[1] = np.where(operands[1] < 0, 2, operands[1]).astype(char)
         if name == "reciprocal":
-            operands = [axis[axis != 0]]  # NumPy's 1 / 0 is what the host makes of it
+            operands = [axis[axis != 0]]  # the result of 1 / 0 depends on the host's processor
         want, got = TABLE[name].rule(*operands), evaluate(name, operands)
         for one, other in zip(got, outputs(want), strict=True):
             assert one.dtype == other.dtype

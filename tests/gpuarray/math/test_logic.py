@@ -1,4 +1,4 @@
-"""Predicates: isclose, array_equal, kinds of values and dtypes, against NumPy."""
+"""Predicates: isclose, array_equal, kinds of values and dtypes, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_kinds_of_values(dtype):
     same(np.real_if_close, host)
 
 
-def test_questions_about_dtypes():
+def test_functions_of_dtypes_take_arrays():
     a = gpuarray.to_gpu(np.zeros(3, np.float32))
     assert np.result_type(a, np.int64) == np.float64 and np.result_type(a, 3) == np.float32
     assert np.common_type(a, a.astype(np.int8)) is np.float64 and np.min_scalar_type(a) == np.float32

@@ -14,7 +14,8 @@ BOUNDS = {"e": 2e-2, "f": 1e-4, "F": 1e-4}
 
 
 def check(function, *operands):
-    """function(numpy, ...) of GPUArrays is what it is of NumPy's arrays."""
+    """Asserts that function(*operands) has the same result, up to rounding, if arrays of NumPy among the
+    operands are copied to the device. The result is an array or a tuple of arrays."""
     want = function(*operands)
     got = function(*(gpuarray.to_gpu(each) if isinstance(each, np.ndarray) else each for each in operands))
     pairs = zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]
@@ -25,6 +26,7 @@ def check(function, *operands):
 
 
 def drawn(dtype, size, seed):
+    """Random coefficients of a dtype, from 1 on."""
     values = abs(np.random.default_rng(seed).normal(size=size)) * 4 + 1
     return (values + (1j if dtype in "FD" else 0)).astype(dtype)
 
@@ -54,7 +56,7 @@ def test_products_and_quotients(dtype):
     check(np.poly, b)
 
 
-def test_of_roots():
+def test_polynomials_of_given_roots():
     check(np.poly, np.array([3, 1, -2]))
     check(np.poly, np.array([1 + 2j, 1 - 2j, 3]))  # real, as each root has its conjugate
     assert np.poly(gpuarray.zeros(0, float)) == 1
@@ -83,7 +85,8 @@ def test_fits(dtype, columns):
 
 
 def captured(call, *arrays):
-    """The result of the call in a graph, for other contents of the arrays than at its capture."""
+    """The result of call(*arrays), as an array of NumPy, computed by a graph that was captured while the
+    arrays had other contents (ones)."""
     on_device, stream = [gpuarray.to_gpu(np.ones_like(each)) for each in arrays], drv.Stream()
     with without_checks():
         out = gpuarray.zeros_like(call(*map(gpuarray.to_gpu, arrays)))
@@ -123,7 +126,7 @@ def test_roots_without_checks():
         assert np.roots(gpuarray.to_gpu(np.array([5.0]))).shape == (0,)
 
 
-def test_refusals():
+def test_wrong_operands_raise_numpys_errors():
     p = gpuarray.to_gpu(np.arange(3.0))
     for call in (
         lambda p: np.polyder(p, -1),

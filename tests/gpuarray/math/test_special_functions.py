@@ -1,4 +1,4 @@
-"""scipy.special's ufuncs on GPUArrays, against SciPy, and their table in the documentation."""
+"""scipy.special's ufuncs on GPUArrays, compared with SciPy, and their table in the documentation."""
 
 import re
 from pathlib import Path
@@ -15,9 +15,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of SciPy, a
 PAGE = Path(__file__).parents[3] / "docs" / "special_functions.md"
 COUNT = 3000
 LINE, SMALL, POSITIVE, UNIT = (-30, 30), (-6, 6), (0, 30), (0, 1)
-# How far results may be off in units in the last place, of float and of double (where SciPy's own errors are
-# in it), and the range of the operands. "zero": units of 1 where results are smaller, since functions are
-# near their zeros as exact as elsewhere in absolute terms; "operands": units of the largest operand.
+# (error of float, error of double, range of the operands, measure) of each function. Errors are in units in
+# the last place; those of double include SciPy's own errors. The unit is that of the result or, with the
+# measure "zero", that of 1 if the result is smaller (near their zeros such functions have a small absolute
+# error, not a small relative one), with "operands" that of the largest operand.
 BOUNDS = {
     "erf": (2, 3, SMALL),
     "erfc": (5, 40, SMALL),
@@ -65,19 +66,19 @@ BOUNDS = {
 }
 EDGES = np.array([0, 1, 2, 0.5, 1e-300, 1e3, np.nan])
 SIGNED = np.array([0, -0.0, 1, -1, -2, 2, 0.5, -0.5, 1e-300, 800, -800, np.nan])
-# SciPy has 0 where the function of -0 is -0, or the other way round.
+# Functions of which SciPy's result for -0 is a zero of the other sign than ours.
 EITHER_ZERO = {"erfinv", "erfcinv", "i1", "i1e"}
-# SciPy has NaN: these are the limits.
+# The limits of functions at infinity, where SciPy has NaN.
 AT_INFINITY = {"j0": 0, "j1": 0, "y0": 0, "y1": 0, "i0": np.inf, "i1": np.inf}
 
 
 def scipys(name):
-    """SciPy's ufunc. Its zeta is a function that calls one of two."""
+    """SciPy's ufunc of that name. scipy.special.zeta is not one, but a function that calls one of two."""
     return getattr(special._ufuncs, f"_{name}" if name.endswith("zeta") else name)
 
 
 def drawn(name, char):
-    """Random operands, from the range of BOUNDS, of a function of scipy.special."""
+    """Random operands of a function, from the range in BOUNDS (a and b of betainc, n of yn from others)."""
     rng = np.random.default_rng(7)
     low, high = BOUNDS[name][2]
     operands = [rng.uniform(low, high, COUNT) for _ in range(scipys(name).nin)]
@@ -89,7 +90,7 @@ def drawn(name, char):
 
 
 def unit(name, want, operands):
-    """What the bound counts, for each element."""
+    """The size of a unit in the last place for each element, by the function's measure in BOUNDS."""
     size = abs(want)
     if "zero" in BOUNDS[name]:
         size = np.maximum(size, 1)
@@ -116,11 +117,11 @@ def test_accuracy(name, char):
 
 
 @pytest.mark.parametrize("name", SCIPY_FUNCTIONS)
-def test_edges(name):
+def test_special_values(name):
     function = scipys(name)
     axis = SIGNED if function.nin == 1 or name.startswith("xlog") else EDGES
     operands = [each.ravel() for each in np.meshgrid(*(axis,) * function.nin)]
-    if name in ("beta", "betaln"):  # SciPy: infinite for a pole and NaN
+    if name in ("beta", "betaln"):  # SciPy has infinity for a pole and NaN
         operands = [each[~np.isnan(operands[0] + operands[1])] for each in operands]
     if name in ("fdtr", "fdtrc"):  # less exact for degrees of freedom near 0, as the documentation says
         operands = [each[np.minimum(operands[0], operands[1]) != 1e-300] for each in operands]
@@ -154,7 +155,7 @@ def test_psi_at_its_root():
 def test_psi_of_negative_numbers():
     x = np.array([-0.5, -1.25, -7.75, -18.1, -100.3])
     np.testing.assert_allclose(special.psi(gpuarray.to_gpu(x)).get(), special.psi(x), rtol=1e-12)
-    # SciPy has -8307.346395623072; the NIST's formula in 40 digits this:
+    # SciPy has -8307.346395623072; NIST's formula, computed with 40 digits, gives the value below.
     got = special.psi(gpuarray.to_gpu(np.array([-17.999879666889225]))).get()
     np.testing.assert_allclose(got, [-8307.346395628801], rtol=1e-15)
 
@@ -166,7 +167,7 @@ def test_betainc_of_large_parameters():
     got = special.betainc(*map(gpuarray.to_gpu, (a, b, x))).get()
     np.testing.assert_allclose(got, special.betainc(a, b, x), rtol=1e-11)
     huge = special.betainc(gpuarray.to_gpu(np.array([1e300])), 1e300, 0.5).get()
-    assert np.isnan(huge).all()  # not wrong: the page says so
+    assert np.isnan(huge).all()  # as the documentation says
 
 
 def test_incomplete_gamma_functions_of_large_and_small_parameters():
@@ -177,11 +178,12 @@ def test_incomplete_gamma_functions_of_large_and_small_parameters():
             got = function(gpuarray.to_gpu(a), gpuarray.to_gpu(x)).get()
             np.testing.assert_allclose(got, function(a, x), rtol=bound)
     huge = special.gammainc(gpuarray.to_gpu(np.array([1e300])), 1e300).get()
-    assert np.isnan(huge).all()  # not wrong: the page says so
+    assert np.isnan(huge).all()  # as the documentation says
 
 
 def test_zeta():
-    """At its zeros, between 0 and 1, and of negative second operands."""
+    """Of one operand, among them zeros of the function and numbers from 0 to 1; of negative second
+    operands."""
     s = np.array([-30, -15.5, -2, -1, -0.5, 0, 0.25, 0.999, 1.001, 30])
     np.testing.assert_allclose(special.zeta(gpuarray.to_gpu(s)).get(), special.zeta(s), rtol=1e-13)
     q = np.array([-9.5, -2.25, -0.5, 1e-3, 1e9])
@@ -205,7 +207,7 @@ def test_dtypes(char):
 
 
 def test_operands_and_keywords():
-    """Broadcasting, strides, out=, where=, dtype=, outer; what is refused."""
+    """Broadcasting, strides, out=, where=, dtype=, outer; wrong ones are refused."""
     a, b = np.linspace(0.1, 3, 12).reshape(3, 4), np.linspace(0.5, 2, 4)
     x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
     np.testing.assert_allclose(
@@ -226,6 +228,5 @@ def test_operands_and_keywords():
         with pytest.raises(TypeError):
             refused()
     with pytest.raises(TypeError, match="xlogy.reduce does not"):
-        x.__array_ufunc__(
-            special.xlogy, "reduce", x
-        )  # not by NumPy, whose reduce leaks the operand of an error
+        # Not called by NumPy, whose reduce leaks the operand of an error.
+        x.__array_ufunc__(special.xlogy, "reduce", x)

@@ -1,4 +1,5 @@
-"""Functions of half, float and double at special values, against NumPy (test_exactness.py for others)."""
+"""Functions of half, float and double at special values, compared with NumPy (test_exactness.py for
+others)."""
 
 import numpy as np
 import pytest
@@ -11,15 +12,16 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, a
 
 UFUNCS = [row for row in TABLE.values() if isinstance(row.rule, np.ufunc) and "f" in row.body]
 NAMES = [row.name for row in UFUNCS if row.rule.nin < 3]
-# Of float and double, functions have one expression: both are tested for those of CUDA's library, else one of
-# them. Half is computed as float, by the same code but for some functions: those, and a part of the others.
+# Cases are (name, char). A function has one expression for float and double: both are tested for functions of
+# CUDA's library (those in BOUNDS), one of the two for the others. Half is computed as float by the same code,
+# except for some functions: these and a quarter of all are tested.
 CASES = [(name, "fd"[k % 2]) for k, name in enumerate(NAMES)]
 CASES += [(name, char) for name in BOUNDS for char in "fd" if (name, char) not in CASES]
 OF_HALF = {*NAMES[::4], "nextafter", "floor_divide", "divmod", "ldexp", "frexp"}
 CASES += [(name, "e") for name in sorted(OF_HALF)]
-# Differences of large logarithms: the error is one of the operands' size.
+# Differences of large logarithms: their error is measured by the operands' size.
 BY_OPERANDS = {"logaddexp", "logaddexp2"}
-# Which of two zeros NumPy takes depends on the host's instructions.
+# Which of two zeros NumPy returns depends on the host's processor.
 EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin"}
 
 
@@ -35,38 +37,40 @@ def special(char):
 
 
 def exponents(count):
-    """So many, limits of the formats among them; two lie where no float has an exponent."""
+    """`count` exponents (int32): small ones, limits of the formats, and two beyond the exponents of all
+    floats."""
     limits = [0, 1, -1, 5, -5, 24, -24, 100, -126, 127, -149, 150, 1000, -1022, 1074, -1074, 2100]
     return np.resize(np.array([*limits, 2**31 - 1, -(2**31)], np.int32), count)
 
 
 def operands_for(name, char):
-    """Special values in all pairs, as many operands as the function has."""
+    """The operands of a function: special values, in all pairs for two operands."""
     x = special(char)
     if TABLE[name].rule.nin == 1:
         return [x]
     if name == "ldexp":
-        return [np.repeat(x, 19), exponents(19 * len(x))]
+        return [np.repeat(x, 19), exponents(19 * len(x))]  # exponents() repeats 19 numbers
     return [np.repeat(x, len(x)), np.tile(x, len(x))]
 
 
 def check(name, got, want, operands):
-    """Infinities, NaNs and the signs of zeros are NumPy's; other values are near, by the function's own
-    measure."""
+    """Asserts that infinities, NaNs and the signs of zeros are NumPy's, and that other values are near:
+    within four units (one unit for half, which NumPy computes as float too), or by the operands' size for
+    BY_OPERANDS."""
     assert got.dtype == want.dtype
     if want.dtype.kind != "f":
         return np.testing.assert_array_equal(got, want)
-    ordinary = np.isfinite(want) & np.isfinite(got)
-    wrong = ~ordinary & ~((got == want) | (np.isnan(got) & np.isnan(want)))
+    finite = np.isfinite(want) & np.isfinite(got)
+    wrong = ~finite & ~((got == want) | (np.isnan(got) & np.isnan(want)))
     if name not in EITHER_ZERO:
-        wrong |= ordinary & (np.signbit(got) != np.signbit(want)) & ((got == 0) | (want == 0))
+        wrong |= finite & (np.signbit(got) != np.signbit(want)) & ((got == 0) | (want == 0))
     if name in BY_OPERANDS:
         largest = np.fmax(abs(operands[0]), abs(operands[1]))
-        wrong &= ~(ordinary & (abs(got - want) <= 4 * np.finfo(want.dtype).eps * largest))
+        wrong &= ~(finite & (abs(got - want) <= 4 * np.finfo(want.dtype).eps * largest))
     elif want.dtype != np.float16:
-        wrong[ordinary] |= distance(got[ordinary], want[ordinary]) > 4
-    else:  # computed as float, and rounded: NumPy does the same
-        wrong[ordinary] |= distance(got[ordinary], want[ordinary]) > 1
+        wrong[finite] |= distance(got[finite], want[finite]) > 4
+    else:
+        wrong[finite] |= distance(got[finite], want[finite]) > 1
     return show_wrong(wrong, got, want, operands)
 
 
@@ -75,7 +79,7 @@ def test_special_values(name, char):
     operands = operands_for(name, char)
     want = TABLE[name].rule(*operands)
     if name == "nextafter" and char == "e":
-        # NumPy before 2.5 has the first of equal zeros, where C has the second.
+        # NumPy before 2.5 returns the first of two equal zeros, C (and ours) the second.
         want = np.where(operands[0] == operands[1], operands[1], want)
     got = evaluate(name, operands)
     for one, other in zip(got, outputs(want), strict=True):

@@ -1,4 +1,4 @@
-"""Arrays whose context was destroyed: the driver may have given their addresses to others."""
+"""Arrays whose context was destroyed are refused: the driver may have reused their addresses."""
 
 import numpy as np
 import pytest
@@ -26,10 +26,10 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=list(CALLS))
-def test_the_memory_went_with_it(call):
+def test_arrays_of_a_destroyed_context_are_refused(call):
     other = drv.Device(0).make_context()
     array = gpuarray.to_gpu(np.arange(4, dtype=np.float32))
-    call(array)
+    call(array)  # compiles the kernels
     other.detach()
     with pytest.raises(drv.LogicError, match="was freed with its context|context .* is gone"):
         call(array)

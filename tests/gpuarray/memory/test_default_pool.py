@@ -1,5 +1,5 @@
-"""The default pool: memory of arrays that are given no allocator is taken again, in its context only, and
-freed with it."""
+"""The default pool of a context: arrays without an allocator get their memory from it and return it to it; it
+is freed with the context."""
 
 import gc
 import random
@@ -18,13 +18,14 @@ from pycuda.tools import DeviceMemoryPool, default_memory_pool
 
 @pytest.fixture
 def pool(primary_context):
+    """The default pool, without held blocks."""
     gc.collect()
     found = default_memory_pool()
     found.free_held()
     return found
 
 
-def test_arrays_take_their_memory_from_it(pool):
+def test_arrays_take_their_memory_from_the_pool(pool):
     active = pool.active_blocks
     array = GPUArray(1000, np.float32)
     assert type(array.gpudata) is drv.PooledDeviceAllocation
@@ -50,13 +51,13 @@ def test_arrays_take_their_memory_from_it(pool):
         lambda a: gpuarray.take(a, gpuarray.to_gpu(np.int32([1, 2]))),
     ],
 )
-def test_results_take_their_memory_from_it(pool, make):
+def test_results_take_their_memory_from_the_pool(pool, make):
     result = make(gpuarray.to_gpu(np.arange(100, dtype=np.float32)))
     assert type(result.gpudata) is drv.PooledDeviceAllocation and result.allocator is drv.default_allocate
     assert result.gpudata in {result.gpudata} and pool.active_bytes >= result.nbytes
 
 
-def test_another_allocator_is_inherited(pool):
+def test_results_use_their_operands_allocator(pool):
     own = DeviceMemoryPool()
     array = gpuarray.to_gpu(np.arange(100, dtype=np.float32), allocator=own.allocate)
     active = pool.active_blocks
@@ -66,7 +67,7 @@ def test_another_allocator_is_inherited(pool):
     assert type((raw + 1).gpudata) is drv.DeviceAllocation and raw.allocator is drv.mem_alloc
 
 
-def test_it_is_the_contexts_own(pool):
+def test_each_context_has_its_own_pool(pool):
     active = pool.active_blocks
     context = drv.Device(0).make_context()
     try:
@@ -82,7 +83,7 @@ def test_it_is_the_contexts_own(pool):
 
 
 def test_a_context_ends_with_its_pool():
-    """It ends by detach with arrays that live on, and by the last reference alone."""
+    """A context is destroyed by detach() although arrays exist, and by the end of its last reference."""
     before = drv._live_objects()["Context"]
     context = drv.Device(0).make_context()
     array, held = gpuarray.zeros(100, np.float32), gpuarray.zeros(100, np.float32) + 1
@@ -102,8 +103,8 @@ def test_a_context_ends_with_its_pool():
     assert drv._live_objects()["Context"] == before
 
 
-def test_the_primary_context_gives_held_memory_back():
-    """Others may go on using it, so what is held must not outlive the reference of ours."""
+def test_free_held_frees_memory_of_the_primary_context():
+    """Other libraries use the primary context too: after free_held() its memory is the driver's again."""
     context = drv.Device(0).retain_primary_context()
     context.push()
     try:
@@ -113,7 +114,7 @@ def test_the_primary_context_gives_held_memory_back():
         before = pool.managed_bytes
         del array
         assert pool.held_blocks >= 1 and pool.managed_bytes == before
-        assert drv.mem_get_address_range(address)[1] >= 64 << 20  # still the driver's as well
+        assert drv.mem_get_address_range(address)[1] >= 64 << 20  # still allocated
         pool.free_held()
         assert pool.managed_bytes <= before - (64 << 20)
         with pytest.raises(drv.Error):
@@ -124,7 +125,7 @@ def test_the_primary_context_gives_held_memory_back():
 
 
 def test_stop_holding(run_python):
-    """After stop_holding() blocks go back to the driver as soon as they are freed."""
+    """After stop_holding() a block is freed with its array."""
     done = run_python(
         """
         import numpy as np
@@ -152,11 +153,11 @@ def test_a_long_loop_needs_two_blocks(pool):
     assert pool.active_blocks == active and pool.held_blocks == 1
 
 
-def owners_of_blocks(pool, streams, turns, seed):
-    """Random arrays that live for a while, each filled with its own number on some stream; True if each still
-    has its number when it dies."""
+def keep_their_numbers(streams, count, seed):
+    """Makes `count` arrays, each filled with its own number on a random stream, and drops them in random
+    order. Returns whether each array still had its number when it was dropped."""
     choose, live, right = random.Random(seed), [], True
-    for number in range(turns):
+    for number in range(count):
         stream = choose.choice(streams)
         array = GPUArray(choose.choice((1, 7, 300, 300, 5000)), np.int32)
         array.fill(number, stream=stream)
@@ -168,7 +169,8 @@ def owners_of_blocks(pool, streams, turns, seed):
 
 
 def test_no_block_has_two_owners(pool):
-    """Threads with streams of their own and a shared one make and drop arrays."""
+    """Four threads make and drop arrays, on their own streams and on a shared one: no array changes
+    another."""
     shared, answers = drv.Stream(), []
     context = drv.Context.get_current()
 
@@ -176,7 +178,7 @@ def test_no_block_has_two_owners(pool):
         context.push()
         try:
             streams = [None, shared, drv.Stream(), drv.Stream(1)]
-            answers.append(owners_of_blocks(pool, streams, 400, seed))
+            answers.append(keep_their_numbers(streams, 400, seed))
         finally:
             drv.Context.pop()
 
@@ -192,7 +194,7 @@ def test_no_block_has_two_owners(pool):
     assert pool.held_blocks == 0
 
 
-def test_too_much_is_a_memory_error_and_all_goes_on(pool):
+def test_a_request_that_is_too_large_raises_and_leaves_the_pool_usable(pool):
     kept = gpuarray.to_gpu(np.arange(100))
     with pytest.raises(drv.MemoryError, match="free"):
         GPUArray(1 << 50, np.uint8)
@@ -200,7 +202,7 @@ def test_too_much_is_a_memory_error_and_all_goes_on(pool):
 
 
 def test_a_short_soak(pool):
-    """tests/soak/pool.py, which may be given millions."""
+    """tests/soak/pool.py with few allocations."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "soak"))
     from pool import soak
 

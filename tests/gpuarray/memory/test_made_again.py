@@ -1,5 +1,5 @@
-"""Arrays are made from what earlier ones left, calls are remembered by their forms: nothing of one shows in
-another, and a call costs the driver little.
+"""Objects of dropped arrays are reused for new ones, and the plans of calls for later calls of the same form:
+nothing of one array or call is seen in another, and a call makes few driver calls.
 """
 
 import gc
@@ -21,7 +21,7 @@ from pycuda.tools import clear_context_caches
 F32 = np.float32
 
 
-def test_nothing_of_a_dead_array_is_in_the_next():
+def test_a_new_array_has_nothing_of_a_dropped_one():
     for number in range(200):
         old = gpuarray.empty((2, 3, 4, 5, 6), np.int8) if number % 2 else gpuarray.empty(0, np.complex128)
         old.note = number
@@ -35,7 +35,7 @@ def test_nothing_of_a_dead_array_is_in_the_next():
         assert new.allocator is drv.default_allocate
 
 
-def test_the_collector_knows_arrays_that_were_made_again():
+def test_reused_arrays_are_tracked_by_the_garbage_collector():
     array = gpuarray.empty(3, F32)
     assert gc.is_tracked(array)
     array.itself = array
@@ -45,7 +45,7 @@ def test_the_collector_knows_arrays_that_were_made_again():
     assert seen() is None
 
 
-def test_many_more_at_once_than_are_kept():
+def test_more_arrays_at_once_than_objects_are_kept():
     arrays = [gpuarray.empty(n % 7 + 1, F32) for n in range(500)]
     assert len({int(array.gpudata) for array in arrays}) == 500
     del arrays
@@ -53,7 +53,7 @@ def test_many_more_at_once_than_are_kept():
     assert [array.shape for array in arrays] == [(n % 7 + 1, 2) for n in range(500)]
 
 
-def test_subclasses_are_made_by_their_own_functions():
+def test_subclasses_are_made_by_their_own_init():
     class Named(gpuarray.GPUArray):
         def __init__(self, shape, dtype, name="?"):
             super().__init__(shape, dtype)
@@ -82,7 +82,7 @@ def test_arguments_in_every_form():
         gpuarray.GPUArray(3, F32, shapes=4)
 
 
-def test_types_of_numbers_mean_what_they_mean_to_numpy():
+def test_classes_as_dtypes_mean_numpys_dtypes():
     for _ in range(2):
         for kind in (np.bool_, np.int8, np.uint16, np.float16, F32, np.complex64, np.longlong, int, float):
             assert gpuarray.empty(2, kind).dtype == np.dtype(kind)
@@ -90,7 +90,8 @@ def test_types_of_numbers_mean_what_they_mean_to_numpy():
         gpuarray.empty(2, object)
 
 
-def test_functions_that_users_put_into_the_type_are_called(elsewhere):
+def test_an_init_that_a_program_assigns_is_called(elsewhere):
+    """The fast way of making arrays must not skip it."""
     code = (
         "from pycuda import gpuarray\n"
         "seen = []\n"
@@ -106,8 +107,8 @@ def test_functions_that_users_put_into_the_type_are_called(elsewhere):
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
 
 
-def test_the_end_of_a_program_gives_their_memory_back(elsewhere):
-    """Python's own checks of its memory find nothing wrong, at the end neither."""
+def test_the_end_of_a_program_frees_kept_objects(elsewhere):
+    """PYTHONMALLOC=debug: Python's checks of its memory find no error, neither before the end nor at it."""
     code = (
         "import numpy as np\n"
         "import pycuda.autoinit\n"
@@ -121,9 +122,10 @@ def test_the_end_of_a_program_gives_their_memory_back(elsewhere):
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, env=environment)
 
 
-# ---- what a call asks the driver
+# ---- the number of driver calls
 
 
+# Prints name=driver calls for calls that were made before. PYCUDA_FAULT_CALL=0 has driver calls counted.
 COUNTED = """
 import numpy as np
 import pycuda.autoinit
@@ -157,24 +159,24 @@ for name, call in calls.items():
 """
 
 
-def test_a_call_asks_the_driver_for_the_context_and_the_launch_alone(elsewhere):
+def test_a_call_makes_driver_calls_for_the_context_and_the_launch_only(elsewhere):
     environment = {**os.environ, "PYCUDA_FAULT_CALL": "0"}
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", COUNTED], capture_output=True, text=True, env=environment
     )
     assert run.returncode == 0, run.stderr
     counted = dict(line.split("=") for line in run.stdout.split("\n") if line)
-    # The context, once or (for the result as well) twice, and the launch.
+    # The current context is queried once, or twice if a result is allocated; the launch is another call.
     limits = {"empty": 1, "view": 0, "a + b": 2, "a * 2.0": 2, "sin": 2, "elementwise": 2}
     assert len(counted) == 9
     assert {name: count for name, count in counted.items() if float(count) > limits.get(name, 3)} == {}
 
 
-# ---- calls that were seen before
+# ---- remembered calls
 
 
-def test_calls_of_every_form_take_turns():
-    """What is remembered of one form is not used for another."""
+def test_the_plan_of_one_form_is_not_used_for_another():
+    """Calls with operands of several forms (shapes and strides) alternate."""
     scale = ElementwiseKernel("float s, float *x, float *z", "z[i] = s*x[i]")
     squares = ReductionKernel(F32, "0", "a+b", "x[i]*x[i]", "const float *x")
     host = np.arange(48, dtype=F32)
@@ -201,7 +203,7 @@ def test_calls_of_every_form_take_turns():
             assert np.allclose(cumath.sin(ours).get(), np.sin(numpys), rtol=1e-6, atol=1e-6)
 
 
-def test_remembered_calls_say_what_is_wrong_as_the_first_did():
+def test_remembered_calls_raise_the_errors_of_first_calls():
     scale = ElementwiseKernel("float s, float *x, float *z", "z[i] = s*x[i]")
     a, z = gpuarray.zeros(8, F32), gpuarray.zeros(8, F32)
     scale(2.0, a, z)
@@ -223,7 +225,7 @@ def test_remembered_calls_say_what_is_wrong_as_the_first_did():
         gpuarray.sum(z)
 
 
-def test_results_have_the_allocator_that_is_said_or_the_operands():
+def test_results_have_the_given_allocator_or_the_operands():
     pool = drv.DeviceMemoryPool()
     a = gpuarray.GPUArray(8, F32, allocator=pool.allocate)
     a.fill(2)
@@ -236,7 +238,7 @@ def test_results_have_the_allocator_that_is_said_or_the_operands():
         assert squares(a, allocator=drv.mem_alloc).allocator is drv.mem_alloc
 
 
-def test_remembered_calls_go_to_the_stream_that_is_said():
+def test_remembered_calls_use_the_given_or_the_current_stream():
     stream, a = drv.Stream(), gpuarray.zeros(1 << 12, F32)
     squares = ReductionKernel(F32, "0", "a+b", "x[i]*x[i]", "const float *x")
     a.fill(1, stream=stream)
@@ -248,7 +250,7 @@ def test_remembered_calls_go_to_the_stream_that_is_said():
         assert [float(result.get()) for result in results] == [4096.0] * 6 + [2.0]
 
 
-def test_what_kernels_remember_ends_with_them():
+def test_kernels_in_a_reference_cycle_are_collected():
     scale = ElementwiseKernel("float s, float *x, float *z", "z[i] = s*x[i]")
     a = gpuarray.zeros(8, F32)
     scale(2.0, a, a)
@@ -259,7 +261,7 @@ def test_what_kernels_remember_ends_with_them():
     assert seen() is None
 
 
-def test_clear_context_caches_in_between():
+def test_calls_work_after_clear_context_caches():
     squares = ReductionKernel(F32, "0", "a+b", "x[i]*x[i]", "const float *x")
     a = gpuarray.to_gpu(np.ones(8, F32))
     for _ in range(2):
@@ -301,8 +303,8 @@ def test_empty_like_keeps_the_order_of_axes_or_takes_another():
             for dtype in (None, np.float64, "u1"):
                 ours = gpuarray.empty_like(like, dtype, order)
                 numpys = np.empty_like(strided, dtype, order)
-                long = [axis for axis, length in enumerate(like.shape) if length > 1]
-                assert [ours.strides[axis] for axis in long] == [numpys.strides[axis] for axis in long]
+                axes = [axis for axis, length in enumerate(like.shape) if length > 1]
+                assert [ours.strides[axis] for axis in axes] == [numpys.strides[axis] for axis in axes]
                 assert (ours.shape, ours.dtype) == (numpys.shape, numpys.dtype)
                 assert ours.allocator == pool.allocate
     for wrong in ("X", "CF", "", 3):

@@ -1,5 +1,5 @@
-"""get() by way of page-locked memory: small arrays of every size, from many threads, in contexts that come
-and go. (Where there is none: tests/faults.)"""
+"""get() copies small arrays through page-locked memory: arrays of several sizes, from several threads, in
+contexts that are destroyed meanwhile. (tests/faults tests get() without page-locked memory.)"""
 
 import threading
 
@@ -24,7 +24,7 @@ def test_sizes(nbytes):
     assert (numbers != 7).any()
 
 
-def test_results_are_apart():
+def test_a_result_does_not_share_memory_with_a_later_one():
     array = gpuarray.zeros(1000, np.int32)
     first = array.get()
     array.fill(5)
@@ -53,7 +53,7 @@ def test_threads():
     assert not wrong
 
 
-def test_contexts_that_come_and_go():
+def test_contexts_made_and_destroyed_in_turn():
     for _ in range(4):
         context = drv.Device(0).make_context()
         try:
@@ -64,7 +64,7 @@ def test_contexts_that_come_and_go():
 
 
 def test_a_context_that_another_thread_destroys_meanwhile():
-    """What was read is right, or the call says that the context is gone."""
+    """Each get() returns the right numbers, until one raises an error because the context was destroyed."""
     numbers, wrong = np.arange(1 << 16, dtype=np.int32), []
 
     def work(context, ready):

@@ -1,5 +1,5 @@
-"""Every function that takes a stream does all of its work there: nothing waits for the current stream, and
-nothing is left to it.
+"""Every function with a parameter stream= does all of its work on that stream: none is queued on the current
+stream, and none waits for it.
 """
 
 import inspect
@@ -20,13 +20,13 @@ from pycuda.tools import set_allocator
 pytestmark = pytest.mark.usefixtures("primary_context")
 
 NON_BLOCKING = 1
-# Where it is not the stream of the work that is looked at.
+# Functions whose parameter stream= is not (only) the stream of their work, or which others here call.
 EXEMPT = {"from_dlpack", "__dlpack__", "get_async", "set_async", "to_gpu_async", "_axpbyz", "_axpbz", "_div"}
 EXEMPT |= {"_elwise_multiply", "apply"}
 
 
 class Operands:
-    """Arrays for the calls, made before any stream is blocked."""
+    """Arrays for the calls. They are made before any stream is blocked."""
 
     def __init__(self):
         rng = np.random.default_rng(0)
@@ -43,7 +43,8 @@ class Operands:
         drv.Context.synchronize()
 
 
-# Calls by name: of the functions of pycuda.gpuarray, of the methods, of others. `o`: Operands.
+# Calls by name: of functions of pycuda.gpuarray (F), of methods (M) and of others. o: Operands; k: {"stream":
+# ...} or nothing.
 F = {
     "all": lambda o, **k: gpuarray.all(o.t, **k),
     "any": lambda o, **k: gpuarray.any(o.t, **k),
@@ -159,6 +160,7 @@ OTHERS = {
 
 
 def takes_stream(function):
+    """Whether a function has a parameter `stream`."""
     try:
         return "stream" in inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -199,8 +201,9 @@ CALLS = {
 
 
 class Poisoned:
-    """Memory without previous results, which would hide work left to another stream, and without blocks freed
-    on the current stream, which others may only reuse after all that is queued there.
+    """An allocator of memory filled with 0xA5, none of which is used twice. A reused block could hold the
+    expected result of an earlier call, and one freed on the current stream could be reused only after the
+    work there.
     """
 
     def __init__(self):
@@ -214,18 +217,18 @@ class Poisoned:
         return int(self.memory) + first
 
     def deallocate(self, address, size, stream):
-        """It goes with the rest."""
+        """Nothing: all memory is freed with the allocator."""
 
 
 @pytest.fixture
 def usual_pool():
-    """Is the default again after the test."""
+    """Restores the default allocator after the test."""
     yield
     set_allocator(None)
 
 
 def results_of(result, stream=None):
-    """The arrays of a result, copied to the host."""
+    """The arrays of a result (an array, a tuple or list, None), copied to the host on the stream."""
     if isinstance(result, gpuarray.GPUArray):
         return [result.get(stream=stream)]
     if isinstance(result, tuple | list):
@@ -234,7 +237,7 @@ def results_of(result, stream=None):
 
 
 def run(call, operands, **keywords):
-    """The results of a call on the host, and the operands that it may have changed in place."""
+    """(results of a call, then the operands that it may have changed in place), all copied to the host."""
     stream = keywords.get("stream")
     found = results_of(call(operands, **keywords), stream)
     return found + [each.get(stream=stream) for each in (operands.a, operands.v)]
@@ -242,23 +245,26 @@ def run(call, operands, **keywords):
 
 @pytest.mark.usefixtures("usual_pool")
 @pytest.mark.parametrize("name", CALLS)
-def test_nothing_waits_for_the_current_stream(name):
+def test_nothing_is_queued_on_the_current_stream_or_waits_for_it(name):
+    """The call gives its result although the current stream is blocked. It is made before, with either stream
+    current, so that kernels are compiled and plans made.
+    """
     call = CALLS[name]
     current, stream = drv.Stream(NON_BLOCKING), drv.Stream(NON_BLOCKING)
-    expected = run(call, Operands())  # and what is made at first calls is there
+    expected = run(call, Operands())
     with current:
         run(call, Operands())
     run(call, Operands(), stream=stream)
     set_allocator(Poisoned())
     operands, opened = Operands(), threading.Event()
-    guard = threading.Timer(30, opened.set)
+    guard = threading.Timer(30, opened.set)  # a call that waits fails the test instead of blocking it
     guard.start()
     try:
         with current:
             current.launch_host_func(opened.wait)
             found = run(call, operands, stream=stream)
             stream.synchronize()
-        assert not opened.is_set(), "it has waited for the current stream"
+        assert not opened.is_set(), "the call waited for the current stream"
     finally:
         opened.set()
         guard.cancel()
@@ -269,7 +275,7 @@ def test_nothing_waits_for_the_current_stream(name):
 
 
 class Foreign:
-    """Another library's stream."""
+    """A stream of another library, which has only __cuda_stream__()."""
 
     def __init__(self, stream):
         self.stream = stream

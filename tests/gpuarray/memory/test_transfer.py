@@ -35,17 +35,15 @@ def base():
 
 
 def axis_order(array):
-    """The order of the axes in memory, those of length 1 left out."""
+    """The axes, without those of length 1, from the slowest to the fastest in memory."""
     axes = [axis for axis in range(array.ndim) if array.shape[axis] > 1]
     return sorted(axes, key=lambda axis: -abs(array.strides[axis]))
 
 
 def is_packed(array):
     """Whether the elements fill the memory from the first to the last without gaps, in any order of axes."""
-    return (
-        sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)) + array.itemsize
-        == array.nbytes
-    )
+    last = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
+    return last + array.itemsize == array.nbytes
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -59,14 +57,14 @@ def test_to_gpu(base, layout):
 
 
 @pytest.mark.parametrize("value", [3.5, 7, True, 2j, [1, 2, 3], [[1.5, 2], [3, 4]], (), [np.float32(2)]])
-def test_to_gpu_of_what_is_no_array(value):
+def test_to_gpu_of_numbers_and_sequences(value):
     for array in (gpuarray.to_gpu(value), gpuarray.to_gpu_async(value)):
         want = np.asarray(value)
         assert (array.shape, array.dtype) == (want.shape, want.dtype)
         np.testing.assert_array_equal(array.get(), want)
 
 
-def test_to_gpu_of_objects():
+def test_to_gpu_of_objects_is_refused():
     for value in (object(), None, [1, None], {"a": 1}):
         with pytest.raises(TypeError, match="numbers, not "):
             gpuarray.to_gpu(value)
@@ -110,26 +108,20 @@ def test_set_of_a_view(base, layout, source):
         LAYOUTS[layout](expected)[...] = new
     else:
         expected[1, 2, 3] = new
-    given = np.array(new, order="F" if source.endswith("F") else "C")
-    if source.endswith("gaps") and new.ndim:
-        wide = np.zeros((*new.shape[:-1], new.shape[-1] * 3), np.int32)
-        given = wide[..., ::3]
-        given[...] = new
+    step = 3 if source.endswith("gaps") and new.ndim else None
+    values = np.array(new, order="F" if source.endswith("F") else "C")
+    if step:
+        values = np.zeros((*new.shape[:-1], new.shape[-1] * step), np.int32)
+        values[..., ::step] = new
     if source.startswith("device"):
-        view = (
-            gpuarray.to_gpu(wide)[..., ::3]
-            if source.endswith("gaps") and new.ndim
-            else gpuarray.to_gpu(given)
-        )
-        LAYOUTS[layout](array).set(view)
-    else:
-        LAYOUTS[layout](array).set(given)
+        values = gpuarray.to_gpu(values)
+    LAYOUTS[layout](array).set(values[..., ::step] if step else values)
     np.testing.assert_array_equal(array.get(), expected)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_copy(base, layout):
-    """A copy has memory of its own, packed, however gapped the array was."""
+    """A copy has its own memory, without gaps, even if the array has gaps."""
     expected = np.asarray(LAYOUTS[layout](base))
     view = LAYOUTS[layout](gpuarray.to_gpu(base))
     copy = view.copy()
@@ -173,7 +165,7 @@ def test_overlapping_views(base, to, source):
     np.testing.assert_array_equal(array.get(), expected)
 
 
-def test_far_apart_elements():
+def test_views_with_large_strides():
     host = np.arange(3000 * 2000, dtype=np.int32).reshape(3000, 2000)
     array = gpuarray.to_gpu(host)
     for index in (np.s_[:, 5], np.s_[::1000, ::500], np.s_[7], np.s_[::-1499, 3:9], np.s_[:2000, :1999]):
@@ -183,7 +175,7 @@ def test_far_apart_elements():
     np.testing.assert_array_equal(array.get(), host)
 
 
-def test_other_shape(base):
+def test_get_and_set_with_another_shape_warn(base):
     array = gpuarray.to_gpu(base)
     flat = np.zeros(210, np.int32)
     with pytest.warns(DeprecationWarning, match="shape"):
@@ -239,7 +231,7 @@ def test_streams(base, flags):
 
 
 def test_async_transfers_keep_their_memory(base):
-    """The copy alone holds references to the array and its source while it is under way."""
+    """The arrays have no other references while the copies are under way."""
     stream = drv.Stream(drv.stream_flags.NON_BLOCKING)
     results = []
     for i in range(20):
@@ -270,6 +262,6 @@ def test_zeros():
     assert gpuarray.zeros(3).dtype == np.float64
 
 
-def test_result_without_axes():
+def test_get_of_a_0d_array_is_an_array():
     result = gpuarray.to_gpu(np.array(5)).get()
     assert isinstance(result, np.ndarray) and result.shape == () and result == 5
