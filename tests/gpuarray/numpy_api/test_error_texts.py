@@ -389,11 +389,11 @@ f.shape.no
 ON_DEVICE = "the kernel that checks indices says that one is out of bounds, not which"
 HOST_DATA = "data in host memory is not copied implicitly"
 PYTHON = "Python's own operator refuses the operand"
-MORE = "NumPy's text, and what to do or what was given"
-SUBCLASS = "an AxisError, which is an IndexError, and names the axis"
+MORE = "NumPy's text, followed by what to do or what was given"
+SUBCLASS = "an AxisError, which is an IndexError and names the axis"
 
-# Texts that differ, or exceptions of another type, with the reason.
-OTHERS = {
+# Calls whose text or type of exception differs from NumPy's, with the reason.
+DIFFERENT = {
     "np.matmul(m, m.T, out=np.empty((3, 3), np.int32, like=m))": "the text does not name the ufunc",
     "np.std(m, axis=0, out=np.empty(4, np.int32, like=m))": "std of float32 is computed in float32",
     "np.split(m, 2, axis=3)": SUBCLASS,
@@ -410,16 +410,16 @@ OTHERS = {
     'c < "x"': PYTHON,
     'f + "x"': PYTHON,
     "f + None": PYTHON,
-    'np.maximum(f, "x")': "no ufunc loop is looked for: the operand is not an array",
+    'np.maximum(f, "x")': "the operand is refused before a loop of the ufunc is chosen",
     "hash(f)": "the text names the type",
-    "f.__setitem__(t, s)": "a mask is an index as any other",
+    "f.__setitem__(t, s)": "a mask is treated as any other index",
     "np.extract(t, s[:2])": ON_DEVICE,
     "np.unravel_index(np.array([99], like=i), (2, 3))": ON_DEVICE,
 }
 
 
 def kind(problem):
-    """Its type. The subclasses of TypeError that NumPy's ufuncs raise are private."""
+    """The type of an exception: TypeError for its private subclasses that NumPy's ufuncs raise."""
     return TypeError if type(problem).__name__.startswith(("UFunc", "_UFunc")) else type(problem)
 
 
@@ -433,14 +433,14 @@ def test_refused_call(call):
     if isinstance(got, LibraryNotFound):
         pytest.skip(str(got))
     same = kind(got) is kind(want) and str(got).rstrip() == str(want).rstrip()
-    reason = OTHERS.get(call)
+    reason = DIFFERENT.get(call)
     if reason == MORE:
         assert kind(got) is kind(want) and str(got).startswith(str(want).rstrip("."))
     elif reason == SUBCLASS:
         assert isinstance(got, type(want))
     if reason:
-        assert not same, "can be taken out of OTHERS"
-    elif NUMPY >= "2.4.0":  # older ones say some things in other words
+        assert not same, "can be removed from DIFFERENT"
+    elif NUMPY >= "2.4.0":  # older versions have other texts
         assert same, f"{type(got).__name__}: {got}\n{type(want).__name__}: {want}"
     else:
         assert isinstance(got, kind(want))

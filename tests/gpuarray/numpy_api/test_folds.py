@@ -1,5 +1,5 @@
-"""reduce, accumulate, reduceat and outer of ufuncs: dtypes, values and errors as NumPy's, integers without a
-way through floats.
+"""reduce, accumulate, reduceat and outer of ufuncs: dtypes, values and errors are NumPy's, and integers are
+exact, without conversions to floats.
 """
 
 import warnings
@@ -24,8 +24,8 @@ HOST = {c: np.array([[3, 0, 2], [1, 5, 0]], c) for c in "?hQed"}
 
 
 def call(ufunc, method, array, *more, **keywords):
-    """ufunc.method(array, ...). For an array of ours NumPy is not called: NumPy 2.4 keeps operands of
-    reductions that were refused."""
+    """ufunc.method(array, ...). For a GPUArray __array_ufunc__ is called directly: NumPy 2.4 leaks the
+    operands of methods that raise."""
     if not isinstance(array, gpuarray.GPUArray):
         return getattr(ufunc, method)(array, *more, **keywords)
     if "out" in keywords:
@@ -34,7 +34,7 @@ def call(ufunc, method, array, *more, **keywords):
 
 
 def outcome(function):
-    """What a call gives: an array on the host, or the class of its error."""
+    """The result of a call as an array of NumPy, or TypeError or ValueError if it raised one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -45,7 +45,8 @@ def outcome(function):
 
 
 def check(got, want, what):
-    """Both are arrays of one dtype with nearly equal elements, or both are the same class of exception."""
+    """Asserts that two results of outcome() are the same class of exception, or arrays of the same dtype with
+    nearly equal elements. what: for the message."""
     if isinstance(want, type):
         assert got is want, what
         return
@@ -55,7 +56,7 @@ def check(got, want, what):
 
 
 @pytest.mark.parametrize("ufunc", FOLDED, ids=lambda u: u.__name__)
-def test_dtype_is_the_loops(ufunc):
+def test_methods_have_numpys_dtypes_and_values(ufunc):
     for char, host in HOST.items():
         array = gpuarray.to_gpu(host)
         for method, more in (("reduce", ()), ("accumulate", ()), ("reduceat", ([0, 1],)), ("outer", (2,))):
@@ -84,12 +85,12 @@ def test_dtype_and_out(ufunc, method):
 @pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod"])
 @pytest.mark.parametrize("given, wanted", [("i8", "u8"), ("u8", "i8"), ("i4", "u8")])
 def test_integers_are_exact(name, given, wanted):
-    """Also where int64 and uint64 have only float64 in common, in which 2**53 + 1 is none."""
+    """Even for int64 and uint64, whose common dtype is float64, in which 2**53 + 1 cannot be represented."""
     big = 2**31 - 1 if given == "i4" else 2**53 + 1
     host = np.array([big, 1, 3] if given == "u8" else [-big, 1, -3], given)
-    exact = np.array([[int(e) for e in host]], object)
-    exact = np.atleast_1d(getattr(np, name)(exact, axis=1)).ravel()
-    exact = np.array([int(e) % 2**64 for e in exact], np.uint64).view(wanted)
+    integers = np.array([[int(each) for each in host]], object)  # Python's, computed exactly
+    exact = np.atleast_1d(getattr(np, name)(integers, axis=1)).ravel()
+    exact = np.array([int(each) % 2**64 for each in exact], np.uint64).view(wanted)
     array = gpuarray.to_gpu(host)
     out = gpuarray.zeros((3,) if name.startswith("cum") else (), wanted)
     assert getattr(np, name)(array, out=out) is out
@@ -106,8 +107,8 @@ def test_integers_are_exact_with_a_mask(more):
     assert int(out.get()) == 2**64 - 2**53 - 3
 
 
-def test_results_that_are_no_operands():
-    """np.less gives booleans, which are not compared on."""
+def test_ufuncs_whose_results_cannot_be_operands_are_refused():
+    """np.less of floats returns booleans, for which its loop for floats is not defined."""
     for method in ("reduce", "accumulate"):
         with pytest.raises(TypeError):
             call(np.less, method, gpuarray.to_gpu(HOST["d"]))
@@ -122,16 +123,16 @@ def test_casting(casting):
         for ufunc in (np.fmin, np.add, np.less, np.arctan2):
             what = ufunc.__name__, casting, other
             if casting == "equiv" and type(other) in (int, float):
-                continue  # ends the process inside NumPy where the operands are NumPy's
+                continue  # NumPy crashes the process for its own arrays
             got = outcome(lambda u=ufunc, o=other: u(array, o, casting=casting))
             check(got, outcome(lambda u=ufunc, o=other: u(host, o, casting=casting)), what)
 
 
-def test_numpy_is_asked_in_one_place():
-    """Questions about dtypes that are not checked there can end the process inside NumPy."""
+def test_resolve_dtypes_is_called_in_one_place():
+    """ufunc_dtypes() checks the operands before: with some classes NumPy crashes the process."""
     folder = Path(pycuda.__file__).parent
-    asking = [path.name for path in folder.rglob("*.py") if "resolve_dtypes(" in path.read_text()]
-    assert asking == ["functions.py"]
+    callers = [path.name for path in folder.rglob("*.py") if "resolve_dtypes(" in path.read_text()]
+    assert callers == ["functions.py"]
     for wrong in (bool, str, None):
         with pytest.raises(TypeError):
             ufunc_dtypes(np.add, (np.dtype("i4"), wrong))

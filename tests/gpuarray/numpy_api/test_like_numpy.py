@@ -1,4 +1,4 @@
-"""Calls that once were not NumPy's: their results, dtypes and exceptions now are. Random programs found them
+"""Calls whose results, dtypes or exceptions once differed from NumPy's. Random programs found them
 (tests/differential).
 """
 
@@ -10,7 +10,7 @@ from pycuda import gpuarray
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-# Where NumPy raises, ours raise an error of that kind.
+# Calls for which NumPy raises must raise an error of the same kind.
 CALLS = """
 np.convolve(f, s)
 np.convolve(s, n, "same")
@@ -193,6 +193,7 @@ m.T.astype(np.float32, order="C", copy=False).flags["C_CONTIGUOUS"]
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.filterwarnings("ignore")
 def test_call(call):
+    """The call has NumPy's result, or raises; afterwards all arrays are equal to NumPy's."""
     host = {name: array.copy() for name, array in HOST.items()}
     on_device = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
     want, got = run(call, host), run(call, on_device)
@@ -215,7 +216,7 @@ def test_call(call):
     ("z", "accumulate", (3,), "axis 3 is out"), ("z", "reduceat", ([0], 1), "axis 1 is out"),
 ])  # fmt: skip
 def test_folds_in_order_that_are_refused(name, method, args, error):
-    """Called as NumPy calls them, which itself keeps the operands of a method that raises."""
+    """__array_ufunc__ is called directly: NumPy leaks the operands of a method that raises."""
     array = gpuarray.to_gpu(HOST[name])
     with pytest.raises((ValueError, TypeError, IndexError), match=error):
         array.__array_ufunc__(np.subtract, method, array, *args)

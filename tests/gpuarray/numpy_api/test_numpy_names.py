@@ -1,6 +1,6 @@
-"""Every public function of NumPy and every method of its arrays: either it works on GPUArrays, called here
-once with plain arguments and compared with NumPy, or it stands below among those that do not, by reason. Each
-call is made of pycuda.numpy, too, with GPUArrays and with NumPy's arrays.
+"""Every public function of NumPy and every method of its arrays: either it works on GPUArrays, and is called
+here once and compared with NumPy, or it is listed below with the reason why it does not. The functions of
+pycuda.numpy are called in the same way, with GPUArrays and with NumPy's arrays.
 
 A name that is new in a version of NumPy fails `test_every_name_has_its_place`: put a row into FUNCTIONS,
 UFUNCS, LINALG, FFT or METHODS, or the name into NOT_HERE. This file, run by python with
@@ -29,10 +29,10 @@ from pycuda._libraries.finding import LibraryNotFound
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-# Versions of NumPy whose names are all below.
+# Versions of NumPy all of whose names are in the tables below.
 KNOWN = {(2, 2), (2, 3), (2, 4)}
 
-# What the calls are made with.
+# The arrays that the calls name.
 HOST = {
     "m": np.array([[3, 1, 2, 5], [0.5, 4, -1, 2], [7, -3, 1, 0]], np.float32),
     "s": np.array([[2, 1, 0], [1, 3, -1], [0, -1, 4]], np.float64),
@@ -48,8 +48,8 @@ HOST = {
     "x": np.linspace(0, 3, 7),
 }
 
-# A name and a call; those of `numpy.linalg` and `numpy.fft` have their module. In calls np is NumPy, of
-# GPUArrays or of its own.
+# A row is a name (with its module, in numpy.linalg and numpy.fft) and a call. In calls np is NumPy or
+# pycuda.numpy.
 FUNCTIONS = """
 all np.all(t)
 allclose np.allclose(m, m + 1e-9)
@@ -436,7 +436,7 @@ fft.rfft2 np.fft.rfft2(m)
 fft.rfftn np.fft.rfftn(s, norm="forward")
 """
 
-# What takes no arrays, so that NumPy does not ask for it: it is in pycuda.numpy alone.
+# Functions that take no arrays, so that NumPy's protocols do not reach them: they are in pycuda.numpy alone.
 CREATION = """
 bartlett np.bartlett(5)
 blackman np.blackman(5)
@@ -612,6 +612,7 @@ METHODS_NOT_HERE = {
 
 
 def rows(text):
+    """[(name, call)] of a table."""
     return [tuple(row.split(" ", 1)) for row in text.strip().split("\n")]
 
 
@@ -619,7 +620,7 @@ ALL_FUNCTIONS = rows(FUNCTIONS) + rows(UFUNCS) + rows(LINALG) + rows(FFT)
 
 
 def evaluate(call, arrays, module=np):
-    """What a call gives, whose text names these arrays; module: what np is in it."""
+    """The result of a call, given as text, with these arrays by name; module: what np means in it."""
     with contextlib.ExitStack() as opened, np.errstate(all="ignore"):
 
         def file(data=b""):
@@ -635,7 +636,8 @@ def evaluate(call, arrays, module=np):
 
 
 def check(call):
-    """The call gives what NumPy's gives, and shares memory with the same operands."""
+    """Asserts that the call has NumPy's result, and shares memory only with operands that NumPy's shares it
+    with."""
     host = {name: array.copy() for name, array in HOST.items()}
     on_device = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
     got, want = evaluate(call, on_device), evaluate(call, host)
@@ -645,10 +647,10 @@ def check(call):
 
 def find(name):
     """The attribute of NumPy with that name, or None."""
-    home = np
+    value = np
     for part in name.split("."):
-        home = getattr(home, part, None)
-    return home
+        value = getattr(value, part, None)
+    return value
 
 
 @pytest.mark.parametrize("name, call", ALL_FUNCTIONS, ids=[name for name, _ in ALL_FUNCTIONS])
@@ -673,7 +675,7 @@ def test_function(name, call):
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_function_of_the_namespace(name, call, place):
-    home, _, last = name.rpartition(".")
+    last = name.rpartition(".")[2]
     if find(name) is None or last in ("in1d", "row_stack", "trapz"):
         pytest.skip(f"not in NumPy {np.__version__}, or an older name")
     if (name, call) in rows(FFT):
@@ -701,7 +703,7 @@ def test_method(name, call):
 
 
 def public(module, prefix=""):
-    """Functions: callables that are no classes."""
+    """The names of functions: of callables, without classes. Each gets the prefix."""
     found = set()
     for name in dir(module):
         value = getattr(module, name)
@@ -711,6 +713,7 @@ def public(module, prefix=""):
 
 
 def split(table):
+    """All names of a table {reason: names}."""
     return {name for names in table.values() for name in names.split()}
 
 
@@ -731,7 +734,7 @@ def test_every_name_has_its_place(names, here, not_here):
     if version not in KNOWN:
         pytest.skip(f"the names of NumPy {np.__version__} are not listed")
     placed = {name for name, _ in here} | split(not_here)
-    same = {id(find(name)) for name in placed}  # np.abs is np.absolute
+    same = {id(find(name)) for name in placed}  # an alias, as np.abs of np.absolute, needs no row
     new = {name for name in names() - placed if find(name) is None or id(find(name)) not in same}
     assert not new, (
         f"NumPy {np.__version__} has {sorted(new)}: each needs a row in one of the tables of {__file__}, "
@@ -742,13 +745,14 @@ def test_every_name_has_its_place(names, here, not_here):
 
 @pytest.mark.parametrize("name", sorted(split(NOT_HERE)))
 def test_what_is_not_here_is_refused(name):
-    """An error is raised instead of a copy to the host; it has the name if NumPy dispatches to pycuda."""
+    """It raises instead of copying to the host. The error names the function if NumPy dispatches it to
+    pycuda."""
     function = find(name)
     if function is None or name in NOT_HERE[HOST_ONLY].split():
         pytest.skip("takes no arrays, or not in this NumPy")
-    asked = hasattr(function, "_implementation")  # by __array_function__
-    kinds = TypeError if asked else (TypeError, ValueError, AttributeError, RuntimeError, BufferError)
-    with pytest.raises(kinds, match=name.rpartition(".")[2] if asked else None):
+    is_dispatched = hasattr(function, "_implementation")  # by __array_function__
+    kinds = TypeError if is_dispatched else (TypeError, ValueError, AttributeError, RuntimeError, BufferError)
+    with pytest.raises(kinds, match=name.rpartition(".")[2] if is_dispatched else None):
         function(gpuarray.to_gpu(HOST["s"]))
 
 
@@ -765,7 +769,7 @@ def listed(names):
 
 
 def lists():
-    """The part of the page that the tables give."""
+    """The part of the page that is written from the tables."""
     parts = [
         f"## {title}\n\n{listed(name for name, _ in rows(table))}"
         for title, table in (

@@ -1,5 +1,5 @@
-"""NumPy's protocols: which class is asked, which keywords are taken, methods of ufuncs, like=, against
-NumPy."""
+"""NumPy's protocols: which operand's class implements a call, keywords, methods of ufuncs, like=; results are
+compared with NumPy's."""
 
 import inspect
 import subprocess
@@ -22,11 +22,11 @@ rng = np.random.default_rng(3)
 NEAR = {"rtol": 1e-5, "atol": 1e-5}
 
 
-# ---- which class is asked
+# ---- which operand's class implements a call
 
 
 class Other:
-    """An array of a library that knows what to do with GPUArrays."""
+    """An array of a library that implements calls with GPUArrays: they return what was called."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return "other", ufunc.__name__, method
@@ -36,7 +36,7 @@ class Other:
 
 
 class Silent:
-    """One that does not."""
+    """An array of a library that does not implement calls with GPUArrays."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return NotImplemented
@@ -63,7 +63,7 @@ def test_a_function_calls_array_function_of_the_other_operand():
     assert np.linalg.norm(other) == ("other", "norm")
 
 
-def test_a_call_for_which_no_operand_has_an_answer_is_a_type_error():
+def test_a_call_that_no_operand_implements_is_a_type_error():
     array, silent = gpuarray.to_gpu(np.arange(3.0)), Silent()
     with pytest.raises(TypeError, match="NotImplemented"):
         np.add(array, silent)
@@ -75,7 +75,7 @@ def test_a_call_for_which_no_operand_has_an_answer_is_a_type_error():
         array + silent
 
 
-def test_operators_ask_the_other_operand():
+def test_operators_call_the_other_operands_reflected_method():
     class Reflecting:
         def __radd__(self, other):
             return "added"
@@ -100,7 +100,7 @@ def test_subclasses_of_numpys_arrays():
         np.add(array, np.ma.masked_array(np.arange(3.0)))
 
 
-def test_data_of_the_host_is_refused():
+def test_arrays_in_host_memory_are_refused():
     array, host = gpuarray.to_gpu(np.arange(3.0)), np.arange(3.0)
     for call in (
         lambda: np.add(array, host),
@@ -121,8 +121,8 @@ def test_data_of_the_host_is_refused():
         np.add(array, array, out=host)
 
 
-def test_numbers_of_the_host_are_operands():
-    """Arrays without axes are numbers: a launch passes them along."""
+def test_scalars_and_0d_arrays_of_numpy_are_operands():
+    """They are arguments of the launch, and need no copy."""
     array = gpuarray.to_gpu(np.arange(3, dtype=np.float32))
     for number in (2, 2.5, np.float32(2), np.array(2.0), np.array(2), True):
         same(lambda a, n=number: np.add(a, n), array.get())
@@ -166,7 +166,7 @@ def test_where_of_a_call(data):
     same(lambda a, m, o: np.divmod(a, 3, out=(o, o.copy()), where=m)[1], pair, mask, out, **NEAR)
 
 
-def test_where_is_boolean():
+def test_where_must_be_boolean_and_broadcast():
     array = gpuarray.to_gpu(np.arange(3.0))
     with pytest.raises(TypeError, match="according to the rule 'safe'"):
         np.add(array, 1, where=array)
@@ -191,13 +191,14 @@ INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm"}
 
 
 def operands(name, shape):
+    """A random array of NumPy for a ufunc: of integers if it takes only these, otherwise of floats."""
     if name in INTEGERS:
         return rng.integers(1, 9, shape)
     return rng.normal(size=shape).round(1).astype("f8" if name.startswith(("log", "hyp")) else "f4")
 
 
-def refused(ufunc, method, host, *args, **kwargs):
-    """Call __array_ufunc__ as NumPy does, which does not release the operands of its ufuncs' methods after an
+def call_directly(ufunc, method, host, *args, **kwargs):
+    """Calls __array_ufunc__ for calls that raise: NumPy leaks the operands of its ufuncs' methods after an
     error."""
     array = gpuarray.to_gpu(host)
     return array.__array_ufunc__(ufunc, method, array, *args, **kwargs)
@@ -208,7 +209,7 @@ def test_reduce(name):
     ufunc = getattr(np, name)
     host = operands(name, (3, 5, 4))
     if name == "lcm":
-        host = host % 3 + 1
+        host = host % 3 + 1  # so that results do not overflow
     for axis in (0, 1, -1, None, (0, 2), ()):
         if (np.ndim(axis) or axis is None) and name in ("lcm", "gcd", "hypot", "logaddexp", "logaddexp2"):
             continue  # NumPy does not reduce these over several axes
@@ -218,7 +219,7 @@ def test_reduce(name):
         same(lambda a: ufunc.reduce(a[:, :0], axis=1), host)
     else:
         with pytest.raises(ValueError, match="identity"):
-            refused(ufunc, "reduce", np.zeros((0, 3), host.dtype))
+            call_directly(ufunc, "reduce", np.zeros((0, 3), host.dtype))
     out = np.zeros((5, 4), host.dtype if name in INTEGERS else "f8")
     same(lambda a, o: (ufunc.reduce(a, axis=0, out=o), o), host, out, **NEAR)
     if not name.startswith("logical"):
@@ -240,7 +241,7 @@ def test_accumulate_reduceat_and_outer(name):
         same(lambda a, x=axis: ufunc.reduceat(a, [0, 3, 1, 5], axis=x), host, **NEAR)
     same(lambda a: ufunc.reduceat(a, [8, 0], axis=1), host, **NEAR)
     with pytest.raises(IndexError):
-        refused(ufunc, "reduceat", host, [9, 0], axis=1)
+        call_directly(ufunc, "reduceat", host, [9, 0], axis=1)
     same(lambda a, i: ufunc.reduceat(a, i, axis=1), host, np.array([0, 4]), **NEAR)
     same(lambda a: ufunc.outer(a[0], a[:, :2]), host, **NEAR)
     same(lambda a: ufunc.outer(a[0], 2), host, **NEAR)
@@ -256,7 +257,7 @@ def test_at(name):
         numbers = rng.integers(0, 3, size)
         values = rng.integers(1, 3, (size, 4)).astype(host.dtype)
         if size == 300 and name in ("multiply", "divide"):
-            values = np.ones_like(values)
+            values = np.ones_like(values)  # so that results stay finite
 
         def changed(a, index, v):
             ufunc.at(a, index, v)
@@ -273,14 +274,14 @@ def test_at(name):
 ])  # fmt: skip
 def test_methods_of_ufuncs_that_are_not_supported_raise(ufunc, method, args):
     with pytest.raises((TypeError, ValueError), match="GPUArrays|two operands|initial"):
-        refused(ufunc, method, np.arange(1.0, 4), *args)
+        call_directly(ufunc, method, np.arange(1.0, 4), *args)
 
 
 # ---- functions
 
 
 def parameters(function):
-    """Names, without those that only say where positional ones end."""
+    """The names of a function's parameters, without *args and **kwargs."""
     return [
         name
         for name, each in inspect.signature(function).parameters.items()
@@ -288,9 +289,10 @@ def parameters(function):
     ]
 
 
-@pytest.mark.skipif(NUMPY < "2.4.0", reason="older ones lack parameters, or have some that went since")
+@pytest.mark.skipif(NUMPY < "2.4.0", reason="older versions lack parameters, or have some that were removed")
 def test_every_function_has_numpys_parameters():
-    """Names and order are NumPy's; more parameters may follow."""
+    """Names and order are NumPy's; further parameters may follow. like= is removed before a call is
+    dispatched."""
     wrong = []
     for theirs in places():
         ours = implementation(theirs)
@@ -298,11 +300,12 @@ def test_every_function_has_numpys_parameters():
             wanted = parameters(theirs)
         except ValueError:
             continue  # without a signature
-        free = any(each.kind == each.VAR_KEYWORD for each in inspect.signature(ours).parameters.values())
+        takes_any = any(each.kind == each.VAR_KEYWORD for each in inspect.signature(ours).parameters.values())
         found = parameters(ours)
-        positional = [each for each in wanted if inspect.signature(theirs).parameters[each].kind != 3]
-        kept = [each for each in wanted if each not in ("like",)]
-        if not free and (set(kept) - set(found) or found[: len(positional)] != positional):
+        kinds = inspect.signature(theirs).parameters
+        positional = [each for each in wanted if kinds[each].kind != inspect.Parameter.KEYWORD_ONLY]
+        kept = [each for each in wanted if each != "like"]
+        if not takes_any and (set(kept) - set(found) or found[: len(positional)] != positional):
             wrong.append(f"{theirs.__name__}{inspect.signature(theirs)}: {inspect.signature(ours)}")
     assert not wrong, "\n".join(wrong)
 
@@ -346,18 +349,15 @@ def test_like_with_another_shape(order):
     for host in (np.zeros((2, 3, 4)), np.zeros((2, 3, 4)).transpose(2, 0, 1), np.zeros((2, 3, 4), order="F")):
         for shape in (None, (5, 6), (5, 6, 7), 4):
             on_device = np.ones_like(gpuarray.to_gpu(host), "f4", order, shape=shape)
-            here = np.ones_like(host, "f4", order, shape=shape)
-            assert (on_device.shape, on_device.dtype, on_device.strides) == (
-                here.shape,
-                here.dtype,
-                here.strides,
-            )
+            want = np.ones_like(host, "f4", order, shape=shape)
+            assert (on_device.shape, on_device.dtype) == (want.shape, want.dtype)
+            assert on_device.strides == want.strides
             assert (on_device.get() == 1).all()
     same(lambda a: np.full_like(a, 7, shape=(2, 2)), np.zeros(3, "i4"))
     same(lambda a: np.zeros_like(a, subok=False), np.zeros(3, "i4"))
 
 
-def test_numbers_between_arrays():
+def test_linspace_logspace_and_geomspace_of_arrays():
     a, b = rng.random(3) + 1, rng.random((2, 3)) + 3
     near = {"rtol": 1e-12, "atol": 1e-12}
     for options in ({}, {"endpoint": False}, {"axis": -1}, {"dtype": "f4"}, {"retstep": True}):
@@ -375,7 +375,7 @@ def test_numbers_between_arrays():
     same(lambda a, b: np.meshgrid(a, b[0], indexing="ij"), a, b)
 
 
-def test_signatures_that_were_refused():
+def test_calls_with_less_common_arguments():
     a = rng.normal(size=(3, 4)).astype("f4")
     same(lambda a: np.clip(a, a_min=0, a_max=1), a)
     same(lambda a: np.clip(a, None, 0.5), a)
@@ -413,8 +413,8 @@ def test_text_and_files(tmp_path):
     np.testing.assert_allclose(np.loadtxt(tmp_path / "three.txt"), host)
 
 
-def test_dask_is_told_by_the_import(tmp_path):
-    """A worker may have loaded dask before."""
+def test_functions_for_dask_are_registered_by_the_import(tmp_path):
+    """Even if dask was imported before, as in a worker."""
     pytest.importorskip("dask.base")
     program = (
         "import dask, pycuda.driver as drv, numpy as np\n"

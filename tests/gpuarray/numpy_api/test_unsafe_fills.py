@@ -1,4 +1,5 @@
-"""np.full_like, np.full and ufuncs with casting="unsafe" lose what NumPy's lose, with its warnings."""
+"""np.full, np.full_like and ufuncs with casting="unsafe" convert values as NumPy, with the same warnings and
+errors."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Reductions and scans against NumPy."""
+"""Reductions and scans, compared with NumPy."""
 
 import warnings
 
@@ -21,12 +21,13 @@ ROUNDED = ("sum", "prod", "mean", "var", "std")
 
 
 def wide(dtype):
-    """What a reference is computed in: NumPy's own float32 sums along axes are less exact than ours."""
+    """The dtype in which a reference is computed: NumPy's float32 sums along axes are less exact than
+    ours."""
     return {"e": "d", "f": "d", "F": "D"}.get(np.dtype(dtype).char, dtype)
 
 
 def reference(name, host, **arguments):
-    """NumPy's result, from wider numbers where it is rounded, in the dtype that NumPy gives."""
+    """NumPy's result, with its dtype; computed in a wider dtype if the result is rounded."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         expected = np.asarray(getattr(host, name)(**arguments))
@@ -36,9 +37,9 @@ def reference(name, host, **arguments):
 
 
 def same(got, expected, scale=1.0):
-    """Host arrays of one shape and dtype; floats differ by rounding only. scale: the size of what was
-    summed.
-    """
+    """Asserts that two arrays of NumPy have the same shape and dtype, and equal integers or floats that
+    differ by rounding only. scale: the sum of magnitudes, to which the rounding error of a sum is
+    proportional."""
     assert got.shape == expected.shape
     assert got.dtype == expected.dtype
     bound = {"e": 2e-3, "f": 3e-6, "F": 3e-6}.get(got.dtype.char, 1e-12) if got.dtype.kind in "fc" else 0
@@ -46,7 +47,7 @@ def same(got, expected, scale=1.0):
 
 
 def check(name, host, array, **arguments):
-    """The method of both; a ValueError of NumPy's is one here."""
+    """Compares a method's result, or asserts that it raises ValueError if NumPy's does."""
     try:
         expected = reference(name, host, **arguments)
     except ValueError:
@@ -68,7 +69,7 @@ def test_any_layout(data):
 
 @few
 @given(st.data())
-def test_numbers_of_elements_in_any_layout(data):
+def test_argmax_and_argmin_in_any_layout(data):
     host, array = data.draw(arrays("i", min_ndim=1, max_ndim=2))
     axis = data.draw(st.one_of(st.none(), st.integers(-host.ndim, host.ndim - 1)))
     check(data.draw(st.sampled_from(["argmax", "argmin"])), host, array, axis=axis)
@@ -108,12 +109,13 @@ def test_every_function(name, dtype):
         3)),
     ],
 )  # fmt: skip
-def test_shapes_that_are_cut_differently(shape, axis):
+def test_shapes_that_are_divided_differently(shape, axis):
+    """For each way of dividing elements among blocks and threads one shape, with strides of either sign."""
     host = numbers(np.random.default_rng(1), shape, "f")
     array = gpuarray.to_gpu(host)
     check("sum", host, array, axis=axis)
-    turned = tuple(slice(None, None, -1) for _ in shape)
-    check("sum", host[turned], array[turned], axis=axis)
+    backwards = (slice(None, None, -1),) * len(shape)
+    check("sum", host[backwards], array[backwards], axis=axis)
 
 
 def test_nan_infinities_and_signed_zeros():
@@ -134,7 +136,7 @@ def test_nan_infinities_and_signed_zeros():
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 4)])
 @pytest.mark.parametrize("name", EXACT + ROUNDED)
-def test_without_elements(shape, name):
+def test_empty_arrays(shape, name):
     host = np.zeros(shape, np.float32)
     for axis in (None, 0, *((1,) if len(shape) > 1 else ())):
         check(name, host, gpuarray.to_gpu(host), axis=axis)
@@ -143,12 +145,14 @@ def test_without_elements(shape, name):
 @pytest.mark.parametrize("dtype, offset", [("f", 1e6), ("F", 1e6), ("d", 1e14), ("q", 1e14)])
 @pytest.mark.parametrize("name", ["var", "nanstd"])
 def test_variances_far_from_zero(name, dtype, offset):
-    """The distances from the mean are few bits of the elements; the reference has them exactly."""
-    apart = np.round(numbers(np.random.default_rng(4), (300, 500), dtype))
-    host = (apart + np.dtype(dtype).type(offset)).astype(dtype)
+    """The distances from the mean are only the last bits of the elements; the reference is computed of exact
+    distances."""
+    distances = np.round(numbers(np.random.default_rng(4), (300, 500), dtype))
+    host = (distances + np.dtype(dtype).type(offset)).astype(dtype)
     if dtype in "fd" and name == "nanstd":
-        apart[0], host[0], apart[:, ::3], host[:, ::3] = [np.nan] * 4
-    exact = apart.astype("D" if dtype == "F" else "d")
+        for each in distances, host:
+            each[0] = each[:, ::3] = np.nan
+    exact = distances.astype("D" if dtype == "F" else "d")
     for axis in (None, 0, 1):
         got = getattr(np, name)(gpuarray.to_gpu(host), axis=axis, ddof=1)
         with warnings.catch_warnings():
@@ -157,7 +161,7 @@ def test_variances_far_from_zero(name, dtype, offset):
 
 
 def test_variances_by_an_element_far_from_the_others():
-    """The first element, from which the others are measured, is the only distant one."""
+    """Variances are computed of distances from the first element, which is far from all others here."""
     host = np.random.default_rng(4).normal(size=100_000).astype("f")
     host[0] = 1e6
     same(gpuarray.to_gpu(host).var().get(), host.astype("d").var().astype("f"))
@@ -165,7 +169,8 @@ def test_variances_by_an_element_far_from_the_others():
     assert gpuarray.to_gpu(huge).var().get() == 0
 
 
-def test_small_integers():
+def test_sums_of_int8():
+    """The method's result is int64, as NumPy's; that of gpuarray.sum() is int8, as PyCUDA's."""
     host = np.full(300, 100, np.int8)
     array = gpuarray.to_gpu(host)
     assert array.sum().get() == 30_000
@@ -225,38 +230,39 @@ def test_bad_axes():
 
 
 def test_a_stream_and_an_allocator():
-    array, stream, asked = gpuarray.to_gpu(np.ones((50, 600), np.float32)), drv.Stream(), []
+    array, stream, sizes = gpuarray.to_gpu(np.ones((50, 600), np.float32)), drv.Stream(), []
 
     def allocate(size):
-        asked.append(size)
+        sizes.append(size)
         return drv.mem_alloc(size)
 
     result = array.sum(0, stream=stream, allocator=allocate)
     stream.synchronize()
     assert (result.get() == 50).all()
-    assert 2400 in asked
+    assert 600 * 4 in sizes
     assert result.allocator is allocate
 
 
-def test_the_bits_of_a_sum_do_not_depend_on_alignment():
+def test_the_bits_of_a_sum_do_not_depend_on_alignment_or_strides():
     host = numbers(np.random.default_rng(5), 300_001, "f")
     array = gpuarray.to_gpu(np.concatenate([np.zeros(3, "f"), host]))
     aligned = gpuarray.to_gpu(host)
-    apart = gpuarray.to_gpu(np.repeat(host, 2))[::2]
+    strided = gpuarray.to_gpu(np.repeat(host, 2))[::2]
     expected = aligned.sum().get().tobytes()
     assert array[3:].sum().get().tobytes() == expected
-    assert apart.sum().get().tobytes() == expected
+    assert strided.sum().get().tobytes() == expected
 
 
-def test_the_cut_follows_from_the_shape():
-    """Blocks of a sum, which decide about its bits: they change only on purpose."""
-    cuts = {}
+def test_the_grid_of_a_sum_follows_from_the_shape():
+    """The blocks among which elements are divided determine the bits of a sum: they must not change by
+    accident."""
+    grids = {}
     for shape, axis in (((1 << 28,), 0), ((1 << 20,), 0), ((5000, 5000), 0), ((5000, 5000), 1)):
         axes = [reduction.Axis(n, 4 * int(np.prod(shape[i + 1 :])), 0) for i, n in enumerate(shape)]
         reduced = [axes.pop(axis)]
         plan = reduction.plan_reduction(0, 4, [each._replace(other=4) for each in axes], reduced)
-        cuts[shape, axis] = plan.grid
-    assert cuts == {
+        grids[shape, axis] = plan.grid
+    assert grids == {
         ((1 << 28,), 0): (1, 4096),
         ((1 << 20,), 0): (1, 128),
         ((5000, 5000), 0): (40, 20),
@@ -284,7 +290,8 @@ def test_scans_of_every_dtype(dtype):
     + [((9, 700), 0), ((700, 9), 1), ((5, 300, 70), 1)],
 )
 def test_scans_of_every_shape(shape, axis):
-    """One for each way in which blocks share the work: whole rows and columns, tiles, a thread for each."""
+    """A shape for each way of dividing the work: whole rows or columns for a block, tiles, a thread for each
+    row."""
     host = np.random.default_rng(1).integers(-9, 9, shape).astype(np.int32)
     check("cumsum", host, gpuarray.to_gpu(host), axis=axis)
     ones = np.where(host % 2, 1, -1).astype(np.float32)
@@ -293,6 +300,8 @@ def test_scans_of_every_shape(shape, axis):
 
 @pytest.mark.parametrize("dtype", "bife")
 def test_scans_of_rows_with_a_block_each(dtype, monkeypatch):
+    """_MANY_ROWS is the number of rows from which each has its own block. Plans that are remembered are
+    dropped."""
     clear_context_caches()
     monkeypatch.setattr(axis_scan, "_MANY_ROWS", 3)
     host = np.random.default_rng(1).integers(-1, 2, (500, 9001)).astype(dtype)
@@ -327,11 +336,11 @@ def test_subsets():
     host = numbers(np.random.default_rng(4), (6, 7), "d")
     array, subset = gpuarray.to_gpu(host), np.array([3, 0, 41, 3], np.int32)
     part = host.ravel()[subset]
-    numbers_of = gpuarray.to_gpu(subset)
-    same(gpuarray.subset_sum(numbers_of, array).get(), np.asarray(part.sum()))
-    same(gpuarray.subset_dot(numbers_of, array, array).get(), np.asarray((part * part).sum()))
-    assert gpuarray.subset_max(numbers_of, array).get() == part.max()
-    assert gpuarray.subset_min(numbers_of, array).get() == part.min()
+    on_device = gpuarray.to_gpu(subset)
+    same(gpuarray.subset_sum(on_device, array).get(), np.asarray(part.sum()))
+    same(gpuarray.subset_dot(on_device, array, array).get(), np.asarray((part * part).sum()))
+    assert gpuarray.subset_max(on_device, array).get() == part.max()
+    assert gpuarray.subset_min(on_device, array).get() == part.min()
     with pytest.raises(IndexError):
         gpuarray.subset_sum(gpuarray.to_gpu(np.array([42])), array)
     with pytest.raises(TypeError):

@@ -1,4 +1,4 @@
-"""Arrays joined: concatenate, stack, block, against NumPy."""
+"""Arrays joined: concatenate, stack, block, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_vstack_and_hstack(array):
     compare(gpuarray.hstack([array, array]), np.hstack([HOST, HOST]))
 
 
-def test_what_cannot_be_joined(array):
+def test_arrays_that_do_not_fit_are_refused(array):
     for arrays, axis in (([], 0), ([array, array[0]], 0), ([array, array[:, 1:]], 0), ([array[0, 0, 0]], 0)):
         with pytest.raises(ValueError):
             gpuarray.concatenate(arrays, axis)
@@ -56,7 +56,7 @@ def test_what_cannot_be_joined(array):
         gpuarray.concatenate([array, HOST])
 
 
-def test_joined_in_other_ways():
+def test_block_dstack_column_stack_and_options():
     host = np.arange(6, dtype=np.float32).reshape(2, 3)
     same(lambda a: np.block([[a, a[:, :1]], [a[:1], a[:1, :1]]]), host)
     same(lambda a: np.block(a), host)
@@ -83,31 +83,31 @@ def test_joined_in_other_ways():
     st.data(),
 )
 def test_arrays_joined_by_one_launch_and_by_many(dtype, shape, count, data):
+    """Few contiguous arrays are joined by one launch, others by one for each. The arrays have different
+    lengths along the axis, and then one length.
+    """
     rng, dtype = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1))), np.dtype(dtype)
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     pairs = []
     for _ in range(count):
-        own = list(shape)
-        own[axis] = data.draw(st.integers(0, 3))
-        nbytes = int(np.prod(own, dtype=np.int64)) * dtype.itemsize
-        host = rng.integers(0, 256, nbytes, dtype=np.uint8).view(dtype).reshape(own)
+        lengths = list(shape)
+        lengths[axis] = data.draw(st.integers(0, 3))
+        nbytes = int(np.prod(lengths, dtype=np.int64)) * dtype.itemsize
+        host = rng.integers(0, 256, nbytes, dtype=np.uint8).view(dtype).reshape(lengths)
         pairs.append((host, gpuarray.to_gpu(host)))
     if data.draw(st.integers(0, 3)) == 0:
         pairs[-1] = tuple(each[..., ::-1] for each in pairs[-1])
     for hosts, devices in (zip(*pairs, strict=True), zip(*pairs[:1] * count, strict=True)):
-        for _ in range(2):  # the second time as it is remembered
+        for _ in range(2):  # the second time with the remembered plan
             got, want = gpuarray.concatenate(devices, axis), np.concatenate(hosts, axis)
             assert got.shape == want.shape and got.get().tobytes() == want.tobytes()
-    alike = [pairs[0]] * count
+    host, on_device = pairs[0]
     for axis in range(-len(shape) - 1, len(shape) + 1):
-        got, want = (
-            function([each[side] for each in alike], axis)
-            for side, function in ((1, gpuarray.stack), (0, np.stack))
-        )
+        got, want = gpuarray.stack([on_device] * count, axis), np.stack([host] * count, axis)
         assert got.shape == want.shape and got.get().tobytes() == want.tobytes()
 
 
-def test_what_is_remembered_of_joined_arrays_is_their_form():
+def test_plans_are_remembered_by_dtypes_and_shapes():
     a, b = gpuarray.arange(6, dtype=np.float32), gpuarray.arange(6, dtype=np.float64)
     for _ in range(2):
         assert gpuarray.concatenate([a, a]).dtype == np.float32

@@ -1,4 +1,4 @@
-"""Views with other axes and parts of arrays: reshape, swapaxes, flip, roll, split, against NumPy."""
+"""Views with other axes and parts of arrays: reshape, swapaxes, flip, roll, split, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ DTYPES = ["f4", "i4", "?"]
 
 
 def axis_of(data, ndim):
-    """An axis, seldom one that there is not."""
+    """A random axis of an array of ndim axes; out of range if there are none."""
     return data.draw(st.integers(-ndim - (ndim == 0), max(ndim - 1, 0)))
 
 
@@ -84,7 +84,7 @@ def test_views_share_memory():
     assert np.may_share_memory(array[:, ::2], array[:, 1::2])
 
 
-def test_reshape_copies_options():
+def test_copy_argument_of_reshape():
     array = gpuarray.to_gpu(np.arange(12.0).reshape(3, 4))
     assert array.reshape(4, 3, copy=True).ptr != array.ptr
     assert array.reshape((4, 3), copy=False).ptr == array.ptr

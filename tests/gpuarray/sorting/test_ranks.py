@@ -1,4 +1,5 @@
-"""Elements of given ranks of long rows: partitions, medians, quantiles, against NumPy."""
+"""Elements of given ranks in long rows, which have kernels of their own: partitions, medians, quantiles,
+compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -34,12 +35,14 @@ def row(case, dtype, seed=3):
 
 
 def stable_sort(a):
-    """Not numpy.sort's default, which loses elements of halves with NaNs on processors with AVX-512."""
+    """np.sort(), but with the stable algorithm: the default one loses elements of float16 arrays with NaNs on
+    processors with AVX-512."""
     return np.sort(a, kind="stable")
 
 
 def check_partition(got, host, k):
-    """Element k is the one of a sorted row; the others are on the right side, and all are there."""
+    """Asserts that element k of each row is that of the sorted row, that elements before and after it are
+    those of the sorted row in any order, and that `got` has the bits of all elements of `host`."""
     ordered = stable_sort(host)
     np.testing.assert_array_equal(got[..., k], ordered[..., k])
     np.testing.assert_array_equal(stable_sort(got[..., :k]), ordered[..., :k])
@@ -89,7 +92,7 @@ def test_medians_and_quantiles(case, dtype):
     near = {"rtol": {"e": 2e-3, "f": 1e-6}.get(dtype, 1e-12)}
     np.testing.assert_allclose(np.median(array).get(), np.median(host), **near)
     if dtype == "e":
-        return  # NumPy's quantile computes places in half
+        return  # NumPy computes the positions of quantiles in float16
     for q in (0, 0.3, 1.0, [0.25, 0.5, 0.75], np.linspace(0, 1, 7)):
         np.testing.assert_allclose(np.quantile(array, q).get(), np.quantile(host, q), **near)
     for method in ("lower", "nearest", "hazen"):

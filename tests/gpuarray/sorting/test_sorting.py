@@ -1,4 +1,4 @@
-"""Sorting, places in sorted arrays and the greatest elements, against NumPy."""
+"""Sorting, positions in sorted arrays and the largest elements, compared with NumPy."""
 
 from typing import NamedTuple
 
@@ -17,11 +17,12 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 
 seeds = st.integers(0, 1000)
 DTYPES = "?bBhHiIqQefdFD"
-LONG = 5000  # what one block does not sort
+LONG = 5000  # elements, more than one block sorts
 
 
 def special(rng, count, dtype):
-    """Numbers, of which many are equal; zeros of both signs, infinities, and NaNs of all kinds."""
+    """Random numbers, many of them equal; floats with zeros of both signs, infinities, and NaNs of both
+    signs."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
@@ -38,7 +39,7 @@ def special(rng, count, dtype):
 
 
 def same(got, want):
-    """Equal, of the same dtype; NaNs of any kind are."""
+    """Asserts that a GPUArray has the dtype and the elements of `want`; NaNs are equal to each other."""
     got = got.get()
     assert got.dtype == want.dtype
     np.testing.assert_array_equal(got, want)
@@ -106,7 +107,8 @@ def test_bfloat16():
     length=st.sampled_from([1, 2, 3, 4, 5, 30, 64, 100, 513, 1025, 3000]), rows=st.integers(1, 70), seed=seeds
 )
 def test_short_rows(dtype, length, rows, seed):
-    """One warp sorts several, or several warps one; zeros of both signs and NaNs of all kinds are kept."""
+    """A warp sorts several rows, or several warps one row. Sorted rows have the bits of all elements, and a
+    stable sort keeps the order of equal ones."""
     rows = min(rows, 5000 // length + 1)
     host = special(np.random.default_rng(seed), rows * length, dtype).reshape(rows, length)
     device = gpuarray.to_gpu(host)
@@ -148,8 +150,8 @@ def test_long_rows(shape, axis):
     same(array, np.sort(host, axis))
 
 
-def test_counts_of_64_bits(monkeypatch):
-    """The kernels for more than 2^30 elements."""
+def test_kernels_for_more_than_2_30_elements(monkeypatch):
+    """They count in 64 bits. pass_shape() chooses them by its result's field `wide`, which is set here."""
     narrow = sort.pass_shape
     monkeypatch.setattr(sort, "pass_shape", lambda *args: narrow(*args)._replace(wide=True))
     host = np.random.default_rng(5).integers(-1000, 1000, (2, 20_000)).astype("i")
@@ -158,7 +160,7 @@ def test_counts_of_64_bits(monkeypatch):
     same(np.sort(array), np.sort(host))
 
 
-def test_a_view_in_place_leaves_the_rest():
+def test_sorting_a_view_leaves_other_elements_unchanged():
     host = np.arange(6000, dtype="i")[::-1].copy()
     for index in slice(1, -1), slice(None, None, -2), slice(3, 3000):
         array, other = gpuarray.to_gpu(host), host.copy()
@@ -176,7 +178,7 @@ def test_in_place_over_several_tiles(dtype):
 
 
 @pytest.mark.parametrize("length", [31, 32, 33, 1024, 1025, 2047, 2049, 4096, 4097])
-def test_rows_about_what_a_block_sorts(length):
+def test_rows_near_the_limits_of_a_warp_and_a_block(length):
     host = (np.random.default_rng(length).normal(size=(3, length)) * 40).astype("i")
     device = gpuarray.to_gpu(host)
     same(gpuarray.sort(device), np.sort(host))
@@ -185,7 +187,7 @@ def test_rows_about_what_a_block_sorts(length):
 
 @pytest.mark.parametrize("function", [np.sort, np.argsort])
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (1,), (4, 1)])
-def test_few_elements(function, shape):
+def test_rows_of_no_or_one_element(function, shape):
     for axis in range(len(shape)):
         same(function(gpuarray.zeros(shape, "i"), axis=axis), function(np.zeros(shape, "i"), axis=axis))
 
@@ -218,13 +220,13 @@ def test_few_elements(function, shape):
 def test_errors_are_those_of_numpy(call):
     host = np.arange(3.0)
     with pytest.raises(Exception) as wanted:
-        # An index of an array of NumPy is a number, here a 0-d array.
+        # a[0] is a scalar for NumPy, here a 0-d array: both are refused.
         call(host)
     with pytest.raises(type(wanted.value)):
         call(gpuarray.to_gpu(host))
 
 
-def test_what_is_refused():
+def test_structures_are_refused():
     array = gpuarray.zeros(3, [("x", "f4")])
     for call in gpuarray.sort, gpuarray.argsort, gpuarray.GPUArray.sort, gpuarray.unique:
         with pytest.raises(TypeError, match="dtype"):
@@ -232,10 +234,10 @@ def test_what_is_refused():
 
 
 def test_a_stream_and_an_allocator():
-    stream, used = drv.Stream(), []
+    stream, sizes = drv.Stream(), []
 
     def allocator(nbytes):
-        used.append(nbytes)
+        sizes.append(nbytes)
         return drv.mem_alloc(nbytes)
 
     host = np.random.default_rng(0).normal(size=LONG).astype("f")
@@ -245,7 +247,7 @@ def test_a_stream_and_an_allocator():
     stream.synchronize()
     same(got, np.sort(host))
     same(order, np.argsort(host))
-    assert host.nbytes in used and 2 * host.nbytes in used
+    assert host.nbytes in sizes and 2 * host.nbytes in sizes  # of the values, and of indices of 64 bits
 
 
 # ---- several arrays
@@ -278,7 +280,7 @@ def test_lexsort(axis):
     same(gpuarray.lexsort(gpuarray.to_gpu(keys), axis=axis), np.lexsort(keys, axis=axis))
 
 
-# ---- partitions, the greatest
+# ---- partitions, the largest elements
 
 
 @pytest.mark.parametrize("kth", [0, -1, 5, [3, 7], np.array([2])])
@@ -293,23 +295,26 @@ def test_partition(kth):
     same(array, got)
 
 
-def greatest(host, k, largest):
-    """(values, indices) of the greatest elements of a row: NaN first, then by number, then by place."""
+def expected_top(host, k, largest):
+    """(values, indices) of the k largest or smallest elements of a row. NaN counts as larger than all
+    numbers; of equal elements the one with the lower index comes first."""
     order = np.argsort(host, kind="stable")
     if largest:
         order = len(host) - 1 - np.argsort(host[::-1], kind="stable")[::-1]
     return host[order[:k]], order[:k]
 
 
-def same_top(got, host, k, largest):
-    values, indices = greatest(host, k, largest)
+def check_top(got, host, k, largest):
+    """Asserts that `got`, (values, indices) of topk(), has the expected indices, and values with the same
+    bits."""
+    values, indices = expected_top(host, k, largest)
     same(got[1], indices)
     assert got[0].get().tobytes() == values.tobytes()
 
 
-LONG_ROW = 1 << 18  # from here on a row is sampled
-FEW = 1024  # elements that one block finds, in rows from here on:
-ROW = 1 << 15
+LONG_ROW = 1 << 18
+SAMPLED_ROW = 1 << 15  # the length from which a sample of a row gives the limit of the largest elements,
+FEW = 1024  # if at most so many are wanted
 
 
 @pytest.mark.parametrize("k, largest", [(1, True), (100, True), (100, False), (FEW, True), (1500, False)])
@@ -327,7 +332,7 @@ def test_topk(case, k, largest):
         "nan": lambda: np.where(rng.random(LONG_ROW) < 0.001, np.nan, rng.normal(size=LONG_ROW)).astype("f"),
         "nans": lambda: np.full(LONG_ROW, np.nan, "f"),
     }[case]()
-    same_top(gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest), host, k, largest)
+    check_top(gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest), host, k, largest)
 
 
 @pytest.mark.parametrize("largest", [True, False])
@@ -335,19 +340,24 @@ def test_topk(case, k, largest):
 def test_topk_of_every_kind(dtype, largest):
     if dtype == "bfloat16":
         dtype = pytest.importorskip("ml_dtypes").bfloat16
-    host = special(np.random.default_rng(8), ROW + 3, "f" if dtype not in tuple("?bhqedD") else dtype)
+    host = special(np.random.default_rng(8), SAMPLED_ROW + 3, "f" if dtype not in tuple("?bhqedD") else dtype)
     array = gpuarray.to_gpu(host.astype(dtype))
     host = array.get()
     wide = host.astype("f") if host.dtype.kind == "V" else host
-    got, order = gpuarray.topk(array, 300, largest=largest), greatest(wide, 300, largest)[1]
+    got, order = gpuarray.topk(array, 300, largest=largest), expected_top(wide, 300, largest)[1]
     same(got.indices, order)
     assert got.values.get().tobytes() == host[order].tobytes()
 
 
+HASH = 0x9E3779B1  # 2**32 divided by the golden ratio
+
+
 def sampled(length, group=4, groups=2048):
-    """The places of a row's sample (pycuda-topk.hpp), so that it can be misled."""
-    step, stretch = length // (group * groups), np.arange(group * groups, dtype=np.uint64)
-    return stretch * step + ((stretch * 0x9E3779B1 % 2**32) * step >> 32)
+    """The indices of a row's sample, as pycuda-topk.hpp chooses them: an element of each of group * groups
+    parts of the row, at an offset that a hash of the part's number gives. Rows made with them have a
+    misleading sample."""
+    step, part = length // (group * groups), np.arange(group * groups, dtype=np.uint64)
+    return part * step + ((part * HASH % 2**32) * step >> 32)
 
 
 ROWS = {
@@ -358,8 +368,8 @@ ROWS = {
     "last": lambda rng, n: np.arange(n) > n - 700,
     "period": lambda rng, n: np.arange(n) % rng.integers(2, 300),
     "normal": lambda rng, n: rng.normal(size=n) * 30,
-    "sample holds the greatest": lambda rng, n: np.isin(np.arange(n), sampled(n)) * 100.0 + rng.random(n),
-    "sample holds the least": lambda rng, n: np.isin(np.arange(n), sampled(n)) * -100.0 + rng.random(n),
+    "sample holds the largest": lambda rng, n: np.isin(np.arange(n), sampled(n)) * 100.0 + rng.random(n),
+    "sample holds the smallest": lambda rng, n: np.isin(np.arange(n), sampled(n)) * -100.0 + rng.random(n),
     "one in the sample": lambda rng, n: np.where(np.arange(n) == sampled(n)[5], 1e9, -np.arange(n)),
     "some NaNs": lambda rng, n: np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
     "few NaNs": lambda rng, n: np.where(rng.random(n) < 50 / n, np.nan, rng.normal(size=n)),
@@ -370,11 +380,11 @@ ROWS = {
 
 
 @settings(few, max_examples=8)
-@example(["sample holds the greatest", "sample holds the least"], ROW, FEW, True, 0)
-@example(["numbers at both ends"], ROW + 1, 1, False, 0)
+@example(["sample holds the largest", "sample holds the smallest"], SAMPLED_ROW, FEW, True, 0)
+@example(["numbers at both ends"], SAMPLED_ROW + 1, 1, False, 0)
 @given(
     st.lists(st.sampled_from(sorted(ROWS)), min_size=1, max_size=2),
-    st.sampled_from([ROW, ROW + 1, ROW + 4096 * 3 + 4]),
+    st.sampled_from([SAMPLED_ROW, SAMPLED_ROW + 1, SAMPLED_ROW + 4096 * 3 + 4]),
     st.sampled_from([1, 2, 100, FEW - 1, FEW]),
     st.booleans(),
     seeds,
@@ -384,21 +394,24 @@ def test_topk_of_adverse_rows(names, length, k, largest, seed):
     host = np.stack([ROWS[name](rng, length).astype("f") for name in names])
     got = gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest)
     for number, row in enumerate(host):
-        same_top([part[number] for part in got], row, k, largest)
+        check_top([part[number] for part in got], row, k, largest)
 
 
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("name", sorted(name for name in ROWS if "sample" not in name))
 def test_topk_of_a_long_row_reads_it_once(name, largest, monkeypatch):
-    """The limit that its sample gives has at least k elements before it, and no more than there is room
-    for."""
-    host, found = ROWS[name](np.random.default_rng(4), 4 * ROW).astype("f"), []
+    """The sample's limit selects at least k elements, and no more than there is memory for, so that the row
+    need not be read again. The last kernel of topk() is replaced by an object that notes (k, selected
+    elements, memory for).
+    """
+    host, found = ROWS[name](np.random.default_rng(4), 4 * SAMPLED_ROW).astype("f"), []
 
     class Watched(NamedTuple):
         finish: object
 
         def prepared_async_call(self, grid, block, stream, rows, length, limits, pairs, room, k, *rest):
-            found.append((k, int(limits.get().view(np.uint32)[2]), room))
+            selected = int(limits.get().view(np.uint32)[2])  # a field of struct Limit
+            found.append((k, selected, room))
             self.finish.prepared_async_call(grid, block, stream, rows, length, limits, pairs, room, k, *rest)
 
     def watched(*key, kernels=topk.topk_kernels):
@@ -406,14 +419,14 @@ def test_topk_of_a_long_row_reads_it_once(name, largest, monkeypatch):
 
     monkeypatch.setattr(topk, "topk_kernels", watched)
     for k in 1, 100, FEW:
-        same_top(gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest), host, k, largest)
-    assert [minimum for minimum, *_ in found] == [1, 100, FEW]
-    assert all(minimum <= collected <= maximum for minimum, collected, maximum in found)
+        check_top(gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest), host, k, largest)
+    assert [k for k, *_ in found] == [1, 100, FEW]
+    assert all(k <= selected <= room for k, selected, room in found)
 
 
 @pytest.mark.driver(12030, "captures into a graph")
 def test_topk_of_a_long_row_is_captured():
-    host, again = np.random.default_rng(9).normal(size=(2, ROW)).astype("f")
+    host, again = np.random.default_rng(9).normal(size=(2, SAMPLED_ROW)).astype("f")
     array, stream = gpuarray.to_gpu(host), drv.Stream()
     gpuarray.topk(array, 10, stream=stream)  # compiles
     with stream.capture() as graph:
@@ -423,7 +436,7 @@ def test_topk_of_a_long_row_is_captured():
         array.set(each)
         ready.launch(stream)
         stream.synchronize()
-        same_top(got, each, 10, True)
+        check_top(got, each, 10, True)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, None])
@@ -440,7 +453,7 @@ def test_topk_along_an_axis(axis):
             gpuarray.topk(gpuarray.to_gpu(host), wrong, axis)
 
 
-# ---- places in sorted arrays
+# ---- positions in sorted arrays
 
 
 @few
@@ -468,8 +481,9 @@ def test_searchsorted(dtype, wanted, side, sorter, data):
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("dtype", "bifdF")
 @pytest.mark.parametrize("length", [2**k + more for k in (5, 13, 15) for more in (-1, 0, 1)])
-def test_places_in_tables_of_every_length(length, dtype, side):
-    """Those that a block holds, those of which it holds one key of several; values aligned and not."""
+def test_positions_in_tables_of_every_length(length, dtype, side):
+    """A block holds all keys of a short table, and every n-th one of a long table; values are aligned or
+    not."""
     rng = np.random.default_rng(length)
     host, values = np.sort(special(rng, length, dtype)), special(rng, 20_001, dtype)
     values[:4] = host[[0, -1, length // 2, -2]]
@@ -481,14 +495,14 @@ def test_places_in_tables_of_every_length(length, dtype, side):
             same(np.isin(on_device, table, invert=invert), np.isin(values, host, invert=invert))
 
 
-def test_a_sorter_out_of_range():
+def test_a_sorter_out_of_range_is_refused():
     array = gpuarray.arange(3, dtype="f")
     for wrong in 3, -1:
         with pytest.raises(ValueError, match="out of range"):
             array.searchsorted(1, sorter=np.array([0, 1, wrong]))
 
 
-def test_searchsorted_takes_what_is_on_the_host():
+def test_searchsorted_takes_values_in_host_memory():
     host = np.arange(0, 20, 2, dtype="f")
     for values in (3, 4.5, [1, 2, 3], np.array([[4.0], [40]])):
         same(np.searchsorted(gpuarray.to_gpu(host), values), np.asarray(np.searchsorted(host, values)))

@@ -1,4 +1,4 @@
-"""Distinct elements: unique, its counts and indices, against NumPy."""
+"""Distinct elements: unique, its counts and indices, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_unique_over_several_tiles(count, values):
 
 
 def test_few_distinct_elements_take_little_memory():
-    """They are found where there would be room for all."""
+    """The memory in which they were found has room for all elements: the result is a smaller copy."""
     array = gpuarray.to_gpu(np.arange(1 << 20, dtype="i") % 1000)
     active = default_memory_pool().active_bytes
     found = np.unique(array)
@@ -66,11 +66,11 @@ def test_unique_along_an_axis(axis):
 
 
 @pytest.mark.parametrize("shape, axis", [((0, 5), 0), ((0, 5), 1), ((5, 0), 0), ((0,), 0), ((2, 0, 3), 2)])
-def test_unique_parts_of_nothing(shape, axis):
+def test_unique_along_an_axis_of_empty_arrays(shape, axis):
     for options in ({}, {"return_index": True, "return_inverse": True, "return_counts": True}):
         same(lambda a, o=options: np.unique(a, axis=axis, **o), np.zeros(shape))
 
 
-def test_a_stream():
+def test_unique_on_a_stream():
     host = np.random.default_rng(1).integers(0, 50, 5000).astype("i")
     compare(gpuarray.unique(gpuarray.to_gpu(host), stream=drv.Stream()), np.unique(host))

@@ -1,4 +1,4 @@
-"""bincount, against NumPy."""
+"""bincount, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,8 @@ def test_sums_of_weights_have_the_same_bits_at_every_run():
     np.testing.assert_allclose(first, np.bincount(host, weights), rtol=0, atol=1e-11)
     assert all((np.bincount(array, on_device).get() == first).all() for _ in range(3))
     for count, threads in (20_000, 256), (3000, 32):
-        # As the page on order says: sums of every 256th or 32nd weight, added by halves.
+        # The order of additions in the documentation: sums of every 256th or 32nd weight, then added by
+        # halves.
         mine = weights[:count][host[:count] == 2]
         parts = np.zeros(threads)
         for row in np.split(mine, range(threads, len(mine), threads)):
@@ -75,6 +76,6 @@ def test_errors_are_those_of_numpy(call):
         call(lambda values: gpuarray.to_gpu(np.asarray(values)))
 
 
-def test_a_stream():
+def test_bincount_on_a_stream():
     host = np.random.default_rng(1).integers(0, 50, 5000).astype("i")
     compare(gpuarray.bincount(gpuarray.to_gpu(host), stream=drv.Stream()), np.bincount(host))
