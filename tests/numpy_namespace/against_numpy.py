@@ -1,4 +1,5 @@
-"""Calls of pycuda.numpy and the same of NumPy: values, dtypes and shapes, or that both raise."""
+"""Compares calls of pycuda.numpy with the same calls of NumPy: values, dtypes and shapes, or that both
+raise."""
 
 import numpy as np
 from hypothesis import HealthCheck, settings
@@ -7,16 +8,16 @@ from hypothesis import strategies as st
 import pycuda.numpy as xp
 from pycuda import gpuarray
 
-# One of each kind: each dtype needs kernels of its own.
+# One dtype of each kind, since each needs its own kernels.
 DTYPES = ["bool", "int8", "uint16", "float32", "complex64"]
-# This NumPy lacks functions or parameters, or raises for empty matrices.
+# Whether this NumPy lacks functions or parameters, or raises for empty matrices: then ours need not raise.
 OLDER = np.lib.NumpyVersion(np.__version__) < "2.3.0"
 few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def arrays(dtypes=DTYPES, min_dims=0, max_dims=3, longest=4):
-    """Arrays of small numbers, of which some are equal; axes may be of length 0."""
-    shapes = st.lists(st.integers(0, longest), min_size=min_dims, max_size=max_dims)
+def arrays(dtypes=DTYPES, min_dims=0, max_dims=3, max_length=4):
+    """A strategy for arrays of NumPy of small integers, some of them equal; axes may have length 0."""
+    shapes = st.lists(st.integers(0, max_length), min_size=min_dims, max_size=max_dims)
     return st.builds(_array, st.sampled_from(dtypes), shapes, st.integers(0, 5))
 
 
@@ -31,7 +32,7 @@ def _array(dtype, shape, seed):
 
 
 def on_device(value):
-    """GPUArrays in the place of NumPy's arrays."""
+    """The value with copies on the device in place of NumPy's arrays, also in lists and tuples."""
     if isinstance(value, np.ndarray):
         return xp.asarray(value)
     if isinstance(value, list | tuple):
@@ -40,8 +41,8 @@ def on_device(value):
 
 
 def same(got, want, rtol=0.0):
-    """Our result is a GPUArray with the shape, dtype and values of NumPy's array or number, or a sequence of
-    as many such."""
+    """Asserts that our result is a GPUArray with the shape, dtype and values of NumPy's array or scalar, or a
+    sequence of such results of the same length."""
     if isinstance(want, list | tuple):
         assert len(got) == len(want)
         for one, other in zip(got, want, strict=True):
@@ -54,15 +55,16 @@ def same(got, want, rtol=0.0):
 
 
 def find(module, name):
-    """The attribute "a.b" of a module."""
+    """The attribute of a module by its name, which may have dots."""
     for part in name.split("."):
         module = getattr(module, part)
     return module
 
 
 def check(name, *args, rtol=0.0, **kwargs):
-    """pycuda.numpy's function of that name gives what NumPy's gives (same()); where NumPy's raises, it raises
-    that, or a TypeError, ValueError, IndexError."""
+    """Asserts that pycuda.numpy's function of that name has NumPy's result (same()) or, if NumPy's raises,
+    that it raises the same exception or a TypeError, ValueError or IndexError."""
+    ours = [on_device(each) for each in args], {key: on_device(each) for key, each in kwargs.items()}
     function = find(xp, name)
     try:
         with np.errstate(all="ignore"):
@@ -70,12 +72,10 @@ def check(name, *args, rtol=0.0, **kwargs):
     except Exception as problem:
         allowed = (type(problem), ValueError, TypeError, IndexError)
         try:
-            function(*map(on_device, args), **{key: on_device(each) for key, each in kwargs.items()})
+            function(*ours[0], **ours[1])
         except allowed:
             return
         if OLDER:
             return
         raise AssertionError(f"{name} does not raise, NumPy's does: {problem!r}") from problem
-    same(
-        function(*map(on_device, args), **{key: on_device(each) for key, each in kwargs.items()}), want, rtol
-    )
+    same(function(*ours[0], **ours[1]), want, rtol)

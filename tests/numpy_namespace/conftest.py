@@ -1,4 +1,4 @@
-"""Tests of pycuda.numpy share against_numpy.py, which compares calls with NumPy's."""
+"""Fixtures of tests of pycuda.numpy; against_numpy.py in this folder can be imported by name."""
 
 import os
 import sys

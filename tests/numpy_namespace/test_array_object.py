@@ -1,4 +1,4 @@
-"""Attributes, operators and indices of arrays, as the array API standard asks."""
+"""Attributes, operators and indices of arrays, as the array API standard requires."""
 
 import operator
 import warnings
@@ -84,37 +84,37 @@ keys = st.one_of(
 @few
 @given(arrays(DTYPES, min_dims=1), st.lists(keys, max_size=3))
 def test_indices(a, key):
-    key, there = tuple(key), on_device(a)
+    key, ours = tuple(key), on_device(a)
     try:
         want = a[key]
     except IndexError:
         with pytest.raises(IndexError):
-            there[key]
+            ours[key]
         return
-    same(there[key], want)
+    same(ours[key], want)
     a[key] = 1
-    there[key] = 1
-    same(there, a)
+    ours[key] = 1
+    same(ours, a)
 
 
 @few
 @given(arrays(DTYPES, min_dims=1), st.integers(0, 3))
 def test_masks_and_arrays_as_indices(a, seed):
-    rng, there = np.random.default_rng(seed), on_device(a)
+    rng, ours = np.random.default_rng(seed), on_device(a)
     mask = rng.random(a.shape) < 0.5
-    same(there[on_device(mask)], a[mask])
+    same(ours[on_device(mask)], a[mask])
     if len(a):
         places = rng.integers(-len(a), len(a), 3)
-        same(there[on_device(places)], a[places])
+        same(ours[on_device(places)], a[places])
         if a.ndim > 1 and a.shape[1]:
-            same(there[on_device(places), -1], a[places, -1])
+            same(ours[on_device(places), -1], a[places, -1])
     a[mask] = 0
-    there[on_device(mask)] = 0
-    same(there, a)
+    ours[on_device(mask)] = 0
+    same(ours, a)
 
 
 with warnings.catch_warnings():
-    warnings.simplefilter("error")  # it warns of what a namespace lacks
+    warnings.simplefilter("error")  # hypothesis warns of names that a namespace lacks
     xps = make_strategies_namespace(xp)
 
 

@@ -1,8 +1,9 @@
 """The special cases of complex functions that the array API standard lists.
 
-A row is the real and imaginary part of an operand and those of the result; a sign in front of 0 counts, but
-not after a question mark. A word in brackets stands for numbers of a kind. For each row the result of the
-conjugate is the conjugate.
+A row has four words: the real and imaginary parts of an operand, and those of the result. A word in brackets
+stands for all numbers of a kind (KINDS), a question mark for either sign, and "inf*cis" for infinity with the
+sign of that part of cos(b) + i sin(b), where b is the operand's imaginary part. The sign of a zero counts.
+Each row holds for the conjugate operand too, with the conjugate result.
 """
 
 import math
@@ -64,26 +65,27 @@ TABLE = {
     name: [case.split() for case in cases.split(", ")]
     for name, _, cases in (line.partition(": ") for line in ROWS.strip().replace(",\n    ", ", ").split("\n"))
 }
-# asin(z) is asinh(iz) / i, and so on; that of cos is not turned back.
-TURNED = {"asin": "asinh", "atan": "atanh", "sin": "sinh", "tan": "tanh", "cos": "cosh"}
+# asin(z) is asinh(iz) / i, and so on; but cos(z) is cosh(iz), without the division.
+HYPERBOLIC = {"asin": "asinh", "atan": "atanh", "sin": "sinh", "tan": "tanh", "cos": "cosh"}
 
 
 def same(x, y):
-    """Equal up to rounding, or both NaN; zeros of one sign."""
+    """Whether two numbers are equal up to rounding, with zeros of the same sign, or both NaN."""
     if math.isnan(y) or math.isinf(y) or y == 0:
         return (x == y and math.copysign(1, x) == math.copysign(1, y)) or (math.isnan(x) and math.isnan(y))
     return math.isclose(x, y, rel_tol=1e-6)
 
 
 def numbers(word):
-    """Those of a kind, or the one that the word says."""
+    """The numbers that a word of an operand stands for."""
     if word[0] == "[":
         return [x for x in NUMBERS if KINDS[word[1:-1]](x)]
     return [float(word)]
 
 
 def is_right(part, word, direction):
-    """Whether one part of a result is what the row says; `direction` is that part of cos(b) + i sin(b)."""
+    """Whether a part of a result is what its word in the row says; `direction` is that part of cos(b) + i
+    sin(b)."""
     if word.endswith("*cis"):
         return same(part, math.copysign(float(word[: -len("*cis")]), direction))
     plain = word.removeprefix("?")
@@ -91,7 +93,7 @@ def is_right(part, word, direction):
 
 
 def wrong_parts(row, z, result):
-    """A list of (row, z, result) for each part, real and imaginary, that is not what the row says of it."""
+    """[(row, z, result)] with an entry for each part of the result of z that is not what the row says."""
     direction = (math.cos(z.imag), math.sin(z.imag)) if math.isfinite(z.imag) else (0.0, 0.0)
     parts = zip((result.real, result.imag), row[2:], direction, strict=True)
     return [(row, z, result) for part, word, each in parts if not is_right(part, word, each)]
@@ -111,17 +113,18 @@ def test_special_cases(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("name", TURNED)
-def test_functions_that_another_turned_by_i_defines(name, dtype):
+@pytest.mark.parametrize("name", HYPERBOLIC)
+def test_functions_defined_by_a_hyperbolic_function_of_iz(name, dtype):
     z = np.empty((len(NUMBERS), len(NUMBERS)), dtype)
     z.real, z.imag = np.array(NUMBERS)[:, None], NUMBERS
-    turned = np.empty_like(z)
-    turned.real, turned.imag = -z.imag, z.real
-    got, other = getattr(xp, name)(xp.asarray(z)).get(), getattr(xp, TURNED[name])(xp.asarray(turned)).get()
-    want = other.copy()
-    if name != "cos":
-        want.real, want.imag = other.imag, -other.real
-    for ours, theirs, rest in ((got.real, want.real, got.imag), (got.imag, want.imag, got.real)):
-        open_sign = np.isnan(z) | np.isnan(rest)  # of a zero or infinity next to a NaN, or of a NaN
-        for x, y, is_open in zip(ours.flat, theirs.flat, open_sign.flat, strict=True):
-            assert same(abs(x), abs(y)) if is_open else same(x, y)
+    iz = np.empty_like(z)
+    iz.real, iz.imag = -z.imag, z.real
+    got = getattr(xp, name)(xp.asarray(z)).get()
+    hyperbolic = getattr(xp, HYPERBOLIC[name])(xp.asarray(iz)).get()
+    want = hyperbolic.copy()
+    if name != "cos":  # divided by i
+        want.real, want.imag = hyperbolic.imag, -hyperbolic.real
+    for part, want_part, other_part in ((got.real, want.real, got.imag), (got.imag, want.imag, got.real)):
+        any_sign = np.isnan(z) | np.isnan(other_part)  # as the standard leaves it unspecified
+        for x, y, ignores_sign in zip(part.flat, want_part.flat, any_sign.flat, strict=True):
+            assert same(abs(x), abs(y)) if ignores_sign else same(x, y)

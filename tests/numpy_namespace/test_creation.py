@@ -1,4 +1,5 @@
-"""New arrays: where they are, their dtypes and order, and what they are made of."""
+"""Functions that make arrays: values, dtypes and orders, devices, copies, and conversions from and to the
+host."""
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 
 
 def same(got, want):
-    """Our result is a GPUArray with the shape, dtype and values of NumPy's."""
+    """Asserts that our result is a GPUArray with the shape, dtype and values of NumPy's."""
     want = np.asarray(want)
     assert isinstance(got, gpuarray.GPUArray)
     assert (got.shape, got.dtype) == (want.shape, want.dtype)
@@ -117,7 +118,7 @@ def test_devices(name):
         make(*given, device="cpu")
 
 
-def test_device_of_the_others():
+def test_devices_of_other_functions():
     here = drv.Context.get_device()
     for call in (
         lambda device: xp.asarray([1], device=device),
@@ -159,7 +160,7 @@ def test_from_dlpack():
     assert not np.may_share_memory(xp.from_dlpack(a, copy=True), a)
 
 
-def test_what_is_written_to_is_on_the_device():
+def test_arrays_that_are_written_to_must_be_on_the_device():
     for call in (
         lambda: xp.copyto(np.zeros(2), [1, 2]),
         lambda: xp.put([1, 2], [0], [1]),

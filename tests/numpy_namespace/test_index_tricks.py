@@ -20,7 +20,7 @@ def on_device(key):
 
 
 def check(got, want):
-    """Our result is a GPUArray with the shape, dtype and values of NumPy's."""
+    """Asserts that our result is a GPUArray with the shape, dtype and values of NumPy's."""
     assert isinstance(got, gpuarray.GPUArray)
     assert (got.shape, got.dtype) == (want.shape, want.dtype)
     np.testing.assert_array_equal(got.get(), want)
@@ -45,11 +45,11 @@ def test_concatenators(name, key):
             ours[on_device(key)]
         return
     check(ours[on_device(key)], want)
-    check(ours[key], want)  # what is in host memory
+    check(ours[key], want)  # arrays in host memory are taken too
 
 
 @pytest.mark.parametrize("name", ["r_", "c_"])
-def test_what_is_refused(name):
+def test_keys_that_are_refused(name):
     for key in ((), "nonsense", ("x,y", V), (V, "0"), ("0,1,2,3", V), ("r", V), ("c", V)):
         with pytest.raises(ValueError):
             getattr(xp, name)[key]

@@ -1,4 +1,4 @@
-"""What the namespace says about itself, and how an array leads to it."""
+"""__array_namespace__() of arrays, __array_namespace_info__() of the namespace, and finfo."""
 
 import copy
 
@@ -31,10 +31,10 @@ def test_devices():
 def test_capabilities():
     found = xp.__array_namespace_info__().capabilities()
     assert found == {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
-    most = found["max dimensions"]
-    assert xp.ones((1,) * most).ndim == most
+    max_ndim = found["max dimensions"]
+    assert xp.ones((1,) * max_ndim).ndim == max_ndim
     with pytest.raises(ValueError):
-        xp.ones((1,) * (most + 1))
+        xp.ones((1,) * (max_ndim + 1))
     a = xp.asarray([1, 2, 3])
     assert a[a > 1].get().tolist() == [2, 3]
 
@@ -64,8 +64,8 @@ def test_dtypes():
 
 
 @pytest.mark.parametrize("name", ["float16", "float32", "float64", "complex64", "complex128"])
-def test_limits_are_numbers_of_python(name):
-    """With the values of NumPy's finfo; those of complex numbers are those of their parts."""
+def test_finfo_has_numpys_limits_as_python_floats(name):
+    """The limits of complex numbers are those of their parts."""
     for given in (getattr(xp, name), np.dtype(name), xp.zeros(2, dtype=name)):
         ours, theirs = xp.finfo(given), np.finfo(name)
         assert type(ours.bits) is int and ours.bits == theirs.bits and ours.dtype == theirs.dtype
@@ -76,7 +76,7 @@ def test_limits_are_numbers_of_python(name):
     assert copy.copy(ours).eps == ours.eps
 
 
-def test_only_floating_point_numbers_have_such_limits():
+def test_finfo_of_integers_is_refused():
     for wrong in (xp.int32, xp.zeros(1, dtype=bool)):
         with pytest.raises(ValueError):
             xp.finfo(wrong)

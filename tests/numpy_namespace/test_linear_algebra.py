@@ -21,6 +21,7 @@ def drawn(shape, dtype, seed=1):
 
 
 def near(dtype):
+    """The tolerance for results of this dtype."""
     return 1e-4 if dtype == "float32" else 1e-10
 
 
@@ -28,8 +29,8 @@ def near(dtype):
 @pytest.mark.parametrize("shape", SQUARE, ids=str)
 def test_square_matrices(shape, dtype):
     a, rtol = drawn(shape, dtype), near(dtype)
-    turned = np.swapaxes(a.conj(), -1, -2)
-    symmetric, positive = a + turned, a @ turned + 3 * np.eye(shape[-1], dtype=dtype)
+    adjoint = np.swapaxes(a.conj(), -1, -2)
+    symmetric, positive = a + adjoint, a @ adjoint + 3 * np.eye(shape[-1], dtype=dtype)
     for name in ("det", "slogdet", "trace", "svdvals", "matrix_rank", "matrix_norm"):
         check(f"linalg.{name}", a, rtol=rtol)
     for name in ("inv", "cholesky", "pinv"):
@@ -52,8 +53,8 @@ def test_factorizations_multiply_to_the_matrix(shape, dtype):
         assert xp.all(xp.isclose(q @ r, a, rtol, rtol))
     for full in (False, True):
         u, s, vh = xp.linalg.svd(a, full_matrices=full)
-        least = s.shape[-1]
-        assert xp.all(xp.isclose((u[..., :least] * s[..., None, :]) @ vh[..., :least, :], a, rtol, rtol))
+        rank = s.shape[-1]
+        assert xp.all(xp.isclose((u[..., :rank] * s[..., None, :]) @ vh[..., :rank, :], a, rtol, rtol))
     if shape[-1] == shape[-2]:
         symmetric = a + xp.conj(a.mT)
         values, vectors = xp.linalg.eigh(symmetric)
@@ -63,10 +64,11 @@ def test_factorizations_multiply_to_the_matrix(shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_pseudoinverses_leave_out_what_is_rounding(dtype):
-    """Of a matrix of rank 2. NumPy's default keeps singular values down to 1e-15, whatever the dtype."""
+def test_pinv_ignores_singular_values_that_are_rounding_errors(dtype):
+    """The matrix has rank 2. The default tolerance depends on the dtype; NumPy's is 1e-15 for every dtype."""
     exact = drawn((6, 2), "complex128") @ drawn((2, 5), "complex128", seed=2)
-    exact = exact if dtype[0] == "c" else exact.real[:, :2] @ exact.real[:2]
+    if dtype[0] != "c":
+        exact = exact.real[:, :2] @ exact.real[:2]
     a, wanted = xp.asarray(exact.astype(dtype)), np.linalg.pinv(exact, rtol=1e-12)
     for got in (
         xp.linalg.pinv(a),

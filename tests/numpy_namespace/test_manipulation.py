@@ -38,9 +38,9 @@ def test_views_and_moves(a, axis, shift):
 def test_reshape(a, shape):
     check("reshape", a, shape)
     check("reshape", a, shape, copy=True)
-    there = xp.asarray(a)
-    assert np.may_share_memory(xp.reshape(there, a.shape, copy=False), there) or not a.size
-    assert not np.may_share_memory(xp.reshape(there, a.shape, copy=True), there)
+    ours = xp.asarray(a)
+    assert np.may_share_memory(xp.reshape(ours, a.shape, copy=False), ours) or not a.size
+    assert not np.may_share_memory(xp.reshape(ours, a.shape, copy=True), ours)
 
 
 @few
@@ -67,7 +67,7 @@ def test_repeats(a, times, axis):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
-def test_numbers_of_repeats_have_any_integer_dtype(dtype):
+def test_repeats_may_have_any_integer_dtype(dtype):
     a, times = xp.asarray([[1, 2, 3], [4, 5, 6]]), xp.asarray([0, 2, 1], dtype=getattr(xp, dtype))
     assert xp.repeat(a, times, axis=1).get().tolist() == [[2, 2, 3], [5, 5, 6]]
     assert xp.repeat(a, times[1:2], axis=0).shape == (4, 3)
@@ -100,15 +100,15 @@ def test_clip(a, low, high):
     check("clip", a, low, high)
     check("clip", a, min=low, max=high)
     check("clip", a, a, 2)
-    there = on_device(a)
+    ours = on_device(a)
     for names in ({"min": low, "max": high}, {"a_min": low, "max": high}, {"min": low, "a_max": high}):
-        same(xp.clip(there, **names), xp.clip(there, low, high).get())
-    same(xp.clip(there, low), xp.clip(there, min=low).get())
-    same(xp.clip(there, low, max=high), xp.clip(there, low, high).get())
-    same(xp.clip(there), a)
+        same(xp.clip(ours, **names), xp.clip(ours, low, high).get())
+    same(xp.clip(ours, low), xp.clip(ours, min=low).get())
+    same(xp.clip(ours, low, max=high), xp.clip(ours, low, high).get())
+    same(xp.clip(ours), a)
 
 
-def test_bounds_are_given_once_and_may_be_lists():
+def test_bounds_of_clip_are_given_once_and_may_be_lists():
     a = xp.asarray([1, 2, 3])
     for bounds in ({"min": [2, 0, 0], "max": [3, 1, 4]}, {"a_min": [2, 0, 0], "a_max": [3, 1, 4]}):
         same(xp.clip(a, **bounds), [2, 1, 3])

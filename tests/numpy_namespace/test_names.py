@@ -1,4 +1,5 @@
-"""Which of NumPy's names pycuda.numpy has; that it has no others; and that it costs little."""
+"""pycuda.numpy has NumPy's names, except for those with a reason, and no others; its import adds few
+modules."""
 
 import inspect
 import pickle
@@ -12,7 +13,7 @@ from pycuda import gpuarray
 
 MODULES = [(xp, np), (xp.linalg, np.linalg), (xp.fft, np.fft)]
 
-# What NumPy has and pycuda.numpy does not, by reason.
+# Names of NumPy that pycuda.numpy does not have, by reason.
 NOT_HERE = {
     "elements that kernels do not know: dates, texts, objects, long double": """
         bytes_ busday_count busday_offset busdaycalendar char character clongdouble complex256 datetime64
@@ -26,8 +27,9 @@ NOT_HERE = {
     "about NumPy itself": """
         __version__ get_include getbufsize geterrcall info setbufsize seterrcall show_config show_runtime
         test""",
-    "names of before NumPy 2": "in1d row_stack trapz",
+    "names from before NumPy 2": "in1d row_stack trapz",
 }
+# Names whose values are neither NumPy's nor functions in place of NumPy's.
 OWN = {
     "asnumpy",
     "fft",
@@ -40,7 +42,7 @@ OWN = {
     "from_dlpack",
     "__array_namespace_info__",
 }
-KNOWN = {(2, 2), (2, 3), (2, 4)}
+KNOWN = {(2, 2), (2, 3), (2, 4)}  # versions of NumPy all of whose names are listed
 
 
 @pytest.mark.skipif(
@@ -91,7 +93,7 @@ def test_names_of_one_function_are_one_object():
     assert xp.linalg.cross is not xp.cross
 
 
-def test_what_is_missing_says_what_to_do():
+def test_errors_of_missing_names_say_what_to_do():
     with pytest.raises(AttributeError, match=r"'longdouble'.*array\.get\(\)"):
         xp.longdouble  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'in1d'$"):
@@ -125,7 +127,7 @@ def test_star_imports_all(run_python):
 
 
 def test_the_import_costs_little_more_than_that_of_gpuarray(run_python):
-    """Modules are counted, which does not depend on the machine."""
+    """The cost is measured by the number of modules, which does not depend on the machine."""
     program = "import sys, pycuda.gpuarray\nbefore = {*sys.modules}\nimport pycuda.numpy\n"
     program += "print(*sorted({*sys.modules} - before))"
     done = run_python(program)

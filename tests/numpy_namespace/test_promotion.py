@@ -1,4 +1,5 @@
-"""Dtypes of results, as the array API standard's tables have them. Arrays are empty: no kernel is run."""
+"""Dtypes of results are those of the array API standard's tables. Arrays are empty, so that no kernel
+runs."""
 
 import itertools
 
@@ -17,7 +18,7 @@ ALL = ["bool", *NUMBERS]
 
 
 def promoted(first, second):
-    """The tables of the standard, None where they have no row."""
+    """The common dtype of two dtypes by the standard's tables; None if they have no row."""
     for kinds in (SIGNED, UNSIGNED, REAL, COMPLEX):
         if first in kinds and second in kinds:
             return max(first, second, key=kinds.index)
@@ -34,7 +35,7 @@ def promoted(first, second):
 
 
 PAIRS = [pair for pair in itertools.product(ALL, ALL) if promoted(*pair)]
-# Operands' dtypes, and the dtype of the result where that is not the promoted one.
+# (dtypes of operands, dtype of the result or None if it is the promoted one, functions)
 BINARY = [
     (NUMBERS, None, "add multiply subtract pow"),
     (REAL, None, "atan2 copysign hypot logaddexp nextafter"),
@@ -72,12 +73,14 @@ def empty(dtype):
 
 
 def rows(table):
+    """[(function, dtypes of operands, dtype of the result or None)]"""
     return [(name, dtypes, result) for dtypes, result, names in table for name in names.split()]
 
 
 def test_the_tables_are_numpys():
-    """NumPy and pycuda.numpy promote as `promoted`, which the tests below compare with."""
-    assert len(PAIRS) == 1 + 8 * 8 - 8 + 4 * 4  # uint64 with a signed integer has no row
+    """NumPy and pycuda.numpy promote as promoted() says."""
+    # Of bool one pair, of 8 integers all except for 8 of uint64 with a signed one, of 4 floats all.
+    assert len(PAIRS) == 1 + 8 * 8 - 8 + 4 * 4
     for first, second in PAIRS:
         assert np.promote_types(first, second) == promoted(first, second)
         assert xp.result_type(empty(first), empty(second)) == promoted(first, second)
@@ -110,9 +113,9 @@ def test_parts_of_complex_numbers():
 
 
 @pytest.mark.parametrize("dtype", ALL)
-def test_numbers_of_python_take_the_dtype_of_the_array(dtype):
-    kinds = {"b": [True], "i": [1], "u": [1], "f": [1, 1.5], "c": [1, 1.5, 2j]}[np.dtype(dtype).kind]
-    for number in kinds:
+def test_python_scalars_take_the_dtype_of_the_array(dtype):
+    scalars = {"b": [True], "i": [1], "u": [1], "f": [1, 1.5], "c": [1, 1.5, 2j]}[np.dtype(dtype).kind]
+    for number in scalars:
         function = xp.logical_and if dtype == "bool" else xp.multiply
         assert function(empty(dtype), number).dtype == dtype
         assert function(number, empty(dtype)).dtype == dtype
@@ -138,11 +141,10 @@ def test_other_functions_of_two_arrays(first, second):
 @pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
 def test_sums(name):
     for dtype in NUMBERS:
-        wanted = "int64" if dtype in SIGNED else "uint64" if dtype in UNSIGNED else dtype
-        assert getattr(xp, name)(empty(dtype)).dtype == wanted
-        assert getattr(xp, name)(empty(dtype), dtype=xp.float64 if dtype in REAL else dtype).dtype == (
-            "float64" if dtype in REAL else dtype
-        )
+        default = "int64" if dtype in SIGNED else "uint64" if dtype in UNSIGNED else dtype
+        assert getattr(xp, name)(empty(dtype)).dtype == default
+        given = "float64" if dtype in REAL else dtype
+        assert getattr(xp, name)(empty(dtype), dtype=getattr(xp, given)).dtype == given
 
 
 def test_other_reductions():
@@ -164,11 +166,9 @@ def test_other_reductions():
 def test_linear_algebra_and_transforms(real, dtype, factorizations):
     for kind in (real, dtype):
         a = xp.eye(2, dtype=getattr(xp, kind))
+        others = {"matrix_rank": "int64", "svdvals": real, "eigvalsh": real, "eigvals": dtype}
         for name in "cholesky inv pinv matrix_rank svdvals eigvalsh eigvals det".split():
-            wanted = {"matrix_rank": "int64", "svdvals": real, "eigvalsh": real, "eigvals": dtype}.get(
-                name, kind
-            )
-            assert getattr(xp.linalg, name)(a).dtype == wanted, name
+            assert getattr(xp.linalg, name)(a).dtype == others.get(name, kind), name
         assert xp.linalg.solve(a, a).dtype == xp.linalg.qr(a).Q.dtype == xp.linalg.svd(a).U.dtype == kind
         assert xp.linalg.eigh(a).eigenvalues.dtype == xp.linalg.svd(a).S.dtype == real
         assert xp.linalg.eig(a).eigenvalues.dtype == xp.linalg.eig(a).eigenvectors.dtype == dtype

@@ -1,5 +1,6 @@
-"""Random arrays by NumPy's names: numbers by the seed, distributions, parameters, orders. Seeds are fixed, so
-that each test always passes or always fails; limits are passed in all but one of some ten thousand cases.
+"""pycuda.numpy.random: numbers by seed, distributions, parameters, permutations and choices. Seeds are fixed,
+so that results do not change from run to run; with other seeds about one in ten thousand would exceed the
+limits.
 """
 
 import math
@@ -21,7 +22,8 @@ def rng(primary_context):
 
 
 def philox(counter, key):
-    """The ten rounds of Salmon, Moraes, Dror and Shaw, of four and two words."""
+    """Philox4x32-10 of Salmon, Moraes, Dror and Shaw: four random words for a counter (4 words) and a key
+    (2)."""
     c, k = list(counter), list(key)
     for _ in range(10):
         x, z = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
@@ -30,26 +32,29 @@ def philox(counter, key):
     return c
 
 
-def words(seed, call, place):
-    """The first block of a place."""
-    return philox((place, 0, call, 0), map(int, SeedSequence(seed).generate_state(2)))
+def words(seed, call, index):
+    """The four words of a block of numbers, by its index, of a generator's call, numbered from 0."""
+    return philox((index, 0, call, 0), map(int, SeedSequence(seed).generate_state(2)))
 
 
-def bits(seed, call, place, half=0):
-    """64 bits of it."""
-    block = words(seed, call, place)
+def bits(seed, call, index, half=0):
+    """The first (half=0) or last 64 bits of these words."""
+    block = words(seed, call, index)
     return block[2 * half] | block[2 * half + 1] << 32
 
 
-# ---- by the seed
+# ---- numbers by seed
 
 
-def test_numbers_are_philoxs_of_seed_call_and_place(primary_context):
+def test_numbers_are_philoxs_of_seed_call_and_index(primary_context):
+    """Doubles have the upper 53 of 64 bits, floats the upper 24 of 32; integers in a range the upper half of
+    64 bits times the range's size.
+    """
     rng = default_rng(99)
     for call in range(3):
         got = rng.random(1000).get()
-        for place in (0, 1, 255, 256, 999):
-            assert got[place] == (bits(99, call, place // 2, place % 2) >> 11) * 2.0**-53
+        for i in (0, 1, 255, 256, 999):
+            assert got[i] == (bits(99, call, i // 2, i % 2) >> 11) * 2.0**-53
     assert rng.random(10, np.float32).get()[7] == np.float32((words(99, 3, 1)[3] >> 8) * 2.0**-24)
     assert rng.integers(0, 1 << 64, 4, np.uint64).get()[2] == bits(99, 4, 2)
     assert rng.integers(-10, 90, 4).get()[1] == -10 + (bits(99, 5, 1) * 100 >> 64)
@@ -72,7 +77,7 @@ def test_seeds(primary_context):
         Generator(3)
 
 
-def test_the_shape_changes_no_number(rng):
+def test_numbers_depend_neither_on_the_shape_nor_on_the_stream(rng):
     twin = default_rng(2718)
     assert (rng.gamma(0.5, size=(300, 7)).get().ravel() == twin.gamma(0.5, size=2100).get()).all()
     stream = drv.Stream()
@@ -81,15 +86,15 @@ def test_the_shape_changes_no_number(rng):
     assert (other.get() == twin.poisson(3, 100).get()).all()
 
 
-def test_launches_of_a_graph_differ(rng):
+def test_each_launch_of_a_graph_has_other_numbers(rng):
     stream, out = drv.Stream(), xp.zeros(64)
     rng.random(out=out)  # compiles
     drv.Context.synchronize()
     with stream.capture() as graph:
         rng.random(out=out)
-    launch, seen = graph.instantiate(), []
+    run, seen = graph.instantiate(), []
     for _ in range(3):
-        launch.launch(stream)
+        run.launch(stream)
         stream.synchronize()
         seen.append(out.get())
     assert all(each.min() >= 0 and each.max() < 1 for each in seen)
@@ -100,7 +105,8 @@ def test_launches_of_a_graph_differ(rng):
 
 
 def distance(values, distribution):
-    """Kolmogorov's, times the square root of the number of values: above 2.2 for one in 10,000."""
+    """The Kolmogorov-Smirnov distance of values from a distribution function, times the square root of their
+    number: it is above 2.2 with a probability of 1 in 10,000."""
     values = np.sort(values)
     below = np.array([distribution(each) for each in values])
     steps = np.arange(values.size + 1) / values.size
@@ -108,9 +114,11 @@ def distance(values, distribution):
 
 
 def normal_below(x):
+    """The distribution function of the standard normal distribution."""
     return 0.5 * math.erfc(-x / math.sqrt(2))
 
 
+# By name: (draws SIZE numbers, the distribution function).
 CONTINUOUS = {
     "random": (lambda rng: rng.random(SIZE), lambda x: x),
     "random float32": (lambda rng: rng.random(SIZE, np.float32), lambda x: x),
@@ -157,20 +165,18 @@ def test_continuous_distributions(rng, name):
 
 
 def binomial(n, p):
-    """The probability of each count k."""
-    return (
-        lambda k: 0
-        if k > n
-        else math.exp(
-            math.lgamma(n + 1)
-            - math.lgamma(k + 1)
-            - math.lgamma(n - k + 1)
-            + k * math.log(p)
-            + (n - k) * math.log1p(-p)
-        )
-    )
+    """The function that returns the probability of k successes in n trials."""
+
+    def probability(k):
+        if k > n:
+            return 0
+        choices = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+        return math.exp(choices + k * math.log(p) + (n - k) * math.log1p(-p))
+
+    return probability
 
 
+# By name: (draws SIZE numbers, the function that returns the probability of a number).
 DISCRETE = {
     "integers": (lambda rng: rng.integers(-3, 4, SIZE), lambda k: 1 / 7 if -3 <= k < 4 else 0),
     "integers int8": (lambda rng: rng.integers(5, size=SIZE, dtype=np.int8), lambda k: 0.2 if k < 5 else 0),
@@ -178,7 +184,7 @@ DISCRETE = {
     "integers bool": (lambda rng: rng.integers(0, 2, SIZE, bool), lambda k: 0.5),
     "binomial small": (lambda rng: rng.binomial(20, 0.15, SIZE), binomial(20, 0.15)),
     "binomial large": (lambda rng: rng.binomial(100, 0.4, SIZE), binomial(100, 0.4)),
-    "binomial turned": (lambda rng: rng.binomial(60, 0.8, SIZE), binomial(60, 0.8)),
+    "binomial, p > 1/2": (lambda rng: rng.binomial(60, 0.8, SIZE), binomial(60, 0.8)),
     "poisson": (lambda rng: rng.poisson(3, SIZE), lambda k: math.exp(-3) * 3**k / math.factorial(k)),
     "poisson large": (
         lambda rng: rng.poisson(100, SIZE), lambda k: math.exp(k * math.log(100) - 100 - math.lgamma(k + 1))
@@ -195,19 +201,22 @@ DISCRETE = {
 
 @pytest.mark.parametrize("name", DISCRETE)
 def test_discrete_distributions(rng, name):
-    """Pearson's sum over the values that are expected more than 20 times, the rest as one."""
+    """Pearson's chi-squared test of the values that are expected more than 20 times, with all other values as
+    one. Its limit is some standard deviations above the mean, which is the number of degrees of freedom. No
+    value without a probability is drawn.
+    """
     draw, probability = DISCRETE[name]
     values, counts = np.unique(draw(rng).get().astype(int), return_counts=True)
-    every = range(values.min() - 2, values.max() + 3) if "integers" not in name else values
-    expected = {int(k): SIZE * probability(int(k)) for k in every if k >= 0 or "integers" in name}
+    possible = values if "integers" in name else range(max(values.min() - 2, 0), values.max() + 3)
+    expected = {int(k): SIZE * probability(int(k)) for k in possible}
     often = {k for k, number in expected.items() if number > 20}
     found = dict(zip(values.tolist(), counts.tolist(), strict=True))
     total = sum((found.get(k, 0) - expected[k]) ** 2 / expected[k] for k in often)
     rest = SIZE - sum(expected[k] for k in often)
     if rest > 1:
         total += (SIZE - sum(found.get(k, 0) for k in often) - rest) ** 2 / rest
-    freedom = len(often) - (rest <= 1)
-    assert total < freedom + 4 * math.sqrt(2 * freedom) + 8
+    degrees_of_freedom = len(often) - (rest <= 1)
+    assert total < degrees_of_freedom + 4 * math.sqrt(2 * degrees_of_freedom) + 8
     assert all(expected.get(k, 0) > 0 for k in found)
 
 
@@ -265,7 +274,8 @@ def test_parameters_broadcast(rng):
         rng.normal([0, 1], size=3)
 
 
-def test_impossible_parameters(rng):
+def test_invalid_parameters(rng):
+    """They raise if they are in host memory; on the device they give NaN, as they are not read."""
     for call, text in [
         (lambda: rng.normal(0, -1), "scale < 0"), (lambda: rng.exponential([1, -1]), "scale < 0"),
         (lambda: rng.gamma(-1), "shape < 0"), (lambda: rng.beta(0, 1), "a <= 0"),
@@ -282,8 +292,8 @@ def test_impossible_parameters(rng):
     ):  # fmt: skip
         with pytest.raises(TypeError):
             call()
-    there = rng.gamma(xp.asarray([-1.0, 0.0, 1.0])).get()
-    assert math.isnan(there[0]) and there[1] == 0 and there[2] > 0
+    found = rng.gamma(xp.asarray([-1.0, 0.0, 1.0])).get()
+    assert math.isnan(found[0]) and found[1] == 0 and found[2] > 0
 
 
 def test_out(rng):
@@ -304,7 +314,7 @@ def test_extremes_of_integers(rng):
     assert len(rng.bytes(5)) == 5
 
 
-# ---- orders
+# ---- permutations and choices
 
 
 def test_permutations(rng):
@@ -329,8 +339,8 @@ def test_choices(rng):
     assert {*rng.choice(3, 100).get().tolist()} == {0, 1, 2}
     assert {*rng.choice([10, 20], (3, 40)).get().ravel().tolist()} == {10, 20}
     assert sorted(rng.choice(6, 6, replace=False).get().tolist()) == list(range(6))
-    some = rng.choice(np.arange(10, 20), 4, replace=False).get()
-    assert len({*some.tolist()}) == 4 and some.min() >= 10
+    chosen = rng.choice(np.arange(10, 20), 4, replace=False).get()
+    assert len({*chosen.tolist()}) == 4 and chosen.min() >= 10
     assert sorted(rng.choice(3, 2, replace=False, p=[0.5, 0, 0.5]).get().tolist()) == [0, 2]
     assert rng.choice(np.arange(12).reshape(3, 4), 2, axis=1).shape == (3, 2)
     assert rng.choice(5).shape == () and rng.choice(5, 0).shape == (0,)
@@ -346,9 +356,9 @@ def test_choices(rng):
 
 
 def test_weighted_choices_without_replacement(rng):
-    """The first one is as likely as p says, the second one as of those that are left."""
+    """The first choice has the probabilities p, the second one those of the rest, scaled to a sum of 1."""
     p = [0.6, 0.3, 0.1]
     pairs = [tuple(rng.choice(3, 2, replace=False, p=p).get().tolist()) for _ in range(300)]
-    for (first, second), number in {pair: pairs.count(pair) for pair in {*pairs}}.items():
-        chance = p[first] * p[second] / (1 - p[first])
-        assert abs(number - 300 * chance) < 4.5 * math.sqrt(300 * chance)
+    for first, second in {*pairs}:
+        expected = 300 * p[first] * p[second] / (1 - p[first])
+        assert abs(pairs.count((first, second)) - expected) < 4.5 * math.sqrt(expected)

@@ -1,4 +1,4 @@
-"""pycuda.numpy.special: ufuncs by the names of scipy.special's, without SciPy, and functions of them."""
+"""pycuda.numpy.special: ufuncs and functions with scipy.special's names, which do not need SciPy."""
 
 import math
 import pickle

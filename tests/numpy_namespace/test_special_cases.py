@@ -1,7 +1,7 @@
 """The special cases of elementwise functions that the array API standard lists, one row each.
 
-A row is a function, its operands, and the result; a sign in front of 0 counts. A word in brackets stands for
-numbers of a kind, as a result for an operand.
+A row has a function, its operands and the result. As an operand, a word in brackets stands for the numbers of
+a kind (KINDS); as a result, for an operand (see result()). The sign of a zero counts.
 """
 
 import itertools
@@ -23,7 +23,7 @@ KINDS = {
     "more": [1.5, 2.0, math.inf],  # than 1
     "odd": [1.0, 3.0, 5.0],
     "minusodd": [-1.0, -3.0],
-    "even": [2.0, 4.0, 0.5, 2.5],  # no odd integers
+    "even": [2.0, 4.0, 0.5, 2.5],  # positive numbers that are not odd integers
     "minuseven": [-2.0, -0.5, -2.5],
     "fraction": [0.5, 1.5, -0.5],
     "any": [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.5, -2.0],
@@ -97,7 +97,7 @@ pow: [above1] inf inf, [above1] -inf 0, 1 [number] 1, -1 inf 1, -1 -inf 1, [belo
     2 nan nan
 """
 
-# Where the standard says something else (infinities, and zeros with a sign): the values are NumPy's.
+# Cases in which the standard has infinities or signed zeros, but our results are NumPy's.
 NUMPYS = """
 floor_divide: inf [positive] nan, inf [negative] nan, -inf [positive] nan, -inf [negative] nan,
     [positive] -inf -1, [negative] inf -1
@@ -113,20 +113,21 @@ def rows(text):
 
 
 def values(word):
+    """The numbers that a word stands for."""
     return KINDS[word[1:-1]] if word[0] == "[" else [WORDS[word] if word in WORDS else float(word)]
 
 
 def result(word, operands):
-    """[x] and [y]: that operand; [minus]: the first one with the other sign."""
+    """The number that a word of the result stands for: "[x]" the first operand, "[y]" the last, "[minus]" the
+    first one negated."""
     if word in ("[x]", "[y]", "[minus]"):
         return {"[x]": operands[0], "[y]": operands[-1], "[minus]": -operands[0]}[word]
     return values(word)[0]
 
 
 def cases(words):
-    """(tuples of operands, the results that they must have) of a row: words for each operand, then for the
-    result.
-    """
+    """([operands, ...], [result, ...]) of a row, whose words are those of each operand and then of the
+    result: all combinations of operands, or pairs of equal ones if a word is "[same]"."""
     *operands, last = words
     if "[same]" in operands:
         drawn = [(x, x) for x in values(operands[0])]

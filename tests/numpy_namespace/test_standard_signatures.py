@@ -1,4 +1,4 @@
-"""Names and parameters of the array API standard, version 2025.12: each call that it allows is possible."""
+"""Names and parameters of the array API standard, version 2025.12: all calls that it allows are possible."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ import pytest
 import pycuda.numpy as xp
 from pycuda.gpuarray import GPUArray
 
-# As the standard writes them.
+# The standard's signatures. Several names may have the same parameters.
 SIGNATURES = """
 arange(start, /, stop=None, step=1, *, dtype=None, device=None)
 asarray(obj, /, *, dtype=None, device=None, copy=None)
@@ -118,24 +118,34 @@ DTYPES = """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float
     complex128""".split()
 
 
+NUMPYS_OWN = "iinfo", "can_cast", "result_type"  # NumPy's functions themselves, some in C without a signature
+
+
 def rows(text):
-    """[(name, parameters)]"""
+    """[(name, parameters as text)]"""
     found = re.findall(r"([^()]+?)\s*\((.*?)\)$", text, re.M)
     return [(name, f"({parameters})") for names, parameters in found for name in names.split()]
 
 
 def find(name):
+    """The attribute of pycuda.numpy by its name, which may have dots."""
     value = xp
     for part in name.split("."):
         value = getattr(value, part)
     return value
 
 
-def calls(parameters):
-    """The kinds of calls that the standard's parameters allow: arguments by position, and by name."""
+def parsed(parameters):
+    """[inspect.Parameter] of parameters as text."""
     scope = {}
     exec(f"def function{parameters}: pass", scope)
-    given = inspect.signature(scope["function"]).parameters.values()
+    return [*inspect.signature(scope["function"]).parameters.values()]
+
+
+def calls(parameters):
+    """[(positional arguments, keywords)] for each kind of call that the standard's parameters allow; the
+    values have no meaning."""
+    given = parsed(parameters)
     several = [each for each in given if each.kind == each.VAR_POSITIONAL]
     first = [0 for each in given if each.kind == each.POSITIONAL_ONLY] + [0, 0, 0] * len(several)
     either = [each for each in given if each.kind == each.POSITIONAL_OR_KEYWORD]
@@ -151,7 +161,7 @@ def calls(parameters):
 @pytest.mark.parametrize("name, parameters", rows(SIGNATURES), ids=lambda value: value)
 def test_each_call_of_the_standard_is_possible(name, parameters):
     function = find(name)
-    if name in ("iinfo", "can_cast", "result_type"):  # NumPy's own, some in C without a signature
+    if name in NUMPYS_OWN:
         assert callable(function)
         return
     signature = inspect.signature(function)
@@ -160,24 +170,19 @@ def test_each_call_of_the_standard_is_possible(name, parameters):
 
 
 def test_defaults_are_those_of_the_standard():
-    """Or NumPy's None, by which it means them."""
+    """Or None or np._NoValue, which mean them in NumPy. correction= is ddof= in NumPy."""
     wrong = []
     for name, parameters in rows(SIGNATURES):
-        scope = {}
-        exec(f"def function{parameters}: pass", scope)
-        if name in ("iinfo", "can_cast", "result_type"):
+        if name in NUMPYS_OWN:
             continue
         ours = inspect.signature(find(name)).parameters
-        for each in inspect.signature(scope["function"]).parameters.values():
-            known = ours[each.name].default if each.name in ours else None
-            if each.kind != each.KEYWORD_ONLY or each.default is each.empty:
+        for each in parsed(parameters):
+            if each.kind != each.KEYWORD_ONLY or each.default is each.empty or each.name not in ours:
                 continue
-            if (
-                known not in (None, np._NoValue)
-                and known != each.default
-                and each.name not in ("dtype", "correction")
-            ):
-                wrong.append(f"{name}: {each.name}={known!r}, not {each.default!r}")
+            default = ours[each.name].default
+            is_numpys = default in (None, np._NoValue) or each.name in ("dtype", "correction")
+            if default != each.default and not is_numpys:
+                wrong.append(f"{name}: {each.name}={default!r}, not {each.default!r}")
     assert wrong == []
 
 
@@ -200,16 +205,13 @@ def test_attributes_and_operators():
 
 
 @pytest.mark.parametrize("name, parameters", rows(SIGNATURES), ids=lambda value: value)
-def test_parameters_have_the_names_and_places_of_the_standard(name, parameters):
-    """Those that are never named may have other names."""
-    scope = {}
-    exec(f"def function{parameters}: pass", scope)
-    if name in ("iinfo", "can_cast", "result_type"):  # NumPy's own
+def test_parameters_have_the_names_and_positions_of_the_standard(name, parameters):
+    """Positional-only parameters may have other names."""
+    if name in NUMPYS_OWN:
         return
-    ours = inspect.signature(find(name)).parameters
-    theirs = inspect.signature(scope["function"]).parameters.values()
-    for each, known in zip(theirs, [*ours.values()][: len(theirs)], strict=True):
+    ours, theirs = inspect.signature(find(name)).parameters, parsed(parameters)
+    for each, found in zip(theirs, [*ours.values()][: len(theirs)], strict=True):
         if each.kind == each.POSITIONAL_OR_KEYWORD:
-            assert known.name == each.name and known.kind == each.kind
+            assert found.name == each.name and found.kind == each.kind
         if each.kind == each.KEYWORD_ONLY:
             assert ours[each.name].kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)

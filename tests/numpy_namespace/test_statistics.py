@@ -53,13 +53,13 @@ def test_differences(a, axis, n):
     check("diff", a, axis=-1, append=a)
 
 
-def test_differences_with_nothing_before_or_after():
+def test_diff_with_prepend_and_append_of_none():
     a = xp.asarray([1, 4, 9])
     assert xp.diff(a, prepend=None, append=None).get().tolist() == [3, 5]
     assert xp.diff(a, prepend=a[:1], append=None).get().tolist() == [0, 3, 5]
 
 
-def test_reductions_of_no_elements_are_numpys_neutral_elements_or_raise():
+def test_reductions_of_empty_arrays_are_neutral_elements_or_raise():
     nothing = xp.empty(0)
     for name, value in (("sum", 0), ("prod", 1), ("any", False), ("all", True)):
         assert getattr(xp, name)(nothing).item() == value

@@ -13,7 +13,7 @@ HOST = np.array([3, 1, 2], np.float32)
 
 
 def same(got, want):
-    """Our result is a GPUArray with the shape, dtype and values of NumPy's."""
+    """Asserts that our result is a GPUArray with the shape, dtype and values of NumPy's."""
     want = np.asarray(want)
     assert isinstance(got, gpuarray.GPUArray)
     assert (got.shape, got.dtype) == (want.shape, want.dtype)
@@ -34,14 +34,14 @@ def test_operands_of_each_kind(first, second):
     same(xp.less(first, second), np.less(first, second))
 
 
-def test_results_of_numbers_are_arrays_without_axes():
+def test_results_of_scalars_are_0d_arrays():
     same(xp.sqrt(4.0), 2.0)
     quotient, rest = xp.divmod(7, 2)
     same(quotient, 3), same(rest, 1)
     same(xp.add.reduce(3, axis=None), 3)
 
 
-def test_numbers_that_no_element_holds_are_compared():
+def test_comparisons_with_numbers_beyond_the_dtype():
     small = xp.asarray([1, 2], dtype=xp.int8)
     same(xp.less(small, 1000), [True, True])
     same(xp.equal([1, 2], 2**80), [False, False])
