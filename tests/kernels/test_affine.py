@@ -1,5 +1,5 @@
-"""Affine registers, whose values rise evenly from lane to lane: indices and addresses in every block shape,
-also where they wrap and where lanes diverge. Expected values are computed here, lane by lane."""
+"""Affine registers, whose values rise evenly from lane to lane: indices and addresses in blocks of every
+shape, even if they wrap around or lanes diverge. Expected values are computed here by other means."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SHAPES = [(32, 1, 1), (16, 4, 1), (8, 8, 1), (5, 7, 2), (48, 1, 1), (1, 40, 1), 
 
 
 def launch(ptx, name, size, block, grid=(1, 1), *more):
-    """The `size` words that a kernel stores to its first parameter; more: its other arguments."""
+    """The `size` words of 64 bits that a kernel stores to its first argument; more: its other arguments."""
     out = np.zeros(size, np.uint64)
     kernel = drv.module_from_buffer(ptx.encode()).get_function(name)
     kernel(drv.InOut(out), *more, block=block, grid=grid)
@@ -21,8 +21,8 @@ def launch(ptx, name, size, block, grid=(1, 1), *more):
 
 
 def indices(block, grid):
-    """Arrays tx, ty, tz, bx, by: the indices of every thread in its block and of its block, in the order of
-    the threads of the first block, then of the second one, and so on."""
+    """[tx, ty, tz, bx, by]: for each thread its indices in its block and its block's indices, block after
+    block."""
     bx, by = (a.ravel() for a in np.meshgrid(np.arange(grid[0]), np.arange(grid[1]), indexing="xy"))
     tz, ty, tx = (a.ravel() for a in np.indices(block[::-1]))
     threads = len(tx)
@@ -63,7 +63,7 @@ ARITHMETIC = (
     setp.gt.u32 %p2, %r15, 1000;
     @%p1 add.s64 %d8, %d8, 77;
     @!%p2 shl.b64 %d8, %d8, 1;
-    add.s64 %d9, %d8, %d1;                      // what addresses come from is read as a value as well
+    add.s64 %d9, %d8, %d1;                      // %d1, an operand of the address, is read as a value too
     cvt.u32.u64 %r17, %d9;
     and.b32 %r18, %r17, 0x7f;
     st.global.u64 [%d2], %d9;
@@ -81,6 +81,7 @@ def test_arithmetic_of_indices(block, n, m):
     thread = (tz * block[1] + ty) * block[0] + tx
     linear = (by * grid[0] + bx) * np.prod(block) + thread
     out = launch(ARITHMETIC, "arithmetic", len(linear), block, grid, np.uint32(n), np.int32(m))
+    # The kernel's registers of these names; the words wrap around.
     r15 = (linear.astype(np.uint64) * np.uint64(n)).astype(np.uint32)
     r16 = (r15 - ty.astype(np.uint32)).astype(np.uint32)
     d3 = r16.view(np.int32).astype(np.int64) * np.int64(m)
@@ -92,7 +93,7 @@ def test_arithmetic_of_indices(block, n, m):
     np.testing.assert_array_equal(out, expected)
 
 
-# Pointers that lanes advance by themselves: some lanes leave the loop early, some never enter it.
+# Each lane advances its own pointer: some lanes leave the loop early, some never enter it.
 POINTERS = (
     HEAD
     + """
@@ -167,7 +168,7 @@ extern "C" __global__ void tiles(const float *a, const float *b, float *c, int n
     "product, pad", [("as[y][k] * bs[k][x]", 0), ("bs[k][x] * as[y][k]", 1), ("as[k][x] * bs[k][x]", 0)]
 )
 def test_sums_of_products_in_shared_memory(size, product, pad):
-    """Tiles that fill halves of a warp and tiles that do not; NaN and infinity among the values."""
+    """Tiles whose rows are a part of a warp, half a warp or a warp; NaN and infinity among the values."""
     n = 64
     rng = np.random.default_rng(size)
     a, b = rng.integers(-8, 9, (2, n, n)).astype(np.float32)
@@ -178,15 +179,12 @@ def test_sums_of_products_in_shared_memory(size, product, pad):
     kernel(drv.In(a), drv.In(b), drv.Out(c), np.int32(n), block=(size, size, 1), grid=(n // size, n // size))
     with np.errstate(all="ignore"):  # OpenBLAS for ARM divides by zero on its way to a NaN
         if "as[k][x]" in product:
-            # Column x of the row's tile of a, times column x of the tile of b.
+            # Thread x of a tile multiplies column x of its tiles of a and b.
             expected = np.ones((n, n), np.float32)
             for t in range(0, n, size):
-                tile_a = np.repeat(
-                    a.reshape(n // size, size, n)[:, :, t : t + size].swapaxes(0, 1), 1, axis=1
-                )
                 for k in range(size):
-                    left = np.tile(np.repeat(tile_a[k], size, axis=0), (1, n // size))
-                    expected += left * b[t + k]
+                    rows = a[k::size, t : t + size]  # row k of each tile of a
+                    expected += np.tile(np.repeat(rows, size, axis=0), (1, n // size)) * b[t + k]
         else:
             expected = 1 + a @ b
     np.testing.assert_array_equal(c, expected)
@@ -203,9 +201,10 @@ extern "C" __global__ void reads(const int *a, int *out, int first, int n)
 """
 
 
-@pytest.mark.cpu("a GPU does not say which lane")
+@pytest.mark.cpu("the errors of a GPU do not name the lane")
 def test_a_lane_past_the_end_is_named(run_python):
-    """The row of addresses is dense and one lane of it is outside: the message names that lane."""
+    """The addresses of a warp are contiguous, and one of them is out of bounds: the message names its
+    lane."""
     source = f"""
         import numpy as np, pycuda.autoinit, pycuda.driver as drv
         from pycuda.compiler import SourceModule
@@ -236,7 +235,7 @@ extern "C" __global__ void beyond(const float *a, float *out, int first)
 """
 
 
-@pytest.mark.cpu("a GPU does not say which lane")
+@pytest.mark.cpu("the errors of a GPU do not name the lane")
 def test_a_sum_of_products_that_leaves_shared_memory(run_python):
     """One load of a fused sum is beyond the end: the message names the lane and the offset."""
     source = f"""

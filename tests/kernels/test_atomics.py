@@ -8,19 +8,16 @@ from pycuda.compiler import SourceModule
 
 BLOCKS, THREADS = 37, 96
 N = BLOCKS * THREADS
+CTYPES = {
+    "i": "int", "I": "unsigned", "L": "unsigned long long", "q": "long long", "l": "long long", "f": "float",
+    "d": "double",
+}  # fmt: skip
 
 
 def run(body, initial, out_count=N):
-    """(cells, out) after every thread i has run the body; at first cells are `initial`, out are zeros."""
-    ctype = {
-        "i": "int",
-        "I": "unsigned",
-        "L": "unsigned long long",
-        "q": "long long",
-        "l": "long long",
-        "f": "float",
-        "d": "double",
-    }[initial.dtype.char]
+    """(cell, out) after every thread i has run the body, C++ over the arrays `cell`, which begins as
+    `initial`, and `out`, which begins as zeros."""
+    ctype = CTYPES[initial.dtype.char]
     cell, out = initial.copy(), np.zeros(out_count, initial.dtype)
     SourceModule(f"""
     __global__ void atomics({ctype} *cell, {ctype} *out)
@@ -40,7 +37,7 @@ def run(body, initial, out_count=N):
 def test_add(dtype):
     cell, out = run("out[i] = atomicAdd(cell, 1);", np.zeros(1, dtype))
     assert cell[0] == N
-    assert (np.sort(out) == np.arange(N)).all()  # every thread saw another value
+    assert (np.sort(out) == np.arange(N)).all()  # each thread got another value
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64], ids=lambda t: t.__name__)
@@ -102,8 +99,8 @@ def test_histogram_in_shared_memory():
     assert (counts == np.bincount(values, minlength=64)).all()
 
 
-def test_last_block_finishes():
-    """The threadfence idiom: the block that arrives last sums what the others left."""
+def test_the_last_block_sums_the_results_of_all():
+    """The programming guide's example for __threadfence(): the last block to arrive adds the blocks' sums."""
     a = np.arange(N, dtype=np.int64)
     out = np.zeros(BLOCKS + 1, np.int64)
     SourceModule("""

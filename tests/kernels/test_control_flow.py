@@ -10,7 +10,7 @@ from pycuda.compiler import SourceModule
 
 
 def run(source, name, out, *args, block=(64, 1, 1), grid=(4, 1), **options):
-    """`out` after a launch of the kernel, whose first argument it is; options: of SourceModule."""
+    """Launches a kernel with `out` as its first argument, and returns `out`. options: of SourceModule."""
     SourceModule(source, **options).get_function(name)(drv.InOut(out), *args, block=block, grid=grid)
     return out
 
@@ -200,12 +200,14 @@ def test_constant_memory_and_globals():
     assert (out == np.arange(16) + 5).all()
 
 
-SHORT_WAYS = """
-extern "C" __global__ void short_ways(int *out, const int *a, const int *nowhere, int which)
+# short_branches: branches of few instructions, which lanes skip. Threads whose condition is false must not
+# read out of bounds: `nowhere` is no valid address. short_branch_astray: one thread reads there.
+SHORT_BRANCHES = """
+extern "C" __global__ void short_branches(int *out, const int *a, const int *nowhere, int which)
 {
     const int t = threadIdx.x;
     int x = a[t], y = 3;
-    // What lies beyond is read by the other threads alone.
+    // The element beyond the end is not read by a thread with a false condition.
     if (t % 3 == 1) x += a[t + 1] * 5;
     if (t % 7 != which) y = x - t;
     if (t == which) {
@@ -218,7 +220,7 @@ extern "C" __global__ void short_ways(int *out, const int *a, const int *nowhere
     out[t] = x * 31 + y;
 }
 
-extern "C" __global__ void short_way_astray(int *out, const int *a, const int *nowhere, int which)
+extern "C" __global__ void short_branch_astray(int *out, const int *a, const int *nowhere, int which)
 {
     const int t = threadIdx.x;
     int x = t;
@@ -230,10 +232,10 @@ extern "C" __global__ void short_way_astray(int *out, const int *a, const int *n
 
 @pytest.mark.parametrize("threads", [7, 32, 100, 256])
 @pytest.mark.parametrize("which", [0, 5, 31, 70])
-def test_short_branches_skip_the_instructions_of_the_lanes_that_take_them(threads, which):
+def test_lanes_that_skip_a_short_branch_do_not_run_its_instructions(threads, which):
     a = np.arange(3, 3 + 257, dtype=np.int32) ** 2 % 101
     out = np.full(2048, -1, np.int32)
-    kernel = SourceModule(SHORT_WAYS, no_extern_c=True).get_function("short_ways")
+    kernel = SourceModule(SHORT_BRANCHES, no_extern_c=True).get_function("short_branches")
     kernel(drv.InOut(out), drv.In(a), np.intp(0), np.int32(which), block=(threads, 1, 1))
     expected = np.full(2048, -1, np.int32)
     for t in range(threads):
@@ -254,8 +256,8 @@ import numpy as np
 import pycuda.autoinit
 import pycuda.driver as drv
 sys.path.insert(0, {folder!r})
-from test_control_flow import SHORT_WAYS, SourceModule
-kernel = SourceModule(SHORT_WAYS, no_extern_c=True).get_function("short_way_astray")
+from test_control_flow import SHORT_BRANCHES, SourceModule
+kernel = SourceModule(SHORT_BRANCHES, no_extern_c=True).get_function("short_branch_astray")
 out = drv.mem_alloc(1024)
 try:
     kernel(out, out, np.intp(16), np.int32({which}), block=(128, 1, 1))
@@ -267,9 +269,9 @@ except drv.Error as error:
 
 
 @pytest.mark.parametrize("which, message", [(77, "thread (77,0,0)"), (128, "nothing")])
-def test_a_fault_that_a_short_branch_leads_to_names_its_thread(run_python, which, message):
+def test_a_fault_in_a_short_branch_names_its_thread(run_python, which, message):
     if "CPU" not in drv.Context.get_device().name():
         pytest.skip("the text of a fault is the CPU device's")
     code = ASTRAY.format(folder=os.path.dirname(__file__), which=which)
-    run = run_python(code)
-    assert message in run.stdout, run.stdout + run.stderr
+    done = run_python(code)
+    assert message in done.stdout, done.stdout + done.stderr

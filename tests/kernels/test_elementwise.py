@@ -1,4 +1,4 @@
-"""Ordinary elementwise kernels over every integer and floating type, against NumPy."""
+"""Elementwise kernels over every integer and floating type, compared with NumPy."""
 
 import math
 from fractions import Fraction
@@ -38,21 +38,13 @@ def run(expression, a, b, out):
 
 
 def values(dtype, seed):
-    """Extremes, zero, one, and random values of all magnitudes."""
+    """N values of a dtype: special ones (limits, 0, 1, ...), twice in different order, and random ones of all
+    magnitudes."""
     random = np.random.default_rng(seed)
     if dtype.kind == "f":
-        special = [
-            0.0,
-            -0.0,
-            1.0,
-            -1.0,
-            np.inf,
-            -np.inf,
-            np.nan,
-            np.finfo(dtype).max,
-            np.finfo(dtype).tiny,
-            np.finfo(dtype).smallest_subnormal,
-        ]
+        limits = np.finfo(dtype)
+        special = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan]
+        special += [limits.max, limits.tiny, limits.smallest_subnormal]
         drawn = random.standard_normal(N) * 10.0 ** random.integers(-30, 30, N)
     else:
         info = np.iinfo(dtype)
@@ -70,13 +62,15 @@ def test_arithmetic(dtype, operator):
     a, b = values(dtype, 1), np.roll(values(dtype, 2), 7)
     with np.errstate(all="ignore"):
         wanted = eval(f"a {operator} b")
-    # C adds small integers as int; NumPy and the conversion back both wrap.
+    # C computes small integers as int; the conversion of the result wraps around, as NumPy does.
     assert np.array_equal(run(f"a[i] {operator} b[i]", a, b, dtype), wanted, equal_nan=dtype.kind == "f")
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @pytest.mark.parametrize("operator", ["/", "%"])
 def test_integer_division_truncates(dtype, operator):
+    """Expected values are Python's integers. Undefined quotients, by 0 and of the minimum by -1, are left
+    out."""
     a, b = values(dtype, 3), np.roll(values(dtype, 4), 7)
     b[b == 0] = 3
     if dtype.kind == "i":
@@ -156,7 +150,8 @@ def test_exact_functions(dtype, name, wanted):
     assert np.array_equal(run(f"{function}(a[i])", a, a, dtype), wanted(a), equal_nan=True)
 
 
-# Maximum errors in units in the last place, by the CUDA programming guide; one more for NumPy's own.
+# Maximum errors in units in the last place: those of CUDA's programming guide, plus 1 for the reference's
+# error.
 @pytest.mark.parametrize(
     "name, single, double",
     [
@@ -201,7 +196,8 @@ def test_fused_multiply_add_rounds_once(numbers):
     for i in range(32):
         exact = Fraction(float(a[3 * i])) * Fraction(float(a[3 * i + 1])) + Fraction(float(a[3 * i + 2]))
         if np.isfinite(z[i]):
-            unit = Fraction(2) ** (max(math.frexp(float(z[i]))[1], -125) - 24)
+            exponent = max(math.frexp(float(z[i]))[1], -125)  # subnormal numbers have one unit
+            unit = Fraction(2) ** (exponent - 24)
             assert abs(Fraction(float(z[i])) - exact) <= unit / 2
         else:
             assert abs(exact) >= Fraction(float(np.finfo(np.float32).max))

@@ -1,5 +1,5 @@
-"""Kernels whose blocks wait for each other without a cooperative launch: as many blocks as the device says it
-holds at a time are there at a time, in whatever way they wait."""
+"""Kernels whose blocks wait for each other without a cooperative launch: as many blocks as can be resident by
+max_active_blocks_per_multiprocessor() run at the same time, however they wait."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,8 @@ import pycuda.driver as drv
 from pycuda.compiler import SourceModule
 
 ROUNDS = 3
-WAYS = {
+# How thread 0 of a block waits until all blocks have counted themselves.
+WAITS = {
     "volatile": "while (*(volatile unsigned *)count < wanted) { }",
     "atomic": "while (atomicAdd(count, 0) < wanted) { }",
     "compare": "while (atomicCAS(count, wanted, wanted) != wanted) { }",
@@ -17,7 +18,8 @@ WAYS = {
     "sleep": "while (*(volatile unsigned *)count < wanted) __nanosleep(200);",
     "short_sleep": "while (*(volatile unsigned *)count < wanted) __nanosleep(2);",
 }
-# A weak read that nothing orders: an assembler may read once and go round for ever, the CPU device does not.
+# A weak read without a fence: for a GPU the assembler may move it out of the loop, which then never ends; the
+# CPU device reads each time.
 WEAK = "while (__ldcg(count) < wanted) { }"
 KERNEL = """
 extern "C" __global__ void by_%(name)s(unsigned *counts, int *sums, int rounds)
@@ -40,12 +42,13 @@ extern "C" __global__ void by_%(name)s(unsigned *counts, int *sums, int rounds)
 
 @pytest.fixture(scope="module")
 def module():
-    return SourceModule("".join(KERNEL % {"name": name, "wait": wait} for name, wait in WAYS.items()))
+    """A kernel by_NAME for each of WAITS."""
+    return SourceModule("".join(KERNEL % {"name": name, "wait": wait} for name, wait in WAITS.items()))
 
 
 @pytest.mark.parametrize("threads", [32, 256])
-@pytest.mark.parametrize("name", WAYS)
-def test_as_many_blocks_meet_as_the_device_says_it_holds(module, name, threads):
+@pytest.mark.parametrize("name", WAITS)
+def test_all_resident_blocks_wait_for_each_other(module, name, threads):
     kernel = module.get_function(f"by_{name}")
     device = drv.Context.get_device()
     blocks = kernel.max_active_blocks_per_multiprocessor(threads) * device.multiprocessor_count
@@ -79,7 +82,7 @@ context.pop()
     [{"THREADS": "1"}, {"THREADS": "4"}, {"THREADS": "7"}, {"CHECK": "racecheck"}, {"SCHEDULE": "random:5"}],
     ids=lambda setting: "-".join(*setting.items()),
 )
-def test_blocks_meet_with_any_number_of_worker_threads_and_any_schedule(run_python, setting):
+def test_any_number_of_worker_threads_and_any_schedule(run_python, setting):
     source = KERNEL % {"name": "weak", "wait": WEAK}
     run_python(
         PROGRAM % source, env={"PYCUDA_CPU_" + name: value for name, value in setting.items()}, check=True

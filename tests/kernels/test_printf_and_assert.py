@@ -1,4 +1,5 @@
-"""What a kernel prints and a failed assertion says. In their own processes: both go past Python's stdout."""
+"""The output of printf() and the message of a failed assert() in kernels. The programs run in their own
+processes, as neither is written through Python's sys.stdout."""
 
 PRINTF = r"""
 import numpy as np, pycuda.driver as drv

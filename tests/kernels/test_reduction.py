@@ -1,4 +1,4 @@
-"""Reductions and scans in shared memory, with barriers, against NumPy."""
+"""Reductions and scans in shared memory, with barriers, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -87,8 +87,8 @@ def test_scan():
     assert (z == np.cumsum(a, dtype=np.uint32)).all()
 
 
-def test_barriers_that_count():
-    """__syncthreads_count, _and, _or."""
+def test_barriers_with_results():
+    """__syncthreads_count(), __syncthreads_and() and __syncthreads_or()."""
     out = np.empty((3, 96), np.int32)
     SourceModule("""
     __global__ void count(int *out)

@@ -1,4 +1,4 @@
-"""Shuffles, votes, matches and ballots within a warp, against their definitions."""
+"""Shuffles, votes, matches and ballots within a warp, compared with their definitions."""
 
 import numpy as np
 import pytest
@@ -11,10 +11,11 @@ FULL = 0xFFFFFFFF
 
 
 def run(body, dtype=np.int32, count=32, value=None):
-    """What r is in each thread after the body, in which x is the thread's value and lane its lane."""
+    """The value of r in each thread after the body, C++ in which x is the thread's element of `value` (by
+    default its index), lane its lane, and r is 0 at first."""
     value = np.arange(count, dtype=dtype) if value is None else value
     ctype = {"i": "int", "I": "unsigned", "q": "long long", "f": "float", "d": "double"}[
-        np.dtype(dtype).char.replace("l", "q")
+        np.dtype(dtype).char.replace("l", "q")  # int64 on Linux
     ]
     out = np.zeros(count, dtype)
     SourceModule(f"""
@@ -67,8 +68,8 @@ def test_match():
     assert (got == FULL).all()
 
 
-def test_members_from_different_branches():
-    """Lanes of both sides of a branch meet in one collective, from different places in the program."""
+def test_a_shuffle_of_lanes_in_different_branches():
+    """The lanes of both branches exchange values, although they are at different instructions."""
     got = run(f"""
         if (lane % 2)
             r = __shfl_xor_sync({FULL}u, x + 100, 1);
@@ -78,7 +79,7 @@ def test_members_from_different_branches():
     assert (got == np.where(LANES % 2, (LANES ^ 1) + 200, (LANES ^ 1) + 100)).all()
 
 
-def test_half_of_the_warp():
+def test_a_shuffle_of_half_a_warp():
     got = run("if (lane < 16) r = __shfl_xor_sync(0x0000ffffu, x, 15); else r = -1;")
     assert (got == np.where(LANES < 16, LANES ^ 15, -1)).all()
 
@@ -89,6 +90,8 @@ def test_bits_of_words():
     assert (run("r = __clz(x);", np.uint32, value=value) == [32 - int(v).bit_length() for v in value]).all()
     assert (run("r = __brev(x);", np.uint32, value=value) == [int(f"{v:032b}"[::-1], 2) for v in value]).all()
     assert (
+        # Selects, from the lowest byte: byte 0 of x, byte 0 of the constant, byte 1 of x, byte 1 of the
+        # constant.
         run("r = __byte_perm(x, 0x44556677u, 0x5140);", np.uint32, value=value)
         == [(v & 0xFF) | 0x77 << 8 | (v >> 8 & 0xFF) << 16 | 0x66 << 24 for v in value.astype(np.int64)]
     ).all()

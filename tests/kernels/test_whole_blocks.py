@@ -1,8 +1,8 @@
-"""Kernels that the CPU device does not run thread by thread: of elementwise kernels it runs whole blocks at
-once, of kernels that add up sums in loops it begins with all warps in lockstep.
+"""Kernels that the CPU device does not run warp by warp: it runs elementwise kernels for whole blocks at
+once, and kernels that sum in loops with all warps of a block in lockstep.
 
-Results must be those of single threads: where indices wrap, where arrays overlap, where blocks are not full,
-where a bound is within a block. A fault must name the first thread that has it.
+Results must be those of single threads, even if indices wrap around, arrays overlap, blocks are not full or a
+bound is within a block. A fault must name the first thread that has it.
 """
 
 import os
@@ -32,8 +32,8 @@ extern "C" __global__ void quads(float4 *out, const float4 *a, const float4 *b, 
     out[i] = make_float4(x.x * factor - y.x, x.y * factor - y.y, x.z * factor - y.z, x.w * factor - y.w);
 }
 
-// The parts of a vector are swapped, so that it is not one operation on all of them.
-extern "C" __global__ void turned(float4 *out, const float4 *a, float4 *)
+// The parts of a vector are swapped, so that there is no single operation for all of them.
+extern "C" __global__ void parts_swapped(float4 *out, const float4 *a, float4 *)
 {
     const float4 x = a[threadIdx.x];
     out[threadIdx.x] = make_float4(x.y + 1, x.x + 1, x.w + 1, x.z + 1);
@@ -64,7 +64,7 @@ extern "C" __global__ void read_again(volatile int *, int *a, int *b)
 {
     const int i = threadIdx.x;
     a[i] = b[i] + 1;
-    b[i] = a[i] * 3; // what was stored before
+    b[i] = a[i] * 3; // reads what the statement before stored
 }
 
 extern "C" __global__ void copied(float4 *out, const float4 *a)
@@ -78,7 +78,7 @@ extern "C" __global__ void filled(float4 *out, float value)
     out[threadIdx.x] = make_float4(value, value, value, value);
 }
 
-// The index wraps in the middle of the block.
+// The index wraps around in the middle of the block.
 extern "C" __global__ void wraps(int *out, const int *a, unsigned first)
 {
     const u64 i = first + threadIdx.x, at = i >= 0x80000000u ? i - 0x80000000u : i + 100;
@@ -100,7 +100,7 @@ extern "C" __global__ void bounded(int *out, const int *a, int least, u64 most)
     out[threadIdx.x] = a[threadIdx.x] * 5 + 2;
 }
 
-// One element is apart from its neighbors on either side.
+// One thread does not take part, but its neighbors do.
 extern "C" __global__ void one_left_out(int *out, const int *a, unsigned which)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -137,7 +137,7 @@ extern "C" __global__ void exchanged(int *out, const int *a, int rounds)
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum + threadIdx.x / 32;
 }
 
-// Pairs of doubles. What is the same in all threads, by which `from` advanced, is read after the loop.
+// Pairs of doubles. The distance by which `from` has advanced, which is uniform, is read after the loop.
 extern "C" __global__ void pairs(double *out, const double2 *a, int rounds, u64 apart)
 {
     double low = 1, high = 2;
@@ -156,6 +156,7 @@ extern "C" __global__ void pairs(double *out, const double2 *a, int rounds, u64 
 
 @pytest.fixture(scope="module")
 def kernels():
+    """The function that returns a kernel of SOURCE by its name."""
     module = SourceModule(SOURCE, no_extern_c=True)
     return module.get_function
 
@@ -175,8 +176,8 @@ def floats(n, seed=1):
 @pytest.mark.parametrize("threads", [1, 31, 32, 33, 100, 256, 1024])
 @pytest.mark.parametrize("offset", [0, 1])
 def test_sums(kernels, threads, offset):
-    """Sums where the last block is not full (its last threads are out of bounds) and the arrays begin
-    `offset` elements after an aligned address. Nothing before or after the `n` results is written.
+    """The last block is not full: its last threads are out of bounds. The arrays begin `offset` elements
+    after an aligned address. Nothing before or after the `n` results is written.
     """
     blocks = 5
     n = blocks * threads - threads // 3
@@ -213,7 +214,7 @@ def test_vectors(kernels, threads):
 def test_elements_are_swapped_within_a_vector(kernels):
     a = floats(4 * 64)
     out = np.zeros_like(a)
-    kernels("turned")(drv.Out(out), drv.In(a), drv.In(a), block=(64, 1, 1))
+    kernels("parts_swapped")(drv.Out(out), drv.In(a), drv.In(a), block=(64, 1, 1))
     np.testing.assert_array_equal(out, (a.reshape(-1, 4)[:, [1, 0, 3, 2]] + 1).ravel())
 
 
@@ -244,7 +245,7 @@ def test_several_results(kernels):
     assert (z == 7).all()
 
 
-def test_what_was_stored_is_read(kernels):
+def test_a_load_reads_what_the_thread_stored_before(kernels):
     a, b = np.zeros(64, np.int32), np.arange(64, dtype=np.int32)
     kernels("read_again")(drv.In(b), drv.InOut(a), drv.InOut(b), block=(64, 1, 1))
     np.testing.assert_array_equal(a, np.arange(1, 65))
@@ -261,7 +262,7 @@ def test_copies_and_fills(kernels):
     assert out[400:].tobytes() == a[400:].tobytes()
 
 
-def test_an_index_that_wraps(kernels):
+def test_an_index_that_wraps_around(kernels):
     a = np.arange(400, dtype=np.int32)
     out = np.zeros_like(a)
     kernels("wraps")(drv.InOut(out), drv.In(a), np.uint32(0x80000000), block=(128, 1, 1))
@@ -285,7 +286,7 @@ def test_bounds_within_a_block(kernels, minimum, maximum):
 
 
 @pytest.mark.parametrize("which", [0, 1, 31, 32, 255, 256, 300, 511, 1000])
-def test_one_thread_that_does_not_take_part(kernels, which):
+def test_one_thread_that_is_left_out(kernels, which):
     a = np.arange(512, dtype=np.int32)
     out = np.full_like(a, -9)
     kernels("one_left_out")(drv.InOut(out), drv.In(a), np.uint32(which), block=(256, 1, 1), grid=(2, 1))
@@ -300,8 +301,8 @@ def test_operands_and_result_are_one_array(kernels):
 
 
 def test_arrays_that_overlap(kernels):
-    """a[i + 1] = 2 * a[i] by blocks of one warp, which run one after another: a block reads one element that
-    the block before it wrote, and its own stores only after all its loads."""
+    """a[i + 1] = 2 * a[i] by blocks of one warp, which run one after another: each block reads one element
+    that the block before stored, and stores only after all its loads."""
     a = np.arange(200, dtype=np.float32)
     if "CPU" not in drv.Context.get_device().name():
         pytest.skip("the order of blocks is the CPU device's")
@@ -336,7 +337,7 @@ def test_sums_of_loops(kernels, threads, rounds, more, rest):
 
 @pytest.mark.parametrize("threads", [32, 128, 512])
 @pytest.mark.parametrize("rounds", [1, 6])
-def test_lanes_that_change_places_after_a_loop(kernels, threads, rounds):
+def test_shuffles_after_a_loop(kernels, threads, rounds):
     a = np.random.default_rng(rounds).integers(-999, 999, rounds * threads).astype(np.int32)
     out = np.zeros(3 * threads, np.int32)
     kernels("exchanged")(drv.Out(out), drv.In(a), np.int32(rounds), block=(threads, 1, 1), grid=(3, 1))
@@ -350,7 +351,7 @@ def test_lanes_that_change_places_after_a_loop(kernels, threads, rounds):
 
 
 @pytest.mark.parametrize("rounds, apart", [(0, 128), (1, 128), (2, 0), (5, 128), (5, 129)])
-def test_pairs(kernels, rounds, apart):
+def test_pairs_of_doubles(kernels, rounds, apart):
     a = np.random.default_rng(rounds).normal(size=(rounds * 129 + 128, 2))
     out = np.zeros(128)
     kernels("pairs")(drv.Out(out), drv.In(a), np.int32(rounds), np.uint64(apart), block=(128, 1, 1))
@@ -380,6 +381,8 @@ except drv.Error as error:
 """
 
 
+# shift: of the result's address in bytes. The result has 4096 bytes; message: in the error, "" if there is
+# none.
 @pytest.mark.parametrize(
     "name, shift, n, more, message",
     [
@@ -393,21 +396,22 @@ except drv.Error as error:
         ("gathered", 0, 257, "(np.int32(3),)", "thread (0,0,0)"),
     ],
 )
-def test_faults(run_python, name, shift, n, more, message):
+def test_faults_name_the_first_thread(run_python, name, shift, n, more, message):
     if "CPU" not in drv.Context.get_device().name():
         pytest.skip("the text of a fault is the CPU device's")
     code = FAULT.format(folder=os.path.dirname(__file__), name=name, shift=shift, n=n, more=more)
-    run = run_python(code, env={"PYCUDA_CPU_SCHEDULE": "", "PYCUDA_CPU_THREADS": "1"})
-    assert message in run.stdout and bool(run.stdout) == bool(message), run.stdout + run.stderr
+    done = run_python(code, env={"PYCUDA_CPU_SCHEDULE": "", "PYCUDA_CPU_THREADS": "1"})
+    assert message in done.stdout and bool(done.stdout) == bool(message), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("isa", ["v2", "v3", "v4"])
 def test_each_instruction_set(isa, tmp_path):
+    """Runs this file again, with code for another instruction set of the host."""
     name = drv.Context.get_device().name()
     if "CPU" not in name or isa in name or "PYCUDA_CPU_ISA" in os.environ:
         pytest.skip("the tests above have run with it")
     env = {**os.environ, "PYCUDA_CPU_ISA": isa, "PYCUDA_CPU_THREADS": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    # Elsewhere: "-m" looks for packages in the folder that it is started in.
-    run = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout + run.stderr
+    # Not in the current folder, since "-m" would look for packages there.
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
