@@ -1,4 +1,4 @@
-"""What tests of sparse matrices share; the matrices are in matrices.py."""
+"""Fixtures of tests of sparse matrices; drawn.py and matrices.py in this folder can be imported by name."""
 
 import os
 import sys
@@ -12,8 +12,8 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 
 @pytest.fixture(autouse=True)
-def forget(primary_context):
-    """Kernels and scratch memory do not outlive a test."""
+def drop_caches(primary_context):
+    """Drops kernels and scratch memory after each test."""
     yield
     drv.Context.synchronize()
     clear_context_caches()

@@ -1,28 +1,34 @@
 /* Products of sparse matrices as cuSPARSE defines them, on host memory: for tests on the CPU device. A call
- * computes at once; it does not wait for what is queued. The environment variable HOST_CUSPARSE_STATUS is
- * what every product answers instead. */
+ * computes at once, without waiting for queued work. If the environment variable HOST_CUSPARSE_STATUS is set,
+ * every product returns that status and computes nothing. */
 #include <complex.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 typedef double complex Number;
 
-enum { SUCCESS = 0, INVALID_VALUE = 3, NOT_SUPPORTED = 10, INT32 = 2, INT64 = 3, BY_ROWS = 2 };
-enum { WORKSPACE = 1000 };
+enum { SUCCESS = 0, INVALID_VALUE = 3, NOT_SUPPORTED = 10 }; /* cusparseStatus_t */
+enum { INT32 = 2, INT64 = 3 }; /* cusparseIndexType_t */
+enum { R_32F = 0, R_64F = 1, C_32F = 4, C_64F = 5 }; /* cudaDataType */
+enum { BY_ROWS = 2 }; /* cusparseOrder_t */
+enum { CSR_ALG1 = 2, CSR_ALG2 = 3 }; /* of cusparseSpMVAlg_t */
+enum { FIRST_SPMM_ALGORITHM = 4 }; /* of those for CSR in cusparseSpMMAlg_t */
+enum { WORKSPACE = 1000 }; /* the size in bytes that every product requests */
 
+/* A sparse matrix, or a dense matrix or vector, whose rows are `pitch` elements apart. */
 typedef struct Description {
-    int64_t rows, columns, count, pitch;
-    const void *starts, *indices;
+    int64_t rows, columns, count, pitch; /* count: of stored elements */
+    const void *starts, *indices; /* NULL for dense ones */
     void *values;
-    int index, type;
+    int index, type; /* the types of starts and indices, and of values */
 } Description;
 
 static Number load(const void *base, int type, int64_t i)
 {
     switch (type) {
-    case 0: return ((const float *)base)[i];
-    case 1: return ((const double *)base)[i];
-    case 4: return ((const float complex *)base)[i];
+    case R_32F: return ((const float *)base)[i];
+    case R_64F: return ((const double *)base)[i];
+    case C_32F: return ((const float complex *)base)[i];
     default: return ((const double complex *)base)[i];
     }
 }
@@ -30,9 +36,9 @@ static Number load(const void *base, int type, int64_t i)
 static void store(void *base, int type, int64_t i, Number value)
 {
     switch (type) {
-    case 0: ((float *)base)[i] = (float)creal(value); break;
-    case 1: ((double *)base)[i] = creal(value); break;
-    case 4: ((float complex *)base)[i] = (float complex)value; break;
+    case R_32F: ((float *)base)[i] = (float)creal(value); break;
+    case R_64F: ((double *)base)[i] = creal(value); break;
+    case C_32F: ((float complex *)base)[i] = (float complex)value; break;
     default: ((double complex *)base)[i] = value;
     }
 }
@@ -50,6 +56,7 @@ int cusparseCreate(void **handle)
 int cusparseDestroy(void *handle) { return free(handle), SUCCESS; }
 int cusparseSetStream(void *handle, void *stream) { return (void)stream, handle ? SUCCESS : INVALID_VALUE; }
 
+/* Stores a new copy of `given` in *made, which a Destroy function frees. */
 static int describe(Description **made, Description given)
 {
     if (!given.values || given.rows < 1 || given.columns < 1) return INVALID_VALUE;
@@ -87,11 +94,12 @@ int cusparseCreateDnMat(Description **made, int64_t rows, int64_t columns, int64
         (Description){.rows = rows, .columns = columns, .pitch = pitch, .values = values, .type = type});
 }
 
-static int forget(Description *made) { return free(made), SUCCESS; }
-int cusparseDestroySpMat(Description *made) { return forget(made); }
-int cusparseDestroyDnVec(Description *made) { return forget(made); }
-int cusparseDestroyDnMat(Description *made) { return forget(made); }
+static int destroy(Description *made) { return free(made), SUCCESS; }
+int cusparseDestroySpMat(Description *made) { return destroy(made); }
+int cusparseDestroyDnVec(Description *made) { return destroy(made); }
+int cusparseDestroyDnMat(Description *made) { return destroy(made); }
 
+/* y = a @ x, whose alpha must be 1 and beta 0. */
 static int multiply(const void *alpha, const Description *a, const Description *x, const void *beta,
                     const Description *y, int type)
 {
@@ -116,15 +124,16 @@ int cusparseSpMV_bufferSize(void *handle, int transposed, const void *alpha, Des
                             const void *beta, Description *y, int type, int algorithm, size_t *size)
 {
     *size = WORKSPACE;
-    return handle && alpha && a && x && beta && y && type >= 0 && (algorithm == 2 || algorithm == 3)
-                   && !transposed
+    return handle && alpha && a && x && beta && y && type >= 0
+                   && (algorithm == CSR_ALG1 || algorithm == CSR_ALG2) && !transposed
                ? SUCCESS
                : INVALID_VALUE;
 }
 int cusparseSpMV(void *handle, int transposed, const void *alpha, Description *a, Description *x,
                  const void *beta, Description *y, int type, int algorithm, void *workspace)
 {
-    if (!handle || transposed || (algorithm != 2 && algorithm != 3) || !workspace) return INVALID_VALUE;
+    if (!handle || transposed || (algorithm != CSR_ALG1 && algorithm != CSR_ALG2) || !workspace)
+        return INVALID_VALUE;
     return multiply(alpha, a, x, beta, y, type);
 }
 
@@ -133,13 +142,15 @@ int cusparseSpMM_bufferSize(void *handle, int transposed, int other, const void 
                             size_t *size)
 {
     *size = WORKSPACE;
-    return handle && alpha && a && x && beta && y && type >= 0 && algorithm >= 4 && !transposed && !other
+    return handle && alpha && a && x && beta && y && type >= 0 && algorithm >= FIRST_SPMM_ALGORITHM
+                   && !transposed && !other
                ? SUCCESS
                : INVALID_VALUE;
 }
 int cusparseSpMM(void *handle, int transposed, int other, const void *alpha, Description *a, Description *x,
                  const void *beta, Description *y, int type, int algorithm, void *workspace)
 {
-    if (!handle || transposed || other || algorithm < 4 || !workspace) return INVALID_VALUE;
+    if (!handle || transposed || other || algorithm < FIRST_SPMM_ALGORITHM || !workspace)
+        return INVALID_VALUE;
     return multiply(alpha, a, x, beta, y, type);
 }

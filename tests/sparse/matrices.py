@@ -1,4 +1,4 @@
-"""Sparse matrices of every kind, and what a product must be: SciPy's, within the bound of rounding."""
+"""Sparse matrices of several kinds, and a comparison of products with SciPy's within a bound of rounding."""
 
 import numpy as np
 import pytest
@@ -15,22 +15,24 @@ def poisson(n):
 
 
 def random(rows, columns, density, seed=1):
+    """A matrix with normally distributed elements at random indices; density: the share of stored
+    elements."""
     rng = np.random.default_rng(seed)
     return sparse.random(rows, columns, density, random_state=rng, data_rvs=rng.standard_normal)
 
 
 def of_lengths(lengths, columns, seed=2):
-    """A matrix whose rows have so many elements, in places drawn at random."""
+    """A CSR matrix whose rows have these numbers of elements, at random columns."""
     rng = np.random.default_rng(seed)
-    places = [np.sort(rng.choice(columns, n, replace=False)) for n in lengths]
+    chosen = [np.sort(rng.choice(columns, n, replace=False)) for n in lengths]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     values = rng.standard_normal(starts[-1])
-    indices = np.concatenate([*places, np.empty(0, np.int64)])
+    indices = np.concatenate([*chosen, np.empty(0, np.int64)])
     return sparse.csr_matrix((values, indices, starts), shape=(len(lengths), columns))
 
 
 def power_law(rows, columns):
-    """Many short rows, few long ones, one that is full."""
+    """A matrix with many short rows, a few long ones, and a full one."""
     lengths = np.random.default_rng(3).pareto(1.2, rows) * 2
     lengths = np.minimum(lengths.astype(int), columns)
     lengths[rows // 3] = columns
@@ -38,7 +40,7 @@ def power_law(rows, columns):
 
 
 def duplicates():
-    """Elements in one place, which are added up."""
+    """A COO matrix with several elements for one row and column, whose sum counts."""
     row, column, value = [0, 3, 0, 3, 1, 0], [1, 2, 1, 2, 0, 1], [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
     return sparse.coo_matrix((value, (row, column)), shape=(5, 4))
 
@@ -63,13 +65,15 @@ MATRICES = {
 
 
 def vector(n, dtype, seed=4):
+    """An array of NumPy of normally distributed numbers."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(n)
     return (x + 1j * rng.standard_normal(n) if np.dtype(dtype).kind == "c" else x).astype(dtype)
 
 
 def typed(mat, dtype):
-    """The matrix with this dtype; for complex ones, with complex numbers."""
+    """A CSR matrix with these elements in this dtype, multiplied by random complex numbers if it is
+    complex."""
     mat = sparse.csr_matrix(mat).astype(dtype)
     if np.dtype(dtype).kind == "c":
         mat.data *= vector(mat.nnz, dtype, 5)
@@ -77,8 +81,8 @@ def typed(mat, dtype):
 
 
 def check(result, mat, x, y=0):
-    """The result is mat @ x + y within the bound of rounding: some multiple of the sum of the products'
-    sizes."""
+    """Asserts that the result is mat @ x + y up to rounding: the error may be 100 epsilons of the sum of
+    magnitudes."""
     wide = np.complex128 if x.dtype.kind == "c" else np.float64
     expected = mat.astype(wide) @ x.astype(wide) + y
     size = abs(mat).astype(np.float64) @ abs(x).astype(np.float64) + abs(np.asarray(y))

@@ -1,4 +1,4 @@
-"""What sparse arrays are made of, and what is refused."""
+"""Sparse arrays made of matrices, dense arrays and index arrays, and arguments that are refused."""
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ EVERY = pytest.mark.parametrize("form", CLASSES)
 
 
 def same(made, host):
+    """Asserts that our array has the dtype, the shape and the elements of SciPy's."""
     assert made.dtype == host.dtype and made.shape == host.shape
     assert (made.get().toarray() == host.toarray()).all()
 
@@ -43,14 +44,14 @@ def test_dense_matrices(data):
             assert made.has_canonical_format or cls is coo_array
 
 
-def test_nan_is_no_zero():
+def test_nan_is_stored():
     made = csr_array(gpuarray.to_gpu(np.array([[np.nan, 0.0], [-0.0, np.inf]])))
     assert made.nnz == 2 and np.isnan(made.get()[0, 0])
 
 
 @EVERY
 def test_arrays_of_the_device(form):
-    """They are used as they are; those of other dtypes and strides are copied."""
+    """GPUArrays are used without a copy, unless they have other dtypes or are not contiguous."""
     host = sparse.csr_array(np.arange(12.0).reshape(3, 4)).asformat(form)
     names = ("row", "col") if form == "coo" else ("indices", "indptr")
     arrays = [gpuarray.to_gpu(getattr(host, name)) for name in ("data", *names)]
@@ -67,12 +68,13 @@ def test_arrays_of_the_device(form):
 
 
 def arrange(form, arrays):
+    """The argument of a constructor of [data, row, col] ("coo") or [data, indices, indptr]."""
     return (arrays[0], tuple(arrays[1:])) if form == "coo" else tuple(arrays)
 
 
 @EVERY
 def test_rows_and_columns(form):
-    """Duplicates are summed, as by SciPy, except for COO."""
+    """Made of (data, (row, column)), duplicates are summed as by SciPy, except in the COO format."""
     given = [1.0, 2.0, 4.0, 8.0], ([0, 2, 0, 1], [1, 0, 1, 3])
     made, host = CLASSES[form](given), getattr(sparse, f"{form}_array")(given)
     same(made, host)
@@ -85,7 +87,7 @@ def test_rows_and_columns(form):
 
 
 @EVERY
-def test_empty_ones(form):
+def test_arrays_without_stored_elements(form):
     for shape in (0, 0), (0, 4), (3, 0), (3, 4):
         made = CLASSES[form](shape, dtype=np.float32)
         same(made, sparse.csr_array(shape, dtype=np.float32))
@@ -94,14 +96,14 @@ def test_empty_ones(form):
 
 
 @EVERY
-def test_arrays_are_made_of_arrays_of_each_format_of_ours(form):
+def test_arrays_are_made_of_our_arrays_of_each_format(form):
     host = sparse.csr_array(np.arange(12.0).reshape(3, 4))
     for other in CLASSES.values():
         same(CLASSES[form](other(host)), host)
         same(CLASSES[form](other(host), dtype=np.complex64), host.astype(np.complex64))
 
 
-def test_without_a_shape_it_is_the_least_that_holds_all_indices():
+def test_without_a_shape_it_is_the_smallest_for_all_indices():
     assert csr_array(([1.0, 2.0], [3, 0], [0, 1, 1, 2])).shape == (3, 4)
     assert csc_array(([1.0, 2.0], [3, 0], [0, 1, 1, 2])).shape == (4, 3)
     assert coo_array(([1.0, 2.0], ([3, 0], [1, 7]))).shape == (4, 8)
@@ -115,6 +117,8 @@ def test_elements_after_the_last_row_are_left_out():
     assert made.nnz == 2 and made.get().toarray().tolist() == [[1, 0], [0, 2]]
 
 
+# Arguments that are refused: (data, indices, indptr) for a shape of 2 rows and 5 columns, and the error's
+# text.
 BAD = {
     "decreasing": (([1.0, 2.0], [0, 1], [0, 2, 1]), "non-decreasing"),
     "not from 0": (([1.0, 2.0], [0, 1], [1, 1, 2]), "start with 0"),
@@ -147,7 +151,7 @@ def test_indices_beyond_the_shape_are_refused(form, rows, columns):
 
 
 @EVERY
-def test_other_refusals(form):
+def test_wrong_axes_dtypes_and_shapes_are_refused(form):
     cls = CLASSES[form]
     for wrong, text in (
         (np.zeros(3), "two axes"),
@@ -163,13 +167,14 @@ def test_other_refusals(form):
             cls(wrong)
     with pytest.raises(TypeError, match="row must be of integers, not of float64"):
         cls(([1.0], ([0.5], [0])))
-    for shape, text in ((((2, 2, 2)), "two axes"), ((4, 4), "inconsistent shapes")):
+    for shape, text in (((2, 2, 2), "two axes"), ((4, 4), "inconsistent shapes")):
         with pytest.raises(ValueError, match=text):
             cls(sparse.csr_array((3, 4)), shape=shape)
 
 
-def test_nothing_is_waited_for_without_a_check():
-    """So it can be made where a stream is held up; and what depends on the check is found when needed."""
+def test_without_a_check_no_index_is_read():
+    """Neither the constructor nor a product waits for the indices to be examined: _facts, the result of that,
+    is computed when a property needs it."""
     host = sparse.csr_array(np.arange(12.0).reshape(3, 4))
     arrays = [gpuarray.to_gpu(each) for each in (host.data, host.indices, host.indptr)]
     made = csr_array(tuple(arrays), shape=(3, 4), check=False)
@@ -180,8 +185,9 @@ def test_nothing_is_waited_for_without_a_check():
     same(coo_array((arrays[0], (made.tocoo().row, arrays[1])), shape=(3, 4), check=False), host)
 
 
-def test_captures():
-    """A check waits, so it is made outside of the capture that goes on; nothing is captured."""
+def test_an_array_made_during_a_capture():
+    """The check of its indices waits, so it runs outside the capture, which stays valid and captures nothing
+    of it."""
     host = sparse.csr_array(np.arange(12.0).reshape(3, 4))
     arrays = [gpuarray.to_gpu(each) for each in (host.data, host.indices, host.indptr)]
     drv.Context.synchronize()
@@ -192,7 +198,7 @@ def test_captures():
 
 
 def test_without_scipy(run_python):
-    """Only copies to SciPy's arrays need it."""
+    """Only get(), which makes an array of SciPy, needs it."""
     run_python(
         """
         import sys

@@ -1,4 +1,4 @@
-"""Sparse arrays in other formats, and what is made of them on the device, against SciPy."""
+"""Conversions of sparse arrays to other formats, dense arrays and dtypes, compared with SciPy."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from pycuda.sparse import coo_array, csr_array
 
 
 def same(made, host):
-    """The same matrix, of the same dtype."""
+    """Asserts that our array is the same matrix as SciPy's, with the same dtype."""
     back = made.get()
     assert made.format == back.format and made.dtype == back.dtype == host.dtype
     assert made.shape == back.shape == host.shape and made.nnz == back.nnz
@@ -55,8 +55,8 @@ def test_duplicates_are_summed(data):
     assert made.has_canonical_format and made.nnz == host.nnz
     same(made, host)
     if made.format == "coo":
-        places = list(zip(made.row.get().tolist(), made.col.get().tolist(), strict=True))
-        assert places == sorted(places)
+        indices = list(zip(made.row.get().tolist(), made.col.get().tolist(), strict=True))
+        assert indices == sorted(indices)
     else:
         for name in "data", "indices", "indptr":
             assert (getattr(made, name).get() == getattr(host, name)).all()
@@ -68,11 +68,8 @@ def test_indices_are_sorted(data):
     host, made = data.draw(pairs())
     if made.format == "coo":
         return
-    host.has_sorted_indices = False  # SciPy keeps what it found before
-    assert (
-        made.has_sorted_indices
-        == type(host)((host.data, host.indices, host.indptr), host.shape).has_sorted_indices
-    )
+    fresh = type(host)((host.data, host.indices, host.indptr), host.shape)  # without the remembered property
+    assert made.has_sorted_indices == fresh.has_sorted_indices
     made.sort_indices()
     assert made.has_sorted_indices
     lines = np.repeat(np.arange(host.indptr.size - 1), np.diff(host.indptr))
@@ -91,17 +88,17 @@ def test_diagonals(data):
 
 
 def test_duplicates_are_summed_in_order():
-    """As they come one after another: in float32 1e8 + 1 - 1e8 is 0, 1e8 - 1e8 + 1 is 1."""
-    places = [0, 1, 0, 1, 0, 1], [2, 0, 2, 0, 2, 0]
+    """In the order of the elements: in float32 1e8 + 1 - 1e8 is 0, but 1e8 - 1e8 + 1 is 1."""
+    indices = [0, 1, 0, 1, 0, 1], [2, 0, 2, 0, 2, 0]
     values = np.array([1e8, 1e8, 1, -1e8, -1e8, 1], np.float32)
-    made = csr_array((values, places), shape=(2, 3))
+    made = csr_array((values, indices), shape=(2, 3))
     assert made.nnz == 2 and made.data.get().tolist() == [0, 1]
-    made = coo_array((values, places), shape=(2, 3))
+    made = coo_array((values, indices), shape=(2, 3))
     assert made.nnz == 6 and made.toarray().get().tolist() == [[0, 0, 0], [1, 0, 0]]
     assert made.tocsc().data.get().tolist() == [1, 0]
 
 
-def test_many_elements_in_one_place():
+def test_many_duplicates_of_one_element():
     count = 100_000
     values = np.random.default_rng(1).integers(-9, 10, count)
     made = coo_array((values, (np.full(count, 3), np.full(count, 1))), shape=(5, 4)).tocsr()
@@ -145,7 +142,7 @@ def test_dtypes():
 
 
 @pytest.mark.parametrize("form", CLASSES)
-def test_numbers(form):
+def test_products_with_scalars(form):
     host = sparse.csr_array(np.arange(6.0, dtype=np.float32).reshape(2, 3)).asformat(form)
     made = CLASSES[form](host)
     for number in 2, 2.5, np.float64(3), 1j, np.float32(2), True:
@@ -166,7 +163,7 @@ def test_repr_and_length(form):
         len(made)
 
 
-def test_what_is_refused():
+def test_conversions_that_are_refused():
     made = csr_array((3, 4))
     with pytest.raises(ValueError, match="Format lil is unknown"):
         made.asformat("lil")

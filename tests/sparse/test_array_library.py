@@ -1,5 +1,5 @@
-"""Products by cuSPARSE: by the library itself on a GPU that has it, on the CPU device by one that computes on
-the host.
+"""Products by cuSPARSE. On a GPU cuSPARSE itself is used, on the CPU device a library that computes on the
+host (host_cusparse.c).
 """
 
 from pathlib import Path
@@ -13,6 +13,10 @@ from pycuda.sparse import _library as choice
 
 HERE = Path(__file__).parent
 
+# The start of all programs. All products that the library can compute are left to it: the rules that choose,
+# by size, between it and our kernels are replaced. `calls` has the names of its functions that were called.
+# On the CPU device pycuda loads the host library, which reads memory when it is called: each call waits for
+# the queued work first.
 PROGRAM = """
 import numpy as np
 import pycuda, pycuda.autoprimaryctx
@@ -33,21 +37,22 @@ rules += tuple(choice.Rule(name, range(2, 1000)) for name in library.MATRIX_ALGO
 choice._RULES = dict.fromkeys("fdFD", rules)
 calls, queue = [], library._queue
 
-def queue_after_the_rest(name, *arguments):
+def queue_after_queued_work(name, *arguments):
     calls.append(name)
     if _driver._is_cpu_device():
         drv.Context.synchronize()
     queue(name, *arguments)
 
-library._queue = queue_after_the_rest
+library._queue = queue_after_queued_work
 rng = np.random.default_rng(1)
 
-def number(*shape, dtype):
+def integers(*shape, dtype):
+    "Random integers, whose products are exact, as numbers of a dtype."
     values = rng.integers(-4, 5, shape) + (1j * rng.integers(-4, 5, shape) if dtype in "FD" else 0)
     return values.astype(dtype)
 
 def by_library(call):
-    "The result, and which function of the library made it."
+    "(result of call(), name of the library's function that computed it or None)."
     before = len(calls)
     result = call().get()
     made = calls[before:]
@@ -59,37 +64,38 @@ PRODUCTS = (
     + """
 for dtype in "fdFD":
     for index in np.int32, np.int64:
-        dense = number(30, 40, dtype=dtype) * (rng.random((30, 40)) < 0.2)
+        dense = integers(30, 40, dtype=dtype) * (rng.random((30, 40)) < 0.2)
         dense[7] = 0
         a = csr_array(dense.astype(dtype))
         a = csr_array((a.data, a.indices.astype(index), a.indptr.astype(index)), shape=a.shape)
-        x, many = number(40, dtype=dtype), number(40, 6, dtype=dtype)
+        x, many = integers(40, dtype=dtype), integers(40, 6, dtype=dtype)
         got, name = by_library(lambda: a @ gpuarray.to_gpu(x))
         assert name == "cusparseSpMV" and (got == dense @ x).all(), (dtype, index)
         got, name = by_library(lambda: a @ gpuarray.to_gpu(many))
         assert name == "cusparseSpMM" and (got == dense @ many).all(), (dtype, index)
-        # Of a matrix whose rows are apart; of columns, which is copied; upside down, which our kernel takes.
+        # A matrix with gaps between rows; one in F order, which is copied; one with reversed rows, for our
+        # kernel.
         wide = gpuarray.to_gpu(np.concatenate([many, many], axis=1))
-        by_columns, upside_down = gpuarray.to_gpu(many.T.copy()).T, gpuarray.to_gpu(many)[::-1]
-        for view in wide[:, 2:8], by_columns, upside_down:
+        by_columns, reversed_rows = gpuarray.to_gpu(many.T.copy()).T, gpuarray.to_gpu(many)[::-1]
+        for view in wide[:, 2:8], by_columns, reversed_rows:
             got, name = by_library(lambda: a @ view)
-            assert name == (None if view is upside_down else "cusparseSpMM")
+            assert name == (None if view is reversed_rows else "cusparseSpMM")
             assert (got == dense @ view.get()).all(), (dtype, index)
-        # A vector with steps, a transposed array, and one without elements: our own kernels.
+        # A strided vector, a transposed array, and one without elements are left to our own kernels.
         got, name = by_library(lambda: a @ wide[:, 3])
         assert name is None and (got == dense @ many[:, 3]).all()
-        back = number(30, dtype=dtype)
+        back = integers(30, dtype=dtype)
         got, name = by_library(lambda: a.T @ gpuarray.to_gpu(back))
         assert name is None and (got == dense.T @ back).all()
         got, name = by_library(lambda: csr_array((30, 40), dtype=dtype) @ gpuarray.to_gpu(x))
         assert name is None and not got.any()
-a, x = csr_array(number(5, 4, dtype="d")), gpuarray.to_gpu(number(4, dtype="d"))
+a, x = csr_array(integers(5, 4, dtype="d")), gpuarray.to_gpu(integers(4, dtype="d"))
 with pycuda.same_bits():
     assert by_library(lambda: a @ x)[1] is None
     with pycuda.same_bits(False):
         assert by_library(lambda: a @ x)[1] == "cusparseSpMV"
 assert by_library(lambda: a.astype("i") @ x.astype("i"))[1] is None
-# In a capture the library's workspaces would have to be kept.
+# A capture uses our own kernels: the library's workspaces would have to be kept for the graph.
 want = a.toarray().get() @ x.get()
 drv.Context.synchronize()
 stream, before = drv.Stream(), len(calls)
@@ -98,11 +104,11 @@ with stream.capture() as graph:
 graph.instantiate().launch(stream)
 stream.synchronize()
 assert len(calls) == before and (y.get() == want).all()
-# Each stream has a handle, which the next one takes over.
+# Each stream has a handle, which the next stream takes over.
 alive = lambda: _driver._live_objects()["LibraryHandle"]
 host, vector = a.get(), x.get()
 def product_in_a_stream():
-    "Arrays remember the streams that they are used on, so they go as well."
+    "The stream, and the arrays that refer to it, are released at the end of this function."
     stream = drv.Stream()
     with stream:
         y = csr_array(host) @ gpuarray.to_gpu(vector)
@@ -146,7 +152,8 @@ for x, name in ((gpuarray.zeros(3, "d"), "cusparseSpMV"), (gpuarray.zeros((3, 2)
 
 
 def test_rules(monkeypatch):
-    """The first one that fits, by dtype, columns, elements and the mean length of rows."""
+    """The first rule that fits the dtype, the columns of the dense operand, the elements and the mean length
+    of rows."""
     rules = (
         choice.Rule("CSR_ALG2", range(1, 2), 1000, (5, 20)),
         choice.Rule("CSR_ALG1", range(1, 2), 10_000),
@@ -156,6 +163,7 @@ def test_rules(monkeypatch):
     monkeypatch.setattr(choice, "_is_possible", lambda dtype: True)
 
     def found(rows, count, width, dtype=np.float32):
+        """The algorithm for a matrix with `count` elements and a dense operand with `width` columns."""
         return choice.algorithm(np.dtype(dtype), (rows, 50), count, width)
 
     assert found(100, 1000, 1) == "CSR_ALG2" and found(100, 999, 1) is None

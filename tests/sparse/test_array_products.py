@@ -16,6 +16,7 @@ from pycuda.tools import DeviceMemoryPool
 
 
 def matrix(rows, columns, dtype, seed=6):
+    """A dense array of NumPy of normally distributed numbers."""
     return vector(rows * columns, dtype, seed).reshape(rows, columns)
 
 
@@ -49,13 +50,15 @@ def test_dtypes(name, dtype):
 
 @pytest.mark.parametrize("width", [0, 1, 2, 3, 8, 31, 33, 64, 65, 128, 200])
 def test_widths(width):
-    """Of the dense matrix: by each kernel there is, with columns left over and rows that are cut."""
+    """Numbers of columns of the dense matrix for each kernel, with columns left over and rows divided among
+    tiles."""
     mat = typed(of_lengths([0, 3, 5000, 0, 70, 600, 2], 6000), np.float32)
     many = matrix(6000, width, np.float32)
     check((csr_array(mat) @ gpuarray.to_gpu(many)).get(), mat, many)
 
 
-def test_a_slice_of_the_columns_at_a_time(monkeypatch):
+def test_some_columns_at_a_time(monkeypatch):
+    """_MAX_CARRY_BYTES limits the memory for partial sums, and so the columns that one launch computes."""
     monkeypatch.setattr("pycuda.sparse._compressed._MAX_CARRY_BYTES", 1)
     mat, many = typed(power_law(300, 2000), np.float32), matrix(2000, 100, np.float32)
     assert kernels.columns_at_a_time(9, 4, 1) == 32
@@ -65,7 +68,7 @@ def test_a_slice_of_the_columns_at_a_time(monkeypatch):
 @few
 @given(data=st.data())
 def test_any_elements(data):
-    """Duplicates, any order, empty rows; sums of whole numbers are exact."""
+    """Duplicates, any order, empty rows; sums of integers are exact."""
     host, made = data.draw(pairs())
     rng = np.random.default_rng(0)
     for shape in (host.shape[1],), (host.shape[1], data.draw(st.sampled_from([1, 3, 40]))):
@@ -80,7 +83,7 @@ def test_any_elements(data):
 def test_integers(dtype):
     rng = np.random.default_rng(1)
     host = sparse.csr_array(rng.integers(0, 3, (30, 40)).astype(dtype))
-    x, many = (rng.integers(0, 5, (40, *more)).astype(dtype) for more in ((), (6,)))
+    x, many = (rng.integers(0, 5, shape).astype(dtype) for shape in ((40,), (40, 6)))
     made = csr_array(host)
     for each in x, many:
         result = (made @ gpuarray.to_gpu(each)).get()
@@ -122,8 +125,8 @@ def test_strides_of_the_dense_operand(view):
     assert ((made @ x_gpu[:, 3]).get() == mat @ x[:, 3]).all()
 
 
-def test_one_number_as_all_elements():
-    """Strides of 0."""
+def test_broadcast_operands():
+    """Their strides are 0."""
     mat = sparse.csr_array(np.arange(20.0).reshape(4, 5))
     one = gpuarray.to_gpu(np.array([3.0]))
     assert ((csr_array(mat) @ gpuarray.broadcast_to(one, (5,))).get() == mat @ np.full(5, 3.0)).all()
@@ -146,7 +149,7 @@ def test_complex_numbers_that_are_aligned_as_floats():
 
 
 def test_nan_and_infinity():
-    """Where nothing is stored nothing is multiplied; the other rows do not change."""
+    """Elements that are not stored are not multiplied; NaN and infinity change only results of their rows."""
     host = sparse.csr_array(np.array([[np.nan, 0, 1], [0, 2, 0], [np.inf, 0, 0], [0, 0, 0]]))
     x = np.array([1.0, np.inf, -3.0])
     for each in (x, np.stack([x, x[::-1]], 1)):
@@ -156,7 +159,7 @@ def test_nan_and_infinity():
 
 @pytest.mark.parametrize("width", [None, 3])
 def test_one_very_long_row(width):
-    """Its parts are summed by whole blocks."""
+    """The sums of its tiles are added by whole blocks."""
     count = 150_000
     lengths = [0] * 100 + [count] + [1] * 50
     mat = typed(of_lengths(lengths, count), np.float64)
@@ -168,6 +171,9 @@ def test_one_very_long_row(width):
 
 
 def test_tiles_have_every_element_once():
+    """bounds[k] is (row, element) at which tile k begins: the tiles follow each other without gaps, are about
+    equally large, and begin within a row only if it is longer than `longest`.
+    """
     rng = np.random.default_rng(5)
     lengths = np.concatenate([rng.integers(0, 9, 3000), rng.integers(0, 900, 40), np.zeros(9000, int)])
     rng.shuffle(lengths)
@@ -183,7 +189,7 @@ def test_tiles_have_every_element_once():
         assert (starts[inner[:, 0]] <= inner[:, 1]).all() and (inner[:, 1] <= starts[inner[:, 0] + 1]).all()
         cut = inner[:, 1] > starts[inner[:, 0]]
         assert (lengths[inner[cut, 0]] > longest).all()
-        if longest >= size:  # pieces
+        if longest >= size:  # long rows are cut into pieces of that length
             assert ((inner[cut, 1] - starts[inner[cut, 0]]) % longest == 0).all()
 
 
@@ -201,7 +207,7 @@ def test_the_same_bits_each_time_and_in_each_format():
 
 @pytest.mark.parametrize("lengths, lanes", [([32] * 5 + [3] * 150, 1), ([24] * 30, 8), ([500], 32)])
 def test_the_same_bits_in_the_order_of_the_kernel(lengths, lanes):
-    """Each lane of a row sums every `lanes`-th product, then they are added in pairs."""
+    """Each of a row's lanes sums every `lanes`-th product; then the lanes' sums are added by halves."""
     mat = typed(of_lengths(lengths, 500), np.float32)
     x = vector(500, np.float32)
     products = (mat.data * x[mat.indices]).astype(np.float32)
@@ -229,7 +235,7 @@ def test_indices_of_64_bits():
 
 
 def test_a_matrix_wider_than_32_bits():
-    """Its columns have no vector that would fit, but the transposed one has."""
+    """No vector would fit into memory, but the matrix can be made and copied back."""
     host = sparse.coo_array((np.array([2.0, 3.0]), ([1, 0], [2**40, 5])), shape=(2, 2**41))
     made = CLASSES["csr"](host)
     assert made.indices.dtype == np.int64 and made.shape == (2, 2**41)
@@ -252,7 +258,7 @@ def test_values_may_change():
             made.data = wrong
 
 
-def test_streams():
+def test_products_on_several_streams():
     mat, x = typed(power_law(500, 5000), np.float32), vector(5000, np.float32)
     x_gpu = gpuarray.to_gpu(x)
     expected = (csr_array(mat) @ x_gpu).get()
@@ -265,7 +271,7 @@ def test_streams():
 
 
 def test_products_are_captured():
-    """What is made of a matrix at its first product is no part of the graph."""
+    """The plan that a matrix's first product makes is not a part of the graph."""
     mat = typed(power_law(300, 2000), np.float64)
     made, x = csr_array(mat), gpuarray.to_gpu(vector(2000, np.float64))
     many = gpuarray.to_gpu(matrix(2000, 3, np.float64))
@@ -281,7 +287,7 @@ def test_products_are_captured():
     check(back.get(), mat.T, one.get())
 
 
-def test_what_is_refused():
+def test_products_that_are_refused():
     made = csr_array(sparse.csr_array(np.ones((3, 4))))
     x, y = gpuarray.zeros(4, np.float64), gpuarray.zeros(3, np.float64)
     for call in (
@@ -309,7 +315,7 @@ def test_what_is_refused():
 
 
 class Foreign:
-    """An array of another library."""
+    """An array of another library, in the memory of a GPUArray."""
 
     def __init__(self, array):
         self.__cuda_array_interface__ = array.__cuda_array_interface__

@@ -23,7 +23,7 @@ DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
 
 
 def positive(n, dtype, seed=1):
-    """A Hermitian positive definite matrix, whose diagonal differs much from row to row."""
+    """A Hermitian positive definite matrix with very different diagonal elements."""
     rng = np.random.default_rng(seed)
     part = sparse.random(n, n, 0.03, random_state=rng, data_rvs=rng.standard_normal).astype(dtype)
     if np.dtype(dtype).kind == "c":
@@ -34,13 +34,14 @@ def positive(n, dtype, seed=1):
 
 
 def vector(n, dtype, seed=2):
+    """An array of NumPy of normally distributed numbers."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(n)
     return (x + 1j * rng.standard_normal(n) if np.dtype(dtype).kind == "c" else x).astype(dtype)
 
 
-def off(mat, x, b):
-    """The norm of the residual, relative to that of b."""
+def relative_residual(mat, x, b):
+    """The norm of b - mat @ x, relative to that of b."""
     wide = np.result_type(mat.dtype, np.float64)
     return np.linalg.norm(b - mat.astype(wide) @ x) / np.linalg.norm(b)
 
@@ -55,7 +56,7 @@ def test_solve(dtype, with_precon):
         precon = DiagonalPreconditioner(operator.permute(gpuarray.to_gpu((1 / mat.diagonal()).astype(dtype))))
     tol = 1e-5 if np.finfo(dtype).bits == 32 else 1e-11
     x, iterations, residuals = solve_pkt_with_cg(operator, gpuarray.to_gpu(b), precon, tol=tol)
-    assert off(mat, x.get(), b) < 3 * tol
+    assert relative_residual(mat, x.get(), b) < 3 * tol
     expected = linalg.spsolve(mat.tocsc(), b)
     assert np.linalg.norm(x.get() - expected) < 200 * tol * np.linalg.norm(expected)
     assert 0 < residuals < iterations < 100
@@ -67,7 +68,7 @@ def test_a_grid_takes_as_many_iterations_as_with_scipy():
     b, steps = vector(1600, np.float64), []
     linalg.cg(mat, b, rtol=1e-9, callback=steps.append)
     x, iterations, _ = solve_pkt_with_cg(PacketedSpMV(mat, True, np.float64), gpuarray.to_gpu(b), tol=1e-9)
-    assert off(mat, x.get(), b) < 1e-9
+    assert relative_residual(mat, x.get(), b) < 1e-9
     assert len(steps) <= iterations <= len(steps) + cg._REAL + cg._CHECK + 5
 
 
@@ -77,14 +78,15 @@ def test_a_given_start_is_used_and_not_changed():
     start = np.linalg.solve(mat.toarray(), b) + 1e-3
     start_gpu = gpuarray.to_gpu(start)
     x, _, _ = solve_pkt_with_cg(operator, gpuarray.to_gpu(b), x=start_gpu, tol=1e-6)
-    assert off(mat, x.get(), b) < 1e-8
+    assert relative_residual(mat, x.get(), b) < 1e-8
     assert (start_gpu.get() == start).all()
 
 
 @pytest.mark.parametrize("dtype, tol", [(np.float32, 1e-6), (np.float64, 1e-12)])
 @pytest.mark.parametrize("with_precon", [False, True])
 def test_a_run_that_starts_at_the_solution_ends_soon(dtype, tol, with_precon):
-    """Its residual is about what rounding leaves: nothing is tol times as small."""
+    """The initial residual is about the size of rounding errors: the solver must not try to make it `tol`
+    times as small."""
     mat, b = positive(300, dtype), vector(300, dtype)
     operator = PacketedSpMV(mat, True, dtype)
     precon = None
@@ -93,10 +95,10 @@ def test_a_run_that_starts_at_the_solution_ends_soon(dtype, tol, with_precon):
     device_b = gpuarray.to_gpu(b)
     x, iterations, _ = solve_pkt_with_cg(operator, device_b, precon, tol=tol)
     for _ in range(2):
-        x, again, _ = solve_pkt_with_cg(operator, device_b, precon, x=x, tol=tol)
-        assert again <= 21 and off(mat, x.get(), b) < 3 * tol
-    x, never, _ = solve_pkt_with_cg(operator, 0 * device_b, precon, x=x, tol=tol)
-    assert never <= iterations + 20 and np.linalg.norm(x.get()) < 10 * tol
+        x, repeated, _ = solve_pkt_with_cg(operator, device_b, precon, x=x, tol=tol)
+        assert repeated <= 21 and relative_residual(mat, x.get(), b) < 3 * tol
+    x, of_zero, _ = solve_pkt_with_cg(operator, 0 * device_b, precon, x=x, tol=tol)
+    assert of_zero <= iterations + 20 and np.linalg.norm(x.get()) < 10 * tol
 
 
 def test_the_same_bits_and_iterations_each_time():
@@ -106,7 +108,7 @@ def test_the_same_bits_and_iterations_each_time():
     assert results[0][1:] == results[1][1:]
 
 
-def test_nothing_to_do():
+def test_a_right_hand_side_of_zeros_and_an_empty_system():
     operator = PacketedSpMV(positive(50, np.float64), True, np.float64)
     x, _, _ = solve_pkt_with_cg(operator, gpuarray.zeros(50, np.float64))
     assert (x.get() == 0).all()
@@ -145,16 +147,16 @@ def test_a_callback_sees_every_iteration_and_debug_prints(capsys):
     assert capsys.readouterr().out.startswith("iteration 0: not computed yet\niteration 20: ")
 
 
-def test_a_second_run_goes_on():
+def test_a_second_run_continues_the_first():
     mat, b = positive(100, np.float64), vector(100, np.float64)
     state = CGStateContainer(CoordinateSpMV(mat, np.float64))
     state.reset(gpuarray.to_gpu(b))
     state.run(tol=1e-3)
-    assert off(mat, state.run(tol=1e-5).get(), b) < 1e-6
+    assert relative_residual(mat, state.run(tol=1e-5).get(), b) < 1e-6
     state.reset(gpuarray.to_gpu(b))
     with pytest.raises(ConvergenceError):
         state.run(max_iterations=2)
-    assert off(mat, state.run().get(), b) < 1e-6
+    assert relative_residual(mat, state.run().get(), b) < 1e-6
 
 
 def test_any_callable_with_a_shape_and_a_dtype():
@@ -176,7 +178,7 @@ def test_on_a_stream():
     b_gpu = gpuarray.to_gpu(b)
     with drv.Stream():
         x, _, _ = solve_pkt_with_cg(operator, b_gpu, tol=1e-9)
-        assert off(mat, x.get(), b) < 1e-8
+        assert relative_residual(mat, x.get(), b) < 1e-8
 
 
 def test_lc2_and_guarded_div():
@@ -207,7 +209,7 @@ def test_async_inner_product(dtype):
 
 
 def test_an_inner_product_is_none_until_ready():
-    """A host function holds the stream up."""
+    """A host function blocks the stream until `go` is set."""
     go, a = threading.Event(), gpuarray.to_gpu(np.float64([1, 2, 3]))
     with drv.Stream() as stream:
         stream.launch_host_func(go.wait)
@@ -231,7 +233,7 @@ def test_operators():
             use()
 
 
-def test_what_is_refused():
+def test_wrong_operands_are_refused():
     operator = CoordinateSpMV(positive(5, np.float64), np.float64)
     state = CGStateContainer(operator)
     with pytest.raises(TypeError, match="rhs is of float32, the operator of float64"):

@@ -1,4 +1,4 @@
-"""Products of matrices whose elements lie in the order of columns within large tiles."""
+"""Products of matrices whose elements are sorted by column within large tiles."""
 
 import numpy as np
 import pytest
@@ -20,11 +20,12 @@ MORE_MATRICES = {
 
 @pytest.fixture
 def always(monkeypatch):
-    """Sort by column even matrices that are too small to gain by it."""
+    """Sorts the elements by column even of matrices that are too small to gain by it."""
     monkeypatch.setattr(kernels, "is_worth_it", lambda *arguments: True)
 
 
 def by_column(mat, dtype):
+    """The operator of a matrix, which must have sorted the elements by column."""
     operator = CoordinateSpMV(mat, dtype)
     assert isinstance(operator._matrix._layout, _layouts.ByColumn)
     return operator
@@ -47,6 +48,7 @@ def test_product(name, dtype, size, always, monkeypatch):
 
 
 def test_starts_of_64_bits(always, monkeypatch):
+    """_MAX_INT32 is the number of elements beyond which the starts of tiles have 64 bits."""
     monkeypatch.setattr(_layouts, "_MAX_INT32", 5000)
     mat = typed(power_law(300, 4000), np.float32)
     operator, x = by_column(mat, np.float32), vector(4000, np.float32)
@@ -64,8 +66,8 @@ def test_the_bits_do_not_depend_on_the_tiles(always, monkeypatch):
 
 
 def test_the_order_of_sums(always):
-    """The order is that of pycuda-sparse-sorted.hpp: in sequence, or by the lanes of a warp. NumPy computes
-    the same."""
+    """NumPy gives the same bits by the order in pycuda-sparse-sorted.hpp: short rows are summed in sequence,
+    long ones by the lanes of a warp."""
     mat = of_lengths([32] * 20 + [96] * 20, 500)
     mat.data[:] = np.abs(mat.data) + 1
     x = vector(500, np.float32)
@@ -81,7 +83,8 @@ def test_the_order_of_sums(always):
 
 
 @pytest.mark.parametrize(("apart", "chunks"), [((1 << 16) - 1, 1), (1 << 16, 2)])
-def test_columns_that_16_bits_do_not_tell_apart(apart, chunks, always, monkeypatch):
+def test_tiles_with_columns_too_far_apart_for_16_bits(apart, chunks, always, monkeypatch):
+    """A tile stores 16 bits of each column; more distant columns need another chunk."""
     monkeypatch.setattr(kernels, "_tile_size", lambda *arguments: 100)
     mat = sparse.csr_matrix((np.ones(3), ([0, 9, 9], [3, 4, 3 + apart])), shape=(10, 200_000))
     operator, x = by_column(mat, np.float32), vector(200_000, np.float32)
@@ -89,26 +92,29 @@ def test_columns_that_16_bits_do_not_tell_apart(apart, chunks, always, monkeypat
     check(operator(gpuarray.to_gpu(x)).get(), mat, x)
 
 
-def many(places):
-    """A matrix with enough elements, 32 a row; some are drawn twice."""
+def large(draw_columns):
+    """A matrix with 32 elements in each row, at the columns draw_columns(shape), and enough of them, even
+    without duplicates, to be sorted by column."""
     rows = kernels.MIN_ELEMENTS // 24
-    columns = np.sort(places((rows, 32)), axis=1).reshape(-1)
+    columns = np.sort(draw_columns((rows, 32)), axis=1).reshape(-1)
     return sparse.csr_matrix((np.ones(len(columns), np.float32), columns, np.arange(rows + 1) * 32))
 
 
-def test_which_matrices_it_is_for():
+def test_which_matrices_are_sorted_by_column():
+    """Large ones with many columns, but not too many, that are scattered; not for complex128, a narrow or a
+    banded one."""
     rng = np.random.default_rng(7)
-    anywhere = many(lambda shape: rng.integers(0, 1 << 17, shape, dtype=np.int32))
+    anywhere = large(lambda shape: rng.integers(0, 1 << 17, shape, dtype=np.int32))
     operator, x = by_column(anywhere, np.float32), vector(anywhere.shape[1], np.float32)
     check(operator(gpuarray.to_gpu(x)).get(), sparse.csr_matrix(anywhere), x)
 
-    def worth_it(mat, itemsize=4, width=None):
-        return kernels.is_worth_it(mat.indices, width or mat.shape[1], itemsize)
+    def worth_it(mat, itemsize=4, columns=None):
+        return kernels.is_worth_it(mat.indices, columns or mat.shape[1], itemsize)
 
     assert worth_it(anywhere) and worth_it(anywhere, 8)
     assert not worth_it(anywhere, 16)
-    assert not worth_it(anywhere, width=1 << 24)
-    assert not worth_it(anywhere, width=1 << 16) and worth_it(anywhere, width=(1 << 16) + 1)
+    assert not worth_it(anywhere, columns=1 << 24)
+    assert not worth_it(anywhere, columns=1 << 16) and worth_it(anywhere, columns=(1 << 16) + 1)
     assert not worth_it(anywhere[: 1 << 16])
-    assert not worth_it(many(lambda shape: rng.integers(0, 1 << 23, shape, dtype=np.int32)))
+    assert not worth_it(large(lambda shape: rng.integers(0, 1 << 23, shape, dtype=np.int32)))
     assert not worth_it(sparse.csr_matrix(poisson(1000)))

@@ -43,7 +43,7 @@ def test_every_format_of_scipy(form, new):
     check(CoordinateSpMV(mat, np.float64)(gpuarray.to_gpu(x)).get(), poisson(9), x)
 
 
-def test_duplicates_in_compressed_rows_leave_the_matrix_as_it_is():
+def test_summing_duplicates_does_not_change_the_matrix():
     mat = sparse.csr_matrix(([1.0, 2.0, 4.0], [1, 0, 1], [0, 3]), shape=(1, 2))
     operator = CoordinateSpMV(mat, np.float32)
     assert operator.nnz == 2 and mat.nnz == 3
@@ -52,7 +52,7 @@ def test_duplicates_in_compressed_rows_leave_the_matrix_as_it_is():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_starts_of_64_bits(dtype, monkeypatch):
-    """The kernels for more than 2^31 elements."""
+    """The kernels for more than 2^31 elements. _MAX_INT32 is the number beyond which they are used."""
     monkeypatch.setattr("pycuda.sparse._layouts._MAX_INT32", 5000)
     mat = typed(power_law(300, 4000), dtype)
     assert mat.nnz > 5000
@@ -63,12 +63,13 @@ def test_starts_of_64_bits(dtype, monkeypatch):
 
 
 def test_the_same_bits_in_the_order_of_the_kernel():
-    """Sums as pycuda-sparse.hpp says, made by NumPy."""
+    """NumPy gives the same bits by the order in pycuda-sparse.hpp: each lane sums every n-th product, and the
+    lanes' sums are added by halves."""
     mat = of_lengths([32] * 30, 500)
     mat.data[:] = np.abs(mat.data) + 1
     found = kernels.plan_row_tiles(mat.indptr.astype(np.int64), 4)
     assert len(found.tiles) == 1
-    lanes = 1 << (int(found.tiles["packed"][0]) >> 12 & 15)
+    lanes = 1 << int(unpacked(found.tiles)[1][0])
     x = vector(500, np.float32)
     products = (mat.data.astype(np.float32) * x[mat.indices]).reshape(30, 32 // lanes, lanes)
     sums = products[:, 0]
@@ -89,6 +90,7 @@ def test_the_same_bits_each_time():
 
 
 def unpacked(tiles):
+    """(number of rows, binary logarithm of the lanes for each row, number of elements) of each tile."""
     packed = tiles["packed"].astype(np.int64)
     return packed & 4095, packed >> 12 & 15, packed >> 16
 
@@ -96,6 +98,9 @@ def unpacked(tiles):
 @pytest.mark.parametrize("itemsize", [4, 8, 16])
 @pytest.mark.parametrize("seed", range(6))
 def test_tiles_have_every_element_once(itemsize, seed):
+    """A tile has several short rows (row, rows > 0), one row (rows = 0) or, with row = -1 - number, a piece
+    of a long row. Each row is in one tile or among long_rows.
+    """
     rng = np.random.default_rng(seed)
     lengths = np.concatenate([
         rng.integers(0, 20, 3000), rng.integers(0, 600, 300), rng.integers(0, 9000, 20), np.zeros(9000, int),
@@ -125,10 +130,11 @@ def test_tiles_have_every_element_once(itemsize, seed):
      ("WholeColumns", (1 << 24) + 1)],
 )  # fmt: skip
 def test_columns_of_every_width(kind, columns, dtype):
-    """The first and the last column are among those of a tile, others far apart, and rows without any."""
+    """Columns are stored in as few bits as their number needs. A tile has the first and the last column,
+    others are far apart, and there are rows without elements."""
     rows = np.array([0, 0, 0, 2, 2, 700, 900])
-    places = np.array([0, 1, columns - 1, columns // 2, columns - 1, 3, columns - 2])
-    mat = sparse.csr_matrix((vector(7, dtype), (rows, places)), shape=(1000, columns))
+    indices = np.array([0, 1, columns - 1, columns // 2, columns - 1, 3, columns - 2])
+    mat = sparse.csr_matrix((vector(7, dtype), (rows, indices)), shape=(1000, columns))
     found = kernels.narrow_columns(kernels.plan_row_tiles(mat.indptr, 4).tiles, mat.indices, columns)
     assert found.kind == kind
     x = vector(columns, dtype)
@@ -137,10 +143,8 @@ def test_columns_of_every_width(kind, columns, dtype):
 
 def test_near_columns_far_from_the_first():
     mat = sparse.csr_matrix(sparse.diags([1.0, 2.0], [0, 30_000], shape=(200_000, 200_000)))
-    assert (
-        kernels.narrow_columns(kernels.plan_row_tiles(mat.indptr, 8).tiles, mat.indices, 200_000).kind
-        == "NearColumns"
-    )
+    tiles = kernels.plan_row_tiles(mat.indptr, 8).tiles
+    assert kernels.narrow_columns(tiles, mat.indices, 200_000).kind == "NearColumns"
     x = vector(200_000, np.float64)
     check(CoordinateSpMV(mat, np.float64)(gpuarray.to_gpu(x)).get(), mat, x)
 
@@ -186,7 +190,8 @@ def test_streams():
 
 
 def test_everything_is_queued_on_the_stream():
-    """Copies of views, too: the vectors change in the stream before, and a host function holds it up."""
+    """Copies of views as well. A host function blocks the stream, and the vectors get their values after it:
+    work on another stream would read zeros."""
     mat, x = poisson(12), vector(288, np.float64)
     operator = CoordinateSpMV(mat, np.float64)
     new = drv.pagelocked_empty(288, np.float64)
@@ -214,7 +219,7 @@ def test_allocator():
     pool.stop_holding()
 
 
-def test_what_is_refused():
+def test_wrong_operands_are_refused():
     operator = CoordinateSpMV(random(6, 4, 1.0), np.float32)
     x = gpuarray.zeros(4, np.float32)
     with pytest.raises(ValueError, match=r"x has the shape \(6,\), a matrix of shape \(6, 4\) needs \(4,\)"):
@@ -238,7 +243,7 @@ def test_what_is_refused():
 
 
 def test_without_scipy(run_python):
-    """The import works, and a matrix says what to install."""
+    """The import works; an operator raises an error that says what to install."""
     run_python(
         """
         import sys
@@ -274,15 +279,15 @@ def test_packeted(dtype, symmetric):
     assert (y_gpu.get() == y).all()
 
 
-def test_packeted_brings_neighbors_together():
-    """A grid whose points were shuffled."""
+def test_packeted_places_neighbors_close_to_each_other():
+    """The points of a grid are shuffled; the operator's order has neighbors at most 100 apart again."""
     order = np.random.default_rng(0).permutation(900)
     mat = sparse.csr_matrix(poisson(30))[order][:, order]
     operator = PacketedSpMV(mat, True, np.float64)
-    numbers = operator.new2old_fetch_indices.get()
-    assert sorted(numbers) == list(range(900))
-    assert (operator.old2new_fetch_indices.get()[numbers] == np.arange(900)).all()
-    moved = mat[numbers][:, numbers].tocoo()
+    old = operator.new2old_fetch_indices.get()
+    assert sorted(old) == list(range(900))
+    assert (operator.old2new_fetch_indices.get()[old] == np.arange(900)).all()
+    moved = mat[old][:, old].tocoo()
     assert abs(moved.row - moved.col).max() < 100
     x = vector(900, np.float64)
     check(operator.unpermute(operator(operator.permute(gpuarray.to_gpu(x)))).get(), mat, x)
