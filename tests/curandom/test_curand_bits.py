@@ -1,4 +1,4 @@
-"""The numbers are those of cuRAND's device interface, bit by bit: a kernel with its header says which."""
+"""Generators have the bits of cuRAND's device interface, which a kernel with NVIDIA's header computes."""
 
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ QUASI = {
         curandom.ScrambledSobol64RandomNumberGenerator,
     )
 }
-# (number in the kernel, what a generator is asked for)
+# (number of the distribution in the reference's kernel, method gen_NAME of ours, dtype, its parameters)
 WHAT = [
     (0, "uniform", np.uint32, ()),
     (1, "uniform", np.float32, ()),
@@ -102,9 +102,10 @@ WHAT = [
     (5, "log_normal", np.float32, (0.5, 0.25)),
     (6, "log_normal", np.float64, (0.5, 0.25)),
 ]
-WHICH = np.array([0, 1, 2, 77, 4096, 65535], np.int32)
+RAW, UNIFORM_DOUBLE = 0, 2  # of these
 GENERATORS = 65536
-NONE = -1
+WHICH = np.array([0, 1, 2, 77, 4096, 65535], np.int32)  # the generators that are compared
+NO_SKIP = -1  # a kind of skip, besides 0: by numbers, 1: by sequences, 2: by subsequences
 
 
 @context_dependent_memoize
@@ -125,8 +126,9 @@ def seeds():
     return values
 
 
-def theirs(state, what, dtype, count, offset=0, kind=NONE, times=None):
-    """The first outputs of cuRAND's generators WHICH."""
+def theirs(state, what, dtype, count, offset=0, kind=NO_SKIP, times=None):
+    """The first `count` numbers of each of cuRAND's generators WHICH, after a skip by `times` of this
+    kind."""
     times = np.zeros(GENERATORS, np.uint64) if times is None else times
     out = np.zeros((len(WHICH), count), dtype)
     reference().get_function(f"{state}_draw")(
@@ -137,23 +139,27 @@ def theirs(state, what, dtype, count, offset=0, kind=NONE, times=None):
 
 
 def ours(generator, method, dtype, rounds, *args):
-    """The same, from an array."""
+    """The first 4 * rounds numbers of each of our generators WHICH. In an array, each generator has four
+    numbers in each round."""
     array = getattr(generator, f"gen_{method}")(rounds * 4 * GENERATORS, dtype, *args).get()
     groups = array.reshape(rounds, GENERATORS, 4)[:, WHICH]
     return groups.transpose(1, 0, 2).reshape(len(WHICH), rounds * 4)
 
 
 def same(a, b):
+    """Asserts the same dtype, shape and bytes."""
     assert a.dtype == b.dtype and a.shape == b.shape
     assert a.tobytes() == b.tobytes(), (a, b)
 
 
 @pytest.mark.parametrize("state", PSEUDO)
 def test_every_distribution(state):
-    """One after the other from the same generators, which go on where they were."""
+    """Distributions are drawn one after another from the same generators, each of which continues its
+    sequence."""
     generator, offset = PSEUDO[state](lambda n: gpuarray.to_gpu(seeds())), 0
     for what, method, dtype, args in WHAT:
         same(ours(generator, method, dtype, 2, *args), theirs(state, what, dtype, 8, offset))
+        # How much of the sequence 8 numbers take: a double takes two outputs of 32 bits, of MRG32k3a one.
         offset += 16 if dtype is np.float64 and state != "curandStateMRG32k3a" else 8
 
 
@@ -167,12 +173,12 @@ def test_offset(state, offset):
 @pytest.mark.parametrize("state", PSEUDO)
 @pytest.mark.parametrize("kind", [0, 1, 2])
 def test_skip_ahead(state, kind):
-    """Skips by a number and by an array of numbers add up."""
+    """Skips by one number and by an array, a number for each generator, add up."""
     name = "call_skip_ahead" + ["", "_sequence", "_subsequence"][kind]
     if not hasattr(PSEUDO[state], name):
         assert kind == 2
         return
-    # The tables of cuRAND's header end where a sequence would be used up.
+    # Less than 2**50 each: the header's tables end where a sequence would be used up.
     times = np.zeros(GENERATORS, np.uint64)
     times[WHICH] = 0, 1, 2, *np.random.default_rng(kind).integers(0, 2**50, 3)
     generator = PSEUDO[state](lambda n: gpuarray.to_gpu(seeds()), 3)
@@ -188,9 +194,7 @@ def test_skip_ahead(state, kind):
 @pytest.mark.parametrize("offset", [0, 1023, 2**32 - 1500])
 def test_sobol(state, offset):
     """Arrays of quasi-random numbers, point after point, have the bits of cuRAND's generators, one for each
-    dimension. WHAT: rows (number of the distribution in the reference's kernel, method, dtype, its
-    parameters).
-    """
+    dimension."""
     count = 2100 if offset else 5
     generator = QUASI[state](offset=offset)
     wide = generator.generator_bits == 64
@@ -204,24 +208,24 @@ def test_sobol(state, offset):
         vectors = curandom.generate_direction_vectors(256, kind.VECTOR_64 if wide else kind.VECTOR_32)
         scramble = vectors
     for what, method, dtype, args in WHAT if not offset else WHAT[:1]:
-        if what == 0 and wide:
+        if what == RAW and wide:
             dtype = np.uint64
         # An odd number of elements, so that the next array begins in the middle of a point.
         generator = QUASI[state](offset=offset)
         parts = [getattr(generator, f"gen_{method}")(n, dtype, *args).get() for n in (256 * count - 1, 256)]
-        out = np.zeros((256, count), dtype) if what != 2 else np.zeros((256, count + 1), dtype)
+        drawn = count + count % 2 if what == UNIFORM_DOUBLE else count  # doubles come in pairs
+        out = np.zeros((256, drawn), dtype)
         reference().get_function(f"{state}_draw")(
-            vectors, scramble, np.uint64(offset), np.int32(what), drv.Out(out),
-            np.int32(out.shape[1] // 2 * 2 if what == 2 else count), np.int32(out.itemsize), grid=(4, 1),
-            block=(64, 1, 1),
+            vectors, scramble, np.uint64(offset), np.int32(what), drv.Out(out), np.int32(drawn),
+            np.int32(out.itemsize), grid=(4, 1), block=(64, 1, 1),
         )  # fmt: skip
         same(parts[0], np.ascontiguousarray(out[:, :count].T).ravel()[: 256 * count - 1])
-        if what == 2:
+        if what == UNIFORM_DOUBLE:
             assert parts[1][255] == out[255, count - 1]
 
 
-def test_sobol_dimensions_may_be_anywhere():
-    """After a skip by an array the four dimensions of a thread are at different places."""
+def test_sobol_dimensions_at_different_points():
+    """A thread computes four dimensions, which a skip by an array brings to different points."""
     times = gpuarray.to_gpu(np.arange(256, dtype=np.int32) * 1000)
     one, other = curandom.Sobol32RandomNumberGenerator(), curandom.Sobol32RandomNumberGenerator()
     one.call_skip_ahead_array(times // 50)

@@ -1,4 +1,4 @@
-"""pycuda.curandom: what its functions and generators take and give."""
+"""pycuda.curandom: arguments, results and errors of its functions and generators."""
 
 import hashlib
 
@@ -33,10 +33,11 @@ def counting(n):
 
 
 def new(cls):
+    """A generator of this class that makes the same numbers each time."""
     return cls(counting) if cls in PSEUDO else cls()
 
 
-# The vectors that come with Random123 for philox4x32 of 10 rounds: counter, key, result.
+# Random123's test vectors for philox4x32 with 10 rounds: counter, key, result.
 KNOWN = [
     ([0] * 4, [0] * 2, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
     ([0xFFFFFFFF] * 4, [0xFFFFFFFF] * 2, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
@@ -67,7 +68,7 @@ def test_philox_known_answers(counter, key, expected):
 
 
 def philox_bytes(seed, nbytes):
-    """The bytes that rand() makes numbers of."""
+    """The random bytes of which rand() makes numbers after np.random.seed(seed)."""
     np.random.seed(seed)
     key = np.random.randint(0, 1 << 32, 2, np.uint32).tolist()
     counters = np.zeros((-(-nbytes // 16), 4), np.uint32)
@@ -77,6 +78,7 @@ def philox_bytes(seed, nbytes):
 
 @pytest.mark.parametrize("size", [1, 3, 4, 17, 4096, 4097, 16385])
 def test_rand_is_philox(size):
+    """Integers have all bits of the bytes, floats the upper `keep` bits of a word of their size."""
     for dtype in "bBhHiIqQ":
         bits = philox_bytes(size, size * np.dtype(dtype).itemsize)
         np.random.seed(size)
@@ -178,7 +180,7 @@ def test_wrong_seeds(cls):
         cls(counting, -1)
 
 
-def test_seeds_may_change_after():
+def test_a_change_of_the_seeds_after_construction_has_no_effect():
     kept = []
 
     def getter(n):
@@ -210,10 +212,10 @@ def test_wrong_directions():
 def test_dtypes(cls):
     generator = new(cls)
     wide = generator.generator_bits == 64
-    takes = {
+    allowed = {
         "uniform": "fdiI" + "qQ" * wide, "normal": "fd", "log_normal": "fd", "poisson": "fdI",
     }  # fmt: skip
-    for method, codes in takes.items():
+    for method, codes in allowed.items():
         args = {"log_normal": (0, 1), "poisson": (3.0,)}.get(method, ())
         for dtype in map(np.dtype, "efdbBhHiIqQFD?"):
             if dtype.char in codes:
@@ -231,7 +233,8 @@ def test_dtypes(cls):
 
 @pytest.mark.parametrize("cls", ALL)
 def test_raw_outputs(cls):
-    """Those that fill_uniform puts into integers; unsigned and of the generator's size by default."""
+    """gen_raw() and fill_raw() give the numbers of gen_uniform() of integers, by default unsigned and of the
+    generator's size."""
     one, other = new(cls), new(cls)
     word = np.dtype(f"u{cls.generator_bits // 8}")
     raw = one.gen_raw((3, 5))
@@ -246,7 +249,7 @@ def test_raw_outputs(cls):
 
 
 @pytest.mark.parametrize("cls", PSEUDO)
-def test_skips_by_arrays_have_pycudas_parameter(cls):
+def test_skips_by_arrays_have_pycudas_parameter_name(cls):
     generator = new(cls)
     times = gpuarray.zeros(generator.block_count * generator.generators_per_block, np.uint32)
     for name in dir(generator):
@@ -256,14 +259,15 @@ def test_skips_by_arrays_have_pycudas_parameter(cls):
 
 @pytest.mark.parametrize("cls", ALL)
 def test_fill_gives_the_numbers_of_gen(cls):
-    """Arrays of every alignment, with any strides, on any stream, in pieces of any size."""
+    """Into arrays at addresses of any alignment, on a stream, and into strided ones; nothing else is
+    written."""
     expected = new(cls).gen_uniform((61, 40), np.float32).get()
     stream = drv.Stream()
     for shift in 0, 1, 2:
-        room = gpuarray.zeros(61 * 40 + 8, np.float32)
-        new(cls).fill_uniform(room[shift : shift + 61 * 40], stream=stream)
+        memory = gpuarray.zeros(61 * 40 + 8, np.float32)
+        new(cls).fill_uniform(memory[shift : shift + 61 * 40], stream=stream)
         stream.synchronize()
-        got = room.get()
+        got = memory.get()
         assert (got[shift : shift + 61 * 40] == expected.ravel()).all()
         assert not got[:shift].any() and not got[shift + 61 * 40 :].any()
     strided = gpuarray.zeros((61, 80), np.float32)
@@ -273,8 +277,8 @@ def test_fill_gives_the_numbers_of_gen(cls):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_a_second_call_goes_on_where_the_first_ended(cls):
-    """Two calls for whole rounds are one call for both, also on different streams."""
+def test_a_second_call_continues_where_the_first_ended(cls):
+    """Two calls for whole rounds have the numbers of one call for both, even on different streams."""
     count = 4 * 65536
     both = new(cls).gen_uniform(2 * count, np.uint32).get()
     generator = new(cls)
@@ -290,7 +294,8 @@ def test_a_second_call_goes_on_where_the_first_ended(cls):
     "method, dtype", [("uniform", np.uint32), ("normal", np.float64), ("poisson", np.float32)]
 )
 def test_many_rounds_at_once(method, dtype):
-    """Philox's rounds are made by several blocks; one call is many."""
+    """Philox's rounds are divided among blocks: one call for many rounds has the numbers of a call for each
+    round."""
     args = (3.0,) if method == "poisson" else ()
     counts = [65536 * 4] * 33 + [65536 * 2 + 7]
     one, other = new(PHILOX), new(PHILOX)
@@ -301,7 +306,7 @@ def test_many_rounds_at_once(method, dtype):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_nothing_to_do(cls):
+def test_empty_arrays_and_skips_by_0_change_no_state(cls):
     generator = new(cls)
     before = generator.state.get()
     assert generator.gen_uniform((0, 3), np.float32).shape == (0, 3)
@@ -334,7 +339,7 @@ def test_wrong_skips(cls):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_a_skip_is_as_many_numbers_drawn(cls):
+def test_a_skip_is_like_drawing_as_many_numbers(cls):
     one, other = new(cls), new(cls)
     count = 65536 * 4
     one.gen_uniform(count * 3, np.uint32)
@@ -342,7 +347,7 @@ def test_a_skip_is_as_many_numbers_drawn(cls):
     assert (one.gen_uniform(3000, np.uint32).get() == other.gen_uniform(3000, np.uint32).get()).all()
 
 
-# Of raw and uniform numbers, which are made of exact operations only: on every device, with every compiler.
+# Hashes of raw and uniform numbers, which exact operations make: they are the same on every device.
 HASHES = {
     "XORWOWRandomNumberGenerator": "1a820f541a7a4626",
     "MRG32k3aRandomNumberGenerator": "fbb676ebee1ca6a3",
@@ -355,7 +360,7 @@ HASHES = {
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_numbers_are_those_whose_hashes_are_recorded_here(cls):
+def test_numbers_have_the_recorded_hashes(cls):
     """They must not change between versions."""
     generator = new(cls)
     digest = hashlib.sha256()
@@ -364,7 +369,7 @@ def test_numbers_are_those_whose_hashes_are_recorded_here(cls):
     assert digest.hexdigest()[:16] == HASHES[cls.__name__]
 
 
-# ---- directions
+# ---- direction vectors
 
 
 def test_direction_vectors():
@@ -394,7 +399,7 @@ def test_direction_vectors_are_curands():
     assert (whole[20_000:] == whole[:2]).all()
 
 
-def test_more_dimensions_need_a_library(monkeypatch):
+def test_more_than_481_dimensions_need_libcurand(monkeypatch):
     sobol._from_library.cache_clear()
     monkeypatch.setattr(sobol, "library", lambda: None)
     assert curandom.get_curand_version() == (10, 4, 5)
@@ -403,7 +408,7 @@ def test_more_dimensions_need_a_library(monkeypatch):
         curandom.generate_direction_vectors(482)
 
 
-def test_scrambled_vectors_keep_the_net():
+def test_the_first_points_are_evenly_distributed():
     """Each of 2^k equal intervals has one of the first 2^k numbers of a dimension."""
     for cls in QUASI:
         x = cls().gen_uniform((256, 256), np.uint32).get()
@@ -432,7 +437,8 @@ def test_more_than_2_to_the_31_elements():
         del data
 
 
-def test_arrays_in_fortran_order_are_filled_as_they_lie():
+def test_arrays_of_other_layouts_are_filled():
+    """One in Fortran order in the order of its memory; a strided one of means; one with two axes."""
     expected = new(PHILOX).gen_normal(35, np.float64).get()
     data = gpuarray.zeros((5, 7), np.float64, order="F")
     new(PHILOX).fill_normal(data)
@@ -446,17 +452,18 @@ def test_arrays_in_fortran_order_are_filled_as_they_lie():
 
 
 def test_a_block_of_a_stream_waits_for_the_default_stream(monkeypatch):
-    """The event after a generator's use on the default stream is recorded under the legacy stream's own name:
-    within the block None means the block's stream.
+    """A generator that was used on the default stream and is used on another makes the latter wait for an
+    event. It is recorded in LEGACY_DEFAULT_STREAM: None would mean the block's own stream. Events are
+    replaced to note the stream.
     """
-    asked, event = [], drv.Event
+    streams, event = [], drv.Event
 
     class Event:
         def __init__(self, flags):
             self.flags = flags
 
         def record(self, stream):
-            asked.append(stream)
+            streams.append(stream)
             return event(self.flags).record(stream)
 
     monkeypatch.setattr(_driver, "Event", Event)
@@ -464,4 +471,4 @@ def test_a_block_of_a_stream_waits_for_the_default_stream(monkeypatch):
     generator.fill_uniform(data)
     with drv.Stream(1):
         generator.fill_uniform(data)
-    assert asked == [drv.LEGACY_DEFAULT_STREAM]
+    assert streams == [drv.LEGACY_DEFAULT_STREAM]

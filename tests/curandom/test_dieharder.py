@@ -1,6 +1,7 @@
-"""Raw bits before some of the tests of dieharder, where that is installed (`apt-get install dieharder`).
+"""Raw bits pass some of dieharder's tests, if that is installed (`apt-get install dieharder`).
 
-Fixed seeds: each case always passes or always fails. No test reads the file more than once.
+Seeds are fixed, so that results do not change from run to run. No test may need more numbers than the file
+has.
 """
 
 import re
@@ -18,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("dieharder") is None, reason="dieharder is not installed"),
 ]
 NUMBERS = 1 << 23
-# Number of the test, and its samples where the default needs more numbers.
+# (number of the test, options for fewer samples if the default needs more numbers)
 TESTS = {
     "birthdays": (0, ["-p", "5"]),
     "binary rank 32x32": (2, ["-t", "1000", "-p", "20"]),

@@ -1,5 +1,5 @@
-"""Forms that are faster where they apply give the bits of the plain ones: parts of logf() and sqrtf(), and
-MRG32k3a in doubles."""
+"""Faster code for special cases gives the bits of the general one: logf() and sqrtf() for the operands that
+occur, and MRG32k3a computed in doubles."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ extern "C" __global__ void compare(u64 first, u64 count, u64 step, u64 *differen
 def test_logarithms_and_square_roots_are_those_of_logf_and_sqrtf():
     compare = SourceModule(COMPARE, no_extern_c=True).get_function("compare")
     different = np.zeros(1, np.uint64)
-    # A GPU does all of them in a blink.
+    # (first, count, step): on a GPU all 2**32 words, on the CPU device the ends of the range and a sample.
     ranges = [(0, 1 << 16, 1), ((1 << 32) - (1 << 16), 1 << 16, 1), (0, (1 << 32) // 4099, 4099)]
     for first, count, step in ranges if on_cpu_device() else [(0, 1 << 32, 1)]:
         numbers = (np.uint64(value) for value in (first, count, step))
@@ -53,6 +53,7 @@ print(hashlib.sha256(b"".join(part.get().tobytes() for part in parts)).hexdigest
 
 @pytest.mark.cpu("a GPU has one capability")
 def test_mrg_in_doubles_and_in_integers(run_python):
+    """The compute capability determines which of the two is used."""
     digests = {
         run_python(MRG_NUMBERS, env={"PYCUDA_CPU_COMPUTE_CAPABILITY": capability}, check=True).stdout
         for capability in ("8.6", "9.0")

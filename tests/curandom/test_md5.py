@@ -1,4 +1,5 @@
-"""curandom.md5_code, pasted into kernels: the compression of one block of MD5."""
+"""curandom.md5_code, included in kernels, computes the compression function of MD5 for one block of 64
+bytes."""
 
 import hashlib
 
@@ -9,7 +10,8 @@ from pycuda import curandom, gpuarray
 from pycuda.compiler import SourceModule
 from pycuda.elementwise import ElementwiseKernel, get_elwise_kernel
 
-# What the kernel's place would be, for blocks of any 64 bytes: the last word is always 0.
+# md5_code makes its block of threadIdx, blockIdx, seed, i, n, blockDim, gridDim and a 0. Here variables of
+# these names have the words of any block whose last word is 0.
 DIGESTS = f"""
 struct Place {{ unsigned int x, y, z; }};
 __device__ uint4 digest(const unsigned int *m)
@@ -28,6 +30,7 @@ __global__ void digests(const unsigned int *blocks, uint4 *out)
 
 
 def padded(message):
+    """A message of up to 55 bytes as a block of 64 bytes, as RFC 1321 pads it."""
     return message + b"\x80" + bytes(55 - len(message)) + (8 * len(message)).to_bytes(8, "little")
 
 
@@ -42,20 +45,20 @@ def test_digests_are_those_of_md5():
 
 
 def compressed(words):
-    """MD5 of a block that is not the last: RFC 1321, one step after the other."""
+    """The four words of MD5's state after a first block of 16 words, by the steps of RFC 1321."""
     state = [0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476]
     a, b, c, d = state
-    turns = (7, 12, 17, 22), (5, 9, 14, 20), (4, 11, 16, 23), (6, 10, 15, 21)
+    rotations = (7, 12, 17, 22), (5, 9, 14, 20), (4, 11, 16, 23), (6, 10, 15, 21)
     for step in range(64):
         mixed = ((b & c) | (~b & d), (b & d) | (c & ~d), b ^ c ^ d, c ^ (b | ~d))[step // 16]
         word = words[(step, 5 * step + 1, 3 * step + 5, 7 * step)[step // 16] % 16]
         total = (a + mixed + word + int(abs(np.sin(step + 1)) * 2**32)) % 2**32
-        turn = turns[step // 16][step % 4]
-        a, b, c, d = d, (b + (total << turn | total >> 32 - turn)) % 2**32, b, c
+        bits = rotations[step // 16][step % 4]
+        a, b, c, d = d, (b + (total << bits | total >> 32 - bits)) % 2**32, b, c
     return [(x + y) % 2**32 for x, y in zip(state, (a, b, c, d), strict=True)]
 
 
-def test_in_a_kernel():
+def test_md5_in_a_kernel():
     source = f"""__global__ void k(unsigned int *out, unsigned int seed, int n)
 {{
     for (int i = threadIdx.x + blockDim.x * blockIdx.x; i < n; i += blockDim.x * gridDim.x) {{
@@ -67,12 +70,13 @@ def test_in_a_kernel():
     kernel = SourceModule(source).get_function("k")
     kernel(drv.Out(out), np.uint32(2**32 - 5), np.int32(11), block=(4, 1, 1), grid=(2, 1))
     for i, row in enumerate(out):
+        # threadIdx, blockIdx, seed, i, n, blockDim, gridDim, 0
         words = [i % 4, 0, 0, i // 4 % 2, 0, 0, 2**32 - 5, i, 11, 4, 1, 1, 2, 1, 1, 0]
         assert row.tolist() == compressed(words), i
 
 
-def test_in_an_elementwise_kernel():
-    """Programs that make random numbers of their own use it like this."""
+def test_md5_in_an_elementwise_kernel():
+    """Programs for PyCUDA use it in this way to make random numbers."""
     tail = "z[i] = a * (1 / 4294967296.0f); if ((i += total_threads) < n) z[i] = b * (1 / 4294967296.0f);"
     kernel = get_elwise_kernel("float *z, unsigned int seed", curandom.md5_code + tail, "md5_rng_float")
     drawn = gpuarray.zeros(10_001, np.float32)

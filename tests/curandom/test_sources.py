@@ -1,4 +1,5 @@
-"""The sources of kernels under PyCUDA's names, put together as PyCUDA and programs do."""
+"""Sources of kernels with PyCUDA's names (random_source, gen_template, ...), combined as PyCUDA combines
+them."""
 
 import numpy as np
 import pytest
@@ -11,12 +12,12 @@ from pycuda.compiler import SourceModule
 pytestmark = pytest.mark.usefixtures("primary_context")
 
 COUNT = 64  # states
-PLACE = {"grid": (2, 1), "block": (COUNT // 2, 1, 1)}
+GEOMETRY = {"grid": (2, 1), "block": (COUNT // 2, 1, 1)}
 
 
 def built(state, vector, *parts):
-    """The module of PyCUDA's templates for a generator's type of state, and of direction vectors; parts: more
-    source."""
+    """The module of PyCUDA's templates for these types of states and of direction vectors; parts: further
+    source. Skips the test if the header is missing."""
     generators = [
         curandom.gen_template % {"name": name, "out_type": kind, "suffix": suffix, "state_type": state}
         for name, kind, suffix in (("bits", "unsigned int", ""), ("uniform", "float", "_uniform"))
@@ -37,19 +38,20 @@ def built(state, vector, *parts):
 
 
 def drawn(module, states, name, dtype, *parameters, count=COUNT):
-    """What the kernel of that name puts into so many elements, with these states."""
+    """`count` numbers from the kernel of that name, with these states and parameters."""
     out = np.zeros(count, dtype)
-    module.get_function(name)(states, drv.Out(out), *parameters, np.int32(count), **PLACE)
+    module.get_function(name)(states, drv.Out(out), *parameters, np.int32(count), **GEOMETRY)
     return out
 
 
 def seeds(count):
+    """Seeds 5, 6, 7, ..."""
     return gpuarray.to_gpu(np.arange(5, 5 + count, dtype=np.int32))
 
 
 @pytest.mark.parametrize("kind", ["XORWOW", "MRG32k3a"])
 def test_pseudo_random(kind):
-    """Generator g of ours gives elements 4 g ... 4 g + 3."""
+    """The first numbers of state g are elements 4 g to 4 g + 3 of an array of our generator."""
     name = kind.lower()
     module = built(
         f"curandState{kind}",
@@ -60,18 +62,18 @@ def test_pseudo_random(kind):
     )
     ours = getattr(curandom, f"{kind}RandomNumberGenerator")(seeds)
     states = drv.mem_alloc(COUNT * 256)
-    module.get_function("prepare")(states, np.int32(COUNT), seeds(COUNT), np.uint32(0), **PLACE)
+    module.get_function("prepare")(states, np.int32(COUNT), seeds(COUNT), np.uint32(0), **GEOMETRY)
     bits = ours.gen_uniform(4 * COUNT, np.uint32).get().reshape(COUNT, 4)
     assert (drawn(module, states, "bits", np.uint32) == bits[:, 0]).all()
-    module.get_function("skip_ahead")(states, np.int32(COUNT), np.uint64(1), **PLACE)
+    module.get_function("skip_ahead")(states, np.int32(COUNT), np.uint64(1), **GEOMETRY)
     assert (drawn(module, states, "bits", np.uint32) == bits[:, 2]).all()
     later = gpuarray.to_gpu(np.arange(COUNT, dtype=np.uint64))
-    module.get_function("skip_ahead_array")(states, np.int32(COUNT), later, **PLACE)
+    module.get_function("skip_ahead_array")(states, np.int32(COUNT), later, **GEOMETRY)
     assert drawn(module, states, "bits", np.uint32)[0] == bits[0, 3]
     kinds = "sequence", *(["subsequence"] if kind == "MRG32k3a" else [])
     for each in kinds:
-        module.get_function(f"skip_ahead_{each}")(states, np.int32(COUNT), np.uint64(1), **PLACE)
-        module.get_function(f"skip_ahead_{each}_array")(states, np.int32(COUNT), later, **PLACE)
+        module.get_function(f"skip_ahead_{each}")(states, np.int32(COUNT), np.uint64(1), **GEOMETRY)
+        module.get_function(f"skip_ahead_{each}_array")(states, np.int32(COUNT), later, **GEOMETRY)
     uniform = drawn(module, states, "uniform", np.float32, count=1001)
     assert ((uniform > 0) & (uniform <= 1)).all() and np.unique(uniform).size > 990
     logs = np.log(
@@ -93,11 +95,13 @@ def test_quasi_random(scrambled):
     )
     vectors = curandom.generate_direction_vectors(COUNT, curandom.direction_vector_set.VECTOR_32)
     constants = np.arange(COUNT, dtype=np.uint32) * np.uint32(2654435761)
-    more = (drv.In(constants),) if scrambled else ()
+    scramble = (drv.In(constants),) if scrambled else ()
     states = drv.mem_alloc(COUNT * 256)
-    module.get_function("prepare")(states, np.int32(COUNT), vectors, *more, np.uint32(0), **PLACE)
+    module.get_function("prepare")(states, np.int32(COUNT), vectors, *scramble, np.uint32(0), **GEOMETRY)
     xored, table = constants if scrambled else np.uint32(0), vectors.get()
-    assert (drawn(module, states, "bits", np.uint32) == xored).all()  # point 0, then 1, 3 by Gray's code
+    assert (
+        drawn(module, states, "bits", np.uint32) == xored
+    ).all()  # point 0; the next ones follow Gray's code
     assert (drawn(module, states, "bits", np.uint32) == table[:, 0] ^ xored).all()
-    module.get_function("skip_ahead")(states, np.int32(COUNT), np.uint32(1), **PLACE)
+    module.get_function("skip_ahead")(states, np.int32(COUNT), np.uint32(1), **GEOMETRY)
     assert (drawn(module, states, "bits", np.uint32) == table[:, 1] ^ xored).all()

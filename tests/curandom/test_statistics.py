@@ -1,6 +1,7 @@
-"""The numbers are distributed as they should be: fixed seeds, so each test always passes or always fails.
+"""Statistical tests of the numbers of rand() and of generators. Seeds are fixed, so that results do not
+change from run to run.
 
-Limits are those that good numbers pass in all but one of some ten thousand cases.
+With other seeds, good numbers would exceed a limit in about one of ten thousand cases.
 """
 
 import math
@@ -14,8 +15,8 @@ import pycuda.gpuarray as gpuarray
 pytestmark = pytest.mark.usefixtures("primary_context", "fresh_caches")
 
 SIZE = 200_000
-LIMIT = 4.0  # standard deviations, which good numbers exceed in one of some ten thousand cases
-KOLMOGOROV_LIMIT = 2.23  # the same for kolmogorov()
+LIMIT = 4.0  # in standard deviations
+KOLMOGOROV_LIMIT = 2.23  # of kolmogorov()
 PSEUDO = [
     curandom.XORWOWRandomNumberGenerator,
     curandom.MRG32k3aRandomNumberGenerator,
@@ -38,6 +39,7 @@ def new(cls, seed=11):
 
 
 def normal_cdf(x):
+    """The distribution function of the standard normal distribution."""
     return 0.5 * np.array([math.erfc(-each / math.sqrt(2)) for each in x])
 
 
@@ -200,7 +202,7 @@ def test_poisson_of_each_element(cls):
 @pytest.mark.parametrize("cls", QUASI)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sobol_is_even(cls, dtype):
-    """An integral over many dimensions comes out better than random numbers would give it."""
+    """Means over each of 256 dimensions are nearer to 1/2 than those of random numbers would be."""
     generator = cls()
     points = 4096
     x = generator.gen_uniform((points, 256), dtype).get().astype(np.float64)
