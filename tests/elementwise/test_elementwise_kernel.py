@@ -1,4 +1,4 @@
-"""ElementwiseKernel against NumPy: dtypes, lengths, layouts, what is refused, what the compiler says."""
+"""ElementwiseKernel: dtypes, lengths, layouts, ranges and overlapping arrays, compared with NumPy; errors."""
 
 import numpy as np
 import pytest
@@ -15,12 +15,12 @@ from pycuda.tools import clear_context_caches, dtype_to_ctype, get_or_register_d
 
 pytestmark = pytest.mark.usefixtures("primary_context", "fresh_caches")
 
-LONG = elementwise.STREAMING_FROM
+LONG = elementwise.STREAMING_FROM  # from this many elements on there is another kernel
 SIZES = [0, 1, 31, 32, 33, 1000, 65537, LONG, LONG + 4099]
 
 
 def values(dtype, shape, seed=0):
-    """Small whole numbers: sums and products of them are exact in every dtype."""
+    """Random small integers, whose sums and products are exact in every dtype, as an array of NumPy."""
     drawn = np.random.default_rng(seed).integers(0, 5, shape)
     if dtype.kind == "c":
         return (drawn + 1j * np.random.default_rng(seed + 1).integers(0, 5, shape)).astype(dtype)
@@ -56,7 +56,7 @@ def test_structures_and_vectors(size):
     assert (gpu.get()["a"] == np.arange(size)).all()
 
 
-def test_structure_of_another_size_does_not_compile():
+def test_a_structure_of_another_size_than_its_dtype_does_not_compile():
     dtype = get_or_register_dtype("ew_packed", np.dtype([("a", np.int8), ("b", np.float64)]))
     kernel = ElementwiseKernel(
         "ew_packed *x", "x[i].a = 1", preamble="struct ew_packed { char a; double b; };"
@@ -98,7 +98,7 @@ def test_complex_example():
     assert (z.get() == x * (x + 1)).all()
 
 
-def test_arguments_as_objects_stay_the_callers():
+def test_a_list_of_arguments_is_not_changed():
     arguments = [VectorArg(np.float32, "x"), ScalarArg(np.float32, "a")]
     kernel = ElementwiseKernel(arguments, "x[i] = a")
     x = gpuarray.empty(10, np.float32)
@@ -108,6 +108,7 @@ def test_arguments_as_objects_stay_the_callers():
 
 
 def test_names_of_the_loop():
+    """An operation may use i, n, tid, cta_start and total_threads, as in PyCUDA's loop."""
     kernel = ElementwiseKernel(
         "int *x, int *threads",
         "x[i] = i == cta_start + tid + rounds++ * total_threads ? (int)n : -1; mine++",
@@ -185,27 +186,27 @@ NUMBERED = ElementwiseKernel("int *x, int *z", "z[i] = x[i] + i", "numbered")
 
 @st.composite
 def views(draw, shape, broadcasts=False):
-    """A NumPy array of this shape with any strides, and the same one on the device."""
-    kept = [1 if broadcasts and draw(st.integers(0, 3)) == 0 else length for length in shape]
+    """(host, device): a random array of this shape, or with broadcasts of one that broadcasts to it, with any
+    strides."""
+    lengths = [1 if broadcasts and draw(st.integers(0, 3)) == 0 else length for length in shape]
     if broadcasts:
-        kept = kept[draw(st.integers(0, len(kept))) :]
-    order = draw(st.permutations(range(len(kept))))
-    starts = [draw(st.integers(0, 2)) for _ in kept]
-    steps = [draw(st.sampled_from([1, 1, -1, 2, -2, 3])) for _ in kept]
-    whole = [start + length * abs(step) for start, length, step in zip(starts, kept, steps, strict=True)]
+        lengths = lengths[draw(st.integers(0, len(lengths))) :]
+    order = draw(st.permutations(range(len(lengths))))
+    starts = [draw(st.integers(0, 2)) for _ in lengths]
+    steps = [draw(st.sampled_from([1, 1, -1, 2, -2, 3])) for _ in lengths]
+    whole = [start + length * abs(step) for start, length, step in zip(starts, lengths, steps, strict=True)]
     memory = np.random.default_rng(draw(st.integers(0, 9))).integers(0, 99, [whole[axis] for axis in order])
     host = memory.astype(np.int32)
     device = gpuarray.to_gpu(host)
-    back = np.argsort(order) if kept else []
+    if not lengths:
+        return host.reshape(()), device.reshape(())
+    axes = [int(axis) for axis in np.argsort(order)]
     index = tuple(
-        slice(start, None, step) if step > 0 else slice(len_ - 1 - start, None, step)
-        for start, step, len_ in zip(starts, steps, whole, strict=True)
+        slice(start, None, step) if step > 0 else slice(count - 1 - start, None, step)
+        for start, step, count in zip(starts, steps, whole, strict=True)
     )
-    cut = tuple(slice(0, length) for length in kept)
-    return (
-        host.transpose(back)[index][cut] if kept else host.reshape(()),
-        device.transpose([int(a) for a in back])[index][cut] if kept else device.reshape(()),
-    )
+    part = tuple(slice(0, length) for length in lengths)
+    return host.transpose(axes)[index][part], device.transpose(axes)[index][part]
 
 
 @given(st.data(), st.lists(st.integers(1, 5), min_size=0, max_size=5).map(tuple))
@@ -221,16 +222,17 @@ def test_any_strides_and_broadcasts(data, shape):
 
 
 def test_indices_of_64_bits(monkeypatch):
+    """_NARROW is the number of elements from which they are used."""
     monkeypatch.setattr(layout, "_NARROW", 1)
     kernel = ElementwiseKernel("int *x, int *y, int *z", "z[i] = x[i] + 2*y[i]", "wide")
     x, z = np.arange(60, dtype=np.int32).reshape(3, 4, 5), gpuarray.empty((3, 4, 5), np.int32)
     array = gpuarray.to_gpu(x)
     kernel(array[::-1], array[:, :, :1], z)
     assert (z.get() == x[::-1] + 2 * x[:, :, :1]).all()
-    assert any(variant[0] == "strided" and variant[1][0] for _, variant in kernel._functions)
+    assert any(variant[0] == "strided" and variant[1][0] for _, variant in kernel._functions)  # wide
 
 
-def test_fortran_order_is_walked_as_it_lies():
+def test_arrays_in_fortran_order_are_traversed_in_that_order():
     x = np.asfortranarray(np.arange(12, dtype=np.int32).reshape(3, 4))
     z = gpuarray.empty((3, 4), np.int32, order="F")
     NUMBERED(gpuarray.to_gpu(x), z)
@@ -298,19 +300,20 @@ def test_in_place_and_overlapping_long_arrays(operation):
     kernel = ElementwiseKernel("int *x, int *z", operation)
     size = LONG + 1001
 
-    def expected(x, z):
-        places = {"x": x, "z": z}
+    def run_on_host(x, z):
+        """Runs the operation for all elements of two arrays of NumPy."""
+        variables = {"x": x, "z": z}
         if "if" in operation:
             z[1::2] = x[1::2] + 3
         else:
             for statement in operation.replace("[i]", "[:]").split(";"):
-                exec(statement.strip(), places)
+                exec(statement.strip(), variables)
 
-    for shift in (0, size):  # for a part in common there is no order
+    for shift in (0, size):  # in place, and without overlap; a partial overlap has no defined result
         host = np.arange(2 * size, dtype=np.int32) % 1000
         device = gpuarray.to_gpu(host)
         kernel(device[:size], device[shift : shift + size])
-        expected(host[:size], host[shift : shift + size])
+        run_on_host(host[:size], host[shift : shift + size])
         assert (device.get() == host).all()
 
 
@@ -328,14 +331,14 @@ def test_overlapping_arrays_are_read_before_they_are_written(size):
         expected, device = host.copy(), gpuarray.to_gpu(host)
         if size % 2 and source == np.s_[1::2]:
             continue
-        for _ in range(2):  # the second call is remembered
+        for _ in range(2):  # the second call uses the remembered plan
             expected[target] = expected[source].copy()[: len(expected[target])] + 1
             PLUS_ONE(device[target], device[source])
         assert (device.get() == expected).all(), (target, source)
 
 
-def seen(memory, device, start, shape, steps):
-    """The same view of both, by steps in elements."""
+def views_at(start, shape, steps, memory, device):
+    """(view of the host's memory, the same view of the device's) at an element, with steps in elements."""
     strides = tuple(4 * step for step in steps)
     return (
         np.lib.stride_tricks.as_strided(memory[start:], shape, strides),
@@ -353,11 +356,12 @@ def test_views_of_one_array_of_any_strides(data, shape):
         step *= data.draw(st.integers(1, 2))
         steps[axis] = step * data.draw(st.sampled_from([1, -1]))
         step *= shape[axis]
-    z, z_gpu = seen(memory, device, 2000, shape, steps)
+    z, z_gpu = views_at(2000, shape, steps, memory, device)
     (x, x_gpu), (y, y_gpu) = (
-        seen(
-            memory, device, data.draw(st.integers(1950, 2050)), shape,
+        views_at(
+            data.draw(st.integers(1950, 2050)), shape,
             data.draw(st.sampled_from([steps, [data.draw(st.integers(-9, 9)) for _ in shape]])),
+            memory, device,
         )
         for _ in range(2)
     )  # fmt: skip
@@ -373,7 +377,7 @@ def test_ranges_of_overlapping_arrays():
     expected[11:91] = np.arange(10, 90) + 1
     assert (device.get() == expected).all()
     both = ElementwiseKernel("int *x, int *y", "x[i] = 1; y[i] = 2", "both")
-    both(device[:50], device[25:], range=slice(0, 25))  # that is apart
+    both(device[:50], device[25:], range=slice(0, 25))  # these elements do not overlap
     assert (device.get()[:50] == np.repeat([1, 2], 25)).all()
     with pytest.raises(ValueError, match="both: the arguments 'x' and 'y' share memory"):
         both(device[:50], device[25:], range=slice(0, 26))
@@ -386,7 +390,7 @@ def test_overlapping_arrays_that_are_both_written():
         with pytest.raises(ValueError, match="both: the arguments 'x' and 'y' share memory"):
             kernel(device[1:], device[:-1])
         kernel(device[:100], device[100:])
-    # A condition may keep them apart, and atomic functions need no order.
+    # A condition may keep the writes apart, and atomic functions need no order.
     apart = ElementwiseKernel("int *x, int *y", "if (i < 50) x[i] = 5; else y[i] = 6")
     apart(device[:100], device[50:150])
     assert device.get().tolist() == [5] * 50 + [2] * 50 + [6] * 50 + [4] * 50
@@ -395,7 +399,7 @@ def test_overlapping_arrays_that_are_both_written():
     assert count.get().tolist() == [1] + [2] * 99 + [1]
 
 
-def test_an_element_in_several_places_is_not_written():
+def test_a_broadcast_array_is_not_written():
     one, x = gpuarray.zeros(1, np.int32), gpuarray.to_gpu(np.arange(40, dtype=np.int32))
     wide = gpuarray.broadcast_to(one, (40,))
     with pytest.raises(ValueError, match="plus_one: several elements of the argument 'z' share memory"):
@@ -404,8 +408,9 @@ def test_an_element_in_several_places_is_not_written():
     assert one.get()[0] == 780
 
 
-def test_what_is_copied_is_not_written_to_unseen():
-    """A macro that writes is not read off the text: the compiler says so, and nothing is copied."""
+def test_an_overlapping_array_that_a_macro_writes_is_not_copied():
+    """The parser does not see that write. The compiler finds it, so that the kernel does not write to a
+    copy."""
     kernel = ElementwiseKernel("int *z, int *x", "z[i] = 1; BUMP(x[i])", preamble="#define BUMP(v) (v) += 7")
     x = gpuarray.zeros(300, np.int32)
     kernel(x[:200], x[100:])
@@ -421,14 +426,14 @@ def test_longer_arrays_are_used_from_their_start_and_tables_by_index():
     assert (z.get() == x[:10] + table[x[:10] % 4]).all()
 
 
-def test_a_condition_may_keep_to_a_shorter_array():
+def test_a_shorter_array_whose_elements_a_condition_selects():
     kernel = ElementwiseKernel("int *z, int *x", "z[i] = i < 4 ? x[i] : 0")
     z = gpuarray.empty(10, np.int32)
     kernel(z, gpuarray.to_gpu(np.arange(1, 5, dtype=np.int32)))
     assert z.get().tolist() == [1, 2, 3, 4, 0, 0, 0, 0, 0, 0]
 
 
-# ---- what is refused
+# ---- wrong arguments and compiler errors
 
 
 def test_bad_arguments():
@@ -458,7 +463,7 @@ def test_bad_arguments():
         ElementwiseKernel("nonsense *a", "a[i] = 0")(x)
 
 
-def test_bytes_for_bools_and_float2_for_complex():
+def test_unsigned_char_takes_bool_and_float2_takes_complex():
     kernel = ElementwiseKernel("unsigned char *m, float2 *c", "if (m[i]) c[i].y = 0")
     c = gpuarray.to_gpu(np.full(4, 1 + 1j, np.complex64))
     kernel(gpuarray.to_gpu(np.array([True, False, True, False])), c)
@@ -486,7 +491,8 @@ def test_an_error_shows_the_users_line():
     ],
 )
 def test_brackets_that_do_not_match(operation, place, line):
-    """The error shows the place in the user's text; the compiler would show a line of ours."""
+    """The error shows the bracket in the user's text; the compiler's would show a line of the generated
+    source."""
     with pytest.raises(drv.CompileError) as error:
         ElementwiseKernel("int *x", operation, "wrong")(gpuarray.zeros(10, np.int32))
     assert f"operation of wrong{place}\n{line}\n" in str(error.value)
@@ -543,7 +549,7 @@ def test_streams_and_contexts():
     assert (z.get() == 1).all()
 
 
-def test_module_variables_have_one_module():
+def test_a_kernel_with_module_variables_has_one_module():
     kernel = ElementwiseKernel("int *x, int *y", "x[i] = added + y[i]", preamble="__constant__ int added;")
     module = kernel.generate_stride_kernel_and_types(False)[0]
     drv.memcpy_htod(module.get_global("added")[0], np.array([7], np.int32))
@@ -556,7 +562,7 @@ def test_module_variables_have_one_module():
 
 
 def test_a_reference_that_writes_is_found_by_the_compiler():
-    """A function of a header may change what it is given: that is not to be read off the text."""
+    """A macro or a function may change its argument, which the parser cannot see."""
     kernel = ElementwiseKernel("int *x", "BUMP(x[i])", "bumped", preamble="#define BUMP(v) (v)++")
     through = ElementwiseKernel(
         "int *x", "bump(x[i])", preamble="template <class T> __device__ void bump(T &v) { v++; }"

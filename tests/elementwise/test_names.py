@@ -1,4 +1,4 @@
-"""Every name of PyCUDA's elementwise, reduction and scan is there and takes what PyCUDA's takes."""
+"""Every name of PyCUDA's elementwise, reduction and scan is there and has PyCUDA's parameters."""
 
 import importlib
 import inspect
@@ -67,7 +67,9 @@ NAMES = {
 ROWS = [(module, row.strip()) for module, rows in NAMES.items() for row in rows.strip().split("\n")]
 
 
-def written(function):
+def parameters_of(function):
+    """The names of a function's parameters as NAMES writes them, without those that begin with an
+    underscore."""
     parts, keyword_only = [], False
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
@@ -82,7 +84,7 @@ def test_name(module, row):
     name, _, parameters = row.rstrip(")").partition("(")
     found = getattr(importlib.import_module(module), name)
     wanted = [part.strip() for part in parameters.split(",") if part.strip()]
-    got = written(found)
+    got = parameters_of(found)
     assert (got[: len(wanted)] if name == "ReductionKernel" else got) == wanted
     kinds = {each.kind for each in inspect.signature(found).parameters.values()}
     assert inspect.Parameter.POSITIONAL_ONLY not in kinds

@@ -1,13 +1,16 @@
-"""What pycuda._kernels.user.parsing reads off a user's text. In doubt it must not claim anything."""
+"""pycuda._kernels.user.parsing: what it concludes from the text of an operation. In doubt it must assume the
+worst."""
 
 import pytest
 
 from pycuda._kernels.user import parsing
 
+# (indexed, subscripted): used only as x[i]; only with subscripts; otherwise.
 INDEXED, SUBSCRIPTED, POINTER = (True, True), (False, True), (False, False)
 
 
 def use(text, preamble="", name="x"):
+    """How an operation uses an argument: its entry in the analysis."""
     return parsing.analyse([name, "y", "z"], [text], preamble).uses[name]
 
 
@@ -74,7 +77,7 @@ def test_reads_and_writes(text, written, assigned, read):
     assert use(text)[2:5] == (written, assigned, read)
 
 
-def test_atomic_functions_store_nothing():
+def test_atomic_functions_write_without_a_store():
     assert use("atomicAdd(&x[i], 1)")[2:] == (True, False, True, False)
     assert use("atomicAdd(&x[i], 1); x[i] = 2").stored
     assert use("f(&x[i])").stored and not use("z[i] = x[i]").stored

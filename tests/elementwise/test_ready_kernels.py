@@ -1,4 +1,4 @@
-"""The prepared kernels that clients launch themselves, against NumPy."""
+"""Prepared kernels (get_copy_kernel() and others), which programs launch themselves, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -14,19 +14,20 @@ N = 777
 
 
 def numbers(dtype, seed=0):
+    """N random small integers of a dtype, from 1 to 8."""
     drawn = np.random.default_rng(seed).integers(1, 9, N)
     if np.dtype(dtype).kind == "c":
         return (drawn - 1j * drawn[::-1]).astype(dtype)
     return drawn.astype(dtype)
 
 
-def launched(function, out_dtype, *arguments, outputs=1, front=()):
-    """The arrays that the kernel wrote: `front` arguments, then arrays and numbers, then outputs."""
-    device = [gpuarray.to_gpu(a) if isinstance(a, np.ndarray) and a.ndim else a for a in arguments]
+def launched(function, out_dtype, *arguments, outputs=1, out_first=False):
+    """The array that a kernel writes, or a list of several: it takes the arguments, then the outputs (before
+    them if out_first) and the number of elements."""
+    inputs = [gpuarray.to_gpu(a) if isinstance(a, np.ndarray) and a.ndim else a for a in arguments]
     out = [gpuarray.zeros(N, out_dtype) for _ in range(outputs)]
-    first = out[0]
-    given = [*(out if front == "out" else ()), *device, *(out if front != "out" else ())]
-    function.prepared_async_call(first._grid, first._block, None, *given, first.mem_size)
+    both = [*out, *inputs] if out_first else [*inputs, *out]
+    function.prepared_async_call(out[0]._grid, out[0]._block, None, *both, out[0].mem_size)
     return [each.get() for each in out] if outputs > 1 else out[0].get()
 
 
@@ -34,7 +35,7 @@ def launched(function, out_dtype, *arguments, outputs=1, front=()):
 @pytest.mark.parametrize("source", [F, D, INT, C], ids=str)
 def test_copy(source, to):
     x = numbers(source)
-    got = launched(elementwise.get_copy_kernel(to, source), to, x, front="out")
+    got = launched(elementwise.get_copy_kernel(to, source), to, x, out_first=True)
     assert (got == (x.real if source.kind == "c" and to.kind != "c" else x).astype(to)).all()
 
 
@@ -50,12 +51,12 @@ def test_one_operand():
     assert (launched(elementwise.get_logical_not_kernel(F, np.bool_), np.bool_, x - 3) == (x == 3)).all()
     assert (launched(elementwise.get_logical_not_kernel(Z, np.bool_), np.bool_, 0 * z)).all()
     assert (
-        launched(elementwise.get_arange_kernel(F), F, 2.0, 0.5, front="out") == 2 + np.arange(N) / 2
+        launched(elementwise.get_arange_kernel(F), F, 2.0, 0.5, out_first=True) == 2 + np.arange(N) / 2
     ).all()
-    assert launched(elementwise.get_arange_kernel(C), C, 2j, 1.0, front="out")[3] == 3 + 2j
+    assert launched(elementwise.get_arange_kernel(C), C, 2j, 1.0, out_first=True)[3] == 3 + 2j
 
 
-def test_sums():
+def test_sums_of_multiples():
     x, y = numbers(INT), numbers(F, 1)
     one = np.full(1, 3, np.float32)
     axpbyz = elementwise.get_axpbyz_kernel
@@ -102,7 +103,7 @@ def test_powers():
         array(F, F, F, False, False)
 
 
-def test_parts():
+def test_modf_frexp_and_ldexp():
     x = numbers(F) + np.float32(0.25)
     whole, fraction = launched(elementwise.get_modf_kernel(), F, x, outputs=2)
     assert (fraction == 0.25).all() and (whole == x - fraction).all()
@@ -120,7 +121,7 @@ def test_choices():
 
 
 @pytest.mark.parametrize("dtype", [F, D, INT, C], ids=str)
-def test_by_index(dtype):
+def test_put_and_take(dtype):
     x = numbers(dtype)
     index = np.random.default_rng(2).permutation(N).astype(np.int32)
     source = gpuarray.to_gpu(x)
@@ -154,7 +155,7 @@ def test_linear_combination():
     assert (out.get() == 2.0 * x + 3.0 * y).all()
 
 
-def test_lower_level():
+def test_functions_that_return_modules_and_kernels():
     module, function, arguments = elementwise.get_elwise_kernel_and_types(
         "float *x, float a", "x[i] = a*i", "low", use_range=True
     )

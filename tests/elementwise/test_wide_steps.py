@@ -1,4 +1,4 @@
-"""range= and slice= with steps that are larger than any array: a launch ends."""
+"""range= and slice= with steps that are larger than any array: the launch ends, and i does not overflow."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from pycuda.elementwise import ElementwiseKernel
 
 
 @pytest.mark.parametrize("step", [7, 2**31, 2**62, 2**63, 2**65, -7, -(2**31), -(2**62), -(2**63), -(2**65)])
-def test_one_index_is_left(primary_context, step):
+def test_only_the_first_index_is_in_range(primary_context, step):
     fill = ElementwiseKernel("float *x", "x[i] = i + 1", "fill_steps")
     x = gpuarray.zeros(6, np.float32)
     fill(x, slice=slice(None, None, step))
@@ -17,7 +17,7 @@ def test_one_index_is_left(primary_context, step):
     assert x.get()[2] == 3
 
 
-def test_nothing_is_that_far_apart(primary_context):
+def test_a_range_beyond_any_array_is_refused(primary_context):
     fill = ElementwiseKernel("float *x", "if (i < 6) x[i] = i + 1", "fill_steps")
     with pytest.raises(OverflowError, match="beyond any array"):
         fill(gpuarray.zeros(6, np.float32), range=slice(0, 2**63, 2**62))

@@ -1,4 +1,5 @@
-"""ReductionKernel against NumPy: dtypes, lengths, order, layouts, what clients launch themselves."""
+"""ReductionKernel: dtypes, lengths, order, layouts and ranges, compared with NumPy; stages that programs
+launch themselves."""
 
 import functools
 import itertools
@@ -34,6 +35,7 @@ def test_sum_and_dot_of_every_dtype_and_length(dtype):
 
 
 PAIR = np.dtype([("a", np.uint32), ("b", np.uint32)])
+# The affine map x -> a x + b modulo 2**32, and the composition of two.
 AFFINE = """
 struct red_affine {
     unsigned a, b;
@@ -45,7 +47,7 @@ __device__ red_affine then(red_affine f, red_affine g) { return red_affine(g.a *
 
 
 def test_elements_keep_their_order():
-    """Affine maps, one after another: associative, not commutative, exact."""
+    """The composition of affine maps is associative and exact, but not commutative."""
     get_or_register_dtype("red_affine", PAIR)
     kernel = ReductionKernel(
         PAIR, "red_affine(1, 0)", "then(a, b)", "f[i]", "red_affine *f", preamble=AFFINE, name="compose"
@@ -54,7 +56,7 @@ def test_elements_keep_their_order():
         f = np.empty(size, PAIR)
         f["a"] = np.random.default_rng(0).integers(0, 2**31, size) * 2 + 1
         f["b"] = np.random.default_rng(1).integers(0, 2**32, size)
-        # a of all from i on, for b: a sum of products
+        # The composition has the product of all a, and the sum of each b times the product of all later a.
         after = np.append(np.multiply.accumulate(f["a"][::-1], dtype=np.uint32)[::-1][1:], np.uint32(1))
         expected = (
             np.multiply.reduce(f["a"], dtype=np.uint32),
@@ -112,41 +114,45 @@ def test_defaults():
         ReductionKernel(np.int32, "0", "a+b", "x", "int x")
 
 
-def test_same_bits_wherever_the_array_lies():
+def test_same_bits_for_any_alignment_and_strides():
     x = np.random.default_rng(5).standard_normal(100_001).astype(np.float32)
     kernel = reduction.get_sum_kernel(None, np.float32)
     expected = kernel(gpuarray.to_gpu(x)).get()
     for shift in (1, 2, 5):
-        room = gpuarray.zeros(x.size + shift, np.float32)
-        room[shift:].set(x)
-        assert kernel(room[shift:]).get() == expected
+        memory = gpuarray.zeros(x.size + shift, np.float32)
+        memory[shift:].set(x)
+        assert kernel(memory[shift:]).get() == expected
     gaps = gpuarray.zeros((x.size, 2), np.float32)
     gaps[:, 1].set(x)
     assert kernel(gaps[:, 1]).get() == expected
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
-def test_products_are_joined_with_sums_alike_wherever_the_array_lies(dtype):
+def test_dot_has_the_same_bits_for_any_alignment_and_strides(dtype):
+    """Products and sums are fused, or not, in the same way in each kernel."""
     kernel = reduction.get_dot_kernel(None, dtype, dtype)
     for size in (5, 4099, 100_003):
         x = np.random.default_rng(size).standard_normal(size).astype(dtype)
-        places = [gpuarray.zeros(size + shift, dtype)[shift:] for shift in (0, 1, 3)]
-        places.append(gpuarray.zeros((size, 2), dtype)[:, 0])
-        for place in places:
-            place.set(x)
-        assert len({kernel(place, place).get().tobytes() for place in places}) == 1
+        arrays = [gpuarray.zeros(size + shift, dtype)[shift:] for shift in (0, 1, 3)]
+        arrays.append(gpuarray.zeros((size, 2), dtype)[:, 0])
+        for array in arrays:
+            array.set(x)
+        assert len({kernel(array, array).get().tobytes() for array in arrays}) == 1
 
 
 def tree(x, vector=4):
-    """The sum in the order that pycuda-reduce.hpp says, in float32."""
-    step = 32 * 4 * vector
+    """The sum of float32 numbers in the order of pycuda-reduce.hpp. A lane loads `vector` numbers at a
+    time."""
+    step = 32 * 4 * vector  # numbers that a warp loads before it adds its lanes
 
     def halves(parts):
+        """The sum of neighbors in pairs, then of neighboring sums, and so on."""
         while len(parts) > 1:
             parts = parts[::2] + parts[1::2]
         return parts[0]
 
     def warp(part):
+        """The sum of a warp's part of a tile."""
         total = np.float32(0)
         for at in range(0, len(part), step):
             rows = np.zeros(step, np.float32)
@@ -156,7 +162,7 @@ def tree(x, vector=4):
             total = np.float32(total + halves(np.array([halves(row) for row in each])))
         return total
 
-    tile = 1024 * vector
+    tile = 1024 * vector  # numbers of a block of 8 warps
     parts = []
     for at in range(0, max(len(x), 1), tile):
         warps = [
@@ -165,6 +171,7 @@ def tree(x, vector=4):
         parts.append(functools.reduce(lambda a, b: np.float32(a + b), warps))
     if len(parts) == 1:
         return parts[0]
+    # A block of 256 threads adds the sums of the tiles, each thread those of neighboring tiles.
     share = -(-len(parts) // 256)
     threads = np.zeros(256, np.float32)
     for k in range(256):
@@ -193,6 +200,7 @@ def test_layouts_and_broadcasts():
 
 
 def test_arguments_named_a_and_b():
+    """reduce_expr has variables of these names too."""
     kernel = reduction.get_dot_kernel(None, np.int32, np.int32)
     a = np.arange(24, dtype=np.int32).reshape(4, 6)
     gpu = gpuarray.to_gpu(a)
@@ -296,16 +304,16 @@ def test_out_allocator_stream_and_wrapper():
         kernel(x, out=x)
     with pytest.raises(ValueError, match="no element"):
         kernel(x, out=out[:0])
-    asked = []
+    sizes = []
 
     def allocator(size):
-        asked.append(size)
+        sizes.append(size)
         return drv.mem_alloc(size)
 
-    assert kernel(x, allocator=allocator).get() == expected and asked == [8]
+    assert kernel(x, allocator=allocator).get() == expected and sizes == [8]
     inherited = gpuarray.to_gpu(np.arange(10, dtype=np.int32), allocator)
-    del asked[:]
-    assert kernel(inherited).get() == 45 and asked == [8]
+    del sizes[:]
+    assert kernel(inherited).get() == 45 and sizes == [8]
     calls = []
 
     def wrapper(launch):
@@ -343,41 +351,25 @@ def test_bad_arguments_and_errors():
             ReductionKernel(np.int32, **given)
 
 
-# ---- what clients use
+# ---- attributes and functions that programs use
 
 
 class Client(ReductionKernel):
-    """Launches the stages itself, as PyCBC does."""
+    """Launches the two stages itself, as PyCBC does."""
 
     def __call__(self, *args, **kwargs):
-        f, size = self.stage1_func, args[0].size
+        size, block = args[0].size, (self.block_size, 1, 1)
         assert [code for code in self.stage1_arg_types if code == "P"]
-        blocks, seq_count = min(-(-size // (4 * self.block_size)), 64), 4
-        seq_count = -(-size // (blocks * self.block_size))
-        result = gpuarray.empty((blocks,), self.dtype_out)
+        blocks = min(-(-size // (4 * self.block_size)), 64)
+        seq_count = -(-size // (blocks * self.block_size))  # elements of a thread
+        partial, last = gpuarray.empty((blocks,), self.dtype_out), gpuarray.empty((), self.dtype_out)
         shared = self.block_size * self.dtype_out.itemsize
-        rest = [arg.gpudata for arg in args]
-        f(
-            (blocks, 1),
-            (self.block_size, 1, 1),
-            None,
-            result.gpudata,
-            *rest,
-            seq_count,
-            size,
-            shared_size=shared,
+        addresses = [arg.gpudata for arg in args]
+        self.stage1_func(
+            (blocks, 1), block, None, partial.gpudata, *addresses, seq_count, size, shared_size=shared
         )
-        last = gpuarray.empty((), self.dtype_out)
         self.stage2_func(
-            (1, 1),
-            (self.block_size, 1, 1),
-            None,
-            last.gpudata,
-            result.gpudata,
-            *rest,
-            1,
-            blocks,
-            shared_size=shared,
+            (1, 1), block, None, last.gpudata, partial.gpudata, *addresses, 1, blocks, shared_size=shared
         )
         return last
 
@@ -395,46 +387,46 @@ def test_stages():
     assert codes == ["P", "P"] and function.name == "reduce_kernel"
 
 
-def test_factories():
+def test_functions_that_return_kernels():
     x = np.array([3, 0, 7, 5, 1], np.float32)
     index = np.array([1, 2, 2, 4], np.int32)
     gx, gi = gpuarray.to_gpu(x), gpuarray.to_gpu(index)
-    get = reduction
+    assert reduction.get_any_kernel(np.bool_, np.float32)(gx).get()
+    assert not reduction.get_all_kernel(np.bool_, np.float32)(gx).get()
+    assert reduction.get_any_kernel(np.int8, np.complex64)(gpuarray.to_gpu(x * 1j)).get() == 1
+    assert reduction.get_subset_sum_kernel(None, np.int32, np.float32)(gi, gx).get() == x[index].sum()
+    assert reduction.get_subset_sum_kernel(np.float64, np.int32, np.float32)(gi, gx).get() == x[index].sum()
+    assert reduction.get_subset_dot_kernel(np.float32, np.int32)(gi, gx, gx).get() == (x[index] ** 2).sum()
     assert (
-        get.get_any_kernel(np.bool_, np.float32)(gx).get()
-        and not get.get_all_kernel(np.bool_, np.float32)(gx).get()
+        reduction.get_dot_kernel(np.complex64, np.float32, np.complex64)(gx, gpuarray.to_gpu(x * 1j)).get()
+        == 84j
     )
-    assert get.get_any_kernel(np.int8, np.complex64)(gpuarray.to_gpu(x * 1j)).get() == 1
-    assert get.get_subset_sum_kernel(None, np.int32, np.float32)(gi, gx).get() == x[index].sum()
-    assert get.get_subset_sum_kernel(np.float64, np.int32, np.float32)(gi, gx).get() == x[index].sum()
-    assert get.get_subset_dot_kernel(np.float32, np.int32)(gi, gx, gx).get() == (x[index] ** 2).sum()
     assert (
-        get.get_dot_kernel(np.complex64, np.float32, np.complex64)(gx, gpuarray.to_gpu(x * 1j)).get() == 84j
+        reduction.get_dot_kernel(np.float64, np.int32, np.float32)(gi, gx[:4]).get() == (index * x[:4]).sum()
     )
-    assert get.get_dot_kernel(np.float64, np.int32, np.float32)(gi, gx[:4]).get() == (index * x[:4]).sum()
     for dtype in map(np.dtype, "bIqQefd?"):
-        few, some = x.astype(dtype), gpuarray.to_gpu(x.astype(dtype))
+        host, array = x.astype(dtype), gpuarray.to_gpu(x.astype(dtype))
         for what in ("min", "max"):
-            kernel = get.get_minmax_kernel(what, dtype)
-            assert kernel(some).get() == getattr(few, what)()
-            limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype) if dtype.kind in "iu" else None
-            if limits:
-                edge = gpuarray.to_gpu(np.full(3, getattr(limits, "max" if what == "min" else "min"), dtype))
-                assert kernel(edge).get() == edge.get()[0]
-    assert get.get_subset_minmax_kernel("max", np.float32, np.int32)(gi, gx).get() == x[index].max()
+            kernel = reduction.get_minmax_kernel(what, dtype)
+            assert kernel(array).get() == getattr(host, what)()
+            if dtype.kind != "b":  # elements that are the worst for what is wanted, as is the neutral value
+                limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+                worst = limits.max if what == "min" else limits.min
+                assert kernel(gpuarray.to_gpu(np.full(3, worst, dtype))).get() == worst
+    assert reduction.get_subset_minmax_kernel("max", np.float32, np.int32)(gi, gx).get() == x[index].max()
     with_nan = gpuarray.to_gpu(np.array([np.nan, 2, 1, np.nan], np.float32))
-    assert get.get_minmax_kernel("max", np.float32)(with_nan).get() == 2
-    assert get.get_minmax_kernel("max", np.float32) is get.get_minmax_kernel("max", np.float32)
+    assert reduction.get_minmax_kernel("max", np.float32)(with_nan).get() == 2
+    assert reduction.get_minmax_kernel("max", np.float32) is reduction.get_minmax_kernel("max", np.float32)
     with pytest.raises(TypeError, match="has no order"):
-        get.get_minmax_kernel("max", np.complex64)
+        reduction.get_minmax_kernel("max", np.complex64)
     with pytest.raises(ValueError, match="'min' or 'max'"):
-        get.get_minmax_neutral("sum", np.float32)
+        reduction.get_minmax_neutral("sum", np.float32)
     assert dtype_to_ctype(np.float32) == "float"
 
 
 @pytest.mark.parametrize("given", [(3, -5, 7), (None, None, -1), (990, 20, -3), (5, 5), (7, None)])
 def test_slice_and_range(given):
-    """Over some values of i, which map_expr may use as it likes."""
+    """slice= and range= select the values of i, which map_expr may use itself."""
     x, y = values(np.dtype("f8"), 1000), values(np.dtype("f8"), 1000, 1)
     kernel = ReductionKernel(
         dtype=np.float64, neutral=0, reduce_expr="a+b", map_expr="x[i]*y[i]*s + i", arguments="double *x, "

@@ -1,4 +1,4 @@
-"""InclusiveScanKernel and ExclusiveScanKernel against NumPy."""
+"""InclusiveScanKernel and ExclusiveScanKernel, compared with NumPy."""
 
 import functools
 import itertools
@@ -32,6 +32,7 @@ def test_every_dtype_and_length(dtype):
 
 
 PAIR = np.dtype([("factor", np.uint32), ("term", np.uint32)])
+# The affine map x -> factor x + term modulo 2**32, and the composition of two.
 AFFINE = """
 struct scan_affine { unsigned factor, term; };
 __device__ scan_affine then(scan_affine f, scan_affine g)
@@ -41,7 +42,8 @@ __device__ scan_affine then(scan_affine f, scan_affine g)
 
 @pytest.mark.parametrize("kernel", [InclusiveScanKernel, ExclusiveScanKernel])
 def test_elements_keep_their_order(kernel):
-    """Affine maps, one after another: associative, not commutative, exact. Every prefix is checked."""
+    """The composition of affine maps is associative and exact, but not commutative. Every prefix is
+    checked."""
     get_or_register_dtype("scan_affine", PAIR)
     scan = kernel(PAIR, "then(a, b)", "scan_affine{1, 0}", preamble=AFFINE)
     size = 100_003
@@ -79,10 +81,10 @@ def test_maximum_and_a_large_structure():
         }
         """,
     )
-    turns = np.zeros(1500, dtype)
-    turns["m"] = np.random.default_rng(1).permuted(np.tile(np.eye(3), (1500, 1, 1)), axis=1)
-    expected = np.array(list(itertools.accumulate(turns["m"], np.matmul)))
-    assert (scan(gpuarray.to_gpu(turns)).get()["m"] == expected).all()
+    matrices = np.zeros(1500, dtype)  # permutations, whose products are exact
+    matrices["m"] = np.random.default_rng(1).permuted(np.tile(np.eye(3), (1500, 1, 1)), axis=1)
+    expected = np.array(list(itertools.accumulate(matrices["m"], np.matmul)))
+    assert (scan(gpuarray.to_gpu(matrices)).get()["m"] == expected).all()
     with pytest.raises(ValueError, match="too large for a scan"):
         InclusiveScanKernel(get_or_register_dtype("scan_huge", np.dtype([("m", np.float64, 300)])), "a")
 
@@ -110,7 +112,7 @@ def test_same_bits_at_every_run():
 
 
 def lanes(a):
-    """A warp's scan along the last axis."""
+    """The inclusive scan of 32 numbers along the last axis, as the lanes of a warp add them."""
     a, distance = a.copy(), 1
     while distance < 32:
         below = a[..., :-distance].copy()
@@ -120,22 +122,27 @@ def lanes(a):
 
 
 def by_32(a):
-    """Rows of 32; the padding is not read."""
+    """The numbers in rows of 32. Results do not depend on the zeros that pad the last row."""
     return np.append(a, np.zeros(-a.size % 32, a.dtype)).reshape(-1, 32)
 
 
 def joined(*parts):
-    """Their sum from left to right; None is nothing."""
+    """The sum of the parts from left to right, without those that are None; None if all are."""
     parts = [part for part in parts if part is not None]
     return functools.reduce(np.add, parts) if parts else None
 
 
 def tree(x, warps=4, chunks=4, vector=4):
-    """The sums in the order that pycuda-scan.hpp says, in float32."""
+    """The scan of float32 numbers with the order of additions of pycuda-scan.hpp. A tile has `warps` warps,
+    each of which scans `chunks` chunks of 32 lanes with `vector` numbers each; 32 tiles are a group, 32
+    groups a supergroup.
+    """
     tile = warps * chunks * 32 * vector
     tiles = -(-x.size // tile)
     padded = np.append(x, np.full(tiles * tile - x.size, x[-1]))
     padded = padded.reshape(tiles, warps, chunks, 32, vector)
+    # Inclusive sums of lanes in a chunk, sums of warps and tiles; inclusive sums of tiles in a group, of
+    # groups in a supergroup, and of supergroups.
     up_to = lanes(functools.reduce(np.add, [padded[..., v] for v in range(vector)]))
     of_warps = functools.reduce(np.add, [up_to[:, :, c, 31] for c in range(chunks)])
     of_tiles = functools.reduce(np.add, [of_warps[:, w] for w in range(warps)])
@@ -144,12 +151,12 @@ def tree(x, warps=4, chunks=4, vector=4):
     supers = list(itertools.accumulate(in_super[:, 31], np.add))
     out = np.empty_like(padded)
     for t in range(tiles):
-        group, place = divmod(t, 32)
-        above, place_of_group = divmod(group, 32)
+        group, tile_in_group = divmod(t, 32)
+        supergroup, group_in_super = divmod(group, 32)
         before = joined(
-            supers[above - 1] if above else None,
-            in_super[above, place_of_group - 1] if place_of_group else None,
-            in_group[group, place - 1] if place else None,
+            supers[supergroup - 1] if supergroup else None,
+            in_super[supergroup, group_in_super - 1] if group_in_super else None,
+            in_group[group, tile_in_group - 1] if tile_in_group else None,
         )
         for w in range(warps):
             carry = None
@@ -204,14 +211,14 @@ def test_views_and_outputs():
     half = gpuarray.to_gpu(x)
     scan(half[:5000])
     assert (half.get() == np.append(np.cumsum(x[:5000]), x[5000:])).all()
-    asked = []
+    sizes = []
 
     def allocator(size):
-        asked.append(size)
+        sizes.append(size)
         return drv.mem_alloc(size)
 
     scan(array, "new", allocator)
-    assert asked == [40_000]
+    assert sizes == [40_000]
     stream = drv.Stream()
     result = scan(array, "new", stream=stream)
     stream.synchronize()
@@ -231,7 +238,7 @@ def test_many_streams_at_once():
     assert all((result.get() == np.cumsum(x)).all() for result in results)
 
 
-def test_what_is_refused():
+def test_wrong_arguments_are_refused():
     scan = InclusiveScanKernel(np.int32, "a+b")
     array = gpuarray.zeros(100, np.int32)
     with pytest.raises(ValueError, match="needs a neutral element"):
