@@ -1,14 +1,13 @@
-/* Addresses: state spaces to what exec/ knows of them, variables to offsets, parameters to rows.
+/* Addresses: state spaces of PTX as those that exec/ has, variables as offsets, parameters as rows.
  *
- * Global, const and generic addresses are the host's; a shared address is an offset in the block's memory, a
- * local one an offset in the lane's. A kernel's parameters have the addresses of the launch's buffer; those
- * of other functions are local memory: results first, then arguments, at the start of the frame of the
- * function called.
+ * Global, const and generic addresses are the host's. A shared address is an offset in the block's memory, a
+ * local one an offset in the lane's. A kernel's parameters are in the launch's buffer; those of other
+ * functions in local memory, at the start of the frame of the function called: results first, then arguments.
  */
 #include "exec/code/affine.h"
 #include "lower/select/select.h"
 
-enum { ARGUMENT_ALIGN = 16, LOCAL_LIMIT = 1 << 29 };
+enum { ARGUMENT_ALIGN = 16, LOCAL_LIMIT = 1 << 29, LANES = 32 };
 
 static bool is_param_space(PtxSpace space)
 {
@@ -30,6 +29,7 @@ uint32_t select_call_layout(PtxVariable **returns, uint32_t return_count, PtxVar
     return (uint32_t)offset;
 }
 
+/* What a program can ask of a kernel's parameter. */
 static CodeParam param_of(const PtxVariable *p, uint32_t offset, uint32_t align)
 {
     unsigned class = ptx_types[p->type].class;
@@ -42,6 +42,7 @@ static CodeParam param_of(const PtxVariable *p, uint32_t offset, uint32_t align)
                        .is_structure = p->dim_count > 0};
 }
 
+/* Lays out a kernel's parameters in their buffer. */
 static void kernel_params(Select *s)
 {
     const PtxFunction *tree = s->tree;
@@ -90,6 +91,7 @@ void select_frame(Select *s)
     s->local_size = (uint32_t)align_up(size, ARGUMENT_ALIGN);
 }
 
+/* Whether a variable is in the list, at *index. */
 static bool find_param(PtxVariable **list, uint32_t count, const PtxVariable *v, uint32_t *index)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -99,7 +101,7 @@ static bool find_param(PtxVariable **list, uint32_t count, const PtxVariable *v,
     return false;
 }
 
-/* The place of a local or function parameter variable in the function's frame. */
+/* The offset of a variable in local memory, or of a function's parameter, in the function's frame. */
 static uint32_t local_offset(Select *s, const PtxVariable *v)
 {
     uint32_t i;
@@ -109,6 +111,7 @@ static uint32_t local_offset(Select *s, const PtxVariable *v)
     return place->offset + (place->kind == PLACE_OUTGOING ? s->local_size : 0);
 }
 
+/* Whether a variable is a parameter of this kernel, at *offset of the buffer. */
 static bool is_kernel_param(const Select *s, const PtxVariable *v, uint32_t *offset)
 {
     uint32_t i;
@@ -117,13 +120,14 @@ static bool is_kernel_param(const Select *s, const PtxVariable *v, uint32_t *off
     return true;
 }
 
+/* The offset of a .shared variable; of an extern array, that where such arrays start. */
 static uint64_t shared_offset(const Select *s, const PtxVariable *v)
 {
     if (!lower_owns(s->lower, v)) return s->facts->dynamic_shared;
     return v->function ? s->facts->shared_offset[v->id] : s->lower->addresses[v->id];
 }
 
-/* Address of a variable in memory; an unresolved one is an error here, where it is used. */
+/* The address of a variable in memory. If nothing defines it, that is an error at this use. */
 static uint64_t memory_address(Select *s, const PtxVariable *v, uint32_t column)
 {
     uint64_t address = v->function ? NO_ADDRESS : s->lower->addresses[v->id];
@@ -132,7 +136,7 @@ static uint64_t memory_address(Select *s, const PtxVariable *v, uint32_t column)
     return 0;
 }
 
-/* Sets space and offset for a variable named as an address. */
+/* Sets the space of an address to that of a variable, and adds the variable's offset. */
 static void address_of_variable(Select *s, const PtxVariable *v, uint32_t column, Address *a)
 {
     uint32_t param;
@@ -187,6 +191,7 @@ bool select_address(Select *s, const PtxOperand *o, PtxSpace space, Address *a)
     a->row = REF_MAKE(REF_FRAME, o->reg);
     RegisterClass class = select_class(s, a->row);
     a->narrow = class == CLASS_32;
+    /* Only instructions for shared memory take generic addresses of 32 bits. */
     if (a->narrow && space == PTX_SPACE_NONE) a->space = PTX_SPACE_SHARED;
     if (class == CLASS_32 || class == CLASS_64) return true;
     select_error(s, o->column, "an address is held in a register of 32 or 64 bits");
@@ -217,11 +222,11 @@ Ref select_variable_address(Select *s, const PtxOperand *o, RegisterClass class)
 
 Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass class, bool is_signed)
 {
-    static const uint8_t elements[] = {[CLASS_16] = 2, [CLASS_32] = 4, [CLASS_64] = 8};
+    static const uint8_t element_bytes[] = {[CLASS_16] = 2, [CLASS_32] = 4, [CLASS_64] = 8};
     CodeParamLoad load = {.offset = offset,
                           .size = (uint8_t)bytes,
-                          .element = elements[class],
-                          .is_signed = is_signed && bytes < elements[class]};
+                          .element = element_bytes[class],
+                          .is_signed = is_signed && bytes < element_bytes[class]};
     for (uint32_t i = 0; i < s->load_count; i++) {
         const CodeParamLoad *existing = &s->loads[i];
         if (existing->offset == offset && existing->size == bytes && existing->element == load.element
@@ -230,7 +235,7 @@ Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass c
     }
     load.affine = class != CLASS_16;
     load.row = s->code->param_rows_size + (load.affine ? AFFINE_BYTES : 0);
-    s->code->param_rows_size = load.row + 32u * load.element;
+    s->code->param_rows_size = load.row + (uint32_t)LANES * load.element;
     s->loads = arena_grow(s->f->scratch, s->loads, s->load_count, &s->load_capacity, sizeof load);
     s->loads[s->load_count++] = load;
     return REF_MAKE(REF_PARAM, load.row);

@@ -1,8 +1,8 @@
 /* Arithmetic and logic: the operation's name is made of the mnemonic's words, looked up once for each form.
  *
- * The name is opcode[_half][_mode][_flags][_variant]_type. Integer types without a sign of their own fall
- * back to b16, b32 ... What the name cannot say is done around the operation: .ftz flushes the sources and
- * the result, .sat and .relu clamp the result.
+ * The name is opcode[_half][_mode][_flags][_variant]_type. An operation on integers that does not depend on
+ * the sign is named with b16, b32 ... A modifier that no name has is done around the operation: .ftz flushes
+ * the sources and the result, .sat and .relu clamp the result.
  */
 #include "lower/select/select.h"
 
@@ -12,12 +12,14 @@
 
 enum { NAME_SIZE = 96 };
 
+/* How a form is computed. */
 struct AluPattern {
-    uint16_t op, mods;
-    uint16_t before;         /* on each source of type 0, OP_COUNT: nothing */
-    uint16_t after[3];       /* on the result */
+    uint16_t op, mods;       /* op is OP_COUNT if the form is not supported */
+    uint16_t before;         /* run on each source that is flushed; OP_COUNT: none */
+    uint16_t after[3];       /* run on the result, in this order */
     uint8_t after_count;
-    bool pure, names_no_rounding;
+    bool pure;               /* FLAG_PURE: does not use the carry */
+    bool names_no_rounding;  /* FLAG_NO_ROUNDING */
 };
 
 typedef struct Name {
@@ -25,6 +27,8 @@ typedef struct Name {
     size_t length;
 } Name;
 
+/* Adds "_" and the letters and digits of a part, in lower case. A name that gets too long
+ * stays as it is, and is that of no operation. */
 static void name_add(Name *name, const char *part)
 {
     if (name->length + strlen(part) + 2 > NAME_SIZE) return;
@@ -34,9 +38,7 @@ static void name_add(Name *name, const char *part)
     name->text[name->length] = '\0';
 }
 
-static bool is_float(PtxType type) { return ptx_types[type].class == PTX_FLOAT; }
-
-/* Modifiers that are done around the operation, or say nothing here. */
+/* Whether a modifier is not a word of the name: those of a variant, and those done around the operation. */
 static bool outside_name(PtxModifier m, bool is_float_type)
 {
     if (m == PTX_MOD_sat) return is_float_type;
@@ -59,7 +61,7 @@ static void name_add_modifiers(Name *name, const PtxForm *form)
             }
 }
 
-/* What the mnemonic's operation is named after: ".types" of names with two are joined. */
+/* Adds the types that the operation's name has. Mostly that is the first of the form. */
 static void name_add_type(Name *name, const PtxForm *form)
 {
     PtxType type = form->types[0];
@@ -88,8 +90,8 @@ static void name_add_type(Name *name, const PtxForm *form)
     name_add(name, type == PTX_TYPE_NONE ? "mixed" : ptx_types[type].name);
 }
 
-/* The sign-free name of an integer type: add_b32 for add.s32, add_b16x2 for add.u16x2; shr_u32 for shr.b32.
- */
+/* The operation of that stem whose name does not have the sign of an integer type: for .s32 that of b32. For
+ * an untyped one, .b32, it is that of u32. OP_COUNT if there is none. */
 static uint16_t find_sign_free(const char *stem, PtxType type)
 {
     char name[NAME_SIZE + 16];
@@ -99,7 +101,8 @@ static uint16_t find_sign_free(const char *stem, PtxType type)
     return lower_find_op(name);
 }
 
-/* What an operation does besides, in its name. Each word is shown in an operation that has it. */
+/* Words of names for the rounding, flushing or precision of an operation. VARIANT names an operation that has
+ * the word, so that renaming it does not compile. */
 typedef enum Variant { PLAIN, ROUND, FTZ, ROUND_FTZ, APPROX, APPROX_FTZ, FULL, FULL_FTZ } Variant;
 #define VARIANT(opcode, word, type) (OP_##opcode##_##word##_##type != OP_COUNT ? "_" #word : "")
 static const char *const variants[] = {
@@ -113,12 +116,13 @@ static const char *const variants[] = {
     [FULL_FTZ] = VARIANT(div, full_ftz, f32),
 };
 
+/* The operation of a form in that variant; OP_COUNT if there is none. */
 static uint16_t find_with(const PtxForm *form, Variant variant)
 {
     Name name = {.length = 0};
     bool fused = form->opcode == PTX_OP_mad && is_float(form->types[0]);
     name_add(&name, ptx_opcode_names[fused ? PTX_OP_fma : form->opcode]);
-    memmove(name.text, name.text + 1, name.length--);
+    memmove(name.text, name.text + 1, name.length--); /* the first "_" */
     name_add_modifiers(&name, form);
     size_t capacity = sizeof name.text - name.length;
     name.length += (size_t)snprintf(name.text + name.length, capacity, "%s", variants[variant]);
@@ -133,16 +137,6 @@ static uint16_t find_with(const PtxForm *form, Variant variant)
     return op != OP_COUNT ? op : find_sign_free(stem, type);
 }
 
-static uint16_t rounding_of(const PtxForm *form)
-{
-    switch (form->group[PTX_GROUP_ROUND]) {
-    case PTX_MOD_rz: return MODS_RZ;
-    case PTX_MOD_rm: return MODS_RM;
-    case PTX_MOD_rp: return MODS_RP;
-    default: return MODS_RN;
-    }
-}
-
 #define OF_TYPE(stem, type) [PTX_##type] = OP_##stem##_##type
 #define OF_HALVES(stem) OF_TYPE(stem, f16), OF_TYPE(stem, f16x2), OF_TYPE(stem, bf16), OF_TYPE(stem, bf16x2)
 static const uint16_t flush_ops[PTX_TYPE_COUNT] = {OF_HALVES(flush), OF_TYPE(flush, f32),
@@ -155,33 +149,38 @@ static uint16_t flush_op(PtxType type) { return op_or_none(flush_ops[type]); }
 uint16_t select_sat_op(PtxType type) { return op_or_none(sat_ops[type]); }
 uint16_t select_relu_op(PtxType type) { return op_or_none(relu_ops[type]); }
 
+/* Adds an operation on the result. If there is none (OP_COUNT), the form is not supported. */
 static void add_step_after(AluPattern *pattern, uint16_t op)
 {
     pattern->after[pattern->after_count++] = op;
     if (op == OP_COUNT) pattern->op = OP_COUNT;
 }
 
-/* Chooses the operation of a form, and the operations on its operands and its result: flushing, saturation,
- * relu. */
+/* Chooses the operation of a form: of the variants that can be it, the one whose name says most. *flushes:
+ * whether the operation itself does what .ftz says. */
+static uint16_t choose_operation(const PtxForm *form, bool approximate, bool *flushes)
+{
+    bool ftz = ptx_has(form, PTX_MOD_ftz), full = ptx_has(form, PTX_MOD_full);
+    bool rounds = rounding_mods(form) != MODS_RN;
+    uint16_t op = OP_COUNT;
+    if (ftz && approximate) op = find_with(form, full ? FULL_FTZ : APPROX_FTZ);
+    if (ftz && op == OP_COUNT) op = find_with(form, rounds ? ROUND_FTZ : FTZ);
+    *flushes = op != OP_COUNT;
+    if (op == OP_COUNT && approximate) op = find_with(form, full ? FULL : APPROX);
+    if (op == OP_COUNT) op = find_with(form, rounds ? ROUND : PLAIN);
+    return op;
+}
+
+/* Fills the pattern of a form: its operation, and those on its sources and its result. */
 static void fill_pattern(const PtxForm *form, AluPattern *r)
 {
     PtxType type = form->types[0];
-    uint16_t rounding = rounding_of(form);
-    bool ftz = ptx_has(form, PTX_MOD_ftz) && (type != PTX_f64 || form->opcode == PTX_OP_slct);
-    bool rounds = rounding != MODS_RN;
-    *r = (AluPattern){.op = OP_COUNT, .mods = rounding, .before = OP_COUNT, .pure = true};
-    bool full = ptx_has(form, PTX_MOD_full), approximate = full || ptx_has(form, PTX_MOD_approx);
-    if (approximate && ptx_has(form, PTX_MOD_ftz)) r->op = find_with(form, full ? FULL_FTZ : APPROX_FTZ);
-    bool named_ftz = r->op != OP_COUNT;
-    if (!named_ftz && ptx_has(form, PTX_MOD_ftz)) {
-        r->op = find_with(form, rounds ? ROUND_FTZ : FTZ);
-        named_ftz = r->op != OP_COUNT;
-    }
-    if (r->op == OP_COUNT && approximate) r->op = find_with(form, full ? FULL : APPROX);
-    if (r->op == OP_COUNT) r->op = find_with(form, rounds ? ROUND : PLAIN);
-    if (ftz && !named_ftz && form->opcode == PTX_OP_slct) {
+    bool approximate = ptx_has(form, PTX_MOD_full) || ptx_has(form, PTX_MOD_approx), flushes;
+    *r = (AluPattern){.op = OP_COUNT, .mods = rounding_mods(form), .before = OP_COUNT};
+    r->op = choose_operation(form, approximate, &flushes);
+    if (ptx_has(form, PTX_MOD_ftz) && !flushes && form->opcode == PTX_OP_slct) {
         r->before = flush_op(form->types[1]);
-    } else if (ftz && !named_ftz) {
+    } else if (ptx_has(form, PTX_MOD_ftz) && !flushes && type != PTX_f64) {
         r->before = flush_op(type);
         add_step_after(r, r->before);
     }
@@ -195,6 +194,7 @@ static void fill_pattern(const PtxForm *form, AluPattern *r)
     r->names_no_rounding = (sum || product) && is_float(type) && !form->group[PTX_GROUP_ROUND];
 }
 
+/* The pattern of the instruction's form, filled at its first use in the module. */
 static const AluPattern *pattern_of(Select *s)
 {
     Lower *lower = s->lower;
@@ -209,14 +209,14 @@ static const AluPattern *pattern_of(Select *s)
 
 bool select_has_operation(Select *s) { return pattern_of(s)->op != OP_COUNT; }
 
-/* Sources are flushed where the operation does not do it: slct's is what it tests, not what it chooses from.
- */
-static Ref flush_sources(Select *s, const AluPattern *pattern, Ref source, uint32_t index)
+/* Source number `index`, flushed if the pattern says so: of slct only the one that it tests. */
+static Ref flush_source(Select *s, const AluPattern *pattern, Ref source, uint32_t index)
 {
     const PtxForm *form = s->insn->form;
-    bool tested = form->opcode == PTX_OP_slct;
-    if (pattern->before == OP_COUNT || (tested && index != 3)) return source;
-    LowerInsn *flush = select_temp(s, pattern->before, class_of(tested ? form->types[1] : form->types[0]));
+    enum { TESTED = 3 };
+    bool is_slct = form->opcode == PTX_OP_slct;
+    if (pattern->before == OP_COUNT || (is_slct && index != TESTED)) return source;
+    LowerInsn *flush = select_temp(s, pattern->before, class_of(is_slct ? form->types[1] : form->types[0]));
     flush->a = source;
     return flush->d;
 }
@@ -231,10 +231,10 @@ static Ref alu_source(Select *s, const AluPattern *pattern, uint32_t index)
     if (half && form->types[0] == PTX_f32)
         return select_compute(s, type == PTX_f16 ? OP_cvt_f32_f16 : OP_cvt_f32_bf16, CLASS_32, source,
                               REF_ABSENT, REF_ABSENT);
-    return flush_sources(s, pattern, source, index);
+    return flush_source(s, pattern, source, index);
 }
 
-/* A result in d after the last of what follows the operation. */
+/* Runs the operations on the result, of which the last writes d. */
 static void finish_result(Select *s, const AluPattern *pattern, Ref value, Ref d, RegisterClass class)
 {
     for (uint32_t i = 0; i < pattern->after_count; i++) {
@@ -275,7 +275,7 @@ void select_alu(Select *s)
         finish_result(s, pattern, insn->d, d, class);
 }
 
-/* min, max: two or three sources. */
+/* min and max of two or three sources. */
 void select_minmax(Select *s)
 {
     const PtxForm *form = s->insn->form;
@@ -290,7 +290,7 @@ void select_minmax(Select *s)
     uint32_t count = s->insn->operand_count;
     Ref d = select_dest(s, operand_at(s, 0), class);
     for (uint32_t i = 2; i < count; i++) {
-        Ref other = flush_sources(s, pattern, select_source(s, &s->insn->operands[i], type), i);
+        Ref other = flush_source(s, pattern, select_source(s, &s->insn->operands[i], type), i);
         bool last = i + 1 == count && !pattern->after_count;
         LowerInsn *insn = last ? select_emit(s, pattern->op) : select_temp(s, pattern->op, class);
         insn->flags |= FLAG_PURE;

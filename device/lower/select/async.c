@@ -6,17 +6,19 @@
 
 /* --- copies -------------------------------------------------------------------------------------------- */
 
-/* The bytes of an element, as a power of two; 0 and an error where there is no such copy. */
+/* The logarithm of a copy's size in bytes, which cp.async.cg has of 16
+ * bytes only; 0 and an error for other sizes. */
 static uint16_t copy_size(Select *s)
 {
     const PtxOperand *size = operand_at(s, 2);
     bool all_levels = ptx_has(s->insn->form, PTX_MOD_ca);
-    if (size->bits == 16) return 4;
-    if (all_levels && (size->bits == 4 || size->bits == 8)) return size->bits == 4 ? 2 : 3;
+    bool fits = size->bits == 16 || (all_levels && (size->bits == 4 || size->bits == 8));
+    if (fits) return (uint16_t)__builtin_ctzll(size->bits);
     select_error(s, size->column, all_levels ? "the size is 4, 8 or 16 bytes" : "the size is 16 bytes");
     return 0;
 }
 
+/* cp.async to, from, size{, bytes to copy or predicate to ignore the source}{, cache policy} */
 static void select_copy_async(Select *s)
 {
     const PtxForm *form = s->insn->form;
@@ -54,7 +56,7 @@ Ref select_wide_address(Select *s, const PtxOperand *o, PtxSpace space, bool *sh
     return wide ? value : select_compute(s, OP_cvt_u64_u32, CLASS_64, value, REF_ABSENT, REF_ABSENT);
 }
 
-/* The operation that combines bytes with what is there; cp_bulk where they are copied, OP_COUNT for none. */
+/* The atomic operation of cp.reduce, or OP_cp_bulk for a copy; OP_COUNT if it is not supported. */
 static uint16_t bulk_operation(const PtxForm *form)
 {
     if (!ptx_has(form, PTX_MOD_reduce)) return OP_cp_bulk;
@@ -62,41 +64,42 @@ static uint16_t bulk_operation(const PtxForm *form)
     return bulk_combines(op) ? op : OP_COUNT;
 }
 
-/* Operands: target, source, bytes; then a barrier where bytes arrive at one, and a mask of the cluster's
- * blocks. */
+/* cp.async.bulk to, from, bytes{, mbarrier at which they arrive}{, mask
+ * of the cluster's blocks}{, cache policy} */
 static void select_bulk(Select *s)
 {
     const PtxForm *form = s->insn->form;
     uint32_t count = s->insn->operand_count - ptx_has(form, PTX_MOD_L2_cache_hint);
-    bool arrives = ptx_has(form, PTX_MOD_mbarrier_complete_tx_bytes), from = false, to = false;
-    bool several = ptx_has(form, PTX_MOD_multicast_cluster);
+    bool arrives = ptx_has(form, PTX_MOD_mbarrier_complete_tx_bytes);
+    bool multicast = ptx_has(form, PTX_MOD_multicast_cluster);
+    bool from_shared = false, to_shared = false;
     uint16_t operation = bulk_operation(form);
-    if (count != 3u + arrives + several || operation == OP_COUNT || ptx_has(form, PTX_MOD_cp_mask)
+    if (count != 3u + arrives + multicast || operation == OP_COUNT || ptx_has(form, PTX_MOD_cp_mask)
         || ptx_has(form, PTX_MOD_ignore_oob)) {
         select_unsupported(s, "a copy of parts");
         return;
     }
-    Ref b = select_wide_address(s, operand_at(s, 0), form->spaces[0], &to);
-    Ref a = select_wide_address(s, operand_at(s, 1), form->spaces[1], &from);
+    Ref b = select_wide_address(s, operand_at(s, 0), form->spaces[0], &to_shared);
+    Ref a = select_wide_address(s, operand_at(s, 1), form->spaces[1], &from_shared);
     Ref bytes = select_source(s, operand_at(s, 2), PTX_u32);
     Ref barrier = arrives ? select_wide_address(s, operand_at(s, 3), PTX_SPACE_SHARED, NULL) : REF_ABSENT;
-    Ref ranks = several ? select_source(s, operand_at(s, 4), PTX_u32) : REF_ABSENT;
+    Ref ranks = multicast ? select_source(s, operand_at(s, 4), PTX_u32) : REF_ABSENT;
     LowerInsn *insn = select_emit(s, operation == OP_cp_bulk ? OP_cp_bulk : OP_cp_bulk_reduce);
     insn->a = a;
     insn->b = b;
     insn->c = bytes;
     insn->e = barrier;
     insn->imm = operation;
-    insn->mods = (uint16_t)((from ? BULK_FROM_SHARED : 0) | (to ? BULK_TO_SHARED : 0)
-                            | (several ? BULK_TO_BLOCKS : 0));
-    if (!several) return;
+    insn->mods = (uint16_t)((from_shared ? BULK_FROM_SHARED : 0) | (to_shared ? BULK_TO_SHARED : 0)
+                            | (multicast ? BULK_TO_BLOCKS : 0));
+    if (!multicast) return;
     insn->more = lower_new_refs(s->f, &ranks, 1);
     insn->more_count = 1;
 }
 
 /* --- barriers ------------------------------------------------------------------------------------------ */
 
-/* An operation on the mbarrier at an operand's address; NULL and an error in another state space. */
+/* Appends an operation on the mbarrier at the address that operand `index` is; NULL after an error. */
 static LowerInsn *emit_barrier(Select *s, uint16_t op, uint32_t index, uint16_t mods)
 {
     Address a;
@@ -113,6 +116,7 @@ static LowerInsn *emit_barrier(Select *s, uint16_t op, uint32_t index, uint16_t 
     return insn;
 }
 
+/* As emit_barrier(), with the count that follows the address, if there is one, as source b. */
 static void barrier_with_count(Select *s, uint16_t op, uint32_t index, uint16_t mods, Ref d)
 {
     bool given = s->insn->operand_count > index + 1;
@@ -129,6 +133,7 @@ void select_complete_tx(Select *s, uint32_t bytes)
     if (insn) insn->b = lower_constant(s->lower, CLASS_32, bytes, 0);
 }
 
+/* arrive{_drop} {state,} mbarrier{, count} */
 static void select_arrive(Select *s)
 {
     const PtxForm *form = s->insn->form;
@@ -140,7 +145,8 @@ static void select_arrive(Select *s)
     barrier_with_count(s, OP_mbarrier_arrive, has_state, mods, d);
 }
 
-/* A group that waits is parked, so no guard precedes it. The time limit is a hint and ignored. */
+/* test_wait and try_wait d, mbarrier, state or parity. Lanes that wait are parked as a group, which cannot be
+ * under a guard. The time limit of try_wait is a hint and ignored. */
 static void select_wait(Select *s)
 {
     bool parity = ptx_has(s->insn->form, PTX_MOD_parity);
@@ -182,15 +188,16 @@ void select_mbarrier(Select *s)
                            REF_ABSENT);
 }
 
-/* Ends a group of copies, which only the checkers need to know. */
+/* Appends the end of copies that the race checker sees as running: all but the last `kept` groups of them, or
+ * COPIES_*. Without that checker it is nothing. */
 static void end_copies(Select *s, uint32_t kept)
 {
     if (s->lower->host->checks & CHECK_RACE) select_emit(s, OP_cp_async_end)->imm = kept;
 }
 
-/* Copies are done when they are issued: there is nothing to wait for, and an arrival that they would make is
- * made by the thread. Without .noinc the barrier would first expect one more arrival, which then comes: the
- * two cancel out. */
+/* Copies are done when they are issued, so there is nothing to wait for. The arrival at an mbarrier that a
+ * copy would make is made by the thread. Without .noinc the mbarrier would first expect one more arrival, and
+ * then get it: both are left out. */
 void select_cp(Select *s)
 {
     const PtxForm *form = s->insn->form;

@@ -1,4 +1,4 @@
-/* Cache hints, which have no effect here: operands are checked, createpolicy makes its policies. */
+/* Cache hints, which have no effect here. Their operands are checked, and createpolicy makes its policies. */
 #include "exec/async/policy.h"
 #include "lower/select/select.h"
 
@@ -12,7 +12,7 @@ void select_cache_line(Select *s)
     if (size->bits != LINE_BYTES) select_error(s, size->column, "the size is %d bytes", LINE_BYTES);
 }
 
-/* The eviction priorities in their order: the first is the primary one. */
+/* The eviction priorities of a form, as bits of mods: the first that it names is the primary one. */
 static uint16_t priorities(const PtxForm *form)
 {
     uint16_t mods = 0;
@@ -47,16 +47,16 @@ static void select_range_policy(Select *s, Ref d)
 
 static void select_fraction_policy(Select *s, Ref d)
 {
-    static const uint32_t one = 0x3f800000;
     const PtxOperand *o = operand_at(s, 1);
-    bool number = o->kind == PTX_OPERAND_IMMEDIATE;
-    uint64_t bits = number ? ptx_immediate_bits(o, PTX_f32) : one;
-    if (bits == 0 || bits > one) {
+    bool is_immediate = o->kind == PTX_OPERAND_IMMEDIATE;
+    uint64_t bits = is_immediate ? ptx_immediate_bits(o, PTX_f32) : F32_ONE;
+    if (bits == 0
+        || bits > F32_ONE) { /* bits of floats above 0 rise with the float; negative ones are larger */
         select_error(s, o->column, "the fraction must be above 0 and at most 1");
         return;
     }
-    Ref a = number || o->kind == PTX_OPERAND_NONE ? lower_constant(s->lower, CLASS_32, bits, 0)
-                                                  : select_source(s, o, PTX_f32);
+    Ref a = is_immediate || o->kind == PTX_OPERAND_NONE ? lower_constant(s->lower, CLASS_32, bits, 0)
+                                                        : select_source(s, o, PTX_f32);
     LowerInsn *insn = select_emit(s, OP_createpolicy_fractional);
     insn->d = d;
     insn->a = a;

@@ -1,8 +1,8 @@
 /* Calls. Arguments and results pass through local memory, at the start of the frame of the function called.
  *
- * A .param variable of a call sequence lives there from the start, so that the call itself moves nothing;
- * one that serves several calls at different places, or a function of the device, has a place in the
- * caller's frame and is copied.
+ * A .param variable of a call sequence has its memory there from the start (PLACE_OUTGOING), so that the call
+ * itself moves nothing. One that serves several calls at different offsets, or a call of a function of the
+ * device, is in the caller's frame (PLACE_FRAME) and copied.
  */
 #include "lower/select/select.h"
 
@@ -23,16 +23,19 @@ static Signature signature_of(const PtxFunction *f)
     return (Signature){f->returns, f->params, f->return_count, f->param_count};
 }
 
+/* The parameters and results of the function called; of an indirect call, those of its prototype or of the
+ * first function in its table. False if they are unknown or too many. */
 static bool find_signature(const PtxInsn *call, Signature *sig)
 {
-    const PtxOperand *callee = &call->operands[1], *hint = &call->operands[3];
+    const PtxOperand *callee = &call->operands[PTX_CALL_CALLEE];
+    const PtxOperand *targets = &call->operands[PTX_CALL_TARGETS];
     if (callee->kind == PTX_OPERAND_FUNCTION) {
         *sig = signature_of(callee->function);
-    } else if (hint->kind == PTX_OPERAND_PROTOTYPE) {
-        const PtxPrototype *p = hint->prototype;
+    } else if (targets->kind == PTX_OPERAND_PROTOTYPE) {
+        const PtxPrototype *p = targets->prototype;
         *sig = (Signature){p->returns, p->params, p->return_count, p->param_count};
-    } else if (hint->kind == PTX_OPERAND_TABLE && hint->table->functions && hint->table->count) {
-        *sig = signature_of(hint->table->functions[0]);
+    } else if (targets->kind == PTX_OPERAND_TABLE && targets->table->functions && targets->table->count) {
+        *sig = signature_of(targets->table->functions[0]);
     } else {
         return false;
     }
@@ -47,7 +50,7 @@ typedef enum DeviceFunction {
     MALLOC,
     ALIGNED_MALLOC,
     FREE,
-    RUNTIME_FIRST,              /* and from here on those of the device runtime */
+    RUNTIME_FIRST, /* the functions of the device runtime start here, in the order of runtime.def */
     SET_CONDITIONAL = RUNTIME_FIRST + RUNTIME_GraphSetConditional
 } DeviceFunction;
 
@@ -79,26 +82,30 @@ static DeviceFunction provided_by_name(const char *name)
 
 bool lower_is_provided(const char *name) { return provided_by_name(name) != NOT_PROVIDED; }
 
+/* The function of the device that a call names, unless the module defines it. */
 static DeviceFunction provided_function(const PtxOperand *callee)
 {
     bool missing = callee->kind == PTX_OPERAND_FUNCTION && !lower_aliased(callee->function)->defined;
     return missing ? provided_by_name(callee->function->name) : NOT_PROVIDED;
 }
 
+/* Whether an operand is a variable that this function declares, not one of its parameters. */
 static bool is_call_variable(const Select *s, const PtxOperand *o)
 {
     return o->kind == PTX_OPERAND_VARIABLE && o->variable->function == s->tree
            && o->variable->id < s->tree->variable_count && s->tree->variables[o->variable->id] == o->variable;
 }
 
+/* Places a variable that is an argument or result of a call. `place` is where the function called has it;
+ * `outgoing`: it can be there. */
 static void note_place(Select *s, const PtxOperand *o, LocalPlace place, bool outgoing)
 {
     if (!is_call_variable(s, o)) return;
-    LocalPlace *allocated = &s->places[o->variable->id];
-    if (!outgoing || (allocated->kind == PLACE_OUTGOING && allocated->offset != place.offset))
-        allocated->kind = PLACE_FRAME;
-    else if (allocated->kind == PLACE_NONE)
-        *allocated = place;
+    LocalPlace *known = &s->places[o->variable->id]; /* from the calls before this one */
+    if (!outgoing || (known->kind == PLACE_OUTGOING && known->offset != place.offset))
+        known->kind = PLACE_FRAME;
+    else if (known->kind == PLACE_NONE)
+        *known = place;
 }
 
 void select_call_places(Select *s)
@@ -108,9 +115,10 @@ void select_call_places(Select *s)
         const PtxInsn *call = &s->tree->insns[i];
         Signature sig;
         if (call->form->opcode != PTX_OP_call || !find_signature(call, &sig)) continue;
-        bool outgoing = provided_function(&call->operands[1]) == NOT_PROVIDED;
+        bool outgoing = provided_function(&call->operands[PTX_CALL_CALLEE]) == NOT_PROVIDED;
         select_call_layout(sig.returns, sig.return_count, sig.params, sig.param_count, returns, params);
-        const PtxOperand *results = &call->operands[0], *arguments = &call->operands[2];
+        const PtxOperand *results = &call->operands[PTX_CALL_RETURNS];
+        const PtxOperand *arguments = &call->operands[PTX_CALL_ARGUMENTS];
         for (uint32_t r = 0; r < results->count && r < sig.return_count; r++)
             note_place(s, &results->items[r], returns[r], outgoing);
         for (uint32_t p = 0; p < arguments->count && p < sig.param_count; p++)
@@ -118,6 +126,7 @@ void select_call_places(Select *s)
     }
 }
 
+/* Stores a row to local memory at an offset of this function's frame, or loads it. */
 static void local_access(Select *s, bool store, Ref value, uint32_t offset, PtxType type)
 {
     RegisterClass class = class_of(type);
@@ -130,7 +139,7 @@ static void local_access(Select *s, bool store, Ref value, uint32_t offset, PtxT
         insn->d = value;
 }
 
-/* Local memory to local memory, in the largest pieces. */
+/* Copies bytes of local memory, in the largest pieces first. */
 static void copy_local(Select *s, uint32_t to, uint32_t from, uint64_t size)
 {
     static const struct {
@@ -147,7 +156,7 @@ static void copy_local(Select *s, uint32_t to, uint32_t from, uint64_t size)
     }
 }
 
-/* A value in a row to local memory or back; a predicate takes a byte. */
+/* As local_access(), for predicates, too, which take a byte. */
 static void move_value(Select *s, bool store, Ref row, uint32_t offset, PtxType type)
 {
     if (type != PTX_pred) {
@@ -165,7 +174,7 @@ static void move_value(Select *s, bool store, Ref row, uint32_t offset, PtxType 
     select_copy(s, row, select_compute(s, OP_setp_ne_b16, CLASS_PREDICATE, value, zero, REF_ABSENT));
 }
 
-/* One register of an argument or a result. */
+/* Stores one register of an argument at `target`, or loads one of a result from there. */
 static void pass_register(Select *s, const PtxOperand *o, PtxType type, uint32_t target, bool result)
 {
     if (!result)
@@ -174,13 +183,15 @@ static void pass_register(Select *s, const PtxOperand *o, PtxType type, uint32_t
         move_value(s, false, select_dest(s, o, class_of(type)), target, type);
 }
 
-/* The offset of a caller's variable from the caller's frame. */
+/* The offset of a variable from the start of this function's frame. That of
+ * the function called starts at local_size. */
 static uint32_t caller_offset(const Select *s, const PtxOperand *o)
 {
     const LocalPlace *place = &s->places[o->variable->id];
     return place->offset + (place->kind == PLACE_OUTGOING ? s->local_size : 0);
 }
 
+/* Moves an argument to where the function called has its parameter, or a result from there. */
 static void pass_argument(Select *s, const PtxOperand *o, const PtxVariable *formal, LocalPlace place,
                           bool result)
 {
@@ -202,7 +213,8 @@ static void pass_argument(Select *s, const PtxOperand *o, const PtxVariable *for
     }
 }
 
-/* Copies the function's own parameters and results that are registers between its frame and their rows. */
+/* Copies those of this function's parameters, or results, that are
+ * registers between its frame and their rows. */
 static void move_registers(Select *s, PtxVariable **list, uint32_t count, const LocalPlace *places,
                            bool store)
 {
@@ -239,7 +251,8 @@ static void emit_call(Select *s, const PtxOperand *callee)
 static void ordinary_call(Select *s)
 {
     LocalPlace returns[MAX_PARAMS], params[MAX_PARAMS];
-    const PtxOperand *results = operand_at(s, 0), *arguments = operand_at(s, 2);
+    const PtxOperand *results = operand_at(s, PTX_CALL_RETURNS);
+    const PtxOperand *arguments = operand_at(s, PTX_CALL_ARGUMENTS);
     Signature sig;
     if (!find_signature(s->insn, &sig)) {
         select_error(s, 0, "the signature of the function called is not known");
@@ -253,13 +266,14 @@ static void ordinary_call(Select *s)
     select_call_layout(sig.returns, sig.return_count, sig.params, sig.param_count, returns, params);
     for (uint32_t p = 0; p < sig.param_count; p++)
         pass_argument(s, &arguments->items[p], sig.params[p], params[p], false);
-    emit_call(s, operand_at(s, 1));
+    emit_call(s, operand_at(s, PTX_CALL_CALLEE));
     for (uint32_t r = 0; r < sig.return_count; r++)
         pass_argument(s, &results->items[r], sig.returns[r], returns[r], true);
 }
 
-/* ---- functions of the device: values in rows ---- */
+/* ---- functions of the device: they take values in rows ---- */
 
+/* The value of an argument in a row. */
 static Ref argument_row(Select *s, const PtxOperand *o, PtxType type)
 {
     if (!is_call_variable(s, o)) return select_source(s, o, type);
@@ -268,6 +282,7 @@ static Ref argument_row(Select *s, const PtxOperand *o, PtxType type)
     return value;
 }
 
+/* Writes the value to the result that the call names, if there is one. */
 static void take_result(Select *s, const PtxOperand *results, Ref value, PtxType type)
 {
     if (!results->count) return;
@@ -282,16 +297,16 @@ static void device_call(Select *s, DeviceFunction function)
 {
     static const struct {
         uint16_t op;
-        uint8_t count;
-        uint8_t result;
-        uint8_t types[DEVICE_PARAMS];
+        uint8_t count; /* of arguments */
+        uint8_t result; /* PtxType */
+        uint8_t types[DEVICE_PARAMS]; /* PtxType of each argument */
     } rows[] = {
         [VPRINTF] = {OP_call_vprintf, 2, PTX_b32, {PTX_b64, PTX_b64}},
         [ASSERTFAIL] = {OP_call_assertfail, 5, PTX_TYPE_NONE, {PTX_b64, PTX_b64, PTX_b32, PTX_b64, PTX_b64}},
         [MALLOC] = {OP_call_malloc, 1, PTX_b64, {PTX_b64}},
         [ALIGNED_MALLOC] = {OP_call_malloc, 2, PTX_b64, {PTX_b64, PTX_b64}},
         [FREE] = {OP_call_free, 1, PTX_TYPE_NONE, {PTX_b64}}};
-    const PtxOperand *arguments = operand_at(s, 2);
+    const PtxOperand *arguments = operand_at(s, PTX_CALL_ARGUMENTS);
     Ref values[DEVICE_PARAMS] = {REF_ABSENT};
     if (arguments->count != rows[function].count) {
         select_error(s, 0, "%u arguments are given, %u are expected", arguments->count, rows[function].count);
@@ -302,17 +317,18 @@ static void device_call(Select *s, DeviceFunction function)
     LowerInsn *insn = select_emit(s, rows[function].op);
     PtxType result = rows[function].result;
     if (result != PTX_TYPE_NONE) insn->d = lower_new_register(s->f, class_of(result));
-    if (function == ASSERTFAIL) {
-        insn->more = lower_new_refs(s->f, values, 4);
-        insn->more_count = 4;
+    if (function == ASSERTFAIL) { /* the last argument, the size of a character, is not used */
+        insn->more_count = DEVICE_PARAMS - 1;
+        insn->more = lower_new_refs(s->f, values, insn->more_count);
     } else {
         insn->a = values[0];
         insn->b = arguments->count > 1 ? values[1] : REF_ABSENT;
     }
-    if (result != PTX_TYPE_NONE) take_result(s, operand_at(s, 0), insn->d, result);
+    if (result != PTX_TYPE_NONE) take_result(s, operand_at(s, PTX_CALL_RETURNS), insn->d, result);
 }
 
-/* The values of an argument by the letter of runtime.def; how many, 0 after an error. */
+/* Reads an argument whose type is a letter of runtime.def; of a structure, its members. Returns how many
+ * values it has; 0 after an error. */
 static uint32_t runtime_argument(Select *s, const PtxOperand *o, char type, Ref *values)
 {
     uint32_t members = runtime_members(type), size = runtime_member_size(type);
@@ -335,7 +351,7 @@ static uint32_t runtime_argument(Select *s, const PtxOperand *o, char type, Ref 
 static void call_runtime(Select *s, uint32_t function)
 {
     const char *types = runtime_functions[function].arguments;
-    const PtxOperand *arguments = operand_at(s, 2);
+    const PtxOperand *arguments = operand_at(s, PTX_CALL_ARGUMENTS);
     PtxType result = runtime_functions[function].result;
     Ref values[RUNTIME_VALUES];
     uint32_t count = 0;
@@ -350,13 +366,13 @@ static void call_runtime(Select *s, uint32_t function)
     insn->d = lower_new_register(s->f, class_of(result));
     insn->more = lower_new_refs(s->f, values, count);
     insn->more_count = (uint8_t)count;
-    take_result(s, operand_at(s, 0), insn->d, result);
+    take_result(s, operand_at(s, PTX_CALL_RETURNS), insn->d, result);
 }
 
 void select_call(Select *s)
 {
     GuardedBlock guarded = select_guarded_begin(s);
-    DeviceFunction function = provided_function(operand_at(s, 1));
+    DeviceFunction function = provided_function(operand_at(s, PTX_CALL_CALLEE));
     if (function >= RUNTIME_FIRST)
         call_runtime(s, function - RUNTIME_FIRST);
     else if (function != NOT_PROVIDED)

@@ -1,7 +1,8 @@
 /* setp and set: a comparison, combined with a predicate, into predicates or values. */
 #include "lower/select/select.h"
 
-/* lo ls hi hs are the unsigned lt le gt ge. */
+/* The comparison of a form. lo ls hi hs are the unsigned lt le gt ge; lo and hi are in the group of
+ * mul.lo. */
 static PtxModifier comparison(const PtxForm *form)
 {
     switch (form->group[PTX_GROUP_COMPARE]) {
@@ -12,7 +13,8 @@ static PtxModifier comparison(const PtxForm *form)
     }
 }
 
-/* Operations by comparison, then type: equality of integers by their size, order by their sign too. */
+/* Operations by comparison, then type. That of BY(how, type, name) has `name` for the type: equality of
+ * integers depends on their size only, order on their sign, too. */
 #define BY(how, type, name) [PTX_##type] = OP_setp_##how##_##name
 #define FLOATS(how) \
     BY(how, f16, f16), BY(how, f16x2, f16x2), BY(how, bf16, bf16), BY(how, bf16x2, bf16x2), \
@@ -59,7 +61,7 @@ static uint16_t comparison_op(PtxModifier how, PtxType type, bool ftz)
     return ftz && type == PTX_f32 ? comparisons[i].ftz_f32 : op_or_none(comparisons[i].ops[type]);
 }
 
-/* Flush subnormal sources; f32 is flushed by the comparison. */
+/* What flushes subnormal sources. Those of f32 are flushed by the comparison. */
 static const uint16_t ftz_ops[PTX_TYPE_COUNT] = {[PTX_f16] = OP_ftz_f16, [PTX_f16x2] = OP_ftz_f16x2};
 
 static Ref flush_subnormal(Select *s, Ref source, PtxType type, bool wanted)
@@ -76,6 +78,7 @@ typedef struct Comparison {
     PtxType type;
 } Comparison;
 
+/* Chooses the operation and reads its sources. False after an error. */
 static bool prepare_comparison(Select *s, PtxType type, Comparison *c)
 {
     const PtxForm *form = s->insn->form;
@@ -98,7 +101,8 @@ static void fill_comparison(LowerInsn *insn, const Comparison *c)
     insn->b = c->b;
 }
 
-/* The comparison as new predicates; a pair type gives one for each half. */
+/* The result of a comparison in a new predicate. *high: absent, or of a pair type the result of the upper
+ * half. */
 static Ref compare_to_predicates(Select *s, const Comparison *c, Ref *high)
 {
     Ref second = is_pair_type(c->type) ? lower_new_register(s->f, CLASS_PREDICATE) : REF_ABSENT;
@@ -112,6 +116,7 @@ static Ref compare_to_predicates(Select *s, const Comparison *c, Ref *high)
     return insn->d;
 }
 
+/* The operation that combines the comparison with a third source, or OP_setp_both if there is none. */
 static uint16_t combination_op(const PtxForm *form)
 {
     switch (form->group[PTX_GROUP_OPERATION]) {
@@ -122,7 +127,8 @@ static uint16_t combination_op(const PtxForm *form)
     }
 }
 
-/* d = value op q, e = !value op q */
+/* d = value op q, e = !value op q, where op and q are those of the instruction; without them d = value, e =
+ * !value. d and e may be absent. */
 static void combine_predicates(Select *s, Ref value, Ref d, Ref e)
 {
     uint16_t op = combination_op(s->insn->form);
@@ -165,21 +171,22 @@ void select_setp(Select *s)
     combine_predicates(s, high, q, REF_ABSENT);
 }
 
-/* What set writes where the comparison holds. */
+/* *value: what set writes where the comparison holds, 1.0 or all bits. False if it has no such type. */
 static bool true_value(PtxType type, uint64_t *value)
 {
     switch (type) {
     case PTX_u32:
-    case PTX_s32: *value = 0xffffffff; return true;
+    case PTX_s32: *value = UINT32_MAX; return true;
     case PTX_u16:
-    case PTX_s16: *value = 0xffff; return true;
-    case PTX_f32: *value = 0x3f800000; return true;
-    case PTX_f16: *value = 0x3c00; return true;
-    case PTX_bf16: *value = 0x3f80; return true;
+    case PTX_s16: *value = UINT16_MAX; return true;
+    case PTX_f32: *value = F32_ONE; return true;
+    case PTX_f16: *value = F16_ONE; return true;
+    case PTX_bf16: *value = BF16_ONE; return true;
     default: return false;
     }
 }
 
+/* set of a pair type: each half has the value of its own comparison. */
 static void set_pair(Select *s, const Comparison *c, PtxType to)
 {
     Ref high, low = compare_to_predicates(s, c, &high);
@@ -190,7 +197,9 @@ static void set_pair(Select *s, const Comparison *c, PtxType to)
         low = p;
         high = q;
     }
-    uint32_t ones = to == PTX_f16x2 ? 0x3c003c00 : to == PTX_bf16x2 ? 0x3f803f80 : 0xffffffff;
+    uint32_t ones = UINT32_MAX;
+    if (to == PTX_f16x2) ones = F16_ONE << 16 | F16_ONE;
+    if (to == PTX_bf16x2) ones = BF16_ONE << 16 | BF16_ONE;
     Ref halves = select_compute(s, OP_set_x2, CLASS_32, low, high, REF_ABSENT);
     Ref d = select_dest(s, operand_at(s, 0), CLASS_32);
     LowerInsn *insn = select_emit(s, OP_and_b32);

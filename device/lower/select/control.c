@@ -1,9 +1,9 @@
-/* Branches, ends, barriers, fences and what does nothing here. */
+/* Branches, ends, barriers, fences, and instructions that do nothing on the CPU device. */
 #include "lower/select/select.h"
 
 enum { MAX_BARRIERS = 16 };
 
-/* The guard as the predicate of a control operation. */
+/* Makes the guard the predicate of a branch, ret or exit, instead of an instruction before it. */
 static void take_guard(const Select *s, LowerInsn *insn)
 {
     insn->a = s->guard;
@@ -55,7 +55,7 @@ void select_end(Select *s)
     if (s->guard == REF_ABSENT) insn->flags = FLAG_ENDS;
 }
 
-void select_plain(Select *s) { select_emit(s, s->insn->form->opcode == PTX_OP_trap ? OP_trap : OP_brkpt); }
+void select_trap(Select *s) { select_emit(s, s->insn->form->opcode == PTX_OP_trap ? OP_trap : OP_brkpt); }
 
 void select_nothing(Select *s) { (void)s; }
 
@@ -70,12 +70,13 @@ void select_nanosleep(Select *s)
 void select_fence(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    bool relaxed = form->opcode == PTX_OP_fence && !ptx_has(form, PTX_MOD_sc);
-    LowerInsn *insn = select_emit(s, relaxed ? OP_fence : OP_fence_sc);
+    bool sequential = form->opcode == PTX_OP_membar || ptx_has(form, PTX_MOD_sc);
+    LowerInsn *insn = select_emit(s, sequential ? OP_fence_sc : OP_fence);
     insn->mods = ptx_has(form, PTX_MOD_cta) ? FENCE_BLOCK : 0;
 }
 
-/* Counts the barriers that the function needs: up to the one used, or all when that is in a register. */
+/* Raises barrier_count to include the barrier that an operand names; to all
+ * barriers if the number is in a register. */
 static void note_barrier(Select *s, const PtxOperand *o)
 {
     uint32_t count = MAX_BARRIERS;
@@ -86,14 +87,14 @@ static void note_barrier(Select *s, const PtxOperand *o)
     if (count > s->barrier_count) s->barrier_count = count;
 }
 
-/* Lanes come one by one to a barrier without .aligned; bar is aligned by its name. */
+/* BAR_UNALIGNED for barrier without .aligned, at which lanes arrive one by one; bar is always aligned. */
 static uint16_t barrier_mods(const Select *s)
 {
     bool unaligned = s->insn->form->opcode == PTX_OP_barrier && !ptx_has(s->insn->form, PTX_MOD_aligned);
     return unaligned ? BAR_UNALIGNED : 0;
 }
 
-/* bar.red: destination first, its predicate last. */
+/* bar.red d, barrier{, threads}, predicate */
 static void select_bar_red(Select *s)
 {
     const PtxForm *form = s->insn->form;
@@ -113,6 +114,7 @@ static void select_bar_red(Select *s)
     insn->c = c;
 }
 
+/* bar.sync and bar.arrive barrier{, threads}; bar.warp.sync mask */
 static void select_bar_plain(Select *s)
 {
     bool warp = ptx_has(s->insn->form, PTX_MOD_warp), arrive = ptx_has(s->insn->form, PTX_MOD_arrive);

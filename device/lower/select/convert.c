@@ -1,8 +1,8 @@
-/* cvt, composed of steps that are each exact or round once.
+/* cvt, composed of steps of which at most one rounds the result.
  *
- * The source is brought to the natural row of its type (8 and 16 bits in a 16-bit row), converted between
- * integers, f32 and f64 as the middle ground of all others, and the result widened to the register it goes
- * to.
+ * The source is read into the natural row of its type: that of its size, with 8 bits in a row of 16. Between
+ * most types the value is converted by way of a wider integer, f32 or f64. At the end it is extended to the
+ * register that it goes to.
  */
 #include "lower/select/select.h"
 
@@ -11,12 +11,8 @@ typedef struct Conversion {
     const PtxForm *form;
     PtxType to, from;
     bool ftz, sat, relu;
-    Ref value;             /* so far */
+    Ref value;             /* the value so far */
 } Conversion;
-
-static bool is_float(PtxType type) { return ptx_types[type].class == PTX_FLOAT; }
-
-static bool is_signed(PtxType type) { return ptx_types[type].class == PTX_SIGNED; }
 
 static PtxType integer_type(unsigned bits, bool with_sign)
 {
@@ -28,7 +24,8 @@ static PtxType integer_type(unsigned bits, bool with_sign)
     }
 }
 
-/* How a conversion rounds: as the rows of alu.def say. */
+/* How an operation of alu.def rounds: cvt to nearest or, to integers, toward zero; cvt_round as its mods say;
+ * cvt_odd to odd; cvt_rni to the nearest integer. */
 typedef enum How { HOW_cvt, HOW_cvt_round, HOW_cvt_odd, HOW_cvt_rni } How;
 
 static const struct {
@@ -41,6 +38,7 @@ static const struct {
 #undef OP
 };
 
+/* The operation of a row; OP_COUNT if there is none. Of the types the result's comes first, as in names. */
 static uint16_t conversion_op(How how, PtxType to, PtxType from)
 {
     for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
@@ -49,6 +47,7 @@ static uint16_t conversion_op(How how, PtxType to, PtxType from)
     return OP_COUNT;
 }
 
+/* value = op(value, b), of type `result`. Does nothing after an error. */
 static void step_with(Conversion *c, uint16_t op, PtxType result, Ref b, uint16_t mods)
 {
     if (c->s->failed) return;
@@ -58,6 +57,7 @@ static void step_with(Conversion *c, uint16_t op, PtxType result, Ref b, uint16_
 
 static void step(Conversion *c, uint16_t op, PtxType result) { step_with(c, op, result, REF_ABSENT, 0); }
 
+/* value = value of type `from`, converted to `to`. */
 static void convert(Conversion *c, How how, PtxType to, PtxType from, uint16_t mods)
 {
     step_with(c, conversion_op(how, to, from), to, REF_ABSENT, mods);
@@ -65,15 +65,17 @@ static void convert(Conversion *c, How how, PtxType to, PtxType from, uint16_t m
 
 /* ---- integers ---- */
 
+/* From a natural row of an integer to the natural row of fewer bits; nothing if it is the same. */
 static void cut_bits(Conversion *c, unsigned from_bits, unsigned to_bits)
 {
-    static const uint16_t cuts[3][3] = {{0, OP_cvt_b16_b32, OP_cvt_b16_b64}, {0, 0, OP_cvt_b32_b64}};
-    if (to_bits == 64) return;
-    unsigned to = to_bits <= 16 ? 0 : 1, from = from_bits <= 16 ? 0 : from_bits == 32 ? 1 : 2;
-    if (cuts[to][from]) step(c, cuts[to][from], integer_type(to_bits <= 16 ? 16 : 32, false));
+    if (to_bits <= 16 && from_bits > 16)
+        step(c, from_bits == 32 ? OP_cvt_b16_b32 : OP_cvt_b16_b64, PTX_u16);
+    else if (to_bits == 32 && from_bits == 64)
+        step(c, OP_cvt_b32_b64, PTX_u32);
 }
 
-/* From a natural row of `from` to a natural row of more bits; 8 bits fill their 16-bit row by extension. */
+/* From a natural row of integers of type `from` to that of more bits. A
+ * value of 8 bits is extended to its row of 16. */
 static void extend_row(Conversion *c, PtxType from, unsigned to_bits)
 {
     bool with_sign = is_signed(from);
@@ -83,7 +85,7 @@ static void extend_row(Conversion *c, PtxType from, unsigned to_bits)
     convert(c, HOW_cvt, integer_type(to_bits, with_sign), integer_type(bits, with_sign), 0);
 }
 
-/* The bounds of `to` as a clamp in 64 bits. */
+/* Clamps a value of type `from` to the range of `to`, in 64 bits. */
 static void saturate_to(Conversion *c, PtxType from, PtxType to)
 {
     unsigned bits = ptx_type_bits(to);
@@ -107,7 +109,7 @@ static void integer_to_integer(Conversion *c)
     unsigned from_bits = ptx_type_bits(c->from), to_bits = ptx_type_bits(c->to);
     if (c->sat && (to_bits < from_bits || is_signed(c->from) != is_signed(c->to))) {
         saturate_to(c, c->from, c->to);
-        from_bits = 64;
+        from_bits = 64; /* the value has now */
     } else {
         if (to_bits > 8) extend_row(c, c->from, to_bits);
         if (to_bits > from_bits) from_bits = to_bits;
@@ -117,16 +119,6 @@ static void integer_to_integer(Conversion *c)
 }
 
 /* ---- floats ---- */
-
-static uint16_t rounding_op(const PtxForm *form)
-{
-    switch (form->group[PTX_GROUP_ROUND]) {
-    case PTX_MOD_rz: return MODS_RZ;
-    case PTX_MOD_rm: return MODS_RM;
-    case PTX_MOD_rp: return MODS_RP;
-    default: return MODS_RN;
-    }
-}
 
 /* The source as a float: one of half precision becomes f32, exactly; subnormals of f32 are flushed under .ftz
  * unless the result is f16. Returns the type of the value so far. */
@@ -138,7 +130,8 @@ static PtxType source_to_float(Conversion *c)
     return PTX_f32;
 }
 
-/* .rni .rzi .rmi .rpi: to an integral value of the same type; toward zero is what cvt does by itself. */
+/* .rni .rzi .rmi .rpi: rounds to an integral value of the same type. `to_integer`: an integer follows, for
+ * which .rzi needs no step, since cvt rounds toward zero by itself. */
 static void make_integral(Conversion *c, PtxType type, bool to_integer)
 {
     bool wide = type == PTX_f64;
@@ -165,11 +158,11 @@ static void float_to_integer(Conversion *c)
     convert(c, HOW_cvt, c->to, from, 0);
 }
 
-/* From f32, f64 or an integer of 32 or 64 bits: rounded once. Integers first become f32, rounded to odd, so
- * that the second rounding gives the exact result; the operation for f64 takes any rounding. */
+/* From f32, f64 or an integer of 32 or 64 bits to f16 or bf16, as if rounded once. Integers first become f32,
+ * rounded to odd, which keeps what the second rounding needs. The operation for f64 takes any rounding. */
 static void to_half(Conversion *c, PtxType from)
 {
-    uint16_t round = rounding_op(c->form);
+    uint16_t round = rounding_mods(c->form);
     if (from == PTX_f64) {
         convert(c, HOW_cvt, c->to, from, round);
         return;
@@ -178,6 +171,7 @@ static void to_half(Conversion *c, PtxType from)
     convert(c, round == MODS_RN ? HOW_cvt : HOW_cvt_round, c->to, PTX_f32, round);
 }
 
+/* .ftz, .sat and .relu. */
 static void clamp_result(Conversion *c)
 {
     if (c->ftz && c->to == PTX_f32) step(c, OP_flush_f32, PTX_f32);
@@ -187,7 +181,7 @@ static void clamp_result(Conversion *c)
 
 static void integer_to_float(Conversion *c)
 {
-    uint16_t round = rounding_op(c->form);
+    uint16_t round = rounding_mods(c->form);
     PtxType from = ptx_type_bits(c->from) < 32 ? integer_type(32, is_signed(c->from)) : c->from;
     extend_row(c, c->from, 32);
     bool exact = c->to == PTX_f64 && ptx_type_bits(from) == 32;
@@ -200,7 +194,7 @@ static void integer_to_float(Conversion *c)
 
 static void float_to_float(Conversion *c)
 {
-    uint16_t round = rounding_op(c->form);
+    uint16_t round = rounding_mods(c->form);
     if (c->to == PTX_f64 && c->from == PTX_f16) {
         step(c, OP_cvt_f64_f16, PTX_f64);
         clamp_result(c);
@@ -221,7 +215,7 @@ static void float_to_float(Conversion *c)
 
 static uint16_t packed_mods(const PtxForm *form)
 {
-    uint16_t mods = form->group[PTX_GROUP_ROUND] == PTX_MOD_rna ? MODS_RNA : rounding_op(form);
+    uint16_t mods = form->group[PTX_GROUP_ROUND] == PTX_MOD_rna ? MODS_RNA : rounding_mods(form);
     if (ptx_has(form, PTX_MOD_relu)) mods |= MODS_RELU;
     if (ptx_has(form, PTX_MOD_satfinite)) mods |= MODS_SATFINITE;
     return mods;
@@ -232,8 +226,8 @@ static void select_packed(Select *s)
     const PtxForm *form = s->insn->form;
     PtxType to = form->types[0], from = form->types[1];
     uint16_t op = form->type_count > 2 ? OP_COUNT : conversion_op(HOW_cvt, to, from);
-    bool odd_rounding = form->group[PTX_GROUP_ROUND] == PTX_MOD_rs;
-    if (op == OP_COUNT || odd_rounding || ptx_has(form, PTX_MOD_sat) || s->insn->operand_count > 3) {
+    bool stochastic = form->group[PTX_GROUP_ROUND] == PTX_MOD_rs;
+    if (op == OP_COUNT || stochastic || ptx_has(form, PTX_MOD_sat) || s->insn->operand_count > 3) {
         select_unsupported(s, "");
         return;
     }
@@ -248,8 +242,8 @@ static void select_packed(Select *s)
     insn->b = b;
 }
 
-/* One half under .satfinite: the lower one of two. */
-static void held_half(Conversion *c)
+/* To one half under .satfinite: as the lower half of a packed conversion, whose upper half is 0. */
+static void saturated_half(Conversion *c)
 {
     uint16_t op = conversion_op(HOW_cvt, c->to == PTX_f16 ? PTX_f16x2 : PTX_bf16x2, PTX_f32);
     Ref value = c->value;
@@ -258,13 +252,14 @@ static void held_half(Conversion *c)
     cut_bits(c, 32, 16);
 }
 
+/* Whether select_cvt() converts the type by steps: not packed, not of 4 to 8 bits as a float. */
 static bool is_scalar(PtxType type)
 {
     if (!is_float(type)) return ptx_type_bits(type) >= 8 && ptx_type_bits(type) <= 64;
     return type == PTX_f16 || type == PTX_bf16 || type == PTX_f32 || type == PTX_f64;
 }
 
-/* A register wider than the type it holds: the result is extended to it. */
+/* Writes the result. If the register is wider than its type, the result is extended. */
 static void deliver_result(Conversion *c)
 {
     Select *s = c->s;
@@ -298,15 +293,15 @@ void select_cvt(Select *s)
         return;
     }
     PtxModifier round = form->group[PTX_GROUP_ROUND];
-    bool odd_rounding = round == PTX_MOD_rna || round == PTX_MOD_rs;
-    if (form->type_count != 2 || odd_rounding || s->insn->operand_count != 2) {
+    bool packed_rounding = round == PTX_MOD_rna || round == PTX_MOD_rs;
+    if (form->type_count != 2 || packed_rounding || s->insn->operand_count != 2) {
         select_unsupported(s, "");
         return;
     }
     c.value = select_source(s, operand_at(s, 1), c.from);
     if (s->failed) return;
     if (ptx_has(form, PTX_MOD_satfinite)) {
-        held_half(&c);
+        saturated_half(&c);
     } else if (is_float(c.to)) {
         if (is_float(c.from))
             float_to_float(&c);

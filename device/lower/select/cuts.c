@@ -1,12 +1,12 @@
 /* Instructions that a GPU's compiler expands to several blocks, so that no product before one is contracted
- * with a sum after it: divisions and square roots with a slow path, fences, and what a guard jumps over. As
- * ptxas 13.0 was seen to do; it keeps guards on arithmetic. */
+ * with a sum after it: divisions and square roots with a slow path, fences, and instructions under a guard
+ * that becomes a branch. The lists are what ptxas 13.0 was seen to do. */
 #include "lower/select/select.h"
 
 static bool is_64(PtxType type) { return ptx_type_bits(type) == 64; }
 
-/* Whether ptxas expands it to several blocks, with or without a guard. */
-static bool is_long(const PtxForm *form)
+/* Whether ptxas expands an instruction to several blocks, with or without a guard. */
+static bool is_expanded(const PtxForm *form)
 {
     PtxType type = form->types[0];
     bool rounds = form->group[PTX_GROUP_ROUND] != PTX_MOD_NONE;
@@ -25,8 +25,8 @@ static bool is_long(const PtxForm *form)
     }
 }
 
-/* Whether ptxas predicates the instruction rather than branch around it: arithmetic, moves and shuffles, and
- * loads of parameters, which become operands in constant memory. */
+/* Whether ptxas predicates an instruction that has a guard, rather than branch around it: arithmetic, moves
+ * and shuffles, and loads of parameters, which become operands in constant memory. */
 static bool keeps_guard(const PtxForm *form)
 {
     switch (form->opcode) {
@@ -51,5 +51,5 @@ static bool keeps_guard(const PtxForm *form)
 bool select_cuts(const PtxInsn *insn)
 {
     bool guarded = insn->guard != PTX_NO_GUARD;
-    return is_long(insn->form) || (guarded && !keeps_guard(insn->form));
+    return is_expanded(insn->form) || (guarded && !keeps_guard(insn->form));
 }

@@ -1,5 +1,5 @@
-/* Matrices: which shapes and types go together, how many registers hold them, and in which order. All of it
- * is branched round under a guard, as collectives are. */
+/* Matrices: which shapes and types go together, how many registers hold them, and in which order. A guard
+ * becomes a branch around the instruction, as for other collectives. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,16 +8,17 @@
 
 enum {
     MAX_REGISTERS = 64,
-    WMMA_HALF_REGISTERS = 8,
-    QUADS_WORDS = 5 /* .sync .aligned .m8n8k4 and two layouts */
+    WMMA_HALF_REGISTERS = 8, /* of a or b, whatever its shape */
+    QUADS_WORDS = 5 /* modifiers of an mma.m8n8k4 of halves: .sync .aligned .m8n8k4 and two layouts */
 };
 
+/* Sets of types, a bit for each MatrixType. */
 #define KIND(type) (1u << MATRIX_##type)
 #define INT_8 (KIND(S8) | KIND(U8))
 #define INT_4 (KIND(S4) | KIND(U4))
 #define NARROW (KIND(E4M3) | KIND(E5M2))
 
-/* The types of a and b that a shape is there for. */
+/* The types that a and b can have in a shape. */
 typedef struct ShapeKinds {
     PtxModifier shape;
     uint32_t kinds;
@@ -57,6 +58,7 @@ enum {
     WMMA_SHAPES = sizeof wmma_shapes / sizeof *wmma_shapes
 };
 
+/* The types of a shape; none if it is not in the table. */
 static uint32_t kinds_of(const ShapeKinds *shapes, unsigned count, PtxModifier shape)
 {
     for (unsigned k = 0; k < count; k++)
@@ -64,6 +66,7 @@ static uint32_t kinds_of(const ShapeKinds *shapes, unsigned count, PtxModifier s
     return 0;
 }
 
+/* MATRIX_TYPES if matrices do not have the type. */
 static MatrixType matrix_type(PtxType type)
 {
     switch (type) {
@@ -84,7 +87,7 @@ static MatrixType matrix_type(PtxType type)
     }
 }
 
-/* What sums of products of a type may have: halves and less are added up as halves or as floats. */
+/* The types that c and d can have if a and b have those types. */
 static uint32_t sums_of(uint32_t kinds)
 {
     uint32_t sums = 0;
@@ -99,6 +102,7 @@ typedef struct MatrixShape {
     unsigned m, n, k;
 } MatrixShape;
 
+/* d = a b + c, with a of m x k and b of k x n elements. */
 static MatrixShape product_shape(const PtxForm *form)
 {
     MatrixShape s = {0};
@@ -106,6 +110,7 @@ static MatrixShape product_shape(const PtxForm *form)
     return s;
 }
 
+/* The part of a matrix that each lane has, in a product of that shape. */
 static Fragment fragment_of(MatrixRole role, MatrixType type, MatrixShape s, bool wmma)
 {
     Fragment f = {.role = (uint8_t)role,
@@ -117,7 +122,7 @@ static Fragment fragment_of(MatrixRole role, MatrixType type, MatrixShape s, boo
     return f;
 }
 
-/* The n-th of the layouts given: true for columns. */
+/* Whether layout number n (0: of a) of the form is .col. */
 static bool is_column(const PtxForm *form, unsigned n)
 {
     for (int k = 0; k < form->modifier_count; k++) {
@@ -134,18 +139,19 @@ typedef struct Registers {
     uint8_t count;
 } Registers;
 
-/* Adds the registers of an operand. An error, and false, when they are not as many as the fragment has, or of
- * another type. */
+/* Adds the registers of an operand, which are destinations if `written`. An error, and false, if they are not
+ * as many as the fragment has, or of another size. */
 static bool add_registers(Select *s, const PtxOperand *o, const Fragment *f, bool written, Registers *out)
 {
-    bool vector = o->kind == PTX_OPERAND_VECTOR, wide = f->type == MATRIX_F64;
-    uint32_t count = vector ? o->count : 1;
+    bool wide = f->type == MATRIX_F64;
+    uint32_t count;
+    const PtxOperand *items = elements_of(o, &count);
     if (count != f->registers) {
         select_error(s, o->column, "%u registers are expected here, found %u", f->registers, count);
         return false;
     }
     for (uint32_t k = 0; k < count; k++) {
-        const PtxOperand *item = vector ? &o->items[k] : o;
+        const PtxOperand *item = &items[k];
         unsigned bits = ptx_type_bits((PtxType)item->type);
         if (item->kind == PTX_OPERAND_REGISTER && bits != (wide ? 64 : 32)) {
             select_error(s, item->column, "registers of %d bits are expected here", wide ? 64 : 32);
@@ -159,6 +165,7 @@ static bool add_registers(Select *s, const PtxOperand *o, const Fragment *f, boo
     return !s->failed;
 }
 
+/* Appends an operation of all lanes on the registers, of which the first `written` are destinations. */
 static LowerInsn *emit_matrix(Select *s, uint16_t op, const Registers *registers, unsigned written)
 {
     uint32_t more = lower_new_refs(s->f, registers->refs, registers->count);
@@ -173,55 +180,81 @@ static LowerInsn *emit_matrix(Select *s, uint16_t op, const Registers *registers
 
 /* --- products ------------------------------------------------------------------------------------------ */
 
-static uint8_t rounding_of(const PtxForm *form)
+typedef struct ProductTypes {
+    MatrixType d, a, b, c;
+    uint32_t factors; /* those of a and b as a set */
+} ProductTypes;
+
+/* The types that a product names. wmma.mma of halves names those of d and c only. */
+static ProductTypes product_types(const PtxForm *form, bool wmma)
 {
-    switch (form->group[PTX_GROUP_ROUND]) {
-    case PTX_MOD_rz: return MODS_RZ;
-    case PTX_MOD_rm: return MODS_RM;
-    case PTX_MOD_rp: return MODS_RP;
-    default: return MODS_RN;
+    bool halves = wmma && form->type_count == 2;
+    ProductTypes t = {.d = matrix_type(form->types[0]), .a = MATRIX_F16, .b = MATRIX_F16};
+    if (!halves) {
+        t.a = matrix_type(form->types[1]);
+        t.b = matrix_type(form->types[2]);
     }
+    t.c = matrix_type(form->types[halves ? 1 : 3]);
+    t.factors = 1u << t.a | 1u << t.b;
+    return t;
 }
 
-/* Fills what the mnemonic says of a product; false and an error for what is not done. */
+/* Whether there is a product of these types, if a and b can have those of `kinds`. In mma a and b may differ
+ * in their sign, or in their format of 8 bits, and c has the type of d. */
+static bool types_fit(const PtxForm *form, const ProductTypes *t, uint32_t kinds, bool wmma)
+{
+    bool halves = wmma && form->type_count == 2;
+    bool related = !(t->factors & ~INT_8) || !(t->factors & ~INT_4) || !(t->factors & ~NARROW);
+    uint32_t sums = sums_of(t->factors);
+    if (!halves && form->type_count != 4) return false;
+    if (t->factors & ~kinds) return false;
+    if (t->a != t->b && (wmma || !related)) return false;
+    if (!(sums >> t->d & 1) || !(sums >> t->c & 1)) return false;
+    return wmma || t->c == t->d;
+}
+
+/* Whether a product of these types can have the modifiers of the form: an operation on bits and .popc go with
+ * bits and nothing else, .satfinite with integers (and wmma of halves), a rounding with doubles. */
+static bool modifiers_fit(const PtxForm *form, const ProductTypes *t, bool wmma)
+{
+    bool binary = t->a == MATRIX_B1;
+    bool combines = ptx_has(form, PTX_MOD_xor) || ptx_has(form, PTX_MOD_and);
+    bool may_saturate = (t->factors & (INT_8 | INT_4)) || (wmma && t->a == MATRIX_F16);
+    if (binary != combines || binary != ptx_has(form, PTX_MOD_popc)) return false;
+    if (ptx_has(form, PTX_MOD_satfinite) && !may_saturate) return false;
+    return !form->group[PTX_GROUP_ROUND] || t->a == MATRIX_F64;
+}
+
+/* Fills in what the mnemonic says of a product; `kinds`: the types that its shape has. False after an
+ * error. */
 static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
 {
     const PtxForm *form = s->insn->form;
-    bool is_f16 = wmma && form->type_count == 2;
-    MatrixType d = matrix_type(form->types[0]), a = is_f16 ? MATRIX_F16 : matrix_type(form->types[1]);
-    MatrixType b = is_f16 ? MATRIX_F16 : matrix_type(form->types[2]);
-    MatrixType c = matrix_type(form->types[is_f16 ? 1 : 3]);
-    uint32_t ab = 1u << a | 1u << b;
-    bool alike = a == b || (!wmma && (!(ab & ~INT_8) || !(ab & ~INT_4) || !(ab & ~NARROW)));
-    bool whole = (ab & (INT_8 | INT_4)) != 0, bits = a == MATRIX_B1;
-    bool combined = ptx_has(form, PTX_MOD_xor) || ptx_has(form, PTX_MOD_and);
-    if ((!is_f16 && form->type_count != 4) || (ab & ~kinds) || !alike || !(sums_of(ab) >> d & 1)
-        || !(sums_of(ab) >> c & 1) || (!wmma && c != d)) {
+    ProductTypes t = product_types(form, wmma);
+    if (!types_fit(form, &t, kinds, wmma)) {
         select_unsupported(s, "a product of this shape and these types");
         return false;
     }
-    if ((ab & (INT_4 | KIND(B1))) && (is_column(form, 0) || !is_column(form, 1))) {
+    if ((t.factors & (INT_4 | KIND(B1))) && (is_column(form, 0) || !is_column(form, 1))) {
         select_unsupported(s, "a layout other than .row.col");
         return false;
     }
-    bool finite = whole || (wmma && a == MATRIX_F16);
-    if (bits != combined || bits != ptx_has(form, PTX_MOD_popc)
-        || (ptx_has(form, PTX_MOD_satfinite) && !finite)
-        || (form->group[PTX_GROUP_ROUND] && a != MATRIX_F64)) {
+    if (!modifiers_fit(form, &t, wmma)) {
         select_unsupported(s, "a product of this type with these modifiers");
         return false;
     }
     MatrixShape shape = product_shape(form);
-    p->d = fragment_of(MATRIX_C, d, shape, wmma);
-    p->a = fragment_of(MATRIX_A, a, shape, wmma);
-    p->b = fragment_of(MATRIX_B, b, shape, wmma);
-    p->c = fragment_of(MATRIX_C, c, shape, wmma);
-    p->round = rounding_of(form);
+    p->d = fragment_of(MATRIX_C, t.d, shape, wmma);
+    p->a = fragment_of(MATRIX_A, t.a, shape, wmma);
+    p->b = fragment_of(MATRIX_B, t.b, shape, wmma);
+    p->c = fragment_of(MATRIX_C, t.c, shape, wmma);
+    p->round = (uint8_t)rounding_mods(form);
     p->saturated = ptx_has(form, PTX_MOD_satfinite);
     p->conjunction = ptx_has(form, PTX_MOD_and);
     return true;
 }
 
+/* Appends a product, whose fragments are known. */
 static void emit_product(Select *s, MatrixProduct *p)
 {
     static const Fragment metadata = {.type = MATRIX_B1, .registers = 1};
@@ -242,8 +275,8 @@ static void select_product(Select *s, uint32_t kinds, bool wmma)
     if (read_product(s, kinds, wmma, p)) emit_product(s, p);
 }
 
-/* m8n8k4 of halves, in any layout: registers alone are counted here, exec/collective/quads.c knows what they
- * hold. */
+/* mma.m8n8k4 of halves, in any layout. Only the number of registers is known here;
+ * exec/collective/quads.c knows what they hold. */
 static void select_quads(Select *s)
 {
     const PtxForm *form = s->insn->form;
@@ -264,7 +297,8 @@ static void select_quads(Select *s)
     emit_product(s, p);
 }
 
-/* Reads which lanes have metadata, and halves the stored columns of a. */
+/* Makes a product sparse: half of a's columns are stored, and operand 5 says which lanes
+ * have the metadata. False after an error. */
 static bool read_sparsity(Select *s, MatrixProduct *p)
 {
     const PtxOperand *selector = operand_at(s, 5);
@@ -314,8 +348,9 @@ void select_mma(Select *s)
 
 /* --- wmma.load and wmma.store -------------------------------------------------------------------------- */
 
-/* The fragment, from .a .b .c .d, the shape and the type. */
-static bool read_access(Select *s, uint32_t kinds, MatrixAccess *access)
+/* Finds the fragment of wmma.load or wmma.store by its matrix (.a .b .c
+ * .d), shape and type. False after an error. */
+static bool read_wmma_access(Select *s, uint32_t kinds, MatrixAccess *access)
 {
     const PtxForm *form = s->insn->form;
     MatrixType type = matrix_type(form->types[0]);
@@ -331,14 +366,14 @@ static bool read_access(Select *s, uint32_t kinds, MatrixAccess *access)
     return true;
 }
 
-static void select_access(Select *s, uint32_t kinds)
+static void select_wmma_access(Select *s, uint32_t kinds)
 {
     const PtxForm *form = s->insn->form;
     bool store = ptx_has(form, PTX_MOD_store), wide;
     MatrixAccess *access = ARENA_ZEROS(s->lower->keep, MatrixAccess, 1);
     Registers r = {.count = 0};
     Address a;
-    if (!read_access(s, kinds, access)) return;
+    if (!read_wmma_access(s, kinds, access)) return;
     GuardedBlock guarded = select_guarded_begin(s);
     if (add_registers(s, operand_at(s, store), &access->fragment, !store, &r)
         && select_address(s, operand_at(s, !store), form->spaces[0], &a)) {
@@ -359,11 +394,12 @@ void select_wmma(Select *s)
     if (ptx_has(s->insn->form, PTX_MOD_mma))
         select_product(s, kinds, true);
     else
-        select_access(s, kinds);
+        select_wmma_access(s, kinds);
 }
 
 /* --- tiles --------------------------------------------------------------------------------------------- */
 
+/* ldmatrix and stmatrix, of 8 x 8 elements of 16 bits */
 void select_tiles(Select *s)
 {
     const PtxForm *form = s->insn->form;

@@ -1,7 +1,9 @@
 /* Loads, stores and atomics: the operation follows from space, memory type and register width. */
 #include "lower/select/select.h"
 
-/* How an element is accessed: its type in memory, then the bits of the register. */
+enum { MAX_ELEMENTS = 8 }; /* of a vector */
+
+/* How an element is accessed: its type in memory, then the bits of the register that a load extends it to. */
 typedef enum ElementAccess {
     ACCESS_NONE,
     U8_16,
@@ -36,35 +38,48 @@ typedef enum ElementAccess {
      [B32_32] = OP_##p##_b32_32, [U32_64] = OP_##p##_b32_64, [B64_64] = OP_##p##_b64_64, \
      [B128_128] = OP_##p##_b128}
 
-/* By space (generic, shared, local, param), scalar or vector. */
-static const uint16_t load_ops[4][2][ELEMENT_ACCESSES] = {{LOADS(ld_generic), LOADS(ldv_generic)},
-                                                          {LOADS(ld_shared), LOADS(ldv_shared)},
-                                                          {LOADS(ld_local), LOADS(ldv_local)},
-                                                          {LOADS(ld_param), LOADS(ldv_param)}};
-static const uint16_t store_ops[3][2][ELEMENT_ACCESSES] = {{STORES(st_generic), STORES(stv_generic)},
-                                                           {STORES(st_shared), STORES(stv_shared)},
-                                                           {STORES(st_local), STORES(stv_local)}};
+/* Operations by space, of one element or of vectors, and by access. */
+typedef enum SpaceIndex { IN_GENERIC, IN_SHARED, IN_LOCAL, IN_PARAM, SPACES } SpaceIndex;
+static const uint16_t load_ops[SPACES][2][ELEMENT_ACCESSES] = {
+    [IN_GENERIC] = {LOADS(ld_generic), LOADS(ldv_generic)},
+    [IN_SHARED] = {LOADS(ld_shared), LOADS(ldv_shared)},
+    [IN_LOCAL] = {LOADS(ld_local), LOADS(ldv_local)},
+    [IN_PARAM] = {LOADS(ld_param), LOADS(ldv_param)}};
+static const uint16_t store_ops[SPACES][2][ELEMENT_ACCESSES] = {
+    [IN_GENERIC] = {STORES(st_generic), STORES(stv_generic)},
+    [IN_SHARED] = {STORES(st_shared), STORES(stv_shared)},
+    [IN_LOCAL] = {STORES(st_local), STORES(stv_local)}};
 
-static int space_index(PtxSpace space)
+static SpaceIndex space_index(PtxSpace space)
 {
-    return space == PTX_SPACE_SHARED ? 1 : space == PTX_SPACE_LOCAL ? 2 : space == PTX_SPACE_PARAM ? 3 : 0;
+    switch (space) {
+    case PTX_SPACE_SHARED: return IN_SHARED;
+    case PTX_SPACE_LOCAL: return IN_LOCAL;
+    case PTX_SPACE_PARAM: return IN_PARAM;
+    default: return IN_GENERIC;
+    }
 }
 
-/* The access for a type in memory, taken as unsigned, and a register; ACCESS_NONE when there is none. */
+/* The access for a type in memory, taken as unsigned, and a register; ACCESS_NONE if there is none. */
 static ElementAccess element_access(PtxType type, RegisterClass class)
 {
-    static const uint8_t accesses[5][5] = {
-        [1] = {[CLASS_16] = U8_16, [CLASS_32] = U8_32, [CLASS_64] = U8_64},
-        [2] = {[CLASS_16] = B16_16, [CLASS_32] = U16_32, [CLASS_64] = U16_64},
-        [3] = {[CLASS_32] = B32_32, [CLASS_64] = U32_64},
-        [4] = {[CLASS_64] = B64_64}};
-    unsigned bits = ptx_type_bits(type);
-    if (bits == 128) return class == CLASS_128 ? B128_128 : ACCESS_NONE;
-    unsigned row = bits == 8 ? 1 : bits == 16 ? 2 : bits == 32 ? 3 : bits == 64 ? 4 : 0;
-    return accesses[row][class];
+    enum { CLASSES = CLASS_128 + 1 };
+    static const uint8_t of_8[CLASSES] = {[CLASS_16] = U8_16, [CLASS_32] = U8_32, [CLASS_64] = U8_64};
+    static const uint8_t of_16[CLASSES] = {[CLASS_16] = B16_16, [CLASS_32] = U16_32, [CLASS_64] = U16_64};
+    static const uint8_t of_32[CLASSES] = {[CLASS_32] = B32_32, [CLASS_64] = U32_64};
+    static const uint8_t of_64[CLASSES] = {[CLASS_64] = B64_64};
+    static const uint8_t of_128[CLASSES] = {[CLASS_128] = B128_128};
+    switch (ptx_type_bits(type)) {
+    case 8: return of_8[class];
+    case 16: return of_16[class];
+    case 32: return of_32[class];
+    case 64: return of_64[class];
+    case 128: return of_128[class];
+    default: return ACCESS_NONE;
+    }
 }
 
-/* The access that widens by the sign; the same where nothing is widened. */
+/* The access that extends by the sign; the same one if it does not extend. */
 static ElementAccess signed_access(ElementAccess access)
 {
     switch (access) {
@@ -81,7 +96,7 @@ static ElementAccess signed_access(ElementAccess access)
 uint16_t select_load_op(PtxSpace space, bool vector, PtxType type, RegisterClass class)
 {
     ElementAccess access = element_access(type, class);
-    if (ptx_types[type].class == PTX_SIGNED) access = signed_access(access);
+    if (is_signed(type)) access = signed_access(access);
     return access ? load_ops[space_index(space)][vector][access] : OP_COUNT;
 }
 
@@ -93,25 +108,27 @@ uint16_t select_store_op(PtxSpace space, bool vector, PtxType type, RegisterClas
 
 static uint16_t address_mods(const Address *a) { return a->narrow ? MEM_ADDR32 : 0; }
 
+/* Whether the access may be seen by other threads at once: MEM_STRONG. */
 static bool is_strong(const PtxForm *form)
 {
     PtxModifier m = form->group[PTX_GROUP_SEMANTICS];
     return m != PTX_MOD_NONE && m != PTX_MOD_weak;
 }
 
-/* An acquire is followed, a release preceded by a fence. */
+/* Appends a fence if it is wanted: before a release, after an acquire; `sequential`: of .sc. */
 static void fence_if(Select *s, bool wanted, bool sequential)
 {
     if (wanted) select_emit(s, sequential ? OP_fence_sc : OP_fence);
 }
 
-/* The class of the register that an element goes to or comes from; the type's own where it is none. */
+/* The class of the register that is an element; that of the type if it is not a register. */
 static RegisterClass element_class(const Select *s, const PtxOperand *o, PtxType type)
 {
     return o->kind == PTX_OPERAND_REGISTER ? select_class(s, REF_MAKE(REF_FRAME, o->reg)) : class_of(type);
 }
 
-/* Kernel parameters: each element is a row already. */
+/* Copies elements of a kernel's parameter from rows, which the launch fills. False for elements of 128 bits,
+ * which are read from memory; true if all is done, or after an error. */
 static bool load_param_rows(Select *s, const PtxOperand *elements, uint32_t count, PtxType type,
                             int64_t offset)
 {
@@ -124,21 +141,18 @@ static bool load_param_rows(Select *s, const PtxOperand *elements, uint32_t coun
     for (uint32_t i = 0; i < count; i++) {
         if (elements[i].kind == PTX_OPERAND_SINK) continue;
         RegisterClass class = element_class(s, &elements[i], type);
-        if (class < class_of(type)) return select_unsupported(s, "this width"), true;
+        if (class < class_of(type)) {
+            select_unsupported(s, "this width");
+            return true;
+        }
         Ref d = select_dest(s, &elements[i], class);
-        bool is_signed = ptx_types[type].class == PTX_SIGNED;
-        select_copy(s, d, select_param_row(s, (uint32_t)offset + i * bytes, bytes, class, is_signed));
+        select_copy(s, d, select_param_row(s, (uint32_t)offset + i * bytes, bytes, class, is_signed(type)));
     }
     return true;
 }
 
-static const PtxOperand *elements_of(const PtxOperand *o, uint32_t *count)
-{
-    *count = o->kind == PTX_OPERAND_VECTOR ? o->count : 1;
-    return o->kind == PTX_OPERAND_VECTOR ? o->items : o;
-}
-
-/* The register class of the elements' registers; false if they differ. */
+/* *class: that of the registers among the elements, or of the type if there are none. False if they
+ * differ. */
 static bool vector_class(Select *s, const PtxOperand *elements, uint32_t count, PtxType type,
                          RegisterClass *class)
 {
@@ -156,11 +170,13 @@ static bool vector_class(Select *s, const PtxOperand *elements, uint32_t count, 
 
 static bool looks_for_races(const Select *s) { return s->lower->host->checks & CHECK_RACE; }
 
+/* Whether the cache operator names a cache that all blocks share. */
 static bool is_coherent(const PtxForm *form)
 {
     return ptx_has(form, PTX_MOD_cg) || ptx_has(form, PTX_MOD_cv) || ptx_has(form, PTX_MOD_wt);
 }
 
+/* Sets the address of a load or store, and the bits of mods that say how strong it is. */
 static void set_address(const Select *s, LowerInsn *insn, const Address *a)
 {
     const PtxForm *form = s->insn->form;
@@ -178,11 +194,11 @@ static void load_elements(Select *s, const Address *a, const PtxOperand *element
     RegisterClass class;
     bool same = vector_class(s, elements, count, type, &class);
     uint16_t op = same ? select_load_op(a->space, count > 1, type, class) : OP_COUNT;
-    if (op == OP_COUNT || count > 8) {
+    if (op == OP_COUNT || count > MAX_ELEMENTS) {
         select_unsupported(s, "a load of this width");
         return;
     }
-    Ref refs[8];
+    Ref refs[MAX_ELEMENTS];
     for (uint32_t i = 0; i < count; i++) refs[i] = select_optional_dest(s, &elements[i], class);
     LowerInsn *insn = select_emit(s, op);
     set_address(s, insn, a);
@@ -215,15 +231,15 @@ static void store_elements(Select *s, const Address *a, const PtxOperand *elemen
     RegisterClass class;
     bool same = vector_class(s, elements, count, type, &class);
     uint16_t op = same ? select_store_op(a->space, count > 1, type, class) : OP_COUNT;
-    if (op == OP_COUNT || count > 8) {
+    if (op == OP_COUNT || count > MAX_ELEMENTS) {
         select_unsupported(s, "a store of this width");
         return;
     }
-    Ref refs[8];
+    Ref refs[MAX_ELEMENTS];
     for (uint32_t i = 0; i < count; i++)
         refs[i] = elements[i].kind == PTX_OPERAND_REGISTER ? REF_MAKE(REF_FRAME, elements[i].reg)
                                                            : select_source(s, &elements[i], type);
-    /* A number takes the width of the registers next to it. */
+    /* An immediate gets the width of the registers in the vector. */
     for (uint32_t i = 0; i < count; i++)
         if (elements[i].kind != PTX_OPERAND_REGISTER && class != class_of(type))
             refs[i] = lower_constant(s->lower, class, ptx_immediate_bits(&elements[i], type), 0);
@@ -258,7 +274,8 @@ void select_st(Select *s)
 
 /* ---- atomics ---- */
 
-/* Bitwise ones by size, sums of integers too; the others by type. */
+/* The operation of BY(what, type, name) has `name` for the type. Bitwise ones and sums of integers depend on
+ * the size only, others on the type. */
 #define BY(what, type, name) [PTX_##type] = OP_atom_##what##_##name
 #define BITS(what) BY(what, b32, b32), BY(what, b64, b64)
 #define HALVES(what) \
@@ -293,17 +310,20 @@ uint16_t select_atomic_op(PtxModifier what, PtxType type)
 typedef struct Atomic {
     uint16_t op;
     PtxType type;
-    bool returns, swaps;   /* has a result; is cas */
+    bool returns; /* atom, not red: operand 0 is the result */
+    bool swaps; /* cas, with a second value */
     Address address;
 } Atomic;
 
+/* Whether writes before the atomic operation are seen with it. */
 static bool is_release(const PtxForm *form)
 {
     PtxModifier m = form->group[PTX_GROUP_SEMANTICS];
     return m == PTX_MOD_release || m == PTX_MOD_acq_rel || m == PTX_MOD_sc;
 }
 
-/* One element at its offset: a vector is atomic element by element. */
+/* Appends the operation on one element, `offset` bytes from the address; a vector is not atomic as a whole.
+ * d: the operand of the result, if there is one; b: that of the value. */
 static void emit_atomic(Select *s, const Atomic *atomic, const PtxOperand *d, const PtxOperand *b,
                         int64_t offset)
 {

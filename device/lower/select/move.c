@@ -1,23 +1,27 @@
 /* Moves, packing and unpacking, lop3, conversions between address spaces, the stack pointer. */
 #include "lower/select/select.h"
 
-/* The operation of the row {bits, part, operation} of a table: it packs parts of `part` bits into a value of
- * `bits` bits, or extracts or unpacks them. OP_COUNT when there is no such row. */
-static uint16_t find_op(const uint16_t (*table)[3], unsigned count, unsigned bits, unsigned part)
+/* An operation that packs parts of `part` bits into a value of `bits` bits, extracts one or unpacks two. */
+typedef struct PartOp {
+    uint16_t bits, part, op;
+} PartOp;
+
+/* The operation for these sizes; OP_COUNT if the table has none. */
+static uint16_t find_op(const PartOp *table, unsigned count, unsigned bits, unsigned part)
 {
     for (unsigned i = 0; i < count; i++)
-        if (table[i][0] == bits && table[i][1] == part) return table[i][2];
+        if (table[i].bits == bits && table[i].part == part) return table[i].op;
     return OP_COUNT;
 }
 #define FIND_OP(table, bits, part) find_op(table, sizeof(table) / sizeof *(table), bits, part)
 #define PACK(bits, part) {bits, part, OP_pack_b##bits##_b##part}
 #define EXTRACT(bits, part) {bits, part, OP_extract_b##part##_b##bits}
 #define UNPACK(bits, part) {bits, part, OP_unpack_b##part##_b##bits}
-static const uint16_t packs[][3] = {PACK(16, 8),  PACK(32, 8),  PACK(32, 16),
-                                    PACK(64, 16), PACK(64, 32), PACK(128, 64)};
-static const uint16_t extracts[][3] = {EXTRACT(16, 8), EXTRACT(32, 8), EXTRACT(32, 16), EXTRACT(64, 16),
-                                       EXTRACT(64, 32)};
-static const uint16_t unpacks[][3] = {UNPACK(16, 8), UNPACK(32, 16), UNPACK(64, 32), UNPACK(128, 64)};
+static const PartOp packs[] = {PACK(16, 8),  PACK(32, 8),  PACK(32, 16),
+                               PACK(64, 16), PACK(64, 32), PACK(128, 64)};
+static const PartOp extracts[] = {EXTRACT(16, 8), EXTRACT(32, 8), EXTRACT(32, 16), EXTRACT(64, 16),
+                                  EXTRACT(64, 32)};
+static const PartOp unpacks[] = {UNPACK(16, 8), UNPACK(32, 16), UNPACK(64, 32), UNPACK(128, 64)};
 
 /* mov d, {a, b, ...} */
 static void move_pack(Select *s, PtxType type)
@@ -42,7 +46,7 @@ static void move_pack(Select *s, PtxType type)
     insn->e = sources[3];
 }
 
-/* One part of a value, by shifting. */
+/* Part number `index`, of `part` bits, of a value of `bits` bits, by shifting. */
 static void extract_part(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part,
                          unsigned index)
 {
@@ -59,7 +63,7 @@ static void extract_part(Select *s, const PtxOperand *item, Ref value, unsigned 
     insn->imm = index * part;
 }
 
-/* mov {a, b, ...}, d */
+/* mov {a, b, ...}, d: by one operation if there are two registers, else part by part. */
 static void move_unpack(Select *s, PtxType type)
 {
     const PtxOperand *vector = operand_at(s, 0);
@@ -67,7 +71,7 @@ static void move_unpack(Select *s, PtxType type)
     Ref value = select_source(s, operand_at(s, 1), type);
     bool both = vector->count == 2 && vector->items[0].kind == PTX_OPERAND_REGISTER
                 && vector->items[1].kind == PTX_OPERAND_REGISTER;
-    if (!both && bits != 128) {
+    if (!both && bits != 128) { /* no operation extracts a part of 128 bits */
         for (uint32_t i = 0; i < vector->count; i++)
             if (vector->items[i].kind != PTX_OPERAND_SINK)
                 extract_part(s, &vector->items[i], value, bits, part, i);
@@ -142,8 +146,7 @@ void select_lop3(Select *s)
     Ref nonzero = select_compute(s, OP_setp_ne_b32, CLASS_PREDICATE, value, zero, REF_ABSENT);
     Ref q = select_predicate(s, operand_at(s, 5));
     Ref d = select_dest(s, &to->items[0], CLASS_32), p = select_dest(s, &to->items[1], CLASS_PREDICATE);
-    bool both = ptx_has(form, PTX_MOD_and);
-    LowerInsn *combine = select_emit(s, both ? OP_and_pred : OP_or_pred);
+    LowerInsn *combine = select_emit(s, ptx_has(form, PTX_MOD_and) ? OP_and_pred : OP_or_pred);
     combine->flags |= FLAG_PURE;
     combine->d = p;
     combine->a = nonzero;
@@ -151,8 +154,8 @@ void select_lop3(Select *s)
     select_copy(s, d, value);
 }
 
-/* cvta: what to a generic address, cvta.to: back. Only shared and local memory have addresses of their own.
- */
+/* The operation of cvta, from an address in a space to a generic one, and with `to` of cvta.to, the other
+ * way. OP_COUNT if both are the same: only shared and local memory have addresses that are not generic. */
 static uint16_t cvta_op(PtxSpace space, bool to)
 {
     if (space == PTX_SPACE_SHARED) return to ? OP_cvta_to_shared : OP_cvta_shared;
@@ -234,6 +237,7 @@ void select_cluster_address(Select *s)
 /* alloca d, size {, align}; stacksave d; stackrestore a */
 void select_stack(Select *s)
 {
+    enum { ALLOCA_ALIGN = 8 }; /* where the instruction names none */
     const PtxForm *form = s->insn->form;
     PtxType type = form->types[0];
     uint16_t mods = ptx_type_bits(type) == 32 ? MEM_ADDR32 : 0;
@@ -242,13 +246,13 @@ void select_stack(Select *s)
         select_unsupported(s, "a 32-bit address");
         return;
     }
-    Ref a = restore  ? select_source(s, operand_at(s, 0), type)
-            : alloca ? select_source(s, operand_at(s, 1), type)
-                     : REF_ABSENT;
+    Ref a = REF_ABSENT;
+    if (restore) a = select_source(s, operand_at(s, 0), type);
+    if (alloca) a = select_source(s, operand_at(s, 1), type);
     Ref d = restore ? REF_ABSENT : select_dest(s, operand_at(s, 0), class_of(type));
     LowerInsn *insn = select_emit(s, restore ? OP_stackrestore : alloca ? OP_alloca : OP_stacksave);
     insn->a = a;
     insn->d = d;
     insn->mods = mods;
-    insn->imm = s->insn->operand_count > 2 ? (int64_t)operand_at(s, 2)->bits : 8;
+    insn->imm = s->insn->operand_count > 2 ? (int64_t)operand_at(s, 2)->bits : ALLOCA_ALIGN;
 }

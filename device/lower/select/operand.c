@@ -7,7 +7,8 @@ RegisterClass select_class(const Select *s, Ref ref) { return s->f->classes[ref_
 
 static Ref register_ref(const PtxOperand *operand) { return REF_MAKE(REF_FRAME, operand->reg); }
 
-/* Special registers by operation; what has none here is not supported. */
+/* The operations that read special registers. One that has none here, and is
+ * neither a constant nor a row, is not supported. */
 #define READ(name) [PTX_SPECIAL_##name] = OP_sreg_##name
 static const uint16_t special_ops[PTX_SPECIAL_COUNT] = {
     READ(tid),
@@ -46,7 +47,7 @@ static const uint16_t special_ops[PTX_SPECIAL_COUNT] = {
     [PTX_SPECIAL_cluster_nctarank] = OP_sreg_cluster,
 };
 
-/* The fourth component is 0, or 1 where it is a count. */
+/* Whether a special register is a constant here, *value. The fourth component of vectors is 0. */
 static bool special_constant(const PtxOperand *o, uint64_t *value)
 {
     switch (o->special) {
@@ -66,7 +67,7 @@ static bool special_constant(const PtxOperand *o, uint64_t *value)
     }
 }
 
-/* The row of a special register that the warp or the block keeps as one. */
+/* The row of a special register that the warp or the block has as a row; absent if it has none. */
 static Ref special_row(const PtxOperand *o)
 {
     switch (o->special) {
@@ -115,16 +116,16 @@ static Ref read_special(Select *s, const PtxOperand *o)
     }
     LowerInsn *insn = select_temp(s, op, class);
     insn->imm = special_detail(s, o, op);
-    bool changes =
+    /* Clocks are read even if the value has no use. */
+    bool is_clock =
         strstr(ptx_specials[o->special].name, "clock") || strstr(ptx_specials[o->special].name, "timer");
-    if (changes) insn->flags &= (uint16_t)~FLAG_PURE;
+    if (is_clock) insn->flags &= (uint16_t)~FLAG_PURE;
     return insn->d;
 }
 
 const CodeFunction *select_function(Select *s, const PtxOperand *o)
 {
-    const CodeFunction *code = s->lower->functions[lower_aliased(o->function)->id].code;
-    if (!code) code = s->lower->functions[o->function->id].code;
+    const CodeFunction *code = s->lower->functions[o->function->id].code;
     if (!code) select_error(s, o->column, "unresolved symbol: function '%s' has no body", o->function->name);
     return code;
 }
@@ -134,10 +135,10 @@ static Ref function_address(Select *s, const PtxOperand *o)
     return lower_constant(s->lower, CLASS_64, (uint64_t)(uintptr_t)select_function(s, o), 0);
 }
 
-/* A narrower or wider register than the type asks for: cut, or extended with zeros. */
+/* A value of class `have` in a row of class `want`: cut, or extended with zeros. */
 static Ref resize_register(Select *s, Ref ref, RegisterClass have, RegisterClass want, uint32_t column)
 {
-    static const uint16_t resizes[5][5] = {
+    static const uint16_t resizes[CLASS_128 + 1][CLASS_128 + 1] = {
         [CLASS_16][CLASS_32] = OP_cvt_u32_u16, [CLASS_16][CLASS_64] = OP_cvt_u64_u16,
         [CLASS_32][CLASS_16] = OP_cvt_b16_b32, [CLASS_32][CLASS_64] = OP_cvt_u64_u32,
         [CLASS_64][CLASS_16] = OP_cvt_b16_b64, [CLASS_64][CLASS_32] = OP_cvt_b32_b64};

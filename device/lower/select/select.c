@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ERRORS = 50 };
+enum { MAX_ERRORS = 50, LOCAL_ALIGN = 16 };
 
 void select_error(Select *s, uint32_t column, const char *format, ...)
 {
@@ -67,7 +67,7 @@ void select_deliver(Select *s, Ref d, Ref value)
 {
     LowerFunction *f = s->f;
     LowerInsn *last = f->insn_count ? &f->insns[f->insn_count - 1] : NULL;
-    bool temporary = ref_is_register(value) && ref_number(value) >= s->tree->register_count;
+    bool temporary = ref_is_register(value) && ref_number(value) >= s->tree->register_count; /* not PTX's */
     if (temporary && last && last->d == value && last->guard == REF_ABSENT && s->guard == REF_ABSENT)
         last->d = d;
     else
@@ -106,7 +106,8 @@ void select_guarded_end(Select *s, GuardedBlock guarded)
     s->guard_flag = guarded.flag;
 }
 
-/* Sets s->line to the source position of the instruction, which is added unless the last one has the same. */
+/* Sets s->line to the source position of the instruction, which is added to
+ * s->lines unless it is the last one there. */
 static void select_line(Select *s)
 {
     const PtxInsn *insn = s->insn;
@@ -132,6 +133,7 @@ static void select_insn(Select *s)
     }
 }
 
+/* Makes a virtual register for each PTX register, with the same number. */
 static void select_registers(Select *s)
 {
     for (uint32_t r = 0; r < s->tree->register_count; r++)
@@ -143,7 +145,8 @@ static void select_labels(Select *s)
     for (uint32_t l = 0; l < s->tree->label_count; l++) new_label(s);
 }
 
-/* A label stands before the first operation of the PTX instruction at its position. */
+/* Places labels before the first operation of their PTX instruction. `starts`: by PTX instruction, and for
+ * the end, the index of that operation. */
 static void place_labels(Select *s, const uint32_t *starts)
 {
     for (uint32_t l = 0; l < s->tree->label_count; l++)
@@ -173,6 +176,7 @@ static void select_body(Select *s)
     lower_new_insn(s->f, OP_ret, s->line)->flags = FLAG_ENDS;
 }
 
+/* Copies the tables that selection has filled to the CodeFunction. */
 static void keep_tables(Select *s)
 {
     CodeFunction *code = s->code;
@@ -181,11 +185,11 @@ static void keep_tables(Select *s)
     if (s->line_count)
         memcpy(code->lines, s->lines, s->line_count * sizeof(CodeLine));
     else
-        code->lines[code->line_count++] = (CodeLine){s->tree->line, 0, 0};
+        code->lines[code->line_count++] = (CodeLine){.ptx_line = s->tree->line};
     code->param_loads = ARENA_ARRAY(s->lower->keep, CodeParamLoad, s->load_count);
     code->param_load_count = s->load_count;
     if (s->load_count) memcpy(code->param_loads, s->loads, s->load_count * sizeof(CodeParamLoad));
-    code->local_size = (uint32_t)align_up(s->local_size, 16);
+    code->local_size = (uint32_t)align_up(s->local_size, LOCAL_ALIGN);
     code->barrier_count = s->barrier_count;
 }
 
@@ -198,7 +202,7 @@ bool lower_select(Lower *lower, FunctionFacts *facts, LowerFunction *f)
                 .f = f,
                 .guard = REF_ABSENT};
     if (lower->log->errors >= MAX_ERRORS) return false;
-    lower_reserve(f, facts->tree->insn_count + facts->tree->insn_count / 4 + 16);
+    lower_reserve(f, facts->tree->insn_count + facts->tree->insn_count / 4 + 16); /* grows if need be */
     select_registers(&s);
     select_labels(&s);
     select_frame(&s);

@@ -3,12 +3,13 @@
 #include "exec/async/tensor_map.h"
 #include "lower/select/select.h"
 
-/* The value of the first row whose word the form has. */
+/* What a word of a mnemonic stands for. */
 typedef struct Word {
     PtxModifier word;
     uint8_t value;
 } Word;
 
+/* The value of the first row whose word the form has; `otherwise` if it has none. */
 static uint8_t value_of(const PtxForm *form, const Word *words, size_t count, uint8_t otherwise)
 {
     for (size_t i = 0; i < count; i++)
@@ -33,17 +34,17 @@ static const Word fields[] = {
     {PTX_MOD_fill_mode, TENSOR_FILL},
 };
 
-/* Operands: the map, the number of a dimension where there are several, the value. */
+/* tensormap.replace [map], {number of a dimension,} value */
 static void select_replace(Select *s)
 {
     const PtxForm *form = s->insn->form;
     unsigned field = VALUE_OF(form, fields, TENSOR_FILL), dimension = 0;
-    bool several = field == TENSOR_BOX_DIM || field == TENSOR_GLOBAL_DIM || field == TENSOR_GLOBAL_STRIDE
-                   || field == TENSOR_ELEMENT_STRIDE;
+    bool of_dimension = field == TENSOR_BOX_DIM || field == TENSOR_GLOBAL_DIM || field == TENSOR_GLOBAL_STRIDE
+                        || field == TENSOR_ELEMENT_STRIDE;
     bool shared = false;
-    if (several) dimension = (unsigned)operand_at(s, 1)->bits & 0xff;
-    const PtxOperand *value = operand_at(s, 1 + several);
-    TensorMap probe;
+    if (of_dimension) dimension = (unsigned)operand_at(s, 1)->bits & UINT8_MAX;
+    const PtxOperand *value = operand_at(s, 1 + of_dimension);
+    TensorMap probe; /* to ask whether a field of constants can have the value */
     tensor_map_begin(&probe);
     if (field >= TENSOR_ELEMTYPE && tensor_map_set(&probe, (TensorField)field, 0, value->bits)) {
         select_unsupported(s, "a tensor map with this value");
@@ -87,18 +88,18 @@ static const Word modes[] = {{PTX_MOD_im2col, TENSOR_IM2COL},
 
 static bool is_supported(const PtxForm *form)
 {
-    static const PtxModifier others[] = {PTX_MOD_tile_gather4, PTX_MOD_tile_scatter4, PTX_MOD_cta_group_1,
-                                         PTX_MOD_cta_group_2};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (ptx_has(form, others[i])) return false;
+    static const PtxModifier unsupported[] = {PTX_MOD_tile_gather4, PTX_MOD_tile_scatter4,
+                                              PTX_MOD_cta_group_1, PTX_MOD_cta_group_2};
+    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
+        if (ptx_has(form, unsupported[i])) return false;
     return true;
 }
 
-/* Operands of a load: destination, source, then these; the mask of blocks is the last. A store has no
- * barrier and no offsets. */
+/* Operands of a load after destination and source; a mask of blocks may
+ * follow. A store has no barrier and no offsets. */
 enum { BARRIER = 2, OFFSETS = 3 };
 
-/* The braces with offsets of pixels, as many as the mode has; NULL where it has none. */
+/* The vector of offsets of pixels, checked to have as many as the mode needs; NULL if the copy has none. */
 static const PtxOperand *find_offsets(Select *s, TensorMode mode, bool store, bool prefetch)
 {
     if (mode == TENSOR_TILED) return NULL;
@@ -121,12 +122,12 @@ static void emit_tensor_copy(Select *s, bool store)
     const PtxOperand *destination = operand_at(s, 0), *source = operand_at(s, 1);
     const PtxOperand *shared = store ? source : destination, *tensor = store ? destination : source;
     const PtxOperand *map = &tensor->items[0], *place = &tensor->items[1];
-    bool several = ptx_has(form, PTX_MOD_multicast_cluster);
+    bool multicast = ptx_has(form, PTX_MOD_multicast_cluster);
     TensorMode mode = (TensorMode)VALUE_OF(form, modes, TENSOR_TILED);
     const PtxOperand *offsets = find_offsets(s, mode, store, false);
     uint32_t given = s->insn->operand_count - ptx_has(form, PTX_MOD_L2_cache_hint);
     Ref refs[TENSOR_RANK + TENSOR_SPACE + 1];
-    if (given != 2u + !store + several + !!offsets) {
+    if (given != 2u + !store + multicast + !!offsets) {
         select_unsupported(s, "a mask of blocks without .multicast::cluster");
         return;
     }
@@ -137,7 +138,7 @@ static void emit_tensor_copy(Select *s, bool store)
     Ref a = select_source(s, map, PTX_b64);
     Ref b = select_wide_address(s, shared, form->spaces[store], NULL);
     Ref barrier = store ? REF_ABSENT : select_wide_address(s, operand_at(s, BARRIER), PTX_SPACE_SHARED, NULL);
-    if (several) refs[count++] = select_source(s, operand_at(s, given - 1), PTX_u32);
+    if (multicast) refs[count++] = select_source(s, operand_at(s, given - 1), PTX_u32);
     uint32_t more = lower_new_refs(s->f, refs, count);
     LowerInsn *insn = select_emit(s, OP_cp_tensor);
     insn->a = a;
@@ -148,7 +149,7 @@ static void emit_tensor_copy(Select *s, bool store)
     insn->imm = (int64_t)rank | (store ? TENSOR_STORE : 0) | (int64_t)mode << TENSOR_MODE_SHIFT;
     if (ptx_has(form, PTX_MOD_reduce))
         insn->imm |= (int64_t)VALUE_OF(form, reductions, TENSOR_COPIED) << TENSOR_REDUCE_SHIFT;
-    insn->mods = several ? BULK_TO_BLOCKS : 0;
+    insn->mods = multicast ? BULK_TO_BLOCKS : 0;
 }
 
 void select_tensor_copy(Select *s)
@@ -156,7 +157,7 @@ void select_tensor_copy(Select *s)
     const PtxForm *form = s->insn->form;
     if (!is_supported(form))
         select_unsupported(s, "a copy of scattered rows, or to a pair of blocks");
-    else if (ptx_has(form, PTX_MOD_prefetch))
+    else if (ptx_has(form, PTX_MOD_prefetch)) /* is checked, and does nothing */
         find_offsets(s, (TensorMode)VALUE_OF(form, modes, TENSOR_TILED), false, true);
     else
         emit_tensor_copy(s, form->spaces[0] == PTX_SPACE_GLOBAL);

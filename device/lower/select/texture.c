@@ -1,16 +1,28 @@
-/* Textures and surfaces, by handles in registers or by variables (.texref, .surfref). Samplers of their own
- * (.samplerref, .target texmode_independent) are refused by the parser: the driver API has none. */
+/* Textures and surfaces, by handles in registers or by variables (.texref, .surfref). Separate samplers
+ * (.samplerref) are refused by the parser: the driver API has none. */
 #include "exec/texture/texture.h"
 #include "lower/select/select.h"
 
-/* The operands on their way to Insn. */
+/* Where the further operands of an instruction are: each has four, of which unused ones are absent. */
+enum {
+    VALUES = 0,
+    COORDINATES = 4,
+    LEVEL = 8, /* one, or the first gradient */
+    GRADIENT_X = 8,
+    GRADIENT_Y = 12,
+    MAX_REFS = 16
+};
+enum { MAX_VALUES = 4 };
+
+/* The operands of an instruction. */
 typedef struct TextureOperands {
     Ref handle;
-    Ref refs[16]; /* values, then coordinates, then a level or gradients */
-    uint8_t count; /* of refs */
+    Ref refs[MAX_REFS];
+    uint8_t count; /* of refs: up to the coordinates, the level or the gradients */
     uint16_t mods;
 } TextureOperands;
 
+/* *shape: TEXTURE_* of the form; false after an error. */
 static bool texture_shape(Select *s, uint16_t *shape)
 {
     switch (s->insn->form->group[PTX_GROUP_SHAPE]) {
@@ -44,14 +56,14 @@ static bool is_surface_op(const Select *s)
     }
 }
 
-/* The handle of a reference is its number (CodeModule.references). */
+/* *handle: that of a reference, its number in CodeModule.references; false after an error. */
 static bool reference_of(Select *s, const PtxOperand *o, Ref *handle)
 {
     const PtxVariable *v = o->variable;
     PtxType wanted = is_surface_op(s) ? PTX_surfref : PTX_texref;
-    bool any = s->insn->form->opcode == PTX_OP_istypep;
+    bool any_type = s->insn->form->opcode == PTX_OP_istypep;
     if (v->space != PTX_SPACE_GLOBAL || o->offset
-        || (v->type != wanted && !(any && ptx_types[v->type].class == PTX_OPAQUE))) {
+        || (v->type != wanted && !(any_type && ptx_types[v->type].class == PTX_OPAQUE))) {
         select_error(s, o->column, "a .%s variable of .global or a handle in a register is expected here",
                      ptx_types[wanted].name);
         return false;
@@ -60,6 +72,7 @@ static bool reference_of(Select *s, const PtxOperand *o, Ref *handle)
     return !s->failed;
 }
 
+/* *handle: that of an operand, a reference or a register; false after an error. */
 static bool handle_of(Select *s, const PtxOperand *o, Ref *handle)
 {
     bool address = o->kind == PTX_OPERAND_ADDRESS && o->base == PTX_BASE_REGISTER && !o->offset;
@@ -73,32 +86,35 @@ static bool handle_of(Select *s, const PtxOperand *o, Ref *handle)
     return true;
 }
 
+/* A coordinate, level or part of a gradient, of 32 bits. */
 static Ref read_number(Select *s, const PtxOperand *item)
 {
-    bool number = item->kind == PTX_OPERAND_IMMEDIATE;
-    return select_source(s, item,
-                         number && item->type != PTX_s64 && item->type != PTX_u64 ? PTX_f32 : PTX_b32);
+    bool is_immediate = item->kind == PTX_OPERAND_IMMEDIATE;
+    bool is_decimal = is_immediate && item->type != PTX_s64 && item->type != PTX_u64;
+    return select_source(s, item, is_decimal ? PTX_f32 : PTX_b32);
 }
 
-/* Numbers in a vector, or one alone. */
+/* Reads the first `needed` numbers of a vector, or one number alone, to refs. False if there are fewer, with
+ * an error that calls them `what`. */
 static bool read_vector(Select *s, const PtxOperand *vector, unsigned needed, const char *what, Ref *refs)
 {
-    bool single = vector->kind != PTX_OPERAND_VECTOR;
-    unsigned count = single ? 1 : vector->count;
-    if (count < needed || count > 4) {
+    uint32_t count;
+    const PtxOperand *items = elements_of(vector, &count);
+    if (count < needed || count > MAX_VALUES) {
         select_error(s, vector->column, "%u %s are expected here", needed, what);
         return false;
     }
-    for (unsigned k = 0; k < needed; k++) refs[k] = read_number(s, single ? vector : &vector->items[k]);
+    for (unsigned k = 0; k < needed; k++) refs[k] = read_number(s, &items[k]);
     return true;
 }
 
-/* [handle, {coordinates}]: the shape goes to mods. */
+/* Starts *t with the place of an access, [handle, {coordinates}]. The
+ * shape goes to mods. False after an error. */
 static bool read_place(Select *s, const PtxOperand *tuple, TextureOperands *t)
 {
     uint16_t shape;
-    for (int k = 0; k < 16; k++) t->refs[k] = REF_ABSENT;
-    t->count = 8;
+    for (int k = 0; k < MAX_REFS; k++) t->refs[k] = REF_ABSENT;
+    t->count = COORDINATES + MAX_VALUES;
     if (!texture_shape(s, &shape)) return false;
     if (tuple->kind != PTX_OPERAND_TUPLE || tuple->count != 2) {
         select_error(s, tuple->column, "a handle and coordinates are expected here");
@@ -106,9 +122,10 @@ static bool read_place(Select *s, const PtxOperand *tuple, TextureOperands *t)
     }
     if (!handle_of(s, &tuple->items[0], &t->handle)) return false;
     t->mods = shape;
-    return read_vector(s, &tuple->items[1], coordinate_count(shape), "coordinates", t->refs + 4);
+    return read_vector(s, &tuple->items[1], coordinate_count(shape), "coordinates", t->refs + COORDINATES);
 }
 
+/* Appends an instruction with the operands, of which the first `written` are destinations. */
 static LowerInsn *emit_texture(Select *s, uint16_t op, const TextureOperands *t, unsigned written)
 {
     uint32_t more = lower_new_refs(s->f, t->refs, t->count);
@@ -121,25 +138,28 @@ static LowerInsn *emit_texture(Select *s, uint16_t op, const TextureOperands *t,
     return insn;
 }
 
-/* The results of tex and tld4, with the predicate after them. */
+/* The destinations of tex and tld4, and *resident, the predicate after them or absent. False after an
+ * error. */
 static bool read_results(Select *s, TextureOperands *t, Ref *resident)
 {
     const PtxOperand *o = operand_at(s, 0);
     bool pair = o->kind == PTX_OPERAND_PAIR;
     const PtxOperand *values = pair ? &o->items[0] : o;
     *resident = pair ? select_optional_dest(s, &o->items[1], CLASS_PREDICATE) : REF_ABSENT;
-    bool vector = values->kind == PTX_OPERAND_VECTOR;
-    uint32_t count = vector ? values->count : 1;
-    if (ptx_type_bits(s->insn->form->types[0]) != 32 || s->insn->form->types[0] == PTX_f16x2 || count > 4) {
+    uint32_t count;
+    const PtxOperand *elements = elements_of(values, &count);
+    if (ptx_type_bits(s->insn->form->types[0]) != 32 || s->insn->form->types[0] == PTX_f16x2
+        || count > MAX_VALUES) {
         select_unsupported(s, "this type of result");
         return false;
     }
     for (uint32_t k = 0; k < count; k++)
-        t->refs[k] = select_optional_dest(s, vector ? &values->items[k] : values, CLASS_32);
+        t->refs[VALUES + k] = select_optional_dest(s, &elements[k], CLASS_32);
     return true;
 }
 
-/* Numbers along each axis; a direction's and a volume's come in fours. */
+/* How many numbers of a gradient are used: one for each axis. Those of cubes and of 3-d textures are vectors
+ * of four, whose last is not. */
 static unsigned gradient_count(unsigned shape)
 {
     return shape == TEXTURE_1D || shape == TEXTURE_A1D   ? 1
@@ -147,7 +167,8 @@ static unsigned gradient_count(unsigned shape)
                                                          : 3;
 }
 
-/* What comes after the place: a level or gradients. Offsets and comparisons are not supported. */
+/* Reads the level or the gradients after the place. Offsets and comparisons
+ * are not supported. False after an error. */
 static bool read_detail(Select *s, TextureOperands *t)
 {
     bool level = ptx_has(s->insn->form, PTX_MOD_level), gradients = ptx_has(s->insn->form, PTX_MOD_grad);
@@ -160,15 +181,15 @@ static bool read_detail(Select *s, TextureOperands *t)
     }
     if (level) {
         t->mods |= TEX_LEVEL;
-        t->count = 9;
-        t->refs[8] = read_number(s, operand_at(s, 2));
+        t->count = LEVEL + 1;
+        t->refs[LEVEL] = read_number(s, operand_at(s, 2));
         return true;
     }
     if (!gradients) return true;
     t->mods |= TEX_GRAD;
-    t->count = 16;
-    return read_vector(s, operand_at(s, 2), count, "numbers of a gradient", t->refs + 8)
-           && read_vector(s, operand_at(s, 3), count, "numbers of a gradient", t->refs + 12);
+    t->count = MAX_REFS;
+    return read_vector(s, operand_at(s, 2), count, "numbers of a gradient", t->refs + GRADIENT_X)
+           && read_vector(s, operand_at(s, 3), count, "numbers of a gradient", t->refs + GRADIENT_Y);
 }
 
 void select_tex(Select *s)
@@ -178,7 +199,7 @@ void select_tex(Select *s)
     if (!read_place(s, operand_at(s, 1), &t) || !read_detail(s, &t) || !read_results(s, &t, &resident))
         return;
     if (s->insn->form->types[1] == PTX_s32) t.mods |= TEX_INTEGERS;
-    LowerInsn *insn = emit_texture(s, OP_tex, &t, 4);
+    LowerInsn *insn = emit_texture(s, OP_tex, &t, MAX_VALUES);
     insn->e = resident;
     insn->flags |= FLAG_E_WRITTEN;
 }
@@ -188,7 +209,7 @@ void select_tld4(Select *s)
     static const PtxModifier channels[] = {PTX_MOD_r, PTX_MOD_g, PTX_MOD_b, PTX_MOD_a};
     TextureOperands t = {0};
     Ref resident;
-    int channel = 0;
+    int channel = 0; /* .a if none of the others */
     while (channel < 3 && !ptx_has(s->insn->form, channels[channel])) channel++;
     if (!read_place(s, operand_at(s, 1), &t) || !read_detail(s, &t) || !read_results(s, &t, &resident))
         return;
@@ -196,12 +217,13 @@ void select_tld4(Select *s)
         select_unsupported(s, "this dimension");
         return;
     }
-    LowerInsn *insn = emit_texture(s, OP_tld4, &t, 4);
+    LowerInsn *insn = emit_texture(s, OP_tld4, &t, MAX_VALUES);
     insn->imm = channel;
     insn->e = resident;
     insn->flags |= FLAG_E_WRITTEN;
 }
 
+/* txq and suq */
 void select_txq(Select *s)
 {
     static const struct {
@@ -243,14 +265,8 @@ void select_txq(Select *s)
 
 /* --- surfaces ----------------------------------------------------------------------------------------- */
 
-static const PtxOperand *elements_of(const PtxOperand *o, uint32_t *count)
-{
-    *count = o->kind == PTX_OPERAND_VECTOR ? o->count : 1;
-    return o->kind == PTX_OPERAND_VECTOR ? o->items : o;
-}
-
-/* The class of the registers, at least as wide as an element. */
-static RegisterClass element_class(const Select *s, const PtxOperand *elements, uint32_t count, PtxType type)
+/* The class of the registers among the elements, or of the type if there are none. */
+static RegisterClass surface_class(const Select *s, const PtxOperand *elements, uint32_t count, PtxType type)
 {
     RegisterClass class = class_of(type);
     for (uint32_t k = 0; k < count; k++)
@@ -259,20 +275,25 @@ static RegisterClass element_class(const Select *s, const PtxOperand *elements, 
     return class;
 }
 
-/* Elements, their rows and what happens outside, into mods. */
-static const PtxOperand *read_access(Select *s, const PtxOperand *values, TextureOperands *t, uint32_t *count,
-                                     RegisterClass *class)
+/* The elements that a surface access moves, or NULL after an error. Their number, the size of their rows and
+ * what happens outside the surface go to mods. */
+static const PtxOperand *read_elements(Select *s, const PtxOperand *values, TextureOperands *t,
+                                       uint32_t *count, RegisterClass *class)
 {
     PtxModifier boundary = s->insn->form->group[PTX_GROUP_BOUNDARY];
     const PtxOperand *elements = elements_of(values, count);
-    *class = element_class(s, elements, *count, s->insn->form->types[0]);
-    if (*class < class_of(s->insn->form->types[0]) || *class > CLASS_64 || *count > 4 || *count == 3) {
+    *class = surface_class(s, elements, *count, s->insn->form->types[0]);
+    if (*class < class_of(s->insn->form->types[0]) || *class > CLASS_64 || *count > MAX_VALUES
+        || *count == 3) {
         select_unsupported(s, "an access of this width");
         return NULL;
     }
-    unsigned power = *count == 4 ? 2 : *count == 2, row = *class == CLASS_64 ? 2 : *class == CLASS_32;
-    t->mods |= (uint16_t)(power << TEX_COUNT_SHIFT | row << TEX_ROW_SHIFT);
-    t->mods |= boundary == PTX_MOD_clamp ? TEX_CLAMP : boundary == PTX_MOD_zero ? TEX_ZERO : 0;
+    /* Logarithms of the number of elements, and of the size of their rows relative to those of 16 bits. */
+    unsigned count_shift = *count == 4 ? 2 : *count == 2,
+             row_shift = *class == CLASS_64 ? 2 : *class == CLASS_32;
+    t->mods |= (uint16_t)(count_shift << TEX_COUNT_SHIFT | row_shift << TEX_ROW_SHIFT);
+    if (boundary == PTX_MOD_clamp) t->mods |= TEX_CLAMP;
+    if (boundary == PTX_MOD_zero) t->mods |= TEX_ZERO;
     return elements;
 }
 
@@ -282,10 +303,10 @@ void select_suld(Select *s)
     uint32_t count;
     RegisterClass class;
     if (!read_place(s, operand_at(s, 1), &t)) return;
-    const PtxOperand *elements = read_access(s, operand_at(s, 0), &t, &count, &class);
+    const PtxOperand *elements = read_elements(s, operand_at(s, 0), &t, &count, &class);
     if (!elements) return;
-    for (uint32_t k = 0; k < count; k++) t.refs[k] = select_optional_dest(s, &elements[k], class);
-    emit_texture(s, OP_suld, &t, 4)->imm = ptx_type_bytes(s->insn->form->types[0]);
+    for (uint32_t k = 0; k < count; k++) t.refs[VALUES + k] = select_optional_dest(s, &elements[k], class);
+    emit_texture(s, OP_suld, &t, MAX_VALUES)->imm = ptx_type_bytes(s->insn->form->types[0]);
 }
 
 void select_sust(Select *s)
@@ -295,12 +316,12 @@ void select_sust(Select *s)
     RegisterClass class;
     PtxType type = s->insn->form->types[0];
     if (!read_place(s, operand_at(s, 0), &t)) return;
-    const PtxOperand *elements = read_access(s, operand_at(s, 1), &t, &count, &class);
+    const PtxOperand *elements = read_elements(s, operand_at(s, 1), &t, &count, &class);
     if (!elements) return;
     for (uint32_t k = 0; k < count; k++)
-        t.refs[k] = elements[k].kind == PTX_OPERAND_REGISTER
-                        ? REF_MAKE(REF_FRAME, elements[k].reg)
-                        : lower_constant(s->lower, class, ptx_immediate_bits(&elements[k], type), 0);
+        t.refs[VALUES + k] = elements[k].kind == PTX_OPERAND_REGISTER
+                                 ? REF_MAKE(REF_FRAME, elements[k].reg)
+                                 : lower_constant(s->lower, class, ptx_immediate_bits(&elements[k], type), 0);
     emit_texture(s, ptx_has(s->insn->form, PTX_MOD_p) ? OP_sust_p : OP_sust, &t, 0)->imm =
         ptx_type_bytes(type);
 }
@@ -317,16 +338,18 @@ void select_sured(Select *s)
     TextureOperands t = {0};
     uint32_t count;
     RegisterClass class;
-    if (!read_place(s, operand_at(s, 0), &t) || !read_access(s, operand_at(s, 1), &t, &count, &class)) return;
-    t.refs[0] = select_source(s, operand_at(s, 1), type);
+    if (!read_place(s, operand_at(s, 0), &t) || !read_elements(s, operand_at(s, 1), &t, &count, &class))
+        return;
+    t.refs[VALUES] = select_source(s, operand_at(s, 1), type);
     int64_t what = reductions[form->group[PTX_GROUP_OPERATION]];
     what = what << SURFACE_REDUCTION_SHIFT | ptx_type_bytes(type);
-    if (ptx_types[type].class == PTX_SIGNED) what |= SURFACE_SIGNED;
+    if (is_signed(type)) what |= SURFACE_SIGNED;
     if (ptx_has(form, PTX_MOD_p)) what |= SURFACE_OWN_FORMAT;
     emit_texture(s, OP_sured, &t, 0)->imm = what;
 }
 
-/* Objects carry their samplers: no handle is one of a sampler. */
+/* istypep: whether a handle is of a texture or a surface. None is of a sampler, as textures have their
+ * own. */
 void select_istypep(Select *s)
 {
     PtxType type = s->insn->form->types[0];

@@ -1,24 +1,26 @@
-/* Video instructions, composed of ordinary ones: parts of words are taken out and widened so far that nothing
- * overflows, the operation done, its result clamped under .sat, and put in its place.
+/* Video instructions, composed of ordinary ones. Parts of words are extracted, and widened so far that
+ * nothing overflows. Then comes the operation; its result is clamped under .sat, and inserted into the
+ * destination.
  *
- * GPUs have had no such instructions for long: their compiler composes them too, and where its results are
- * not those of the manual (unsigned words mostly), ours are the GPU's. Such places say so.
+ * New GPUs do not have such instructions either: their compiler composes them. Where its results differ from
+ * the manual, mostly for unsigned words, ours are the GPU's. Comments at such places say "as GPUs do".
  *
- * The scalar ones work on a word or one byte or half of it, in 64 bits. The SIMD ones work on two halves or
- * four bytes, each in 32 bits; the few that compilers emit have operations of their own (alu.c).
+ * The scalar instructions work on a word, or on one byte or half of it, in 64 bits. The SIMD instructions
+ * work on two halves or four bytes, each in 32 bits; the few that compilers emit have operations of their own
+ * (alu.c).
  */
 #include "lower/select/select.h"
 
 typedef struct Video {
     Select *s;
     const PtxForm *form;
-    RegisterClass class; /* of what is computed with */
+    RegisterClass class; /* of the values computed with: CLASS_64 or CLASS_32 */
     bool a_signed, b_signed, d_signed;
 } Video;
 
-static bool is_signed(PtxType type) { return ptx_types[type].class == PTX_SIGNED; }
 static unsigned width(const Video *v) { return v->class == CLASS_64 ? 64 : 32; }
 
+/* A constant of 32 bits; one of v->class. */
 static Ref word(Video *v, uint32_t value) { return lower_constant(v->s->lower, CLASS_32, value, 0); }
 static Ref constant(Video *v, int64_t value)
 {
@@ -31,6 +33,7 @@ typedef struct OpPair {
 } OpPair;
 #define OF_WIDTH(stem) ((OpPair){OP_##stem##32, OP_##stem##64})
 
+/* The operation of the pair for v->class, and its result. */
 static uint16_t of_width(const Video *v, OpPair ops) { return v->class == CLASS_64 ? ops.op_64 : ops.op_32; }
 static Ref compute(Video *v, OpPair ops, Ref a, Ref b, Ref c)
 {
@@ -50,7 +53,7 @@ static Video video_of(Select *s, RegisterClass class)
                    .d_signed = !compares && is_signed(form->types[0])};
 }
 
-/* An operand as a whole word, whatever part of it is meant. */
+/* The whole word of an operand, without regard to its selector and sign. */
 static Ref whole_word(Video *v, uint32_t index)
 {
     PtxOperand operand = *operand_at(v->s, index);
@@ -66,7 +69,7 @@ static Ref video_destination(Video *v)
     return select_dest(v->s, &operand, CLASS_32);
 }
 
-/* Bits of a word from `at` on, extended to 32. */
+/* `bits` bits of a word from bit `at` on, extended to 32. */
 static Ref extract_field(Video *v, Ref from, unsigned at, unsigned bits, bool with_sign)
 {
     if (bits == 32) return from;
@@ -74,10 +77,11 @@ static Ref extract_field(Video *v, Ref from, unsigned at, unsigned bits, bool wi
                           word(v, bits));
 }
 
-/* A word with the low bits of `part` put in from `at` on. */
+/* The word `into` with the low `bits` bits of `part` inserted from bit `at` on. */
 static Ref insert_field(Video *v, Ref into, Ref part, unsigned at, unsigned bits)
 {
     Ref d = select_compute(v->s, OP_bfi_b32, CLASS_32, part, into, word(v, at));
+    /* bfi has a fourth source, e, which select_compute() does not set. */
     if (!v->s->failed) v->s->f->insns[v->s->f->insn_count - 1].e = word(v, bits);
     return d;
 }
@@ -88,7 +92,7 @@ static void clamp_value(Video *v, Ref *value, int64_t min, int64_t max)
     *value = compute_2(v, OF_WIDTH(min_s), *value, constant(v, max));
 }
 
-/* Saturates to the range of d's type, which has this many bits. */
+/* Clamps to the range of integers of `bits` bits, with a sign if d's type has one. */
 static void saturate(Video *v, Ref *value, unsigned bits)
 {
     int64_t half = INT64_C(1) << (bits - 1);
@@ -100,7 +104,7 @@ static void saturate(Video *v, Ref *value, unsigned bits)
 
 /* ---- the operations ---- */
 
-/* The mean, ties away from zero: a sum below zero is shifted as it is, others one up. */
+/* (a + b) / 2, with ties away from zero: 1 is added before the shift unless the sum is below zero. */
 static Ref rounded_mean(Video *v, Ref a, Ref b)
 {
     Ref sum = compute_2(v, OF_WIDTH(add_b), a, b),
@@ -109,6 +113,7 @@ static Ref rounded_mean(Video *v, Ref a, Ref b)
     return compute_2(v, OF_WIDTH(shr_s), moved, word(v, 1));
 }
 
+/* vset: 1 if the comparison holds, else 0. */
 static Ref select_compare(Video *v, Ref a, Ref b)
 {
     PtxModifier how = v->form->group[PTX_GROUP_COMPARE];
@@ -125,11 +130,12 @@ static Ref select_compare(Video *v, Ref a, Ref b)
 static Ref select_shift(Video *v, Ref a, Ref count, bool left)
 {
     bool wraps = ptx_has(v->form, PTX_MOD_wrap);
-    count = select_compute(v->s, wraps ? OP_and_b32 : OP_min_u32, CLASS_32, count, word(v, wraps ? 31 : 32),
-                           REF_ABSENT);
+    Ref limit = word(v, wraps ? 31 : 32); /* .wrap takes the count modulo 32, .clamp has at most 32 */
+    count = select_compute(v->s, wraps ? OP_and_b32 : OP_min_u32, CLASS_32, count, limit, REF_ABSENT);
     return compute_2(v, left ? OF_WIDTH(shl_b) : OF_WIDTH(shr_s), a, count);
 }
 
+/* The instruction's operation on widened values; the count of a shift is a word. */
 static Ref select_operation(Video *v, Ref a, Ref b)
 {
     switch (v->form->opcode) {
@@ -158,13 +164,14 @@ static Ref select_operation(Video *v, Ref a, Ref b)
 
 /* ---- scalar ---- */
 
+/* Whether a selector is that of one byte or half, or absent. */
 static bool scalar_selector(const PtxSelector *selector)
 {
     return !selector->unit
            || (selector->count == 1 && (unsigned)selector->digits < (selector->unit == 'b' ? 4 : 2));
 }
 
-/* Which bits of a word a selector means. */
+/* How many bits of a word a selector means; *at: the first. */
 static unsigned selected_bits(const PtxSelector *selector, unsigned *at)
 {
     unsigned bits = selector->unit == 'b' ? 8 : selector->unit == 'h' ? 16 : 32;
@@ -172,14 +179,14 @@ static unsigned selected_bits(const PtxSelector *selector, unsigned *at)
     return bits;
 }
 
-/* Logs an error of an operand; false, which the caller returns. */
+/* An error at an operand. Returns false, for the caller to return. */
 static bool operand_error(Select *s, uint32_t index, const char *why)
 {
     select_error(s, operand_at(s, index)->column, "%s", why);
     return false;
 }
 
-/* Whether ptxas takes the operands, and they have a meaning; else an error. */
+/* Whether ptxas accepts the operands of a scalar instruction, and they have a meaning; an error if not. */
 static bool scalar_operands(Select *s)
 {
     bool is_vmad = s->insn->form->opcode == PTX_OP_vmad;
@@ -198,32 +205,38 @@ static bool scalar_operands(Select *s)
     return true;
 }
 
+/* The part of an operand that its selector means, extended to a word. */
 static Ref part_word(Video *v, uint32_t index, bool with_sign)
 {
     unsigned at, bits = selected_bits(&operand_at(v->s, index)->selector, &at);
     return extract_field(v, whole_word(v, index), at, bits, with_sign);
 }
 
+/* A word extended to 64 bits. */
 static Ref widened_value(Video *v, Ref value, bool with_sign)
 {
     return select_compute(v->s, with_sign ? OP_cvt_s64_s32 : OP_cvt_u64_u32, CLASS_64, value, REF_ABSENT,
                           REF_ABSENT);
 }
 
-static bool sums(const Video *v) { return v->form->opcode == PTX_OP_vadd || v->form->opcode == PTX_OP_vsub; }
-static bool shifts(const Video *v)
+static bool is_sum(const Video *v)
+{
+    return v->form->opcode == PTX_OP_vadd || v->form->opcode == PTX_OP_vsub;
+}
+static bool is_shift(const Video *v)
 {
     return v->form->opcode == PTX_OP_vshl || v->form->opcode == PTX_OP_vshr;
 }
 
-/* As GPUs do it: what is shifted keeps 34 bits and is clamped to a word, also where a part of it is meant;
- * what is below zero goes to the maximum of a part; a sum too large for an unsigned word wraps, it is
- * not clamped. */
+/* .sat of a scalar instruction, as GPUs do. A shifted value keeps 34 bits and is clamped to a word, even if d
+ * has a selector. For a part of d (bits < 32) a value below zero becomes the maximum. For an unsigned word a
+ * value below zero becomes 0, but one that is too large is not clamped: its low word is used. */
 static void saturate_scalar(Video *v, Ref *value, unsigned bits)
 {
-    if (shifts(v)) {
-        *value =
-            compute_2(v, OF_WIDTH(shr_s), compute_2(v, OF_WIDTH(shl_b), *value, word(v, 30)), word(v, 30));
+    if (is_shift(v)) {
+        enum { DROPPED = 64 - 34 };
+        Ref raised = compute_2(v, OF_WIDTH(shl_b), *value, word(v, DROPPED));
+        *value = compute_2(v, OF_WIDTH(shr_s), raised, word(v, DROPPED));
         saturate(v, value, 32);
     } else if (bits < 32) {
         *value = compute_2(v, OF_WIDTH(min_u), *value, constant(v, (INT64_C(1) << (bits - v->d_signed)) - 1));
@@ -234,18 +247,20 @@ static void saturate_scalar(Video *v, Ref *value, unsigned bits)
     }
 }
 
+/* The low word of a value of 64 bits. */
 static Ref low_word(Video *v, Ref value)
 {
     return select_compute(v->s, OP_cvt_b32_b64, CLASS_32, value, REF_ABSENT, REF_ABSENT);
 }
 
-/* The second operation, on what the first gave and c, which is widened as the type of d says (of a for vset).
- * As GPUs do it: sums and clamped shifts are a word with sign, whatever their type; all else is 64 bits. */
+/* The second operation (.add, .min or .max), on the result of the first and c. c is widened by the sign of
+ * d's type; in vset, of a's. As GPUs do, .min and .max take a sum or a clamped shift as a signed word,
+ * whatever its type, and other results as 64 bits. */
 static Ref second_operation(Video *v, Ref value)
 {
     PtxModifier what = v->form->group[PTX_GROUP_OPERATION];
     bool with_sign = v->form->opcode == PTX_OP_vset ? v->a_signed : v->d_signed;
-    bool one_word = sums(v) || (shifts(v) && ptx_has(v->form, PTX_MOD_sat));
+    bool one_word = is_sum(v) || (is_shift(v) && ptx_has(v->form, PTX_MOD_sat));
     OpPair smaller = with_sign ? OF_WIDTH(min_s) : OF_WIDTH(min_u);
     OpPair larger = with_sign ? OF_WIDTH(max_s) : OF_WIDTH(max_u);
     if (what == PTX_MOD_add)
@@ -255,8 +270,8 @@ static Ref second_operation(Video *v, Ref value)
                                  widened_value(v, whole_word(v, 3), with_sign)));
 }
 
-/* c, with the result in the part of it that is meant. As GPUs do it: .h1 gets the upper half of the result.
- */
+/* c, with the result in the part that d's selector means. As GPUs do, .h1 gets the upper half of the result:
+ * its lower half is replaced by that of c. */
 static Ref merge_result(Video *v, Ref value, unsigned at, unsigned bits)
 {
     Ref c = whole_word(v, 3);
@@ -269,7 +284,7 @@ void select_video(Select *s)
     unsigned at, bits = selected_bits(&operand_at(s, 0)->selector, &at);
     if (!scalar_operands(s)) return;
     Ref a = widened_value(&v, part_word(&v, 1, v.a_signed), v.a_signed), b = part_word(&v, 2, v.b_signed);
-    Ref value = select_operation(&v, a, shifts(&v) ? b : widened_value(&v, b, v.b_signed));
+    Ref value = select_operation(&v, a, is_shift(&v) ? b : widened_value(&v, b, v.b_signed));
     if (ptx_has(v.form, PTX_MOD_sat)) saturate_scalar(&v, &value, bits);
     if (v.form->group[PTX_GROUP_OPERATION])
         value = second_operation(&v, value);
@@ -283,6 +298,7 @@ static Ref negated(Video *v, Ref value, bool negate)
     return negate ? compute_2(v, OF_WIDTH(neg_b), value, REF_ABSENT) : value;
 }
 
+/* Whether vmad can have these negations: of the product (`minus`), of c (`minus_c`); an error if not. */
 static bool vmad_signs(Select *s, bool minus, bool minus_c)
 {
     if (minus && minus_c) return operand_error(s, 3, "the product or c is negated, not both");
@@ -291,8 +307,8 @@ static bool vmad_signs(Select *s, bool minus, bool minus_c)
     return true;
 }
 
-/* vmad: a * b + c (and 1), scaled. As GPUs do it: whole words are multiplied and added with a sign whatever
- * their type; only the shift and the clamping heed it. */
+/* vmad: (a * b + c) >> scale; with .po, 1 is added to the sum. As GPUs do, words are multiplied and added as
+ * signed numbers, whatever their type; only the shift and .sat depend on it. */
 void select_vmad(Select *s)
 {
     Video v = video_of(s, CLASS_64);
@@ -313,7 +329,9 @@ void select_vmad(Select *s)
 
 /* ---- two halves, four bytes ---- */
 
-/* Parts of b follow those of a; the last digit of a selector is the lowest part. */
+/* The part of operand `index` (1: a, 2: b) for part number `part` of d, extended.
+ * Without a selector it has the same number. The digits of a selector, the last for part
+ * 0, count the parts of a and then those of b. */
 static Ref chosen_part(Video *v, uint32_t index, unsigned count, unsigned part, bool with_sign)
 {
     const PtxSelector *selector = &operand_at(v->s, index)->selector;
@@ -322,6 +340,7 @@ static Ref chosen_part(Video *v, uint32_t index, unsigned count, unsigned part, 
     return extract_field(v, whole_word(v, 1 + number / count), number % count * bits, bits, with_sign);
 }
 
+/* Whether the selectors of a SIMD instruction of `count` parts are valid; an error if not. */
 static bool part_selectors(Select *s, unsigned count)
 {
     const char unit = count == 2 ? 'h' : 'b';
@@ -335,7 +354,8 @@ static bool part_selectors(Select *s, unsigned count)
     return true;
 }
 
-/* The parts of d that are written, a bit for each; the highest is named first. */
+/* The parts of d that are written, a bit for each. Its selector must name the highest first; an error if
+ * not. */
 static unsigned written_parts(Select *s, unsigned count)
 {
     const PtxSelector *selector = &operand_at(s, 0)->selector;
@@ -350,6 +370,7 @@ static unsigned written_parts(Select *s, unsigned count)
     return parts;
 }
 
+/* The result for one part. */
 static Ref one_part(Video *v, unsigned count, unsigned part)
 {
     Ref a = chosen_part(v, 1, count, part, v->a_signed), b = chosen_part(v, 2, count, part, v->b_signed);
@@ -374,7 +395,7 @@ static void select_parts(Select *s, unsigned count)
     select_deliver(s, video_destination(&v), result);
 }
 
-/* Whether no operand has a selector, and one operation does what the instruction does. */
+/* Whether the instruction has no selectors, and an operation of its own. */
 static bool is_plain(Select *s)
 {
     for (uint32_t i = 0; i < s->insn->operand_count; i++)
@@ -395,7 +416,8 @@ static void select_simd(Select *s, unsigned count)
 void select_video2(Select *s) { select_simd(s, 2); }
 void select_video4(Select *s) { select_simd(s, 4); }
 
-/* cvt.pack: both sources clamped to so few bits, before those of c. */
+/* cvt.pack d, a, b, c: a and b, clamped to the type of d's parts, in the upper and lower of two parts. Above
+ * them are the low bits of c; parts of 16 bits fill d. */
 void select_pack(Select *s)
 {
     Video v = video_of(s, CLASS_32);

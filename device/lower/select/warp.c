@@ -1,8 +1,9 @@
-/* Collectives of a warp. Under a guard they are branched around: only the lanes that execute them take part.
+/* Collectives of a warp. Their guard becomes a branch around them, since only the lanes that execute them
+ * take part.
  */
 #include "lower/select/select.h"
 
-/* d|p: the two destinations; p absent where it is not given. */
+/* The destinations d|p; *p is absent if the operand is d alone. */
 static void pair_dest(Select *s, const PtxOperand *o, RegisterClass class, Ref *d, Ref *p)
 {
     bool pair = o->kind == PTX_OPERAND_PAIR;
@@ -10,12 +11,14 @@ static void pair_dest(Select *s, const PtxOperand *o, RegisterClass class, Ref *
     *p = pair ? select_optional_dest(s, &o->items[1], CLASS_PREDICATE) : REF_ABSENT;
 }
 
+/* The mask of the lanes that take part, operand `index`; absent for a form without .sync, which has none. */
 static Ref member_mask(Select *s, uint32_t index)
 {
     if (!ptx_has(s->insn->form, PTX_MOD_sync)) return REF_ABSENT;
     return select_source(s, operand_at(s, index), PTX_b32);
 }
 
+/* Appends a collective with destinations d and e, which may be absent. */
 static LowerInsn *emit_collective(Select *s, uint16_t op, Ref d, Ref e)
 {
     LowerInsn *insn = select_emit(s, op);
@@ -85,7 +88,8 @@ void select_match(Select *s)
     select_guarded_end(s, guarded);
 }
 
-static uint16_t reduction(PtxModifier what, bool with_sign)
+/* The operation of redux.sync.what of 32-bit integers; OP_COUNT if there is none. */
+static uint16_t redux_op(PtxModifier what, bool with_sign)
 {
     switch (what) {
     case PTX_MOD_add: return OP_redux_add_b32;
@@ -102,8 +106,8 @@ void select_redux(Select *s)
 {
     const PtxForm *form = s->insn->form;
     PtxModifier what = form->group[PTX_GROUP_OPERATION];
-    uint16_t op = reduction(what, ptx_types[form->types[0]].class == PTX_SIGNED);
-    if (op == OP_COUNT || ptx_types[form->types[0]].class == PTX_FLOAT) {
+    uint16_t op = redux_op(what, is_signed(form->types[0]));
+    if (op == OP_COUNT || is_float(form->types[0])) {
         select_unsupported(s, "");
         return;
     }
