@@ -52,6 +52,29 @@ typedef struct CpuDeviceTable {
     void (*host_writes)(CUdeviceptr address, size_t size);
 } CpuDeviceTable;
 
+/* Links without a context, also before cuInit: for a library that stands in for NVIDIA's linker. The function
+ * `cpuDeviceLinker` of type CpuLinkerFn is exported beside cpuDeviceTable. */
+typedef struct CpuLinkOptions {
+    int capability;         /* 90 for 9.0: of what the PTX may be for */
+    unsigned max_registers; /* of a thread, for kernels that name no limit; 0: no limit */
+    bool as_written;        /* optimization level 0, or code to be debugged */
+    bool relocatable;       /* what is missing may come in a later link */
+} CpuLinkOptions;
+typedef struct CpuLink CpuLink;
+
+typedef struct CpuLinker {
+    /* A link, for the functions below, by one thread at a time; NULL if out of memory. */
+    CpuLink *(*begin)(const CpuLinkOptions *options);
+    /* Adds PTX, a fat binary that holds PTX, an image of an earlier link, or libcudadevrt.a; `name`, for
+     * messages, may be NULL. */
+    CUresult (*add)(CpuLink *link, const void *data, size_t size, const char *name);
+    /* *image, of *size bytes, is for cuModuleLoadData and belongs to the link. */
+    CUresult (*complete)(CpuLink *link, const void **image, size_t *size);
+    const char *(*log)(const CpuLink *link); /* why calls failed, "" if none did; until the next call */
+    void (*end)(CpuLink *link);
+} CpuLinker;
+typedef const CpuLinker *(*CpuLinkerFn)(void);
+
 /* The image that cuLinkComplete makes begins with this, followed by the image's size in 8 bytes. */
 #define CPU_LINK_MAGIC "\177pycuda-link\n\3"
 enum { CPU_LINK_MAGIC_BYTES = 16 };

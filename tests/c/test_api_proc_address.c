@@ -20,6 +20,7 @@ static const char *const symbols[] = {
 #undef CU_FN
 #undef CU_EXPORT
     "cpuDeviceTable",
+    "cpuDeviceLinker",
     "cpuDeviceRecover",
     "cpuDeviceMemoryUsed",
 };

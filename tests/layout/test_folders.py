@@ -41,6 +41,7 @@ DEVICE = [
     "device/api/launch",
     "device/graph",
     "device/api/entry",
+    "device/toolkit",
     "device",
 ]
 

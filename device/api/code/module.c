@@ -86,33 +86,27 @@ static void limit_registers(PtxModule *tree, uint32_t max)
     }
 }
 
-static PtxModule *parse_image(const ImagePart *part, uint32_t max_registers, PtxLog *log)
+static PtxModule *parse_part(const ImagePart *part, const PtxOptions *limits, uint32_t max_registers,
+                             PtxLog *log)
 {
-    const DriverSettings *settings = driver_settings();
-    PtxOptions options = {
-        .name = part->name,
-        .max_version = newest_ptx(settings->version),
-        .max_target = settings->capability,
-        .chunks = driver_chunks(),
-    };
+    PtxOptions options = *limits;
+    options.name = part->name;
     PtxModule *tree = ptx_parse(part->text, part->length, &options, log);
     limit_registers(tree, max_registers);
     return tree;
 }
 
-/* One tree of all parts, and of the runtime library if one of them needs it. NULL if there are no parts, one
- * of them cannot be parsed, or they cannot be linked; then the log says why. */
-static PtxModule *join_parts(const Image *image, PtxLog *log)
+PtxModule *module_join(const Image *image, const PtxOptions *limits, PtxLog *log)
 {
     PtxModule *trees[IMAGE_MAX_PARTS + 1], *whole = NULL;
     unsigned count = 0, wanted = image->count; /* of trees: parsed; needed */
     uint32_t registers = image->options.max_registers;
     bool runtime = false;
-    while (count < image->count && (trees[count] = parse_image(&image->parts[count], registers, log)))
+    while (count < image->count && (trees[count] = parse_part(&image->parts[count], limits, registers, log)))
         runtime |= runtime_library_wanted(trees[count++]);
     if (count == image->count && runtime) {
         wanted++;
-        if ((trees[count] = runtime_library_parse(driver_chunks(), log))) count++;
+        if ((trees[count] = runtime_library_parse(limits->chunks, log))) count++;
     }
     if (count && count == wanted) whole = count == 1 ? trees[0] : ptx_link(trees, count, log);
     for (unsigned i = 0; !whole && i < count; i++) ptx_module_free(trees[i]);
@@ -130,7 +124,10 @@ static CUresult compile_open(Module *module, const Image *image, PtxLog *log)
                       .checks = driver_settings()->checks,
                       .max_shared = (uint32_t)device_limits()->shared_optin,
                       .linked = image->linked};
-    PtxModule *tree = join_parts(image, log);
+    PtxOptions limits = {.max_version = newest_ptx(driver_settings()->version),
+                         .max_target = driver_settings()->capability,
+                         .chunks = driver_chunks()};
+    PtxModule *tree = module_join(image, &limits, log);
     if (!tree) return image->count ? module_result(log) : CUDA_ERROR_INVALID_IMAGE;
     module->code = lower_module(tree, &host, log);
     ptx_module_free(tree);

@@ -38,6 +38,9 @@ struct CUfunc_st {
 /* Loads the image's parts as one module of the context, published; *out is a new reference. `library`: the
  * one that the module is of, or NULL. After an error the log says why. */
 CUresult module_load(Context *context, const Image *image, Library *library, PtxLog *log, Module **out);
+/* One tree of all parts, and of the runtime library if one of them needs it. NULL if there are no parts, one
+ * of them cannot be parsed, or they cannot be linked; then the log says why. */
+PtxModule *module_join(const Image *image, const PtxOptions *limits, PtxLog *log);
 /* The error code for the log of a failed compilation. */
 CUresult module_result(const PtxLog *log);
 /* Takes the module and its functions out of the registry; its code is freed when nothing runs it. False if
