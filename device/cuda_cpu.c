@@ -3,7 +3,7 @@
  * The libraries in this program's folder come first on LD_LIBRARY_PATH, the options become the CPU device's
  * settings, and the program takes this one's place: its exit status and signals are its own. Before that the
  * library is initialized here, so that a setting that it refuses is reported in words: most programs show
- * only the number of the error.
+ * only the number of the error. A library is loaded into the program that answers for NVRTC and nvJitLink.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,6 +40,9 @@ static const struct {
     {"NUMBA_CUDA_DRIVER", true},
     {"TRITON_LIBCUDA_PATH", false},
 };
+
+/* Answers where a program asks for machine code (toolkit/preload.c). */
+#define PRELOADED "libcuda-preload.so"
 
 static int usage(FILE *to, int status)
 {
@@ -102,16 +105,33 @@ static int read_options(char **arguments, char ***next)
     return 0;
 }
 
+/* Puts the entry before, or after, what the list has. False if out of memory. */
+static bool add_to_list(const char *variable, const char *entry, bool before)
+{
+    const char *list = getenv(variable);
+    if (!list || !*list) return setenv(variable, entry, true) == 0;
+    size_t size = strlen(entry) + strlen(list) + 2;
+    char *joined = malloc(size);
+    if (!joined) return false;
+    snprintf(joined, size, "%s:%s", before ? entry : list, before ? list : entry);
+    int result = setenv(variable, joined, true);
+    free(joined);
+    return result == 0;
+}
+
+/* A path with a space in it would be two: then the library is found by its name, in the folder that comes
+ * first. It goes last, as a sanitizer's must be first. */
+static bool set_preload(const char *folder)
+{
+    char text[PATH_MAX + sizeof "/" PRELOADED];
+    snprintf(text, sizeof text, "%s/" PRELOADED, folder);
+    return add_to_list("LD_PRELOAD", strchr(folder, ' ') ? PRELOADED : text, false);
+}
+
 static bool set_places(const char *folder)
 {
     char text[PATH_MAX + sizeof "/libcuda.so.1"];
-    const char *before = getenv("LD_LIBRARY_PATH");
-    size_t size = strlen(folder) + (before ? strlen(before) : 0) + 2;
-    char *path = malloc(size);
-    if (!path) return false;
-    snprintf(path, size, before && *before ? "%s:%s" : "%s", folder, before);
-    setenv("LD_LIBRARY_PATH", path, true);
-    free(path);
+    if (!add_to_list("LD_LIBRARY_PATH", folder, true) || !set_preload(folder)) return false;
     setenv("PYCUDA_DEVICE", "cpu", true);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(text, sizeof text, places[i].file ? "%s/libcuda.so.1" : "%s", folder);

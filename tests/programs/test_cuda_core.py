@@ -6,8 +6,12 @@ cooperative launches, device properties. The folder of the CPU device is put fir
 
 import importlib.util
 import os
+import subprocess
+import sys
 
 import pytest
+
+from pycuda import cpu
 
 PROGRAM = r"""
 import sys
@@ -138,6 +142,40 @@ for part in (vector_add, memory_resources, streams_and_events, cooperative_launc
 print("done")
 """
 
+MACHINE_CODE = r"""
+import numpy as np
+from cuda.core import Device, LaunchConfig, LegacyPinnedMemoryResource, Linker, LinkerOptions
+from cuda.core import Program, ProgramOptions, launch
+
+device = Device()
+device.set_current()
+stream = device.create_stream()
+arch = f"sm_{device.arch}"
+KERNEL = '''
+    extern __device__ int other(int x);
+    extern "C" __global__ void fill(int *out) { out[threadIdx.x] = other(threadIdx.x); }'''
+OTHER = "__device__ int other(int x) { return x + 40; }"
+
+def run(code):
+    buffer = LegacyPinnedMemoryResource().allocate(4 * 32)
+    launch(stream, LaunchConfig(grid=1, block=32), code.get_kernel("fill"), buffer)
+    stream.sync()
+    return (np.from_dlpack(buffer).view(np.int32) == np.arange(32) + 40).all()
+
+def compiled(source, kind, **more):
+    return Program(source, "c++", ProgramOptions(arch=arch, **more)).compile(kind)
+
+def linked(kind, **more):
+    parts = [compiled(source, kind, relocatable_device_code=True, **more) for source in (KERNEL, OTHER)]
+    return Linker(*parts, options=LinkerOptions(arch=arch, **more)).link("cubin")
+
+assert run(compiled(OTHER + KERNEL.replace("extern __device__ int other(int x);", ""), "cubin"))
+assert run(linked("ptx"))
+assert run(linked("cubin"))
+assert run(linked("ltoir", link_time_optimization=True))
+print("done")
+"""
+
 
 DRIVER_FOLDER = """
 import os
@@ -160,4 +198,14 @@ def test_documented_examples(run_python):
     folder = run_python(DRIVER_FOLDER, env={"PYCUDA_DEVICE": "cpu"}, check=True).stdout.strip()
     path = os.pathsep.join(filter(None, [folder, os.environ.get("LD_LIBRARY_PATH")]))
     done = run_python(PROGRAM, env={"LD_LIBRARY_PATH": path})
+    assert done.stdout == "done\n", done.stderr
+
+
+@pytest.mark.cpu("what stands in for machine code")
+@pytest.mark.skipif(not has_cuda_core(), reason="cuda.core is not installed")
+def test_cubins_and_links(tmp_path):
+    """By cuda-cpu NVRTC and nvJitLink, which cuda.core finds in their wheels, answer with what can be run."""
+    (tmp_path / "program.py").write_text(MACHINE_CODE)
+    command = [os.path.join(cpu.path(), "cuda-cpu"), "--", sys.executable, "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert done.stdout == "done\n", done.stderr
