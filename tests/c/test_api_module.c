@@ -245,9 +245,14 @@ static void test_link(void)
     OK(cuLinkDestroy(state));
     OK(cuLinkCreate_v2(0, NULL, NULL, &state));
     OK(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, caller, sizeof caller, "caller", 0, NULL, NULL));
-    OK(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, callee, sizeof callee, "callee", 0, NULL, NULL));
-    CHECK_EQUAL(cuLinkAddData_v2(state, CU_JIT_INPUT_CUBIN, callee, sizeof callee, "c", 0, NULL, NULL),
+    char cubin[64] = "\177ELF\2\1\1";
+    cubin[18] = (char)190; /* EM_CUDA */
+    CHECK_EQUAL(cuLinkAddData_v2(state, CU_JIT_INPUT_CUBIN, cubin, sizeof cubin, "c", 0, NULL, NULL),
                 CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK_EQUAL(cuLinkAddData_v2(state, CU_JIT_INPUT_OBJECT, callee, sizeof callee, "c", 0, NULL, NULL),
+                CUDA_ERROR_NO_BINARY_FOR_GPU);
+    /* What takes the place of cubins here is PTX. */
+    OK(cuLinkAddData_v2(state, CU_JIT_INPUT_CUBIN, callee, sizeof callee, "callee", 0, NULL, NULL));
     OK(cuLinkComplete(state, &image, &size));
     if (!image) return;
     OK(cuModuleLoadData(&module, image));
