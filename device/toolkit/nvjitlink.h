@@ -39,7 +39,7 @@ typedef enum nvJitLinkInputType {
 typedef struct nvJitLink *nvJitLinkHandle;
 
 /* The major version that this library stands in for: CUDA_MAJOR of the build. Each function is exported under
- * its own name, and under one for each minor version. Protected: NVIDIA's library may be in the program, too. */
+ * its own name, and under one for each minor version. Protected: NVIDIA's library may be in the program. */
 #define NVJITLINK_NAME_(name, major, minor) __nvJitLink##name##_##major##_##minor
 #define NVJITLINK_NAME(name, major, minor) NVJITLINK_NAME_(name, major, minor)
 #define NVJITLINK_API __attribute__((visibility("protected"))) nvJitLinkResult
