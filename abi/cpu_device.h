@@ -53,7 +53,7 @@ typedef struct CpuDeviceTable {
 } CpuDeviceTable;
 
 /* Links without a context, also before cuInit: for a library that stands in for NVIDIA's linker. The function
- * `cpuDeviceLinker` of type CpuLinkerFn is exported beside cpuDeviceTable. */
+ * `cpuDeviceLinker` of type CpuLinkerFn is exported like cpuDeviceTable. */
 typedef struct CpuLinkOptions {
     int capability;         /* 90 for 9.0: of what the PTX may be for */
     unsigned max_registers; /* of a thread, for kernels that name no limit; 0: no limit */

@@ -333,7 +333,7 @@ nvJitLinkResult nvJitLinkGetLinkedPtx(nvJitLinkHandle handle, char *ptx)
 }
 
 #if CUDA_MAJOR >= 13
-/* Linked LTO-IR is not given back. */
+/* Linked LTO-IR is not returned. */
 nvJitLinkResult nvJitLinkGetLinkedLTOIRSize(nvJitLinkHandle handle, size_t *size)
 {
     return handle && size ? NVJITLINK_ERROR_INVALID_INPUT : NULL_INPUT;

@@ -127,7 +127,7 @@ static void *own_linker(const char *path)
     return known ? open_beside_this(file) : NULL;
 }
 
-/* The function of that name in the library here, which is told where the program's is. */
+/* The function of that name in the library here, which gets the path of the program's. */
 static void *in_place_of_linker(const void *function, const Dl_info *found, const char *name)
 {
     void (*note)(const char *path) = NULL;

@@ -37,8 +37,8 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
     return result;
 }
 
-/* Whether inputs of that type are PTX, or may be: what links and compilers on the CPU device give back as
- * cubins is. */
+/* Whether inputs of that type are PTX, or may be: links and compilers on the CPU device return PTX as
+ * cubins. */
 static bool may_be_ptx(CUjitInputType type)
 {
     return type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY || type == CU_JIT_INPUT_CUBIN;
