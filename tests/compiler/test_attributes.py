@@ -1,4 +1,4 @@
-"""Attributes after a class's closing brace are the class's, as nvcc has it."""
+"""Attributes after a class's closing brace belong to the class with NVRTC as well, as they do with nvcc."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from pycuda.compiler import SourceModule
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-# Of T: sizeof and alignof, as gcc and nvcc have them.
+# source: (sizeof, alignof) of its type T, as gcc and nvcc have them.
 FORMS = {
     "typedef struct S {int a, b, c, d;} __align__(32) T;": (32, 32),
     "typedef struct {int a, b, c, d;} __attribute__((aligned(32))) T;": (32, 32),
@@ -24,7 +24,7 @@ FORMS = {
     "typedef struct {int a, b, c, d;} T __align__(32);": (16, 32),
     "typedef struct __align__(32) {int a, b, c, d;} T;": (32, 32),
     "struct __align__(32) T {int a;};": (32, 32),
-    # What is the same without help.
+    # Sources that pycuda leaves as they are.
     "#pragma pack(push, 1)\nstruct T {char c; int a; double d;};\n#pragma pack(pop)": (13, 1),
     "struct T {unsigned a : 3; unsigned b : 30; char c; short d : 4;};": (12, 4),
     "enum E {A = 1, B = 0x100000000LL}; struct T {E e; char c;};": (16, 8),
@@ -42,7 +42,7 @@ def sizes(source, **options):
     out = np.zeros(3, np.int32)
     module = SourceModule(f"{source}\n{kernel}", **options)
     module.get_function("sizes")(drv.InOut(out), block=(1, 1, 1), grid=(1, 1))
-    assert out[2] == 1  # char has a sign
+    assert out[2] == 1  # char is signed
     return tuple(out[:2].tolist())
 
 
@@ -70,7 +70,7 @@ def test_lines_of_errors_are_those_of_the_source():
     assert "kernel.cu(6)" in caught.value.stderr
 
 
-def test_what_is_no_attribute_of_a_class_stays():
+def test_other_attributes_are_not_moved():
     words = attributes.names([])
     for text in (
         "struct S s = {1}; int a __align__(8);",

@@ -217,7 +217,7 @@ def test_occupancy_of_the_impossible(threads, shared, registers):
 
 
 REGISTERS = """
-// Keeps `count` floats in registers, unless the compiler knows better.
+// Needs about `count` registers.
 template <int count> __device__ void mix(float *a, int n)
 {
     float x[count];
@@ -240,35 +240,45 @@ extern "C" __global__ void shared(float *a, int n)
 
 
 def test_occupancy_is_the_drivers():
-    """Kernels of many registers and of shared memory, and blocks of all sizes."""
+    """OccupancyRecord agrees with the driver, for kernels with many registers and shared memory, and for
+    blocks of all sizes.
+    """
     module, data = SourceModule(REGISTERS, no_extern_c=True), tools.DeviceData()
     for name in ("few", "some", "many", "shared"):
         kernel = module.get_function(name)
         for threads in (1, 32, 33, 64, 96, 128, 160, 256, 352, 512, 768, 1024):
             for dynamic in (0, 1, 1000, 10_000, 30_000):
-                asked = kernel.max_active_blocks_per_multiprocessor(threads, dynamic)
+                blocks = kernel.max_active_blocks_per_multiprocessor(threads, dynamic)
                 if threads > kernel.max_threads_per_block:
                     continue
                 shared = kernel.shared_size_bytes + dynamic
                 try:
                     record = tools.OccupancyRecord(data, threads, shared, kernel.num_regs)
                 except ValueError:
-                    # The CPU device runs a block whose registers no multiprocessor has.
-                    assert asked == int(on_cpu_device())
+                    # The CPU device runs a block that needs more registers than a multiprocessor has.
+                    assert blocks == int(on_cpu_device())
                     continue
-                assert record.tb_per_mp == asked, (name, threads, dynamic, kernel.num_regs, record.limited_by)
+                assert record.tb_per_mp == blocks, (
+                    name,
+                    threads,
+                    dynamic,
+                    kernel.num_regs,
+                    record.limited_by,
+                )
     with pytest.raises(drv.LogicError):
         kernel.max_active_blocks_per_multiprocessor(-1)
     with pytest.raises(TypeError):
         kernel.max_active_blocks_per_multiprocessor("32", 0)
 
 
-def test_the_table_has_what_the_device_says():
-    """The row of the device's compute capability agrees with each attribute that the driver knows."""
+def test_the_table_has_the_devices_attributes():
+    """The table's row for the device's compute capability agrees with the attributes that the
+    driver returns.
+    """
     device = drv.Context.get_device()
-    asked, row = tools.DeviceData(device), tools.DeviceData(device.compute_capability())
-    differ = {name for name in vars(row) if getattr(row, name) != getattr(asked, name)}
-    assert not differ, {name: (getattr(row, name), getattr(asked, name)) for name in differ}
+    attributes, row = tools.DeviceData(device), tools.DeviceData(device.compute_capability())
+    differ = {name for name in vars(row) if getattr(row, name) != getattr(attributes, name)}
+    assert not differ, {name: (getattr(row, name), getattr(attributes, name)) for name in differ}
 
 
 @pytest.mark.parametrize("capability", [(5, 0), (7, 0), (8, 6), (9, 0), (10, 3), (12, 1), (13, 7), (2, 0)])

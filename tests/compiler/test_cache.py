@@ -1,4 +1,4 @@
-"""The compiler cache: hits that are right, entries that are damaged, folders that cannot be used."""
+"""The compiler cache: when it has a hit, entries that are damaged, folders that cannot be used."""
 
 import errno
 import grp
@@ -43,13 +43,14 @@ def compilations(monkeypatch):
 
 
 def build(value=1, **arguments):
-    """Compile as a new process would: nothing remembered in memory."""
+    """Compiles as a new process would, with nothing remembered in memory. Returns the code."""
     requests._memory.clear()
     arguments.setdefault("options", [f"-DVALUE={value}"])
     return compile_source(arguments.pop("source", SOURCE), **arguments)
 
 
 def entries(folder):
+    """The files of code in a cache folder, sorted."""
     return sorted(path for path in folder.glob("*") if path.suffix in (".ptx", ".cubin"))
 
 
@@ -60,6 +61,9 @@ def test_second_build_reads_the_file(folder, compilations):
 
 
 def test_hit_loads_no_compiler(folder, compilations, monkeypatch):
+    """With an entry in the cache, functions that look for a compiler and load it are not called: calling None
+    would raise.
+    """
     first = build()
     monkeypatch.setattr("pycuda._compile.finder._found", {})
     monkeypatch.setattr("pycuda._compile.finder._search", None)
@@ -112,7 +116,7 @@ def test_damaged_entry_is_compiled_again(folder, compilations, damage):
 
 
 def test_exchanged_entries_are_compiled_again(folder, compilations):
-    """A name means one content: what stands under another name is none."""
+    """An entry says which source it is for: under another's name it is not used."""
     codes = build(1), build(2)
     first, second = entries(folder)
     first.rename(folder / "aside")
@@ -137,6 +141,9 @@ def test_made_for_the_owner_alone(folder, compilations):
 
 @pytest.mark.parametrize("whose", ["folder", "entry"])
 def test_what_belongs_to_another_user_is_not_used(folder, compilations, monkeypatch, whose):
+    """A folder or entry of another user is not used, with one warning. The test cannot change owners, so it
+    replaces the function that returns them.
+    """
     first = build()
     (entry,) = entries(folder)
     theirs = folder if whose == "folder" else entry
@@ -190,8 +197,10 @@ def test_what_others_may_write_to_is_not_used(folder, compilations, monkeypatch,
     assert used or f"writable by other users (mode {mode:03o}): chmod go-w" in texts[0]
 
 
-def test_a_group_of_ones_own_counts_as_oneself(monkeypatch):
-    """umask 002, where each user has a group of the same name."""
+def test_a_users_private_group_may_write(monkeypatch):
+    """Where each user has a group of the same name, a umask of 002 is usual: such a group counts as the user
+    if it has no other member. The test replaces what the system knows of users and groups.
+    """
     user = pwd.struct_passwd(("me", "x", 1234, 99, "", "/home/me", "/bin/sh"))
     monkeypatch.setattr(cache, "_own_id", lambda: 1234)
     monkeypatch.setattr(pwd, "getpwuid", lambda number: user)
@@ -229,7 +238,9 @@ def test_header_edit_is_seen(folder, compilations, tmp_path, name, remembered):
 
 @pytest.mark.parametrize("how", ["written over", "moved there"])
 def test_header_of_the_same_size_and_time_is_seen(folder, compilations, tmp_path, how):
-    """What a checkout or an archive may do: the time is set back, but ctime and inode differ."""
+    """A changed header whose size and modification time are the old ones, as after a checkout or from an
+    archive, is noticed by its ctime or inode.
+    """
     arguments = header_tree(tmp_path)
     path = tmp_path / "include" / "outer.h"
     path.write_text("#define VALUE 11111\n")
@@ -245,6 +256,7 @@ def test_header_of_the_same_size_and_time_is_seen(folder, compilations, tmp_path
 
 
 def test_relative_folder_after_a_change_of_folder(folder, compilations, tmp_path, monkeypatch):
+    """A relative include folder means another folder once the working folder has changed."""
     for value in (11111, 22222):
         (tmp_path / str(value)).mkdir()
         (tmp_path / str(value) / "value.h").write_text(f"#define VALUE {value}\n")
@@ -273,6 +285,7 @@ def test_touched_header_with_the_same_text_is_a_hit(folder, compilations, tmp_pa
 
 
 def test_computed_include_is_not_cached(folder, compilations, tmp_path):
+    """Which file `#include MACRO` reads is not known without the compiler."""
     arguments = header_tree(tmp_path)
     (tmp_path / "include" / "outer.h").write_text('#define WHICH "deep/inner.h"\n#include WHICH\n')
     first = build(**arguments)
@@ -317,7 +330,7 @@ def test_default_folder(monkeypatch, variable, base):
 
 
 def test_without_a_home_folder_nothing_is_cached(folder, compilations, monkeypatch, tmp_path):
-    """Nothing is made in the working folder."""
+    """There is one warning, and no folder is made in the working folder."""
 
     def unknown(number):
         raise KeyError(number)
@@ -334,7 +347,9 @@ def test_without_a_home_folder_nothing_is_cached(folder, compilations, monkeypat
 
 
 def test_the_working_folder_is_gone(run_python, tmp_path):
-    """Relative paths are of no use then; kernels compile."""
+    """In a working folder that was removed kernels compile, and relative paths are ignored, with a warning
+    for the cache's.
+    """
     done = run_python(
         """
 import os
@@ -424,15 +439,6 @@ def test_failure_is_not_cached(folder, compilations):
     assert len(compilations) == 2 and not entries(folder)
 
 
-def test_digest_tells_the_parts_apart():
-    assert (
-        len(
-            {
-                cache.digest(b"ab", b"c"),
-                cache.digest(b"a", b"bc"),
-                cache.digest(b"abc"),
-                cache.digest(b"abc", b""),
-            }
-        )
-        == 4
-    )
+def test_digest_depends_on_where_parts_end():
+    parts = (b"ab", b"c"), (b"a", b"bc"), (b"abc",), (b"abc", b"")
+    assert len({cache.digest(*each) for each in parts}) == len(parts)

@@ -10,6 +10,7 @@ import pytest
 import pycuda.driver as drv
 from pycuda.compiler import SourceModule
 
+# C expressions of z, of the type C with parts of the type T, and the same in NumPy.
 UNARY = {
     "conj(z)": np.conj,
     "exp(z)": np.exp,
@@ -84,6 +85,7 @@ __global__ void k(pycuda::complex<double> *a)
     assert list(result) == [6 - 8j, 6 - 8j, 1]
 
 
+# Real numbers in C, of every type, and their values.
 REALS = {
     "3": 3, "-2": -2, "2u": 2, "3l": 3, "2ll": 2, "3ull": 3, "0.5f": 0.5, "0.5": 0.5, "short(2)": 2,
 }  # fmt: skip
@@ -124,6 +126,7 @@ __global__ void k(pycuda::complex<float> *a)
     assert result.tolist()[:2] == [z, z] and np.allclose(result[2], z**2)
 
 
+# The names of variables of each type, and of its second operand with a 2 after it.
 TYPES = {
     "cf": "pycuda::complex<float>",
     "cd": "pycuda::complex<double>",
@@ -152,8 +155,8 @@ def of_type(text, kind):
 
 
 def two_operands():
-    """(statement that defines r, its value, the key of its type in TYPES) for each operator and pair of
-    types.
+    """Yields, for each operator and pair of types of which one is complex, (statement that defines r, its
+    expected value, the key in TYPES of the type that decides about its precision).
     """
     for a, b in itertools.product(TYPES, TYPES):
         if not {a, b} & set(COMPLEX):
@@ -172,12 +175,12 @@ def second(kind):
 
 
 def one_operand():
-    """The same for constructors, conversions and compound assignments."""
+    """Yields tuples as of two_operands() for constructors, conversions and compound assignments."""
     for to, a in itertools.product(COMPLEX, TYPES):
         yield f"{TYPES[to]} r({a});", OPERANDS[a], to
         yield f"volatile {TYPES[to]} kept({a}); {TYPES[to]} r(kept);", OPERANDS[a], to
         yield f"{TYPES[to]} r; r = {a};", OPERANDS[a], to
-        if (to, a) != ("cf", "cd"):
+        if (to, a) != ("cf", "cd"):  # that conversion must be explicit
             yield f"{TYPES[to]} r = {a};", OPERANDS[a], to
         for sign in "+-*/":
             value = OPERATORS[f"a {sign} b"](second(to), OPERANDS[a])
@@ -187,6 +190,7 @@ def one_operand():
 
 
 def test_every_pair_of_types():
+    """Each block of one kernel computes one row's r."""
     rows = [*two_operands(), *one_operand()]
     names = [kind + suffix for kind in TYPES for suffix in ("", "2")]
     values = np.array([value for kind in TYPES for value in (OPERANDS[kind], second(kind))], np.complex128)

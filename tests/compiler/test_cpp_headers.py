@@ -1,4 +1,4 @@
-"""Headers of the C++ library: under NVRTC those of the CUDA C++ library, under nvcc the host's."""
+"""Headers of the C++ library: with NVRTC those of the CUDA C++ library, with nvcc the host's."""
 
 import re
 
@@ -16,7 +16,7 @@ has_toolkit = pytest.mark.skipif(
 COMPLEX_FUNCTIONS = (
     "abs sqrt exp log log10 sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh".split()
 )
-# What a kernel uses of each header, and what it is.
+# For each header, expressions that a kernel computes with it, and their values as integers.
 USES = {
     "type_traits": [
         ("std::is_same<int, signed>::value", 1),
@@ -37,7 +37,7 @@ USES = {
 
 
 def evaluate(header, **arguments):
-    """What the device finds for the uses of this header, and what is right."""
+    """([the values that the device computes], [the expected ones]) of the uses of this header."""
     lines = "".join(f"    a[{i}] = (int)({text});\n" for i, (text, _) in enumerate(USES[header]))
     source = f"#include <{header}>\n__global__ void k(int *a)\n{{\n{lines}}}\n"
     result = np.zeros(len(USES[header]), np.int32)
@@ -47,6 +47,7 @@ def evaluate(header, **arguments):
 
 @pytest.fixture
 def no_nvcc(monkeypatch):
+    """No nvcc is found, so that NVRTC must take the source."""
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: None)
 
 
@@ -59,7 +60,7 @@ def test_header(header, no_nvcc):
 
 @pytest.mark.parametrize("header", ["limits", "algorithm", "array"])
 def test_constexpr_functions_of_the_hosts_library_under_nvcc(header, nvcc, monkeypatch):
-    """They are the host's: kernels may call them by --expt-relaxed-constexpr alone."""
+    """They are functions for the host: kernels may call them because of --expt-relaxed-constexpr."""
     monkeypatch.setattr(nvrtc, "compile_source", None)
     found, right = evaluate(header, nvcc=nvcc)
     assert found == right
@@ -67,7 +68,7 @@ def test_constexpr_functions_of_the_hosts_library_under_nvcc(header, nvcc, monke
 
 @has_toolkit
 def test_all_together(no_nvcc):
-    """With C's headers before and after, inside of a block of the source's own, and twice."""
+    """All headers in one source, together with C's, in an extern "C" block of the source's own."""
     names = [name for name, _ in build._cuda_std() if "." not in name]
     assert set(USES) - {"cstdint"} < set(names)
     lines = [f"#include <{name}>\n" for name in ["cmath", *names, "complex", "limits.h", "stdint.h"]]
@@ -80,7 +81,7 @@ def test_all_together(no_nvcc):
 
 @has_toolkit
 def test_complex_numbers(no_nvcc):
-    """std::abs and the like of real numbers, which NVRTC has in std, do not hide those of complex ones."""
+    """NVRTC's std::abs and other functions of real numbers do not hide those of complex numbers."""
     z = np.complex64(0.3 + 0.4j)
     calls = [f"std::{name}(z)" for name in COMPLEX_FUNCTIONS] + ["exp(z)", "std::norm(z)", "std::conj(z)"]
     calls += ["std::pow(z, 2.0f)", "std::pow(z, z)", "std::pow(2.0f, z)", "std::arg(z)", "z * z / (z + 1.0f)"]
@@ -97,7 +98,7 @@ def test_complex_numbers(no_nvcc):
 
 
 @has_toolkit
-def test_complex_functions_with_all_of_std_in_view(no_nvcc):
+def test_complex_functions_after_using_namespace_std(no_nvcc):
     source = """
     #include <complex>
     using namespace std;
@@ -121,8 +122,8 @@ def test_in_a_header_of_the_users(tmp_path, no_nvcc):
 
 
 @has_toolkit
-def test_what_the_cuda_library_has_not_is_left_to_nvcc(nvcc):
-    """abs of two namespaces is ambiguous to NVRTC; the host's library has but one."""
+def test_a_source_that_only_the_hosts_library_takes_is_left_to_nvcc(nvcc):
+    """abs, which two namespaces have, is ambiguous to NVRTC; the host's library has only one."""
     source = """
     #include <algorithm>
     using namespace std;

@@ -1,4 +1,4 @@
-"""Modules linked at run time: from sources that need each other, with the linker's log and options."""
+"""Modules that are linked at run time, from sources that need each other; the linker's log and options."""
 
 import os
 
@@ -13,8 +13,8 @@ from pycuda.compiler import DynamicModule, DynamicSourceModule, compile
 ONE = dict(block=(1, 1, 1))
 RELOCATABLE = ["-rdc=true"]
 
-# Both ways: the kernel calls what the other source defines, which calls back; variables, shared memory and a
-# function pointer cross the border, too, and each source keeps a function of the same name to itself.
+# Two sources that need each other: the kernel calls a function of the second, which calls one of the first.
+# The first uses a variable and a function pointer of the second. Both have a static function of one name.
 FIRST = """
 extern "C" {
 __device__ int there(int n);
@@ -46,17 +46,19 @@ __device__ int there(int n) { return back(n) + 100; }
 
 
 def expected(n, threads):
+    """What run() returns for a module of FIRST and SECOND."""
     return [(2 * n + 1 + 100) * 2 + t * t for t in range(threads)]
 
 
 def run(module, n=5, threads=40):
-    """What the kernel run(int *out, int n) of a module stores, a number for each thread."""
+    """Runs the kernel run(int *out, int n) of a module. Returns what it stores, a number for each thread."""
     out = np.zeros(threads, np.int32)
     module.get_function("run")(drv.Out(out), np.int32(n), block=(threads, 1, 1))
     return out.tolist()
 
 
 def add_sources(module, *sources):
+    """Adds the sources to a dynamic module, which is returned."""
     for number, source in enumerate(sources):
         module.add_source(source, nvcc_options=RELOCATABLE, name=f"part{number}.ptx")
     return module
@@ -74,7 +76,7 @@ def test_sources_that_need_each_other(order):
 
 
 def test_divergent_calls_across_sources():
-    """Lanes that are in functions of different sources at a time keep their values apart."""
+    """Lanes of a warp that are in functions of different sources at the same time keep their own values."""
     first = """
     extern "C" {
     __device__ long long longs(int n);
@@ -105,6 +107,9 @@ def test_divergent_calls_across_sources():
     assert out.tolist() == [ints(i) if i % 2 else longs(i) for i in range(64)]
 
 
+# The functions of test_divergent_calls_across_sources() in Python.
+
+
 def ints(n):
     a, b = n, 1
     for _ in range(n % 7):
@@ -123,7 +128,7 @@ def longs(n):
 
 
 def test_data_and_files(tmp_path):
-    """PTX from memory, PTX from a file; cubins where the device takes them."""
+    """A module of PTX from memory and PTX from a file."""
     path = tmp_path / "second.ptx"
     path.write_bytes(compile(SECOND, options=RELOCATABLE, no_extern_c=True, target="ptx"))
     module = DynamicModule()
@@ -145,9 +150,11 @@ def test_cubins():
 
 
 @pytest.mark.cpu("GPUs take cubins")
-def test_a_cubin_on_the_cpu_device_is_refused_by_name():
-    cubin = bytearray(b"\x7fELF\x02\x01".ljust(104, b"\0"))  # without sections
-    cubin[18] = 190  # EM_CUDA
+def test_a_cubin_on_the_cpu_device_is_refused():
+    """The error says that the CPU device takes PTX. The cubin is an ELF header without sections."""
+    machine_offset, EM_CUDA = 18, 190
+    cubin = bytearray(b"\x7fELF\x02\x01".ljust(104, b"\0"))
+    cubin[machine_offset] = EM_CUDA
     with pytest.raises(drv.Error, match="PTX"):
         DynamicModule().add_data(bytes(cubin), drv.jit_input_type.CUBIN)
 
@@ -165,7 +172,7 @@ def test_message_handler():
     assert ok is True and isinstance(info, str) and isinstance(error, str)
 
 
-def test_what_is_missing_is_told():
+def test_a_missing_function_is_named():
     calls = []
     module = DynamicModule(message_handler=lambda *words: calls.append(words), no_extern_c=True)
     add_sources(module, FIRST)
@@ -175,13 +182,13 @@ def test_what_is_missing_is_told():
     assert len(calls) == 1 and calls[0][0] is False and "there" in calls[0][2]
 
 
-def test_what_is_there_twice_is_told():
+def test_a_function_that_is_defined_twice_is_named():
     module = DynamicModule(no_extern_c=True)
     with pytest.raises(drv.Error, match="there"):
         add_sources(module, FIRST, SECOND, 'extern "C" __device__ int there(int n) { return n; }').link()
 
 
-def test_bad_ptx_is_told():
+def test_the_error_names_an_unknown_instruction():
     module = DynamicModule()
     text = b".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry f() { bogus.u32 %r1; }\n"
     with pytest.raises(drv.Error, match="bogus"):
@@ -226,7 +233,7 @@ def test_target():
     assert run(drv.module_from_buffer(ptx, [(drv.jit_option.TARGET, target)])) == [5] * 40
 
 
-# ---- Order of things, and bad ones
+# ---- The order of calls, and invalid calls
 
 
 def test_before_and_after_link():
@@ -245,7 +252,7 @@ def test_before_and_after_link():
 
 
 def test_nothing_to_link():
-    """NVIDIA's driver makes a module of nothing."""
+    """As with NVIDIA's driver, a linker without input gives a module, which has no functions."""
     with pytest.raises(drv.LogicError, match="not found"):
         drv.Linker().link_module().get_function("run")
 
@@ -278,18 +285,18 @@ __global__ void parent(int *out)
 
 
 def needs_cudadevrt():
-    """Skip the test on a GPU if libcudadevrt.a, which launches of kernels from kernels need, is not
+    """Skips the test on a GPU if libcudadevrt.a, which launches of kernels from kernels need, is not
     installed.
     """
     try:
-        return libraries.folder(None, "nvcc", "lib%s.a")
+        libraries.folder(None, "nvcc", "lib%s.a")
     except RuntimeError:
         if not on_cpu_device():
-            pytest.skip("no libcudadevrt.a here")
+            pytest.skip("libcudadevrt.a is not installed")
 
 
 def test_dynamic_source_module():
-    """A source that launches nothing needs nothing: it runs wherever others do."""
+    """DynamicSourceModule of a source that launches no kernels."""
     needs_cudadevrt()
     module = DynamicSourceModule("__global__ void run(int *out, int n) { out[threadIdx.x] = n; }")
     assert run(module) == [5] * 40
@@ -311,7 +318,7 @@ def test_a_function_that_no_library_has_is_refused_by_name():
         DynamicSourceModule(source, no_extern_c=True)
 
 
-def test_libraries_are_looked_for(tmp_path, monkeypatch):
+def test_libraries_are_searched_in_cuda_root(tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_ROOT", str(tmp_path))
     os.makedirs(tmp_path / "lib64")
     (tmp_path / "lib64" / "libcudadevrt.a").write_bytes(b"")

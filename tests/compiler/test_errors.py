@@ -1,4 +1,4 @@
-"""What is said when a source does not compile, or nothing is there to compile it."""
+"""The errors when a source does not compile, and when no compiler is found."""
 
 import re
 import traceback
@@ -78,7 +78,7 @@ def test_an_unknown_architecture_is_a_compile_error():
 
 @pytest.fixture
 def nothing_installed(monkeypatch):
-    """A machine without NVRTC and without nvcc, as far as pycuda looks for them."""
+    """pycuda finds neither NVRTC nor nvcc."""
     monkeypatch.setattr(finder, "_candidates", lambda: [])
     monkeypatch.setattr(finder, "_found", {})
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: None)
@@ -108,7 +108,7 @@ def test_nvcc_that_is_not_there():
 
 @pytest.fixture
 def two_compilers(monkeypatch):
-    """NVRTC 13.0 is found first, 12.4 after it."""
+    """pycuda finds two NVRTCs, 13.0 and then 12.4, which need not exist."""
     versions = {"/a/libnvrtc.so.13": (13, 0), "/b/libnvrtc.so.12": (12, 4)}
     monkeypatch.setattr(finder, "_candidates", lambda: list(versions))
     monkeypatch.setattr(finder, "_found", {})
@@ -129,7 +129,11 @@ def test_compiler_newer_than_the_driver_is_not_taken_if_an_older_one_is_there(tw
     assert finder.find_nvrtc(driver, None)[0].path == path
 
 
-def test_load_failure_tells_of_a_compiler_newer_than_the_driver(monkeypatch):
+def test_load_failure_names_a_compiler_newer_than_the_driver(monkeypatch):
+    """The driver's error on loading says that NVRTC is newer than the driver. Both are replaced: an older
+    driver is reported, and its load function fails.
+    """
+
     def refuse(code, options):
         raise drv.RuntimeError("cuModuleLoadData failed: no kernel image is available")
 
@@ -144,12 +148,13 @@ def test_load_failure_tells_of_a_compiler_newer_than_the_driver(monkeypatch):
 
 
 def test_architecture_newer_than_the_compiler_falls_back_to_ptx(monkeypatch):
+    """For a device of compute capability 99.9, which NVRTC does not know, it makes PTX."""
     monkeypatch.setattr(target, "current", lambda: target.CompileTarget((99, 9), False, (99, 0)))
     code = compile_source(PLAIN, cache_dir=False)
     assert code.startswith(b"//") and b".entry k(" in code
 
 
-def test_few_frames_of_ours_stand_before_the_message():
+def test_the_traceback_has_few_frames_of_pycuda():
     error = error_of("__global__ void k() { nonsense }", cache_dir=False)
     text = "".join(traceback.format_exception(error))
     assert text.count("  File ") <= 5 and "During handling" not in text

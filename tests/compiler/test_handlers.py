@@ -1,7 +1,8 @@
-"""What a signal handler raises comes out of whatever call it interrupts, as it is.
+"""An exception that a signal handler raises leaves the call that it interrupts unchanged: pycuda neither
+swallows nor replaces it.
 
-Handlers run between two instructions of the main thread: here a trace function raises at lines drawn at
-random.
+Handlers run between two instructions of the main thread. In their place a trace function raises at random
+lines of the package.
 """
 
 import os
@@ -24,17 +25,21 @@ PACKAGE = os.path.dirname(pycuda.__file__)
 
 
 class Stop(Exception):
-    """A program's own."""
+    """An exception class that pycuda does not know."""
 
 
 KINDS = Stop, TimeoutError, ValueError, RuntimeError
 
 
 class Interrupted:
-    """Traces a call; raises at one of the package's lines."""
+    """A trace function that raises `problem` at the line-th line of the package that a call executes; if
+    `line` is 0, it only counts the lines.
+    """
 
     def __init__(self, line, problem):
-        self.line, self.problem, self.lines, self.where = line, problem, 0, None
+        self.line, self.problem = line, problem
+        self.lines = 0  # executed so far
+        self.where = None  # file and line where it raised
 
     def __call__(self, frame, event, argument):
         if not frame.f_code.co_filename.startswith(PACKAGE):
@@ -67,7 +72,7 @@ class Interrupted:
 
 @pytest.fixture
 def functions(primary_context, tmp_path):
-    """Calls that do all of their work each time."""
+    """Functions that call the package and do all of their work each time, without a cache."""
     x = gpuarray.to_gpu(np.arange(12, dtype=np.float32).reshape(3, 4))
     rows = gpuarray.to_gpu(np.array([0, 2]))
     source = "#include <stdio.h>\n__global__ void f(int *a) { a[0] = 5; }"
@@ -93,11 +98,11 @@ def test_exceptions_of_handlers(functions):
     draw = random.Random(7)
     for function in functions:
         function()
-        count = Interrupted(0, None)
-        count.call(function)
+        counter = Interrupted(0, None)
+        counter.call(function)
         for _ in range(60):
             problem = draw.choice(KINDS)("of a handler")
-            interrupted = Interrupted(draw.randint(1, count.lines), problem)
+            interrupted = Interrupted(draw.randint(1, counter.lines), problem)
             came_out = interrupted.call(function)
             assert interrupted.where is None or came_out is problem, (interrupted.where, problem, came_out)
     drv.Context.synchronize()

@@ -1,4 +1,4 @@
-"""Includes: built-in stand-ins for the host's headers, the user's own headers, the toolkit's."""
+"""Includes: pycuda's stand-ins for C's headers, the user's headers, the toolkit's."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ STAND_INS = [f"{name}.h" for name in C_HEADERS] + [f"c{name}" for name in C_HEAD
 
 
 def evaluate(expressions, headers=(), dtype=np.int64, **arguments):
-    """The values of C expressions on the device."""
+    """The values of C expressions on the device, converted to the dtype, as a list."""
     ctype = {np.int64: "long long", np.float64: "double"}[dtype]
     text = "".join(f"#include <{header}>\n" for header in headers)
     text += f"__global__ void k({ctype} *a)\n{{\n"
@@ -45,6 +45,7 @@ def evaluate(expressions, headers=(), dtype=np.int64, **arguments):
 
 @pytest.fixture
 def no_nvcc(monkeypatch):
+    """No nvcc is found, so that NVRTC must take the source."""
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: None)
 
 
@@ -154,7 +155,8 @@ def test_assert_can_be_switched_off(no_nvcc):
     assert data[0] == 1
 
 
-def test_own_typedefs_of_the_same_names(no_nvcc):
+def test_typedefs_and_macros_of_the_same_names(no_nvcc):
+    """A source may define names that pycuda's stand-ins define as well."""
     text = "typedef unsigned int uint;\n#define M_PI 3\n__global__ void k(uint *a) { a[0] = M_PI; }"
     with pytest.warns(UserWarning, match="M_PI"):
         SourceModule(text, cache_dir=False)
@@ -233,7 +235,7 @@ def test_half_inside_extern_c(no_nvcc):
     ids=lambda headers: headers[0],
 )
 @pytest.mark.filterwarnings("default:The CUDA compiler succeeded")
-def test_large_headers_beside_stand_ins(headers, no_nvcc):
+def test_large_headers_together_with_stand_ins(headers, no_nvcc):
     text = (
         "".join(f"#include <{header}>\n" for header in headers)
         + "__global__ void k(uint32_t *a) { a[0] = 1; }"
@@ -241,7 +243,7 @@ def test_large_headers_beside_stand_ins(headers, no_nvcc):
     assert SourceModule(text).get_function("k")
 
 
-# ---- the scan and the wrapping
+# ---- the scan for includes, and the extern "C" block around a source
 
 
 @pytest.mark.parametrize(
@@ -263,6 +265,7 @@ def test_a_scan_finds_the_names_of_include_directives(text, names):
     assert list(includes._included_names(text)) == names
 
 
+# Pieces of random sources, with everything that the scan treats in a special way.
 PIECES = [
     "#", "# ", "%:", "??=", "include", "include_next", "import", "embed", "__has_include", "__has_embed(",
     " ", "\t", "\n", "\r\n", "\\\n", "/*", "*/", "//", "<a.h>", '"b.h"', "<", ">", '"', "(", ")", "define X",
@@ -273,6 +276,7 @@ PIECES = [
 @settings(max_examples=1000, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=12))
 def test_a_scan_of_plain_lines_misses_nothing(pieces):
+    """The fast scan finds at least the names that the complete one finds, or returns None."""
     text = "".join(pieces)
     clean = re.sub(r"/\*.*?\*/", " ", text.replace("\\\n", ""), flags=re.DOTALL)
     for line in clean.split("\n"):  # __has_include means something in directives only
@@ -283,7 +287,7 @@ def test_a_scan_of_plain_lines_misses_nothing(pieces):
 
 
 def test_headers_of_the_package_are_scanned_without_a_regular_expression():
-    """A program's first call of a kind reads several of them."""
+    """Otherwise a program's first call of a kind, which reads several of them, would be slower."""
     package = Path(includes.__file__).parent.parent
     headers = [*(package / "cuda").rglob("*.hpp"), *(package / "_headers").glob("*.h")]
     assert len(headers) > 40
@@ -291,6 +295,7 @@ def test_headers_of_the_package_are_scanned_without_a_regular_expression():
 
 
 def wrap(text, users=()):
+    """The source in an extern "C" block that is closed around headers, except for those in `users`."""
     return source.wrap(text, extern_c=True, is_users=lambda name: name in users)
 
 

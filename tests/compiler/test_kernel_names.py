@@ -1,4 +1,4 @@
-"""Kernels and variables by their C++ names, and what is said of names that are not there."""
+"""Kernels and variables by their C++ names, and the errors for names that do not exist."""
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ namespace space { __global__ void k(float *a) { *a = 3; } }
 extern "C" __global__ void plain(float *a) { *a = 4; }
 """
 WITH_VARIABLE = SOURCE + "namespace space { __constant__ float c; __device__ int d[3]; }"
+# name of a kernel: (dtype of its argument, what it makes of a 5)
 NAMES = {
     "scale<float>": (np.float32, 10),
     "scale< unsigned  int >": (np.uint32, 10),
@@ -28,7 +29,7 @@ NAMES = {
 
 
 def result_of(module, name):
-    """What the kernel makes of a 5 of its dtype (NAMES)."""
+    """Runs the kernel of this name in NAMES on a 5 of its dtype. Returns the result."""
     dtype, _ = NAMES[name]
     value = np.array(5, dtype)
     module.get_function(name)(drv.InOut(value), block=(1, 1, 1))
@@ -48,6 +49,7 @@ def test_spaces_do_not_matter():
 
 
 def test_names_are_in_the_cache(tmp_path, monkeypatch):
+    """With an entry in the cache name expressions work without NVRTC, whose function is removed."""
     monkeypatch.setattr("pycuda._compile.requests._memory", {})
     SourceModule(SOURCE, no_extern_c=True, name_expressions=["scale<float>"], cache_dir=tmp_path)
     monkeypatch.setattr("pycuda._compile.requests._memory", {})
@@ -65,8 +67,10 @@ def test_variables_by_expression():
     assert result_of(module, "space::k") == 3
 
 
-def test_names_that_are_not_found_are_not_looked_for_in_a_second_module():
-    """That would have variables of its own: the errors list the names that there are."""
+def test_missing_names_of_a_module_with_variables_are_errors():
+    """They are not compiled in a second module, which would have its own variables: the errors list the names
+    that exist.
+    """
     module = SourceModule(WITH_VARIABLE, no_extern_c=True)
     with pytest.raises(drv.LogicError, match=r"_ZN5space1c.*name_expressions=\['scale<float>'\]"):
         module.get_function("scale<float>")
@@ -106,8 +110,7 @@ def test_an_expression_that_names_nothing():
 @pytest.mark.parametrize("target, arch", [("ptx", "compute_80"), ("cubin", "sm_80"), ("cubin", "sm_90")])
 def test_symbols(target, arch, monkeypatch):
     """The names are read from PTX and from cubins."""
-    # With the CPU device as its target compile() makes PTX, whatever `target` says; without a device it does
-    # as it is asked.
+    # For the CPU device compile() makes PTX, whatever `target` is; for no device it makes what `target` says.
     monkeypatch.setattr("pycuda._compile.target.current", lambda: None)
     text = """__constant__ float c[4]; __device__ int d = 3; __device__ void *p; __shared__ int s;
     extern "C" __global__ void k(double *a) { *a = sin(*a) + c[d] + (p != 0); printf("%d", d); }"""

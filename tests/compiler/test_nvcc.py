@@ -1,4 +1,4 @@
-"""The nvcc command: when it is named, and when nothing else will do."""
+"""The nvcc command: it compiles if it is named, and what NVRTC cannot compile."""
 
 import contextlib
 import inspect
@@ -22,11 +22,12 @@ PLAIN = "__global__ void k(int *a) { a[0] = 42; }"
 
 @pytest.fixture
 def no_nvrtc(monkeypatch):
-    """NVRTC must not be called."""
+    """NVRTC's function is removed: a call of it fails the test."""
     monkeypatch.setattr(nvrtc, "compile_source", None)
 
 
 def run(module):
+    """What the kernel k(int *a) of a module stores in a[0]."""
     result = np.zeros(1, np.int32)
     module.get_function("k")(drv.Out(result), block=(1, 1, 1))
     return result[0]
@@ -45,7 +46,7 @@ def test_named_by_its_plain_name(no_nvrtc, monkeypatch, nvcc, name):
 
 
 def test_plain_name_where_there_is_none(monkeypatch):
-    """Programs of PyCUDA's pass its default on."""
+    """Programs for PyCUDA may pass its default, nvcc="nvcc", although no nvcc is installed."""
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: None)
     assert run(SourceModule(PLAIN, nvcc="nvcc")) == 42
 
@@ -135,6 +136,6 @@ def test_version(nvcc):
 
 
 def test_lines_are_those_of_a_source_without_a_folder(nvcc):
-    """They were those of a folder that is gone when a kernel fails."""
+    """The code does not name the temporary folder that nvcc compiled in, which no longer exists."""
     ptx = compile_source(PLAIN, nvcc=nvcc, options=["-lineinfo"], target="ptx", cache_dir=False)
     assert b'.file\t1 "kernel.cu"' in ptx

@@ -1,4 +1,4 @@
-"""nvcc's options in NVRTC's words: each translation holds for the NVRTC that is here."""
+"""nvcc's options are translated to NVRTC's, and the installed NVRTC takes each translation."""
 
 import re
 
@@ -12,6 +12,7 @@ from pycuda.compiler import compile as compile_source
 
 PLAIN = "__global__ void k(float *a) { a[0] = a[1] / a[2]; }"
 
+# (nvcc's options, NVRTC's)
 TRANSLATED = [
     (["-use_fast_math"], ["--use_fast_math"]),
     (["--use_fast_math"], ["--use_fast_math"]),
@@ -152,8 +153,9 @@ def test_line_information():
 
 
 def test_maximum_of_registers(monkeypatch):
-    """The assembler's report is there each time (not only where NVRTC's cache has no code), for a GPU that is
-    not here."""
+    """-maxrregcount limits the registers that the assembler reports, for sm_80, which need not exist. Each
+    option is tried twice: the report must not be missing when NVRTC's own cache has the code.
+    """
     monkeypatch.setattr(target, "current", lambda: target.CompileTarget((8, 0), False, (99, 0)))
     source = """
     __global__ void k(float *a)

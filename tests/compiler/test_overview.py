@@ -15,6 +15,7 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def run(*words, **environment):
+    """Runs `python -m` with these words and changes of the environment. Returns the finished process."""
     command = [sys.executable, "-W", "ignore", "-m", *words]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
 

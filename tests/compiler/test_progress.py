@@ -1,4 +1,4 @@
-"""A compilation that takes long says so on a terminal, and nowhere else."""
+"""A long compilation prints what it compiles if stderr is a terminal, and nothing otherwise."""
 
 import os
 import pty
@@ -14,13 +14,13 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 class Terminal:
-    """Notices what is written."""
+    """A stand-in for sys.stderr, a terminal or not, that keeps what is written."""
 
-    def __init__(self, terminal=True):
-        self.terminal, self.text, self.written = terminal, "", threading.Event()
+    def __init__(self, is_terminal=True):
+        self.is_terminal, self.text, self.written = is_terminal, "", threading.Event()
 
     def isatty(self):
-        return self.terminal
+        return self.is_terminal
 
     def write(self, text):
         self.text += text
@@ -47,6 +47,9 @@ def test_says_what_it_compiles(monkeypatch):
 
 
 def test_is_quiet_in_a_pipe_by_the_switch_and_when_it_is_quick(monkeypatch):
+    """Without a terminal or with PYCUDA_PROGRESS=0 not even a thread is started; with one, a quick
+    compilation prints nothing.
+    """
     for terminal, switch in (Terminal(False), None), (Terminal(), "0"), (Terminal(), "1"):
         monkeypatch.setattr(sys, "stderr", terminal)
         monkeypatch.setenv("PYCUDA_PROGRESS", switch or "")
@@ -65,6 +68,7 @@ SourceModule("__global__ void slow(float *a) { a[0] = 1; }")
 
 
 def run_with_stderr_on(end):
+    """Runs PROGRAM, whose compilation counts as long at once, with its stderr on a file descriptor."""
     environment = {**os.environ, "PYCUDA_DISABLE_CACHE": "1", "PYCUDA_PROGRESS": ""}
     return subprocess.run([sys.executable, "-c", PROGRAM], stderr=end, env=environment, timeout=100)
 

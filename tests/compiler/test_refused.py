@@ -1,4 +1,6 @@
-"""Sources that NVRTC refuses: nvcc compiles them, which is said once; without nvcc the error says so."""
+"""Sources that NVRTC refuses: nvcc compiles them, with a warning the first time; without nvcc the error says
+that nvcc may take them.
+"""
 
 import warnings
 
@@ -28,6 +30,7 @@ CASES = [name for name in REFUSED if has_toolkit or not name.startswith("of ")]
 
 
 def run(module):
+    """What the kernel k(int *a) of a module stores in a[0]."""
     result = np.zeros(1, np.int32)
     module.get_function("k")(drv.Out(result), block=(1, 1, 1))
     return result[0]
@@ -35,6 +38,7 @@ def run(module):
 
 @pytest.fixture
 def no_nvcc(monkeypatch):
+    """No nvcc is found."""
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: None)
 
 
@@ -58,22 +62,25 @@ def test_a_header_of_the_hosts_library_is_nvccs(no_nvcc, name):
 
 
 def test_what_nvrtc_refused_goes_to_nvcc_at_once_in_later_processes(nvcc, tmp_path, monkeypatch):
+    """The second time nvcc's code comes from the cache, without a call of either compiler and without a
+    warning. If there is no nvcc then, NVRTC is called and its error raised.
+    """
     source = REFUSED["marked for the host"]
 
-    def both(**arguments):
-        return run(SourceModule(source, no_extern_c=True, cache_dir=tmp_path, **arguments))
+    def compile_and_run():
+        return run(SourceModule(source, no_extern_c=True, cache_dir=tmp_path))
 
     with pytest.warns(UserWarning, match="compiled it"):
-        assert both() == 42
+        assert compile_and_run() == 42
     requests._memory.clear()
     monkeypatch.setattr(nvcc_command, "compile_source", None)
     with monkeypatch.context() as patch:
         patch.setattr(nvrtc_library, "compile_source", None)
-        assert both() == 42  # without a warning
+        assert compile_and_run() == 42
     requests._memory.clear()
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: None)
-    with pytest.raises(drv.CompileError, match="__host__"):  # NVRTC's words, where nvcc is gone
-        both()
+    with pytest.raises(drv.CompileError, match="__host__"):
+        compile_and_run()
 
 
 @pytest.mark.parametrize(
@@ -86,8 +93,8 @@ def test_what_is_wrong_for_both_is_not_compiled_twice(nvcc, monkeypatch, source)
         SourceModule(source, cache_dir=False)
 
 
-def test_wrong_for_both_beside_a_function_for_the_host(nvcc):
-    """nvcc's words: NVRTC's speak of what is right, too."""
+def test_an_error_together_with_a_function_for_the_host(nvcc):
+    """The errors are nvcc's: NVRTC's would name the function for the host as well, which is correct."""
     with pytest.raises(drv.CompileError, match='identifier "b" is undefined') as caught:
         SourceModule("__host__ int f();\n__global__ void k(int *a) { a[0] = b; }", cache_dir=False)
     assert "__host__" not in caught.value.stderr and "(2): error" in caught.value.stderr
@@ -101,8 +108,8 @@ def script(folder, text):
     return str(path)
 
 
-def test_the_error_is_nvrtcs_where_nvcc_fails_for_another_reason(tmp_path, monkeypatch):
-    """An nvcc without a host compiler says nothing about the source."""
+def test_the_error_is_nvrtcs_if_nvcc_fails_for_another_reason(tmp_path, monkeypatch):
+    """An nvcc that finds no host compiler reports nothing about the source."""
     broken = 'case "$1" in --version) echo release 1;; *) echo "nvcc fatal: no gcc" >&2; exit 1;; esac\n'
     path = script(tmp_path, broken)
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: path)
@@ -110,7 +117,8 @@ def test_the_error_is_nvrtcs_where_nvcc_fails_for_another_reason(tmp_path, monke
         SourceModule(REFUSED["marked for the host"], no_extern_c=True, cache_dir=False)
 
 
-def test_an_nvcc_that_cannot_be_run_is_none(tmp_path, monkeypatch):
+def test_an_nvcc_that_cannot_be_run_is_not_used(tmp_path, monkeypatch):
+    """A script that starts an nvcc which no longer exists counts as no nvcc."""
     path = script(tmp_path, "exec /no/such/toolkit/bin/nvcc\n")
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: path)
     assert run(SourceModule(KERNEL, nvcc="nvcc", no_extern_c=True, cache_dir=False)) == 42

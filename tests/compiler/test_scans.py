@@ -1,4 +1,6 @@
-"""The scans of a source take time in proportion to its length, whatever does not end in it."""
+"""The scans of a source take time in proportion to its length, also if a comment, string or block does not
+end.
+"""
 
 import time
 
@@ -20,7 +22,7 @@ SCANS = {
 @pytest.mark.parametrize("scan", SCANS)
 @pytest.mark.parametrize("opening", ["/*", "#/*", 'R"(', '"', "'", "//", "{/*", "__has_include/*", "struct{"])
 def test_a_scan_of_openings_without_an_end_takes_linear_time(scan, opening):
-    """The text has 40 kB: quadratic scans took half a minute."""
+    """The text has 40 kB, for which a quadratic scan takes half a minute."""
     text, begin = opening * (40_000 // len(opening)), time.perf_counter()
     SCANS[scan](text)
     assert time.perf_counter() - begin < 5
@@ -28,6 +30,8 @@ def test_a_scan_of_openings_without_an_end_takes_linear_time(scan, opening):
 
 @pytest.mark.parametrize("include", ['#/* {} */include "a.h"', '#include/* {} */"a.h"'])
 def test_a_long_comment_in_an_include(include):
-    """It is not looked through: the source is not cached, as if the name were a macro's."""
+    """A long comment is not searched: the include counts as computed (None), so that the source is not
+    cached.
+    """
     assert includes._all_names(include.format("x")) == [("a.h", True)]
     assert (None, False) in includes._all_names(include.format("x" * 600))

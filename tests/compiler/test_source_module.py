@@ -1,4 +1,4 @@
-"""SourceModule and compile: what comes of a source, and what their parameters do."""
+"""SourceModule and compile: their results and their parameters."""
 
 import os
 import re
@@ -16,14 +16,14 @@ DOUBLE = "__global__ void k(float *a) { a[threadIdx.x] *= 2; }"
 
 
 def run(module, name="k", count=32, dtype=np.int32):
-    """What a kernel writes to its only argument."""
+    """Runs a kernel on an array of `count` zeros, with as many threads. Returns the array."""
     result = np.zeros(count, dtype)
     module.get_function(name)(drv.InOut(result), block=(count, 1, 1))
     return result
 
 
 def value_of(expression, **options):
-    """One int32 computed on the device."""
+    """The value of a C expression on the device, as an int."""
     source = f"__global__ void k(int *a) {{ a[0] = ({expression}); }}"
     return int(run(SourceModule(source, **options), count=1)[0])
 
@@ -50,7 +50,7 @@ def test_module_attribute_and_getters():
 
 
 @pytest.mark.parametrize("method", ["get_texref", "get_surfref"])
-def test_references_that_are_not_there(method):
+def test_missing_references(method):
     module = SourceModule("__device__ int t[8]; " + DOUBLE)
     with pytest.raises(drv.LogicError, match=rf"^cuModuleGet{method[4:7].title()}.* failed: .*'none'"):
         getattr(module, method)("none")
@@ -58,7 +58,7 @@ def test_references_that_are_not_there(method):
         getattr(module, method)("t")
 
 
-def test_names_nvcc_brings_along():
+def test_names_that_nvcc_defines():
     source = """
     __global__ void k(int *a)
     {
@@ -81,8 +81,10 @@ def test_no_extern_c():
     assert SourceModule(plain, no_extern_c=True).get_function("_Z1kPi")
 
 
-def test_unmarked_functions_are_no_obstacle():
-    """nvcc takes a constexpr function for the device; here an unmarked one will do."""
+def test_unmarked_functions_are_for_the_device():
+    """nvcc takes an unmarked constexpr function for the device, with an option; NVRTC any unmarked
+    function.
+    """
     source = "constexpr int seven() { return 7; }\n__global__ void k(int *a) { a[0] = seven(); }"
     assert run(SourceModule(source, options=["--expt-relaxed-constexpr"]))[0] == 7
 
@@ -168,7 +170,7 @@ def test_warning_for_an_architecture_beyond_the_device(arch, warns):
 
 
 def test_lines_are_those_of_a_source_without_a_folder():
-    """Messages of the CPU device said /current/folder/kernel.cu, a file that is not there."""
+    """The code names the source kernel.cu, without the current folder: there is no such file in it."""
     ptx = compile_source(DOUBLE, options=["-lineinfo"], target="ptx", cache_dir=False)
     assert b'.file\t1 "kernel.cu"' in ptx
 
@@ -212,7 +214,7 @@ __global__ void k(int *a)
 
 @pytest.mark.parametrize("name", ["nvrtc", "nvcc"])
 def test_a_debugger_finds_the_users_lines(request, monkeypatch, capsys, tmp_path, name):
-    """The lines in the code are those of a file that is there and holds the source as the user wrote it."""
+    """The lines in the code are those of a file that exists and has the source as the user wrote it."""
     if name == "nvcc":
         request.getfixturevalue("nvcc")
     monkeypatch.setenv("PYCUDA_COMPILER", "nvcc" if name == "nvcc" else "")
@@ -261,7 +263,9 @@ def test_import_is_light(run_python):
 
 
 def test_a_compiler_in_a_usual_place_is_found_quickly(run_python):
-    """Without the import of NVIDIA's finder, which is asked where a header is missing."""
+    """cuda.pathfinder, whose import is slow, is not imported. It is only needed if one of CUDA's headers is
+    missing: then the test is skipped.
+    """
     program = """
         import os, sys
         import pycuda.autoinit, pycuda.compiler
@@ -272,10 +276,10 @@ def test_a_compiler_in_a_usual_place_is_found_quickly(run_python):
         print(all(any(os.path.isfile(os.path.join(f, h)) for f in found.folders) for h in headers))
         print("cuda.pathfinder" in sys.modules)
     """
-    complete, asked = run_python(program, check=True).stdout.split()
-    if complete == "False":
+    are_headers_complete, is_pathfinder_imported = run_python(program, check=True).stdout.split()
+    if are_headers_complete == "False":
         pytest.skip("not all of CUDA's headers are installed")
-    assert asked == "False"
+    assert is_pathfinder_imported == "False"
 
 
 WRONG_ARGUMENTS = [

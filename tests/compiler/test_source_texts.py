@@ -1,4 +1,4 @@
-"""What may be given as source: text, and what has a text of its own."""
+"""What may be given as source: text, and objects that are converted to text."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_no_text(wrong):
         ElementwiseKernel("float *a", "a[i] = 0", preamble=wrong)
 
 
-def test_bytes_are_no_operation():
+def test_bytes_are_refused_as_operation():
     with pytest.raises(TypeError, match="operation is"):
         ElementwiseKernel("float *a", b"a[i] = 0")
 

@@ -1,4 +1,4 @@
-"""Sources with texture<> and surface<> variables, in every form in which people write them."""
+"""Sources with texture<> and surface<> variables, in the forms that programs have."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def row(values):
 
 
 def check(module, name="tex", kernel="k"):
-    """The kernel copies the texture."""
+    """Asserts that the kernel copies the texture reference's elements, which are VALUES."""
     texref = module.get_texref(name)
     texref.set_array(row(VALUES))
     out = np.zeros_like(VALUES)
@@ -111,8 +111,7 @@ def test_references_in_a_header(tmp_path, extern_c):
 def test_compile_plain():
     source = f'texture<float> tex; extern "C" {KERNEL}'
     arch = "compute_{}{}".format(*drv.Device(0).compute_capability())
-    check_module = drv.module_from_buffer(compile_plain(source, ["-arch", arch], False, "nvcc", None, "ptx"))
-    check(check_module)
+    check(drv.module_from_buffer(compile_plain(source, ["-arch", arch], False, "nvcc", None, "ptx")))
 
 
 def test_lines_of_messages():
