@@ -35,10 +35,11 @@ for there in (lambda array: array), gpuarray.to_gpu:
 
 
 class Case:
-    """The program that a seed stands for; `group`: with calls of that group only.
+    """The program of a seed, which decides about its arrays and its calls; `group`: with calls of that group
+    only.
 
-    `calls` are (text, units in the last place that the result may be off) in their order; one that assigns
-    has no result. The arrays are drawn with the calls, so the seed says all.
+    `calls` are (text, tolerance of the result in units in the last place), in their order. A call is an
+    expression or a statement that assigns to an array.
     """
 
     def __init__(self, seed, group=None):
@@ -61,8 +62,9 @@ class Case:
         return HEAD + "".join(f"    {line}\n" for line in lines) + TAIL
 
     def arrays(self, there):
-        """{name: array}, what a program's text is evaluated in: bases, which the function `there` makes of
-        NumPy's, and their views."""
+        """The namespace in which a program's text is evaluated: {name: array} of bases, which there(array)
+        makes of NumPy's arrays, and of their views.
+        """
         names = namespace() | {"operator": operator}
         for name, text in self.draw.bases.items():
             names[name] = there(eval(text, names))
@@ -71,12 +73,19 @@ class Case:
         return names
 
     def run(self):
-        """None, or what is different. Errors of the driver are raised: the context is lost."""
+        """Runs the calls with NumPy's arrays and with ours. Returns the first difference as text, or None.
+        Driver errors, which end the context, are raised.
+
+        The run ends after a call that raises, that has a known difference, or whose rounding leaves the two
+        sides with different operands for the next call.
+        """
         numpys = self.arrays(lambda array: array)
         ours, _ = outcome(self.arrays, gpuarray.to_gpu)
         if isinstance(ours, Exception):
             return f"making the arrays: {ours!r}"
-        max_ulp = 0  # of the calls so far: how far the arrays may be off
+        max_ulp = (
+            0  # the largest tolerance of the calls so far, which assignments may have brought into arrays
+        )
         for text, ulp in self.calls:
             max_ulp = max(max_ulp, ulp)
             want, numpy_warned = outcome(execute, text, numpys)
@@ -99,14 +108,15 @@ class Case:
             except Difference as difference:
                 if reason(text, got, want, difference) is None:
                     return f"{text}: {difference}"
-                break  # what comes after may have another operand
+                break  # a known difference
             if max_ulp and not self.same_operands(ours, numpys):
                 break
         return None
 
     def scale(self, text):
-        """What results in floats are near to, where it is more than they are: the largest operand, of
-        integers that floats do not hold exactly, or where a logarithm is added to it. Their sums cancel out.
+        """A number to whose spacing rounding errors of a call may be relative, in place of the result's; 0
+        without one. It is the largest operand of integers that float64 does not hold exactly, or of
+        logaddexp: their sums may cancel out, so that the result is small and the error is not.
         """
         named = [array for name, array in self.draw.host.items() if re.search(rf"\b{name}\b", text)]
         inexact = [array for array in named if array.dtype.itemsize == 8 and array.dtype.kind in "iu"]
@@ -119,7 +129,7 @@ class Case:
         return largest
 
     def same_operands(self, ours, numpys):
-        """Whether all arrays are the same bits after calls whose results may be off by something."""
+        """Whether all arrays have the same bits on both sides."""
         try:
             for name in self.draw.compared:
                 compare(ours[name], numpys[name], 0)
@@ -129,6 +139,7 @@ class Case:
 
 
 def is_expression(text):
+    """Whether the text of a call is an expression, not a statement."""
     try:
         compile(text, "call", "eval")
     except SyntaxError:
@@ -137,14 +148,16 @@ def is_expression(text):
 
 
 def execute(text, names):
-    """The result of an expression, or None of a statement."""
+    """Runs a call's text in a namespace. Returns the result of an expression, None of a statement."""
     if is_expression(text):
         return eval(text, names)
     return exec(text, names)
 
 
 def outcome(function, *arguments):
-    """The result or the error, and whether there was a ComplexWarning."""
+    """(the result or the exception of a call, whether it gave a ComplexWarning). Driver errors are raised,
+    except for a lack of memory.
+    """
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:

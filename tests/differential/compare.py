@@ -8,7 +8,9 @@ from pycuda import gpuarray
 
 
 class Difference(Exception):
-    """What is different. `pairs`: our values and NumPy's where they are, if that is what differs."""
+    """A difference. `pairs`: (our values, NumPy's values) where the values differ, or None if something else
+    does.
+    """
 
     def __init__(self, text, pairs=None):
         super().__init__(text)
@@ -16,10 +18,12 @@ class Difference(Exception):
 
 
 def compare(got, want, ulp, what="result", scale=0.0):
-    """Raises Difference where our result is not NumPy's: an array, a number or a sequence of them.
+    """Raises Difference unless our result is NumPy's: an array, a number or a sequence of them.
 
-    Values are the same bits but for NaNs', or, with ulp, within as many units in the last place of the
-    largest number, or of `scale` where that is larger. `what` is what the message calls it."""
+    Values must have the same bits, except for NaNs; with `ulp` they may differ by as many units in the last
+    place of the largest number or of `scale`, whichever is larger. `what` is the result's name in the
+    message.
+    """
     if isinstance(want, tuple | list):
         if not isinstance(got, tuple | list) or len(got) != len(want):
             raise Difference(f"{what}: {got!r} for {want!r}")
@@ -65,7 +69,9 @@ def compare_values(got, want, ulp, what, scale):
 
 
 def compare_errors(got, want):
-    """Both raise, of the same kind: the first class of Python's own in the order of bases."""
+    """Raises Difference unless both are exceptions and ours is an instance of NumPy's class, or of the first
+    of its bases that is a built-in one. Any exception will do where NumPy lacks memory.
+    """
     if not isinstance(got, Exception):
         raise Difference(f"no error, NumPy: {type(want).__name__}: {want}")
     if not isinstance(want, Exception):
@@ -78,9 +84,9 @@ def compare_errors(got, want):
 
 
 def compare_sharing(got, want, on_device, host, what="result"):
-    """Our result shares memory with those bases that NumPy's shares with: {name: array} of both.
-
-    An array of ours for which NumPy has a number may share with any."""
+    """Raises Difference unless our result shares memory with the same bases as NumPy's. on_device, host:
+    {name: base} of both sides. An array of ours for which NumPy has a number may share memory with any.
+    """
     if isinstance(got, tuple | list):
         for i, (one, other) in enumerate(zip(got, want, strict=True)):
             compare_sharing(one, other, on_device, host, f"{what}[{i}]")

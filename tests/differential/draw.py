@@ -1,8 +1,8 @@
 """What a seed draws: the arrays of a program, as text that makes them with NumPy, and parameters of calls.
 
-An array is a base, which owns its memory, and a view of it. Values are small multiples of a quarter, so that
-sums are exact in any order, now and then extremes, NaN, infinities and zeros of both signs. Dtypes and
-layouts are few and some are rare: each pair of them is a kernel to compile.
+An array is a base, which owns its memory, and a view of it. Most values are small multiples of a quarter, so
+that sums are exact in any order; a few are extremes, NaN, infinities and zeros of both signs. There are few
+dtypes and layouts, some of them rare, because each combination is a kernel to compile.
 """
 
 import math
@@ -11,6 +11,7 @@ import string
 
 import numpy as np
 
+# How often a dtype is drawn relative to others of its kind.
 KINDS = {
     "b": {"?": 1},
     "i": {"i1": 1, "i2": 1, "i4": 6, "i8": 6},
@@ -23,29 +24,30 @@ WEIGHT = {"b": 2, "i": 5, "u": 2, "f": 9, "c": 2}
 LENGTHS = [0, 1, 2, 3, 4, 5, 7, 15, 16, 17, 31, 32, 33, 100, 1023, 1024, 1025]
 SHAPES = [(3, 4), (1, 5), (4, 1), (0, 3), (2, 0), (1, 1), (5, 5), (16, 17), (33, 32), (2, 3, 4), (3, 1, 2),
           (2, 17, 3), (2, 0, 2), (2, 1, 3, 2)]  # fmt: skip
+# How often a kind of view is drawn relative to others; Draw has a method for each.
 VIEWS = {
     "plain": 10, "reversed": 2, "strided": 2, "offset": 2, "transposed": 2, "broadcast": 1, "bytes": 1,
     "fortran": 1,
 }  # fmt: skip
 SPECIAL = [math.nan, math.inf, -math.inf, -0.0, 0.0]
-PATTERN = 23  # numbers that are drawn of an array; longer ones repeat them
+PATTERN = 23  # how many elements of an array are drawn; longer arrays repeat them
 
 
 class Draw:
-    """The dice of one seed and what they have drawn: `bases` and `views` are names with the text that makes
-    them, `host` has NumPy's arrays by name."""
+    """The random numbers of one seed, and the arrays that were drawn."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
-        self.bases, self.views, self.host = {}, {}, {}
-        self.compared = []  # what is compared after the calls
-        self.special = set()  # the names of arrays with extremes, NaN, infinities
-        self.ulp = 0  # how far results of the last call may be off: units in the last place of the largest
+        self.bases, self.views = {}, {}  # {name: text that makes it}
+        self.host = {}  # {name of a view: NumPy's array}
+        self.compared = []  # the names of arrays that are compared after the calls
+        self.special = set()  # the names of views that may have extremes, NaN, infinities
+        self.ulp = 0  # tolerance of the last call's results: units in the last place of the largest
 
-    # ---- dice
+    # ---- choices
 
     def chance(self, part):
-        """True in this part of all cases."""
+        """True with the probability `part`."""
         return self.rng.random() < part
 
     def pick(self, choices):
@@ -55,11 +57,13 @@ class Draw:
         return self.rng.choice(choices.split() if isinstance(choices, str) else list(choices))
 
     def integer(self, low, high):
+        """An integer from low to high, both included."""
         return self.rng.randint(low, high)
 
     def keywords(self, part=0.4, **choices):
-        """Text of some keyword arguments, each at a chance of `part`: ", name=value". For each name,
-        `choices` has a list of values as text, or a function that returns one."""
+        """Text of keyword arguments, each with the probability `part`: ", name=value". For each name,
+        `choices` has a list of values as text, or a function that returns one.
+        """
         found = ""
         for name, values in choices.items():
             if self.chance(part):
@@ -73,6 +77,7 @@ class Draw:
         return self.pick(KINDS[self.pick({kind: WEIGHT[kind] for kind in kinds})])
 
     def shape(self, min_ndim=0, max_ndim=4):
+        """A shape with so many axes, more than half of them with one axis if that is possible."""
         if min_ndim <= 1 <= max_ndim and self.chance(0.55 if max_ndim > 1 else 1):
             return (self.pick(LENGTHS),)
         fitting = [shape for shape in SHAPES if min_ndim <= len(shape) <= max_ndim]
@@ -81,11 +86,12 @@ class Draw:
         return self.pick(fitting)
 
     def array(self, kinds="biufc", shape=None, min_ndim=0, max_ndim=4, special=0.25, view=None, dtype=None):
-        """The name of a new array, or now and then of one that is there and fits.
+        """The name of a new array or, sometimes, of an earlier one that fits.
 
-        kinds: letters of dtype.kind that it may have; shape: None: any from min_ndim to max_ndim axes;
-        special: a quarter of this is the chance of each element to be one of SPECIAL, or for integers a limit
-        of the dtype; view: a name of VIEWS; dtype: that very one."""
+        kinds: the letters of dtype.kind that it may have; shape: None for any with min_ndim to max_ndim axes;
+        special: a quarter of it is the probability that an element is one of SPECIAL, or of an integer that
+        it is a limit of the dtype; view: a name of VIEWS; dtype: exactly this one.
+        """
         if dtype is None and self.chance(0.15):
             fitting = [
                 name
@@ -105,13 +111,16 @@ class Draw:
         names = namespace()
         names[f"{name}_base"] = eval(base, names)
         self.host[name] = eval(text, names)
-        self.compared += [name] if view == "bytes" else [f"{name}_base"]  # bits of NaNs may differ
+        # A base of bytes is compared by its view: the bits of NaNs may differ.
+        self.compared += [name] if view == "bytes" else [f"{name}_base"]
         if special:
             self.special.add(name)
         return name
 
     def like(self, name, kinds="biufc", **options):
-        """An array that can be broadcast to another's shape; mostly of the same dtype."""
+        """The name of an array that can be broadcast to another's shape, mostly of the same dtype. One in
+        fifty does not fit.
+        """
         shape = list(self.host[name].shape)
         if shape and self.chance(0.3):
             shape[self.integer(0, len(shape) - 1)] = 1
@@ -125,20 +134,22 @@ class Draw:
         return self.array(kinds, shape, **options)
 
     def out(self, shape, dtype, part=0.3):
-        """Text of an out= with an array of that shape at a chance of `part`: ", out=name", or nothing."""
+        """With the probability `part` ", out=name" with an array of this shape, else nothing. The dtype is
+        the given one, or another into which results can be cast.
+        """
         if not self.chance(part):
             return ""
-        # What a float out of range becomes in an integer is not C's to say.
-        dtype = (
-            dtype if self.chance(0.7) else self.dtype({"f": "f", "c": "c"}.get(np.dtype(dtype).kind, "if"))
-        )
+        if not self.chance(0.7):
+            # Floats stay floats: a float that an integer dtype cannot hold has no defined value there.
+            dtype = self.dtype({"f": "f", "c": "c"}.get(np.dtype(dtype).kind, "if"))
         return f", out={self.array(shape=shape, dtype=dtype, special=0, view=self.pick(VIEWS))}"
 
     # ---- parameters
 
     def axis(self, name, none=True, several=False):
-        """Text of an axis of an array; now and then one that it has not. none: "None" may come, too; several:
-        a tuple may."""
+        """Text of an axis of an array, sometimes one that does not exist. none: "None" is possible; several:
+        a tuple is possible.
+        """
         ndim = self.host[name].ndim
         if none and self.chance(0.3):
             return "None"
@@ -150,7 +161,7 @@ class Draw:
         return str(self.integer(-ndim, ndim - 1)) if ndim else self.pick("0 -1 None")
 
     def number(self, kind="f"):
-        """Text of a number of Python, or of NumPy."""
+        """Text of a number of Python or NumPy, for operands of this kind (dtype.kind)."""
         value = self.pick([0, 1, 2, 3, -1, 7] if kind != "u" else [0, 1, 2, 3, 7])
         if kind == "b":
             return self.pick("True False")
@@ -162,11 +173,12 @@ class Draw:
             )
         return str(value) if self.chance(0.8) else f"np.int32({value})"
 
-    # ---- text of bases and views of a shape: a method for each name of VIEWS, which returns the text that
-    # makes the base, and the text of a view, with this shape and dtype, of the base whose name is `base`
+    # ---- bases and views. The methods named as in VIEWS take (shape, dtype, special, base), where `base` is
+    # the name of the base, and return (the text that makes the base, the text of a view of it with this shape
+    # and dtype).
 
     def values(self, shape, dtype, special):
-        """Text of an array in C order."""
+        """Text that makes an array in C order."""
         size = math.prod(shape)
         count = min(size, PATTERN)
         numbers = [self._value(dtype, special) for _ in range(count)]
@@ -178,6 +190,7 @@ class Draw:
         return f"np.resize({made}, {shape})"
 
     def _value(self, dtype, special):
+        """One element: a bool, int or float; of a complex dtype a pair of floats."""
         odd = special and self.chance(special * 0.25)
         if dtype.kind == "c":
             real = np.dtype(f"f{dtype.itemsize // 2}")
@@ -198,8 +211,9 @@ class Draw:
         return f"np.asfortranarray({self.values(shape, dtype, special)})", base
 
     def _along(self, shape, dtype, special, base, change, index):
-        """A base with another length along one axis, change(length of the view), and an index for that
-        axis."""
+        """As the methods of VIEWS: along one axis, the base has the length change(length of the view), and
+        the view is selected by `index`.
+        """
         if not shape:
             return self._plain(shape, dtype, special, base)
         axis = self.integer(0, len(shape) - 1)
@@ -227,7 +241,9 @@ class Draw:
         return self.values(tuple(smaller), dtype, special), f"np.broadcast_to({base}, {shape})"
 
     def _bytes(self, shape, dtype, special, base):
-        """An array whose address is a multiple of the size of a number, and of no larger power of two."""
+        """As the methods of VIEWS: a view of bytes whose address is a multiple of the size of a real number,
+        but of no larger power of two.
+        """
         if 0 in shape or not shape:
             return self._plain(shape, dtype, special, base)
         word = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
@@ -236,4 +252,5 @@ class Draw:
 
 
 def namespace():
+    """The names that texts may use, except for arrays."""
     return {"np": np, "nan": math.nan, "inf": math.inf}

@@ -1,8 +1,8 @@
-"""Differences that are meant: each has its reason and the words of the page in docs/ that says it, but for
-those whose reason is a fault of NumPy.
+"""Differences that are intended: each has a reason and the words of a page in docs/ that document it, except
+for those that are faults of NumPy.
 
-A row is (reason, page, words of it, test). The test gets the text of the call, our result, NumPy's (or their
-errors) and the Difference that was found.
+A row is (reason, page, words of the page, test). test(text of the call, our result or exception, NumPy's, the
+Difference) returns whether the row explains the difference.
 """
 
 import re
@@ -18,19 +18,21 @@ def _says(got, *words):
 
 
 def _values(found, test):
-    """Whether the test of (our values, NumPy's) is true of all that differ."""
+    """Whether values differ and test(our values, NumPy's) is true for all of them."""
     with np.errstate(all="ignore"):
         return found.pairs is not None and bool(np.all(test(*found.pairs)))
 
 
 def _rounded_less(ours, numpys):
-    """Half, some roundings apart, or so far that one of them overflowed."""
+    """Where values are float16 and differ by a few roundings, or NumPy's overflowed."""
     ours, numpys, halves = ours.astype("f8"), numpys.astype("f8"), ours.dtype == np.float16
     return halves & (~np.isfinite(numpys) | (abs(ours - numpys) <= 0.15 * abs(numpys).max()))
 
 
 def _out_of_range(text, ours, numpys):
-    """x86's integer for what none can hold, or ours: the nearest of an unsigned dtype."""
+    """Whether the differing values are of floats that an integer dtype cannot hold: NumPy's are x86's
+    smallest integer, or ours the limits of uint64.
+    """
     beyond = [float(np.iinfo(dtype).min) for dtype in "il"]
     if re.search(r"dtype='i|\.at\(|out=|astype", text) and np.isin(numpys.astype("f8"), beyond).all():
         return True
@@ -105,7 +107,7 @@ KNOWN = [
         and _says(got, "has the shape (1,)"),
     ),
     (
-        "what of 0.0 and -0.0",
+        "which of 0.0 and -0.0 is the result",
         "docs/arrays.md", "0.0 and -0.0 are equal",
         lambda text, got, want, found: re.search("max|min|clip|sort|nextafter", text) is not None
         and _values(found, lambda ours, numpys: ours == numpys),
@@ -149,7 +151,7 @@ KNOWN = [
     ),
 ]  # fmt: skip
 
-# (reason, test)
+# (reason, test), as in KNOWN
 FAULTS_OF_NUMPY = [
     (
         "NumPy 2.4 does not write most of 16 elements or more of an out= with gaps",
@@ -178,7 +180,7 @@ FAULTS_OF_NUMPY = [
 
 
 def reason(text, got, want, difference):
-    """Why this difference is meant, or None."""
+    """The reason of the first row that explains a difference, or None."""
     for why, *_, test in KNOWN + FAULTS_OF_NUMPY:
         if test(text, got, want, difference):
             return why

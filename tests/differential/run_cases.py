@@ -3,9 +3,9 @@
     python tests/differential/run_cases.py --seeds 0:5000 --jobs 2
     python tests/differential/run_cases.py --seeds 17
 
-The first prints what is different and a line of summary; of one seed also its program, which runs by itself.
-A seed is one program. Cases run in processes of their own; one that crashes, hangs or loses its context is
-reported and another takes the seeds after it.
+A seed is one program. The first form prints the differences and a line of summary; the second, for one seed,
+also its program, which runs on its own. Cases run in worker processes; one that crashes, hangs or loses its
+context is reported, and another takes over the next seeds.
 """
 
 import argparse
@@ -25,8 +25,9 @@ LONGEST = 2000  # characters of a difference
 
 
 class Worker:
-    """A process that runs cases (of a group of calls, or None: of all), started when there is a seed to run
-    and none runs. `timeout`: seconds for one case."""
+    """Runs cases, with calls of one group or, for None, of all, in a process that is started for the first
+    seed and again after one that ended it. `timeout`: seconds for one case.
+    """
 
     def __init__(self, group, timeout):
         self.command = [
@@ -39,9 +40,11 @@ class Worker:
             *([group] if group else []),
         ]
         self.timeout = timeout
-        self.process = None
+        self.process = None  # or the process that waits for a seed
+        self.words = ""  # the end of the last process's stderr
 
     def start(self):
+        """Starts the process and waits until it is ready."""
         self.errors = tempfile.TemporaryFile(mode="w+")  # noqa: SIM115  closed by close()
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True
@@ -56,7 +59,9 @@ class Worker:
         return self.errors.read()[-LONGEST:]
 
     def run(self, seed):
-        """The answer of the process (worker.py), or one that says how it ended."""
+        """The answer of the process for a seed (a dict as in worker.py), or one that says how the process
+        ended.
+        """
         if self.process is None:
             self.start()
         watch = threading.Timer(self.timeout, self.process.kill)
@@ -77,7 +82,7 @@ class Worker:
         return answer
 
     def close(self):
-        """Its exit code; the next seed starts another."""
+        """Ends the process, if there is one, and returns its exit code. The next seed starts another."""
         process, self.process = self.process, None
         if process is None:
             return None
@@ -90,12 +95,13 @@ class Worker:
 
 
 def run_seeds(seeds, jobs, group=None, timeout=120):
-    """Answers (worker.py) in the order in which they come, of `jobs` processes."""
+    """Runs seeds in `jobs` processes. Yields their answers (worker.py) in the order in which they arrive."""
     waiting, answers = queue.SimpleQueue(), queue.SimpleQueue()
     for seed in seeds:
         waiting.put(seed)
 
     def serve():
+        """A thread's function: takes seeds until there is none, and then puts None into `answers`."""
         worker = Worker(group, timeout)
         try:
             while True:
@@ -109,16 +115,17 @@ def run_seeds(seeds, jobs, group=None, timeout=120):
     threads = [threading.Thread(target=serve, daemon=True) for _ in range(jobs)]
     for thread in threads:
         thread.start()
-    left = jobs
-    while left:
+    running = jobs
+    while running:
         answer = answers.get()
         if answer is None:
-            left -= 1
+            running -= 1
         else:
             yield answer
 
 
 def parse_seeds(text):
+    """The range of seeds for "FIRST:END" or for one number."""
     first, colon, end = text.partition(":")
     return range(int(first), int(end)) if colon else range(int(first), int(first) + 1)
 
@@ -146,6 +153,7 @@ def main():
 
 
 def program_of(seed, group):
+    """The text of a seed's program."""
     from case import Case
 
     return Case(seed, group).program()

@@ -1,4 +1,6 @@
-"""Random programs of a fixed set give NumPy's results (run_cases.py takes any), and what differs is found."""
+"""Random programs of a fixed set of seeds give NumPy's results (run_cases.py takes any seeds), and the
+comparison finds differences.
+"""
 
 import sys
 from pathlib import Path
@@ -50,7 +52,7 @@ def test_what_is_different(got, want, ulp):
 
 
 @pytest.mark.usefixtures("primary_context")
-def test_what_cancels_out_is_near_to_its_operands():
+def test_errors_may_be_relative_to_operands_that_cancel_out():
     on_device = gpuarray.to_gpu(np.array(0.0))
     compare(on_device, np.array(8.0), 32, scale=2.0**62)
     for scale in (0.0, 2.0**40):
@@ -72,7 +74,7 @@ def test_which_values_are_known_to_differ(text, got, want, known):
     assert (reason(text, *pairs, Difference("result", pairs)) is not None) == known
 
 
-def test_a_program_has_more_arrays_than_letters_of_one_case():
+def test_a_program_may_have_more_arrays_than_lower_case_letters():
     names = Case(4546628).draw.views
     assert len(names) > 26 and all(name.isidentifier() for name in names)
 

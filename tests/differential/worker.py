@@ -1,6 +1,8 @@
-"""A process that runs cases: reads seeds from stdin, a line each; answers with a line of JSON for each.
+"""A process that runs cases: for each seed, a line of stdin, it prints an answer, a line of JSON.
 
-    {"seed": 17, "found": null or what is different, "program": text, "lost": whether the context is}
+    {"seed": 17, "found": a difference or null, "program": text if there is one, "lost": whether the context
+    was lost,
+     "group": the groups of the calls}
 
 It ends after a case that lost the context.
 """
@@ -16,7 +18,7 @@ import pycuda.driver as drv
 
 def main():
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what else is printed is no answer
+    os.dup2(2, 1)  # other output must not get among the answers
     drv.init()
     drv.Device(0).retain_primary_context().push()
     print("ready", file=answers, flush=True)

@@ -13,14 +13,14 @@ from devices import needs_library
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [path for path in sorted(DOCS.rglob("*.md")) if "_build" not in path.parts]
-# A program, and the output that is shown after it.
+# Groups: a program, and the output that the page shows after it.
 BLOCKS = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.S)
 PROGRAMS = [
     pytest.param(*found, id=f"{path.relative_to(DOCS).as_posix()}-{number}")
     for path in PAGES
     for number, found in enumerate(BLOCKS.findall(path.read_text()))
 ]
-# Blocks that are a part of something: the test that runs it.
+# Pages with parts of programs, and the tests that run them.
 PARTS = {"opengl.md": "tests/gl/test_gl.py", "guide/faults.md": "tests/docs/test_docs.py"}
 
 
@@ -31,7 +31,7 @@ def test_program(run_python, program, output):
             pytest.skip(f"{package} is not installed")
     if "np.fft." in program:
         needs_library("cufft")
-    # Without the folder of tests, whose names are not to be found as packages; with skcuda's distribution.
+    # Programs must not import the folders of tests as packages. They may import skcuda.
     paths = f"sys.path.remove({str(ROOT / 'tests')!r}); sys.path.append({str(ROOT / 'skcuda')!r})"
     done = run_python(f"import sys; {paths}\n{program}")
     if "LibraryNotFound" in done.stderr:
@@ -50,7 +50,7 @@ def test_a_page_with_parts_of_programs_has_a_test_that_names_it():
 
 
 def test_conftest_of_the_page_on_faults(tmp_path):
-    """A test that keeps memory is an error, the other one is not."""
+    """The page's conftest.py reports an error for a test that leaks memory, and none for another."""
     block = re.search(r"```py\n(.*?)```", (DOCS / "guide" / "faults.md").read_text(), re.S)[1]
     (tmp_path / "conftest.py").write_text(block)
     (tmp_path / "test_it.py").write_text("""

@@ -1,4 +1,6 @@
-"""docs/cpu_device.md names what the CPU device only exports: the functions without an implementation."""
+"""docs/cpu_device.md lists the driver functions that the CPU device exports without an implementation: they
+return CUDA_ERROR_NOT_SUPPORTED.
+"""
 
 import re
 import struct
@@ -10,14 +12,18 @@ import pytest
 pytestmark = pytest.mark.cpu("what the library of the CPU device exports")
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "cpu_device.md"
-WEAK, DYNAMIC_SYMBOLS = 2, 11  # of an ELF file: symbols that only answer, the section of exports
+WEAK, DYNAMIC_SYMBOLS = (
+    2,
+    11,
+)  # of an ELF file: STB_WEAK, which functions without an implementation are; SHT_DYNSYM
+E_SHOFF, E_SHENTSIZE = 40, 58  # offsets in the ELF header
 
 
 def exports(path):
-    """The names that the library exports, and which of them are weak."""
+    """{name: whether it is weak} of the symbols that an ELF library exports."""
     data = Path(path).read_bytes()
-    table = struct.unpack_from("<Q", data, 40)[0]
-    size, count = struct.unpack_from("<HH", data, 58)
+    table = struct.unpack_from("<Q", data, E_SHOFF)[0]
+    size, count = struct.unpack_from("<HH", data, E_SHENTSIZE)
     sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + size * n) for n in range(count)]
     _, _, _, _, start, length, link, _, _, entry = next(s for s in sections if s[1] == DYNAMIC_SYMBOLS)
     names = sections[link][4]
@@ -31,6 +37,7 @@ def exports(path):
 
 
 def listed():
+    """The names on the page, where * stands for any letters."""
     text = PAGE.read_text().split("answer `CUDA_ERROR_NOT_SUPPORTED`", 1)[1].split("```", 1)[0]
     return [pattern for pattern in re.findall(r"`(cu\w[\w*]*)`", text)]
 

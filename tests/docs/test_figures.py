@@ -1,5 +1,5 @@
-"""What `make plots` draws of a table, and what `make figures` says of it; tables are as the benchmarks leave
-them in benchmarks/results.
+"""`make plots` draws tables, and `make figures` writes a page about them. The tables here have the form of
+those in benchmarks/results.
 """
 
 import json
@@ -15,6 +15,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def plots():
+    """The module benchmarks/plots.py."""
     sys.path.insert(0, str(BENCHMARKS))
     try:
         import plots
@@ -69,7 +70,9 @@ def test_a_library_is_known_by_its_name(plots, name, label):
 
 
 def results(folder):
-    """The results that `make bench` leaves: a machine, tables, curves."""
+    """Writes results as `make bench` does, a machine, tables and curves, into a new folder, which is
+    returned.
+    """
     tables = {
         "sparse": {
             "title": "Sparse matrix",
@@ -98,7 +101,7 @@ def results(folder):
 
 @pytest.fixture
 def clone(tmp_path):
-    """A copy of the programs that draw and write, and the page's folder."""
+    """A folder with the programs that draw and write, and an empty folder docs."""
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "docs").mkdir()
     for name in "common.py", "plots.py", "page.py":
@@ -108,9 +111,9 @@ def clone(tmp_path):
 
 def test_a_folder_of_json_makes_the_page_and_its_pictures(clone):
     pytest.importorskip("matplotlib")
-    old = clone / "docs" / "pictures" / "figures"
-    old.mkdir(parents=True)
-    (old / "bandwidth.png").touch()
+    pictures = clone / "docs" / "pictures" / "figures"
+    pictures.mkdir(parents=True)
+    (pictures / "bandwidth.png").touch()
     measured = results(clone / "measured")
     measured.chmod(0o555)
     command = [sys.executable, "benchmarks/page.py", measured]
@@ -119,13 +122,13 @@ def test_a_folder_of_json_makes_the_page_and_its_pictures(clone):
     text = (clone / "docs" / "figures.md").read_text()
     assert "\nMeasured on a GPU on 2026-01-02, driver CUDA 13.0.\n" in text
     titles = [line for line in text.splitlines() if line.startswith("## ")]
-    own = ["## Host time of one launch", "## Import", "## Sparse matrix"]
-    assert titles == ["## Bandwidth against size", *own]
+    of_tables = ["## Host time of one launch", "## Import", "## Sparse matrix"]
+    assert titles == ["## Bandwidth against size", *of_tables]
     assert "At 2^12 elements" in text and "| add | 26.5 | - |\n| the driver's copy | 61.5 | - |" in text
     assert "| pycuda f() | 3.8 | 3.4 | 5.0 |" in text and "On 2 cores." in text
-    # Nothing is drawn of what has no number, and nothing old is left.
+    # A table without numbers is not drawn, and earlier pictures are removed.
     drawn = {"bandwidth-add.svg", "launch.svg", "sparse.svg"}
-    assert {path.name for path in old.iterdir()} == drawn
+    assert {path.name for path in pictures.iterdir()} == drawn
     assert all(text.count(f"(pictures/figures/{name})") == 1 for name in drawn)
 
 
@@ -137,8 +140,8 @@ def test_make_bench_comes_first(clone):
     assert not (clone / "docs" / "figures.md").exists()
 
 
-def test_the_page_is_what_the_program_writes():
-    """Its text, not its numbers, which are of another machine."""
+def test_the_page_has_the_programs_text():
+    """docs/figures.md has the introduction that page.py writes. Its numbers are of another machine."""
     shown = (BENCHMARKS.parent / "docs" / "figures.md").read_text()
     head = (BENCHMARKS / "page.py").read_text().partition('HEAD = """')[2].partition('"""')[0]
     assert head.partition("{machine}")[2] in shown

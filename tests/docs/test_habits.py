@@ -1,4 +1,4 @@
-"""What hosts and tools of others read says the same as the Makefile and meson.build."""
+"""Files for hosting services and other tools agree with the Makefile and meson.build."""
 
 import re
 import subprocess
@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def read(name):
+    """The text of a file of the project."""
     return (ROOT / name).read_text()
 
 
@@ -49,7 +50,9 @@ def test_links_between_pages_lead_somewhere():
 
 
 def test_the_gil_is_needed_as_the_page_says():
-    """With a free-threaded CPython the import shows whether it enables the GIL."""
+    """The page says whether a free-threaded CPython enables the GIL for pycuda; with one, the import shows
+    it.
+    """
     is_documented = "pycuda needs the GIL" in read("docs/install.md")
     assert is_documented == ("{Py_mod_gil, Py_MOD_GIL_USED}," in read("ext/module.c"))
     assert is_documented != ("Py_MOD_GIL_NOT_USED" in read("ext/module.c"))

@@ -1,4 +1,4 @@
-"""The instructions that docs/cpu_device.md says are not there are those that the CPU device's tables lack."""
+"""docs/cpu_device.md lists as unsupported exactly the instructions that the CPU device does not execute."""
 
 import importlib.util
 import re
@@ -11,11 +11,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def names(path, pattern):
+    """The set of what a pattern's group matches in a file of the project."""
     return set(re.findall(pattern, (ROOT / path).read_text(), re.M))
 
 
 def check():
-    """Opcodes without a way to operations, and instructions of the manual whose example does not load."""
+    """Asserts that the list has the opcodes for which no operation is selected, and the instructions of the
+    manual whose example does not load.
+    """
     sys.path.insert(0, str(ROOT / "tests" / "ptx"))
     spec = importlib.util.spec_from_file_location("ptx_coverage", ROOT / "tools" / "ptx_coverage.py")
     coverage = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""Numbers of the inner workings that pages mention are those of the code."""
+"""Numbers on pages that describe how pycuda works are those in the code."""
 
 import re
 from pathlib import Path
@@ -24,6 +24,7 @@ def setting(name):
 
 
 def constant(path, pattern):
+    """The integer that a pattern's group matches in a file of the project."""
     return int(re.search(pattern, (ROOT / path).read_text())[1])
 
 
@@ -32,7 +33,7 @@ def largest_square(itemsize):
     return max(side for side in range(200) if factorize.fits_shared_memory(side, side, itemsize))
 
 
-# Page, its words with # for each number, the numbers.
+# (page, words of it with # for each number, the numbers)
 NUMBERS = [
     ("kernels", "Arrays of # elements or more", [elementwise.STREAMING_FROM]),
     ("sparse", "tiles of # elements and rows", [spmv.window(4)]),

@@ -1,4 +1,4 @@
-"""What the pages at the top say is so."""
+"""What README.md, CONTRIBUTING.md and a few pages of docs say about files, keywords and output is true."""
 
 import inspect
 import os
@@ -39,7 +39,9 @@ def test_the_page_on_launching_has_every_keyword_of_a_launch():
 
 
 def test_make_says_which_package_is_missing(tmp_path):
-    """Without headers, venv or a compiler, as on a bare Debian."""
+    """tools/prerequisites.py names Debian's packages for missing headers, venv and compiler: the functions
+    that look for them are replaced to find nothing.
+    """
     program = f"""
 import importlib.util, sys, sysconfig
 sys.path.insert(0, {str(ROOT / "tools")!r})
@@ -61,7 +63,7 @@ sys.exit(prerequisites.main())
 
 @pytest.mark.cpu("what the page shows is printed for the CPU device")
 def test_the_page_on_installing_shows_what_is_printed(elsewhere):
-    """Numbers of versions, sizes and paths differ."""
+    """The page's output of `python -m pycuda` has the words that it prints; numbers and paths may differ."""
     page = (ROOT / "docs" / "install.md").read_text()
     shown = re.search(r"\$ python -m pycuda\n(.*?)```", page, re.S)[1]
     command = [sys.executable, "-W", "ignore", "-m", "pycuda"]
@@ -89,7 +91,9 @@ sys.exit(draw_graph.draw(draw_graph.page_graph()) != draw_graph.PICTURE.read_tex
 
 
 def test_links_name_pages():
-    """Not headings, to which Sphinx gives no anchors in Markdown: a build would stop at the link."""
+    """Links to headings are errors: Sphinx gives them no anchors in Markdown, and a build would
+    stop there.
+    """
     pages = [page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts]
     found = [
         f"{page.relative_to(ROOT)}: {link}"

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 
-# The heading of a recipe, and what is added: (file, the line before which it stands, text). No file but those
+# The heading of a recipe, and its changes: the arguments of add() after `text`. They touch no files but those
 # that the recipe names.
 RECIPES = {
     "Add a driver function": [
@@ -151,12 +151,13 @@ print("done")
 
 
 def section(heading):
+    """The text of CONTRIBUTING.md under this heading."""
     return re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)[1]
 
 
 @pytest.mark.parametrize("heading", RECIPES)
 def test_a_recipe_names_every_file(heading):
-    """Or its folder."""
+    """Each file that the recipe's changes touch, or its folder, is named in its text."""
     named = re.findall(r"`((?:abi|ext|device|exec|pycuda)/[\w./*]*)", section(heading))
     named += [f"device/{name}" for name in named]
     for file, *_ in RECIPES[heading]:
@@ -164,8 +165,9 @@ def test_a_recipe_names_every_file(heading):
 
 
 def add(text, file, before, addition, inside=""):
-    """The text with the addition before its only line that begins with `before`. None removes that line;
-    `inside` is put into it, after `before`. file: for the message.
+    """The text of a file with the addition before its only line that begins with `before`. If the addition is
+    None, that line is removed; if `inside` is not empty, it is inserted into that line, after `before`. file:
+    its name, for messages.
     """
     lines = text.split("\n")
     at = [number for number, line in enumerate(lines) if line.startswith(before)]
@@ -189,7 +191,7 @@ def changed_files():
 
 
 def test_the_recipes_change_the_files_that_contributing_names():
-    """Without a build, so that a moved line is seen at once."""
+    """The changes can be applied: without a build, so that a line that has moved is noticed at once."""
     files = changed_files()
     assert files.keys() == {file for rows in RECIPES.values() for file, *_ in rows}
 
@@ -207,7 +209,7 @@ def test_a_tree_with_one_of_each_recipe_builds_and_works(tmp_path):
             shutil.copy(ROOT / name, tree / name)
     for file, text in changed_files().items():
         (tree / file).write_text(text)
-    # Where Meson finds NumPy, whose command need not be on PATH.
+    # For Meson to find NumPy, whose command numpy-config may not be on PATH.
     tools = {**os.environ, "PKG_CONFIG_PATH": str(Path(np.__file__).parent / "_core" / "lib" / "pkgconfig")}
     for command in (
         ["setup", build, tree, "-Dbuildtype=plain", "-Disas=v2"],

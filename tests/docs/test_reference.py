@@ -1,5 +1,5 @@
-"""Every public name has its place in the reference, and every module a program or a picture that shows it at
-work. What is public is what docs/public.py says; `make docs` asks the built pages for each member, too.
+"""The reference describes every public name, and a program of the pages or the gallery uses every module.
+docs/public.py says which names are public. `make docs` checks members as well, in the built pages.
 """
 
 import importlib.util
@@ -12,12 +12,13 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [page.read_text() for page in DOCS.rglob("*.md") if "_build" not in page.parts]
 
-# Commands: driver/test_debug.py and checks/test_check_command.py run them.
+# Commands, which driver/test_debug.py and checks/test_check_command.py run, and a package of modules.
 NO_PROGRAM = {"pycuda.check", "pycuda.debug", "pycuda.compyte"}
 
 
 @pytest.fixture(scope="module")
 def public():
+    """The module docs/public.py."""
     spec = importlib.util.spec_from_file_location("public", DOCS / "public.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -44,7 +45,7 @@ def test_no_name_is_there_twice(public):
 
 
 def test_each_operator_is_in_the_table():
-    """Those of the right side and in place go with the plain ones."""
+    """The table of operators has each one of GPUArray; __add__ stands for __radd__ and __iadd__ as well."""
     from pycuda.gpuarray import GPUArray
 
     table = set(re.findall(r"__\w+__", (DOCS / "reference" / "gpuarray.md").read_text()))
@@ -54,8 +55,8 @@ def test_each_operator_is_in_the_table():
     assert plain - table - others == set()
 
 
-def test_each_is_at_work_in_a_program(public):
-    """Those of the pages and those of the gallery, which test_docs.py and test_examples.py run."""
+def test_each_module_is_used_by_a_program(public):
+    """The programs are those of the pages and of the gallery, which test_docs.py and test_examples.py run."""
     programs = [program for page in PAGES for program in re.findall(r"```python\n(.*?)```", page, re.S)]
     shown = re.findall(r"literalinclude\} (\S+)", "".join(PAGES))
     programs += [(DOCS / "gallery" / path).read_text() for path in shown]

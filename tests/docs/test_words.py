@@ -12,25 +12,29 @@ TRACKED = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=Tr
 
 
 def words_of(path):
-    """A page without its code; a program as a whole."""
+    """The text in which words are searched: of a page without its code blocks, of a program as a whole."""
     text = path.read_text()
     if path.suffix == ".md":
         return re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
-    if path.suffix == ".py":  # the strings once more: one that is made of several is whole there
+    if (
+        path.suffix == ".py"
+    ):  # and the values of its strings, for words that a line break in a literal divides
         nodes = ast.walk(ast.parse(text))
         text += "\n".join(str(node.value) for node in nodes if isinstance(node, ast.Constant))
     return re.sub(r"^\s*(#|//|\*) ", "", text, flags=re.M)
 
 
 def literal_of(pattern):
-    """A text that all matches contain, which is found faster: the longest one, or none."""
+    """The longest text that all matches of a pattern contain, "" if none is known. Searching for it first is
+    faster.
+    """
     optional = r"\((?:[^()]|\([^()]*\))*\)[?*+]?|\[[^]]*\][?*+]?|\\b|.[?*]"
     bare = re.sub(optional, "\0", pattern)
     return "" if "|" in bare else max(bare.split("\0"), key=len)
 
 
 def found_in(text, patterns):
-    """What the patterns match."""
+    """The matches of (literal, pattern) pairs in a text."""
     return [match[0] for literal, pattern in patterns if literal in text for match in pattern.finditer(text)]
 
 

@@ -1,5 +1,5 @@
-"""Every example runs, by itself, without a word on stderr; each of the gallery has a page that shows what it
-prints.
+"""Every example runs on its own and prints nothing on stderr; the gallery has a page for each that shows what
+it prints.
 """
 
 import os
@@ -15,15 +15,15 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples"
 DOCS = FOLDER.parent / "docs"
 EXAMPLES = [path for path in sorted(FOLDER.glob("*.py")) if not path.name.startswith("_")]
 EXAMPLES += [FOLDER / "opengl" / "life.py"]
-# Those of other libraries, which mostly need a GPU.
+# Examples with other libraries, most of which need a GPU.
 SHARING = [f"{name}_sharing" for name in ("cupy", "jax", "numba", "tensorflow", "torch")] + [
     "opencl_exchange"
 ]
-# No pages of the gallery: a few lines each.
+# Examples of a few lines, without a page in the gallery.
 FIRST_STEPS = {"fill_array", "hello_gpu", "print_from_kernel"}
-# What these print is the same everywhere; of the others the numbers differ.
+# Examples whose output is the same everywhere; of the others the numbers differ.
 SAME_NUMBERS = {"monte_carlo", "struct_by_value", *SHARING}
-# Those whose library prints on stderr.
+# Examples whose library prints on stderr.
 TALKATIVE = {"tensorflow_sharing", "jax_sharing"}
 PAGES = [page for page in sorted((DOCS / "gallery").glob("*.md")) if page.name != "index.md"]
 
@@ -54,7 +54,9 @@ def test_example(example, tmp_path):
 
 
 def words(text, name):
-    """What is compared of an output: not line breaks, nor the processor, nor numbers where they differ."""
+    """The words of an output that must be those on its page: without the processor's name, and with 0 for
+    numbers that differ.
+    """
     text = re.sub(r"CPU device \((?:[^()]|\([^()]*\))*\)", "CPU device", text)
     text = re.sub(r"OpenCL on .*?:", "OpenCL:", text)
     if name not in SAME_NUMBERS:
@@ -64,7 +66,7 @@ def words(text, name):
 
 @pytest.mark.parametrize("example", SHARING)
 def test_without_the_other_library(example, run_python):
-    """It says what it needs."""
+    """Without its library, an example prints what it needs: the import of the package is made to fail."""
     package = example.split("_")[0].replace("opencl", "pyopencl")
     program = f"""
     import runpy
@@ -79,7 +81,7 @@ def test_without_the_other_library(example, run_python):
 
 
 def test_an_exchange_with_opencl(run_python):
-    """Which any device can have, by pocl."""
+    """OpenCL may use any device, by PoCL also the CPU."""
     pytest.importorskip("pyopencl")
     done = run_python((FOLDER / "opencl_exchange.py").read_text(), check=True)
     assert "[ 0. 10. 20. 30. 40. 50. 60. 70.]" in done.stdout or "a platform of OpenCL" in done.stdout
@@ -87,7 +89,7 @@ def test_an_exchange_with_opencl(run_python):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_page_of_the_gallery(page):
-    """It shows a program that is there, and the pictures that the program makes."""
+    """A page shows a program that exists, and the pictures that the program makes."""
     text = page.read_text()
     program = page.parent / re.search(r"literalinclude\} (\S+)", text)[1]
     assert program.stem == page.stem and program.is_file()

@@ -1,4 +1,6 @@
-"""The questions of PyCUDA's FAQ as programs: what it advises works, and what it warns of does not happen."""
+"""The questions of PyCUDA's FAQ as programs: what it advises works, and the problems that it warns of do not
+occur.
+"""
 
 import re
 
@@ -22,7 +24,9 @@ TWO_DEVICES = {"PYCUDA_CPU_DEVICES": "2"}
 
 @pytest.fixture
 def program(run_python):
-    """Runs a program that is to end well, and says what it printed."""
+    """A function that runs PRELUDE and a program, which must exit with 0 and print nothing on stderr, and
+    returns its output.
+    """
 
     def run(text, env=TWO_DEVICES):
         done = run_python(PRELUDE + text, env=env)
@@ -36,7 +40,7 @@ def program(run_python):
 
 
 def test_contexts_of_several_devices_in_one_thread(program):
-    """Push and pop. With one device there are two contexts on it."""
+    """push() and pop() select one of two contexts: on two devices, or both on the only one."""
     program("""
 devices = [drv.Device(number % drv.Device.count()) for number in range(2)]
 contexts, arrays, kernels = [], [], []
@@ -112,7 +116,7 @@ def main():
         wild(np.intp(8), block=(1, 1, 1))
         print("launched")
         time.sleep(0.2)
-        del wild, kept[1:]  # some go before the failure is noticed
+        del wild, kept[1:]  # some objects die before the failure is noticed
         drv.memcpy_dtoh(np.empty(250, np.int32), kept[0])
         print("never")
     finally:
@@ -131,7 +135,7 @@ def test_a_launch_failure_is_one_exception(run_python):
 
 
 def test_a_program_goes_on_after_a_launch_failure(program):
-    """The host's part of it does; on a GPU, the process gets no other context."""
+    """Work on the host goes on. On a GPU, the process gets no other context."""
     output = program(
         FAILS
         + """
@@ -146,7 +150,7 @@ print("and on", np.arange(3).sum())
     assert re.fullmatch(r"launched\ncaught \w+ \d+\nand on 3\n", output)
 
 
-# ---- Memory that is short
+# ---- Out of memory
 
 
 def test_too_much_memory_is_an_error_to_go_on_after(program):
@@ -187,8 +191,8 @@ second.pop()
 # ---- How does PyCUDA handle threading?
 
 
-def test_what_the_garbage_collector_finds_in_another_thread_is_freed(program):
-    """PyCUDA leaks it quietly."""
+def test_objects_that_are_collected_in_another_thread_are_freed(program):
+    """PyCUDA leaks them silently, because no context is current in that thread."""
     program("""
 context = drv.Device(0).make_context()
 gc.disable()
@@ -255,7 +259,7 @@ context.pop()
 
 
 def test_pointers_to_pointers(program):
-    """Addresses go into an array of intp, whatever they point to."""
+    """A kernel's float ** is an array of addresses, which are intp."""
     program("""
 context = drv.Device(0).make_context()
 source = "__global__ void foo(float **a, int b, float c) { a[b][threadIdx.x] = c; }"

@@ -64,6 +64,7 @@ def starts_processes(item):
 
 
 def is_random(item):
+    """Whether hypothesis runs the test."""
     return getattr(item.obj, "is_hypothesis_test", False)
 
 
@@ -177,8 +178,8 @@ class Attempt:
             sys.unraisablehook, threading.excepthook = old
         self.failed = core._fault_failed() if 0 < self.n <= self.calls else None
 
-    def is_ours(self, error):
-        """Whether this is the failing call's error."""
+    def is_from_failed_call(self, error):
+        """Whether an exception is the failing call's, by its code and routine."""
         return (
             isinstance(error, drv.Error)
             and error.code == self.code
@@ -204,15 +205,16 @@ class Attempt:
             return f"afterwards nothing works: {self.unrecovered!r}"
         if self.failed == "cuInit" and not isinstance(self.error, SystemError):
             return None  # taken for a machine without a driver, on which the compiler still works
-        is_reported, failed_assertion = any(map(self.is_ours, self.reports)), (AssertionError, Failed)
+        is_reported = any(map(self.is_from_failed_call, self.reports))
+        failed_assertion = AssertionError, Failed
         others = [
             error
             for error in self.reports
-            if not self.is_ours(error) and not isinstance(error, failed_assertion)
+            if not self.is_from_failed_call(error) and not isinstance(error, failed_assertion)
         ]
         if others and not is_reported:
-            return f"reported besides: {others!r}"
-        if self.error is None or self.is_ours(self.error):
+            return f"other errors were reported: {others!r}"
+        if self.error is None or self.is_from_failed_call(self.error):
             return None
         if isinstance(self.error, drv.Error) and is_reported:
             return None  # a consequence of the error that was reported
@@ -239,7 +241,7 @@ ALSO_NAMED = {
 }
 
 
-# Tests in which nothing raises when these calls fail: the library takes another way, and the test finds that.
+# Tests whose own assertion fails when these calls do: pycuda does without the call, so that nothing raises.
 OTHER_WAYS = {
     # When no event can be recorded after its work, a stream that is dropped is waited for.
     "test_a_dropped_stream_still_keeps_what_its_work_needs": ["cuEventCreate", "cuEventRecord"],
@@ -269,6 +271,7 @@ attempts = []  # the attempt that is running, as the only element
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
+    """Runs the body as the current attempt, and fails the test if the attempt is not good."""
     if not attempts:
         return None
     attempt = attempts[-1]
@@ -303,7 +306,7 @@ def count(attempt):
 
 
 def run_once(item, attempt, nextitem):
-    """The reports of the test's phases, its body run as this Attempt."""
+    """Runs a test's fixtures, and its body as this attempt. Returns the reports of its phases."""
     attempts.append(attempt)
     item._initrequest()
     try:
@@ -322,7 +325,9 @@ def is_chosen(n, calls):
 
 
 class Sibling:
-    """Stands for a next test of the same file: pytest then ends the fixtures of the test, not the file's."""
+    """A stand-in for the next test, of the same file: with it, pytest tears down the test's fixtures but not
+    the file's.
+    """
 
     def __init__(self, item):
         self.parents = item.listchain()[:-1]
@@ -349,6 +354,7 @@ def run_all(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
+    """Runs all attempts of a test, then the test once without a failure, in place of pytest's single run."""
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     with contextlib.suppress(KeyboardInterrupt):
         reports = run_all(item) + run_once(item, Attempt(), nextitem)
@@ -359,6 +365,7 @@ def pytest_runtest_protocol(item, nextitem):
 
 
 def pytest_sessionfinish(session):
+    """In a worker of pytest-xdist: sends the numbers to the main process."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output.update(fault_tally=tally, fault_quiet=quiet)
@@ -366,6 +373,7 @@ def pytest_sessionfinish(session):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node, error):
+    """In the main process of pytest-xdist: adds a worker's numbers."""
     for name, number in getattr(node, "workeroutput", {}).get("fault_tally", {}).items():
         # Each worker of pytest-xdist collects all tests, and so leaves out the same ones.
         tally[name] = number if name == "left out" else tally[name] + number

@@ -1,7 +1,7 @@
-"""Lets the driver calls of a function fail, one after another, in a program of its own.
+"""Makes the driver calls of a function fail, one after another, in a program of its own.
 
-The function is called again and again in one context, as a GPU takes half a second to make one and to destroy
-it. The context stays usable: failures are only simulated (`core/fault_injection.h`).
+The function is called many times in one context, because making and destroying one takes half a second on a
+GPU. The context stays usable: failures are only simulated (`core/fault_injection.h`).
 """
 
 import gc
@@ -13,7 +13,7 @@ import pycuda.driver as drv
 core = drv._driver
 CODES = {"out of memory": 2, "invalid value": 1, "not found": 500, "unknown": 999}
 WORK_EVERY = 10  # attempts, after which the work is done once without a failure
-gc.freeze()  # garbage collections, of which each attempt makes one, need not look at what was imported
+gc.freeze()  # each attempt collects garbage: faster without the objects of imported modules
 
 
 def state():
@@ -26,10 +26,10 @@ def state():
 
 
 class Failing:
-    """Work (a function) whose driver calls fail, one after another, with this CUresult code.
+    """A function `work` whose driver calls fail, one after another, with this CUresult code.
 
-    It may raise the failing call's error, or an error for which may_be(error) is true. After each attempt it
-    is asserted that no object is leaked and that the same context is current; the work is done again.
+    The function may raise the failing call's error, or an error for which may_be(error) is true. After each
+    attempt, no object may be leaked and the same context must be current.
     """
 
     def __init__(self, work, code, may_be=lambda error: False):
@@ -37,12 +37,13 @@ class Failing:
         self.reports = []
 
     def is_expected(self, error):
+        """Whether the work may raise this exception."""
         ours = isinstance(error, drv.Error) and str(error) and error.code == self.code
         return ours or self.may_be(error)
 
     def attempt(self, n):
-        """Do the work with its n-th call failing: (whether it made n calls, whether an error was raised or
-        reported).
+        """Does the work with its n-th call failing. Returns (whether it made n calls, whether an error was
+        raised or reported as unraisable).
         """
         before, raised = core._fault_calls(), False
         assert core._fault_arm(n, self.code)
@@ -59,7 +60,9 @@ class Failing:
         return reached, reported
 
     def each_call(self):
-        """(calls of the work, failures that were raised or reported, failures that were neither)"""
+        """Makes each call fail. Returns (number of calls, failures that were raised or reported, failures
+        that were neither).
+        """
         sys.unraisablehook = lambda report: self.reports.append(str(report.exc_value))
         self.work()
         at_first, failures, quiet = state(), 0, 0

@@ -1,11 +1,11 @@
-"""Every driver call of a few programs fails once, of the usual calls and of making contexts: the call raises
-or the result is right, nothing is leaked, and the program can go on.
+"""Every driver call of a few programs fails once: the program raises or its result is right, nothing is
+leaked, and it can go on.
 """
 
 import pytest
 from faults.one_by_one import CODES
 
-# A GPU with many neighbors takes seconds for a context.
+# On a GPU that others use as well, making a context takes seconds.
 pytestmark = pytest.mark.timeout(320)
 
 PARTS = '''
@@ -186,7 +186,8 @@ VIRTUAL_MEMORY = """
 in_a_context(virtual_memory, code)
 """
 
-# When a call fails, the local variables of the traceback outlive the context that they belong to.
+# A program that makes contexts. When a call fails, the local variables in the traceback outlive their
+# context.
 CONTEXTS = """
 def work():
     context = drv.Device(0).make_context()
@@ -207,13 +208,13 @@ print(*Failing(work, code).each_call())
 
 
 def counts(run_python, program, code):
-    """Run a program in which calls fail with this code: the three numbers of Failing.each_call()."""
+    """Runs a program in which calls fail with this code. Returns the three numbers of Failing.each_call()."""
     done = run_python(f"{PARTS}\ncode = {code}\n{program}", env={"PYCUDA_FAULT_CALL": "0"}, timeout=300)
     assert done.returncode == 0, done.stderr
     return map(int, done.stdout.split())
 
 
-# A program, and a number below that of its calls.
+# (program, a number below that of its calls)
 PROGRAMS = {"main path": (MAIN_PATH, 80), "pools": (POOLS, 40), "virtual memory": (VIRTUAL_MEMORY, 15)}
 PROGRAMS["contexts"] = CONTEXTS, 20
 

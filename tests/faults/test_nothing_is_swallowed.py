@@ -1,4 +1,6 @@
-"""Calls whose failure is easily passed over: asking what is current, leaving a context, asking a device."""
+"""Driver calls whose failure is easily ignored raise: queries of the current context and of a device, and
+leaving a context.
+"""
 
 import textwrap
 
@@ -39,17 +41,20 @@ def fails(n, routine, code, work, *arguments):
 
 
 def run(run_python, program):
+    """Runs START and a program, which must succeed."""
     done = run_python(START + textwrap.dedent(program), env={"PYCUDA_FAULT_CALL": "0"})
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
 def test_a_thread_without_a_context(run_python):
-    """Its first call fails as it has no context, and then so does the question which one is current."""
+    """The first driver call fails because there is no context, and then the query for the current one does:
+    its error is raised.
+    """
     run(run_python, "assert in_thread(lambda: fails(2, 'cuCtxGetCurrent', MEMORY, drv.mem_alloc, 64))")
 
 
 def test_the_context_below_a_pushed_one(run_python):
-    """push() asks which context is current, for pop() to restore it. When that fails it pushes nothing."""
+    """push() queries the current context, which pop() will restore. If the query fails, it pushes nothing."""
     program = """
         context, before = device.make_context(), None
         drv.Context.pop()
@@ -96,6 +101,8 @@ def test_attributes_that_fail_raise(run_python):
     run(run_python, "fails(3, 'cuDeviceGetAttribute', MEMORY, device.get_attributes)")
 
 
-def test_code_is_not_made_for_another_device(run_python):
-    """Without a driver code is compiled for a default architecture; a driver whose calls fail raises."""
+def test_code_is_not_compiled_for_a_default_architecture(run_python):
+    """Only without a driver is code compiled for a default architecture; if a driver's call fails, that is
+    raised.
+    """
     run(run_python, "fails(2, 'cuCtxGetCurrent', MEMORY, SourceModule, '__global__ void k() {}')")

@@ -1,11 +1,11 @@
-"""Every driver call of a program with textures and surfaces fails once: it raises or the result is right,
-nothing is leaked, and the program can go on.
+"""Every driver call of a program with textures and surfaces fails once: the program raises or its result is
+right, nothing is leaked, and it can go on.
 """
 
 import pytest
 from faults.one_by_one import CODES
 
-# A GPU with many neighbors takes seconds for a context.
+# On a GPU that others use as well, making a context takes seconds.
 pytestmark = pytest.mark.timeout(320)
 
 PROGRAM = '''
@@ -55,7 +55,7 @@ def use(module):
 
 
 def no_more_parameters(error):
-    """This answer of cuFuncGetParamInfo means that there are no more parameters."""
+    # Whether the error follows from "invalid value" of cuFuncGetParamInfo: there are no more parameters.
     return code == 1 and isinstance(error, TypeError) and "kernel 'read' takes" in str(error)
 
 

@@ -1,6 +1,7 @@
-/* libFuzzer target for the module loader: any bytes, a fat binary, a linked image or PTX, are either a module
- * with its functions and variables or an error with a message, with their length as a file has it and
- * without, as a buffer that pycuda found to be whole. Nothing is launched. */
+/* libFuzzer target for the module loader: any bytes (a fat binary, a linked image or PTX) either load as a
+ * module whose functions can be queried, or give an error with a message. They are loaded with their length,
+ * as from a file, and without it, as from a buffer that pycuda has found to be complete. Nothing is
+ * launched. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -25,8 +26,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* All that can be asked of a module has an answer. */
-static void ask(Module *module)
+/* Queries everything about a module's functions; aborts if a query fails. */
+static void query_functions(Module *module)
 {
     for (unsigned f = 0; f < module->function_count; f++) {
         int registers, blocks;
@@ -40,7 +41,7 @@ static void ask(Module *module)
     }
 }
 
-/* limit: the size of the data, SIZE_MAX where it is unknown. */
+/* Loads and unloads a module. limit: the size of the data, SIZE_MAX if it is unknown. */
 static CUresult load(const uint8_t *data, size_t limit, PtxLog *log)
 {
     Context *context;
@@ -51,12 +52,13 @@ static CUresult load(const uint8_t *data, size_t limit, PtxLog *log)
     if (!result) result = module_load(context, &image, NULL, log, &module);
     image_close(&image);
     if (result) return result;
-    ask(module);
+    query_functions(module);
     if (!module_unload(module)) abort();
     object_put(OBJECT(module));
     return CUDA_SUCCESS;
 }
 
+/* Loads a module; aborts if that fails without a message. */
 static void load_or_explain(const uint8_t *data, size_t limit)
 {
     PtxLog log = {0};
@@ -65,10 +67,11 @@ static void load_or_explain(const uint8_t *data, size_t limit)
     ptx_log_free(&log);
 }
 
-/* As module_from_buffer: a NUL after the end, zeros up to the size of a header, and no length. */
+/* Loads data as module_from_buffer does: padded with zeros to the size of a header, with a NUL after the
+ * end, and without its length. */
 static void load_buffer(const uint8_t *data, size_t size)
 {
-    enum { HEADER = 64 };
+    enum { HEADER = 64 }; /* no header of an image is longer */
     char why[160];
     size_t length = size < HEADER ? HEADER : size;
     uint8_t *exact = calloc(1, length + 1);

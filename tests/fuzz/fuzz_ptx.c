@@ -1,4 +1,5 @@
-/* libFuzzer target for the PTX front end: any bytes are either a module or an error with a message. */
+/* libFuzzer target for the PTX front end: any bytes either give a module and no error, or none and an error
+ * with a message. */
 #include <stdint.h>
 #include <stdlib.h>
 

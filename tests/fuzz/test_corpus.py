@@ -1,6 +1,7 @@
-"""What the fuzzers start from are modules: mutations of what is refused at once reach little of the code.
+"""The inputs from which the fuzzers start are valid modules: mutations of invalid ones would reach little of
+the code.
 
-linked_image has the layout that cuLinkComplete makes now. After a change of it:
+The file linked_image has the layout of cuLinkComplete. After a change of that, this writes the file again:
 PYCUDA_DEVICE=cpu python tests/fuzz/test_corpus.py
 """
 
@@ -30,23 +31,27 @@ def test_every_input_is_a_module(run_python):
 
 
 def linked_image(library):
-    """Two texts of the corpus, as the CPU device links them."""
+    """The bytes of an image that the CPU device's library links from two texts of the corpus."""
+    CU_JIT_INPUT_PTX = 1
     cuda, link = ctypes.CDLL(library), ctypes.c_void_p()
     image, size = ctypes.c_void_p(), ctypes.c_size_t()
     assert not cuda.cuLinkCreate_v2(0, None, None, ctypes.byref(link))
     for name in ("empty_kernel.ptx", "variables.ptx"):
         text = (CORPUS / name).read_bytes() + b"\0"
         length = ctypes.c_size_t(len(text))
-        assert not cuda.cuLinkAddData_v2(link, 1, text, length, name.encode(), 0, None, None)
+        assert not cuda.cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, text, length, name.encode(), 0, None, None)
     assert not cuda.cuLinkComplete(link, ctypes.byref(image), ctypes.byref(size))
     return ctypes.string_at(image, size.value)
 
 
 @pytest.mark.cpu("cuLinkComplete of a GPU makes machine code")
 def test_the_linked_image_has_todays_layout(cpu_device_library, primary_context):
-    """All but the texts and padding: sizes, magic and version, options."""
+    """The stored image has the size and the header (magic, version, sizes, options) of one that is linked
+    now.
+    """
+    header = 32
     stored, made = (CORPUS / "linked_image").read_bytes(), linked_image(cpu_device_library)
-    assert len(stored) == len(made) and stored[:32] == made[:32]
+    assert len(stored) == len(made) and stored[:header] == made[:header]
 
 
 if __name__ == "__main__":

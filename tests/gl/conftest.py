@@ -14,17 +14,19 @@ import offscreen_gl
 
 @pytest.fixture
 def gl():
+    """A current context of OpenGL (offscreen_gl.Context); the test is skipped if there is none."""
     drv.init()
     try:
         context = offscreen_gl.Context()
     except offscreen_gl.NoOpenGL as error:
-        pytest.skip(f"no OpenGL without a window here: {error}")
+        pytest.skip(f"OpenGL cannot draw without a window on this machine: {error}")
     yield context
     context.close()
 
 
 @pytest.fixture
 def cuda(gl):
+    """A current CUDA context that shares with OpenGL."""
     import pycuda.gl
 
     context = pycuda.gl.make_context(drv.Device(0))

@@ -15,8 +15,15 @@ import pycuda.driver as drv
 import pycuda.gl as cuda_gl
 from pycuda.compiler import SourceModule
 
+# OpenGL's constants, by their names without GL_. (GL_POINTS is DRAW_POINTS.)
 ARRAY_BUFFER, STATIC_DRAW, TEXTURE_2D, RGBA, UNSIGNED_BYTE = 0x8892, 0x88E4, 0x0DE1, 0x1908, 0x1401
 RGBA8, R32F, RED, FLOAT = 0x8058, 0x822E, 0x1903, 0x1406
+TEXTURE_MAG_FILTER, TEXTURE_MIN_FILTER, NEAREST = 0x2800, 0x2801, 0x2600
+PACK_ALIGNMENT, UNPACK_ALIGNMENT, PROJECTION = 0x0D05, 0x0CF5, 0x1701
+FRAMEBUFFER, COLOR_ATTACHMENT0, FRAMEBUFFER_COMPLETE = 0x8D40, 0x8CE0, 0x8CD5
+COLOR_BUFFER_BIT, VERTEX_ARRAY, DRAW_POINTS = 0x4000, 0x8074, 0
+# CUDA's errors, by their names without CUDA_ERROR_.
+INVALID_VALUE, INVALID_HANDLE, NOT_MAPPED, NOT_MAPPED_AS_ARRAY = 1, 400, 211, 212
 WRITE = cuda_gl.graphics_map_flags.WRITE_DISCARD
 READ = cuda_gl.graphics_map_flags.READ_ONLY
 STORE = cuda_gl.graphics_register_flags.SURFACE_LDST
@@ -38,10 +45,12 @@ __global__ void pixels(cudaSurfaceObject_t image, int width, int height)
 
 
 def pointer(array):
+    """The address of a NumPy array for ctypes."""
     return array.ctypes.data_as(ctypes.c_void_p)
 
 
 def make_buffer(gl, numbers):
+    """The name of a new buffer with the elements of a NumPy array."""
     name = gl.make("Buffers")
     gl.glBindBuffer(ARRAY_BUFFER, name)
     gl.glBufferData(ARRAY_BUFFER, ctypes.c_ssize_t(numbers.nbytes), pointer(numbers), STATIC_DRAW)
@@ -49,6 +58,7 @@ def make_buffer(gl, numbers):
 
 
 def read_buffer(gl, name, like):
+    """The contents of a buffer as a NumPy array like another."""
     out = np.empty_like(like)
     gl.glBindBuffer(ARRAY_BUFFER, name)
     gl.glGetBufferSubData(ARRAY_BUFFER, ctypes.c_ssize_t(0), ctypes.c_ssize_t(out.nbytes), pointer(out))
@@ -56,18 +66,22 @@ def read_buffer(gl, name, like):
 
 
 def make_texture(gl, internal, pixels, kind, host):
+    """The name of a new texture with the format `internal` and the pixels of a NumPy array, whose format is
+    `pixels` and whose type is `kind`.
+    """
     name = gl.make("Textures")
     gl.glBindTexture(TEXTURE_2D, name)
-    for what in 0x2800, 0x2801:  # filters: no mipmaps, so that the texture is complete
-        gl.glTexParameteri(TEXTURE_2D, what, 0x2600)
+    for what in TEXTURE_MAG_FILTER, TEXTURE_MIN_FILTER:  # the default of the latter needs mipmaps
+        gl.glTexParameteri(TEXTURE_2D, what, NEAREST)
     gl.glTexImage2D(TEXTURE_2D, 0, internal, host.shape[1], host.shape[0], 0, pixels, kind, pointer(host))
     return name
 
 
 def read_texture(gl, name, pixels, kind, like):
+    """The pixels of a texture as a NumPy array like another; pixels, kind: their format and type."""
     out = np.empty_like(like)
     gl.glBindTexture(TEXTURE_2D, name)
-    gl.glPixelStorei(0x0D05, 1)
+    gl.glPixelStorei(PACK_ALIGNMENT, 1)
     gl.glGetTexImage(TEXTURE_2D, 0, pixels, kind, pointer(out))
     return out
 
@@ -89,7 +103,7 @@ def test_a_kernel_changes_a_buffer(gl, cuda, streamed):
     registered.unregister()
 
 
-def test_what_is_read_only_is_read(gl, cuda):
+def test_a_buffer_that_is_mapped_for_reading(gl, cuda):
     numbers = np.random.default_rng(1).normal(size=300).astype("f")
     mapping = cuda_gl.RegisteredBuffer(make_buffer(gl, numbers), READ).map()
     assert (drv.from_device(mapping.device_ptr_and_size()[0], 300, np.float32) == numbers).all()
@@ -144,15 +158,16 @@ def test_a_texture_of_opengl_is_read(gl, cuda):
 
 
 def level_shape(k):
+    """The shape of level k of the texture `leveled`."""
     return 13 >> k, 6 >> k or 1
 
 
 @pytest.fixture
 def leveled(gl, cuda):
-    """A texture of three levels, and what is in them."""
+    """(the name of a texture with three levels, [the pixels of each])"""
     data = [np.random.default_rng(k).random(level_shape(k), np.float32) for k in range(3)]
     name = make_texture(gl, R32F, RED, FLOAT, data[0])
-    gl.glPixelStorei(0x0CF5, 1)
+    gl.glPixelStorei(UNPACK_ALIGNMENT, 1)
     for k in 1, 2:
         rows, columns = data[k].shape
         gl.glTexImage2D(TEXTURE_2D, k, R32F, columns, rows, 0, RED, FLOAT, pointer(data[k]))
@@ -160,6 +175,7 @@ def leveled(gl, cuda):
 
 
 def copy_level(array, host, back=False):
+    """Copies a CUDA array of one level into a NumPy array or, with `back`, the other way."""
     copy = drv.Memcpy2D()
     (copy.set_dst_array if back else copy.set_src_array)(array)
     (copy.set_src_host if back else copy.set_dst_host)(host)
@@ -193,19 +209,20 @@ def test_levels_as_one_mipmapped_array(leveled, driver_library):
     assert not driver.cuGraphicsGLRegisterImage(resource, name, TEXTURE_2D, 0)
     find = driver.cuGraphicsResourceGetMappedMipmappedArray
     handle.value = resource[0]
-    assert find(ctypes.byref(mipmap), handle) == 211  # not mapped
-    assert find(ctypes.byref(mipmap), None) == 400
+    assert find(ctypes.byref(mipmap), handle) == NOT_MAPPED
+    assert find(ctypes.byref(mipmap), None) == INVALID_HANDLE
     assert not driver.cuGraphicsMapResources(1, resource, None)
     assert not find(ctypes.byref(mipmap), handle)
     for k, values in enumerate(data):
         found = np.zeros_like(values)
         assert not driver.cuMipmappedArrayGetLevel(ctypes.byref(level), mipmap, k)
+        # CUDA_MEMCPY2D from an array (memory type 3) to the host (1).
         words = [0, 0, 3, 0, 0, level.value, 0, 0, 0, 1, found.ctypes.data, 0, 0, found.strides[0]]
         assert not driver.cuMemcpy2D_v2((ctypes.c_size_t * 16)(*words, found.strides[0], len(found)))
         assert (found == values).all()
-    assert driver.cuMipmappedArrayGetLevel(ctypes.byref(level), mipmap, 3) == 1
+    assert driver.cuMipmappedArrayGetLevel(ctypes.byref(level), mipmap, 3) == INVALID_VALUE
     assert not driver.cuGraphicsUnmapResources(1, resource, None)
-    assert find(ctypes.byref(mipmap), handle) == 211
+    assert find(ctypes.byref(mipmap), handle) == NOT_MAPPED
     assert not driver.cuGraphicsUnregisterResource(handle)
 
 
@@ -214,45 +231,46 @@ def test_a_buffer_has_no_levels(gl, cuda, driver_library):
     assert not driver.cuGraphicsGLRegisterBuffer(resource, make_buffer(gl, np.zeros(8, "f")), 0)
     assert not driver.cuGraphicsMapResources(1, resource, None)
     handle = ctypes.c_void_p(resource[0])
-    assert driver.cuGraphicsResourceGetMappedMipmappedArray(ctypes.byref(mipmap), handle) == 212
+    found = driver.cuGraphicsResourceGetMappedMipmappedArray(ctypes.byref(mipmap), handle)
+    assert found == NOT_MAPPED_AS_ARRAY
     assert not driver.cuGraphicsUnmapResources(1, resource, None)
     assert not driver.cuGraphicsUnregisterResource(handle)
 
 
 def test_opengl_draws_points_that_a_kernel_moved(gl, cuda):
-    """The fixed functions of OpenGL draw them, without a shader. Each point covers the pixel around it."""
+    """OpenGL draws them without a shader. Each point covers the pixel around it."""
     size, count = 64, 50
     places = np.random.default_rng(3).permutation(size * size // 2)[:count]
     points = np.stack([places % size, places // size], axis=1).astype("f") + np.float32(0.5)
     name = make_buffer(gl, points)
     picture = make_texture(gl, RGBA8, RGBA, UNSIGNED_BYTE, np.zeros((size, size, 4), np.uint8))
     frame = gl.make("Framebuffers")
-    gl.glBindFramebuffer(0x8D40, frame)
-    gl.glFramebufferTexture2D(0x8D40, 0x8CE0, TEXTURE_2D, picture, 0)
+    gl.glBindFramebuffer(FRAMEBUFFER, frame)
+    gl.glFramebufferTexture2D(FRAMEBUFFER, COLOR_ATTACHMENT0, TEXTURE_2D, picture, 0)
     gl.glViewport(0, 0, size, size)
-    gl.glMatrixMode(0x1701)
+    gl.glMatrixMode(PROJECTION)
     gl.glOrtho(*map(ctypes.c_double, (0, size, 0, size, -1, 1)))
     mapping = cuda_gl.RegisteredBuffer(name).map()
     add = SourceModule(SOURCE).get_function("add")
     moved = np.uintp(mapping.device_ptr_and_size()[0])
     add(moved, np.int32(2 * count), np.float32(3), block=(128, 1, 1))
     mapping.unmap()
-    gl.glClear(0x4000)
+    gl.glClear(COLOR_BUFFER_BIT)
     gl.glBindBuffer(ARRAY_BUFFER, name)
-    gl.glEnableClientState(0x8074)
+    gl.glEnableClientState(VERTEX_ARRAY)
     gl.glVertexPointer(2, FLOAT, 0, None)
-    gl.glDrawArrays(0, 0, count)
-    assert gl.glCheckFramebufferStatus(0x8D40) == 0x8CD5
+    gl.glDrawArrays(DRAW_POINTS, 0, count)
+    assert gl.glCheckFramebufferStatus(FRAMEBUFFER) == FRAMEBUFFER_COMPLETE
     seen = np.zeros((size, size, 4), np.uint8)
     gl.glReadPixels(0, 0, size, size, RGBA, UNSIGNED_BYTE, pointer(seen))
-    gl.glBindFramebuffer(0x8D40, 0)
+    gl.glBindFramebuffer(FRAMEBUFFER, 0)
     assert not gl.glGetError()
     expected = sorted((y, x) for x, y in (points + 3).astype(int).tolist() if x < size)
     assert [tuple(place) for place in np.argwhere(seen[..., 0]).tolist()] == expected
 
 
 def test_program_of_the_page(gl, run_python):
-    """A process of its own is needed, as the program makes a context current for good."""
+    """The program leaves a context current, so it runs in a process of its own."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "opengl.md").read_text()
     program = f"""
 import sys
@@ -272,7 +290,9 @@ assert np.allclose(points, np.stack([i / 500 - 1, np.sin(0.1 * i + 2) / 2], axis
 
 
 def test_example(gl, tmp_path):
-    """Its picture: the corners are the color of points that leave at once, the middle is not."""
+    """The example's picture: the corners have the dark color of points that diverge at once, the middle does
+    not, and the white points of the circle are there.
+    """
     path = tmp_path / "julia.png"
     environment = {**os.environ, "PYTHONSAFEPATH": ""}  # the example imports from its folder
     done = subprocess.run(
@@ -287,10 +307,10 @@ def test_example(gl, tmp_path):
     assert picture[256, 256].max() > 48 and (picture == 255).all(axis=2).sum() > 300
 
 
-# ---- mistakes
+# ---- errors
 
 
-def test_every_end_comes_once(gl, cuda):
+def test_unmap_and_unregister_once(gl, cuda):
     name = make_buffer(gl, np.zeros(8, "f"))
     registered = cuda_gl.RegisteredBuffer(name)
     mapping = registered.map()
@@ -310,7 +330,7 @@ def test_every_end_comes_once(gl, cuda):
         registered.map()
 
 
-def test_an_array_is_of_use_until_it_is_unmapped(gl, cuda):
+def test_an_array_is_valid_until_it_is_unmapped(gl, cuda):
     name = make_texture(gl, RGBA8, RGBA, UNSIGNED_BYTE, np.zeros((4, 4, 4), np.uint8))
     mapping = cuda_gl.RegisteredImage(name, TEXTURE_2D).map()
     array = mapping.array(0, 0)
@@ -321,7 +341,7 @@ def test_an_array_is_of_use_until_it_is_unmapped(gl, cuda):
         array.get_descriptor()
 
 
-def test_what_a_texture_has_not(gl, cuda):
+def test_levels_and_faces_that_a_texture_lacks(gl, cuda):
     name = make_texture(gl, RGBA8, RGBA, UNSIGNED_BYTE, np.zeros((4, 4, 4), np.uint8))
     mapping = cuda_gl.RegisteredImage(name, TEXTURE_2D).map()
     with pytest.raises(drv.LogicError, match="index 0, level 1"):
@@ -332,7 +352,7 @@ def test_what_a_texture_has_not(gl, cuda):
     mapping.unmap()
 
 
-def test_the_last_reference_ends_it(gl, cuda):
+def test_the_last_reference_unmaps_and_unregisters(gl, cuda):
     name = make_buffer(gl, np.zeros(8, "f"))
     gc.collect()
     before = dict(drv._live_objects())

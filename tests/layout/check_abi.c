@@ -1,6 +1,6 @@
-/* Compares abi/ with NVIDIA's own headers. Built twice and linked into one program: with CHECK_REAL from
- * cuda.h, without from our tables; main compares the two lists of numbers. Function signatures are compared
- * by the compiler. */
+/* Compares abi/ with NVIDIA's own headers. The file is built twice and linked into one program: with
+ * CHECK_REAL its list has the numbers of cuda.h, without it those of our tables, and main() compares both.
+ * The compiler compares the signatures of functions. */
 #ifdef CHECK_REAL
 #define ABI_USE_CUDA_H
 #define LIST real_facts
@@ -41,8 +41,8 @@ const Fact LIST[] = {
 };
 
 #ifdef CHECK_REAL
-/* Our row's parameters against the header's typedef for the same name and version. Not for the three
- * profiler functions, which have no typedef. */
+/* A row's parameters must be those of the header's typedef for the same name and version. The three profiler
+ * functions have no typedef there, so they are declared here. */
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     _Static_assert(__builtin_types_compatible_p(CUresult(*) params, PFN_##name##_v##version), \
                    #name ": parameters differ from NVIDIA's header");

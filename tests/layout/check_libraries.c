@@ -1,4 +1,4 @@
-/* Compares the rows of abi/library_functions.def with NVIDIA's headers: the compiler does. */
+/* Compares the rows of abi/library_functions.def with NVIDIA's headers, when it is compiled. */
 #include <cublas_v2.h>
 #include <cufftXt.h>
 #include <cusolverDn.h>

@@ -1,5 +1,6 @@
-/* Compares abi/nvtx_memory.h with NVIDIA's own header, as check_abi.c does for the driver: built twice, with
- * ABI_USE_NVTX_H for the facts of the one, without for those of the other, which has main. */
+/* Compares abi/nvtx_memory.h with NVIDIA's own header, as check_abi.c does for the driver. The file is built
+ * twice: with ABI_USE_NVTX_H its list (LIST: real_facts) has the numbers of NVIDIA's header, without it
+ * (ours_facts) those of ours, and there is main(). */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-"""An editable install does without its ninja once the environment that it was built in is gone."""
+"""An editable install works without ninja when the environment that it was built in was deleted."""
 
 import importlib.util
 import os
@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def backend():
+    """The module tools/build_backend.py."""
     pytest.importorskip("mesonpy")
     spec = importlib.util.spec_from_file_location("build_backend", ROOT / "tools" / "build_backend.py")
     module = importlib.util.module_from_spec(spec)
@@ -38,7 +39,9 @@ def test_the_script_in_place_of_ninja_does_nothing_once_ninja_is_gone(backend, t
 
 
 def test_an_editable_install_gives_meson_python_the_script(backend, tmp_path, monkeypatch):
-    """By NINJA, the environment variable that it reads."""
+    """The environment variable NINJA, which meson-python reads, has the script's path. meson-python's
+    function is replaced by one that records its arguments.
+    """
     seen = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NINJA", "sh")

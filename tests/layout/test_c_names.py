@@ -8,6 +8,7 @@ DECLARED = re.compile(r"^[a-zA-Z_][\w \*]*?[ \*](\w+)\(", re.M)
 
 
 def declared(*folders):
+    """The names of the functions that the headers of these folders declare."""
     headers = (path for folder in folders for path in (ROOT / folder).rglob("*.h"))
     return {name for path in headers for name in DECLARED.findall(path.read_text())}
 

@@ -1,4 +1,4 @@
-"""The folders: each is named where readers look, and includes only those below it."""
+"""The folders of C and Python code: each has a description, and those of C include only those below them."""
 
 import re
 from pathlib import Path
@@ -47,15 +47,17 @@ DEVICE = [
 
 
 def files(folder):
+    """The C files and tables in a folder and below it."""
     return [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in {".c", ".h", ".def"}]
 
 
 def folder(path):
+    """The name of a file's folder, from the root."""
     return path.parent.relative_to(ROOT).as_posix()
 
 
 def included(path):
-    """The folders of the project that a file includes from, other than its own."""
+    """Yields (name, folder) of each file of the project that a file includes from another folder."""
     for name in INCLUDE.findall(path.read_text()):
         for base in (ROOT, ROOT / "device"):
             if (base / name).is_file() and folder(base / name) != folder(path):
@@ -63,6 +65,7 @@ def included(path):
 
 
 def folders(top):
+    """The names of the folders with C files in `top` and below it."""
     return {folder(path) for path in files(top)}
 
 
@@ -85,16 +88,16 @@ def test_a_folder_includes_only_those_before_it(order):
 
 
 def described(name):
-    """Whether the folder, or the one around it by its name, says what is in it."""
+    """Whether a folder has a README.md or a package's docstring, or the README.md of its parent names it."""
     path = ROOT / name
     text = path / "__init__.py"
     if (path / "README.md").exists() or (text.exists() and text.read_text().startswith('"""')):
         return True
-    around = path.parent / "README.md"
-    return around.exists() and f"`{path.name}/`" in around.read_text()
+    above = path.parent / "README.md"
+    return above.exists() and f"`{path.name}/`" in above.read_text()
 
 
-def test_every_folder_says_what_is_in_it():
+def test_every_folder_is_described():
     names = {
         path.parent.relative_to(ROOT).as_posix()
         for top in ("abi", "core", "ext", "device", "pycuda")
@@ -113,7 +116,7 @@ def test_every_folder_says_what_is_in_it():
         *(f"docs/design/{path.name}" for path in (ROOT / "docs" / "design").glob("*.md")),
     ],
 )
-def test_paths_in_a_page_are_there(page):
+def test_paths_in_a_page_exist(page):
     names = re.findall(
         r"`((?:abi|core|ext|device|exec|lower|ptx|api|pycuda|tests|tools|docs|benchmarks)/[\w./-]*)`",
         (ROOT / page).read_text(),

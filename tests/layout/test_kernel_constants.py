@@ -1,4 +1,4 @@
-"""Numbers by which Python divides the work of a kernel are those of its header."""
+"""Constants by which Python divides the work of a kernel are equal to those in the kernel's header."""
 
 import importlib
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 CUDA = Path(__file__).resolve().parents[2] / "pycuda" / "cuda"
-# Module of pycuda._kernels, its name; header of pycuda/cuda, its name.
+# (module of pycuda._kernels, constant in it, header of pycuda/cuda, constant in it)
 ROWS = [
     ("builtin.axis_scan", "THREADS", "scan/pycuda-axis-scan.hpp", "SCAN_THREADS"),
     ("builtin.axis_scan", "TILED_THREADS", "scan/pycuda-axis-scan.hpp", "TILED_THREADS"),

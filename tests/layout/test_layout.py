@@ -1,4 +1,4 @@
-"""The rules of ARCHITECTURE.md, held against the files."""
+"""The files keep to the rules of ARCHITECTURE.md and CONTRIBUTING.md."""
 
 import re
 import subprocess
@@ -16,13 +16,14 @@ TABLES = {".def"}
 
 
 def sources(*folders, suffixes=(".c", ".h", ".def")):
+    """The files with these suffixes in the folders and below them."""
     return [
         path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.suffix in suffixes
     ]
 
 
 def folder_of(include, including):
-    """The top folder an include names, or None for a system header."""
+    """The top folder of the file that an include directive names, or None for a header of the system."""
     for base in (ROOT, ROOT / "device", including.parent, ROOT / "tests" / "c"):
         found = base / include
         if found.is_file() and ROOT in found.resolve().parents:
@@ -61,13 +62,16 @@ def test_only_the_loaders_in_core_open_libraries_and_look_up_symbols():
     assert not wrong
 
 
+# A function's name and body.
 FUNCTION = re.compile(r"^(?:static )?[\w *]+?\b(\w+)\((?:[^;{}]*)\)\n\{\n(.*?)^\}", re.M | re.S)
 
 
 def test_a_tp_dealloc_that_calls_the_driver_can_be_deferred():
-    """The driver takes no calls in a host function: such a tp_dealloc calls deferred_dealloc()
-    (ext/base/deferred.h). What it drops has a tp_dealloc of its own."""
-    bodies, shared, wrong = {}, {}, []
+    """A tp_dealloc that calls the driver, directly or not, calls deferred_dealloc() (ext/base/deferred.h): an
+    object may die in a host function, in which no driver call is allowed. The objects that it releases have a
+    tp_dealloc of their own.
+    """
+    bodies, shared, wrong = {}, {}, []  # bodies of functions by file and name, and by name alone
     for path in sources("ext", suffixes=(".c",)):
         bodies[path] = dict(FUNCTION.findall(path.read_text()))
         shared.update(bodies[path])
@@ -89,7 +93,7 @@ def test_a_tp_dealloc_that_calls_the_driver_can_be_deferred():
     assert not wrong
 
 
-def test_tests_of_the_driver_module_lie_in_the_folders_of_ext():
+def test_tests_of_the_driver_module_have_the_folders_of_ext():
     folders = {path.name for path in (ROOT / "tests" / "driver").iterdir() if any(path.glob("test_*.py"))}
     assert folders and folders <= {path.name for path in (ROOT / "ext").iterdir() if path.is_dir()}
 
@@ -107,7 +111,7 @@ def test_no_file_is_too_long():
 
 
 def lines_held_to_the_limit(path):
-    """(number, text) of all but what stays whole: rows of tables, and what a page quotes."""
+    """Yields (number, text) of the lines of a file, except for rows of tables and code blocks of pages."""
     fenced = commented = False
     for number, line in enumerate(path.read_text().split("\n"), 1):
         fenced ^= line.startswith("```")
@@ -137,7 +141,7 @@ def test_no_line_is_longer_than_110_columns():
 
 
 def test_no_comment_marks_unfinished_work():
-    """The words are in two parts here, so that this file has none."""
+    """The words are divided in this file, so that it has none of them."""
     files = subprocess.run(
         ["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True
     ).stdout.split()
@@ -153,8 +157,9 @@ def test_no_comment_marks_unfinished_work():
 
 
 def begins_with_a_description(path):
-    """A comment of at least a few words, before anything else; "/* See x.h. */" where the header of the same
-    name begins with one."""
+    """Whether a C file begins with a comment of at least three words, or with "/* See x.h. */" where x.h is
+    the header of the same name, which begins with such a comment.
+    """
     comment = re.match(r"/\*(.*?)\*/", path.read_text(), re.S)
     words = comment[1].split() if comment else []
     if words[:1] == ["See"] and len(words) == 2:
@@ -170,8 +175,9 @@ def test_every_c_file_begins_with_a_comment_that_describes_it():
 
 
 def test_lowering_names_no_operation_by_a_string():
-    """A misspelled enumerator does not build, a misspelled string does. (Strings that are parts of names,
-    from which others are made, are not looked for.)"""
+    """device/lower uses enumerators: a misspelled one does not build, but a misspelled string does. (Strings
+    that are only parts of names are not searched for.)
+    """
     tables = [ROOT / "device" / "exec" / "code" / name for name in ("core.def", "alu.def")]
     text = "".join(path.read_text() for path in tables)
     names = set(re.findall(r"\bOP\((\w+)\)", text))
@@ -184,7 +190,7 @@ def test_lowering_names_no_operation_by_a_string():
 
 
 def test_every_environment_variable_of_ours_has_a_row_and_is_documented():
-    """The values of a variable that is read without a row in settings.def are not checked."""
+    """Only variables with a row in a settings.def have their values checked."""
     tables = [ROOT / "core" / "settings.def", ROOT / "device" / "api" / "base" / "settings.def"]
     known = set(re.findall(r"^\w+\((\w+),", "\n".join(path.read_text() for path in tables), re.M))
     assert len(known) > 15
@@ -212,7 +218,7 @@ def test_one_header_converts_to_half():
 
 
 def test_meson_names_every_folder_of_the_package_to_leave_its_bytecode_out():
-    """`make test` writes bytecode (__pycache__) in all of them, and none of it is to be installed."""
+    """`make test` writes bytecode (__pycache__) into the folders, which must not be installed."""
     package = ROOT / "pycuda"
     folders = {path.parent.relative_to(package).as_posix() for path in package.rglob("*.py")}
     (named,) = re.findall(r"foreach folder : \[(.*?)\]", (package / "meson.build").read_text(), re.S)

@@ -1,5 +1,6 @@
-"""Functions of arrays: each name is defined in one module of pycuda/_array. Where PyCUDA's signature, NumPy's
-or the array API standard's differs, it is in the module of such signatures."""
+"""Each name of a function of arrays is defined in one module of pycuda/_array. If the signature of PyCUDA,
+NumPy or the array API standard differs, that function is in the module of such signatures.
+"""
 
 import ast
 from pathlib import Path
@@ -13,7 +14,7 @@ SIGNATURES = {
 
 
 def defined(path):
-    """The public functions and classes of a module, and what is assigned to names in small letters."""
+    """Yields the names of a module's functions, classes and variables."""
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name
@@ -23,6 +24,7 @@ def defined(path):
 
 
 def places():
+    """{public name: [modules that define it]}"""
     found = {}
     for path in sorted(ARRAY.rglob("*.py")):
         module = path.relative_to(ARRAY).as_posix()

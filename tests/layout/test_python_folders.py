@@ -1,4 +1,4 @@
-"""The Python folders: their imports go one way, also those inside functions."""
+"""The Python folders do not import each other in a cycle, also not inside functions."""
 
 import ast
 import re
@@ -14,7 +14,9 @@ MODULES = {
 
 
 def imported(name, lazy=True):
-    """The modules of the package that a module imports, if `lazy` those that its functions do as well."""
+    """Yields the names of the modules that a module of the package imports; lazy: also inside its
+    functions.
+    """
     tree = ast.parse(MODULES[name].read_text())
     for node in ast.walk(tree) if lazy else tree.body:
         if isinstance(node, ast.ImportFrom):
@@ -28,6 +30,7 @@ def imported(name, lazy=True):
 
 
 def cycle(arrows):
+    """A cycle in a graph {node: nodes that it needs}, as a list of nodes; None if there is none."""
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
@@ -59,7 +62,9 @@ def test_no_modules_import_each_other_when_they_are_imported():
 
 
 def test_private_modules_import_no_public_ones():
-    """The public modules are made of the private ones. compyte, which other packages share, is below both."""
+    """Public modules import private ones, not the reverse. Both may import compyte, which other packages
+    share.
+    """
     below = [name for name in MODULES if re.match(r"pycuda\._(?!_main__)", name)]
     assert len(below) > 150
     wrong = [

@@ -1,5 +1,5 @@
-"""Each folder of sources says in a few lines what it holds: by its README.md, or as a Python package by the
-docstring of its __init__.py, not by both. A folder without either is named in the README.md above it.
+"""Each folder of sources has a short description: a README.md or, for a Python package, the docstring of its
+__init__.py, but not both. A folder without either is named in the README.md above it.
 """
 
 import ast
@@ -35,7 +35,7 @@ def describes_itself(folder):
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
-def test_a_folder_says_what_it_holds(folder):
+def test_a_folder_is_described(folder):
     if describes_itself(folder):
         return
     above = next(each for each in folder.parents if (ROOT / each / "README.md").exists())
@@ -43,5 +43,5 @@ def test_a_folder_says_what_it_holds(folder):
     assert f"`{folder.relative_to(above).parts[0]}/`" in (ROOT / above / "README.md").read_text()
 
 
-def test_most_folders_are_looked_at():
+def test_most_folders_are_tested():
     assert len(FOLDERS) > 80

@@ -1,4 +1,4 @@
-"""The tables of abi/ against the truth: NVIDIA's headers where they are, and the library we export."""
+"""The tables of abi/ agree with NVIDIA's headers, if these are installed, and with other tables."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ HEADERS = [Path(path) for path in ("/usr/local/cuda/include", "/usr/include", "/
 
 
 def rows(name, macro):
-    """The first columns of every row `macro(a, b, c, d...` of a table."""
+    """The columns of every row `macro(a, b, c, ...)` of a table of abi/, up to the first parenthesis."""
     text = (ROOT / "abi" / name).read_text()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     return [
@@ -27,7 +27,7 @@ def rows(name, macro):
 def test_tables_agree_with_cuda_h(tmp_path):
     folder = next((path for path in HEADERS if (path / "cudaTypedefs.h").is_file()), None)
     if folder is None or shutil.which("gcc") is None:
-        pytest.skip("no CUDA headers or no gcc here")
+        pytest.skip("CUDA's headers or gcc are not installed")
     flags = ["gcc", "-std=c11", f"-I{ROOT}", f"-I{HERE}"]
     real, program = tmp_path / "real.o", tmp_path / "check_abi"
     subprocess.run(
@@ -41,7 +41,7 @@ def test_tables_agree_with_cuda_h(tmp_path):
 def test_nvtx_memory_agrees_with_its_header(tmp_path):
     folder = next((path for path in HEADERS if (path / "nvtx3/nvToolsExtMem.h").is_file()), None)
     if folder is None or shutil.which("gcc") is None:
-        pytest.skip("no headers of NVTX's extension for memory, or no gcc here")
+        pytest.skip("the headers of NVTX's extension for memory or gcc are not installed")
     program = tmp_path / "check_nvtx"
     parts = []
     for name, options in ("ours", []), ("real", ["-DABI_USE_NVTX_H", f"-I{folder}"]):
@@ -59,7 +59,7 @@ def test_rows_of_libraries_agree_with_their_headers():
     headers = "cublas_v2.h", "cufftXt.h", "cusolverDn.h", "cusparse.h"
     installed = [any((Path(folder) / header).is_file() for folder in folders) for header in headers]
     if not all(installed) or shutil.which("gcc") is None:
-        pytest.skip("no headers of NVIDIA's libraries, or no gcc here")
+        pytest.skip("the headers of NVIDIA's libraries or gcc are not installed")
     command = ["gcc", "-std=gnu11", "-fsyntax-only", f"-I{ROOT}", *(f"-I{folder}" for folder in folders)]
     done = subprocess.run([*command, HERE / "check_libraries.c"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

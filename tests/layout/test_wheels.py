@@ -1,4 +1,4 @@
-"""What tools/wheels.py makes: installable wheels of a tree, from headers alone."""
+"""tools/wheels.py makes wheels from an installed tree, and needs only the headers of an interpreter."""
 
 import importlib.util
 import json
@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def wheels(tmp_path, monkeypatch):
+    """The module tools/wheels.py, which writes to temporary folders."""
     pytest.importorskip("pyproject_metadata")  # comes with meson-python
     pytest.importorskip("wheel")
     spec = importlib.util.spec_from_file_location("wheels_under_test", ROOT / "tools" / "wheels.py")
@@ -25,26 +26,26 @@ def wheels(tmp_path, monkeypatch):
 
 @pytest.fixture
 def headers(tmp_path):
-    """Python's headers in the folders of Debian."""
+    """A folder with Python's headers as Debian has them: pyconfig.h includes another one outside of it."""
     folder = tmp_path / "include" / "python3.14"
     folder.mkdir(parents=True)
     (folder / "patchlevel.h").write_text("#define PY_MAJOR_VERSION 3\n#define PY_MINOR_VERSION  14\n")
     (folder / "pyconfig.h").write_text("#  include <x86_64-linux-gnu/python3.14/pyconfig.h>\n")
     (folder / "Python.h").touch()
-    own = tmp_path / "include" / "x86_64-linux-gnu" / "python3.14"
-    own.mkdir(parents=True)
-    (own / "pyconfig.h").write_text("#define SIZEOF_LONG 8\n")
+    of_processor = tmp_path / "include" / "x86_64-linux-gnu" / "python3.14"
+    of_processor.mkdir(parents=True)
+    (of_processor / "pyconfig.h").write_text("#define SIZEOF_LONG 8\n")
     return folder
 
 
-def test_headers_tell_their_version_and_stand_alone(wheels, headers):
+def test_headers_are_found_and_copied_without_includes_of_others(wheels, headers):
     assert wheels.find_headers([headers])["3.14"] == headers
     assert "SIZEOF_LONG 8" in (wheels.copy_headers("3.14", headers) / "pyconfig.h").read_text()
     described = json.loads(wheels.describe_python("3.14", "aarch64").read_text())
     assert described["abi"]["extension_suffix"] == ".cpython-314-aarch64-linux-gnu.so"
 
 
-def test_a_wheel_lists_what_is_in_it(wheels, tmp_path):
+def test_a_wheel_is_reproducible_and_lists_its_files(wheels, tmp_path):
     tree = tmp_path / "tree"
     (tree / "pycuda" / "__pycache__").mkdir(parents=True)
     (tree / "pycuda" / "__init__.py").write_text("here = True\n")

@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 
-# Ufuncs by the kinds (dtype.kind) of operands that they are called with. Results of EXACT ones are NumPy's
-# bits, those of ROUNDED ones near to them.
+# Ufuncs by the kinds (dtype.kind) of operands that they are called with. Results of EXACT ones have NumPy's
+# bits, those of ROUNDED ones may differ by rounding.
 EXACT_UNARY = {
     "biufc": "positive negative square isnan isfinite isinf logical_not conjugate sign",
     "biuf": "absolute floor ceil trunc rint fabs",
@@ -34,7 +34,7 @@ ROUNDED_BINARY = {
     "c": "divide power",
 }
 OPERATORS = "+ - * / // % == != < <= > >= & | ^ << >> **"
-# Single operands of an element cannot be made one: a TypeError of ours.
+# Ufuncs whose at() is a TypeError with ours: several operands for one element cannot be combined into one.
 NOT_AT = "copysign equal power floor_divide remainder".split()
 FOLDED = (
     "add subtract multiply divide maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and "
@@ -49,7 +49,7 @@ def name_of(draw, table):
 
 
 def tolerance(draw, kinds):
-    """The rounding error that results of ROUNDED ufuncs may have."""
+    """Set the tolerance of results of ROUNDED ufuncs."""
     draw.ulp = 256 if "c" in kinds else 8
 
 
@@ -59,7 +59,7 @@ def operand(draw, name, kinds):
 
 
 def result(draw, call):
-    """NumPy's result, for out=; None where it has none."""
+    """NumPy's result of a call; None if it raises."""
     try:
         with np.errstate(all="ignore"):
             return eval(call, draw.host | {"np": np, "nan": np.nan, "inf": np.inf})
@@ -68,15 +68,16 @@ def result(draw, call):
 
 
 def with_keywords(draw, name, operands):
-    """A ufunc's call, with some of out=, where=, dtype=, casting=; an out= has the shape and dtype of NumPy's
-    result."""
+    """The text of a ufunc's call with some of out=, where=, dtype=, casting=. An out= has the shape of
+    NumPy's result, and mostly its dtype.
+    """
     want = result(draw, f"np.{name}({operands})")
     text = operands
     if isinstance(want, np.ndarray | np.generic) and want.ndim and draw.chance(0.35):
         text += draw.out(want.shape, want.dtype.str, 0.7)
         if "out=" in text and draw.chance(0.4):
             where = f", where={draw.array('b', want.shape)}"
-            # Unsigned integers compared with a negative number where= says end the process in NumPy 2.4.
+            # NumPy 2.4 crashes if it compares unsigned integers with a negative number and where=.
             text += "" if want.dtype == bool and re.search(r"(^|, )-1", text) else where
         text += draw.keywords(0.15, casting=["'unsafe'", "'same_kind'", "'no'"])
         text += draw.keywords(0.1, dtype=["'f4'", "'f8'", "'i4'", "'c8'"])
@@ -86,7 +87,7 @@ def with_keywords(draw, name, operands):
 def unary(draw):
     name, kinds = name_of(draw, EXACT_UNARY)
     if name in ("sqrt", "reciprocal"):
-        return f"np.{name}({draw.array(kinds)})"  # NaN in out= of integers is undefined
+        return f"np.{name}({draw.array(kinds)})"  # NaN as an integer in out= would be undefined
     a = draw.array(kinds)
     if name == "sign" and draw.host[a].dtype.kind == "c":
         draw.ulp = 4  # z / hypot(z), which CUDA rounds to one of the nearest
@@ -110,7 +111,7 @@ def binary(draw):
 
 def rounded_binary(draw):
     name, kinds = name_of(draw, ROUNDED_BINARY)
-    tolerance(draw, kinds)  # and which of two zeros is the greater is not said
+    tolerance(draw, kinds)  # also for maximum, because either of two zeros may be the greater
     a = draw.array(kinds)
     return f"np.{name}({a}, {operand(draw, a, kinds)})"
 
@@ -131,7 +132,7 @@ def in_place(draw):
     a = draw.array(kinds)
     b = operand(draw, a, kinds)
     if draw.host[a].dtype.kind in "biu" and sign in ("/", "//", "%", "**"):
-        b = draw.pick("1 2 3 7")  # floats that integers cannot hold are undefined
+        b = draw.pick("1 2 3 7")  # others may give floats that the integer dtype cannot hold
     if sign in ("/", "**", "@"):
         draw.ulp = 256 if draw.host[a].dtype.kind == "c" else 16
     return f"{a} {sign}= {b}"
@@ -141,26 +142,27 @@ def methods(draw):
     """reduce, accumulate, reduceat, outer, at."""
     name = draw.pick(FOLDED)
     kinds = "biufc" if name in "add subtract multiply divide".split() else "biuf"
-    # Half is rounded at each step: what is folded in another order is far off.
-    half = name in ("hypot", "logaddexp")
-    a = draw.array(kinds, special=0.1, dtype=draw.pick("f4 f8 i4 u1") if half else None)
-    draw.ulp = (
-        4096
-        if draw.host[a].dtype == "f2"
-        else 0
-        if name in ("maximum", "minimum", "fmax", "fmin", "copysign")
-        else 64
-    )
+    # Not in float16, which is rounded at each step: results in another order would be far off.
+    avoids_half = name in ("hypot", "logaddexp")
+    a = draw.array(kinds, special=0.1, dtype=draw.pick("f4 f8 i4 u1") if avoids_half else None)
+    if draw.host[a].dtype == "f2":
+        draw.ulp = 4096
+    elif name in ("maximum", "minimum", "fmax", "fmin", "copysign"):
+        draw.ulp = 0
+    else:
+        draw.ulp = 64
     method = draw.pick("reduce reduce accumulate reduceat outer at")
     if name in ("multiply", "divide"):
-        a = draw.array(kinds, (17,), special=0)  # longer ones overflow, or not, by the order of factors
+        a = draw.array(
+            kinds, (17,), special=0
+        )  # whether longer products overflow depends on the order of factors
     if method == "at" and (name == "divide" or draw.host[a].dtype.kind == "u"):
-        name = "add"  # integers would be converted from floats that they cannot hold
+        name = "add"  # others would convert floats that the integer dtype cannot hold
     length = draw.host[a].shape[-1] if draw.host[a].ndim else 1
     if method == "reduce":
         text = draw.keywords(axis=lambda: draw.axis(a, several=True), keepdims=["True"])
         text += draw.keywords(0.2, initial=["0", "3", "True"])
-        if name not in ("floor_divide", "remainder", "copysign"):  # no number changes nothing: a TypeError
+        if name not in ("floor_divide", "remainder", "copysign"):  # without an identity where= is a TypeError
             text += draw.keywords(0.2, where=lambda: draw.like(a, "b", dtype="?"))
         return f"np.{name}.reduce({a}{text})"
     if method == "accumulate":
@@ -180,7 +182,7 @@ def casts(draw):
     a = draw.array(special=0.1)
     dtype = draw.pick("? i1 i2 i4 i8 u1 u4 u8 f2 f4 f8 c8 c16")
     if dtype[0] == "u" or (dtype[0] == "i" and draw.host[a].dtype.kind in "fc"):
-        a = draw.array("biu", special=0)  # what C leaves undefined
+        a = draw.array("biu", special=0)  # floats that the integer dtype cannot hold are undefined in C
     more = draw.keywords(0.2, casting=["'no'", "'safe'", "'same_kind'"], order=["'C'", "'F'", "'A'", "'K'"])
     return f"{a}.astype('{dtype}'{more})"
 

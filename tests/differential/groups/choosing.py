@@ -1,4 +1,4 @@
-"""Choices by masks and numbers, and what acts along lines."""
+"""Choices by masks and indices, and functions that are applied along an axis."""
 
 
 def where(draw):

@@ -1,4 +1,4 @@
-"""New arrays that are made after another, by like= and the functions whose names end so."""
+"""New arrays with the type or shape of another, by like= and by the functions zeros_like, ones_like, ..."""
 
 DTYPES = ["'f4'", "'i4'", "'f8'", "'?'", "'c8'", "None", "'u1'", "int", "float", "bool"]
 

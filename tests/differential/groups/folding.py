@@ -5,7 +5,7 @@ ROUNDED = ("prod", "mean", "std", "var")
 
 
 def common(draw, a, **more):
-    """Text of axis= and keepdims=, and of other keyword arguments, `more` (draw.keywords)."""
+    """Text of some of axis=, keepdims= and the keyword arguments `more`, given as to draw.keywords()."""
     return draw.keywords(0.35, axis=lambda: draw.axis(a, several=True), keepdims=["True", "False"], **more)
 
 
@@ -15,7 +15,9 @@ def as_method(a, name, call):
 
 
 def reduced(draw, name):
-    """The array of a reduction. Products are of few: of many, the order of factors decides about overflow."""
+    """The name of an array for a reduction. Products have few factors: of many, their order decides about
+    overflow.
+    """
     few = {"shape": (33,), "dtype": draw.pick("f4 f8 i4 u1 ?")} if name == "prod" else {}
     if draw.chance(0.8):
         return draw.array("iuf" if name == "ptp" else "biuf", special=0.12, **few)
@@ -23,7 +25,9 @@ def reduced(draw, name):
 
 
 def reduction_keywords(draw, name, kind):
-    """Those that not all reductions have, with their choices (draw.keywords); kind: that of the operand."""
+    """Choices, for draw.keywords(), of the keyword arguments that only this reduction has; kind: the
+    operand's.
+    """
     if name in ("sum", "prod"):
         dtypes = ["'f8'", "'f4'", "'c8'"] if kind in "fc" else ["'f8'", "'i8'", "'i4'"]
         return dict(dtype=dtypes, initial=lambda: draw.number("i"))
@@ -36,7 +40,7 @@ def reduction(draw):
     name = draw.pick(PLAIN)
     a = reduced(draw, name)
     is_rounded = name in (*ROUNDED, "sum") or draw.host[a].dtype == "f2"
-    draw.ulp = 32 if is_rounded else 1  # either of two zeros is the greatest
+    draw.ulp = 32 if is_rounded else 1  # 1, because either of two zeros may be the greatest
     if name in ("argmax", "argmin"):
         return f"np.{name}({a}{draw.keywords(axis=lambda: draw.axis(a), keepdims=['True'])})"
     keywords = common(draw, a, **reduction_keywords(draw, name, draw.host[a].dtype.kind))
@@ -48,14 +52,14 @@ def reduction(draw):
 
 
 def reduction_into(draw):
-    """With out=."""
+    """A reduction with out=."""
     name = draw.pick("sum prod max min mean any all")
-    # NumPy has the sum of integers in out= before it divides that.
+    # No mean of integers: NumPy stores their sum in out= before it divides it.
     a = draw.array("f" if name == "mean" else "biuf", min_ndim=1, special=0)
     draw.ulp = 32
     axis = draw.integer(0, draw.host[a].ndim - 1)
     shape = draw.host[a].shape[:axis] + draw.host[a].shape[axis + 1 :]
-    # Floats in out= of integers may be beyond those, as what C has no rule.
+    # No floats into integers, which may not be able to hold them.
     into = draw.array("f" if draw.host[a].dtype.kind == "f" or name == "mean" else "if", shape, special=0)
     return f"np.{name}({a}, axis={axis}, out={into})"
 
@@ -71,7 +75,7 @@ def past_nan(draw):
     name = draw.pick("nansum nanprod nanmax nanmin nanmean nanargmax nanargmin nancumsum nancumprod")
     few = {"shape": (17,), "dtype": draw.pick("f4 f8 i4")} if "prod" in name else {}
     a = draw.array("iuf", special=0.3, **few)
-    draw.ulp = 4096 if draw.host[a].dtype == "f2" else 32  # NumPy rounds each of the sums so far
+    draw.ulp = 4096 if draw.host[a].dtype == "f2" else 32  # NumPy rounds each partial sum of float16
     if "arg" in name or "cum" in name:
         return f"np.{name}({a}{draw.keywords(axis=lambda: draw.axis(a))})"
     return f"np.{name}({a}{common(draw, a)})"

@@ -26,8 +26,9 @@ def basic(draw, length):
 
 
 def numbers(draw, length, distinct=False):
-    """A list of integers below a length; now and then one that is not. distinct: each element at most
-    once."""
+    """A list of indices for an axis of this length, sometimes with one that is out of bounds. distinct: each
+    element is selected at most once, and none is out of bounds.
+    """
     if length == 0:
         return []
     if distinct:
@@ -40,17 +41,14 @@ def numbers(draw, length, distinct=False):
 
 
 def index(draw, a, distinct=False):
-    """Text of an index for the array named a. distinct: it has each element at most once, so that the order
-    in which they are set does not matter."""
+    """Text of an index for the array named a. distinct: it selects each element at most once, so that the
+    order of assignments does not matter.
+    """
     shape = draw.host[a].shape
-    if draw.chance(0.12):
-        return (
-            draw.array("b", shape, dtype="?")
-            if draw.chance(0.7)
-            else f"{a} > {draw.number('i')}"
-            if draw.host[a].dtype.kind in "if"
-            else "..."
-        )
+    if draw.chance(0.12):  # a mask of the array's shape
+        if draw.chance(0.7):
+            return draw.array("b", shape, dtype="?")
+        return f"{a} > {draw.number('i')}" if draw.host[a].dtype.kind in "if" else "..."
     parts, axis = [], 0
     advanced = draw.chance(0.4)
     while axis < len(shape) and draw.chance(0.85):
@@ -89,7 +87,9 @@ def assign(draw):
 
 
 def value_for(draw, a, where):
-    """An array of the shape of the elements, or one that is broadcast to it; now and then another."""
+    """The name of an array to assign to a[where]: it has the shape of the selected elements, or that without
+    the first axis.
+    """
     import numpy as np
 
     try:

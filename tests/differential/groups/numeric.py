@@ -2,7 +2,7 @@
 
 
 def vectors(draw):
-    # Infinities of complex numbers become NaN in other places, as sums are made in another order.
+    # No infinite complex numbers: which of their sums are NaN depends on the order of summation.
     kinds, special = draw.pick([("biufc", 0), ("biuf", 0.15)])
     a = draw.array(kinds, min_ndim=1, max_ndim=1, special=special)
     b = (

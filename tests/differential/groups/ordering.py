@@ -3,7 +3,7 @@
 
 def sorting(draw):
     a = draw.array(special=0.3)
-    draw.ulp = 1  # zeros of both signs are equal, and lie in any order where NumPy does not sort stably
+    draw.ulp = 1  # zeros of both signs are equal: an unstable sort may put them in any order
     axis = draw.keywords(0.5, axis=lambda: draw.axis(a))
     stable = ", kind='stable'"
     length = draw.host[a].shape[-1] if draw.host[a].ndim else 0
@@ -53,13 +53,13 @@ def searching(draw):
 
 
 def sets(draw):
-    # Of several NaNs of complex numbers, and of integers that are one as floats, NumPy's results depend on
-    # how it sorts.
+    # No complex NaNs, and no integers that are equal as floats: NumPy's results for them depend on how it
+    # sorts.
     a = draw.array("f", special=0.3) if draw.chance(0.4) else draw.array("biufc", special=0)
     draw.ulp = 1
     b = draw.array("f", special=0.3) if draw.chance(0.3) else draw.array("biuf", special=0)
     more = draw.keywords(0.3, return_index=["True"], return_inverse=["True"], return_counts=["True"])
-    plain = draw.array("biufc", special=0)  # NaNs, which differ from each other, have any order among them
+    plain = draw.array("biufc", special=0)  # without NaNs, whose order among each other is not defined
     return draw.pick(
         [
             f"np.unique({a}{more})",
@@ -87,7 +87,7 @@ def counting(draw):
         f", weights={(w := draw.array('if', draw.host[a].shape, special=0))}" if draw.chance(0.3) else ""
     )
     if weights and "density" in limits and draw.host[w].dtype == "f2":
-        weights = ""  # NumPy's sums of half are far off, and so are quotients by them
+        weights = ""  # NumPy's sums of float16, by which densities are divided, are far off
     x, y = (draw.array("if", (17,), special=0) for _ in range(2))
     return draw.pick(
         [

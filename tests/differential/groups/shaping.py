@@ -56,7 +56,7 @@ def views(draw):
 
 
 def strides(call):
-    """The strides of axes that have several elements."""
+    """Text of the strides of a call's result along axes with several elements."""
     return (
         f"[step for step, length in zip({call}.strides, {call}.shape) if length > 1 and 0 not in {call}"
         ".shape]"
@@ -162,7 +162,7 @@ def padding(draw):
     draw.ulp = 16
     mode = draw.pick(MODES)
     if mode in ("mean", "median", "linear_ramp") and draw.host[a].dtype.kind in "iub":
-        a = draw.array("i", min_ndim=1, special=0)  # floats beyond integers are undefined
+        a = draw.array("i", min_ndim=1, special=0)  # padding may be floats that u1 or bool cannot hold
     ndim = draw.host[a].ndim
     width = draw.pick(
         [
