@@ -312,11 +312,11 @@ SCIPY_FUNCTIONS = {
     for name, expression in {
         # error functions, the normal distribution
         "erf": "erf(a)",
-        "erfc": "erfc(a)",
+        "erfc": "pycuda::complementary_error(a)",
         "erfinv": "erfinv(a)",
         "erfcinv": "erfcinv(a)",
-        "erfcx": "erfcx(a)",
-        "ndtr": "normcdf(a)",
+        "erfcx": "pycuda::scaled_complementary_error(a)",
+        "ndtr": "pycuda::normal_cdf(a)",
         "ndtri": "normcdfinv(a)",
         "log_ndtr": "pycuda::log_normal_cdf(a)",
         # gamma and beta functions

@@ -1,10 +1,10 @@
 // Functions that SciPy has and CUDA's headers do not, with SciPy's results at the limits of their domains.
 // Formulas are those of the NIST Digital Library of Mathematical Functions (DLMF), whose sections are named.
-// If a function has only a form for double, floats are computed in double.
+// If a function has only a form for double, floats are computed in double; pycuda-special-float.hpp has others.
 #ifndef PYCUDA_SPECIAL_HPP
 #define PYCUDA_SPECIAL_HPP
 
-#include "array/pycuda-elementwise.hpp"
+#include "pycuda-special-float.hpp"
 
 namespace pycuda {
 
@@ -52,10 +52,12 @@ template <class T> PYCUDA_INLINE T relative_entropy(T x, T y)
     return x == T(0) && y >= T(0) ? T(0) : T(INFINITY);
 }
 
+PYCUDA_INLINE double positive_kl_divergence(double x, double y) { return x_log_ratio(x, y) - x + y; }
+
 template <class T> PYCUDA_INLINE T kl_divergence(T x, T y)
 {
     if (x != x || y != y) return T(NAN);
-    if (x > T(0) && y > T(0)) return x_log_ratio(x, y) - x + y;
+    if (x > T(0) && y > T(0)) return positive_kl_divergence(x, y);
     return x == T(0) && y >= T(0) ? y : T(INFINITY);
 }
 

@@ -1,0 +1,215 @@
+// Functions of pycuda-special.hpp for floats, computed in float: polynomials instead of series, and few
+// branches. The polynomials' coefficients are fits of minimal relative error, by tools/special_polynomials.py.
+#ifndef PYCUDA_SPECIAL_FLOAT_HPP
+#define PYCUDA_SPECIAL_FLOAT_HPP
+
+#include "array/pycuda-elementwise.hpp"
+
+namespace pycuda
+{
+
+// ---- building blocks
+
+// The sum of c x^0 + ..., coefficients in ascending order.
+template <class T> PYCUDA_INLINE T polynomial(T, T c) { return c; }
+
+template <class T, class... More> PYCUDA_INLINE T polynomial(T x, T c, More... more)
+{
+    return fma(polynomial(x, more...), x, c);
+}
+
+// 1 / x, rounded to nearest, for x whose absolute value is from 2^-126 to 2^126.
+PYCUDA_INLINE float reciprocal(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return fmaf(r, fmaf(-x, r, 1.0f), r);
+}
+
+// ln(u + rest) for a normal u > 0, where the rest is at most a rounding error of u.
+PYCUDA_INLINE float log_of_sum(float u, float rest)
+{
+    const int bits = __float_as_int(u), exponent = (bits - 0x3f2aaaab) & 0xff800000;  // u / 2^n: 2/3 to 4/3
+    const float scale = __int_as_float(0x3f800000 - exponent);
+    const float f = fmaf(rest, scale, __int_as_float(bits - exponent) - 1.0f), s = f * f;
+    const float p = polynomial(f, 0.333332151f, -0.249998048f, 0.20010443f, -0.166801795f, 0.140053794f,
+                               -0.121883899f, 0.139864683f, -0.128741801f);
+    const float log_f = fmaf(s, fmaf(p, f, -0.5f), f);
+    return fmaf(exponent * 1.1920929e-7f, 0.693147182f, log_f);
+}
+
+// ln(1 + v) for v from -1/2 on, not infinite.
+PYCUDA_INLINE float log_of_one_plus(float v)
+{
+    const float u = 1.0f + v;
+    return log_of_sum(u, v - (u - 1.0f));
+}
+
+// ---- error functions, the normal distribution
+
+// `scale` exp(z^2) erfc(z) for z >= 0, where `quarter` is 1 / (z / 4 + 1/2): a polynomial of (z - 2) / (z + 2).
+PYCUDA_INLINE float scaled_erfcx(float quarter, double scale)
+{
+    const float part = (float)(scale / 4);
+    const float p = polynomial(1.0f - quarter, 1.02158272f * part, -0.687160671f * part, 0.279471338f * part,
+                               -0.03644301f * part, -0.0215027537f * part, 0.00648584869f * part,
+                               0.00305764051f * part, -0.000860011613f * part, -0.000598505663f * part,
+                               7.26325088e-05f * part, 8.43607559e-05f * part);
+    return quarter * p;
+}
+
+// exp(x y) without the product's rounding error, where that is finite.
+PYCUDA_INLINE float exp_of_product(float x, float y)
+{
+    const float product = x * y, e = expf(product);
+    return fmaf(e, fmaf(x, y, -product), e);
+}
+
+PYCUDA_INLINE double complementary_error(double x) { return erfc(x); }
+
+PYCUDA_INLINE float complementary_error(float x)
+{
+    const float z = fabsf(x) > 11.0f ? 11.0f : fabsf(x);
+    const float tail = exp_of_product(-z, z) * scaled_erfcx(reciprocal(fmaf(z, 0.25f, 0.5f)), 1);
+    return x < 0.0f ? 2.0f - tail : tail;
+}
+
+PYCUDA_INLINE double scaled_complementary_error(double x) { return erfcx(x); }
+
+// For x < 0 as 2 exp(x^2) less the function of -x.
+PYCUDA_INLINE float scaled_complementary_error(float x)
+{
+    const float z = fabsf(x), near = z > 9.4f ? 9.4f : z;
+    const float tail = isinf(z) ? 0.0f : scaled_erfcx(reciprocal(fmaf(z, 0.25f, 0.5f)), 1);
+    return x < 0.0f ? 2.0f * exp_of_product(near, near) - tail : tail;
+}
+
+// exp(y^2 / 2) Phi(-y) for y >= 0, at most 2^100: DLMF 7.2.2, where z is y / sqrt(2).
+PYCUDA_INLINE float scaled_normal_tail(float y)
+{
+    return scaled_erfcx(reciprocal(fmaf(y, 0.176776695f, 0.5f)), 0.5);
+}
+
+PYCUDA_INLINE double normal_cdf(double x) { return normcdf(x); }
+
+PYCUDA_INLINE float normal_cdf(float x)
+{
+    const float y = fabsf(x) > 15.0f ? 15.0f : fabsf(x);
+    const float tail = exp_of_product(-0.5f * y, y) * scaled_normal_tail(y);
+    return x > 0.0f ? 1.0f - tail : tail;
+}
+
+// For x > 0 as ln(1 - Phi(-x)).
+PYCUDA_INLINE float log_normal_cdf(float x)
+{
+    const float y = fabsf(x), scaled = scaled_normal_tail(y > 1e18f ? 1e18f : y);
+    const float near = y > 15.0f ? 15.0f : y, tail = exp_of_product(-0.5f * near, near) * scaled;
+    const float one_less = 1.0f - tail;
+    const bool above = x > 0.0f;
+    const float log_u = log_of_sum(above ? one_less : scaled, above ? (1.0f - one_less) - tail : 0.0f);
+    return above ? -fabsf(log_u) : fmaf(-0.5f * y, y, log_u);  // -0 for large x
+}
+
+// ---- logistic functions and entropies
+
+// Near 1/2 as 2 atanh(2 x - 1).
+PYCUDA_INLINE float logit(float x)
+{
+    const float s = fmaf(2.0f, x, -1.0f), q = s * s;
+    if (q < 0.16f)
+        return s
+               * polynomial(q, 2.0f, 0.666666627f, 0.400004596f, 0.285538256f, 0.225292414f, 0.155283809f,
+                            0.260953873f);
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(1.0f - x));  // 1 - x may be 0
+    return logf(x * r);
+}
+
+template <class T> PYCUDA_INLINE T x_log_ratio(T x, T y);
+
+static __device__ __noinline__ float x_log_any_ratio(float x, float y) { return x_log_ratio<float>(x, y); }
+
+// x ln(x / y) for positive x and y.
+PYCUDA_INLINE float x_log_ratio(float x, float y)
+{
+    const float low = fminf(x, y), high = fmaxf(x, y);
+    if (!(low > 1e-18f && high < 1e18f)) return x_log_any_ratio(x, y);
+    const float log_ratio = log_of_one_plus((high - low) * reciprocal(low));
+    return x < y ? -x * log_ratio : x * log_ratio;
+}
+
+// x ln(x / y) - x + y for positive x and y. If they are near each other, with w = (x - y) / (x + y) and
+// ln(x / y) = 2 atanh(w) (DLMF 4.6.4), without cancellation.
+PYCUDA_INLINE float positive_kl_divergence(float x, float y)
+{
+    const float difference = x - y, sum = x + y;
+    if (fabsf(difference) > 0.333f * sum || !(sum > 1e-30f && sum < 1e30f))
+        return x_log_ratio(x, y) - difference;
+    const float w = difference * reciprocal(sum), q = w * w;
+    const float p = polynomial(q, 0.333333343f, 0.199996397f, 0.14306514f, 0.106959641f, 0.123506226f);
+    return difference * w * fmaf(p, fmaf(w, w, w), 1.0f);
+}
+
+// ---- Bessel functions
+
+// exp(-|x|) I_N(x): a polynomial in x^2, for large x one in 1 / |x| (DLMF 10.25.2, 10.40.1).
+template <int N> PYCUDA_INLINE float scaled_bessel_i(float x)
+{
+    const float y = fabsf(x);
+    float value;
+    if (y < 6.0f) {
+        const float q = y * y;
+        const float p =
+            N ? y
+                    * polynomial(q, 0.5f, 0.0625f, 0.00260416721f, 5.42531343e-05f, 6.7824385e-07f,
+                                 5.64320146e-09f, 3.41209561e-11f, 1.34681044e-13f, 7.73130117e-16f)
+              : polynomial(q, 1.0f, 0.249999985f, 0.0156250205f, 0.000434018904f, 6.78341848e-06f,
+                           6.76392702e-08f, 4.81071571e-10f, 2.08244966e-12f, 1.45300879e-14f);
+        value = expf(-y) * p;
+    } else {
+        const float root = rsqrtf(y), r = root * root;
+        value = root
+                * (N ? polynomial(r, 0.398942292f, -0.149610192f, -0.0462486744f, -0.0536452048f,
+                                  0.0782252103f, -0.669272959f)
+                     : polynomial(r, 0.398942262f, 0.0498752072f, 0.0275570601f, 0.0411540978f,
+                                  -0.0789059624f, 0.589055836f));
+    }
+    return N && x < 0.0f ? -value : value;
+}
+
+// ---- psi
+
+// -1 / x, for negative x -pi cot(pi x): what the recurrence DLMF 5.5.2 and the reflection 5.5.4 add to psi of
+// 1 + x and 1 - x.
+PYCUDA_INLINE float digamma_pole(float x)
+{
+    if (x >= 0.0f) return -1.0f / x;
+    const float r = x - rintf(x);
+    const float p = polynomial(r * r, 3.28986812f, 2.16463804f, 2.03542972f, 1.98858404f, 2.22902846f,
+                               0.727194309f, 5.19798899f);
+    return r == 0.0f ? NAN : fmaf(r, p, -1.0f / r);
+}
+
+// From 2 on by DLMF 5.11.2, near the positive root by a multiple of the distance from it.
+PYCUDA_INLINE float digamma(float x)
+{
+    if (x == 0.0f) return copysignf(INFINITY, -x);
+    const float y = x < 0.0f ? 1.0f - x : x < 1.0f ? 1.0f + x : x;
+    float value;
+    if (y < 2.0f) {
+        const float p =
+            polynomial(y - 1.5f, 0.951055884f, -0.423627466f, 0.240539089f, -0.148400471f, 0.095107168f,
+                       -0.062033277f, 0.0394171253f, -0.0259065889f, 0.0238251686f, -0.0161623247f);
+        value = ((y - 1.46163213f) - 1.24381499e-08f) * p;
+    } else {
+        float r;
+        asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(y));  // y may be infinite
+        const float p = polynomial(r * r, 0.0833323896f, -0.0083000781f, 0.00356111047f, -0.00182819366f);
+        value = logf(y) - r * fmaf(r, p, 0.5f);
+    }
+    return x < 1.0f ? value + digamma_pole(x) : value;
+}
+
+} // namespace pycuda
+
+#endif
