@@ -47,8 +47,8 @@ PYCUDA_INLINE float log_of_one_plus(float v)
 
 // ---- error functions, the normal distribution
 
-// `scale` exp(z^2) erfc(z) for z >= 0, where `quarter` is 1 / (z / 4 + 1/2): times z + 2 it is a polynomial of
-// (z - 2) / (z + 2).
+// `scale` exp(z^2) erfc(z) for z >= 0, where `quarter` is 1 / (z / 4 + 1/2): times z + 2 it is a polynomial
+// of (z - 2) / (z + 2).
 PYCUDA_INLINE float scaled_erfcx(float quarter, double scale)
 {
     const float part = (float)(scale / 4);

@@ -1,6 +1,7 @@
 // Functions that SciPy has and CUDA's headers do not, with SciPy's results at the limits of their domains.
 // Formulas are those of the NIST Digital Library of Mathematical Functions (DLMF), whose sections are named.
-// If a function has only a form for double, floats are computed in double; pycuda-special-float.hpp has others.
+// If a function has only a form for double, floats are computed in double. Forms for float are in
+// pycuda-special-float.hpp.
 #ifndef PYCUDA_SPECIAL_HPP
 #define PYCUDA_SPECIAL_HPP
 
