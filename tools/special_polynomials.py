@@ -4,7 +4,7 @@
 
 It needs mpmath and NumPy. Each polynomial has the smallest maximum of the error that its row weights, by
 Lawson's method: least squares, whose weights are multiplied by the errors until these are even. Coefficients
-are rounded to float one after another, from the constant one on, and the others are fitted anew each time.
+are rounded to float one after another, from the constant one on, each time with a new fit of the others.
 """
 
 from __future__ import annotations
