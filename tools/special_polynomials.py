@@ -29,6 +29,7 @@ class Row(NamedTuple):
     high: float
     degree: int
     weight: Callable[[Any], Any] | None = None  # of the error; by default 1 / |function|
+    rounded: type = np.float32
 
 
 def _fitted(matrix: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -59,9 +60,74 @@ def coefficients(row: Row) -> tuple[list[float], float]:
     rounded: list[float] = []
     rest = values.copy()
     for k in range(row.degree + 1):
-        rounded.append(float(np.float32(_fitted(powers[:, k:], rest, weights)[0] / size**k)))
+        rounded.append(float(row.rounded(_fitted(powers[:, k:], rest, weights)[0] / size**k)))
         rest = rest - rounded[k] * v**k
     return rounded, float(abs(weights * rest).max())
+
+
+class Surface(NamedTuple):
+    """A sum of u^k times a polynomial of v of degree degrees[k], for u up to `most`, `low` <= v <= `high`."""
+
+    function: Callable[[Any, Any], Any]
+    most: float
+    low: float
+    high: float
+    degrees: tuple[int, ...]
+    weight: Callable[[Any, Any, Any], Any]  # of u, v and the function's value
+
+
+def surface_coefficients(row: Surface) -> tuple[list[list[float]], float]:
+    """The coefficients for each power of u, rounded, and the greatest weighted error before that."""
+    u = row.most / 2 * (1 + np.cos(np.pi * (np.arange(9) + 0.5) / 9))
+    v = (row.low + row.high) / 2 + (row.high - row.low) / 2 * np.cos(np.pi * (np.arange(70) + 0.5) / 70)
+    u, v = (each.ravel() for each in np.meshgrid(u, v))
+    values = [row.function(mpf(float(a)), mpf(float(b))) for a, b in zip(u, v, strict=True)]
+    weights = np.array([float(row.weight(*each)) for each in zip(u, v, values, strict=True)])
+    powers = [(k, j) for k, degree in enumerate(row.degrees) for j in range(degree + 1)]
+    matrix = np.stack([(u / row.most) ** k * v**j for k, j in powers], axis=1)
+    values = np.array(values, float)
+    found = _fitted(matrix, values, weights)
+    error = abs(weights * (matrix @ found - values)).max()
+    groups: list[list[float]] = [[] for _ in row.degrees]
+    for (k, _), each in zip(powers, found, strict=True):
+        groups[k].append(float(np.float32(each / row.most**k)))
+    return groups, float(error)
+
+
+def _ratio_of_eta(eta):
+    """lambda > 0 with eta^2 / 2 = lambda - 1 - ln(lambda) and the sign of eta, by Newton's method."""
+    ratio = 1 + eta + eta * eta / 3 if eta > -1 else mpmath.exp(-1 - eta * eta / 2)
+    for _ in range(60):
+        value = ratio - 1 - mpmath.log(ratio) - eta * eta / 2
+        ratio = max(ratio - value / (1 - 1 / ratio), ratio / 2)
+    return ratio
+
+
+def _temme_rest(r, eta):
+    """Q(a, x) less erfc(eta sqrt(a / 2)) / 2, divided by exp(-a eta^2 / 2) / sqrt(2 pi a); a = 1 / r."""
+    a = 1 / r
+    x = a * _ratio_of_eta(eta)
+    if eta > 0:
+        rest = mpmath.gammainc(a, x, regularized=True) - mpmath.erfc(eta * sqrt(a / 2)) / 2
+    else:
+        rest = mpmath.erfc(-eta * sqrt(a / 2)) / 2 - mpmath.gammainc(a, 0, x, regularized=True)
+    return rest * mpmath.exp(a * eta**2 / 2) * sqrt(2 * mpmath.pi * a)
+
+
+def _temme_weight(r, eta, rest):
+    """For relative errors of Q(a, x), for negative eta of P(a, x)."""
+    z, factor = abs(eta) / sqrt(2 * r), sqrt(r / (2 * mpmath.pi))
+    half = mpmath.exp(z * z) * mpmath.erfc(z) / 2
+    return factor / (half + (factor * rest if eta > 0 else -factor * rest))
+
+
+def _atanh_rest(s):
+    return (2 * mpmath.atanh(s) - 2 * s) / s**3
+
+
+def _inverse_scaled_gamma(r):
+    a = 1 / r
+    return mpmath.exp(-a) * a**a / mpmath.gamma(a) / sqrt(a)
 
 
 def _erfcx_in_t(t):
@@ -105,9 +171,23 @@ ROWS = {
         3,
         lambda s: s / mpmath.digamma(1 / sqrt(s)),
     ),
+    "less_log_of_one_plus": Row(_of_root(_atanh_rest), 1e-9, 0.0296, 4, rounded=np.float64),
+    "gamma_power_factor, a < 1": Row(lambda a: 1 / mpmath.gamma(1 + a), 1e-9, 1, 8),
+    "gamma_power_factor": Row(_inverse_scaled_gamma, 1e-4, 1, 7),
+    "small_upper_gamma": Row(lambda a: mpmath.loggamma(1 + a) / a, 1e-9, 1.25, 9, lambda a: 1),
+    "uniform_gamma_tail": Surface(_temme_rest, 1 / 6, -1.6, 1.6, (12, 8, 5, 2), _temme_weight),
 }
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ROWS:
-        found, error = coefficients(ROWS[name])
-        print(f"{name} ({error:.1e}):", ", ".join(f"{np.float32(each)!s}f" for each in found))
+        row = ROWS[name]
+        if isinstance(row, Surface):
+            groups, error = surface_coefficients(row)
+        else:
+            group, error = coefficients(row)
+            groups = [group]
+        for group in groups:
+            kind, suffix = (
+                (np.float32, "f") if getattr(row, "rounded", np.float32) == np.float32 else (float, "")
+            )
+            print(f"{name} ({error:.1e}):", ", ".join(f"{kind(each)!s}{suffix}" for each in group))

@@ -2,6 +2,8 @@
 #ifndef PYCUDA_SPECIAL_GAMMA_HPP
 #define PYCUDA_SPECIAL_GAMMA_HPP
 
+#include "pycuda-special-gamma-float.hpp"
+
 namespace pycuda {
 
 // x^a exp(-x) / Gamma(a + 1). For large a by DLMF 5.11.1, where the powers and Gamma cancel.
@@ -58,15 +60,6 @@ static __device__ double upper_gamma_series(double a, double x)
     const double plus_one = 1 + a, lost = a - (plus_one - 1);
     const double power = a * log(x) - (lgamma(plus_one) + lost * digamma(plus_one));
     return -expm1(power) - a * exp(power) * sum;
-}
-
-// Whether `lower`, P(a, x), is known without computation: at the limits of a and x, or NaN outside of them.
-PYCUDA_INLINE bool incomplete_gamma_is_special(double a, double x, double &lower)
-{
-    lower = NAN;
-    if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return true;
-    lower = a == 0 || isinf(x) ? 1 : 0;
-    return a == 0 || x == 0 || isinf(a) || isinf(x);
 }
 
 // P(a, x), DLMF 8.2.4

@@ -48,6 +48,16 @@ REGIONS = {
         ((line(-30, 0),), 8, 1e4, "zero"),
     ],
 }
+
+for _name in ("gammainc", "gammaincc"):
+    _a, _huge = decades(1, 6), decades(6, 13)
+    REGIONS[_name] = [
+        ((line(0, 10), line(0, 10)), 12, 1000),
+        ((decades(-6, 0), decades(-6, 0)), 12, 1000),
+        ((decades(-4, 1.5), decades(-4, 2)), 12, 1000),
+        ((_a, _a * (1 + line(-3, 3) / np.sqrt(_a))), 10, 40000),
+        ((_huge, _huge * (1 + line(-4, 4) / np.sqrt(_huge))), 10, None),
+    ]
 CASES = [
     (name, k, char)
     for name, rows in REGIONS.items()

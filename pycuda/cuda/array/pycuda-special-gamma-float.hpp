@@ -1,0 +1,162 @@
+// The incomplete gamma functions of floats, included by pycuda-special.hpp. Only exponents are computed in
+// double: a float's rounding error there would be many of the result's.
+#ifndef PYCUDA_SPECIAL_GAMMA_FLOAT_HPP
+#define PYCUDA_SPECIAL_GAMMA_FLOAT_HPP
+
+#include "pycuda-special-float.hpp"
+
+namespace pycuda {
+
+// 1 / x within about 2e-14, for x that is a normal float.
+PYCUDA_INLINE double near_reciprocal(double x)
+{
+    const double r = reciprocal((float)x);
+    return fma(r, fma(-x, r, 1.0), r);
+}
+
+// u - ln(1 + u) within 1e-11 of itself or of ln(1 + u), where plus_one is 1 + u > 0 and normal. DLMF 4.6.4:
+// with 1 + u = 2^n (1 + f) and s = f / (2 + f), ln(1 + f) = 2 atanh(s) = f - s (f - rest).
+PYCUDA_INLINE double less_log_of_one_plus(double u, double plus_one)
+{
+    const int high = __double2hiint(plus_one), exponent = (high - 0x3fe6a09e) >> 20;
+    const double m = __hiloint2double(high - (exponent << 20), __double2loint(plus_one));
+    const double f = exponent ? m - 1 : u, s = f * near_reciprocal(2 + f), q = s * s;
+    const double rest = q
+                        * polynomial(q, 0.66666666667398089, 0.39999998766895778, 0.28571760623748849,
+                                     0.22191020361324873, 0.19369953539433749);
+    const double part = s * (f - rest);
+    return exponent ? fma(exponent, -0.69314718055994531, (u - f) + part) : part;
+}
+
+// exp(-x), without the rounding error of x as a float.
+PYCUDA_INLINE float exp_of_negative(double x)
+{
+    const float high = (float)x, e = expf(-high);
+    return fmaf(-e, (float)(x - high), e);
+}
+
+// e in x^a exp(-x) / Gamma(a + 1) = gamma_power_factor(a) exp(-e), e >= 0: for a >= 1 with the powers of Gamma
+// (DLMF 5.11.3), which cancel x^a exp(-x). `u`: x / a - 1, for a < 1 x - 1.
+PYCUDA_INLINE double gamma_power_exponent(float a, float x, double &u, double &ratio)
+{
+    const double base = a < 1.0f ? 1.0 : (double)a, r = near_reciprocal(base);
+    u = (x - base) * r;
+    ratio = x * r;
+    const double e = a * less_log_of_one_plus(u, ratio);
+    return a < 1.0f ? e + (x - a * u) : e;
+}
+
+PYCUDA_INLINE float gamma_power_factor(float a)
+{
+    if (a < 1.0f)
+        return polynomial(a, 1.0f, 0.577215552f, -0.655874491f, -0.0420412123f, 0.166736633f, -0.04274543f,
+                          -0.0087877484f, 0.00659390539f, -0.00109720987f);
+    return rsqrtf(a)
+           * polynomial(reciprocal(a), 0.398942292f, -0.0332462527f, 0.00140168029f, 0.00097236404f,
+                        0.000193244588f, -0.000787826255f, 0.000542601512f, -0.00013867153f);
+}
+
+// Q(a, x) for x >= a and else P(a, x), for a >= 6, without the factor exp(-e). DLMF 8.12.3, 8.12.7: the
+// polynomials are for |eta| < 1.6. `phi`: u - ln(1 + u).
+PYCUDA_INLINE float uniform_gamma_tail(float a, bool upper, float phi)
+{
+    const float size = sqrtf(2.0f * phi), eta = upper ? size : -size, r = reciprocal(a);
+    const float s0 = polynomial(eta, -0.333333343f, 0.083333163f, -0.0148147297f, 0.001157702f,
+                                0.000352663979f, -0.000178871204f, 3.91461855e-05f, -2.32870371e-06f,
+                                -1.75527312e-06f, 9.75278752e-07f, -2.30894746e-07f, -3.75934669e-08f,
+                                2.19035783e-08f);
+    const float s1 = polynomial(eta, -0.00185374037f, -0.00346192613f, 0.0026419602f, -0.00100227639f,
+                                0.00021256392f, 6.72124735e-06f, -2.26525973e-05f, 5.68906257e-06f,
+                                -2.04368605e-07f);
+    const float s2 = polynomial(eta, 0.00419285163f, -0.00281991249f, 0.000783119923f, 8.94862749e-05f,
+                                -0.000140462296f, 3.71814908e-05f);
+    const float s3 = polynomial(eta, 0.000215986306f, 0.000890914513f, -0.000506074346f);
+    const float sum = polynomial(r, s0, s1, s2, s3) * (0.398942280f * rsqrtf(a));
+    const float half = scaled_erfcx(reciprocal(fmaf(sqrtf(phi * a), 0.25f, 0.5f)), 0.5);
+    return upper ? half + sum : half - sum;
+}
+
+// The sum of DLMF 8.11.4 without the power. It takes up to 30 terms where it is used.
+PYCUDA_INLINE float lower_gamma_sum(float a, float x)
+{
+    float term = 1.0f, sum = 1.0f;
+    for (int n = 1; n <= 60 && term > 2e-8f * sum; n++) {
+        term *= x * reciprocal(a + n);
+        sum += term;
+    }
+    return sum;
+}
+
+// The continued fraction of DLMF 8.9.2 without the power, by Steed's method (DLMF 3.10.14). Up to 30 steps
+// where it is used.
+PYCUDA_INLINE float upper_gamma_sum(float a, float x)
+{
+    float b = x + 1.0f - a, d = reciprocal(b), change = d, sum = d;
+    for (int n = 1; n <= 60 && fabsf(change) > 2e-8f * sum; n++) {
+        const float term = n * (a - n);
+        b += 2.0f;
+        d = reciprocal(fmaf(term, d, b));
+        change *= fmaf(b, d, -1.0f);
+        sum += change;
+    }
+    return a * sum;
+}
+
+// Q(a, x) for small a and x < 1, DLMF 8.7.3: 1 - x^a / Gamma(a + 1) less a sum.
+PYCUDA_INLINE float small_upper_gamma(float a, float x)
+{
+    float term = 1.0f, sum = 0.0f;
+    for (int n = 1; n <= 20 && fabsf(term) > 1e-9f; n++) {
+        term *= -x * reciprocal((float)n);
+        sum = fmaf(term, reciprocal(a + n), sum);
+    }
+    const float log_gamma = polynomial(a, -0.577215672f, 0.822465181f, -0.400612682f, 0.269653678f,
+                                       -0.201589078f, 0.14841336f, -0.0944487378f, 0.0449666977f,
+                                       -0.0134936133f, 0.00186084665f);  // of 1 + a, by a
+    const float power = expm1f(a * (logf(x) - log_gamma));
+    return -power - a * fmaf(power, sum, sum);
+}
+
+// P(a, x) or Q(a, x) for positive finite a and x: one of the two by the region, the other as 1 less that.
+static __device__ float incomplete_gamma(float a, float x, bool wants_upper)
+{
+    double u, ratio;
+    const double e = gamma_power_exponent(a, x, u, ratio);
+    bool upper = x >= a;
+    float value;
+    if (wants_upper && x < 0.85f && a < (x > 0.5f ? 1.1f * x : -0.4f / logf(x))) {
+        return small_upper_gamma(a, x);
+    } else if (a >= 6.0f && ratio > 0.12 && ratio < 3.6) {
+        value = exp_of_negative(e) * uniform_gamma_tail(a, upper, (float)(e * near_reciprocal(a)));
+    } else {
+        upper = x > a && x > (wants_upper ? 0.85f : 1.0f);
+        const float power = gamma_power_factor(a) * exp_of_negative(e);
+        value = power * (upper ? upper_gamma_sum(a, x) : lower_gamma_sum(a, x));
+    }
+    return upper == wants_upper ? value : 1.0f - value;
+}
+
+// Whether `lower`, P(a, x), is known without computation: at the limits of a and x, or NaN outside of them.
+PYCUDA_INLINE bool incomplete_gamma_is_special(double a, double x, double &lower)
+{
+    lower = NAN;
+    if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return true;
+    lower = a == 0 || isinf(x) ? 1 : 0;
+    return a == 0 || x == 0 || isinf(a) || isinf(x);
+}
+
+PYCUDA_INLINE float lower_gamma(float a, float x)
+{
+    double lower;
+    return incomplete_gamma_is_special(a, x, lower) ? (float)lower : incomplete_gamma(a, x, false);
+}
+
+PYCUDA_INLINE float upper_gamma(float a, float x)
+{
+    double lower;
+    return incomplete_gamma_is_special(a, x, lower) ? (float)(1 - lower) : incomplete_gamma(a, x, true);
+}
+
+}  // namespace pycuda
+
+#endif
