@@ -10,6 +10,9 @@ namespace pycuda
 
 // ---- building blocks
 
+// The maximum number of terms of a series or steps of a continued fraction: then the result is NaN.
+enum { SPECIAL_MAX_STEPS = 20000 };
+
 // The sum of c x^0 + ..., coefficients in ascending order.
 template <class T> PYCUDA_INLINE T polynomial(T, T c) { return c; }
 

@@ -7,10 +7,10 @@
 
 namespace pycuda {
 
-// 1 / x within about 2e-14, for x that is a normal float.
+// 1 / x within about 2e-14, for x in the range of floats from 1e-37 on.
 PYCUDA_INLINE double near_reciprocal(double x)
 {
-    const double r = reciprocal((float)x);
+    const double r = 0.25f * reciprocal((float)(0.25 * x));
     return fma(r, fma(-x, r, 1.0), r);
 }
 
@@ -35,8 +35,8 @@ PYCUDA_INLINE float exp_of_negative(double x)
     return fmaf(-e, (float)(x - high), e);
 }
 
-// e in x^a exp(-x) / Gamma(a + 1) = gamma_power_factor(a) exp(-e), e >= 0: for a >= 1 with the powers of Gamma
-// (DLMF 5.11.3), which cancel x^a exp(-x). `u`: x / a - 1, for a < 1 x - 1.
+// e in x^a exp(-x) / Gamma(a + 1) = gamma_power_factor(a) exp(-e), e >= 0: for a >= 1 with the powers in
+// Gamma (DLMF 5.11.3), which cancel x^a exp(-x). `u`: x / a - 1, for a < 1 x - 1. `ratio`: 1 + u.
 PYCUDA_INLINE double gamma_power_exponent(float a, float x, double &u, double &ratio)
 {
     const double base = a < 1.0f ? 1.0 : (double)a, r = near_reciprocal(base);

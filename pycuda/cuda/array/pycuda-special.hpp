@@ -5,7 +5,7 @@
 #ifndef PYCUDA_SPECIAL_HPP
 #define PYCUDA_SPECIAL_HPP
 
-#include "pycuda-special-float.hpp"
+#include "pycuda-special-beta-float.hpp"
 
 namespace pycuda {
 
@@ -177,7 +177,7 @@ PYCUDA_INLINE double sign_of_gamma(double x)
     return x > 0 || fmod(floor(x), 2.0) == 0 ? 1.0 : -1.0;
 }
 
-static __device__ double log_beta_of_positive(double a, double b)
+static __device__ __noinline__ double log_beta_of_positive(double a, double b)
 {
     const double low = fmin(a, b), high = fmax(a, b);
     if (low >= 10) return log_beta_of_large(low, high);
@@ -250,7 +250,7 @@ PYCUDA_INLINE double log1p_less_x(double u, double plus_one)
 }
 
 // x^a y^b / B(a, b), where y = 1 - x. For large a and b, where the powers and B cancel, by DLMF 5.11.1.
-static __device__ double beta_power(double a, double b, double x, double y)
+static __device__ __noinline__ double beta_power(double a, double b, double x, double y)
 {
     if (fmin(a, b) < 10) {
         const double log_y = x < 0.5 ? log1p(-x) : log(y);
@@ -262,12 +262,9 @@ static __device__ double beta_power(double a, double b, double x, double y)
            * exp(a * log1p_less_x(t / a, x * (sum / a)) + b * log1p_less_x(-t / b, y * (sum / b)) - rest);
 }
 
-// The maximum number of terms of a series or steps of a continued fraction: then the result is NaN.
-enum { SPECIAL_MAX_STEPS = 20000 };
-
 // The continued fraction of DLMF 8.17.22, by Lentz's method as Thompson and Barnett changed it (J. Comput.
 // Phys. 64, 1986). It takes about as many steps as the square root of a or b. NaN if it does not converge.
-static __device__ double beta_fraction(double a, double b, double x)
+static __device__ __noinline__ double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300;
     double c = 1, d = 1 - (a + b) * x / (a + 1);
@@ -302,6 +299,11 @@ static __device__ double incomplete_beta(double a, double b, double x)
     const double y = 1 - x;
     if (x * (a + b + 2) <= a + 1) return beta_power(a, b, x, y) * beta_fraction(a, b, x) / a;
     return 1 - beta_power(a, b, x, y) * beta_fraction(b, a, y) / b;
+}
+
+static __device__ __noinline__ float incomplete_beta_in_double(float a, float b, float x)
+{
+    return (float)incomplete_beta((double)a, (double)b, (double)x);
 }
 
 // Snedecor's F distribution and its tail: DLMF 8.17.2 of the ratio of the degrees of freedom.

@@ -1,0 +1,81 @@
+// The beta functions of floats, included by pycuda-special.hpp. As in pycuda-special-gamma-float.hpp, only
+// exponents are computed in double.
+#ifndef PYCUDA_SPECIAL_BETA_FLOAT_HPP
+#define PYCUDA_SPECIAL_BETA_FLOAT_HPP
+
+#include "pycuda-special-gamma-float.hpp"
+
+namespace pycuda {
+
+// e in x^a y^b / (a B(a, b)) = beta_power_factor(a, b) exp(-e), where y = 1 - x: the powers of a, b and a + b
+// in Gamma (DLMF 5.11.3) are in it for those that are at least 1. `excess`: a - x (a + b).
+PYCUDA_INLINE double beta_power_exponent(double a, double b, double x, double excess)
+{
+    const double y = 1 - x, sum = a + b < 1 ? 1 : a + b;
+    const double base_a = a < 1 ? 1 : a, base_b = b < 1 ? 1 : b;
+    const double part_a = a < 1 ? fma(x, sum, -1.0) : -excess, part_b = b < 1 ? fma(y, sum, -1.0) : excess;
+    const double r_a = near_reciprocal(base_a), r_b = near_reciprocal(base_b);
+    double e = a * less_log_of_one_plus(part_a * r_a, x * sum * r_a);
+    e = fma(b, less_log_of_one_plus(part_b * r_b, y * sum * r_b), e);
+    if (a >= 1 && b >= 1) return e;
+    const double linear = (a < 1 ? a : 1) * part_a + (b < 1 ? b : 1) * part_b;
+    return e - linear + ((a + b < 1 ? 0 : a + b) - (a < 1 ? 0 : a) - (b < 1 ? 0 : b));
+}
+
+PYCUDA_INLINE float beta_power_factor(float a, float b)
+{
+    const float sum = a + b;
+    return b * (gamma_power_factor(a) * gamma_power_factor(b)) / (sum * gamma_power_factor(sum));
+}
+
+// The continued fraction of DLMF 8.17.22, two of its steps in one, by Steed's method (DLMF 3.10.14), for x up
+// to the mean. `excess`: a - x (a + b). It takes fewer steps than the square root of a or b, or up to 15. NaN
+// if it does not converge.
+static __device__ float beta_fraction(float a, float b, float x, float excess)
+{
+    float r = reciprocal(a + 1.0f), d = 1.0f / ((excess + 1.0f) * r), change = d, sum = d;
+    for (int n = 1; n <= SPECIAL_MAX_STEPS; n++) {
+        const float m = n, more = a + m, left = n == 1 ? 1.0f : more - 1.0f;
+        const float across = (b - m) * x * r, term = ((more - 1.0f + b) * x * r) * (left * (m * across));
+        r = reciprocal(more + m + 1.0f);
+        const float part = fmaf(more * r, fmaf(m, 2.0f - x, excess + 1.0f), fmaf(m, across, m));
+        d = 1.0f / fmaf(term, d, part);
+        change *= fmaf(part, d, -1.0f);
+        sum += change;
+        if (fabsf(change) <= 2e-8f * fabsf(sum)) return sum;
+    }
+    return NAN;
+}
+
+static __device__ __noinline__ float incomplete_beta_in_double(float a, float b, float x);
+
+// I_x(a, b), DLMF 8.17.2, for 0 < x < 1 and positive a and b: up to the mean by beta_fraction(), else by
+// the symmetry 8.17.4, except where that loses digits: b < 1, whose fraction converges for every x, though
+// slowly near 1.
+static __device__ float incomplete_beta_inside(float a, float b, float x)
+{
+    const double excess = fma(-(double)x, (double)a + b, (double)a);
+    const double e = beta_power_exponent(a, b, x, excess);
+    if (e > 110) return excess < 0 ? 1.0f : 0.0f;
+    const float distance = (float)excess, power = exp_of_negative(e);
+    const bool slow = b < 1.0f && x > 0.99f && excess < 0.5;
+    if (slow || (excess < 0 && !(b < 1.0f && x < 0.9f))) {
+        const float tail = power * beta_power_factor(b, a) * beta_fraction(b, a, 1.0f - x, -distance);
+        if (b >= 1.0f || tail < 0.7f) return 1.0f - tail;
+        if (slow) return incomplete_beta_in_double(a, b, x);
+    }
+    return power * beta_power_factor(a, b) * beta_fraction(a, b, x, distance);
+}
+
+static __device__ float incomplete_beta(float a, float b, float x)
+{
+    if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b))) return NAN;
+    if (x == 0 || x == 1) return x;
+    if (a == 0 || isinf(b)) return 1;
+    if (b == 0 || isinf(a)) return 0;
+    return incomplete_beta_inside(a, b, x);
+}
+
+}  // namespace pycuda
+
+#endif
