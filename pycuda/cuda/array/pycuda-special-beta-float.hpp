@@ -28,6 +28,43 @@ PYCUDA_INLINE float beta_power_factor(float a, float b)
     return b * (gamma_power_factor(a) * gamma_power_factor(b)) / (sum * gamma_power_factor(sum));
 }
 
+// ---- B(a, b)
+
+// B(a, b) = beta_factor(a, b) exp(-e) for positive a and b, DLMF 5.12.1: in e are the powers of those of a, b
+// and a + b in Gamma that are at least 1.
+PYCUDA_INLINE double beta_exponent(double a, double b)
+{
+    const double sum = a + b, rest = sum < 1 ? 0 : sum - 1;
+    const double u_a = a < 1 ? rest : b * near_reciprocal(a), u_b = b < 1 ? rest : a * near_reciprocal(b);
+    const double e = fma(a, log_of_one_plus(u_a), b * log_of_one_plus(u_b));
+    return a >= 1 && b >= 1 ? e : e - ((sum < 1 ? 0 : sum) - (a < 1 ? 0 : a) - (b < 1 ? 0 : b));
+}
+
+PYCUDA_INLINE float beta_factor(float a, float b)
+{
+    const float sum = a + b, ratio = sum / fmaxf(a, b);
+    return gamma_power_factor(sum) / (gamma_power_factor(a) * gamma_power_factor(b)) * ratio / fminf(a, b);
+}
+
+PYCUDA_INLINE bool beta_is_ordinary(float a, float b) { return fminf(a, b) > 1e-37f && fmaxf(a, b) < 1e36f; }
+
+static __device__ __noinline__ float beta_in_double(float a, float b);
+static __device__ __noinline__ float log_beta_in_double(float a, float b);
+
+PYCUDA_INLINE float beta(float a, float b)
+{
+    if (!beta_is_ordinary(a, b)) return beta_in_double(a, b);
+    return exp_of_negative(beta_exponent(a, b)) * beta_factor(a, b);
+}
+
+PYCUDA_INLINE float log_beta(float a, float b)
+{
+    if (!beta_is_ordinary(a, b)) return log_beta_in_double(a, b);
+    return (float)(logf(beta_factor(a, b)) - beta_exponent(a, b));
+}
+
+// ---- I_x(a, b)
+
 // The continued fraction of DLMF 8.17.22, two of its steps in one, by Steed's method (DLMF 3.10.14), for x up
 // to the mean. `excess`: a - x (a + b). It takes fewer steps than the square root of a or b, or up to 15. NaN
 // if it does not converge.

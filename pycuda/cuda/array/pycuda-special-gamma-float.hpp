@@ -14,23 +14,42 @@ PYCUDA_INLINE double near_reciprocal(double x)
     return fma(r, fma(-x, r, 1.0), r);
 }
 
-// u - ln(1 + u) within 1e-11 of itself or of ln(1 + u), where plus_one is 1 + u > 0 and normal. DLMF 4.6.4:
-// with 1 + u = 2^n (1 + f) and s = f / (2 + f), ln(1 + f) = 2 atanh(s) = f - s (f - rest).
+// ln(1 + u) = n ln(2) + f - part, where 1 + u = 2^n (1 + f). DLMF 4.6.4: with s = f / (2 + f), ln(1 + f) is
+// 2 atanh(s) = f - s (f - rest), here within 1e-11 of itself.
+struct LogParts {
+    int n;
+    double f, part;
+
+    // plus_one: 1 + u, normal and > 0.
+    PYCUDA_INLINE LogParts(double u, double plus_one)
+    {
+        const int high = __double2hiint(plus_one);
+        n = (high - 0x3fe6a09e) >> 20;
+        f = n ? __hiloint2double(high - (n << 20), __double2loint(plus_one)) - 1 : u;
+        const double s = f * near_reciprocal(2 + f), q = s * s;
+        const double rest = polynomial(q, 0.6666666666739809, 0.3999999876689086, 0.2857176062460418,
+                                       0.22191020317817733, 0.1936995421690642);
+        part = s * fma(-q, rest, f);
+    }
+};
+
+// u - ln(1 + u), and ln(1 + u)
 PYCUDA_INLINE double less_log_of_one_plus(double u, double plus_one)
 {
-    const int high = __double2hiint(plus_one), exponent = (high - 0x3fe6a09e) >> 20;
-    const double m = __hiloint2double(high - (exponent << 20), __double2loint(plus_one));
-    const double f = exponent ? m - 1 : u, s = f * near_reciprocal(2 + f), q = s * s;
-    const double rest = q
-                        * polynomial(q, 0.66666666667398089, 0.39999998766895778, 0.28571760623748849,
-                                     0.22191020361324873, 0.19369953539433749);
-    const double part = s * (f - rest);
-    return exponent ? fma(exponent, -0.69314718055994531, (u - f) + part) : part;
+    const LogParts log(u, plus_one);
+    return log.n ? fma(log.n, -0.69314718055994531, (u - log.f) + log.part) : log.part;
+}
+
+PYCUDA_INLINE double log_of_one_plus(double u)
+{
+    const LogParts log(u, 1 + u);
+    return fma(log.n, 0.69314718055994531, log.f - log.part);
 }
 
 // exp(-x), without the rounding error of x as a float.
 PYCUDA_INLINE float exp_of_negative(double x)
 {
+    x = fmin(x, 200.0);  // then 0
     const float high = (float)x, e = expf(-high);
     return fmaf(-e, (float)(x - high), e);
 }

@@ -13,7 +13,7 @@ static __device__ double gamma_power(double a, double x)
         const double u = (x - a) / a;
         return exp(a * log1p_less_x(u, x / a) - stirling_rest(a)) * 0.39894228040143267794 / sqrt(a);
     }
-    return x < 700 ? pow(x, a) * exp(-x) / tgamma(a + 1) : exp(a * log(x) - x - lgamma(a + 1));
+    return x < 700 ? pow(x, a) * exp(-x) / gamma_called(a + 1) : exp(a * log(x) - x - log_gamma_called(a + 1));
 }
 
 // P(a, x), DLMF 8.11.4, which converges fast for x < a. NaN if it takes more than SPECIAL_MAX_STEPS.
@@ -48,7 +48,7 @@ static __device__ double upper_gamma_fraction(double a, double x)
 }
 
 // Q(a, x) for x up to about 1, DLMF 8.7.3: 1 - x^a / Gamma(a + 1) less a sum, both without cancellation. As 1
-// + a is rounded, lgamma(1 + a) is corrected by its derivative times the rounding error.
+// + a is rounded, log_gamma_called(1 + a) is corrected by its derivative times the rounding error.
 static __device__ double upper_gamma_series(double a, double x)
 {
     double term = 1, sum = 0;
@@ -58,7 +58,7 @@ static __device__ double upper_gamma_series(double a, double x)
         if (fabs(term) <= 1e-17 * fabs(sum)) break;
     }
     const double plus_one = 1 + a, lost = a - (plus_one - 1);
-    const double power = a * log(x) - (lgamma(plus_one) + lost * digamma(plus_one));
+    const double power = a * log(x) - (log_gamma_called(plus_one) + lost * digamma(plus_one));
     return -expm1(power) - a * exp(power) * sum;
 }
 
@@ -128,7 +128,7 @@ static __device__ double riemann_zeta(double s)
     if (s == 2 * floor(s / 2)) return 0;
     const double power = pow(6.283185307179586477, s / 2);  // twice: (2 pi)^s may be subnormal
     const double reflected = sinpi(s / 2) * sum_of_powers(1 - s, 1) * 0.31830988618379067154;
-    return reflected * power * tgamma(1 - s) * power;
+    return reflected * power * gamma_called(1 - s) * power;
 }
 
 }  // namespace pycuda

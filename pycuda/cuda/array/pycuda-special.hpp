@@ -97,6 +97,11 @@ PYCUDA_INLINE double bessel_y(double n, double x)
 
 // ---- gamma and beta functions
 
+// CUDA's functions, compiled once instead of wherever they are called.
+static __device__ __noinline__ double gamma_called(double x) { return tgamma(x); }
+
+static __device__ __noinline__ double log_gamma_called(double x) { return lgamma(x); }
+
 // DLMF 5.11.1: ln Gamma(x) less (x - 1/2) ln x - x + ln(2 pi) / 2, for x >= 10.
 PYCUDA_INLINE double stirling_rest(double x)
 {
@@ -181,8 +186,8 @@ static __device__ __noinline__ double log_beta_of_positive(double a, double b)
 {
     const double low = fmin(a, b), high = fmax(a, b);
     if (low >= 10) return log_beta_of_large(low, high);
-    if (high >= 10) return lgamma(low) + log_gamma_ratio(low, high);
-    return log(tgamma(low)) + log(tgamma(high) / tgamma(low + high));
+    if (high >= 10) return log_gamma_called(low) + log_gamma_ratio(low, high);
+    return log(gamma_called(low)) + log(gamma_called(high) / gamma_called(low + high));
 }
 
 // Whether B(a, b) (DLMF 5.12.1) is not finite or an argument is not; then `value` is the result. Otherwise a,
@@ -219,13 +224,13 @@ static __device__ double beta(double a, double b)
     const double low = fmin(a, b), high = fmax(a, b);
     if (low > 0) {
         if (low >= 10 && high > 60) return sign * exp(log_beta_of_large(low, high));
-        if (high >= 60) return sign * tgamma(low) * exp(log_gamma_ratio(low, high));
-        return sign * tgamma(low) * (tgamma(high) / tgamma(low + high));
+        if (high >= 60) return sign * gamma_called(low) * exp(log_gamma_ratio(low, high));
+        return sign * gamma_called(low) * (gamma_called(high) / gamma_called(low + high));
     }
     if (is_pole(a + b)) return 0;
-    if (fabs(low) < 80 && fabs(high) < 80) return tgamma(low) * (tgamma(high) / tgamma(low + high));
+    if (fabs(low) < 80 && fabs(high) < 80) return gamma_called(low) * (gamma_called(high) / gamma_called(low + high));
     sign = sign_of_gamma(low) * sign_of_gamma(high) * sign_of_gamma(low + high);
-    return sign * exp(lgamma(low) + lgamma(high) - lgamma(low + high));
+    return sign * exp(log_gamma_called(low) + log_gamma_called(high) - log_gamma_called(low + high));
 }
 
 // ln |B(a, b)|
@@ -234,7 +239,17 @@ static __device__ double log_beta(double a, double b)
     double sign, value;
     if (beta_is_special(a, b, sign, value)) return log(value);
     if (a > 0 && b > 0) return log_beta_of_positive(a, b);
-    return lgamma(a) + lgamma(b) - lgamma(a + b);
+    return log_gamma_called(a) + log_gamma_called(b) - log_gamma_called(a + b);
+}
+
+static __device__ __noinline__ float beta_in_double(float a, float b)
+{
+    return (float)beta((double)a, (double)b);
+}
+
+static __device__ __noinline__ float log_beta_in_double(float a, float b)
+{
+    return (float)log_beta((double)a, (double)b);
 }
 
 // log1p(u) - u. plus_one: 1 + u, as the caller computes it. For small u by DLMF 4.6.4: ln(1 + u) =
