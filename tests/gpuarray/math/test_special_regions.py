@@ -65,6 +65,13 @@ REGIONS["betainc"] = [
     ((decades(-2, 1), decades(-3, 0), 1 - decades(-7, -1)), 30, None),
     ((decades(4, 5), decades(4, 5), line(0, 1)), 14, 4e4),
 ]
+for _name, _more in (("beta", ()), ("betaln", ("zero",))):
+    REGIONS[_name] = [
+        ((decades(-36, 1), decades(-36, 1)), 9, 60, *_more),
+        ((line(0, 3), line(0, 3)), 9, 60, *_more),
+        ((decades(0, 4), decades(-2, 1)), 9, None, *_more),
+        ((line(-20, 20), line(-20, 20)), 9, 1e4, *_more),
+    ]
 CASES = [
     (name, k, char)
     for name, rows in REGIONS.items()
