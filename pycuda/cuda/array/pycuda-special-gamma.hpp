@@ -13,7 +13,8 @@ static __device__ double gamma_power(double a, double x)
         const double u = (x - a) / a;
         return exp(a * log1p_less_x(u, x / a) - stirling_rest(a)) * 0.39894228040143267794 / sqrt(a);
     }
-    return x < 700 ? pow(x, a) * exp(-x) / gamma_called(a + 1) : exp(a * log(x) - x - log_gamma_called(a + 1));
+    if (x < 700) return pow(x, a) * exp(-x) / gamma_called(a + 1);
+    return exp(a * log(x) - x - log_gamma_called(a + 1));
 }
 
 // P(a, x), DLMF 8.11.4, which converges fast for x < a. NaN if it takes more than SPECIAL_MAX_STEPS.

@@ -228,7 +228,8 @@ static __device__ double beta(double a, double b)
         return sign * gamma_called(low) * (gamma_called(high) / gamma_called(low + high));
     }
     if (is_pole(a + b)) return 0;
-    if (fabs(low) < 80 && fabs(high) < 80) return gamma_called(low) * (gamma_called(high) / gamma_called(low + high));
+    if (fabs(low) < 80 && fabs(high) < 80)
+        return gamma_called(low) * (gamma_called(high) / gamma_called(low + high));
     sign = sign_of_gamma(low) * sign_of_gamma(high) * sign_of_gamma(low + high);
     return sign * exp(log_gamma_called(low) + log_gamma_called(high) - log_gamma_called(low + high));
 }
