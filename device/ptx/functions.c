@@ -111,7 +111,7 @@ static PtxFunction *ptx_find_function(PtxParser *p, PtxName *name, const PtxToke
 }
 
 /* Declares a parameter or result in the scope of the body: a variable, or for .reg a register. The registers
- * of a vector get consecutive numbers. An unnamed one (_) is not declared. */
+ * of a vector get consecutive numbers. An entry's parameter _ is not declared. */
 static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
 {
     PtxName *name = ptx_intern(p, variable->name, strlen(variable->name));

@@ -341,6 +341,8 @@ PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
         variable->name = p->sink->text;
     else
         variable->name = ptx_expect_name(p, "a parameter's name")->text;
+    if (variable->name == p->sink->text && !is_entry && !may_be_unnamed)
+        ptx_fail(p, variable->line, variable->column, "a parameter of a function cannot be called '_'");
     ptx_check_reference(p, variable, is_entry);
     ptx_dimensions(p, variable);
     if (variable->space == PTX_SPACE_PARAM && variable->vector > 1)

@@ -86,6 +86,8 @@ DECLARATIONS = r"""
 .func (.param .u32 r) f (.param .u32 a) { .reg .u32 x; ld.param.u32 x, [a]; st.param.u32 [r], x; ret; }
 .func f (.param .align 8 .b8 a[12], .param .align 4 .b8 b[]) { ret; }
 .func f (.reg .u8 p) { ret; }
+.func f (.reg .u32 _) { ret; }
+.func (.param .u32 _) f (.param .u32 a);
 .extern .func f();
 .extern .func f() { ret; }
 .common .func f() { ret; }
@@ -105,6 +107,7 @@ DECLARATIONS = r"""
 .entry e();
 .entry e(.param .u32 a, .param .u32 a) { ret; }
 .entry e(.reg .u32 a) { ret; }
+.entry e(.param .u32 _) { ret; }
 .entry e(.param .align 16 .b8 a[16]) { ret; }
 .entry e(.param .v4 .f32 a) { ret; }
 .entry e(.param .u64 .ptr .global .align 16 a) { ret; }
