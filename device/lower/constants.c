@@ -76,7 +76,11 @@ static void grow_table(Lower *lower)
 
 Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t high)
 {
-    static const uint64_t masks[] = {1, 0xffff, 0xffffffff, UINT64_MAX, UINT64_MAX};
+    static const uint64_t masks[] = {[CLASS_PREDICATE] = 1,
+                                     [CLASS_16] = UINT16_MAX,
+                                     [CLASS_32] = UINT32_MAX,
+                                     [CLASS_64] = UINT64_MAX,
+                                     [CLASS_128] = UINT64_MAX};
     Constants *c = &lower->constants;
     low &= masks[class];
     if (class != CLASS_128) high = 0;

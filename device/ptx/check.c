@@ -171,6 +171,7 @@ static bool ptx_check_source(PtxCheck *c, const PtxOperandRule *rule, const PtxO
     return ptx_check_value(c, rule, operand);
 }
 
+/* A register for the result, or where the rule allows it a vector, a sink, or a pair with a predicate. */
 static bool ptx_check_destination(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
 {
     static const PtxOperandRule predicate = {.type = PTX_pred, .vector = 1};

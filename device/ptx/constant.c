@@ -185,16 +185,18 @@ static uint64_t ptx_shift(bool left, bool is_unsigned, uint64_t a, uint64_t b)
     return left ? a << b : a >> b | filled;
 }
 
+/* a sign b, as 0 or 1. */
 static PtxConstant ptx_compare(unsigned sign, bool is_unsigned, uint64_t a, uint64_t b)
 {
-    bool less = is_unsigned ? a < b : (int64_t)a < (int64_t)b, equal = a == b;
-    bool result = sign == '<'                   ? less
-                  : sign == '>'                 ? !less && !equal
-                  : sign == PTX_SIGN2('<', '=') ? less || equal
-                  : sign == PTX_SIGN2('>', '=') ? !less
-                  : sign == PTX_SIGN2('=', '=') ? equal
-                                                : !equal;
-    return ptx_integer(PTX_s64, result);
+    bool less = is_unsigned ? a < b : (int64_t)a < (int64_t)b;
+    switch (sign) {
+    case '<': return ptx_integer(PTX_s64, less);
+    case '>': return ptx_integer(PTX_s64, !less && a != b);
+    case PTX_SIGN2('<', '='): return ptx_integer(PTX_s64, less || a == b);
+    case PTX_SIGN2('>', '='): return ptx_integer(PTX_s64, !less);
+    case PTX_SIGN2('=', '='): return ptx_integer(PTX_s64, a == b);
+    default: return ptx_integer(PTX_s64, a != b); /* "!=" */
+    }
 }
 
 /* x op y of integers. The result is unsigned if one of them is, except for shifts and truth values. */
@@ -256,11 +258,11 @@ static PtxConstant ptx_binary(PtxParser *p, const PtxToken *tok, PtxConstant x, 
     return x;
 }
 
-/* binary = unary (operator binary)* , with operators whose precedence is at least `min` */
+/* binary = unary (operator binary)* , with operators whose precedence is at least `min`, 1 or more */
 static PtxConstant ptx_binary_chain(PtxParser *p, int min)
 {
     PtxConstant c = ptx_unary(p);
-    for (int precedence; (precedence = ptx_precedence(p)) >= min && precedence;) {
+    for (int precedence; (precedence = ptx_precedence(p)) >= min;) {
         PtxToken tok = p->tok;
         ptx_next(p);
         c = ptx_binary(p, &tok, c, ptx_binary_chain(p, precedence + 1));

@@ -70,6 +70,7 @@ static void ptx_check_vector_size(const PtxFormCheck *c)
              wide ? ", which global memory alone can" : "");
 }
 
+/* Hints for caches are for global memory; some exclude a cache operator, or need a wide access. */
 static void ptx_check_cache_words(const PtxFormCheck *c)
 {
     const PtxForm *form = c->form;

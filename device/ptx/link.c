@@ -32,6 +32,7 @@ typedef struct Link {
 
 /* ---- Which definition a name means ---- */
 
+/* For qsort(): by name, then in the order of the texts. */
 static int by_name(const void *left, const void *right)
 {
     const Symbol *a = left, *b = right;
@@ -201,6 +202,7 @@ static void redirect_table(PtxTable *table)
 /* The variable that one means in the whole: itself if it is a function's, or NULL if it is. */
 static PtxVariable *meant_by(PtxVariable *v) { return v && v->linked ? v->linked : v; }
 
+/* Makes an operand, and what it contains, name the definitions. */
 static void redirect_operand(PtxOperand *o)
 {
     switch (o->kind) {
@@ -228,6 +230,7 @@ static uint32_t file_in_whole(const PtxModule *part, uint32_t base, uint32_t num
     return 0;
 }
 
+/* Makes the instructions of a function name the definitions, and the files of the whole. */
 static void redirect_function(PtxFunction *f, uint32_t file_base)
 {
     uint32_t from = 0, to = 0;

@@ -44,7 +44,8 @@ static void ptx_names_grow(PtxParser *p)
     PtxNames *names = &p->names;
     uint32_t size = names->size ? names->size * 2 : FIRST_SLOTS;
     size_t bytes = size * sizeof(PtxSlot);
-    PtxSlot *slots = size > names->size ? chunks_take(p->options.chunks, &bytes) : NULL;
+    bool overflows = size <= names->size;
+    PtxSlot *slots = overflows ? NULL : chunks_take(p->options.chunks, &bytes);
     if (!slots) ptx_fail_memory(p);
     memset(slots, 0, size * sizeof *slots);
     for (uint32_t i = 0; i < names->size; i++)

@@ -175,6 +175,7 @@ static bool is_rooted(const Affinity *a, Ref ref)
     }
 }
 
+/* Finds `rooted` for the results of affine operations, to the fixed point. */
 static void find_rooted(Affinity *a)
 {
     const LowerFunction *f = a->f;
@@ -267,6 +268,7 @@ static void rewrite_affine(Affinity *a, LowerInsn i)
     *lower_add_insn(a->f) = i;
 }
 
+/* Writes the instructions of all blocks again. */
 static void rewrite_all(Affinity *a)
 {
     LowerFunction *f = a->f;

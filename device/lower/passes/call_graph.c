@@ -42,6 +42,7 @@ static void use_variable(Lower *lower, FunctionFacts *facts, const PtxVariable *
     }
 }
 
+/* Notes what an operand says of the function: callees, variables, a grid barrier. */
 static void use_operand(Lower *lower, FunctionFacts *facts, const PtxOperand *o)
 {
     switch (o->kind) {
@@ -84,6 +85,7 @@ static void use_insn(Lower *lower, FunctionFacts *facts, const PtxInsn *insn)
         if (insn->operands[i].kind == PTX_OPERAND_FUNCTION) take_address(lower, insn->operands[i].function);
 }
 
+/* Adds a function to the module, without its code. */
 static CodeFunction *new_function(Lower *lower, const PtxFunction *tree)
 {
     CodeFunction *code = ARENA_ZEROS(lower->keep, CodeFunction, 1);

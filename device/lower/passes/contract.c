@@ -238,7 +238,7 @@ static void note_sum(Contraction *c, InsnFacts *facts)
     }
 }
 
-/* Finds roles, links and counts in the region. */
+/* Links the uses of products and signs in the region to them, and counts them. */
 static void scan_region(Contraction *c)
 {
     LowerFunction *f = c->f;
@@ -339,11 +339,14 @@ static void write_fma(Contraction *c, const LowerInsn *sum, const InsnFacts *fac
     fma.a = facts->stale[facts->takes] & STALE_A ? source->kept[0] : mul->a;
     fma.b = facts->stale[facts->takes] & STALE_B ? source->kept[1] : mul->b;
     fma.c = facts->takes ? sum->a : sum->b;
+    /* a - b: a product that is b is subtracted, or else b is. */
     if (negative != (minus && facts->takes)) fma.a = negated_operand(c, facts->ops, fma.a, sum->line);
     if (minus && !facts->takes) fma.c = negated_operand(c, facts->ops, fma.c, sum->line);
     *lower_add_insn(c->f) = fma;
 }
 
+/* Writes the instructions again: each contracted sum as its fma, products with copies of what is overwritten.
+ * The products themselves stay, until dead code is removed. */
 static void rewrite_function(Contraction *c)
 {
     LowerFunction *f = c->f;

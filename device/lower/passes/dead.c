@@ -37,6 +37,7 @@ static void find_crossing(void *closure, Ref *ref, bool read, bool written)
     if (written) n->seen[r] = n->block + 1;
 }
 
+/* Numbers the registers, those that cross blocks first, and makes empty sets. */
 static void make_sets(LiveSets *n)
 {
     LowerFunction *f = n->f;
@@ -57,6 +58,7 @@ static void make_sets(LiveSets *n)
     n->live = ARENA_ZEROS(f->scratch, uint64_t, (size_t)count / 64 + 1);
 }
 
+/* Whether a register is in the set `live`. */
 static bool is_live(const LiveSets *n, Ref ref)
 {
     uint32_t x = n->index[ref_number(ref)];
@@ -81,6 +83,8 @@ static void kill_results(void *closure, Ref *ref, bool read, bool written)
     if (written && !read) n->live[x / 64] &= ~(UINT64_C(1) << (x % 64));
 }
 
+/* Adds a register that the instruction reads. A destination that counts as read because of
+ * the guard is not a use: see kill_results(). */
 static void add_uses(void *closure, Ref *ref, bool read, bool written)
 {
     LiveSets *n = closure;
@@ -110,7 +114,7 @@ static bool transfer(LiveSets *n, LowerInsn *i)
     return true;
 }
 
-/* An atomic operation whose old value has no use is a reduction. */
+/* An atomic operation whose old value has no use needs no destination: it becomes a reduction. */
 static void drop_old_value(const LiveSets *n, LowerInsn *i)
 {
     bool atomic = i->op >= OP_atom_add_u32 && i->op <= OP_atom_cas_b128;
@@ -203,6 +207,7 @@ static void sweep_block(LiveSets *n, uint32_t block)
     merge_live_in(n, block);
 }
 
+/* Removes the dead instructions. */
 static void compact_insns(LowerFunction *f)
 {
     uint32_t kept = 0;

@@ -77,6 +77,7 @@ static bool affine_source(const Path *path, Ref ref, Ref *source)
     return true;
 }
 
+/* Adds an operation on affine values. */
 static bool add_affine(Path *path, const Insn *i)
 {
     ElementwiseStep step = {.op = i->op, .d = path->value_count};
@@ -176,6 +177,7 @@ static bool add_store(Path *path, const BlockAccess *access, uint8_t operand)
     return true;
 }
 
+/* Adds a load or store of vectors, and an operand in memory for it. */
 static bool add_access(Path *path, const Insn *i)
 {
     BlockAccess access;
@@ -227,6 +229,7 @@ static bool find_op(Path *path, const ElementwiseOp *wanted, unsigned part, uint
     return true;
 }
 
+/* Adds an operation on one part of its operands. The result is that part of the operation's operand. */
 static bool add_op(Path *path, const Insn *i)
 {
     const WideForm *form = &wide_forms[i->op];

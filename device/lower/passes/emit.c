@@ -52,7 +52,8 @@ static const CodeTable *make_table(Emission *e, const LowerTable *list)
 
 static uint16_t branch_op(bool predicated, bool back)
 {
-    return predicated ? (back ? OP_bra_p_back : OP_bra_p) : back ? OP_bra_back : OP_bra;
+    if (predicated) return back ? OP_bra_p_back : OP_bra_p;
+    return back ? OP_bra_back : OP_bra;
 }
 
 /* Writes the guard of an instruction to *at. Returns the place after it. */

@@ -32,6 +32,7 @@ static void move_ref(const Shift *shift, Ref *ref)
     *ref += shift->to[pool] - shift->from[pool];
 }
 
+/* Moves all registers of a function to the common layout. */
 static void move_function(CodeFunction *code, const Shift *shift)
 {
     for (uint32_t i = 0; i < code->insn_count; i++) {

@@ -66,6 +66,7 @@ static bool relocation_address(Lower *lower, const PtxRelocation *r, uint64_t *a
     return lives_in_memory(r->variable) && *address != NO_ADDRESS;
 }
 
+/* Writes the address of a relocation to the bytes of the variable. */
 static void relocate_word(Lower *lower, const PtxVariable *v, const PtxRelocation *r, uint8_t *bytes)
 {
     uint64_t address;

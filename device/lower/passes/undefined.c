@@ -30,6 +30,7 @@ static void check_variable(const UndefinedSearch *s, const PtxVariable *v, const
         report_undefined(s, &s->reported_variables[v->id], v->name, home);
 }
 
+/* Reports undefined names in an operand, and in what it contains. */
 static void check_operand(const UndefinedSearch *s, const PtxOperand *o, const PtxModule *home)
 {
     switch (o->kind) {

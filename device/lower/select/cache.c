@@ -30,6 +30,7 @@ static uint16_t priorities(const PtxForm *form)
     return mods;
 }
 
+/* createpolicy.range d, [a], primary size, total size */
 static void select_range_policy(Select *s, Ref d)
 {
     Address a;
@@ -45,13 +46,14 @@ static void select_range_policy(Select *s, Ref d)
     insn->mods = (uint16_t)(priorities(s->insn->form) | (a.narrow ? MEM_ADDR32 : 0));
 }
 
+/* createpolicy.fractional d{, fraction} */
 static void select_fraction_policy(Select *s, Ref d)
 {
     const PtxOperand *o = operand_at(s, 1);
     bool is_immediate = o->kind == PTX_OPERAND_IMMEDIATE;
     uint64_t bits = is_immediate ? ptx_immediate_bits(o, PTX_f32) : F32_ONE;
-    if (bits == 0
-        || bits > F32_ONE) { /* bits of floats above 0 rise with the float; negative ones are larger */
+    /* As integers, the bits of floats above 0 are in their order, and those of negative floats are larger. */
+    if (bits == 0 || bits > F32_ONE) {
         select_error(s, o->column, "the fraction must be above 0 and at most 1");
         return;
     }

@@ -248,6 +248,7 @@ static void emit_call(Select *s, const PtxOperand *callee)
     select_emit(s, OP_call_indirect)->a = function;
 }
 
+/* A call of a function of the program. */
 static void ordinary_call(Select *s)
 {
     LocalPlace returns[MAX_PARAMS], params[MAX_PARAMS];
@@ -293,6 +294,7 @@ static void take_result(Select *s, const PtxOperand *results, Ref value, PtxType
         select_copy(s, select_dest(s, o, class_of(type)), value);
 }
 
+/* A call of a function of the device other than those of the device runtime. */
 static void device_call(Select *s, DeviceFunction function)
 {
     static const struct {
@@ -348,6 +350,7 @@ static uint32_t runtime_argument(Select *s, const PtxOperand *o, char type, Ref 
     return members;
 }
 
+/* A call of function number `function` of the device runtime. */
 static void call_runtime(Select *s, uint32_t function)
 {
     const char *types = runtime_functions[function].arguments;

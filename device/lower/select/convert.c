@@ -104,6 +104,7 @@ static void saturate_to(Conversion *c, PtxType from, PtxType to)
     if (bits < 64) step_with(c, OP_min_s64, PTX_s64, lower_constant(lower, CLASS_64, max, 0), 0);
 }
 
+/* Under .sat the value is clamped where it may not fit; then it is cut or extended to the row of `to`. */
 static void integer_to_integer(Conversion *c)
 {
     unsigned from_bits = ptx_type_bits(c->from), to_bits = ptx_type_bits(c->to);
@@ -146,6 +147,7 @@ static void make_integral(Conversion *c, PtxType type, bool to_integer)
     }
 }
 
+/* By one operation that rounds to nearest, or one that makes the value integral and one that converts it. */
 static void float_to_integer(Conversion *c)
 {
     PtxType from = source_to_float(c);
@@ -221,6 +223,7 @@ static uint16_t packed_mods(const PtxForm *form)
     return mods;
 }
 
+/* cvt of packed types, by one operation. */
 static void select_packed(Select *s)
 {
     const PtxForm *form = s->insn->form;

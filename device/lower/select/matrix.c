@@ -327,7 +327,7 @@ void select_mma(Select *s)
 {
     const PtxForm *form = s->insn->form;
     uint32_t kinds = kinds_of(mma_shapes, MMA_SHAPES, form->group[PTX_GROUP_SHAPE]);
-    if (s->insn->operand_count > 6) {
+    if (s->insn->operand_count > 6) { /* after d, a, b, c: metadata and a selector, or scales */
         select_unsupported(s, "a scaled product");
         return;
     }

@@ -188,6 +188,7 @@ static void set_address(const Select *s, LowerInsn *insn, const Address *a)
     if (looks_for_races(s) && is_coherent(form)) insn->mods |= MEM_COHERENT;
 }
 
+/* Appends the load of elements at an address. */
 static void load_elements(Select *s, const Address *a, const PtxOperand *elements, uint32_t count,
                           PtxType type)
 {
@@ -225,6 +226,7 @@ void select_ld(Select *s)
     fence_if(s, form->group[PTX_GROUP_SEMANTICS] == PTX_MOD_acquire, false);
 }
 
+/* Appends the store of elements at an address. Immediates take the class of the registers. */
 static void store_elements(Select *s, const Address *a, const PtxOperand *elements, uint32_t count,
                            PtxType type)
 {

@@ -103,6 +103,7 @@ static int64_t special_detail(Select *s, const PtxOperand *o, uint16_t op)
                                                               : o->component * (RESERVED_SHARED / 2);
 }
 
+/* The value of a special register: a constant, a row, or the result of an operation. */
 static Ref read_special(Select *s, const PtxOperand *o)
 {
     RegisterClass class = class_of(ptx_specials[o->special].type);

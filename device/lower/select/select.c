@@ -153,6 +153,7 @@ static void place_labels(Select *s, const uint32_t *starts)
         s->f->labels[s->tree->labels[l]->id] = starts[s->tree->labels[l]->position];
 }
 
+/* Selects all instructions, then places the labels and ends the function. */
 static void select_body(Select *s)
 {
     uint32_t *starts = ARENA_ARRAY(s->f->scratch, uint32_t, s->tree->insn_count + 1);

@@ -379,6 +379,7 @@ static Ref one_part(Video *v, unsigned count, unsigned part)
     return value;
 }
 
+/* A SIMD instruction part by part, into c or, with .add, added to it. */
 static void select_parts(Select *s, unsigned count)
 {
     Video v = video_of(s, CLASS_32);
