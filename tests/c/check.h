@@ -1,19 +1,19 @@
 /* A test in C: CHECK(condition) lines, counted; check_done() is what main returns.
  *
- * A failed check prints where and what; CHECK_TEXT shows both texts. Nothing stops at a failure.
- */
+ * A failed check prints its place and its condition, CHECK_EQUAL and CHECK_TEXT both values. A test goes on
+ * after a failure. */
 #ifndef TESTS_C_CHECK_H
 #define TESTS_C_CHECK_H
 
 #include <stdio.h>
 #include <string.h>
 
-static _Atomic int check_count, check_failures; /* threads check, too */
+static _Atomic int check_count, check_failures; /* atomic: threads of a test check as well */
 
 #define CHECK(condition) check_one(!!(condition), #condition, __FILE__, __LINE__)
 #define CHECK_EQUAL(a, b) check_equal((long long)(a), (long long)(b), #a " == " #b, __FILE__, __LINE__)
 #define CHECK_TEXT(a, b) check_text((a), (b), __FILE__, __LINE__)
-/* A group of checks, named in the output. */
+/* Calls a function that checks; its name is printed. */
 #define CHECK_GROUP(function) (printf("%s\n", #function), function())
 
 static inline void check_one(int good, const char *what, const char *file, int line)
@@ -37,6 +37,7 @@ static inline void check_text(const char *a, const char *b, const char *file, in
     if (!same) printf("--- got\n%s\n--- expected\n%s\n", a ? a : "(null)", b ? b : "(null)");
 }
 
+/* The exit code of the test: not 0 if a check failed, or if there was none. */
 static inline int check_done(void)
 {
     printf("%d checks, %d failed\n", check_count, check_failures);

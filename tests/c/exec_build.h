@@ -10,9 +10,11 @@
 #include "exec/memory/memory_map.h"
 #include "exec/state/warp.h"
 
-enum { BUILD_INSNS = 256, BUILD_CONSTANTS = 64, BUILD_FRAME = 128 + 32 * 256 };
+/* Limits of a function: instructions, constants of its module; bytes of a register (32 lanes of 8), of a
+ * frame: 32 predicates of 4 bytes, then 32 registers. */
+enum { BUILD_INSNS = 256, BUILD_CONSTANTS = 64, BUILD_ROW = 256, BUILD_FRAME = 128 + 32 * BUILD_ROW };
 
-/* One function of the module. Branch targets are instruction numbers until build_finish. */
+/* One function of the module. Branch targets are instruction numbers until build_finish(). */
 typedef struct Build {
     CodeModule *module;
     CodeFunction function;
@@ -25,32 +27,32 @@ typedef struct Build {
 typedef struct BuildModule {
     CodeModule module;
     CodeFunction *functions[8];
-    _Alignas(64) uint8_t constants[BUILD_CONSTANTS * 256];
+    _Alignas(64) uint8_t constants[BUILD_CONSTANTS * BUILD_ROW];
     uint32_t constant_count;
     const char *files[1];
 } BuildModule;
 
 /* Operands: register n (of any width), predicate n; the frame has 32 of each. */
-#define R(n) REF_MAKE(REF_FRAME, 128 + 256 * (n))
+#define R(n) REF_MAKE(REF_FRAME, 128 + BUILD_ROW * (n))
 #define P(n) REF_MAKE(REF_FRAME, 4 * (n))
 #define NONE REF_ABSENT
 
-/* A constant, as a row in which all lanes have the value. */
+/* An operand that has this value in all lanes: a new constant of the module. */
 static inline Ref build_u32(BuildModule *m, uint32_t value)
 {
-    uint32_t *row = (uint32_t *)(void *)(m->constants + 256 * m->constant_count);
+    uint32_t *row = (uint32_t *)(void *)(m->constants + BUILD_ROW * m->constant_count);
     for (int l = 0; l < WARP_LANES; l++) row[l] = value;
-    return REF_MAKE(REF_CONST, 256 * m->constant_count++);
+    return REF_MAKE(REF_CONST, BUILD_ROW * m->constant_count++);
 }
 
 static inline Ref build_u64(BuildModule *m, uint64_t value)
 {
-    uint64_t *row = (uint64_t *)(void *)(m->constants + 256 * m->constant_count);
+    uint64_t *row = (uint64_t *)(void *)(m->constants + BUILD_ROW * m->constant_count);
     for (int l = 0; l < WARP_LANES; l++) row[l] = value;
-    return REF_MAKE(REF_CONST, 256 * m->constant_count++);
+    return REF_MAKE(REF_CONST, BUILD_ROW * m->constant_count++);
 }
 
-/* Begins a function of the module. */
+/* Begins a function of the module, which keeps a pointer to *b. */
 static inline void build_function(BuildModule *m, Build *b, const char *name)
 {
     memset(b, 0, sizeof *b);
@@ -80,7 +82,8 @@ static inline void build_module(BuildModule *m)
 /* The number that the next instruction gets. */
 static inline uint32_t build_here(const Build *b) { return b->function.insn_count; }
 
-/* Adds an instruction with result d and operands a, bb, c (the function is b): NONE where it has none. */
+/* Adds an instruction to the function b, with result d and operands a, bb, c: NONE for those that it lacks.
+ * Returns it, so that other fields can be set. */
 static inline Insn *emit(Build *b, unsigned op, Ref d, Ref a, Ref bb, Ref c)
 {
     uint32_t n = b->function.insn_count++;
@@ -90,7 +93,8 @@ static inline Insn *emit(Build *b, unsigned op, Ref d, Ref a, Ref bb, Ref c)
     return &b->insns[n];
 }
 
-/* A branch; its target may be set later by build_target. Returns its number. */
+/* Adds a branch to an instruction number, which build_target() may set later. Returns the branch's own
+ * number. */
 static inline uint32_t emit_branch(Build *b, unsigned op, Ref predicate, unsigned mods, uint32_t target)
 {
     Insn *i = emit(b, op, NONE, predicate, NONE, NONE);
@@ -100,9 +104,10 @@ static inline uint32_t emit_branch(Build *b, unsigned op, Ref predicate, unsigne
     return (uint32_t)(i - b->insns);
 }
 
+/* Makes the branch of that number go to the next instruction that is added. */
 static inline void build_target(Build *b, uint32_t branch) { b->insns[branch].imm = build_here(b); }
 
-/* Instruction numbers become pointers, once. */
+/* Ends a function: its branches' targets become pointers. */
 static inline void build_finish(Build *b)
 {
     for (uint32_t n = 0; n < b->function.insn_count; n++) {
@@ -145,7 +150,7 @@ static inline int build_run(BuildModule *m, Build *b, const BuildRun *run, ExecF
     b->function.param_size = 8;
     b->function.param_loads = &load;
     b->function.param_load_count = 1;
-    b->function.param_rows_size = 256;
+    b->function.param_rows_size = BUILD_ROW;
     exec_bind(&m->module);
     code = grid_run(pool, &launch, fault);
     worker_pool_destroy(pool);

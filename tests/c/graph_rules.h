@@ -60,7 +60,7 @@ static void rules_make_ready(void)
     cuGraphInstantiateWithFlags(&ready, one_fill, 0);
 }
 
-/* Ends the capture and drops all that rules_begin() made; what cuStreamEndCapture returned. */
+/* Ends the capture and destroys what rules_begin() made; returns the result of cuStreamEndCapture. */
 static CUresult rules_end(void)
 {
     CUgraph graph = NULL;
@@ -79,7 +79,8 @@ static CUresult rules_end(void)
 
 enum { RULES_BLOCKING = CU_STREAM_DEFAULT, RULES_NON_BLOCKING = CU_STREAM_NON_BLOCKING };
 
-/* Runs all rows, each in a capture of its own; their number. */
+/* Runs all rows of the table, each in a capture of its own, and stores their results; returns their number.
+ * */
 static size_t rules_run(RuleResult *results)
 {
     size_t count = 0;

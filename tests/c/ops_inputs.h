@@ -1,14 +1,15 @@
-/* The operands of the recorded results in test_ops_gpu.def: what a real GPU was given, lane by lane.
+/* The operands for which a GPU's results are recorded in test_ops_gpu.def, lane by lane.
  *
- * Among the first lanes are all pairs of special values of the type, then come random ones, many of them with
- * exponents near each other. Changing anything here makes the recorded results meaningless.
+ * The first lanes have all pairs of special values of the type, the others random values, many of them with
+ * exponents near each other. After any change here the results must be recorded again.
  */
 #ifndef TESTS_OPS_INPUTS_H
 #define TESTS_OPS_INPUTS_H
 
 #include "ops_run.h"
 
-/* Lanes of an operation; up to which of them operands are special values, of 16-bit floats and of others. */
+/* The lanes of an operation; how many of them have special values as operands: of 16-bit floats, of other
+ * types. */
 enum { INPUT_LANES = 4096, SPECIAL_16_BIT = 900, SPECIAL = 2500 };
 /* What an operand holds: SHIFT is a count in 32 bits, BIT a predicate. */
 typedef enum Kind { NONE, I16, I32, I64, SHIFT, F16, BF16, F32, F64, F16X2, BF16X2, FP8, BIT } Kind;
@@ -44,7 +45,8 @@ static const uint64_t special_bf16[] = {
 /* A value of the table for this operand of a lane. */
 #define PICK(table, operand, lane) input_pick(table, sizeof table / sizeof *table, operand, lane)
 
-/* Operands 0 and 1 have all pairs of values in the first count * count lanes, others random ones. */
+/* A value of the table: operands 0 and 1 have all pairs of values in the first count * count lanes, operands
+ * 2 and 3 random ones. */
 static inline uint64_t input_pick(const uint64_t *table, size_t count, unsigned operand, unsigned lane)
 {
     if (operand == 0) return table[lane % count];
@@ -55,11 +57,14 @@ static inline uint64_t input_pick(const uint64_t *table, size_t count, unsigned 
 /* Bits of an operand. */
 static inline int kind_size(Kind kind)
 {
-    static const int sizes[] = {0, 16, 32, 64, 32, 16, 16, 32, 64, 32, 32, 16, 1};
+    static const int sizes[] = {[I16] = 16,    [I32] = 32,    [I64] = 64, [SHIFT] = 32, [F16] = 16,
+                                [BF16] = 16,   [F32] = 32,    [F64] = 64, [F16X2] = 32, [BF16X2] = 32,
+                                [FP8] = 16,    [BIT] = 1};
     return sizes[kind];
 }
 
-/* r: random digits, q: random choices, here and below. */
+/* r, here and below: 64 random bits for the value; q: random bits that choose its kind. Here a signed or
+ * unsigned number of a random length, or any number. */
 static inline uint64_t input_integer(unsigned operand, unsigned lane, uint64_t r, uint64_t q)
 {
     if (lane < SPECIAL) return PICK(special_integers, operand, lane);
@@ -67,16 +72,20 @@ static inline uint64_t input_integer(unsigned operand, unsigned lane, uint64_t r
     return (q & 3) == 1 ? r >> (q >> 8 & 63) : r;
 }
 
+/* Any bits, or an exponent from one of three ranges: `count` exponents from `below` below that of 1 on. */
 static inline uint64_t input_f64(unsigned operand, unsigned lane, uint64_t r, uint64_t q)
 {
     static const struct { unsigned below, count; } exponents[] = {{0, 0}, {60, 140}, {160, 300}, {6, 13}};
-    unsigned k = q & 3;
+    const uint64_t sign_and_fraction = 0x800fffffffffffff;
+    const unsigned exponent_of_1 = 1023, k = q & 3;
     if (lane < SPECIAL) return PICK(special_f64, operand, lane);
     if (k == 0) return r;
-    return (r & 0x800fffffffffffff) | (1023 - exponents[k].below + (q >> 8) % exponents[k].count) << 52;
+    return (r & sign_and_fraction)
+           | (exponent_of_1 - exponents[k].below + (q >> 8) % exponents[k].count) << 52;
 }
 
-/* Operand 0 .. 3 (a b c e) of a lane. */
+/* Operand 0 .. 3 (a b c e) of a lane. Random floats of 16 and 32 bits are any bits, or have one of 13
+ * exponents around that of 1 (127). */
 static inline uint64_t input_value(Kind kind, unsigned operand, unsigned lane)
 {
     uint64_t r = ops_mix(lane * (uint64_t)8 + operand), q = ops_mix(r);

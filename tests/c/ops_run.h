@@ -12,7 +12,8 @@
 #include "exec/bind.h"
 #include "exec/state/warp.h"
 
-/* Rows by the operand that ops_insn() makes of them, one more for tests, and their number; bytes of a row. */
+/* The rows of an instruction's result and operands, as ops_insn() places them, and one more for tests; their
+ * number; bytes of a row. */
 enum { ROW_D, ROW_A, ROW_B, ROW_C, ROW_E, ROW_OUT, ROW_COUNT, ROW_BYTES = 256 };
 
 typedef struct OpsRun {
@@ -25,7 +26,7 @@ static const char *const ops_isas[] = {EXEC_ISAS(NAME_OF)};
 #undef NAME_OF
 enum { OPS_ISA_COUNT = sizeof ops_isas / sizeof *ops_isas };
 
-/* Makes isa the chosen instruction set; false when this host lacks it. */
+/* Makes the interpreter use this instruction set; returns false if the host does not have it. */
 static inline bool ops_choose(const char *isa)
 {
     setenv("PYCUDA_CPU_ISA", isa, 1);
@@ -60,7 +61,8 @@ static inline Insn ops_insn(enum Op op, unsigned mods, int64_t imm)
                   .mods = (uint16_t)mods};
 }
 
-/* Runs the instruction for the lanes of mask; whether it went on to the next one. */
+/* Runs the instruction for the lanes of mask. Returns true if the next instruction follows, which is false
+ * after a fault. */
 static inline bool ops_run_insn(OpsRun *run, const Insn *insn, uint32_t mask)
 {
     run->warp.base[REF_FRAME] = run->rows[0];
@@ -82,7 +84,7 @@ static inline uint64_t ops_value(OpsRun *run, enum Op op, unsigned mods, int d_s
     return ops_get(run, ROW_D, d_size, lane);
 }
 
-/* A stream of numbers without pattern. */
+/* A pseudorandom number for x (splitmix64). */
 static inline uint64_t ops_mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;

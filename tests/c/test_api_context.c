@@ -68,6 +68,8 @@ static void test_devices(void)
     CHECK_EQUAL(value, 0);
 }
 
+/* Contexts are pushed, set, popped and destroyed; calls with an empty stack and destroyed contexts are
+ * refused. */
 static void test_stack(void)
 {
     CUcontext a, b, c;
@@ -102,9 +104,10 @@ static void test_stack(void)
     OK(cuCtxDestroy_v2(a));
 }
 
+/* In a thread: destroys the context; returns NULL if that succeeds. */
 static void *destroy_main(void *context) { return cuCtxDestroy_v2(context) ? context : NULL; }
 
-/* A context destroyed by another thread stays on this thread's stack, and every call says so. */
+/* A context destroyed by another thread stays on this thread's stack, and calls with it report that. */
 static void test_destroyed_elsewhere(void)
 {
     CUcontext context, popped;
@@ -157,6 +160,7 @@ static void test_wrong_handles(void)
     OK(cuCtxDestroy_v2(context));
 }
 
+/* Retained twice, released twice; reset. What it had is gone afterwards, its handle stays. */
 static void test_primary(void)
 {
     CUcontext first, second, made;
@@ -226,7 +230,8 @@ static void test_state(void)
     OK(cuCtxDestroy_v2(other));
 }
 
-/* Bytes in use on the C heap after n contexts more; 0 where the library does not report them. */
+/* Creates and destroys n contexts; returns the bytes in use on the C heap then, 0 where the C library does
+ * not report them. */
 static size_t heap_after(int n)
 {
     for (int i = 0; i < n; i++) {
@@ -241,7 +246,8 @@ static size_t heap_after(int n)
 #endif
 }
 
-/* A context that was destroyed is known for a while, and costs nothing for ever. */
+/* A destroyed context is remembered for a while, so that calls with it get CONTEXT_IS_DESTROYED; the memory
+ * for that is limited. */
 static void test_many_contexts(void)
 {
     CUcontext kept, first, current;
@@ -263,7 +269,6 @@ static void test_many_contexts(void)
     OK(cuCtxDestroy_v2(kept));
 }
 
-/* In a forked child every call answers, none hangs or crashes. */
 static sem_t gate;
 static void wait_gate(void *nothing)
 {
@@ -271,7 +276,7 @@ static void wait_gate(void *nothing)
     sem_wait(&gate);
 }
 
-/* The oldest of many that are destroyed is forgotten, not one that still waits for its work. */
+/* The oldest destroyed contexts are forgotten, but none whose destruction still waits for its work. */
 static void test_many_while_one_is_destroyed(void)
 {
     CUcontext waiting, other;
@@ -296,6 +301,7 @@ static void test_many_while_one_is_destroyed(void)
     sem_destroy(&gate);
 }
 
+/* Calls in a forked child are refused; none hangs or crashes. */
 static void test_fork(void)
 {
     CUcontext context;

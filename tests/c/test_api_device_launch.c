@@ -1,11 +1,12 @@
-/* Kernels that launch kernels: many threads at once, errors in between, nothing left behind by faults. */
+/* Kernels that launch kernels (CUDA's dynamic parallelism): many threads at once, errors, limits, faults. */
 #include "check.h"
 
 #include "api/base/api.h"
 
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 
-/* A call sequence: shape (a number or register) of one thread a block, the parameter out, a stream. */
+/* PTX that launches `kernel` with `blocks` blocks of one thread, its parameter %out, in a stream of the
+ * device: 0 is the block's NULL stream, 3 the tail launch stream, 4 fire and forget. */
 #define LAUNCH(kernel, blocks, stream) \
     "{\n.param .b64 p0;\n.param .align 4 .b8 p1[12];\n.param .align 4 .b8 p2[12];\n.param .b32 p3;\n" \
     ".param .b64 q;\nmov.u64 %f, " kernel ";\nst.param.b64 [p0+0], %f;\n" \
@@ -21,6 +22,8 @@
     "(.param .u64 out_)\n{\n.reg .b64 %out, %f, %buffer;\n.reg .b32 %r;\n.reg .pred %p;\n" \
     "ld.param.u64 %out, [out_];\n" body "ret;\n}\n"
 
+/* child adds 1 to *out, in an atomic operation. parent launches 3 of them; grand launches 4 parents, great 5
+ * grands: 60 children. wrong launches one with 0 blocks, which fails, and a good one. */
 #define CHILD KERNEL("child", "atom.global.add.u32 %r, [%out], 1;\n")
 #define BROKEN KERNEL("broken", "trap;\n")
 #define PARENT KERNEL("parent", LAUNCH("child", "2", "0") LAUNCH("child", "1", "3"))
@@ -28,8 +31,8 @@
     KERNEL("grand", LAUNCH("parent", "1", "4") LAUNCH("parent", "2", "4") LAUNCH("parent", "1", "0"))
 #define GREAT KERNEL("great", LAUNCH("grand", "4", "4") LAUNCH("grand", "1", "3"))
 #define WRONG KERNEL("wrong", LAUNCH("child", "0", "0") LAUNCH("child", "1", "0"))
-#define SPOILT \
-    KERNEL("spoilt", LAUNCH("child", "1", "0") LAUNCH("broken", "1", "0") LAUNCH("child", "1", "3"))
+#define FAULTY \
+    KERNEL("faulty", LAUNCH("child", "1", "0") LAUNCH("broken", "1", "0") LAUNCH("child", "1", "3"))
 /* Adds without an atomic operation. */
 #define PLAIN KERNEL("plain", "ld.global.u32 %r, [%out];\nadd.u32 %r, %r, 1;\nst.global.u32 [%out], %r;\n")
 /* Each block has its own number to add to, four times. */
@@ -57,10 +60,11 @@ static const char source[] =
     ".extern .func (.param .b32 q) __cudaCDP2MemcpyAsync(.param .b64 a, .param .b64 b, .param .b64 c, "
     ".param .b32 d, .param .b64 e);\n"
     ".extern .func (.param .b32 q) __cudaCDP2LaunchDeviceV2(.param .b64 a, .param .b64 b);\n" CHILD BROKEN
-        PARENT GRAND GREAT WRONG SPOILT PLAIN CHAIN MOVED;
+        PARENT GRAND GREAT WRONG FAULTY PLAIN CHAIN MOVED;
 
 static CUmodule module;
 
+/* Sets *out to 0, runs the kernel and its children; the result of the synchronization. */
 static CUresult run(const char *name, unsigned blocks, unsigned threads, CUdeviceptr out)
 {
     CUfunction function;
@@ -71,14 +75,15 @@ static CUresult run(const char *name, unsigned blocks, unsigned threads, CUdevic
     return cuCtxSynchronize();
 }
 
-static void check_count_of(const char *name, unsigned blocks, unsigned threads, unsigned wanted)
+/* The kernel's children add `expected` in sum. */
+static void check_count_of(const char *name, unsigned blocks, unsigned threads, unsigned expected)
 {
     CUdeviceptr out;
     unsigned count = 0;
     OK(cuMemAlloc_v2(&out, 4));
     OK(run(name, blocks, threads, out));
     OK(cuMemcpyDtoH_v2(&count, out, 4));
-    CHECK_EQUAL(count, wanted);
+    CHECK_EQUAL(count, expected);
     OK(cuMemFree_v2(out));
 }
 
@@ -89,13 +94,13 @@ static void test_many_threads(void)
     check_count_of("parent", 1, 1, 3);
 }
 
-/* Threads of the pool run children concurrently. */
-static void test_families(void)
+/* Four generations; worker threads run children concurrently. */
+static void test_generations(void)
 {
     for (int k = 0; k < 3; k++) check_count_of("great", 8, 32, 8 * 32 * 60);
 }
 
-/* The launches of a block into its NULL stream come one after another. */
+/* The launches of a block into its NULL stream run one after another: no addition is lost. */
 static void test_order_of_streams(void)
 {
     enum { BLOCKS = 500 };
@@ -110,7 +115,9 @@ static void test_order_of_streams(void)
     OK(cuMemFree_v2(out));
 }
 
-static void test_transfers(void)
+/* Copies and fills in the NULL stream run in its order: 3 children, a fill with 7, a copy of that, 1 child.
+ * */
+static void test_copies_and_fills(void)
 {
     unsigned numbers[2] = {0};
     CUdeviceptr out;
@@ -124,12 +131,14 @@ static void test_transfers(void)
 
 static void test_wrong_shape(void) { check_count_of("wrong", 16, 32, 16 * 32); }
 
+/* Launches beyond the limit of pending ones fail, and the others run. */
 static void test_limit(void)
 {
     OK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 100));
     check_count_of("wrong", 16, 32, 100);
 }
 
+/* A child that faults ends the parent's launch; the error names the child. */
 static void test_fault(void)
 {
     CUdeviceptr out;
@@ -138,7 +147,7 @@ static void test_fault(void)
     size_t size = sizeof text;
     OK(cuMemAlloc_v2(&out, 4));
     OK(cuLogsCurrent(&from, 0));
-    CHECK_EQUAL(run("spoilt", 8, 8, out), CUDA_ERROR_LAUNCH_FAILED);
+    CHECK_EQUAL(run("faulty", 8, 8, out), CUDA_ERROR_LAUNCH_FAILED);
     OK(cuLogsDumpToMemory(&from, text, &size, 0));
     CHECK(strstr(text, "kernel broken") != NULL);
 }
@@ -150,9 +159,9 @@ int main(void)
     OK(cuCtxCreate_v2(&context, 0, 0));
     OK(cuModuleLoadData(&module, source));
     CHECK_GROUP(test_many_threads);
-    CHECK_GROUP(test_families);
+    CHECK_GROUP(test_generations);
     CHECK_GROUP(test_order_of_streams);
-    CHECK_GROUP(test_transfers);
+    CHECK_GROUP(test_copies_and_fills);
     CHECK_GROUP(test_wrong_shape);
     CHECK_GROUP(test_limit);
     CHECK_GROUP(test_fault);

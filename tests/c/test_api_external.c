@@ -1,4 +1,4 @@
-/* External memory and semaphores: handles that are gone, and what outlives what. */
+/* External memory and semaphores: destroyed handles, and lifetimes. */
 #include "check.h"
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 static CUcontext context;
 
-/* A descriptor of physical memory that nothing else keeps. */
+/* A descriptor of physical memory, which has no other reference. */
 static int descriptor(void)
 {
     CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -87,7 +87,7 @@ static void test_a_shape_without_levels(void)
     OK(cuDestroyExternalMemory(memory));
 }
 
-/* A wait that is queued keeps its semaphore; the signal comes through the memory. */
+/* A queued wait keeps its semaphore; it ends when another stream writes 1 to the semaphore's memory. */
 static void test_a_semaphore_is_destroyed_while_a_stream_waits(void)
 {
     int fd = descriptor();
@@ -139,7 +139,7 @@ static void test_a_graph_keeps_its_semaphores(void)
     OK(cuDestroyExternalMemory(memory));
 }
 
-/* What a context had goes with it; so do its handles. */
+/* The end of a context destroys what was imported in it. */
 static void test_a_context_ends_first(void)
 {
     CUcontext other;

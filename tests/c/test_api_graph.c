@@ -41,7 +41,7 @@ static void launch(CUstream stream, unsigned factor, unsigned add)
     OK(cuLaunchKernel(affine, 1, 1, 1, COUNT, 1, 1, 0, stream, params, NULL));
 }
 
-/* All elements have that value. */
+/* Checks that all elements have that value. */
 static void check_data(unsigned value)
 {
     unsigned host_copy[COUNT];
@@ -54,6 +54,7 @@ static void check_data(unsigned value)
     CHECK_EQUAL(host_copy[0], value);
 }
 
+/* A launch of affine for all elements. */
 static CUDA_KERNEL_NODE_PARAMS kernel_params(void **params)
 {
     return (CUDA_KERNEL_NODE_PARAMS){
@@ -68,6 +69,7 @@ static CUDA_KERNEL_NODE_PARAMS kernel_params(void **params)
     };
 }
 
+/* Adds a node after another one (NULL: without an edge): data = data * factor + add; data = value. */
 static CUgraphNode add_kernel(CUgraph graph, CUgraphNode before, unsigned factor, unsigned add)
 {
     CUgraphNode node = NULL;
@@ -92,7 +94,7 @@ static size_t count_nodes(CUgraph graph)
     return count;
 }
 
-/* Nothing runs while it is captured; each launch runs it all; the stream is an ordinary one again. */
+/* Captured work does not run; each launch of the graph runs all of it; the stream can be used as before. */
 static void test_capture(void)
 {
     CUstream stream;
@@ -120,7 +122,7 @@ static void test_capture(void)
     OK(cuStreamDestroy_v2(stream));
 }
 
-/* Two streams, one graph: the edges are those of the events. */
+/* A capture of two streams: the waits for events become edges. */
 static void test_fork_join(void)
 {
     CUstream first, second;
@@ -158,6 +160,7 @@ static void test_fork_join(void)
     OK(cuStreamDestroy_v2(second));
 }
 
+/* A stream under capture cannot wait for an event of another capture; both end with an error. */
 static void test_merge(void)
 {
     CUstream first, second;
@@ -181,6 +184,7 @@ static void test_merge(void)
 
 static CUcontext context;
 
+/* What another thread's cuMemAlloc and its cuStreamEndCapture of the stream returned. */
 typedef struct Elsewhere {
     CUstream stream;
     CUresult ended, allocated;
@@ -198,7 +202,8 @@ static void *work_elsewhere(void *argument)
     return NULL;
 }
 
-/* What another thread may do while this one captures. */
+/* What another thread may do while this one captures in a mode: the results of its two calls, and of the end
+ * of the capture in this thread. */
 static void check_threads(CUstreamCaptureMode mode, CUresult allocated, CUresult ended, CUresult at_end)
 {
     Elsewhere elsewhere;
@@ -223,7 +228,7 @@ static void test_threads(void)
     check_threads(CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_SUCCESS, CUDA_SUCCESS, CUDA_ERROR_ILLEGAL_STATE);
 }
 
-/* Nodes, edges and their questions; a cycle cannot be instantiated. */
+/* Nodes and edges are added, queried and removed; a cycle cannot be instantiated. */
 static void test_build(void)
 {
     CUgraph graph;
@@ -270,7 +275,7 @@ static void test_build(void)
     BAD(cuGraphDestroy(graph));
 }
 
-/* A pending launch keeps what it was launched with. */
+/* Parameters of an executable graph are changed for later launches; those that are queued keep theirs. */
 static void test_update(void)
 {
     CUgraph graph, other_graph;
@@ -311,6 +316,7 @@ static void test_update(void)
     OK(cuGraphDestroy(graph));
 }
 
+/* A child graph is copied into its node; it runs as a part of the parent and of its clone. */
 static void test_children(void)
 {
     CUgraph child, parent, inner, clone;
@@ -336,7 +342,7 @@ static void test_children(void)
     OK(cuGraphExecDestroy(exec));
 }
 
-/* The steps of a child graph are changed from another graph of its shape. */
+/* The parameters of a child graph are replaced by those of another graph with the same nodes and edges. */
 static void test_child_update(void)
 {
     CUgraph child, parent, changed;
@@ -380,7 +386,7 @@ static void test_attributes(void)
     OK(cuGraphDestroy(graph));
 }
 
-/* Copies and fills of arrays and rows, as they were captured and as they were described. */
+/* Captured copies and fills of arrays and rows: their parameters can be read, and they run. */
 static void test_shaped_copies(void)
 {
     CUstream stream;
@@ -422,7 +428,8 @@ static void test_shaped_copies(void)
     OK(cuStreamDestroy_v2(stream));
 }
 
-/* Memory of a graph: the same address at each launch, found by calls; freed once. */
+/* Memory that a graph allocates has the same address in each launch. What a launch leaves allocated must be
+ * freed by the next one, or the graph frees it itself (AUTO_FREE_ON_LAUNCH). */
 static void test_memory(void)
 {
     CUstream stream;
@@ -460,11 +467,11 @@ static void test_memory(void)
     OK(cuMemcpyDtoH_v2(&value, outside, 4));
     OK(cuGraphExecDestroy(second));
     OK(cuGraphDestroy(graph));
-    OK(cuMemFree_v2(outside)); /* what was handed out stays until it is freed */
+    OK(cuMemFree_v2(outside)); /* memory of a launch stays allocated when the graph is destroyed */
     OK(cuStreamDestroy_v2(stream));
 }
 
-/* A body that counts down to zero, and branches by a value. */
+/* A loop whose kernel counts down from 5 to 0, then a switch by a value; the handle of each must be used. */
 static void test_conditions(void)
 {
     CUgraph graph;
@@ -503,7 +510,8 @@ static void test_conditions(void)
     OK(cuGraphDestroy(graph));
 }
 
-/* A graph whose only node has this many bodies, the first with one kernel. */
+/* A new graph whose only node, *node, is an if with `size` bodies; the first has one kernel, *inner: data =
+ * add. */
 static CUgraph branching(unsigned size, unsigned add, CUgraphNode *node, CUgraphNode *inner)
 {
     CUgraph graph;
@@ -518,7 +526,8 @@ static CUgraph branching(unsigned size, unsigned add, CUgraphNode *node, CUgraph
     return graph;
 }
 
-/* What is in bodies is updated with the whole; how many they are, and what nodes they have, stays. */
+/* An update takes over the parameters of nodes in bodies; it needs the same number of bodies with the same
+ * nodes. */
 static void test_update_of_conditions(void)
 {
     CUgraphNode node, inner, other_node, other_inner;
@@ -545,7 +554,7 @@ static void test_update_of_conditions(void)
     OK(cuGraphDestroy(graph));
 }
 
-/* An edge with data is one of its own: it is named with them, and no update makes another one of it. */
+/* An edge with data is removed by naming the data; an update with another edge in its place is refused. */
 static void test_data_of_edges(void)
 {
     const CUgraphEdgeData programmatic = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
@@ -597,6 +606,7 @@ static void test_host_and_events(void)
     OK(cuStreamDestroy_v2(stream));
 }
 
+/* A user object lives until the last graph or executable graph that has it is destroyed. */
 static void test_user_objects(void)
 {
     _Atomic int freed = 0;
@@ -615,7 +625,7 @@ static void test_user_objects(void)
     CHECK_EQUAL(atomic_load(&freed), 1);
 }
 
-/* A context that ends takes its captures along. */
+/* The end of a context ends its captures: calls that they forbid are allowed then. */
 static void test_context_end(void)
 {
     CUcontext ending;
@@ -630,7 +640,7 @@ static void test_context_end(void)
     OK(cuMemFree_v2(memory));
 }
 
-/* Nodes that are destroyed under a capture are waited for no more. */
+/* A node that is destroyed during the capture is no longer a dependency of the next captured node. */
 static void test_destroyed_nodes(void)
 {
     CUstream stream;

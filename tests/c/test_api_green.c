@@ -15,11 +15,14 @@ enum {
     CLUSTERS = CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE
 };
 
+/* A split into groups of at least min multiprocessors: how many groups, multiprocessors of each, and left
+ * over. */
 typedef struct Split {
     unsigned min, groups, each, left;
 } Split;
 
-/* What an H200 answered, with its 132 multiprocessors. */
+/* The splits of an H200 with its 132 multiprocessors: with coscheduling (in units of 8), and without (of 2).
+ * */
 static const Split together[] = {
     {0, 15, 8, 12},   {1, 15, 8, 12},   {2, 15, 8, 12},   {3, 15, 8, 12},
     {7, 15, 8, 12},   {8, 15, 8, 12},   {9, 8, 16, 4},    {16, 8, 16, 4},
@@ -32,6 +35,7 @@ static const Split alone[] = {
     {124, 1, 124, 8}, {128, 1, 128, 4}, {130, 1, 130, 2}, {132, 1, 132, 0},
 };
 
+/* Splits a resource as the row asks, and checks the result. */
 static void check_split(const CUdevResource *whole, const Split *row, unsigned flags)
 {
     CUdevResource groups[66], left;
@@ -60,7 +64,7 @@ static void test_splits(void)
     for (unsigned k = 0; k < sizeof together / sizeof *together; k++) {
         check_split(&whole, &together[k], 0);
         check_split(&whole, &together[k], CLUSTERS);
-        check_split(&whole, &together[k], 4); /* no flag: drivers do not look at it */
+        check_split(&whole, &together[k], 4); /* not a flag; drivers ignore it */
     }
     for (unsigned k = 0; k < sizeof alone / sizeof *alone; k++) check_split(&whole, &alone[k], ALONE);
     unsigned two = 2;
@@ -84,11 +88,12 @@ static void test_refused_splits(void)
                     CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
     OK(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 0, 16));
     CHECK_EQUAL(cuDevSmResourceSplitByCount(&nothing, &one, &group, NULL, 0, 8),
-                CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION); /* not twice */
-    group.sm.smCount = 32; /* an output only */
+                CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION); /* a group cannot be split */
+    group.sm.smCount = 32; /* a resource that a program has changed is refused */
     BAD(cuDevSmResourceSplitByCount(&nothing, &one, &group, NULL, 0, 8));
 }
 
+/* A green context with one group of at least min multiprocessors. */
 static CUgreenCtx make_green(unsigned min)
 {
     CUdevResource whole, group;
@@ -102,6 +107,7 @@ static CUgreenCtx make_green(unsigned min)
     return green;
 }
 
+/* Makes a green context of these resources; stores its resource in *out and returns its multiprocessors. */
 static unsigned size_of_context(CUdevResource *resources, unsigned count, CUdevResource *out)
 {
     CUdevResourceDesc descriptor, again;
@@ -139,6 +145,8 @@ static void test_descriptors(void)
     check_split(&part, &(Split){8, 2, 8, 0}, 0);
 }
 
+/* What calls return while the context of a green context is current, for its streams and for the primary
+ * context. */
 static void test_current(void)
 {
     CUgreenCtx green = make_green(16), found;
@@ -190,7 +198,8 @@ static void test_current(void)
     OK(cuDevicePrimaryCtxRelease_v2(0));
 }
 
-/* The primary context lives as long as a green one; what is left of that answers that it is destroyed. */
+/* A green context keeps the primary context active. After its end its handles are refused, and its context is
+ * reported as destroyed. */
 static void test_ends(void)
 {
     CUgreenCtx green = make_green(8), found;
@@ -218,7 +227,7 @@ static void test_ends(void)
     CHECK_EQUAL(cuGreenCtxDestroy(green), CUDA_ERROR_INVALID_CONTEXT);
     CHECK_EQUAL(cuCtxFromGreenCtx(&current, green), CUDA_ERROR_INVALID_CONTEXT);
     OK(cuCtxGetCurrent(&current));
-    CHECK(current == NULL); /* it was current */
+    CHECK(current == NULL); /* the destroyed context was current */
     CHECK_EQUAL(cuCtxSetCurrent(context), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
     CHECK(!active);

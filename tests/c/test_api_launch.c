@@ -1,4 +1,4 @@
-/* Launches: results, every way to pass parameters, what is refused, faults that stay, printing, occupancy. */
+/* Launches: results, every way to pass parameters, errors, faults, printing, occupancy. */
 #include "check.h"
 
 #include <stdbool.h>
@@ -42,6 +42,7 @@ static void load(void)
 
 enum { COUNT = 1000 };
 
+/* Checks that each a[i] is before[i] * factor + i. */
 static void check_scaled(CUdeviceptr a, const float *before, float factor)
 {
     static float after[COUNT];
@@ -126,13 +127,15 @@ static void test_foreign_stream(void)
     OK(cuCtxDestroy_v2(other));
 }
 
-static void count_error(CUstream stream, CUresult status, void *data)
+/* A stream callback: stores the status in *data. */
+static void store_status(CUstream stream, CUresult status, void *data)
 {
     (void)stream;
     *(CUresult *)data = status;
 }
 
-/* An access past the end: every call of that context answers with it, other contexts go on. */
+/* An access past the end of memory: every later call of that context returns its error; other contexts work.
+ * */
 static void test_fault(void)
 {
     CUcontext context;
@@ -155,7 +158,7 @@ static void test_fault(void)
     void *params[] = {&a, &factor, &n};
     OK(cuLaunchKernel(function, 16, 1, 1, 128, 1, 1, 0, stream, params, NULL));
     reported = CUDA_SUCCESS;
-    CUresult added = cuStreamAddCallback(stream, count_error, &reported, 0);
+    CUresult added = cuStreamAddCallback(stream, store_status, &reported, 0);
     CHECK(added == CUDA_SUCCESS || added == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_EQUAL(cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     if (added == CUDA_SUCCESS) {
@@ -168,11 +171,11 @@ static void test_fault(void)
     OK(cuLogsDumpToMemory(&from, text, &size, 0));
     CHECK(strstr(text, "scale") != NULL); /* the kernel is named */
     OK(cuCtxDestroy_v2(context));
-    OK(cuMemAlloc_v2(&b, 4)); /* the context below is as it was */
+    OK(cuMemAlloc_v2(&b, 4)); /* in the context that was current before */
     OK(cuMemFree_v2(b));
 }
 
-/* What kernels print is shown by a synchronization, not before. */
+/* What a kernel prints is written to stdout by the next synchronization; a file replaces stdout meanwhile. */
 static void test_print(void)
 {
     CUfunction hello;

@@ -1,5 +1,6 @@
-/* Contexts that end while others use them: threads that make, cancel, retain and destroy at the same time,
- * and what is left of a context that was forgotten. Meant to run under the sanitizers as well. */
+/* Contexts that end while other threads use them, and objects that outlive their context. A destroyed context
+ * is remembered until many others have been destroyed; then it is forgotten. Runs under the sanitizers as
+ * well. */
 #include "check.h"
 
 #include <pthread.h>
@@ -14,7 +15,8 @@
 
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 
-enum { THREADS = 3, ROUNDS = 400, FORGETTING = 140 }; /* ends of contexts: the first is forgotten by then */
+/* FORGETTING: after how many ends of other contexts a destroyed one is certainly forgotten. */
+enum { THREADS = 3, ROUNDS = 400, FORGETTING = 140 };
 
 static const char source[] = ".version 6.4\n.target sm_50\n.address_size 64\n"
                              ".visible .global .align 8 .b8 room[256];\n"
@@ -22,9 +24,10 @@ static const char source[] = ".version 6.4\n.target sm_50\n.address_size 64\n"
                              ".reg .b64 a; ld.param.u64 a, [p]; st.global.u32 [a], 7; ret; }\n"
                              ".visible .entry spin() { L: bra L; }\n";
 
-static _Atomic int problems, enough;
+static _Atomic int problems,
+    enough; /* failed expectations in threads; whether run_concurrently() is ending */
 
-/* In a thread. */
+/* A check in a thread, which run_concurrently() reports. */
 static void expect_at(bool good, int line)
 {
     if (good) return;
@@ -33,7 +36,10 @@ static void expect_at(bool good, int line)
 }
 #define expect(good) expect_at((good), __LINE__)
 
-static void run_beside(void *(*first)(void *), void *first_data, void *(*second)(void *), void *second_data)
+/* Runs `first` in all threads except one, and meanwhile `second` in that one, which ends when `enough` is set
+ * after the others ended. Checks that no expectation failed. */
+static void run_concurrently(void *(*first)(void *), void *first_data, void *(*second)(void *),
+                             void *second_data)
 {
     pthread_t threads[THREADS];
     atomic_store(&problems, 0);
@@ -46,8 +52,8 @@ static void run_beside(void *(*first)(void *), void *first_data, void *(*second)
     CHECK_EQUAL(atomic_load(&problems), 0);
 }
 
-/* So many contexts die that those before are forgotten. */
-static void forget(void)
+/* Creates and destroys so many contexts that those which were destroyed before are forgotten. */
+static void forget_destroyed(void)
 {
     for (int i = 0; i < FORGETTING; i++) {
         CUcontext context;
@@ -73,10 +79,14 @@ static void *make_and_destroy(void *data)
     return NULL;
 }
 
-static void test_contexts_of_threads(void) { run_beside(make_and_destroy, NULL, make_and_destroy, NULL); }
+static void test_contexts_of_threads(void)
+{
+    run_concurrently(make_and_destroy, NULL, make_and_destroy, NULL);
+}
 
-/* Looks through all contexts: by a cancel, and by addresses that are freed while kernels may run. */
-static void *look_through(void *data)
+/* Makes calls that visit all contexts: a cancel, and frees of addresses, which wait for the kernels of all.
+ * */
+static void *visit_contexts(void *data)
 {
     (void)data;
     while (!atomic_load(&enough)) {
@@ -88,7 +98,7 @@ static void *look_through(void *data)
     return NULL;
 }
 
-static void *make_only(void *data)
+static void *make_contexts(void *data)
 {
     (void)data;
     for (int i = 0; i < ROUNDS; i++) {
@@ -99,11 +109,14 @@ static void *make_only(void *data)
     return NULL;
 }
 
-static void test_looking_through(void) { run_beside(make_only, NULL, look_through, NULL); }
+static void test_visits_while_contexts_end(void)
+{
+    run_concurrently(make_contexts, NULL, visit_contexts, NULL);
+}
 
-/* A handle that another thread destroys: each call works, or says what became of it. */
 static _Atomic(CUcontext) shared;
 
+/* Whether a call with a handle that another thread may destroy returned what it may. */
 static bool is_fair(CUresult result)
 {
     return result == CUDA_SUCCESS || result == CUDA_ERROR_CONTEXT_IS_DESTROYED
@@ -149,17 +162,20 @@ static void *renew_handle(void *data)
     return NULL;
 }
 
-static void test_handle_of_others(void)
+/* Two threads replace the shared context and destroy the old one while another thread uses it: each call
+ * succeeds or reports that the context is destroyed. */
+static void test_handle_that_other_threads_destroy(void)
 {
     CUcontext context;
     OK(cuCtxCreate_v2(&context, 0, 0));
     OK(cuCtxPopCurrent_v2(NULL));
     atomic_store(&shared, context);
-    run_beside(renew_handle, NULL, use_handle, NULL);
+    run_concurrently(renew_handle, NULL, use_handle, NULL);
     OK(cuCtxDestroy_v2(atomic_load(&shared)));
 }
 
-/* A thread that retains a primary context has it whole, however many others release it at the same time. */
+/* A thread that has retained the primary context can use it, whichever other threads release it at the same
+ * time. */
 static void *retain_and_release(void *data)
 {
     (void)data;
@@ -179,7 +195,10 @@ static void *retain_and_release(void *data)
     return NULL;
 }
 
-static void test_primary_of_threads(void) { run_beside(retain_and_release, NULL, retain_and_release, NULL); }
+static void test_primary_of_threads(void)
+{
+    run_concurrently(retain_and_release, NULL, retain_and_release, NULL);
+}
 
 static void *make_green(void *data)
 {
@@ -207,10 +226,10 @@ static void test_green_of_threads(void)
     CUdevResourceDesc part;
     OK(cuDeviceGetDevResource(0, &whole, CU_DEV_RESOURCE_TYPE_SM));
     OK(cuDevResourceGenerateDesc(&part, &whole, 1));
-    run_beside(make_green, part, make_green, part);
+    run_concurrently(make_green, part, make_green, part);
 }
 
-/* --- closes that take long ---------------------------------------------------------------------------- */
+/* --- contexts whose end waits for work ----------------------------------------------------------------- */
 
 static _Atomic int gate;
 
@@ -222,8 +241,8 @@ static void wait_gate(void *data)
     while (!atomic_load(&gate)) sleep_ms(1);
 }
 
-/* Begins to close, and waits in it for its own work. */
-static void *close_slowly(void *data)
+/* Destroys the context while a host function in it waits for the gate. */
+static void *destroy_slowly(void *data)
 {
     expect(!cuCtxPushCurrent_v2(data));
     expect(!cuLaunchHostFunc(NULL, wait_gate, NULL));
@@ -232,20 +251,20 @@ static void *close_slowly(void *data)
     return NULL;
 }
 
-/* A context is not forgotten while it closes, however many die meanwhile. */
-static void test_slow_close(void)
+/* A context whose end is waiting for work is not forgotten, however many others are destroyed meanwhile. */
+static void test_slow_end(void)
 {
     CUcontext context;
     pthread_t thread;
     atomic_store(&gate, 0);
     OK(cuCtxCreate_v2(&context, 0, 0));
     OK(cuCtxPopCurrent_v2(NULL));
-    CHECK(!pthread_create(&thread, NULL, close_slowly, context));
+    CHECK(!pthread_create(&thread, NULL, destroy_slowly, context));
     while (cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {
         cuCtxPopCurrent_v2(NULL);
         sleep_ms(1);
     }
-    forget();
+    forget_destroyed();
     CHECK_EQUAL(cuCtxPushCurrent_v2(context), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     atomic_store(&gate, 1);
     pthread_join(thread, NULL);
@@ -267,8 +286,8 @@ static void *open_gate(void *data)
     return NULL;
 }
 
-/* A primary context is opened again when its close is over, and the close does not affect the new one. */
-static void test_retain_while_it_closes(void)
+/* A retain waits until the end of the primary context is complete; the end does not affect the new state. */
+static void test_retain_while_it_ends(void)
 {
     CUcontext context;
     CUdeviceptr memory;
@@ -296,8 +315,8 @@ static void test_retain_while_it_closes(void)
 
 /* --- what outlives a context --------------------------------------------------------------------------- */
 
-/* What this thread waited for last is gone. */
-static void test_cancel_forgotten(void)
+/* A cancel of the context that this thread waited for last, after that was forgotten. */
+static void test_cancel_of_a_forgotten_context(void)
 {
     CUcontext context;
     CUmodule module;
@@ -311,12 +330,12 @@ static void test_cancel_forgotten(void)
     OK(cuPycudaSetTimeout(0));
     OK(cuPycudaCancel(0));
     OK(cuCtxDestroy_v2(context));
-    forget();
+    forget_destroyed();
     OK(cuPycudaCancel(0));
 }
 
-/* Its modules go with their contexts; unloading it asks none of them. */
-static void test_library_outlives(void)
+/* A library's modules end with their contexts; unloading the library does not use these contexts. */
+static void test_library_outlives_its_contexts(void)
 {
     CUlibrary library;
     CUkernel kernel;
@@ -328,12 +347,13 @@ static void test_library_outlives(void)
         OK(cuCtxCreate_v2(&context, 0, 0));
         OK(cuKernelGetFunction(&function, kernel));
         OK(cuCtxDestroy_v2(context));
-        forget();
+        forget_destroyed();
     }
     OK(cuLibraryUnload(library));
 }
 
-/* Memory at that address, which was freed; the rest is freed again. */
+/* Allocates memory until some is at the wanted address, which was freed; frees the others. False if none is.
+ * */
 static bool take_address(CUdeviceptr wanted, size_t size)
 {
     bool taken = false;
@@ -346,8 +366,9 @@ static bool take_address(CUdeviceptr wanted, size_t size)
     return taken;
 }
 
-/* What a graph keeps of a dead context's module does not free the memory that is reused by now. */
-static void test_graph_outlives(void)
+/* A graph's kernel node keeps its module when the context ends; when the graph is destroyed, the module's
+ * variables are not freed again, whose memory has a new owner by then. */
+static void test_graph_outlives_its_modules_context(void)
 {
     CUcontext dead, context;
     CUmodule module;
@@ -375,8 +396,8 @@ static void test_graph_outlives(void)
     OK(cuCtxDestroy_v2(context));
 }
 
-/* A graph's copies and fills know their context for as long as they can run. */
-static void test_graph_of_forgotten(void)
+/* A graph's fill for a context runs although that context was forgotten. */
+static void test_graph_of_a_forgotten_context(void)
 {
     CUcontext dead, context;
     CUgraph graph;
@@ -392,7 +413,7 @@ static void test_graph_of_forgotten(void)
     OK(cuGraphAddMemsetNode(&node, graph, NULL, 0, &fill, dead));
     OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
     OK(cuCtxDestroy_v2(dead));
-    forget();
+    forget_destroyed();
     OK(cuGraphMemsetNodeGetParams(node, &back));
     OK(cuGraphLaunch(exec, NULL));
     OK(cuCtxSynchronize());
@@ -403,8 +424,9 @@ static void test_graph_of_forgotten(void)
     OK(cuCtxDestroy_v2(context));
 }
 
-/* Frees what a context had that is forgotten, or still has: the call of another one waits for it. */
-static void test_free_for_another(void)
+/* Memory is freed while another context is current; the address is refused once its own context was
+ * forgotten. */
+static void test_free_while_another_context_is_current(void)
 {
     CUcontext owner, context;
     CUdeviceptr memory;
@@ -413,7 +435,7 @@ static void test_free_for_another(void)
     OK(cuCtxCreate_v2(&context, 0, 0));
     OK(cuMemFree_v2(memory));
     OK(cuCtxDestroy_v2(owner));
-    forget();
+    forget_destroyed();
     CHECK_EQUAL(cuMemFree_v2(memory), CUDA_ERROR_INVALID_VALUE);
     OK(cuCtxDestroy_v2(context));
 }
@@ -424,16 +446,16 @@ int main(void)
     setenv("PYCUDA_CPU_THREADS", "2", 1);
     OK(cuInit(0));
     CHECK_GROUP(test_contexts_of_threads);
-    CHECK_GROUP(test_looking_through);
-    CHECK_GROUP(test_handle_of_others);
+    CHECK_GROUP(test_visits_while_contexts_end);
+    CHECK_GROUP(test_handle_that_other_threads_destroy);
     CHECK_GROUP(test_primary_of_threads);
     CHECK_GROUP(test_green_of_threads);
-    CHECK_GROUP(test_slow_close);
-    CHECK_GROUP(test_retain_while_it_closes);
-    CHECK_GROUP(test_cancel_forgotten);
-    CHECK_GROUP(test_library_outlives);
-    CHECK_GROUP(test_graph_outlives);
-    CHECK_GROUP(test_graph_of_forgotten);
-    CHECK_GROUP(test_free_for_another);
+    CHECK_GROUP(test_slow_end);
+    CHECK_GROUP(test_retain_while_it_ends);
+    CHECK_GROUP(test_cancel_of_a_forgotten_context);
+    CHECK_GROUP(test_library_outlives_its_contexts);
+    CHECK_GROUP(test_graph_outlives_its_modules_context);
+    CHECK_GROUP(test_graph_of_a_forgotten_context);
+    CHECK_GROUP(test_free_while_another_context_is_current);
     return check_done();
 }

@@ -1,5 +1,5 @@
-/* Managed memory: advice is returned page by page; batches; what is discarded is unwritten
- * until a kernel, a call or the host writes it. Occupancy of clusters and resources of a device, too. */
+/* Managed memory: advice by pages, prefetches, discards: discarded memory is uninitialized until a kernel, a
+ * call or the host writes it. Occupancy of clusters and resources of a device as well. */
 #include "check.h"
 
 #include <stdbool.h>
@@ -22,7 +22,8 @@ static CUdeviceptr memory;
 static CUstream stream;
 static CUfunction take;
 
-static int ask(CUmem_range_attribute attribute, int first, int count)
+/* The attribute of `count` pages from the first one on. */
+static int attribute_of(CUmem_range_attribute attribute, int first, int count)
 {
     int value = 99;
     OK(cuMemRangeGetAttribute(&value, sizeof value, attribute, memory + (unsigned)first * PAGE_BYTES,
@@ -30,32 +31,37 @@ static int ask(CUmem_range_attribute attribute, int first, int count)
     return value;
 }
 
+/* An attribute of several pages is set, or a location, if all of them have it. */
 static void test_advice(void)
 {
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, PAGES), 0);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 0, PAGES), CU_DEVICE_INVALID);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, 0, PAGES), CU_MEM_LOCATION_TYPE_NONE);
-    /* Pages 2 and 3. */
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, PAGES), 0);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 0, PAGES), CU_DEVICE_INVALID);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, 0, PAGES),
+                CU_MEM_LOCATION_TYPE_NONE);
+    /* The range begins in page 2 and ends in page 3, which both get the advice. */
     OK(cuMemAdvise(memory + 2 * PAGE_BYTES + 100, PAGE_BYTES, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 2, 2), 1);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 2, 3), 0);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 1, 2), 0);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 2, 2), 1);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 2, 3), 0);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 1, 2), 0);
     OK(cuMemAdvise(memory, SIZE, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, PAGES), 1);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, PAGES), 1);
     OK(cuMemAdvise(memory, SIZE, CU_MEM_ADVISE_UNSET_READ_MOSTLY, 0));
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, 1), 0);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, 1), 0);
     OK(cuMemAdvise(memory, SIZE, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, 1));
     OK(cuMemAdvise(memory, PAGE_BYTES, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 0, 1), CU_DEVICE_CPU);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, 0, 1), CU_MEM_LOCATION_TYPE_HOST);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 1, 7), 1);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID, 1, 7), 1);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, 1, 7), CU_MEM_LOCATION_TYPE_DEVICE);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 0, 2), CU_DEVICE_INVALID);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 0, 1), CU_DEVICE_CPU);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, 0, 1),
+                CU_MEM_LOCATION_TYPE_HOST);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 1, 7), 1);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID, 1, 7), 1);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, 1, 7),
+                CU_MEM_LOCATION_TYPE_DEVICE);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 0, 2), CU_DEVICE_INVALID);
     OK(cuMemAdvise(memory, SIZE, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, 0));
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 0, 1), CU_DEVICE_INVALID);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, 0, 1), CU_DEVICE_INVALID);
 }
 
+/* The devices by which all pages of the range are accessed, in order, then CU_DEVICE_INVALID. */
 static void test_accessed_by(void)
 {
     int devices[3] = {7, 7, 7}, mostly = 7;
@@ -81,22 +87,26 @@ static void test_accessed_by(void)
     BAD(cuMemRangeGetAttribute(NULL, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, SIZE));
 }
 
+/* A batch has ranges, locations, and the index of the first range for each location, which must begin with 0.
+ * */
 static void test_prefetches(void)
 {
     CUmemLocation places[] = {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, {CU_MEM_LOCATION_TYPE_HOST, 0}};
     CUdeviceptr ranges[] = {memory, memory + 2 * PAGE_BYTES, memory + 4 * PAGE_BYTES};
     size_t sizes[] = {PAGE_BYTES, 2 * PAGE_BYTES, PAGE_BYTES}, from[] = {0, 2}, wrong[] = {0, 3},
            late[] = {1, 2};
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 0, 1), CU_DEVICE_INVALID);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 0, 1), CU_DEVICE_INVALID);
     OK(cuMemPrefetchAsync(memory, SIZE, 0, stream));
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 0, PAGES), 0);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 0, PAGES), 0);
     OK(cuMemPrefetchBatchAsync(ranges, sizes, 3, places, from, 2, 0, stream));
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 0, 1), 1);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 1, 1), 0);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 2, 2), 1);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 4, 1), CU_DEVICE_CPU);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE, 4, 1), CU_MEM_LOCATION_TYPE_HOST);
-    CHECK_EQUAL(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE, 3, 2), CU_MEM_LOCATION_TYPE_NONE);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 0, 1), 1);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 1, 1), 0);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 2, 2), 1);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, 4, 1), CU_DEVICE_CPU);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE, 4, 1),
+                CU_MEM_LOCATION_TYPE_HOST);
+    CHECK_EQUAL(attribute_of(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE, 3, 2),
+                CU_MEM_LOCATION_TYPE_NONE);
     OK(cuMemDiscardAndPrefetchBatchAsync(ranges, sizes, 3, places, from, 2, 0, stream));
     BAD(cuMemPrefetchBatchAsync(ranges, sizes, 3, places, from, 2, 1, stream));
     BAD(cuMemPrefetchBatchAsync(ranges, sizes, 3, places, from, 2, 0, NULL));
@@ -112,8 +122,8 @@ static void test_prefetches(void)
     OK(cuStreamSynchronize(stream));
 }
 
-/* What was said is gone with the memory, also when the address comes again. */
-static void test_forgotten(void)
+/* Advice ends with the memory; new memory at the same address has none. */
+static void test_advice_ends_with_the_memory(void)
 {
     CUdeviceptr other;
     int value;
@@ -131,6 +141,7 @@ static void test_forgotten(void)
     OK(cuMemFree_v2(other));
 }
 
+/* A kernel reads the word at this offset and stores it in the last word. */
 static void read_word(uint64_t offset)
 {
     CUdeviceptr to = memory + SIZE - 4, from = memory + offset;
@@ -138,7 +149,8 @@ static void read_word(uint64_t offset)
     OK(cuLaunchKernel(take, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL));
 }
 
-/* Written again by the host, a call, a prefetch; then read as it was left. */
+/* Words of discarded memory may be read by a kernel once the host, a fill or a prefetch has touched them;
+ * then a word that nothing has touched is read, which is a fault under initcheck. */
 static void test_discards(void)
 {
     size_t size = SIZE;
@@ -151,7 +163,7 @@ static void test_discards(void)
     BAD(cuMemDiscardBatchAsync(&memory, &size, 0, 0, stream));
     OK(cuMemDiscardBatchAsync(&memory, &size, 1, 0, stream));
     OK(cuStreamSynchronize(stream));
-    host[0] = 0; /* which looks like nothing */
+    host[0] = 0; /* a write of the value that discarded memory has */
     read_word(0);
     OK(cuStreamSynchronize(stream));
     OK(cuMemsetD8Async(memory + 100, 0, 8, stream));
@@ -221,7 +233,7 @@ int main(void)
     CHECK_GROUP(test_advice);
     CHECK_GROUP(test_accessed_by);
     CHECK_GROUP(test_prefetches);
-    CHECK_GROUP(test_forgotten);
+    CHECK_GROUP(test_advice_ends_with_the_memory);
     CHECK_GROUP(test_clusters);
     CHECK_GROUP(test_resources);
     CHECK_GROUP(test_discards); /* the last: it ends in a fault */

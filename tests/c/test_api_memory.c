@@ -280,12 +280,13 @@ static void test_pointers(void)
     OK(cuPointerGetAttributes(5, names, values, a + 17));
     CHECK(context == current && type == CU_MEMORYTYPE_DEVICE && start == a && size == 4000 && ordinal == 0);
     OK(cuPointerGetAttributes(5, names, values, (CUdeviceptr)(uintptr_t)&a));
-    CHECK(!context && !type && !start && !size && ordinal == -2);
+    CHECK(!context && !type && !start && !size && ordinal == CU_DEVICE_INVALID);
     BAD(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)&a));
     BAD(cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_HOST_POINTER, a));
     OK(cuMemFree_v2(a));
 }
 
+/* Stream-ordered memory of the default pool and of a new one, which lives until its last memory is freed. */
 static void test_pools(void)
 {
     CUmemoryPool pool, made;
@@ -335,7 +336,7 @@ int main(void)
     CHECK_GROUP(test_pointers);
     CHECK_GROUP(test_pools);
     OK(cuMemGetInfo_v2(&free_bytes, &total));
-    CHECK_EQUAL(free_bytes, total); /* nothing is left behind */
+    CHECK_EQUAL(free_bytes, total); /* no test has leaked memory */
     OK(cuCtxDestroy_v2(context));
     return check_done();
 }

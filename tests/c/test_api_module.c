@@ -19,6 +19,8 @@ static const char two_kernels[] = HEADER
     ".visible .entry second()\n{\n  .shared .align 4 .b8 space[1000];\n  .reg .b32 %r<3>;\n"
     "  mov.u32 %r1, space;\n  ld.shared.u32 %r2, [%r1];\n  st.shared.u32 [%r1+4], %r2;\n  ret;\n}\n";
 
+/* The functions, parameters, attributes and variables of two_kernels; after the unload all handles are
+ * refused. */
 static void test_contents(void)
 {
     CUmodule module, found;
@@ -77,7 +79,7 @@ static void test_contents(void)
     CHECK_EQUAL(cuMemcpyDtoH_v2(table, address, 24), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* An image that does not load, the error it gives, and a word of the log. */
+/* Checks that the image does not load, with that error and a log that contains the word. */
 static void refuse(const void *image, CUresult expected, const char *word)
 {
     char error[4000] = "unset", info[100] = "unset";
@@ -93,6 +95,7 @@ static void refuse(const void *image, CUresult expected, const char *word)
     if (!strstr(error, word)) printf("    the log says: %s\n", error);
 }
 
+/* A fat binary, as abi/fat_binary.h describes it. */
 typedef struct FatEntry {
     uint16_t kind, version;
     uint32_t header_size;
@@ -111,11 +114,15 @@ typedef struct Fat {
     char text[2048];
 } Fat;
 
+/* A fat binary with PTX for this architecture; compressed: the compressed size in its header, 0 for plain
+ * text. */
 static Fat fat_of(const char *text, uint32_t architecture, uint32_t compressed)
 {
-    Fat fat = {.magic = 0xba55ed50u, .version = 1, .header_size = 16, .size = sizeof(Fat) - 16};
-    fat.entries[0] = (FatEntry){.kind = 2, .header_size = sizeof(FatEntry), .architecture = 90};
-    fat.entries[1] = (FatEntry){.kind = 1,
+    enum { KIND_PTX = 1, KIND_CUBIN = 2, HEADER_SIZE = 16 };
+    Fat fat = {
+        .magic = 0xba55ed50u, .version = 1, .header_size = HEADER_SIZE, .size = sizeof(Fat) - HEADER_SIZE};
+    fat.entries[0] = (FatEntry){.kind = KIND_CUBIN, .header_size = sizeof(FatEntry), .architecture = 90};
+    fat.entries[1] = (FatEntry){.kind = KIND_PTX,
                                 .header_size = sizeof(FatEntry),
                                 .size = sizeof fat.text,
                                 .compressed_size = compressed,
@@ -154,7 +161,7 @@ static void test_refused(void)
     refuse("", CUDA_ERROR_INVALID_IMAGE, "neither");
     refuse("hello, world", CUDA_ERROR_INVALID_IMAGE, "neither");
     refuse(elf, CUDA_ERROR_INVALID_IMAGE, "ELF");
-    elf[18] = 190;
+    elf[18] = 190; /* e_machine: EM_CUDA */
     refuse(elf, CUDA_ERROR_NO_BINARY_FOR_GPU, "compute_75");
     refuse(".version 99.0\n.target sm_75\n", CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "99");
     refuse(HEADER ".visible .entry f()\n{\n  frobnicate.u32 %r1;\n}\n", CUDA_ERROR_INVALID_PTX, "frobnicate");
@@ -180,6 +187,7 @@ static void test_refused(void)
     remove(name);
 }
 
+/* The same contents through a library, whose kernels can be launched as functions. */
 static void test_library(void)
 {
     CUlibrary library, found;
@@ -218,7 +226,7 @@ static void test_library(void)
     CHECK_EQUAL(cuFuncGetName(&name, function), CUDA_ERROR_INVALID_HANDLE);
 }
 
-/* Two texts: the kernel of one adds with a function of the other. */
+/* The kernel of one text calls a function of the other; without that the link is refused. */
 static void test_link(void)
 {
     static char caller[] = HEADER
@@ -268,14 +276,15 @@ static void test_link(void)
     OK(cuModuleUnload(module));
 }
 
-static int heard;
+static int messages; /* that the log's callback got, about a bad image */
 
-static void hear(void *data, CUlogLevel level, char *message, size_t length)
+static void count_message(void *data, CUlogLevel level, char *message, size_t length)
 {
     (void)level;
     *(int *)data += strlen(message) == length && strstr(message, "neither") != NULL;
 }
 
+/* The log calls a callback until that is unregistered, has the last 100 messages, and fits any buffer. */
 static void test_log(void)
 {
     CUlogsCallbackHandle handle;
@@ -283,13 +292,13 @@ static void test_log(void)
     CUlogIterator from;
     char text[25600];
     size_t size = sizeof text;
-    OK(cuLogsRegisterCallback(hear, &heard, &handle));
+    OK(cuLogsRegisterCallback(count_message, &messages, &handle));
     OK(cuLogsCurrent(&from, 0));
     CHECK_EQUAL(cuModuleLoadData(&module, "nonsense"), CUDA_ERROR_INVALID_IMAGE);
-    CHECK_EQUAL(heard, 1);
+    CHECK_EQUAL(messages, 1);
     OK(cuLogsUnregisterCallback(handle));
     for (int i = 0; i < 150; i++) cuModuleLoadData(&module, "nonsense");
-    CHECK_EQUAL(heard, 1);
+    CHECK_EQUAL(messages, 1);
     OK(cuLogsDumpToMemory(NULL, text, &size, 0));
     int lines = 0;
     for (const char *c = text; *c; c++) lines += *c == '\n';
@@ -301,7 +310,7 @@ static void test_log(void)
     OK(cuLogsDumpToMemory(NULL, text, &size, 0));
 }
 
-/* As an H200 answers: a bad value, not a bad handle. */
+/* INVALID_VALUE, not INVALID_HANDLE, as on an H200. */
 static void test_null_handles(void)
 {
     const char *name;

@@ -1,5 +1,6 @@
-/* PYCUDA_CPU_LOCK: a thread that waits inside the driver keeps others out, as on NVIDIA's; one that
- * synchronizes does not; a host function never waits for the lock. */
+/* PYCUDA_CPU_LOCK=1: a call has a lock that all calls take, as in NVIDIA's driver. One that waits keeps the
+ * calls of other threads waiting, unless it is a synchronization; calls in a host function are refused
+ * without the lock. */
 #include "check.h"
 
 #include <pthread.h>
@@ -11,10 +12,11 @@
 
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 
-/* As a program gets them. */
+/* Functions from cuGetProcAddress: these take the lock, direct calls of the test do not. */
 static CUresult (*mem_free)(CUdeviceptr), (*mem_get_info)(size_t *, size_t *),
     (*stream_synchronize)(CUstream);
 
+/* Stores the address of the driver's function in *function. */
 static void get(const char *name, void *function)
 {
     CUdriverProcAddressQueryResult status;
@@ -30,6 +32,8 @@ static void sleep_ms(long milliseconds)
 static CUcontext context;
 static CUstream stream;
 static CUdeviceptr memory;
+/* gate: opens the host function; asked: the waiter is about to call; answered: the other thread's call has
+ * returned; refused: the host function's call was. */
 static _Atomic int gate, asked, answered, refused;
 
 static void wait_gate(void *data)
@@ -58,6 +62,7 @@ static void *synchronize(void *data)
     return NULL;
 }
 
+/* In a thread: another call, while the waiter waits. */
 static void *ask(void *data)
 {
     size_t free_bytes, total;
@@ -68,8 +73,8 @@ static void *ask(void *data)
     return NULL;
 }
 
-/* While the waiter waits for a host function: whether another call got through. The host function, which
- * makes a call of its own, comes to its end in both cases. */
+/* Whether another thread's call returns while the waiter waits for a host function. The host function, which
+ * makes a call itself, ends in both cases. */
 static int others_pass(void *(*waiter)(void *))
 {
     pthread_t waiting, asking;

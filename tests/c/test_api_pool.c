@@ -1,6 +1,6 @@
-/* Stream-ordered allocation: what a stream frees it gets again at once, which other streams may have it and
- * when, what goes back to the device, and that kernels find memory as it is where their stream has come
- * to. */
+/* Stream-ordered allocation: a stream reuses what it has freed at once; which other streams may reuse it and
+ * when; what is released to the device; kernels see the memory that is allocated at their place in the
+ * stream. */
 #include "check.h"
 
 #include <stdatomic.h>
@@ -36,6 +36,7 @@ static void wait_gate(void *unused)
     while (!atomic_load(&gate)) nanosleep(&moment, NULL);
 }
 
+/* Work of the stream that is queued after hold() waits until go(). */
 static void hold(CUstream stream)
 {
     atomic_store(&gate, 0);
@@ -82,8 +83,9 @@ static size_t free_bytes(void)
     return bytes;
 }
 
-/* The device has 1 GiB. */
-static void test_a_loop_gets_the_same_memory(void)
+/* Allocations and frees in a loop reuse the memory, also while none of the work has run. The device has 1
+ * GiB. */
+static void test_a_loop_reuses_memory(void)
 {
     CUdeviceptr place = get(256 * MIB, first);
     OK(cuMemFreeAsync(place, first));
@@ -104,7 +106,8 @@ static void test_a_loop_gets_the_same_memory(void)
     CHECK(attribute(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) <= 1024 * MIB);
 }
 
-/* Work queued before the free sees the old content, work queued after it the new. */
+/* Memory is freed and allocated again in a held stream: kernels before and after that read what was written
+ * there at their place. */
 static void test_order(void)
 {
     unsigned *seen;
@@ -124,8 +127,8 @@ static void test_order(void)
     OK(cuMemFreeHost(seen));
 }
 
-/* Calls know at once what was freed and handed out, whatever the stream is doing. */
-static void test_ranges_of_host_calls(void)
+/* Calls of the host see an allocation or a free at once, also while the stream is held. */
+static void test_host_calls_see_changes_at_once(void)
 {
     CUdeviceptr base = 0;
     size_t size = 0;
@@ -159,9 +162,9 @@ static void set_policies(int follow, int opportunistic, int internal)
     set_policy(CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, internal);
 }
 
-/* Whether the second stream gets what the first has freed, still waiting or done (not seen by the host), with
- * an event between them or without. */
-static bool goes_over(bool done, bool with_event)
+/* Whether the second stream gets the memory that the first one has freed. done: the first one's work is done
+ * (which the host has not waited for); with_event: the second stream waits for an event after the free. */
+static bool is_reused(bool done, bool with_event)
 {
     CUevent event;
     set_threshold(UINT64_MAX);
@@ -181,21 +184,23 @@ static bool goes_over(bool done, bool with_event)
     return a == b;
 }
 
+/* Each of the pool's policies allows a reuse by another stream: following events, or when the work is done.
+ * Once the host has waited, it needs none. */
 static void test_other_streams(void)
 {
     for (int policies = 0; policies < 8; policies++) {
         bool follow = policies & 1, opportunistic = policies & 2;
         set_policies(follow, opportunistic, policies >> 2);
-        CHECK(!goes_over(false, false));
-        CHECK_EQUAL(goes_over(true, false), opportunistic);
-        CHECK_EQUAL(goes_over(false, true), follow);
-        CHECK_EQUAL(goes_over(true, true), follow || opportunistic);
+        CHECK(!is_reused(false, false));
+        CHECK_EQUAL(is_reused(true, false), opportunistic);
+        CHECK_EQUAL(is_reused(false, true), follow);
+        CHECK_EQUAL(is_reused(true, true), follow || opportunistic);
     }
     set_policies(0, 0, 0);
     set_threshold(UINT64_MAX);
     CUdeviceptr a = get(5000, first);
     OK(cuMemFreeAsync(a, first));
-    OK(cuStreamSynchronize(first)); /* then the host knows that it is free */
+    OK(cuStreamSynchronize(first)); /* from now on the memory is free for all streams */
     CUdeviceptr b = get(5000, second);
     CHECK(a == b);
     OK(cuMemFreeAsync(b, second));
@@ -204,7 +209,7 @@ static void test_other_streams(void)
     OK(cuCtxSynchronize());
 }
 
-/* Through a third stream, and through the legacy one. */
+/* A reuse that follows events through another stream, and one by the legacy stream, which waits for all. */
 static void test_indirect_order(void)
 {
     CUstream third;
@@ -235,7 +240,8 @@ static void test_indirect_order(void)
     OK(cuEventDestroy_v2(event));
 }
 
-/* When there is no other, memory of another stream is taken, which is waited for on the device. */
+/* When the device has no other memory, another stream's is reused, and the new owner's stream waits for it.
+ * */
 static void test_short_of_memory(void)
 {
     unsigned *seen;
@@ -267,7 +273,7 @@ static void test_release_threshold(void)
     while (cuStreamQuery(first) == CUDA_ERROR_NOT_READY) {}
     CHECK_EQUAL(attribute(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 150 * MIB);
     set_threshold(60 * MIB);
-    OK(cuStreamSynchronize(second)); /* any wait will do */
+    OK(cuStreamSynchronize(second)); /* every synchronization releases unused memory above the threshold */
     CHECK_EQUAL(attribute(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 50 * MIB);
     OK(cuMemPoolTrimTo(pool, 50 * MIB));
     CHECK_EQUAL(attribute(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 50 * MIB);
@@ -278,14 +284,14 @@ static void test_release_threshold(void)
     OK(cuMemFreeAsync(get(900 * MIB, first), first));
     OK(cuStreamSynchronize(first));
     CHECK_EQUAL(before - free_bytes(), 900 * MIB);
-    OK(cuMemAlloc_v2(&a, 800 * MIB)); /* takes precedence over unused blocks */
+    OK(cuMemAlloc_v2(&a, 800 * MIB)); /* the pool's unused blocks are released for it */
     OK(cuMemFree_v2(a));
     set_threshold(0);
     OK(cuStreamSynchronize(first));
     CHECK_EQUAL(free_bytes(), before);
 }
 
-/* What a pool that is gone has left goes back by itself. */
+/* Memory of a destroyed pool is released as soon as it is freed. */
 static void test_destroyed_pool(void)
 {
     CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -337,7 +343,8 @@ static void test_use_after_free(void)
     CHECK_EQUAL(attribute(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0);
 }
 
-/* Freed in a stream that is not ordered after the allocation: wrong, but nothing of ours breaks. */
+/* Memory is freed in a stream that is not ordered after its allocation: an error of the program, after which
+ * the pool is intact. */
 static void test_freed_in_the_wrong_stream(void)
 {
     CUdeviceptr a = get(4096, first);
@@ -366,9 +373,9 @@ int main(void)
     OK(cuStreamCreate(&first, 0));
     OK(cuStreamCreate(&second, 0));
     OK(cuDeviceGetDefaultMemPool(&pool, 0));
-    CHECK_GROUP(test_a_loop_gets_the_same_memory);
+    CHECK_GROUP(test_a_loop_reuses_memory);
     CHECK_GROUP(test_order);
-    CHECK_GROUP(test_ranges_of_host_calls);
+    CHECK_GROUP(test_host_calls_see_changes_at_once);
     CHECK_GROUP(test_other_streams);
     CHECK_GROUP(test_indirect_order);
     CHECK_GROUP(test_short_of_memory);

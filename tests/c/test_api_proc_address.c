@@ -1,4 +1,4 @@
-/* What the library exports and what cuGetProcAddress answers. */
+/* Which symbols the library exports, and which functions cuGetProcAddress returns for a version. */
 #include "check.h"
 
 #include <elf.h>
@@ -50,8 +50,7 @@ static char *read_whole(const char *path)
     return data;
 }
 
-/* The library's dynamic symbols against the tables; it is found in PYCUDA_DRIVER or where the build puts it.
- */
+/* The library exports exactly the symbols of the tables. The library is PYCUDA_DRIVER's, or the build's. */
 static void test_exports(void)
 {
     const char *path = getenv("PYCUDA_DRIVER");
@@ -80,6 +79,7 @@ static void test_exports(void)
 
 typedef void (*AnyFn)(void);
 
+/* cuGetProcAddress_v2 with *function and *status set to other values before. */
 static CUresult ask(const char *name, int version, cuuint64_t flags, void **function, unsigned *status)
 {
     *function = NULL;
@@ -164,7 +164,7 @@ static void test_without_status(void)
     CHECK(!function);
 }
 
-/* The driver says it is of CUDA 12.3: what came later is not there. */
+/* The driver poses as one of CUDA 12.3, without later functions. */
 static void test_posing(void)
 {
     int version = 0;
