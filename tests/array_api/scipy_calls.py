@@ -1,7 +1,7 @@
-"""A call of each public function of SciPy that SciPy marks as one for every library's arrays.
+"""A call of each public function of SciPy that SciPy declares to accept arrays of any library.
 
-A row is a function's name in scipy and the call. Names of one letter are arrays, of the library whose turn
-it is; `xp` is its namespace.
+A row is a function's name in scipy and the call. Names of one letter are the arrays of HOST, made by NumPy or
+by pycuda.numpy; `xp` is that namespace.
 """
 
 import numpy as np
@@ -23,8 +23,8 @@ HOST = {
     "i": np.array([3, 0, 2, 1, 3, 3, 2]),
     "q": np.array([0.25, 0.5, 0.75]),
     "r": np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.5, -0.5, 0.5], [0, 0, 0.6, 0.8]]),  # rotations
-    "o": np.array([[1, 2, 1, 1, 0.3, 0.2], [2, 1, 0.5, 1, -0.4, 0.1]]),  # sections of a filter
-    "z": np.array([[0, 1, 0.5, 2], [2, 3, 1.0, 2], [4, 5, 2.5, 4]]),  # a linkage of 4
+    "o": np.array([[1, 2, 1, 1, 0.3, 0.2], [2, 1, 0.5, 1, -0.4, 0.1]]),  # second-order sections of a filter
+    "z": np.array([[0, 1, 0.5, 2], [2, 3, 1.0, 2], [4, 5, 2.5, 4]]),  # a linkage of 4 observations
 }
 
 CALLS = """
@@ -266,14 +266,15 @@ stats.ttest_ind stats.ttest_ind(v, w)
 stats.ttest_ind_from_stats stats.ttest_ind_from_stats(x[1], x[2], 10, x[3], x[4], 12)
 stats.ttest_rel stats.ttest_rel(v, w)
 """
-# special.NAME(arguments): rows of our own table.
+# special.NAME(arguments): more functions that SciPy marks as for the CPU alone; pycuda.numpy.special has
+# them.
 SPECIAL = {
     "betainc": "x, x[4], x", "betaln": "p[:, :9], x", "cbrt": "m", "erfcx": "m", "exp10": "x", "exp2": "x",
     "fdtr": "x[4], x, p[:, :9]", "fdtrc": "x[4], x, p[:, :9]", "gamma": "p", "j0": "p", "j1": "p",
     "kl_div": "p[:, :9], x", "loggamma": "p", "y0": "p", "y1": "p", "yn": "2, p",
 }  # fmt: skip
 
-# signal.windows.NAME(arguments, xp=xp)
+# signal.windows.NAME(arguments, xp=xp); general_cosine has no xp, since it has an array operand.
 WINDOWS = {
     "chebwin": "8, 60", "exponential": "8, tau=3.0", "gaussian": "8, 2.0", "general_cosine": "8, q",
     "general_gaussian": "8, 1.5, 2.0", "general_hamming": "8, 0.6", "get_window": '("kaiser", 4.0), 8',
@@ -285,11 +286,12 @@ WINDOWS |= dict.fromkeys(_PLAIN.split(), "8")
 
 
 def _rows(text):
+    """{name: call} from lines "name call"."""
     return dict(row.split(" ", 1) for row in text.strip().splitlines())
 
 
 def calls():
-    """{name: call}"""
+    """{name: call} of the functions that SciPy marks as supporting the array API."""
     rows = _rows(CALLS)
     for name, arguments in WINDOWS.items():
         more = "" if name == "general_cosine" else ", xp=xp"
@@ -298,7 +300,7 @@ def calls():
 
 
 def marked_as_cpu():
-    """{name: call}, of those that SciPy does not offer."""
+    """{name: call} of functions that work although SciPy marks them as for the CPU alone."""
     return _rows(MARKED_AS_CPU) | {
         f"special.{name}": f"special.{name}({row})" for name, row in SPECIAL.items()
     }

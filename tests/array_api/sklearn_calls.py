@@ -1,6 +1,7 @@
-"""A call of each estimator and metric of scikit-learn that takes every library's arrays.
+"""A call of each estimator and metric of scikit-learn that accepts arrays of any library.
 
-A row is a name in sklearn and the call. Names of one letter are arrays, of the library whose turn it is.
+A row is a name in sklearn and the call. Names of one letter are the arrays of HOST, made by NumPy or by
+pycuda.numpy.
 """
 
 import numpy as np
@@ -14,14 +15,14 @@ HOST = {
     "X": (_drawn.normal(size=(60, 4)) + _class[:, None] * [1.0, -0.5, 0.25, 0]).astype(np.float64),
     "P": _drawn.gamma(2.0, size=(60, 4)),  # positive
     "y": _class,
-    "g": np.roll(_class, 1) * (np.arange(60) % 7 > 1),  # classes, guessed
-    "b": (np.arange(60) % 2).astype(np.int64),
+    "g": np.roll(_class, 1) * (np.arange(60) % 7 > 1),  # predicted classes
+    "b": (np.arange(60) % 2).astype(np.int64),  # two classes
     "h": (np.arange(60) // 2 % 2).astype(np.int64),
     "s": _drawn.uniform(0.01, 0.99, 60),  # scores of two classes
     "r": _drawn.gamma(3.0, size=60),  # a target
-    "q": _drawn.gamma(3.0, size=60),  # the target, guessed
-    "m": (_drawn.random((60, 3)) > 0.5).astype(np.int64),  # several labels
-    "n": (_drawn.random((60, 3)) > 0.4).astype(np.int64),
+    "q": _drawn.gamma(3.0, size=60),  # the predicted target
+    "m": (_drawn.random((60, 3)) > 0.5).astype(np.int64),  # indicators of several labels
+    "n": (_drawn.random((60, 3)) > 0.4).astype(np.int64),  # predicted indicators
     "k": _drawn.dirichlet([2, 2, 2], 60),  # scores of three classes
 }
 
@@ -84,7 +85,7 @@ CHANCES = "brier_score_loss d2_brier_score d2_log_loss_score log_loss"
 METRICS = {
     **{name: f"{name}(y, g)" for name in CLASSES.split()},
     **{name: f'{name}(y, g, average="macro")' for name in AVERAGED.split()},
-    "accuracy_score": "accuracy_score(np.arange(60) % 3, g)",  # of arrays of two libraries
+    "accuracy_score": "accuracy_score(np.arange(60) % 3, g)",  # a NumPy array and an array of the namespace
     "fbeta_score": 'fbeta_score(m, n, beta=2, average="samples")',
     **{name: f"{name}(r, q)" for name in TARGETS.split()},
     **{name: f"{name}(P, P[:9])" for name in PAIRS.split()},
@@ -97,7 +98,7 @@ PAIRWISE = {*PAIRS.split(), *PAIRED.split()} - {"euclidean_distances"}
 
 
 def calls():
-    """{name: call}"""
+    """{name: call} of all estimators, functions and metrics."""
     rows = dict(row.split(" ", 1) for row in (ESTIMATORS + FUNCTIONS).split("\n") if row)
     for name, call in METRICS.items():
         home = "metrics.pairwise" if name in PAIRWISE else "metrics"
