@@ -1,4 +1,4 @@
-"""Compares what the device gave with what the GPU gave: to the bit."""
+"""Compares a device's results with those recorded on a GPU, bit by bit."""
 
 import numpy as np
 
@@ -6,24 +6,27 @@ from . import inputs, record
 
 
 def difference(function, results, entry):
-    """Lines that say which results differ from the record, none where all agree."""
+    """A list of lines that say which results differ from an Entry (record.py), empty if all agree."""
     results = record.settled(function, results)
-    if record.digest(results.tobytes(), 8) == entry.whole:
+    if record.digest(results.tobytes(), 8) == entry.digest_of_all:
         return []
-    parts = np.flatnonzero(record.marks(results) != entry.marks)
+    parts = np.flatnonzero(record.checksums(results) != entry.checksums)
     size = len(results) // record.PARTS
     lines = [f"  {len(parts)} of {record.PARTS} parts of the inputs differ from the GPU"]
-    for part in parts[:4]:
+    for part in parts[:4]:  # enough to see a pattern; the record does not say which lanes of a part differ
+        first, last = part * size, (part + 1) * size - 1
         shown = "; ".join(
-            f"{inputs.describe(function, lane)} gave {results[lane]:#x}"
-            for lane in range(part * size, part * size + 3)
+            f"{inputs.describe(function, lane)} gave {results[lane]:#x}" for lane in range(first, first + 3)
         )
-        lines.append(f"  inputs {part * size} to {(part + 1) * size - 1}: {shown}; ...")
+        lines.append(f"  inputs {first} to {last}: {shown}; ...")
     return lines
 
 
 def complaint(function, group, results, entry):
-    """Nothing where the results agree, else a text that says what differs."""
+    """ "" if the results agree with the record, else a text that says what differs.
+
+    entry: the function's Entry, or None if nothing was recorded.
+    """
     if entry is None:
         lines = ["  not recorded yet: run tools/record_ptx.py on a GPU"]
     elif entry.basis != record.basis(function, group):

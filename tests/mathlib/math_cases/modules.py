@@ -1,5 +1,5 @@
-"""The functions as PTX: one kernel a function, compiled once and kept in ptx/, so that both sides of a
-comparison run the same instructions."""
+"""The functions as PTX: one kernel for each function, compiled once and kept in ptx/, so that the device and
+the GPU that made the record run the same instructions."""
 
 import lzma
 import re
@@ -16,6 +16,7 @@ KERNEL = """extern "C" __global__ void {entry}({parameters}, {result} *results)
     results[lane] = r;
 }}
 """
+# A whole kernel and a whole device function in the text of a PTX module; group 1 is the name.
 ENTRY = re.compile(r"^\.visible \.entry (\w+)\(.*?^}", re.M | re.S)
 FUNCTION = re.compile(r"^(?:\.\w+ )*\.func(?:\s*\([^)]*\))?\s+(\w+)\(.*?^}", re.M | re.S)
 
@@ -37,35 +38,37 @@ def source(group):
 
 
 def path(group):
+    """The file of a group's PTX."""
     return table.FOLDER / "ptx" / f"{group.replace(' ', '_')}.ptx.xz"
 
 
 def save(group, ptx):
+    """Writes a group's PTX, compressed."""
     path(group).parent.mkdir(exist_ok=True)
     path(group).write_bytes(lzma.compress(ptx.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 @cache
 def load(group):
+    """A group's PTX."""
     return lzma.decompress(path(group).read_bytes()).decode()
 
 
 @cache
 def bodies(group):
-    """{name of a kernel or function: its PTX}"""
+    """{name: PTX} of the kernels and the device functions of a group."""
     text = load(group)
     return {match[1]: match[0] for pattern in (ENTRY, FUNCTION) for match in pattern.finditer(text)}
 
 
 def reached(group, name):
-    """A kernel's PTX with that of all it calls."""
-    known, todo = {}, [name]
+    """The PTX of a kernel and of all functions that it calls, directly or not, sorted by name."""
+    found, todo = {}, [name]
     while todo:
-        one = todo.pop()
-        if one in known or one not in bodies(group):
+        current = todo.pop()
+        if current in found or current not in bodies(group):
             continue
-        known[one] = bodies(group)[one]
-        todo += [
-            word for word in set(re.findall(r"\w+", known[one])) if word != one and word in bodies(group)
-        ]
-    return "".join(known[one] for one in sorted(known))
+        found[current] = bodies(group)[current]
+        words = set(re.findall(r"\w+", found[current]))
+        todo += [word for word in words if word != current and word in bodies(group)]
+    return "".join(found[current] for current in sorted(found))

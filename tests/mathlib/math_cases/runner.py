@@ -1,4 +1,4 @@
-"""Runs functions on the device of this process."""
+"""Runs functions on the device of the current context."""
 
 from functools import cache
 
@@ -9,22 +9,23 @@ import pycuda.driver as drv
 from . import inputs, modules, table
 
 BLOCK = 128
-UNWRITTEN = 0xCD  # what a result is that the kernel does not write
+UNWRITTEN = 0xCD  # the value of results before the kernel runs
 RESULTS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 @cache
 def uploaded(type_code, position, lanes, is_unary):
-    """The values of an argument on the device."""
+    """The values of an argument (see inputs.values) in device memory, until release()."""
     return drv.to_device(np.ascontiguousarray(inputs.values(type_code, position, lanes, is_unary)))
 
 
 def load(group):
+    """A group's module, loaded into the current context."""
     return drv.module_from_buffer(modules.load(group).encode())
 
 
 def run(function, module):
-    """The results of all lanes, as bits."""
+    """The results of all lanes, as unsigned integers of the bits."""
     lanes, is_unary = inputs.lanes_of(function), len(function.arguments) == 1
     sources = [
         uploaded(type_code, position, lanes, is_unary)
@@ -37,4 +38,5 @@ def run(function, module):
 
 
 def release():
+    """Frees the arguments that uploaded() keeps on the device."""
     uploaded.cache_clear()

@@ -1,5 +1,5 @@
-"""The functions of the CUDA math, half, bfloat16, integer and SIMD headers: those of functions.txt, and those
-here that give several results or take arrays."""
+"""The functions of the CUDA math, half, bfloat16, integer and SIMD headers: those of functions.txt, and here
+those that need more than one call with the arguments, as functions with several results."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -7,8 +7,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent
 
-# letter of a signature: C type, bytes. Types that stand there twice differ in their values (inputs.py): s
-# counts shifts, e and E are exponents, n is an order of a Bessel function.
+# letter of a signature: C type, bytes. Letters of the same C type differ in the values that arguments get
+# (inputs.py): s is a shift count, e and E are exponents, n is an order of a Bessel function.
 TYPES = {
     "f": ("float", 4),
     "d": ("double", 8),
@@ -30,7 +30,7 @@ TYPES = {
     "E": ("long", 8),
     "n": ("int", 4),
 }
-# group: compute capability of its module, header
+# group: compute capability of its module (75 for 7.5), header to include
 GROUPS = {
     "float": (75, ""),
     "double": (75, ""),
@@ -46,55 +46,59 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Function:
-    name: str  # as in the header, and the part of its result where it has several
-    group: str
-    signature: str  # result, then arguments
-    statement: str  # of C: sets r from a, b, c, e
+    name: str  # the header's name; after a space, which of several results
+    group: str  # as in functions.txt
+    signature: str  # letters of TYPES: the result, then the arguments
+    statement: str  # C code that sets the result r from the arguments a, b, c, e
 
     @property
     def result(self):
-        """The letter of its type."""
+        """The letter of the result's type."""
         return self.signature[0]
 
     @property
     def arguments(self):
-        """(name, letter of its type) of each."""
+        """[(name, letter of its type)] of the arguments."""
         return list(zip("abce", self.signature[1:], strict=False))
 
     @property
     def entry(self):
-        """The name of its kernel, unique in the group."""
+        """The name of the function's kernel, unique in the group."""
         return f"{self.name.replace(' ', '_')}_{self.signature}"
 
 
-def several(group, kind, suffix):
-    """Functions of float or double with results behind pointers, or arrays; kind: the letter of the type,
-    suffix: of the functions' names."""
-    c = TYPES[kind][0]
+def with_pointers(group, kind, suffix):
+    """The Functions of float or double that store results through pointers or take an array, and division.
+
+    kind: the letter of the type; suffix: the end of the functions' names.
+    """
+    c_type = TYPES[kind][0]
     rows = []
     for call in (f"sincos{suffix}", f"sincospi{suffix}"):
         for part in "sc":
-            rows.append((f"{call} {part}", kind * 2, f"{c} s, c; {call}(a, &s, &c); r = {part};"))
+            rows.append((f"{call} {part}", kind * 2, f"{c_type} s, c; {call}(a, &s, &c); r = {part};"))
     rows += [
         (f"frexp{suffix}", kind * 2, f"int n; r = frexp{suffix}(a, &n);"),
         (f"frexp{suffix} exponent", "i" + kind, f"int n; frexp{suffix}(a, &n); r = n;"),
-        (f"modf{suffix}", kind * 2, f"{c} n; r = modf{suffix}(a, &n);"),
-        (f"modf{suffix} whole", kind * 2, f"{c} n; modf{suffix}(a, &n); r = n;"),
+        (f"modf{suffix}", kind * 2, f"{c_type} n; r = modf{suffix}(a, &n);"),
+        (f"modf{suffix} whole", kind * 2, f"{c_type} n; modf{suffix}(a, &n); r = n;"),
         (f"remquo{suffix}", kind * 3, f"int n; r = remquo{suffix}(a, b, &n);"),
         (f"remquo{suffix} quotient", "i" + kind * 2, f"int n; remquo{suffix}(a, b, &n); r = n;"),
-        (f"norm{suffix}", kind * 4, f"{c} v[] = {{a, b, c}}; r = norm{suffix}(3, v);"),
-        (f"rnorm{suffix}", kind * 4, f"{c} v[] = {{a, b, c}}; r = rnorm{suffix}(3, v);"),
+        (f"norm{suffix}", kind * 4, f"{c_type} v[] = {{a, b, c}}; r = norm{suffix}(3, v);"),
+        (f"rnorm{suffix}", kind * 4, f"{c_type} v[] = {{a, b, c}}; r = rnorm{suffix}(3, v);"),
         (f"divide{suffix}", kind * 3, "r = a / b;"),
     ]
     return [Function(name, group, signature, text) for name, signature, text in rows]
 
 
 def special():
-    """Functions that functions.txt cannot have: their calls are more than r = name(a, b, c, e)."""
-    yield from several("float", "f", "f")
-    yield from several("double", "d", "")
+    """Yields the Functions that functions.txt cannot describe: their code is more than r = name(a, b, c,
+    e)."""
+    yield from with_pointers("float", "f", "f")
+    yield from with_pointers("double", "d", "")
     for part in "sc":
         yield Function(f"__sincosf {part}", "float", "ff", f"float s, c; __sincosf(a, &s, &c); r = {part};")
+    # __fns is defined for positions below 32; counts beyond the 32 bits of a word are valid
     yield Function("__fns", "integer", "uuui", "r = __fns(a, b & 31, c % 34);")
     for name, letter in (("int", "i"), ("unsigned", "u"), ("long long", "l"), ("unsigned long long", "L")):
         for operator, word in (("/", "divide"), ("%", "remainder")):
@@ -111,7 +115,7 @@ def special():
 
 
 def listed():
-    """Those of functions.txt, whose lines are "group: signature: names"."""
+    """Yields the Functions of functions.txt, whose lines are "group: signature: names"."""
     text = (FOLDER / "functions.txt").read_text().replace("\n    ", " ")
     for line in text.splitlines():
         if line.startswith("#"):
@@ -124,11 +128,17 @@ def listed():
 
 @cache
 def groups():
-    """{group: its functions}: half, bfloat16 and SIMD twice, as compiled for old and new GPUs."""
+    """{group: its Functions}, in the order of GROUPS.
+
+    Functions of half, bfloat16 and simd are in two groups, compiled for 7.5 and for 9.0, where the headers
+    use newer instructions; those that need a newer GPU than 7.5 ("half 80" in functions.txt) only in the
+    second.
+    """
     found = {group: [] for group in GROUPS}
     for function in (*listed(), *special()):
-        base, _, newer = function.group.partition(" ")
-        for group in (base, base + " 90"):
-            if group in found and not (newer and group == base):
-                found[group].append(function)
+        base, _, needed = function.group.partition(" ")
+        if not needed:
+            found[base].append(function)
+        if base + " 90" in found:
+            found[base + " 90"].append(function)
     return found
