@@ -1,4 +1,4 @@
-"""scikit-cuda's modules, from the folder skcuda/ as it is."""
+"""Makes the package skcuda importable from the repository's folder, without installing it."""
 
 import sys
 from pathlib import Path
@@ -10,4 +10,4 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "skcuda"))
 
 @pytest.fixture(autouse=True)
 def in_primary_context(primary_context):
-    """Every test."""
+    """Gives every test of this folder the device's primary context."""

@@ -1,4 +1,4 @@
-"""Plans and transforms of arrays, and cuFFT's functions by name, compared with NumPy."""
+"""skcuda.fft's plans and transforms of arrays, and cuFFT's functions of skcuda.cufft, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ def library():
 
 
 def random(shape, dtype):
+    """An array of random numbers whose real parts are in [-0.5, 0.5)."""
     generator = np.random.default_rng(len(shape))
     values = generator.random(shape) - 0.5
     if np.dtype(dtype).kind == "c":
@@ -27,6 +28,7 @@ def random(shape, dtype):
 
 
 def close(dtype):
+    """assert_allclose's keywords for results of a dtype's precision."""
     return {"rtol": 1e-3, "atol": 1e-4} if np.dtype(dtype).char in "fF" else {"rtol": 1e-9, "atol": 1e-10}
 
 
@@ -34,17 +36,18 @@ def close(dtype):
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("real, complex_", PRECISIONS)
 def test_real_numbers(real, complex_, batch, shape):
+    """A forward transform, the inverse, and the inverse without scaling."""
     x = random((batch, *shape), real)
-    axes = tuple(range(1, x.ndim))
-    halved = (batch, *shape[:-1], shape[-1] // 2 + 1)
-    x_gpu, xf_gpu, back = gpuarray.to_gpu(x), gpuarray.empty(halved, complex_), gpuarray.empty(x.shape, real)
+    transformed = np.fft.rfftn(x, axes=tuple(range(1, x.ndim)))
+    x_gpu, back = gpuarray.to_gpu(x), gpuarray.empty(x.shape, real)
+    xf_gpu = gpuarray.empty(transformed.shape, complex_)
     fft(x_gpu, xf_gpu, Plan(shape, real, complex_, batch))
-    assert_allclose(xf_gpu.get(), np.fft.rfftn(x, axes=axes), **close(real))
-    ifft(xf_gpu, back, Plan(shape, complex_, real, batch), True)
+    assert_allclose(xf_gpu.get(), transformed, **close(real))
+    inverse = Plan(shape, complex_, real, batch)
+    ifft(xf_gpu, back, inverse, True)
     assert_allclose(back.get(), x, **close(real))
-    ifft(
-        gpuarray.to_gpu(np.fft.rfftn(x, axes=axes).astype(complex_)), back, Plan(shape, complex_, real, batch)
-    )
+    # again from NumPy's values: an inverse real transform may overwrite its operand
+    ifft(gpuarray.to_gpu(transformed.astype(complex_)), back, inverse)
     assert_allclose(back.get(), x * np.prod(shape), **close(real))
 
 
@@ -72,7 +75,7 @@ def test_the_documented_example():
 
 
 def test_layouts():
-    """Every second element of rows that are longer than the transforms."""
+    """Operands are every second element of rows that are longer than the transforms; results have a gap."""
     x = random((3, 20), np.complex64)
     x_gpu, y_gpu = gpuarray.to_gpu(x), gpuarray.zeros((3, 9), np.complex64)
     plan = Plan(
@@ -88,12 +91,15 @@ def test_layouts():
 def test_layouts_of_two_axes():
     x = random((2, 6, 10), np.float64)
     x_gpu, y_gpu = gpuarray.to_gpu(x), gpuarray.zeros((2, 4, 7), complex)
-    plan = Plan((4, 8), float, complex, 2, None, 1, [6, 10], 1, 60, [4, 7], 1, 28)
+    plan = Plan(
+        (4, 8), float, complex, 2,
+        inembed=[6, 10], istride=1, idist=60, onembed=[4, 7], ostride=1, odist=28,
+    )  # fmt: skip
     fft(x_gpu, y_gpu, plan)
     assert_allclose(y_gpu.get()[..., :5], np.fft.rfft2(x[:, :4, :8]), **close(float))
 
 
-def test_streams():
+def test_plans_run_on_their_streams():
     streams = drv.Stream(), drv.Stream()
     x = random((64,), np.complex128)
     arrays = [gpuarray.to_gpu(x) for _ in streams]
@@ -108,13 +114,10 @@ def test_streams():
         assert_allclose(array.get(), 2 * x)
 
 
-def test_in_a_graph():
+def test_a_transform_captured_in_a_graph():
     stream, x = drv.Stream(), random((64,), np.complex128)
-    x_gpu, y_gpu, plan = (
-        gpuarray.to_gpu(x),
-        gpuarray.empty(64, complex),
-        Plan(64, complex, complex, stream=stream),
-    )
+    x_gpu, y_gpu = gpuarray.to_gpu(x), gpuarray.empty(64, complex)
+    plan = Plan(64, complex, complex, stream=stream)
     fft(x_gpu, y_gpu, plan)
     with stream.capture() as graph:
         ifft(x_gpu, y_gpu, plan, True)
@@ -123,7 +126,7 @@ def test_in_a_graph():
     assert_allclose(y_gpu.get(), np.fft.ifft(x), **close(complex))
 
 
-def test_a_work_area_of_the_callers():
+def test_a_work_area_that_the_caller_allocates():
     x = random((64,), np.float32)
     x_gpu, y_gpu = gpuarray.to_gpu(x), gpuarray.empty(33, np.complex64)
     plan = Plan(x.shape, np.float32, np.complex64, auto_allocate=False)
@@ -132,7 +135,7 @@ def test_a_work_area_of_the_callers():
     assert_allclose(y_gpu.get(), np.fft.rfft(x), **close(np.float32))
 
 
-def test_what_is_refused():
+def test_plans_and_arrays_that_are_refused():
     with pytest.raises(ValueError, match="there is no transform from float32 to float64"):
         Plan(8, np.float32, np.float64)
     with pytest.raises(ValueError, match="at least one"):
@@ -142,18 +145,19 @@ def test_what_is_refused():
         fft(x, gpuarray.zeros(5, np.complex64), Plan(8, np.float32, np.complex64))
 
 
-# ---- by the names of cuFFT
+# ---- skcuda.cufft
 
 
-def test_plans_by_name():
+def test_cufft_plans():
+    """Plans of one, two and three axes and batches of them over the same numbers."""
     x = random((2, 4, 6), np.complex64)
     x_gpu, y_gpu = gpuarray.to_gpu(x), gpuarray.empty((2, 4, 6), np.complex64)
-    n, one = np.array([4, 6], np.int32), np.fft.fft2(x)
+    n, of_each_matrix = np.array([4, 6], np.int32), np.fft.fft2(x)
     for plan, want, count in (
         (cufft.cufftPlan1d(6, cufft.CUFFT_C2C, 8), np.fft.fft(x), 8),
         (cufft.cufftPlan3d(2, 4, 6, cufft.CUFFT_C2C), np.fft.fftn(x), 1),
-        (cufft.cufftPlanMany(2, n, None, 1, 0, None, 1, 0, cufft.CUFFT_C2C, 2), one, 2),
-        (cufft.cufftPlanMany(2, n.ctypes.data, 0, 1, 0, 0, 1, 0, cufft.CUFFT_C2C, 2), one, 2),
+        (cufft.cufftPlanMany(2, n, None, 1, 0, None, 1, 0, cufft.CUFFT_C2C, 2), of_each_matrix, 2),
+        (cufft.cufftPlanMany(2, n.ctypes.data, 0, 1, 0, 0, 1, 0, cufft.CUFFT_C2C, 2), of_each_matrix, 2),
     ):
         cufft.cufftExecC2C(plan, x_gpu.gpudata, y_gpu.gpudata, cufft.CUFFT_FORWARD)
         assert_allclose(y_gpu.get(), want, **close(np.complex64))
@@ -165,7 +169,7 @@ def test_plans_by_name():
 
 def test_real_transforms_in_place_are_padded():
     x = random((3, 8), np.float64)
-    padded = np.zeros((3, 10))
+    padded = np.zeros((3, 10))  # a row has room for 5 complex numbers
     padded[:, :8] = x
     memory = gpuarray.to_gpu(padded)
     forward, back = cufft.cufftPlan1d(8, cufft.CUFFT_D2Z, 3), cufft.cufftPlan1d(8, cufft.CUFFT_Z2D, 3)
@@ -177,7 +181,7 @@ def test_real_transforms_in_place_are_padded():
         cufft.cufftDestroy(plan)
 
 
-def test_a_plan_that_is_made_later():
+def test_a_plan_is_invalid_before_it_is_made_and_after_it_is_destroyed():
     plan, stream = cufft.cufftCreate(), drv.Stream()
     cufft.cufftSetStream(plan, stream.handle)
     x = gpuarray.to_gpu(random((4, 6), np.float32))

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 import pycuda.driver as drv
 from pycuda import gpuarray
+from pycuda.gpuarray import to_gpu
 from skcuda import cublas, linalg
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
@@ -24,6 +25,7 @@ def factorizations():
 
 
 def random(dtype, *shape, order="C"):
+    """An array of numbers in [-0.5, 0.5)."""
     generator = np.random.default_rng([ord(np.dtype(dtype).char), *shape])
     values = generator.random(shape) - 0.5
     if np.dtype(dtype).kind == "c":
@@ -32,16 +34,14 @@ def random(dtype, *shape, order="C"):
 
 
 def positive(dtype, n, order="C"):
+    """A random positive definite matrix."""
     a = random(dtype, n, n)
     return np.asarray(a @ a.conj().T + n * np.eye(n), dtype, order=order)
 
 
 def close(dtype):
+    """assert_allclose's keywords for results of a dtype."""
     return {"rtol": 1e-3, "atol": 1e-4} if np.dtype(dtype).char in "fF" else {"rtol": 1e-9, "atol": 1e-10}
-
-
-def to_gpu(a):
-    return gpuarray.to_gpu(a)
 
 
 # ---- products
@@ -59,10 +59,10 @@ def test_dot_of_vectors(dtype):
 @pytest.mark.parametrize("transa, transb", ["NN", "tn", "NT", "CT", "cc"])
 @every_dtype
 def test_dot_of_matrices(dtype, transa, transb, order):
-    turn = {"n": lambda a: a, "t": lambda a: a.T, "c": lambda a: a.conj().T}
+    operation = {"n": lambda a: a, "t": lambda a: a.T, "c": lambda a: a.conj().T}
     a = random(dtype, *((4, 3) if transa == "N" else (3, 4)), order=order)
     b = random(dtype, *((3, 5) if transb in "Nn" else (5, 3)), order=order)
-    want = turn[transa.lower()](a) @ turn[transb.lower()](b)
+    want = operation[transa.lower()](a) @ operation[transb.lower()](b)
     result = linalg.dot(to_gpu(a), to_gpu(b), transa, transb)
     assert_allclose(result.get(), want, **close(dtype))
     assert result.flags.f_contiguous == (order == "F")
@@ -76,8 +76,8 @@ def test_dot_of_a_matrix_and_a_vector():
     assert_allclose(linalg.dot(to_gpu(a), to_gpu(x)).get(), a @ x)
     assert_allclose(linalg.dot(to_gpu(y), to_gpu(a)).get(), y @ a)
     assert_allclose(linalg.dot(to_gpu(a), to_gpu(y), transa="T").get(), a.T @ y)
-    columns = to_gpu(a)
-    assert_allclose(linalg.dot(columns[:, 0], columns[:, 1]), a[:, 0] @ a[:, 1])
+    a_gpu = to_gpu(a)
+    assert_allclose(linalg.dot(a_gpu[:, 0], a_gpu[:, 1]), a[:, 0] @ a[:, 1])
 
 
 @every_order
@@ -109,11 +109,11 @@ def test_dot_diag(dtype, order):
     assert_allclose(a_gpu.get(), a)
     assert linalg.dot_diag(to_gpu(d), a_gpu, overwrite=True) is a_gpu
     assert_allclose(a_gpu.get(), np.diag(d) @ a, **close(dtype))
-    turned = np.asarray(a.T, order=order)
-    result = linalg.dot_diag(to_gpu(d), to_gpu(turned), "t")
-    assert_allclose(result.get(), (np.diag(d) @ turned.T).T, **close(dtype))
+    transposed = np.asarray(a.T, order=order)
+    result = linalg.dot_diag(to_gpu(d), to_gpu(transposed), "t")
+    assert_allclose(result.get(), (np.diag(d) @ transposed.T).T, **close(dtype))
     with pytest.raises(ValueError, match="do not fit"):
-        linalg.dot_diag(to_gpu(d), to_gpu(turned))
+        linalg.dot_diag(to_gpu(d), to_gpu(transposed))
 
 
 # ---- matrices
@@ -132,7 +132,7 @@ def test_add_diag(dtype, order):
 
 @every_order
 @every_dtype
-def test_transposed(dtype, order):
+def test_transpose_and_hermitian(dtype, order):
     a = random(dtype, 3, 5, order=order)
     for function, want in (linalg.transpose, a.T), (linalg.hermitian, a.conj().T):
         result = function(to_gpu(a))
@@ -169,7 +169,7 @@ def test_eye():
 
 @every_order
 @every_dtype
-def test_triangles(dtype, order):
+def test_tril_and_triu(dtype, order):
     a = random(dtype, 5, 5, order=order)
     for function, want in (linalg.tril, np.tril(a)), (linalg.triu, np.triu(a)):
         a_gpu = to_gpu(a)
@@ -182,7 +182,7 @@ def test_triangles(dtype, order):
 
 
 @every_dtype
-def test_elementwise(dtype):
+def test_multiply_and_scale(dtype):
     x, y = random(dtype, 4, 4), random(dtype, 4, 4)
     x_gpu, y_gpu = to_gpu(x), to_gpu(y)
     assert_allclose(linalg.multiply(x_gpu, y_gpu).get(), x * y, **close(dtype))
@@ -212,11 +212,11 @@ def test_vander(dtype):
         assert_allclose(linalg.vander(to_gpu(a), n).get(), want, **close(dtype))
 
 
-# ---- numbers
+# ---- functions that return numbers
 
 
 @every_dtype
-def test_numbers(dtype):
+def test_norm_and_trace(dtype):
     a = random(dtype, 5, 5)
     assert_allclose(linalg.norm(to_gpu(a)), np.linalg.norm(a), **close(dtype))
     assert isinstance(linalg.norm(to_gpu(a)), float)
@@ -284,12 +284,13 @@ def test_svd(factorizations, dtype, shape, jobu, jobvt, order):
     assert_allclose((u[:, :min_side] * s) @ vh[:min_side], a, **close(dtype))
 
 
-def test_svd_of_fewer_results(factorizations):
+def test_svd_of_fewer_results_and_in_place(factorizations):
+    """With the job "N" a factor is left out; with "O" it is written to the operand's memory."""
     a = random(float, 5, 5)
     assert_allclose(linalg.svd(to_gpu(a), "N", "N").get(), np.linalg.svdvals(a))
     u, s = linalg.svd(to_gpu(a), "A", "N")
-    s_too, vh = linalg.svd(to_gpu(a), "N", "A")
-    assert_allclose(s.get(), s_too.get())
+    same_s, vh = linalg.svd(to_gpu(a), "N", "A")
+    assert_allclose(s.get(), same_s.get())
     assert_allclose(abs(np.diag(u.get().T @ a @ vh.get().T)), s.get())
     for jobs in "OS", "SO":
         memory = to_gpu(a)
@@ -308,17 +309,17 @@ def test_svd_of_fewer_results(factorizations):
 @pytest.mark.parametrize("uplo", "LU")
 @every_dtype
 def test_cholesky(factorizations, dtype, uplo, order):
-    """A row-major matrix lies there as its transposed, of which uplo names the triangle."""
+    """uplo names a triangle of the matrix that cuSOLVER sees: of a row-major array, the transpose."""
     a = positive(dtype, 5, order)
-    lower = (uplo == "L") == (order == "F")
+    lower = (uplo == "L") == (order == "F")  # the triangle of a
     want = scipy.linalg.cholesky(a, lower=lower)
     a_gpu = to_gpu(a)
     assert linalg.cholesky(a_gpu, uplo) is None
     assert_allclose(a_gpu.get(), want, **close(dtype))
     a_gpu = to_gpu(a)
     linalg.cho_factor(a_gpu, uplo)
-    other = np.triu(a, 1) if lower else np.tril(a, -1)
-    assert_allclose(a_gpu.get(), want + other, **close(dtype))
+    unchanged = np.triu(a, 1) if lower else np.tril(a, -1)
+    assert_allclose(a_gpu.get(), want + unchanged, **close(dtype))
 
 
 @every_order
@@ -328,15 +329,15 @@ def test_cho_solve(factorizations, dtype, uplo, order):
     a, b = positive(dtype, 5, order), random(dtype, 5)
     a_gpu, b_gpu = to_gpu(a), to_gpu(b)
     assert linalg.cho_solve(a_gpu, b_gpu, uplo) is None
-    in_memory = a if order == "F" else a.T
-    assert_allclose(b_gpu.get(), np.linalg.solve(in_memory, b), **close(dtype))
+    as_columns = a if order == "F" else a.T  # the matrix that cuSOLVER sees
+    assert_allclose(b_gpu.get(), np.linalg.solve(as_columns, b), **close(dtype))
     lower = (uplo == "L") == (order == "F")
-    part = np.tril if lower else np.triu
-    assert_allclose(part(a_gpu.get()), scipy.linalg.cholesky(a, lower=lower), **close(dtype))
+    triangle = np.tril if lower else np.triu
+    assert_allclose(triangle(a_gpu.get()), scipy.linalg.cholesky(a, lower=lower), **close(dtype))
     several = random(dtype, 5, 3, order="F")
     b_gpu = to_gpu(several)
     linalg.cho_solve(to_gpu(a), b_gpu, uplo)
-    assert_allclose(b_gpu.get(), np.linalg.solve(in_memory, several), **close(dtype))
+    assert_allclose(b_gpu.get(), np.linalg.solve(as_columns, several), **close(dtype))
 
 
 def test_a_matrix_that_is_not_positive_definite(factorizations):
@@ -366,10 +367,10 @@ def test_eigenvectors_of_a_hermitian_matrix(factorizations, dtype):
     assert_allclose(w, np.linalg.eigvalsh(a), **close(dtype))
     assert_allclose(a @ vr, vr * w, **close(dtype))
     assert_allclose((vr * w) @ vl.conj().T, a, **close(dtype))
-    first, second = linalg.eig(to_gpu(a))
-    assert first.shape == (5, 5) and second.shape == (5,)
-    first, second = linalg.eig(to_gpu(a), "V", "N")
-    assert first.shape == (5,) and second.shape == (5, 5)
+    vr, w_gpu = linalg.eig(to_gpu(a))
+    assert vr.shape == (5, 5) and w_gpu.shape == (5,)
+    w_gpu, vl = linalg.eig(to_gpu(a), "V", "N")
+    assert w_gpu.shape == (5,) and vl.shape == (5, 5)
     assert_allclose(linalg.eig(to_gpu(a), "N", "N").get(), w, **close(dtype))
 
 
@@ -394,7 +395,8 @@ def test_complex_eigenvalues_of_a_real_matrix(factorizations):
 @pytest.mark.parametrize("modes", ["exact", "standard"])
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 def test_dmd(factorizations, dtype, modes):
-    """Of snapshots of three modes."""
+    """The dynamic mode decomposition of 6 snapshots of 3 modes, each multiplied by its factor in w from one
+    to the next."""
     w = np.array([0.5, 0.8, 0.95]) + (1j * np.array([0.2, -0.3, 0.1]) if dtype is np.complex128 else 0)
     a = np.asarray(random(dtype, 9, 3) @ np.vander(w, 6, increasing=True), dtype, order="F")
     f, b, v, omega = linalg.dmd(to_gpu(a), 3, modes, return_amplitudes=True, return_vandermonde=True)
@@ -419,6 +421,7 @@ def test_pca(factorizations, dtype):
     centered = x - x.mean(axis=1, keepdims=True)
     u, s, _ = np.linalg.svd(centered, full_matrices=False)
     assert_allclose(abs(scores.get()), abs(u * s)[:, :3], **close(dtype))
+    # the sign of component k: its product with column k is positive, as scikit-cuda's iteration has it
     assert (np.einsum("ik,ik->k", scores.get(), centered[:, :3]) > 0).all()
     assert abs(linalg.dot(scores[:, 0], scores[:, 1])) < 1e-4
     pca.set_n_components(10)
@@ -439,18 +442,18 @@ def test_what_pca_refuses():
 # ---- streams and names
 
 
-def test_on_the_stream_of_a_handle():
+def test_work_is_queued_on_the_stream_of_the_handle():
     needs_library("cublas")
     handle, stream = cublas.cublasCreate(), drv.Stream()
     a = random(float, 50, 50)
-    for given in stream, stream.handle:
-        cublas.cublasSetStream(handle, given)
+    for stream_or_number in stream, stream.handle:
+        cublas.cublasSetStream(handle, stream_or_number)
         with stream:
             a_gpu = to_gpu(a) * 2
         result = linalg.mdot(a_gpu, a_gpu, a_gpu, handle=handle)
         linalg.scale(2, result, handle=handle)
         stream.synchronize()
-        assert_allclose(result.get(), 16 * (a @ a @ a))
+        assert_allclose(result.get(), 2 * 2**3 * (a @ a @ a))
     cublas.cublasDestroy(handle)
 
 

@@ -1,5 +1,7 @@
 """Functions of skcuda.misc, compared with NumPy."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from devices import needs_library
@@ -16,6 +18,7 @@ close = {"rtol": 2e-5, "atol": 1e-5}
 
 
 def random(dtype, *shape, order="C"):
+    """Random integers from 1 to 9 for an integer dtype, else normally distributed numbers."""
     generator = np.random.default_rng([ord(np.dtype(dtype).char), *shape])
     if np.dtype(dtype).kind in "iu":
         return np.asarray(generator.integers(1, 10, shape), dtype, order=order)
@@ -38,7 +41,8 @@ def test_devices():
     assert misc.init_device(0) == drv.Device(0)
 
 
-def test_a_context_of_ones_own(run_python):
+def test_init_context_and_done_context(run_python):
+    """A program that makes a context may end without done_context()."""
     program = """
 import sys
 from skcuda import misc
@@ -49,8 +53,6 @@ assert drv.Context.get_current() is not None and misc.get_current_device() == de
 if sys.argv[1:] == ["done"]:
     misc.done_context(context)
 """
-    from pathlib import Path
-
     folder = str(Path(misc.__file__).parents[1])
     start = f"import sys; sys.path.insert(0, {folder!r})\n"
     run_python(start + program, check=True)
@@ -60,7 +62,7 @@ if sys.argv[1:] == ["done"]:
 @pytest.mark.parametrize("threads", [None, 32])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 4), (100, 1000)])
 def test_blocks_and_grids(shape, threads):
-    """Each element has a thread with its number."""
+    """With the block and grid, a kernel that numbers threads as scikit-cuda's do has one for each element."""
     device = misc.get_current_device()
     block, grid = misc.select_block_grid_sizes(device, shape, threads)
     max_threads, _, max_grid = misc.get_dev_attrs(device)
@@ -79,13 +81,13 @@ __global__ void number(unsigned *x, unsigned n)
         misc.select_block_grid_sizes(device, shape, 4096)
 
 
-def test_dtypes():
+def test_isdoubletype_and_iscomplextype():
     assert misc.isdoubletype(np.float64) and misc.isdoubletype(np.complex128)
     assert misc.iscomplextype(np.complex64) and misc.iscomplextype(np.complex128)
     assert not misc.isdoubletype(np.float32) and not misc.iscomplextype(np.float64)
 
 
-def test_handles():
+def test_global_handles():
     needs_library("cublas")
     needs_library("cusolver")
     misc.init()
@@ -114,21 +116,23 @@ def test_new_arrays(dtype, order):
         assert (array.get() == value).all() and array.flags.f_contiguous == (order == "F")
 
 
-def test_an_allocator():
+def test_the_allocator_is_called():
     sizes = []
 
     def allocate(size):
         sizes.append(size)
         return drv.mem_alloc(size)
 
-    assert (misc.ones(5, np.float32, allocator=allocate).get() == 1).all() and sizes == [20]
+    assert (misc.ones(5, np.float32, allocator=allocate).get() == 1).all() and sizes == [
+        20
+    ]  # bytes of 5 float32
 
 
 # ---- elements
 
 
 @every_dtype
-def test_elements(dtype):
+def test_maxabs_cumsum_and_diff(dtype):
     x = random(dtype, 3, 5)
     x_gpu = gpuarray.to_gpu(x)
     assert_allclose(misc.maxabs(x_gpu).get(), abs(x).max(), **close)
@@ -145,7 +149,7 @@ def test_set_realloc(data):
 
 
 @pytest.mark.parametrize("on_device", [True, False])
-def test_indices(on_device):
+def test_get_and_set_by_index(on_device):
     ind = np.array([0, 2, 4])
     index = gpuarray.to_gpu(ind) if on_device else ind
     src = gpuarray.to_gpu(np.arange(5, dtype=np.float32) + 10)
@@ -183,7 +187,7 @@ def test_operators(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, *DTYPES])
-def test_matrices_and_vectors(dtype):
+def test_matvec_functions(dtype):
     x, row, column = random(dtype, 3, 5), random(dtype, 1, 5), random(dtype, 3, 1)
     x_gpu = gpuarray.to_gpu(x)
     stream = drv.Stream()
@@ -201,7 +205,7 @@ def test_matrices_and_vectors(dtype):
         for axis, vector in (0, column[:, 0]), (1, row[0]):
             result = function(x_gpu, gpuarray.to_gpu(vector), axis)
             assert_allclose(result.get(), operator(x, column if axis == 0 else row), **close)
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError):  # without an axis a vector is a row, as in NumPy
             function(x_gpu, gpuarray.to_gpu(column[:, 0]))
         with pytest.raises(ValueError, match="the vector has 3 elements, axis 1 has 5"):
             function(x_gpu, gpuarray.to_gpu(column), 1)
@@ -219,14 +223,14 @@ def test_reductions(dtype, order):
     x_gpu = gpuarray.to_gpu(x)
     for axis in None, 0, 1, -1, -2:
         for keepdims in False, True:
-            form = {"axis": axis, "keepdims": keepdims}
+            options = {"axis": axis, "keepdims": keepdims}
             for name in "sum", "mean", "var", "std":
-                result = getattr(misc, name)(x_gpu, **form)
-                want = getattr(x, name)(**form)
+                result = getattr(misc, name)(x_gpu, **options)
+                want = getattr(x, name)(**options)
                 assert result.shape == np.shape(want)
                 assert_allclose(result.get(), want, **close)
-            assert_allclose(misc.var(x_gpu, ddof=1, **form).get(), x.var(ddof=1, **form), **close)
-            assert_allclose(misc.std(x_gpu, 1, **form).get(), x.std(ddof=1, **form), **close)
+            assert_allclose(misc.var(x_gpu, ddof=1, **options).get(), x.var(ddof=1, **options), **close)
+            assert_allclose(misc.std(x_gpu, 1, **options).get(), x.std(ddof=1, **options), **close)
     out = gpuarray.empty(5, dtype)
     assert misc.sum(x_gpu, 0, out) is out and misc.mean(x_gpu, 0, out) is out
     assert_allclose(out.get(), x.mean(axis=0), **close)

@@ -1,4 +1,5 @@
-"""The rows of functions agree with NVIDIA's headers, where there are some."""
+"""The tables of functions that skcuda declares (_rows.py) agree with NVIDIA's headers and libraries, if they
+are installed."""
 
 import re
 import sys
@@ -15,7 +16,11 @@ FOLDERS += [path for site in map(Path, sys.path) for path in site.glob("nvidia/*
 
 
 def prototypes(header):
-    """The parameters of the functions that a header declares."""
+    """{function's name: [its parameters as C declares them]} of a header; skips the test if there is no
+    header.
+
+    Names have no suffix _v2.
+    """
     for folder in FOLDERS:
         if (folder / header).is_file():
             text = re.sub(r"/\*.*?\*/|//[^\n]*", "", (folder / header).read_text(), flags=re.S)
@@ -24,8 +29,13 @@ def prototypes(header):
     pytest.skip(f"no {header} here")
 
 
-# Functions that the libraries do not have, or had once.
-OURS = {"cublasCheckStatus", "cufftCheckStatus", "cusolverCheckStatus", "cufftSetCompatibilityMode"}
+# Functions of skcuda that the libraries do not have, or no longer have.
+NOT_IN_LIBRARIES = {
+    "cublasCheckStatus",
+    "cufftCheckStatus",
+    "cusolverCheckStatus",
+    "cufftSetCompatibilityMode",
+}
 C_TYPES = {
     np.float32: "float",
     np.float64: "double",
@@ -35,7 +45,7 @@ C_TYPES = {
 
 
 def declaration(row, parameter):
-    """A pattern of what C declares for a parameter of a row."""
+    """The regular expression that the C declaration of a row's parameter must match."""
     own, real = C_TYPES[row.dtype], C_TYPES[_rows.REAL[row.dtype]]
     results = {"index": r"int ?\*", "int": r"int ?\*", "value": rf"{own} ?\*", "real": rf"{real} ?\*"}
     if parameter.kind == "result":
@@ -51,7 +61,7 @@ def declaration(row, parameter):
 
 @pytest.mark.parametrize("module", [cublas, cufft, cusolver])
 def test_the_libraries_have_the_functions(module, monkeypatch):
-    """Where they are installed, with or without a GPU."""
+    """The libraries need to be installed, but no GPU is needed."""
     name = module._library.name
     try:
         load_nvidia_dynamic_lib(name)
@@ -60,29 +70,30 @@ def test_the_libraries_have_the_functions(module, monkeypatch):
     monkeypatch.setattr(_library.finding, "require", lambda name: None)
     library = _library.Library(name, {}, "")
     functions = {
-        each
-        for each, value in vars(module).items()
-        if re.match(rf"{name}[A-Z]", each) and callable(value) and not isinstance(value, type)
+        key
+        for key, value in vars(module).items()
+        if re.match(rf"{name}[A-Z]", key) and callable(value) and not isinstance(value, type)
     }
     assert len(functions) > 30
-    assert all(map(library.symbol, functions - OURS))
+    assert all(map(library.symbol, functions - NOT_IN_LIBRARIES))
 
 
 @pytest.mark.parametrize("module", [cublas, cusolver])
 def test_the_cpu_device_has_the_functions(module):
     families = {row.family for row in _rows.rows(module._TABLE)}
-    assert [each for each in families if not callable(getattr(module._library.stand_in, each, None))] == []
+    stand_in = module._library.stand_in
+    assert [family for family in families if not callable(getattr(stand_in, family, None))] == []
 
 
 @pytest.mark.parametrize("module, header", [(cublas, "cublas_api.h"), (cusolver, "cusolverDn.h")])
-def test_parameters(module, header):
-    known, wrong = prototypes(header), []
+def test_parameters_agree_with_the_header(module, header):
+    declared, wrong = prototypes(header), []
     rows = list(_rows.rows(module._TABLE))
     assert len(rows) > 60
     for row in rows:
-        handle, *words = known[row.name]
-        pairs = zip(row.parameters, words, strict=False)
-        fits = [re.match(declaration(row, each), word) for each, word in pairs]
-        if not re.match(r"\w+Handle_t ", handle) or len(words) != len(row.parameters) or not all(fits):
-            wrong.append((row, words))
+        handle, *in_header = declared[row.name]
+        pairs = zip(row.parameters, in_header, strict=False)
+        fits = [re.match(declaration(row, parameter), text) for parameter, text in pairs]
+        if not re.match(r"\w+Handle_t ", handle) or len(in_header) != len(row.parameters) or not all(fits):
+            wrong.append((row, in_header))
     assert not wrong

@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose
 from pycuda import gpuarray
 from skcuda import special
 
+# Points of the complex plane: real ones of both signs, some near 5 and 40, where the methods change, and
+# random ones.
 POINTS = np.concatenate(
     [
         [1, -1, 5, -5, 10, -10, 30, -30, 45, -45, 0.1, -0.1, 4.99, 5.01, 1e-8],
