@@ -65,8 +65,8 @@ typedef struct LowerBlock {
 /* The parts of a frame, in their order: each has rows of one size. Those of 128 bits are two of 64. */
 enum { POOL_PREDICATE, POOL_16, POOL_32, POOL_64, POOL_AFFINE_32, POOL_AFFINE_64, FRAME_POOLS };
 
-/* The range of instructions in which a virtual register is live, both ends included; first > last when it is
- * empty. */
+/* The range of instructions in which a virtual register is live, both ends included. It is empty if first is
+ * above last, or both are UINT32_MAX. */
 typedef struct LiveRange {
     uint32_t first, last;
 } LiveRange;

@@ -1,7 +1,7 @@
 /* Operands against the rows: count, kind, and type by PTX's rules (manual, section 9.4).
  *
- * A register fits a type of its size when both are of one class or one of them is untyped (.bN). Loads,
- * stores and conversions also take wider registers. Where several rows have the same modifiers, the first
+ * A register fits a type of its size if both are of one class, or one of the two is untyped (.bN). Loads,
+ * stores and conversions take wider registers, too. Where several rows have the same modifiers, the first
  * that fits is taken; if none does, the message is about the last of the right length.
  */
 #include <stdio.h>

@@ -75,7 +75,7 @@ typedef enum {
     PTX_TOKEN_INTEGER,
     PTX_TOKEN_FLOAT,
     PTX_TOKEN_STRING,
-    PTX_TOKEN_PUNCTUATION /* kind of punctuation in `sign`; "<<" and such as two characters */
+    PTX_TOKEN_PUNCTUATION /* `sign` says which: the character, or PTX_SIGN2 of two such as "<<" */
 } PtxTokenKind;
 
 #define PTX_SIGN2(a, b) ((a) | (b) << 8)
@@ -205,7 +205,7 @@ typedef struct PtxRow {
 typedef struct PtxOperandRule {
     uint8_t shape; /* PtxShape */
     uint8_t type; /* PtxType, PTX_TYPE_NONE: any */
-    uint8_t vector; /* values; 1: a single one; 0: one or a vector of any length */
+    uint8_t vector; /* how many values; 0: one, or a vector of any length */
     uint8_t space; /* of an address */
     bool optional;
     bool pair; /* may be a pair d|p */

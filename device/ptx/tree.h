@@ -329,7 +329,7 @@ struct PtxFunction {
     PtxInsn *insns;
     uint32_t insn_count;
     PtxRegister *registers;
-    uint32_t register_count; /* of those that are used */
+    uint32_t register_count; /* registers that are declared and not used are left out */
     PtxVariable **variables;
     uint32_t variable_count; /* of all scopes, without the parameters */
     PtxLabel **labels;

@@ -15,7 +15,7 @@ typedef struct Graph {
     LowerFunction *f;
     uint32_t *block_at;     /* block of each instruction */
     uint32_t *order;        /* the blocks that can be reached, in their order */
-    uint32_t count;         /* of these */
+    uint32_t count;         /* how many blocks can be reached */
 } Graph;
 
 static bool ends_block(const LowerInsn *i) { return i->flags & (FLAG_BRANCH | FLAG_TABLE | FLAG_ENDS); }

@@ -23,7 +23,7 @@ static uint32_t set_starts(const uint32_t *sizes, uint32_t *starts)
     return at;
 }
 
-/* Moves a register of a frame with its pool. */
+/* Moves a register of a frame with its pool. As REF_FRAME is 0, its Ref is the offset in the frame. */
 static void move_ref(const Shift *shift, Ref *ref)
 {
     if (!ref_is_register(*ref)) return;

@@ -38,7 +38,8 @@ static bool is_shared_load(const LowerInsn *i)
            && i->imm >= INT16_MIN && i->imm <= INT16_MAX;
 }
 
-/* Whether three instructions are two loads and an fma that multiplies their values. */
+/* Whether the three instructions at i are two loads, and an fma that
+ * multiplies their values and is their only use. */
 static bool is_product(const Fusion *fusion, const LowerInsn *i)
 {
     const LowerInsn *fma = i + 2;

@@ -21,6 +21,7 @@ typedef struct Liveness {
 } Liveness;
 #define LOCAL UINT32_MAX
 
+/* Extends a range, which may be empty (UINT32_MAX), to an instruction. */
 static void widen_range(LiveRange *range, uint32_t at)
 {
     if (at < range->first) range->first = at;
@@ -92,6 +93,7 @@ static void find_live_sets(Liveness *l)
     }
 }
 
+/* Extends the ranges of all registers in a set to an instruction. */
 static void widen_set(Liveness *l, const uint64_t *set, uint32_t at)
 {
     for (uint32_t w = 0; w < l->words; w++)

@@ -96,6 +96,7 @@ static void search_step(OrderSearch *s)
         return;
     }
     if (!search_finish(s, v)) return;
+    /* The visit below gets the head of an incomplete component; a complete one is DONE. */
     uint32_t head = v->inside || s->number[v->block] == DONE ? DONE : v->head;
     if (--s->visit_count) search_reached(&s->visits[s->visit_count - 1], head);
 }

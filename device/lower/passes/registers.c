@@ -104,7 +104,7 @@ static void list_ranges(Packing *p)
     if (bytes) memset(p->ending, 0xff, bytes);
     for (uint32_t r = f->register_count; r-- > 0;) {
         LiveRange range = f->ranges[r];
-        if (range.first > range.last || range.last == UINT32_MAX) continue;
+        if (range.first > range.last || range.last == UINT32_MAX) continue; /* empty */
         p->next_starting[r] = p->starting[range.first];
         p->starting[range.first] = r;
         p->next_ending[r] = p->ending[range.last];
@@ -123,6 +123,7 @@ static void linear_scan(Packing *p)
     }
 }
 
+/* Visitor: replaces a virtual register by its row in the frame. */
 static void rename_register(void *closure, Ref *ref, bool read, bool written)
 {
     Packing *p = closure;
