@@ -321,8 +321,8 @@ SCIPY_FUNCTIONS = {
         "log_ndtr": "pycuda::log_normal_cdf(a)",
         # gamma and beta functions
         "gamma": "tgamma(a)",
-        "gammaln": "a == -L1(INFINITY) ? a : lgamma(a)",
-        "loggamma": "a < L1(0) ? L1(NAN) : lgamma(a)",
+        "gammaln": "pycuda::log_gamma(a)",
+        "loggamma": "a < L1(0) ? L1(NAN) : pycuda::log_gamma(a)",
         "psi": "pycuda::digamma(a)",
         "beta": "pycuda::beta(a, b)",
         "betaln": "pycuda::log_beta(a, b)",

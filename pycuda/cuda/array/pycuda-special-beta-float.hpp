@@ -36,7 +36,7 @@ PYCUDA_INLINE double beta_exponent(double a, double b)
 {
     const double sum = a + b, rest = sum < 1 ? 0 : sum - 1;
     const double u_a = a < 1 ? rest : b * near_reciprocal(a), u_b = b < 1 ? rest : a * near_reciprocal(b);
-    const double e = fma(a, log_of_one_plus(u_a), b * log_of_one_plus(u_b));
+    const double e = fma(a, log_of_one_plus(u_a, 1 + u_a), b * log_of_one_plus(u_b, 1 + u_b));
     return a >= 1 && b >= 1 ? e : e - ((sum < 1 ? 0 : sum) - (a < 1 ? 0 : a) - (b < 1 ? 0 : b));
 }
 

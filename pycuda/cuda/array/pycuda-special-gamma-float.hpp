@@ -1,5 +1,6 @@
-// The incomplete gamma functions of floats, included by pycuda-special.hpp. Only exponents are computed in
-// double: a float's rounding error there would be many of the result's.
+// ln Gamma, the incomplete gamma functions and Hurwitz's zeta function of floats, included by
+// pycuda-special.hpp. Only exponents are computed in double: a float's rounding error there would be many of
+// the result's.
 #ifndef PYCUDA_SPECIAL_GAMMA_FLOAT_HPP
 #define PYCUDA_SPECIAL_GAMMA_FLOAT_HPP
 
@@ -40,9 +41,9 @@ PYCUDA_INLINE double less_log_of_one_plus(double u, double plus_one)
     return log.n ? fma(log.n, -0.69314718055994531, (u - log.f) + log.part) : log.part;
 }
 
-PYCUDA_INLINE double log_of_one_plus(double u)
+PYCUDA_INLINE double log_of_one_plus(double u, double plus_one)
 {
-    const LogParts log(u, 1 + u);
+    const LogParts log(u, plus_one);
     return fma(log.n, 0.69314718055994531, log.f - log.part);
 }
 
@@ -51,7 +52,7 @@ PYCUDA_INLINE float exp_of_negative(double x)
 {
     x = fmin(x, 200.0);  // then 0
     const float high = (float)x, e = expf(-high);
-    return fmaf(-e, (float)(x - high), e);
+    return isinf(e) ? e : fmaf(-e, (float)(x - high), e);
 }
 
 // e in x^a exp(-x) / Gamma(a + 1) = gamma_power_factor(a) exp(-e), e >= 0: for a >= 1 with the powers in
@@ -174,6 +175,66 @@ PYCUDA_INLINE float upper_gamma(float a, float x)
 {
     double lower;
     return incomplete_gamma_is_special(a, x, lower) ? (float)(1 - lower) : incomplete_gamma(a, x, true);
+}
+
+// ---- ln |Gamma(x)|
+
+// For x < 0 what the reflection DLMF 5.5.3 adds to ln |Gamma(-x)|, without its sign: ln |x sin(pi x) / pi|.
+PYCUDA_INLINE float log_of_reflection(float x) { return logf(fabsf(x * (sinpif(x) * 0.318309886f))); }
+
+PYCUDA_INLINE double log_gamma(double x) { return x == -INFINITY ? x : lgamma(x); }
+
+// From 3 on by DLMF 5.11.1; before that by a polynomial, divided by the roots, for x < 1 of x + 1.
+PYCUDA_INLINE float log_gamma(float x)
+{
+    const float z = fabsf(x), log_z = logf(z);
+    float value;
+    if (z < 3.0f) {
+        const float y = z < 1.0f ? z - 1.0f : z - 2.0f;
+        const float p = polynomial(y, 0.422784328f, -0.100317277f, 0.0329655819f, -0.0123849167f,
+                                   0.00499180192f, -0.00210233894f, 0.000943754276f, -0.000425002421f,
+                                   0.000131167762f, -5.29461176e-05f, 7.79830807e-05f, -3.85535313e-05f);
+        value = fmaf(p * y, 1.0f + y, z < 1.0f ? -log_z : 0.0f);
+    } else {
+        float r;
+        asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(z));  // z may be infinite
+        const float p = polynomial(r * r, 0.0833332688f, -0.00277280854f, 0.000697233714f);
+        value = fmaf(z - 0.5f, log_z - 1.0f, fmaf(r, p, 0.418938533f));
+    }
+    if (x >= 0.0f || x != x) return value;
+    return isinf(x) ? x : -value - log_of_reflection(x);
+}
+
+// ---- Hurwitz's zeta function
+
+static __device__ __noinline__ float zeta_in_double(float s, float q);
+
+// (1 + v)^-s for 0 <= v < 1e30
+PYCUDA_INLINE float power_of_one_plus(float v, float s) { return expf(-s * log_of_one_plus(v)); }
+
+// The sum of (k + q)^-s over k >= 0, DLMF 25.11.5, for s > 1 and q > 0: three terms, and the others by
+// Euler-Maclaurin. q^(1-s) is a factor, so that rounding errors of the other exponents have little weight.
+PYCUDA_INLINE float zeta_of_positive(float s, float q)
+{
+    const float r = fminf(1.0f / q, 1e29f), w = q + 3.0f, r_w = reciprocal(w), ratio = s * r_w;
+    const float s1 = (s + 1.0f) * r_w, s2 = (s + 2.0f) * r_w, s3 = (s + 3.0f) * r_w, s4 = (s + 4.0f) * r_w;
+    const float s5 = (s + 5.0f) * r_w, s6 = (s + 6.0f) * r_w, s7 = (s + 7.0f) * r_w, s8 = (s + 8.0f) * r_w;
+    float rest = fmaf(2.08767570e-8f * s7, s8, -8.26719577e-7f);
+    rest = fmaf(rest * s5, s6, 3.30687831e-5f);
+    rest = fmaf(rest * s3, s4, -1.38888889e-3f);
+    rest = fmaf(rest * s1, s2, 8.33333333e-2f);
+    const float tail = fmaf(ratio, rest, 0.5f) + w / (s - 1.0f);
+    float sum = power_of_one_plus(3.0f * r, s) * (ratio < 150.0f ? tail : 0.0f);
+    sum += power_of_one_plus(2.0f * r, s);
+    sum += power_of_one_plus(r, s);
+    sum += 1.0f;
+    return exp_of_negative((s - 1.0) * log_of_one_plus(q - 1.0, q)) * (sum / q);
+}
+
+PYCUDA_INLINE float hurwitz_zeta(float s, float q)
+{
+    if (s > 1 && s < 1e30f && q > 1e-30f && q < 1e30f) return zeta_of_positive(s, q);
+    return zeta_in_double(s, q);
 }
 
 }  // namespace pycuda

@@ -121,6 +121,11 @@ static __device__ double hurwitz_zeta(double s, double q)
     return sum_of_powers(s, q);
 }
 
+static __device__ __noinline__ float zeta_in_double(float s, float q)
+{
+    return (float)hurwitz_zeta((double)s, (double)q);
+}
+
 // Riemann's zeta function; for negative s by the reflection DLMF 25.4.1.
 static __device__ double riemann_zeta(double s)
 {

@@ -72,6 +72,15 @@ for _name, _more in (("beta", ()), ("betaln", ("zero",))):
         ((decades(0, 4), decades(-2, 1)), 9, None, *_more),
         ((line(-20, 20), line(-20, 20)), 9, 1e4, *_more),
     ]
+for _name in ("gammaln", "loggamma"):
+    REGIONS[_name] = [((decades(-37, 37),), 4, 10, "zero"), ((line(0.5, 3.5),), 4, None)]
+REGIONS["gammaln"] += [((line(-10, 0),), 8, 60, "zero")]
+REGIONS["_zeta"] = [
+    ((1 + decades(-4, 1), decades(-30, 8)), 8, None),
+    ((1 + decades(-4, 1), decades(-3, 8)), 8, 100),
+    ((line(1, 5), line(0, 5)), 8, 10),
+    ((decades(0, 2), decades(-2, 3)), 8, 10),
+]
 CASES = [
     (name, k, char)
     for name, rows in REGIONS.items()
@@ -85,7 +94,7 @@ CASES = [
 def test_region(name, row, char):
     operands, *bounds = REGIONS[name][row]
     operands = [each.astype(char) for each in operands]
-    function = getattr(special, name)
+    function = getattr(special._ufuncs if name == "_zeta" else special, name)
     want = function(*[each.astype(float) for each in operands])
     got = function(*map(gpuarray.to_gpu, operands)).get()
     ordinary = np.isfinite(want.astype(char))
