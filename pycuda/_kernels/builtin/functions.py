@@ -336,8 +336,8 @@ SCIPY_FUNCTIONS = {
         # Bessel functions
         "j0": "j0(a)",
         "j1": "j1(a)",
-        "y0": "y0(a)",
-        "y1": "y1(a)",
+        "y0": "pycuda::bessel_y0(a)",
+        "y1": "pycuda::bessel_y1(a)",
         "yn": "pycuda::bessel_y(a, b)",
         "i0": "cyl_bessel_i0(a)",
         "i1": "cyl_bessel_i1(a)",

@@ -70,13 +70,13 @@ PYCUDA_INLINE float log_beta(float a, float b)
 // if it does not converge.
 static __device__ float beta_fraction(float a, float b, float x, float excess)
 {
-    float r = reciprocal(a + 1.0f), d = 1.0f / ((excess + 1.0f) * r), change = d, sum = d;
+    float r = reciprocal(a + 1.0f), d = reciprocal((excess + 1.0f) * r), change = d, sum = d;
     for (int n = 1; n <= SPECIAL_MAX_STEPS; n++) {
         const float m = n, more = a + m, left = n == 1 ? 1.0f : more - 1.0f;
         const float across = (b - m) * x * r, term = ((more - 1.0f + b) * x * r) * (left * (m * across));
         r = reciprocal(more + m + 1.0f);
         const float part = fmaf(more * r, fmaf(m, 2.0f - x, excess + 1.0f), fmaf(m, across, m));
-        d = 1.0f / fmaf(term, d, part);
+        d = reciprocal(fmaf(term, d, part));
         change *= fmaf(part, d, -1.0f);
         sum += change;
         if (fabsf(change) <= 2e-8f * fabsf(sum)) return sum;

@@ -154,33 +154,6 @@ PYCUDA_INLINE float positive_kl_divergence(float x, float y)
     return difference * w * fmaf(p, fmaf(w, w, w), 1.0f);
 }
 
-// ---- Bessel functions
-
-// exp(-|x|) I_N(x): a polynomial in x^2, for large x one in 1 / |x| (DLMF 10.25.2, 10.40.1).
-template <int N> PYCUDA_INLINE float scaled_bessel_i(float x)
-{
-    const float y = fabsf(x);
-    float value;
-    if (y < 6.0f) {
-        const float q = y * y;
-        const float p =
-            N ? y
-                    * polynomial(q, 0.5f, 0.0625f, 0.00260416721f, 5.42531343e-05f, 6.7824385e-07f,
-                                 5.64320146e-09f, 3.41209561e-11f, 1.34681044e-13f, 7.73130117e-16f)
-              : polynomial(q, 1.0f, 0.249999985f, 0.0156250205f, 0.000434018904f, 6.78341848e-06f,
-                           6.76392702e-08f, 4.81071571e-10f, 2.08244966e-12f, 1.45300879e-14f);
-        value = expf(-y) * p;
-    } else {
-        const float root = rsqrtf(y), r = root * root;
-        value = root
-                * (N ? polynomial(r, 0.398942292f, -0.149610192f, -0.0462486744f, -0.0536452048f,
-                                  0.0782252103f, -0.669272959f)
-                     : polynomial(r, 0.398942262f, 0.0498752072f, 0.0275570601f, 0.0411540978f,
-                                  -0.0789059624f, 0.589055836f));
-    }
-    return N && x < 0.0f ? -value : value;
-}
-
 // ---- psi
 
 // -1 / x, for negative x -pi cot(pi x): what the recurrence DLMF 5.5.2 and the reflection 5.5.4 add to psi of

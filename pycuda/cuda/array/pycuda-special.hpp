@@ -5,6 +5,7 @@
 #ifndef PYCUDA_SPECIAL_HPP
 #define PYCUDA_SPECIAL_HPP
 
+#include "pycuda-special-bessel-float.hpp"
 #include "pycuda-special-beta-float.hpp"
 
 namespace pycuda {

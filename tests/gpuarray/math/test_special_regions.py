@@ -81,6 +81,12 @@ REGIONS["_zeta"] = [
     ((line(1, 5), line(0, 5)), 8, 10),
     ((decades(0, 2), decades(-2, 3)), 8, 10),
 ]
+for _name in ("y0", "y1"):
+    REGIONS[_name] = [
+        ((decades(-38, 0),), 7, 30, "zero"),
+        ((line(4.5, 5.5),), 4, 100, "zero"),
+        ((decades(1, 7),), 4, None, "zero"),
+    ]
 CASES = [
     (name, k, char)
     for name, rows in REGIONS.items()
