@@ -42,8 +42,8 @@ static void lower_function(Lower *lower, FunctionFacts *facts)
     lower_dead(&f);
     if (!lower->host->as_written && !lower->tree->debug) lower_contract(&f);
     lower_spins(&f);
-    if (!(lower->host->checks
-          & CHECK_ACCESSES)) { /* those checks need each access as an operation on a row */
+    /* Checks of accesses need each access as an operation on a row. */
+    if (!(lower->host->checks & CHECK_ACCESSES)) {
         if (tree->is_entry) lower_affine(&f);
         lower_fuse(&f);
     }

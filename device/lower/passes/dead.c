@@ -121,10 +121,12 @@ static void drop_old_value(const LiveSets *n, LowerInsn *i)
     if (atomic && ref_is_register(i->d) && !is_live(n, i->d)) i->d = REF_ABSENT;
 }
 
-/* Drops elements of vector loads that have no use. */
+static bool is_vector_load(uint16_t op) { return strncmp(exec_op_names[op], "ldv_", strlen("ldv_")) == 0; }
+
+/* Drops elements of vector loads that have no use. Strong loads read all elements. */
 static void drop_elements(const LiveSets *n, const LowerInsn *i)
 {
-    if (!i->more_written || strncmp(exec_op_names[i->op], "ldv_", 4) != 0 || i->mods & MEM_STRONG) return;
+    if (!i->more_written || !is_vector_load(i->op) || i->mods & MEM_STRONG) return;
     for (uint32_t e = 0; e < i->more_written; e++) {
         Ref *ref = &n->f->refs[i->more + e];
         if (ref_is_register(*ref) && !is_live(n, *ref)) *ref = REF_ABSENT;
