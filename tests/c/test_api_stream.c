@@ -24,18 +24,21 @@ static void wait_gate(void *gate)
     while (!atomic_load((_Atomic int *)gate)) sleep_ms(1);
 }
 
+/* A host function that adds 1 to a counter. */
 static void count(void *counter) { atomic_fetch_add((_Atomic int *)counter, 1); }
 
 static bool is_busy(CUstream stream) { return cuStreamQuery(stream) == CUDA_ERROR_NOT_READY; }
 
-/* The thread that keeps it busy may wait for a processor meanwhile. */
+/* Whether the stream is busy at some time in the next 10 s: the thread that keeps it busy may have to wait
+ * for a processor. */
 static bool becomes_busy(CUstream stream)
 {
-    int left = 10000;
-    while (!is_busy(stream) && --left > 0) sleep_ms(1);
-    return left > 0;
+    int tries_left = 10000;
+    while (!is_busy(stream) && --tries_left > 0) sleep_ms(1);
+    return tries_left > 0;
 }
 
+/* Work is queued without being waited for, and streams do not hold each other up. */
 static void test_asynchrony(void)
 {
     _Atomic int gate = 0, done = 0;
@@ -67,7 +70,7 @@ static void sleep_briefly(void *data)
 static CUcontext busy_context;
 static _Atomic int enough;
 
-/* Never lets its stream become idle, as long as it has a processor. */
+/* Queues work until `enough` is set; with four events in flight the stream is never idle for long. */
 static void *keep_busy(void *argument)
 {
     CUstream stream = argument;
@@ -83,8 +86,9 @@ static void *keep_busy(void *argument)
     return NULL;
 }
 
-/* A wait is for the work that was there, not for what others go on to queue. */
-static void test_waiting_beside_others(void)
+/* Synchronization and synchronous copies return although another thread keeps its stream busy for ever: they
+ * wait only for work that was queued before them. */
+static void test_waits_do_not_include_later_work(void)
 {
     CUstream stream;
     CUdeviceptr memory;
@@ -105,7 +109,7 @@ static void test_waiting_beside_others(void)
     OK(cuStreamDestroy_v2(stream));
 }
 
-/* What a destroyed stream still had to do is done. */
+/* Work that was queued before a stream was destroyed is still done. */
 static void test_destroy_busy(void)
 {
     _Atomic int gate = 0, done = 0;
@@ -162,6 +166,7 @@ static void test_pageable_source(void)
     OK(cuStreamDestroy_v2(stream));
 }
 
+/* A stream waits for an event of another stream, also after the event is destroyed. */
 static void test_wait_event(void)
 {
     _Atomic int gate = 0, done = 0;
@@ -190,20 +195,20 @@ static void test_wait_event(void)
 /* Blocking streams and the legacy stream take turns; non-blocking streams do not. */
 static void test_legacy(void)
 {
-    _Atomic int gate = 0, after = 0, apart = 0, later = 0;
+    _Atomic int gate = 0, legacy_done = 0, free_done = 0, later = 0;
     CUstream blocking, free_stream;
     OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
     OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
     OK(cuLaunchHostFunc(blocking, wait_gate, &gate));
-    OK(cuLaunchHostFunc(NULL, count, &after));
-    OK(cuLaunchHostFunc(free_stream, count, &apart));
+    OK(cuLaunchHostFunc(NULL, count, &legacy_done));
+    OK(cuLaunchHostFunc(free_stream, count, &free_done));
     OK(cuStreamSynchronize(free_stream));
-    CHECK_EQUAL(atomic_load(&apart), 1);
-    CHECK_EQUAL(atomic_load(&after), 0);
+    CHECK_EQUAL(atomic_load(&free_done), 1);
+    CHECK_EQUAL(atomic_load(&legacy_done), 0);
     CHECK(is_busy(NULL));
     atomic_store(&gate, 1);
     OK(cuStreamSynchronize(NULL));
-    CHECK_EQUAL(atomic_load(&after), 1);
+    CHECK_EQUAL(atomic_load(&legacy_done), 1);
     atomic_store(&gate, 0);
     OK(cuLaunchHostFunc(CU_STREAM_LEGACY, wait_gate, &gate));
     OK(cuLaunchHostFunc(blocking, count, &later));
@@ -218,7 +223,7 @@ static void test_legacy(void)
 
 static _Atomic int thread_gate;
 
-/* Returns NULL when all went well. */
+/* Uses the per-thread default stream of its own thread; returns NULL if nothing failed. */
 static void *thread_main(void *context)
 {
     _Atomic int done = 0;
@@ -248,7 +253,6 @@ static void test_per_thread(void)
     OK(cuStreamDestroy_v2(other));
 }
 
-/* A fill and a copy that the calling thread would do itself come after what all streams wait for, too. */
 typedef struct LateFill {
     CUcontext context;
     CUdeviceptr memory;
@@ -256,6 +260,7 @@ typedef struct LateFill {
     _Atomic int done;
 } LateFill;
 
+/* Fills and reads memory by synchronous calls; returns NULL if nothing failed. */
 static void *fill_late(void *argument)
 {
     LateFill *fill = argument;
@@ -265,6 +270,8 @@ static void *fill_late(void *argument)
     return good ? NULL : fill;
 }
 
+/* cuCtxWaitEvent() holds up later streams, and also the fills and copies that the calling thread would do
+ * itself. */
 static void test_wait_of_all_streams(void)
 {
     _Atomic int gate = 0, ran = 0;
@@ -303,36 +310,40 @@ static void test_wait_of_all_streams(void)
     OK(cuMemFree_v2(fill.memory));
 }
 
-typedef struct Heard {
+/* What a stream callback was called with, and what an API call from inside it returned. */
+typedef struct CallbackRecord {
     _Atomic int calls;
     CUstream stream;
     CUresult status, inside;
     CUcontext current;
-} Heard;
+} CallbackRecord;
 
-static void hear(CUstream stream, CUresult status, void *data)
+static void record_call(CUstream stream, CUresult status, void *data)
 {
-    Heard *heard = data;
-    heard->stream = stream;
-    heard->status = status;
-    heard->inside = cuCtxGetCurrent(&heard->current); /* no calls from a callback */
-    atomic_fetch_add(&heard->calls, 1);
+    CallbackRecord *record = data;
+    record->stream = stream;
+    record->status = status;
+    record->inside = cuCtxGetCurrent(&record->current);
+    atomic_fetch_add(&record->calls, 1);
 }
 
+/* A callback gets its stream and success, and may not call the API. */
 static void test_callback(void)
 {
-    Heard heard = {0};
+    CallbackRecord record = {0};
     CUstream stream;
     OK(cuStreamCreate(&stream, 0));
-    OK(cuStreamAddCallback(stream, hear, &heard, 0));
-    CHECK_EQUAL(cuStreamAddCallback(stream, hear, &heard, 1), CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamAddCallback(stream, record_call, &record, 0));
+    CHECK_EQUAL(cuStreamAddCallback(stream, record_call, &record, 1), CUDA_ERROR_INVALID_VALUE);
     CHECK_EQUAL(cuStreamAddCallback(stream, NULL, NULL, 0), CUDA_ERROR_INVALID_VALUE);
     OK(cuStreamSynchronize(stream));
-    CHECK_EQUAL(atomic_load(&heard.calls), 1);
-    CHECK(heard.stream == stream && heard.status == CUDA_SUCCESS && heard.inside == CUDA_ERROR_NOT_PERMITTED);
+    CHECK_EQUAL(atomic_load(&record.calls), 1);
+    CHECK(record.stream == stream && record.status == CUDA_SUCCESS
+          && record.inside == CUDA_ERROR_NOT_PERMITTED);
     OK(cuStreamDestroy_v2(stream));
 }
 
+/* Elapsed times need two recorded events with timing, are signed, and cover the work between the events. */
 static void test_times(void)
 {
     CUevent start, end, untimed;
@@ -365,6 +376,7 @@ static void test_times(void)
     OK(cuStreamDestroy_v2(stream));
 }
 
+/* Getters return what a stream was created with; priorities are clamped to the device's range. */
 static void test_queries(void)
 {
     CUstream stream;
@@ -391,8 +403,8 @@ static void test_queries(void)
     CHECK_EQUAL(cuStreamCreate(NULL, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Events and streams of different contexts do not mix. */
-static void test_foreign(void)
+/* An event cannot be recorded in a stream of another context. */
+static void test_event_of_another_context(void)
 {
     CUcontext other;
     CUevent event;
@@ -413,7 +425,8 @@ typedef struct Crowd {
     _Atomic int done, wrong;
 } Crowd;
 
-/* Many threads use streams, events and the legacy stream at a time. */
+/* A thread of the crowd: queues fills, copies, host functions and waits in a stream of its own and in the
+ * legacy stream. */
 static void *crowd_main(void *data)
 {
     Crowd *crowd = data;
@@ -438,6 +451,7 @@ static void *crowd_main(void *data)
     return NULL;
 }
 
+/* Many threads use streams, one event and the legacy stream at the same time, and no work is lost. */
 static void test_crowd(void)
 {
     Crowd crowd = {0};
@@ -447,7 +461,8 @@ static void test_crowd(void)
     for (int i = 0; i < THREADS; i++) CHECK(!pthread_create(&threads[i], NULL, crowd_main, &crowd));
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     OK(cuCtxSynchronize());
-    CHECK_EQUAL(atomic_load(&crowd.done), THREADS * (ROUNDS + (ROUNDS + 6) / 7));
+    CHECK_EQUAL(atomic_load(&crowd.done),
+                THREADS * (ROUNDS + (ROUNDS + 6) / 7)); /* one more every 7 rounds */
     CHECK_EQUAL(atomic_load(&crowd.wrong), 0);
     OK(cuEventDestroy_v2(crowd.event));
 }
@@ -458,7 +473,7 @@ int main(void)
     OK(cuInit(0));
     OK(cuCtxCreate_v2(&context, 0, 0));
     CHECK_GROUP(test_asynchrony);
-    CHECK_GROUP(test_waiting_beside_others);
+    CHECK_GROUP(test_waits_do_not_include_later_work);
     CHECK_GROUP(test_destroy_busy);
     CHECK_GROUP(test_order);
     CHECK_GROUP(test_pageable_source);
@@ -469,7 +484,7 @@ int main(void)
     CHECK_GROUP(test_callback);
     CHECK_GROUP(test_times);
     CHECK_GROUP(test_queries);
-    CHECK_GROUP(test_foreign);
+    CHECK_GROUP(test_event_of_another_context);
     CHECK_GROUP(test_crowd);
     OK(cuCtxDestroy_v2(context));
     return check_done();

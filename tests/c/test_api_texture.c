@@ -15,6 +15,7 @@ static const TextureCase plain = {.op = "tex.2d.v4.f32.f32",
                                   .address = {CLAMP, CLAMP, CLAMP},
                                   .size = {16, 8, 0}};
 
+/* A new 2D array of 16 x 8 floats. */
 static CUarray make_array(unsigned flags)
 {
     CUarray array = NULL;
@@ -30,6 +31,7 @@ static CUDA_RESOURCE_DESC resource_of(CUarray array)
     return resource;
 }
 
+/* The getters of a texture object return the descriptions it was made from. */
 static void test_getters(void)
 {
     CUarray array = make_array(0);
@@ -45,7 +47,7 @@ static void test_getters(void)
     CHECK(got.res.array.hArray == array && got.resType == CU_RESOURCE_TYPE_ARRAY);
     OK(cuTexObjectGetTextureDesc(&read, object));
     CHECK(!memcmp(&read, &texture, sizeof read));
-    BAD(cuTexObjectGetResourceViewDesc(&view, object)); /* made without one */
+    BAD(cuTexObjectGetResourceViewDesc(&view, object)); /* made without a view */
     BAD(cuSurfObjectGetResourceDesc(&got, object));
     OK(cuTexObjectDestroy(object));
     BAD(cuTexObjectDestroy(object));
@@ -69,10 +71,11 @@ static void test_refused_textures(void)
     BAD(cuTexObjectCreate(&object, &resource, &flags, NULL));
     CHECK_EQUAL(cuTexObjectCreate(&object, &nothing, &texture, NULL), CUDA_ERROR_INVALID_HANDLE);
     CHECK_EQUAL(cuTexObjectCreate(&object, &mipmap, &texture, NULL), CUDA_ERROR_INVALID_HANDLE);
-    BAD(cuSurfObjectCreate(&surface, &resource)); /* not made for surfaces */
+    BAD(cuSurfObjectCreate(&surface, &resource)); /* the array lacks CUDA_ARRAY3D_SURFACE_LDST */
     OK(cuArrayDestroy(array));
 }
 
+/* Textures of linear and pitched memory must lie within an allocation, aligned, in a format that exists. */
 static void test_refused_memory(void)
 {
     CUdeviceptr memory;
@@ -108,7 +111,7 @@ static void test_refused_memory(void)
     OK(cuMemFree_v2(memory));
 }
 
-/* Levels belong to the mipmapped array, and end with it. */
+/* A mipmapped array has as many levels as were asked for, clamped to its size; they are destroyed with it. */
 static void test_mipmaps(void)
 {
     CUDA_ARRAY3D_DESCRIPTOR shape = {20, 6, 0, F32, 2, 0}, got;
@@ -121,7 +124,7 @@ static void test_mipmaps(void)
     shape.NumChannels = 3;
     BAD(cuMipmappedArrayCreate(&mipmap, &shape, 1));
     shape.NumChannels = 2;
-    for (unsigned asked = 0; asked < 8; asked += 3) { /* held between 1 and 5 */
+    for (unsigned asked = 0; asked < 8; asked += 3) { /* clamped to 1 ... 5 */
         unsigned levels = asked < 1 ? 1 : asked > 5 ? 5 : asked;
         OK(cuMipmappedArrayCreate(&mipmap, &shape, asked));
         for (unsigned k = 0; k < levels; k++) {
@@ -142,7 +145,8 @@ static void test_mipmaps(void)
     }
 }
 
-/* As an H200 answers: a cube map has no layers to name. */
+/* Which layers a view may name, with the results of an H200: a view of a cube map without layers must leave
+ * them 0. */
 static void test_layers_of_views(void)
 {
     static const struct {
@@ -190,7 +194,7 @@ static void test_refused_mipmaps(void)
     CUtexObject object;
     OK(cuMipmappedArrayCreate(&resource.res.mipmap.hMipmappedArray, &shape, 3));
     filter.mipmapFilterMode = 2;
-    BAD(cuTexObjectCreate(&object, &resource, &texels, NULL)); /* not in texels */
+    BAD(cuTexObjectCreate(&object, &resource, &texels, NULL)); /* coordinates must be normalized */
     BAD(cuTexObjectCreate(&object, &resource, &filter, NULL));
     BAD(cuTexObjectCreate(&object, &resource, &plain_texture, &view)); /* no such level */
     view.lastMipmapLevel = 0;
@@ -209,7 +213,7 @@ static void test_refused_mipmaps(void)
     CHECK_EQUAL(cuTexObjectCreate(&object, &resource, &plain_texture, NULL), CUDA_ERROR_INVALID_HANDLE);
 }
 
-/* What of references is refused, when the module is loaded. */
+/* Uses of texture references that are refused when the module is loaded, with the reason in its log. */
 static void test_refused_references(void)
 {
     static const struct {
@@ -240,7 +244,8 @@ static void test_refused_references(void)
     }
 }
 
-/* A handle of its own in every lane, under a guard, with unused results and the predicate last. */
+/* Odd lanes use texture b, even lanes texture a, under the guard that the lane is below 20; three results are
+ * unused, and the predicate (whether the texel is resident) adds 100. */
 static const char mixed_source[] =
     ".version 7.5\n.target sm_75\n.address_size 64\n"
     ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 out)\n{\n"
@@ -252,7 +257,7 @@ static const char mixed_source[] =
     "@%r add.f32 %f, %f, 0f42C80000;\n"
     "mul.wide.u32 %i, %t, 4;\nadd.u64 %o, %o, %i;\nst.global.f32 [%o], %f;\nret;\n}\n";
 
-/* An array of rows of 16 numbers that count up from first. */
+/* A texture of an array whose rows of 16 numbers count up from `first`. */
 static CUtexObject make_counting(float first)
 {
     float data[8 * 16];
@@ -279,7 +284,7 @@ static void test_mixed_handles(void)
     void *arguments[] = {&a, &b, &out};
     OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL));
     OK(cuMemcpyDtoH_v2(host, out, sizeof host));
-    for (int k = 0; k < 32; k++) /* texel (3, 3), and 100 where it is resident */
+    for (int k = 0; k < 32; k++) /* texel (3, 3) + 100; -1 was there before */
         CHECK_EQUAL(host[k], k >= 20 ? -1 : (k % 2 ? 5000 : 1000) + 3 * 16 + 3 + 100);
     OK(cuModuleUnload(module));
     OK(cuMemFree_v2(out));
@@ -287,9 +292,9 @@ static void test_mixed_handles(void)
     OK(cuTexObjectDestroy(b));
 }
 
-/* --- faults: each ends the context, so each has one of its own ---------------------------------------- */
+/* --- faults: each breaks its context, so each has one of its own -------------------------------------- */
 
-/* Runs the kernel of the case on a handle, all operands as given. */
+/* Runs the kernel of the case on a handle with the same value for every operand; returns the result. */
 static CUresult run_kernel(const TextureCase *c, uint64_t handle, uint32_t operand)
 {
     TextureRun run = {.object = handle};
@@ -319,20 +324,24 @@ static CUtexObject make_texture(CUarray array)
 
 static void test_dead_objects(void)
 {
-    for (int how = 0; how < 5; how++) {
+    enum { NULL_HANDLE, DESTROYED_OBJECT, DESTROYED_ARRAY, ARBITRARY_HANDLE, ALIVE, CASES };
+    for (int which = 0; which < CASES; which++) {
         CUcontext context = begin();
         CUarray array = make_array(0);
         CUtexObject object = make_texture(array);
-        if (how == 1) OK(cuTexObjectDestroy(object));
-        if (how == 2) OK(cuArrayDestroy(array));
-        uint64_t handle = how == 0 ? 0 : how == 3 ? UINT64_C(0x123456789) : object;
-        CUresult wanted = how == 4 ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
-        CHECK_EQUAL(run_kernel(&plain, handle, 0), wanted);
+        if (which == DESTROYED_OBJECT) OK(cuTexObjectDestroy(object));
+        if (which == DESTROYED_ARRAY) OK(cuArrayDestroy(array));
+        uint64_t handle = which == NULL_HANDLE        ? 0
+                          : which == ARBITRARY_HANDLE ? UINT64_C(0x123456789)
+                                                      : object;
+        CHECK_EQUAL(run_kernel(&plain, handle, 0),
+                    which == ALIVE ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS);
         OK(cuCtxDestroy_v2(context));
     }
 }
 
-static void test_wrong_use(void)
+/* An instruction for another dimension than the texture's is a fault. */
+static void test_wrong_dimension(void)
 {
     static const char *const ops[] = {"tex.1d.v4.f32.f32", "tex.3d.v4.f32.f32", "tex.a2d.v4.f32.f32"};
     static const Geometry geometries[] = {G_1D, G_3D, G_A2D};
@@ -393,7 +402,7 @@ int main(void)
     CHECK_GROUP(test_refused_references);
     CHECK_GROUP(test_mixed_handles);
     CHECK_GROUP(test_dead_objects);
-    CHECK_GROUP(test_wrong_use);
+    CHECK_GROUP(test_wrong_dimension);
     CHECK_GROUP(test_surface_faults);
     OK(cuCtxDestroy_v2(context));
     return check_done();

@@ -1,4 +1,4 @@
-/* Chunks: their sizes, what is kept for the next one to take, and by many threads at once. */
+/* Chunks of memory: their sizes, which returned chunks are kept and taken again, and use by many threads. */
 #include "check.h"
 
 #include <pthread.h>
@@ -9,17 +9,18 @@
 
 static Chunks chunks = CHUNKS_INITIALIZER;
 
-static void sizes(void)
+/* Sizes are rounded up to powers of two from 4 KiB to 4 MiB; larger ones are exact. */
+static void test_sizes(void)
 {
     static const struct {
-        size_t asked, got;
+        size_t asked, expected;
     } cases[] = {{1, 4096},        {4096, 4096},       {4097, 8192},
                  {100000, 131072}, {4 << 20, 4 << 20}, {5000000, 5000000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t size = cases[i].asked;
         void *chunk = chunks_take(&chunks, &size);
         CHECK(chunk != NULL);
-        CHECK_EQUAL(size, cases[i].got);
+        CHECK_EQUAL(size, cases[i].expected);
         if (chunk) memset(chunk, 0x5a, size);
         chunks_return(&chunks, chunk, size);
     }
@@ -27,13 +28,14 @@ static void sizes(void)
     CHECK(chunks_take(&chunks, &huge) == NULL);
     chunks_return(&chunks, NULL, 0);
     size_t size = 10000;
-    void *alone = chunks_take(NULL, &size);
-    CHECK(alone != NULL);
-    chunks_return(NULL, alone, size);
+    void *unkept = chunks_take(NULL, &size); /* without a store */
+    CHECK(unkept != NULL);
+    chunks_return(NULL, unkept, size);
 }
 
-/* What was given last is taken first, by those that want that size; a sanitized build keeps nothing. */
-static void kept(void)
+/* The chunk returned last is the first to be taken again, for a request of the same size; a build with
+ * sanitizers keeps none. */
+static void test_reuse(void)
 {
     size_t size = 20000, smaller = 10000;
     void *first = chunks_take(&chunks, &size);
@@ -46,7 +48,8 @@ static void kept(void)
     chunks_return(&chunks, again, size);
 }
 
-static void limit(void)
+/* No more than CHUNKS_KEPT bytes are kept. */
+static void test_limit(void)
 {
     void *taken[64];
     size_t size = 1 << 20;
@@ -56,8 +59,8 @@ static void limit(void)
     CHECK(chunks.kept <= CHUNKS_KEPT);
 }
 
-/* No two have the same chunk. */
-static void *take_and_give(void *argument)
+/* Takes, marks and returns chunks; returns how often another thread wrote to a chunk meanwhile. */
+static void *take_and_return(void *argument)
 {
     unsigned char mark = *(unsigned char *)argument;
     intptr_t clashes = 0;
@@ -72,11 +75,12 @@ static void *take_and_give(void *argument)
     return (void *)clashes;
 }
 
-static void threads(void)
+/* No two threads have the same chunk at the same time. */
+static void test_threads(void)
 {
     static unsigned char marks[] = {1, 2, 3, 4};
     pthread_t made[4];
-    for (int t = 0; t < 4; t++) CHECK(pthread_create(&made[t], NULL, take_and_give, &marks[t]) == 0);
+    for (int t = 0; t < 4; t++) CHECK(pthread_create(&made[t], NULL, take_and_return, &marks[t]) == 0);
     for (int t = 0; t < 4; t++) {
         void *clashes;
         CHECK(pthread_join(made[t], &clashes) == 0 && clashes == NULL);
@@ -85,9 +89,9 @@ static void threads(void)
 
 int main(void)
 {
-    CHECK_GROUP(sizes);
-    CHECK_GROUP(kept);
-    CHECK_GROUP(limit);
-    CHECK_GROUP(threads);
+    CHECK_GROUP(test_sizes);
+    CHECK_GROUP(test_reuse);
+    CHECK_GROUP(test_limit);
+    CHECK_GROUP(test_threads);
     return check_done();
 }

@@ -1,4 +1,4 @@
-/* Divergence and progress: locks that a naive order of lanes never gets through, barriers, exits, calls.
+/* Divergence and progress: locks on which a naive order of lanes waits for ever, barriers, exits, calls.
  *
  * Every program runs on the usual schedule, with several worker threads, and with random schedules of
  * single lanes.
@@ -16,13 +16,14 @@ static Build kernel, callee, other;
 
 static Ref u32(uint32_t value) { return build_u32(&module, value); }
 
+/* Starts a new module with an empty kernel. */
 static void begin(void)
 {
     build_module(&module);
     build_function(&module, &kernel, "kernel");
 }
 
-/* Runs on fresh cells in registered memory. */
+/* Runs the kernel on cleared cells in registered memory; returns the code of grid_run(). */
 static int run(Cells *cells, BuildRun how, ExecFault *fault)
 {
     MemoryMap *map = memory_map_create();
@@ -39,7 +40,8 @@ static int run(Cells *cells, BuildRun how, ExecFault *fault)
     return code;
 }
 
-static void finish(void)
+/* Completes the functions that the kernel calls. */
+static void finish_callees(void)
 {
     build_finish(&callee);
     build_finish(&other);
@@ -47,6 +49,7 @@ static void finish(void)
 
 #define AT(field) ((int64_t)offsetof(Cells, field))
 
+/* These emit a strong load, a strong store and an atomic operation on the cell at the offset. */
 static void load_cell(Ref d, int64_t offset)
 {
     Insn *i = emit(&kernel, OP_ld_generic_b32_32, d, PARAM_ADDRESS, NONE, NONE);
@@ -66,6 +69,7 @@ static void atomic(unsigned op, Ref d, int64_t offset, Ref b, Ref c)
     emit(&kernel, op, d, PARAM_ADDRESS, b, c)->imm = offset;
 }
 
+/* count++, without atomics: wrong unless the lane holds the lock. Leaves the count in R(1). */
 static void count_up(void)
 {
     load_cell(R(1), AT(count));
@@ -87,6 +91,7 @@ static void spin_lock_kernel(void)
     emit(&kernel, OP_exit, NONE, NONE, NONE, NONE);
 }
 
+/* mine = ticket++; while (serving != mine); count++; serving++ */
 static void ticket_lock_kernel(void)
 {
     uint32_t head;
@@ -124,6 +129,7 @@ static void flag_lock_kernel(void)
     emit(&kernel, OP_exit, NONE, NONE, NONE, NONE);
 }
 
+/* Every lane gets through each lock exactly once. */
 static void test_locks(void)
 {
     void (*const kernels[])(void) = {spin_lock_kernel, ticket_lock_kernel, flag_lock_kernel};
@@ -140,18 +146,19 @@ static void test_locks(void)
     }
 }
 
-/* out[tid] = sum over rounds of what the neighbor stored in the round; threads below `gone` exit first. */
-static void barrier_kernel(uint32_t threads, uint32_t rounds, uint32_t gone)
+/* out[tid] = sum over rounds of what the next thread stored in the round; threads below `exited` exit first.
+ * R(3) is the sum, R(4) the round; a thread stores 1000 * round + tid. */
+static void barrier_kernel(uint32_t threads, uint32_t rounds, uint32_t exited)
 {
     uint32_t head;
     begin();
     emit(&kernel, OP_sreg_tid, R(0), NONE, NONE, NONE);
-    emit(&kernel, OP_setp_lt_u32, P(0), R(0), u32(gone), NONE);
+    emit(&kernel, OP_setp_lt_u32, P(0), R(0), u32(exited), NONE);
     emit(&kernel, OP_exit, NONE, P(0), NONE, NONE);
     emit(&kernel, OP_mul_lo_b32, R(1), R(0), u32(4), NONE);
     emit(&kernel, OP_add_b32, R(2), R(0), u32(1), NONE);
     emit(&kernel, OP_setp_ge_u32, P(1), R(2), u32(threads), NONE);
-    emit(&kernel, OP_selp_b32, R(2), u32(gone), R(2), P(1));
+    emit(&kernel, OP_selp_b32, R(2), u32(exited), R(2), P(1));
     emit(&kernel, OP_mul_lo_b32, R(2), R(2), u32(4), NONE);
     emit(&kernel, OP_mov_b32, R(3), u32(0), NONE, NONE);
     emit(&kernel, OP_mov_b32, R(4), u32(0), NONE, NONE);
@@ -172,12 +179,12 @@ static void barrier_kernel(uint32_t threads, uint32_t rounds, uint32_t gone)
     emit(&kernel, OP_exit, NONE, NONE, NONE, NONE);
 }
 
-static void check_rounds(const Cells *cells, uint32_t threads, uint32_t rounds, uint32_t gone)
+static void check_rounds(const Cells *cells, uint32_t threads, uint32_t rounds, uint32_t exited)
 {
     uint32_t wrong = 0;
-    for (uint32_t t = gone; t < threads; t++) {
-        uint32_t neighbor = t + 1 < threads ? t + 1 : gone;
-        wrong += cells->out[t] != rounds * neighbor + 1000 * rounds * (rounds - 1) / 2;
+    for (uint32_t t = exited; t < threads; t++) {
+        uint32_t next = t + 1 < threads ? t + 1 : exited;
+        wrong += cells->out[t] != rounds * next + 1000 * rounds * (rounds - 1) / 2;
     }
     CHECK(wrong == 0);
 }
@@ -186,16 +193,20 @@ static void test_barriers(void)
 {
     static Cells cells;
     ExecFault fault;
-    const uint32_t shapes[][2] = {{256, 0}, {70, 0}, {256, 45}, {1024, 500}, {32, 3}};
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
-        barrier_kernel(shapes[k][0], 5, shapes[k][1]);
-        CHECK(run(&cells, (BuildRun){.blocks = 1, .threads = shapes[k][0], .shared = 4096}, &fault) == 0);
-        check_rounds(&cells, shapes[k][0], 5, shapes[k][1]);
+    const struct {
+        uint32_t threads, exited;
+    } cases[] = {{256, 0}, {70, 0}, {256, 45}, {1024, 500}, {32, 3}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        uint32_t threads = cases[k].threads, exited = cases[k].exited;
+        barrier_kernel(threads, 5, exited);
+        CHECK(run(&cells, (BuildRun){.blocks = 1, .threads = threads, .shared = 4096}, &fault) == 0);
+        check_rounds(&cells, threads, 5, exited);
     }
 }
 
-/* Half of the threads wait at barrier 1, the others at barrier 2, for all: never. */
-static void test_stuck(void)
+/* Half of the threads wait for the whole block at barrier 1, the others at barrier 2: a deadlock, which is
+ * reported as a fault. */
+static void test_deadlock(void)
 {
     static Cells cells;
     ExecFault fault;
@@ -254,7 +265,7 @@ static void test_barrier_votes(void)
     CHECK(cells.out[0] == 41 && cells.out[1] == 0 && cells.out[2] == 1);
 }
 
-/* Lanes wait for the whole warp; the others leave instead. */
+/* Lanes that wait for the whole warp go on once the other lanes have exited. */
 static void test_exit_releases(void)
 {
     static Cells cells;
@@ -309,7 +320,7 @@ static void test_recursion(void)
     CHECK(wrong == 0);
 }
 
-/* Calls without end are a fault. */
+/* Endless recursion is a fault. */
 static void test_endless_recursion(void)
 {
     static Cells cells;
@@ -363,14 +374,14 @@ static void test_indirect(void)
     emit(&kernel, OP_exit, NONE, NONE, NONE, NONE);
     targets[0] = kernel.insns + first;
     targets[1] = kernel.insns + second;
-    finish();
+    finish_callees();
     CHECK(run(&cells, (BuildRun){.blocks = 1, .threads = 32}, &fault) == 0);
     for (uint32_t l = 0; l < 32; l++) wrong += cells.out[l] != (l & 1 ? 209u : 105u);
     CHECK(wrong == 0);
     if (!getenv("PYCUDA_CPU_SCHEDULE")) CHECK(cells.flag == FULL_MASK);
 }
 
-/* Block 0 waits for what the last block does: one worker must run both. */
+/* All blocks spin until the last one sets the flag: one worker must switch between blocks. */
 static void test_blocks_wait(void)
 {
     static Cells cells;
@@ -397,9 +408,9 @@ static void test_blocks_wait(void)
     CHECK(cells.count == 360);
 }
 
-/* Lanes spin in a loop that divides and joins again within; the lane that would end the loop stands after
- * it. */
-static void test_divided_spin(void)
+/* Lanes spin in a loop in which odd and even lanes diverge and join again; the lane that would end the loop
+ * is to run code after it. */
+static void test_diverging_spin(void)
 {
     static Cells cells;
     ExecFault fault;
@@ -432,10 +443,10 @@ static void test_divided_spin(void)
 
 static void test_all(void)
 {
-    test_divided_spin();
+    test_diverging_spin();
     test_locks();
     test_barriers();
-    test_stuck();
+    test_deadlock();
     test_arrive();
     test_barrier_votes();
     test_exit_releases();

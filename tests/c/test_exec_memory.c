@@ -6,6 +6,7 @@
 
 enum { CELLS = 256 };
 
+/* What the kernels read and write; index holds byte offsets, one for each lane. */
 typedef struct Memory {
     _Alignas(64) uint8_t in[CELLS * 16];
     _Alignas(64) uint8_t out[CELLS * 16];
@@ -19,12 +20,15 @@ static ExecFault fault;
 
 static Ref u32(uint32_t value) { return build_u32(&module, value); }
 
+/* Starts a new module with an empty kernel. */
 static void begin(void)
 {
     build_module(&module);
     build_function(&module, &kernel, "kernel");
 }
 
+/* Runs the kernel in one block with the first `size` bytes of `memory` registered; returns the code of
+ * grid_run(), and `fault` has the details. */
 static int run(uint32_t threads, uint32_t shared, uint64_t size)
 {
     MemoryMap *map = memory_map_create();
@@ -40,7 +44,7 @@ static int run(uint32_t threads, uint32_t shared, uint64_t size)
     return code;
 }
 
-/* R(9) = base of memory + byte offset index[lane] */
+/* d = &memory + index[lane]; leaves the lane number in R(8). */
 static void address_row(Ref d)
 {
     emit(&kernel, OP_sreg_laneid, R(8), NONE, NONE, NONE);
@@ -50,9 +54,10 @@ static void address_row(Ref d)
     emit(&kernel, OP_add_b64, d, R(9), PARAM_ADDRESS, NONE);
 }
 
+/* A load, and the store that writes all of the register that it loads. */
 typedef struct Kind {
     unsigned load, store;
-    uint32_t size, width;
+    uint32_t size, width; /* bytes in memory and in the register */
     bool is_signed;
 } Kind;
 
@@ -75,29 +80,31 @@ static const Kind kinds[] = {
     {OP_ld_generic_b128, OP_st_generic_b128, 16, 16, false},
 };
 
-enum { SHAPES = 6 };
+typedef enum Shape { DENSE, UNIFORM, DENSE_HALVES, UNIFORM_HALVES, SCATTERED, DENSE_AT_FIRST, SHAPES } Shape;
 
-/* The element that lane l accesses. */
-static uint32_t element(int shape, uint32_t l)
+/* The number of the element that lane l accesses. */
+static uint32_t element(Shape shape, uint32_t l)
 {
     switch (shape) {
-    case 0: return l;                       /* dense */
-    case 1: return 5;                       /* even */
-    case 2: return l / 16 * 3 + l % 16;     /* two dense halves */
-    case 3: return l / 16;                  /* two even halves */
-    case 4: return (l * 37 + 11) % 128;     /* loose */
-    default: return l < 20 ? l : 90 - l;    /* begins dense */
+    case DENSE: return l;
+    case UNIFORM: return 5;
+    case DENSE_HALVES: return l / 16 * 3 + l % 16;
+    case UNIFORM_HALVES: return l / 16;
+    case SCATTERED: return (l * 37 + 11) % 128;
+    default: return l < 20 ? l : 90 - l;
     }
 }
 
+/* The bytes of the register that loads element e: sign- or zero-extended. */
 static void expect(const Kind *k, uint32_t e, uint8_t *bytes)
 {
     memcpy(bytes, memory.in + e * k->size, k->size);
     memset(bytes + k->size, k->is_signed && bytes[k->size - 1] >> 7 ? 0xff : 0, k->width - k->size);
 }
 
-/* Loads by shape, stores densely. Threads above `threads` must leave their places alone. */
-static void check_load(const Kind *k, int shape, uint32_t threads, unsigned mods)
+/* Loads the elements of the shape and stores the registers densely; the output of lanes that do not run must
+ * keep its bytes. */
+static void check_load(const Kind *k, Shape shape, uint32_t threads, unsigned mods)
 {
     uint32_t wrong = 0;
     begin();
@@ -124,7 +131,7 @@ static void check_load(const Kind *k, int shape, uint32_t threads, unsigned mods
 static void test_loads(void)
 {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        for (int shape = 0; shape < SHAPES; shape++) {
+        for (Shape shape = 0; shape < SHAPES; shape++) {
             check_load(&kinds[k], shape, 32, 0);
             check_load(&kinds[k], shape, 21, 0);
             if (kinds[k].size < 16) check_load(&kinds[k], shape, 32, MEM_STRONG);
@@ -132,8 +139,8 @@ static void test_loads(void)
     }
 }
 
-/* Stores of the lane number by shape; where lanes collide the last one stays. */
-static void check_store(unsigned op, uint32_t size, int shape, uint32_t threads)
+/* Stores lane + 100 to the elements of the shape; where lanes collide, the last lane's value stays. */
+static void check_store(unsigned op, uint32_t size, Shape shape, uint32_t threads)
 {
     _Alignas(64) static uint8_t want[CELLS * 16];
     begin();
@@ -155,7 +162,7 @@ static void check_store(unsigned op, uint32_t size, int shape, uint32_t threads)
 
 static void test_stores(void)
 {
-    for (int shape = 0; shape < SHAPES; shape++) {
+    for (Shape shape = 0; shape < SHAPES; shape++) {
         for (uint32_t threads = 13; threads <= 32; threads += 19) {
             check_store(OP_st_generic_b8_32, 1, shape, threads);
             check_store(OP_st_generic_b16_32, 2, shape, threads);
@@ -165,7 +172,8 @@ static void test_stores(void)
     }
 }
 
-/* in -> registers -> out by vectors of n elements of 32 bits, lanes in reverse order. */
+/* Copies in -> registers -> out by vectors of n elements of 32 bits, through shared memory or not, and reads
+ * in reverse order of lanes or not. */
 static void check_vector(uint32_t n, uint32_t threads, bool reverse, bool shared)
 {
     uint32_t wrong = 0, size = 4 * n;
@@ -203,7 +211,7 @@ static void test_vectors(void)
     }
 }
 
-/* Local memory: each lane its own; generic addresses of it agree with local ones. */
+/* Each lane has its own local memory; generic addresses of it agree with local ones. */
 static void test_local(void)
 {
     uint32_t wrong = 0;
@@ -231,7 +239,8 @@ static void test_local(void)
     CHECK(wrong == 0);
 }
 
-/* old values and result of an atomic by 32 lanes on one place. */
+/* The old values and the result of an atomic operation of 32 lanes on one word, in lane order: lane l has the
+ * operand l * l + 3, and next() returns the new value of the word for an old one and an operand. */
 static void check_atomic(unsigned op, uint32_t start, uint32_t (*next)(uint32_t, uint32_t), unsigned mods)
 {
     uint32_t x = start, wrong = 0;
@@ -289,7 +298,7 @@ static void test_atomics(void)
     }
 }
 
-/* 32 lanes add the value in each format of floating point; sums that every format holds exactly. */
+/* 32 lanes add the value of make(); `expected` holds the bits of the sum. */
 static void check_float_add(unsigned op, Ref (*make)(void), uint64_t expected, uint32_t size)
 {
     uint64_t sum = 0;
@@ -302,6 +311,7 @@ static void check_float_add(unsigned op, Ref (*make)(void), uint64_t expected, u
     CHECK(memory.out[size] == 0);
 }
 
+/* The constant 0.5 in each format; packed formats have 0.5 in the low half and 1 in the high one. */
 static Ref half_f32(void) { return u32(0x3f000000); }
 static Ref half_f64(void) { return build_u64(&module, 0x3fe0000000000000); }
 static Ref half_one_f16x2(void) { return u32(0x3c003800); }
@@ -314,6 +324,7 @@ static Ref half_f16(void)
     return row;
 }
 
+/* 32 * 0.5 == 16 and 32 * 1 == 32, which every format holds exactly. */
 static void test_float_adds(void)
 {
     check_float_add(OP_atom_add_f32, half_f32, 0x41800000, 4);
@@ -339,9 +350,10 @@ static void test_wide_and_narrow_cas(void)
     emit(&kernel, OP_add_b64, R(8), R(8), PARAM_ADDRESS, NONE);
     emit(&kernel, OP_st_generic_b16_16, NONE, R(8), R(3), NONE)->imm = offsetof(Memory, out) + 64;
     for (int half = 0; half < 2; half++) {
-        emit(&kernel, OP_mov_b64, R(10) + 256 * half, build_u64(&module, 0), NONE, NONE);
-        emit(&kernel, OP_cvt_u64_u32, R(12) + 256 * half, R(0), NONE, NONE);
-        emit(&kernel, OP_add_b64, R(12) + 256 * half, R(12) + 256 * half, build_u64(&module, 5 + half), NONE);
+        Ref zero = R(10) + BUILD_ROW * half, value = R(12) + BUILD_ROW * half;
+        emit(&kernel, OP_mov_b64, zero, build_u64(&module, 0), NONE, NONE);
+        emit(&kernel, OP_cvt_u64_u32, value, R(0), NONE, NONE);
+        emit(&kernel, OP_add_b64, value, value, build_u64(&module, 5 + half), NONE);
     }
     emit(&kernel, OP_atom_cas_b128, R(14), PARAM_ADDRESS, R(10), R(12))->imm = offsetof(Memory, out) + 16;
     emit(&kernel, OP_atom_exch_b128, R(14), PARAM_ADDRESS, R(12), NONE)->imm = offsetof(Memory, out) + 32;
@@ -350,10 +362,10 @@ static void test_wide_and_narrow_cas(void)
     CHECK(out[4] == 31 + 5 && out[5] == 31 + 6);
     CHECK(out[0] >> 48 == 2);
     for (int l = 0; l < 32; l++) zeros += ((const uint16_t *)(const void *)(memory.out + 64))[l] == 0;
-    CHECK(zeros == 2); /* lane 0 wrote 0 over 0, lane 1 the 2 */
+    CHECK(zeros == 2); /* lane 0 wrote 0, so that lane 1 found 0 as well and wrote 2 */
 }
 
-/* A histogram: lanes collide in part. */
+/* A histogram of 5 bins: several lanes add to the same word. */
 static void test_scattered_adds(void)
 {
     begin();
@@ -366,7 +378,9 @@ static void test_scattered_adds(void)
     CHECK(bins[0] == 21 && bins[1] == 21 && bins[2] == 18 && bins[3] == 18 && bins[4] == 18);
 }
 
-static void faulty(unsigned op, int64_t offset, uint64_t size, int code, const char *text)
+/* Thread t accesses the word 4 * t + offset of `size` registered bytes: that must end with the code and a
+ * message that has the text. */
+static void check_fault(unsigned op, int64_t offset, uint64_t size, int code, const char *text)
 {
     begin();
     emit(&kernel, OP_sreg_tid, R(0), NONE, NONE, NONE);
@@ -382,19 +396,20 @@ static void faulty(unsigned op, int64_t offset, uint64_t size, int code, const c
 
 static void test_faults(void)
 {
-    faulty(OP_ld_generic_b32_32, 0, 64 * 4 - 1, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (63,0,0)");
-    faulty(OP_ld_generic_b32_32, 0, 64 * 4 - 1, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid read of 4 bytes");
-    faulty(OP_st_generic_b32_32, 0, 64 * 4 - 4, CUDA_ERROR_ILLEGAL_ADDRESS,
-           "just past the end of the registered");
-    faulty(OP_st_generic_b32_32, 0, 50 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (50,0,0)");
-    faulty(OP_st_generic_b32_32, -4, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (0,0,0)");
-    faulty(OP_st_generic_b32_32, -4, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "4 bytes before");
-    faulty(OP_ld_generic_b32_32, 2, 4096, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned read of 4 bytes");
-    faulty(OP_ld_generic_b64_64, 0, 4096, CUDA_ERROR_MISALIGNED_ADDRESS, "thread (1,0,0)");
-    faulty(OP_atom_add_u32, 128, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (32,0,0)");
-    faulty(OP_atom_add_u32, 128, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "atomic operation on 4 bytes");
+    check_fault(OP_ld_generic_b32_32, 0, 64 * 4 - 1, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (63,0,0)");
+    check_fault(OP_ld_generic_b32_32, 0, 64 * 4 - 1, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid read of 4 bytes");
+    check_fault(OP_st_generic_b32_32, 0, 64 * 4 - 4, CUDA_ERROR_ILLEGAL_ADDRESS,
+                "just past the end of the registered");
+    check_fault(OP_st_generic_b32_32, 0, 50 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (50,0,0)");
+    check_fault(OP_st_generic_b32_32, -4, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (0,0,0)");
+    check_fault(OP_st_generic_b32_32, -4, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "4 bytes before");
+    check_fault(OP_ld_generic_b32_32, 2, 4096, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned read of 4 bytes");
+    check_fault(OP_ld_generic_b64_64, 0, 4096, CUDA_ERROR_MISALIGNED_ADDRESS, "thread (1,0,0)");
+    check_fault(OP_atom_add_u32, 128, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (32,0,0)");
+    check_fault(OP_atom_add_u32, 128, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "atomic operation on 4 bytes");
 }
 
+/* Faults by a null pointer and by addresses past the end of shared memory, window or generic. */
 static void test_null_and_shared(void)
 {
     begin();

@@ -1,9 +1,10 @@
-/* Collectives of a warp: together, from different places, with lanes gone; printf, assert and malloc of
- * device code. */
+/* Collectives of a warp: by lanes together, by lanes at different instructions, without lanes that exited;
+ * printf, assert and malloc of device code. */
 #include "check.h"
 
 #include "exec_build.h"
 
+/* What the kernels read and write; arguments are those of printf. */
 typedef struct Cells {
     uint32_t a[32], b[32], out[8][32];
     char format[64], text[32];
@@ -18,7 +19,8 @@ static char printed[4096];
 
 static Ref u32(uint32_t value) { return build_u32(&module, value); }
 
-static void take_print(void *closure, const char *bytes, size_t count)
+/* Appends what device code prints to `printed`. */
+static void append_printed(void *closure, const char *bytes, size_t count)
 {
     (void)closure;
     strncat(printed, bytes, count);
@@ -36,19 +38,24 @@ static void begin(void)
     emit(&kernel, OP_ld_generic_b32_32, R(3), R(1), NONE, NONE)->imm = offsetof(Cells, b);
 }
 
+/* out[row][lane] = value */
 static void put(int row, Ref value)
 {
     emit(&kernel, OP_st_generic_b32_32, NONE, R(1), value, NONE)->imm = (int64_t)offsetof(Cells, out[row]);
 }
 
+/* Runs the kernel in one block, with a heap for malloc; returns the code of grid_run(). */
 static int run(uint32_t threads)
 {
     MemoryMap *map = memory_map_create();
     MemoryRequest request = {.size = sizeof cells, .align = 1, .kind = MEMORY_REGISTERED};
     MemoryRequest room = {.size = 1 << 16, .align = 512, .kind = MEMORY_HEAP};
     uint64_t base = memory_map_alloc(map, &room);
-    BuildRun how = {
-        .blocks = 1, .threads = threads, .memory = map, .address = (uintptr_t)&cells, .print = take_print};
+    BuildRun how = {.blocks = 1,
+                    .threads = threads,
+                    .memory = map,
+                    .address = (uintptr_t)&cells,
+                    .print = append_printed};
     int code;
     how.heap = device_heap_create(base, room.size);
     emit(&kernel, OP_exit, NONE, NONE, NONE, NONE);
@@ -67,7 +74,7 @@ static uint32_t random_u32(void)
     return seed >> 8 | seed << 24;
 }
 
-/* As the ISA's pseudo code has it. */
+/* What the lane gets, and its predicate in *p, by the pseudo code of shfl.sync in the PTX ISA. */
 static uint32_t shuffled(unsigned op, uint32_t lane, uint32_t b, uint32_t c, bool *p)
 {
     uint32_t bval = b & 31, cval = c & 31, segment = c >> 8 & 31;
@@ -84,8 +91,8 @@ static uint32_t shuffled(unsigned op, uint32_t lane, uint32_t b, uint32_t c, boo
     return cells.a[*p ? (uint32_t)j : lane];
 }
 
-/* divided: the halves of the warp come to two instructions at different places. */
-static void check_shuffle(unsigned op, uint32_t c, bool divided)
+/* With `diverged`, the lanes below 13 and the others meet from two different instructions. */
+static void check_shuffle(unsigned op, uint32_t c, bool diverged)
 {
     uint32_t wrong = 0, second = 0, over = 0;
     for (int l = 0; l < 32; l++) {
@@ -94,12 +101,12 @@ static void check_shuffle(unsigned op, uint32_t c, bool divided)
     }
     begin();
     kernel.refs[0] = u32(FULL_MASK);
-    if (divided) {
+    if (diverged) {
         emit(&kernel, OP_setp_lt_u32, P(0), R(0), u32(13), NONE);
         second = emit_branch(&kernel, OP_bra_p, P(0), 0, 0);
     }
     emit(&kernel, op, R(4), R(2), R(3), u32(c))->e = P(1);
-    if (divided) {
+    if (diverged) {
         over = emit_branch(&kernel, OP_bra, NONE, 0, 0);
         build_target(&kernel, second);
         emit(&kernel, OP_mov_b32, R(5), R(2), NONE, NONE);
@@ -121,6 +128,7 @@ static void check_shuffle(unsigned op, uint32_t c, bool divided)
 
 static void test_shuffles(void)
 {
+    /* operands c: the segment mask in bits 8 to 12, the clamp in bits 0 to 4 */
     const uint32_t clamps[] = {0x1f, 0, 0x181f, 0x1800, 0x101f, 0x1c03, 0x1c04};
     const unsigned ops[] = {OP_shfl_up, OP_shfl_down, OP_shfl_bfly, OP_shfl_idx};
     for (size_t o = 0; o < 4; o++) {
@@ -131,6 +139,7 @@ static void test_shuffles(void)
     }
 }
 
+/* The mask of those lanes for whose a[lane] holds() is true. */
 static uint32_t lanes_where(bool (*holds)(uint32_t), uint32_t lanes)
 {
     uint32_t word = 0;
@@ -140,19 +149,20 @@ static uint32_t lanes_where(bool (*holds)(uint32_t), uint32_t lanes)
 
 static bool is_small(uint32_t x) { return x < 4; }
 
-/* Votes, matches and reductions by the lanes below `threads`; odd lanes come by another way. */
-static void check_votes(uint32_t threads, bool divided)
+/* Votes, matches and reductions by the lanes below `threads`; with `diverged`, even lanes have synchronized
+ * before and odd lanes have not. */
+static void check_votes(uint32_t threads, bool diverged)
 {
     uint32_t lanes = threads == 32 ? FULL_MASK : (1u << threads) - 1, second = 0, wrong = 0, sum = 0,
              min = UINT32_MAX;
     for (int l = 0; l < 32; l++) cells.a[l] = random_u32() % 8;
     begin();
     emit(&kernel, OP_setp_lt_u32, P(0), R(2), u32(4), NONE);
-    if (divided) {
+    if (diverged) {
         emit(&kernel, OP_and_b32, R(4), R(0), u32(1), NONE);
         emit(&kernel, OP_setp_ne_b32, P(1), R(4), u32(0), NONE);
         second = emit_branch(&kernel, OP_bra_p, P(1), 0, 0);
-        emit(&kernel, OP_bar_warp_sync, NONE, u32(0x55555555), NONE, NONE);
+        emit(&kernel, OP_bar_warp_sync, NONE, u32(0x55555555), NONE, NONE); /* the even lanes */
         build_target(&kernel, second);
     }
     Ref all = u32(FULL_MASK);
@@ -193,8 +203,8 @@ static void check_votes(uint32_t threads, bool divided)
     CHECK(wrong == 0);
 }
 
-/* The lanes of each value of a % 3 reduce among themselves: the member mask differs from lane to lane. */
-static void test_own_masks(void)
+/* The lanes with the same lane % 3 reduce among themselves: member masks differ from lane to lane. */
+static void test_masks_differ_by_lane(void)
 {
     uint32_t wrong = 0, sums[3] = {0};
     for (uint32_t l = 0; l < 32; l++) {
@@ -211,6 +221,7 @@ static void test_own_masks(void)
     CHECK(wrong == 0);
 }
 
+/* One thread calls vprintf with the format and cells.arguments. */
 static void check_print(const char *format, const char *expected)
 {
     strcpy(cells.format, format);
@@ -241,6 +252,7 @@ static void test_printf(void)
     check_print("%+08d %c", "-0000042 \a");
 }
 
+/* Lanes print in the order of their numbers. */
 static void test_print_order(void)
 {
     strcpy(cells.format, "%d,");
@@ -254,6 +266,7 @@ static void test_print_order(void)
     CHECK(strcmp(printed, "0,1,2,3,4,") == 0);
 }
 
+/* A failed assertion is a fault whose text has the file, line, function, block, thread and condition. */
 static void test_assert(void)
 {
     strcpy(cells.text, "x > 0");
@@ -271,7 +284,8 @@ static void test_assert(void)
         strstr(fault.text, "file.cu:12: file.cu: block: [0,0,0], thread: [0,0,0] Assertion `x > 0` failed."));
 }
 
-/* Every lane mallocs, writes, reads back and frees; a second free is a fault. */
+/* Every lane mallocs, writes, reads back and frees; a second free is a fault, and malloc returns null if the
+ * heap is too small. */
 static void test_malloc(void)
 {
     uint32_t wrong = 0;
@@ -306,7 +320,7 @@ int main(void)
         check_votes(threads, false);
         check_votes(threads, true);
     }
-    test_own_masks();
+    test_masks_differ_by_lane();
     test_printf();
     test_print_order();
     test_assert();
@@ -315,6 +329,6 @@ int main(void)
     test_shuffles();
     check_votes(32, true);
     check_votes(25, true);
-    test_own_masks();
+    test_masks_differ_by_lane();
     return check_done();
 }

@@ -1,10 +1,12 @@
-/* Which buffers hold all of the image in them. Every buffer is as large as it says: ASan sees more. */
+/* Which buffers hold a complete image. Every buffer is allocated with its exact size, so that
+ * AddressSanitizer finds reads past its end. */
 #include "check.h"
 
 #include <stdlib.h>
 
 #include "core/image_size.c"
 
+/* What image_is_whole() returns; checks that a reason is given exactly if it is false. */
 static bool is_whole(const void *image, size_t size)
 {
     char why[160] = "";
@@ -16,14 +18,16 @@ static bool is_whole(const void *image, size_t size)
     return whole;
 }
 
-static void check_parts(const void *image, size_t size)
+/* The image is complete, and each of its truncations is not. */
+static void check_truncations(const void *image, size_t size)
 {
     CHECK(is_whole(image, size));
     for (size_t less = sizeof(uint32_t); less < size; less++) CHECK(!is_whole(image, less));
 }
 
-/* Whatever one of its bytes says, nothing outside of the buffer is read. */
-static void spoil(void *image, size_t size)
+/* Sets each byte to several values: whatever sizes the image declares then, nothing outside the buffer is
+ * read. */
+static void corrupt_each_byte(void *image, size_t size)
 {
     unsigned char *bytes = image;
     for (size_t at = 0; at < size; at++) {
@@ -52,8 +56,8 @@ static void test_fat_binary(void)
         "code",
     };
     fat.header.size = sizeof fat - sizeof fat.header;
-    check_parts(&fat, sizeof fat);
-    spoil(&fat, sizeof fat);
+    check_truncations(&fat, sizeof fat);
+    corrupt_each_byte(&fat, sizeof fat);
     fat.second.size = UINT64_MAX - 8;
     CHECK(!is_whole(&fat, sizeof fat));
     fat.second.size = sizeof fat.other;
@@ -61,6 +65,7 @@ static void test_fat_binary(void)
     CHECK(!is_whole(&fat, sizeof fat));
 }
 
+/* A wrapper only points to an image elsewhere, so it is never complete. */
 static void test_wrapper(void)
 {
     uint32_t wrapper[6] = {FAT_WRAPPER_MAGIC, 1};
@@ -87,9 +92,9 @@ static void test_elf(void)
                      {.sh_type = SHT_PROGBITS, .sh_offset = offsetof(__typeof__(elf), text), .sh_size = 8}},
         .segment = {.p_offset = offsetof(__typeof__(elf), text), .p_filesz = 8, .p_memsz = 1 << 20},
     };
-    check_parts(&elf, sizeof elf);
-    spoil(&elf, sizeof elf);
-    elf.header.e_shnum = 0; /* section 0 says it */
+    check_truncations(&elf, sizeof elf);
+    corrupt_each_byte(&elf, sizeof elf);
+    elf.header.e_shnum = 0; /* then the size of section 0 is the number of sections */
     elf.sections[0].sh_size = 3;
     CHECK(is_whole(&elf, sizeof elf));
     elf.sections[0].sh_size = UINT64_MAX / sizeof(Elf64_Shdr);
@@ -105,10 +110,11 @@ static void test_linked_image(void)
         uint64_t size;
         char rest[8];
     } image = {CPU_LINK_MAGIC, sizeof image, "ptx"};
-    check_parts(&image, sizeof image);
+    check_truncations(&image, sizeof image);
 }
 
-static void test_what_declares_no_size(void)
+/* Images that declare no size are complete in any buffer. */
+static void test_images_without_a_size(void)
 {
     static const char *const texts[] = {"", "p", ".version 8.0\n", "!<arch>\n", "\x7f"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) CHECK(is_whole(texts[i], strlen(texts[i])));
@@ -120,6 +126,6 @@ int main(void)
     test_wrapper();
     test_elf();
     test_linked_image();
-    test_what_declares_no_size();
+    test_images_without_a_size();
     return check_done();
 }

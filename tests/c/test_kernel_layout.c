@@ -8,19 +8,20 @@
 
 DriverTable driver;
 
-static bool has_info = true;
+static bool has_info = true; /* the driver has cuFuncGetParamInfo */
 static KernelParam reported[40];
 static size_t reported_count;
-static CUresult told_failure;
-static int refused;
-static bool told_once; /* the failure is one call's */
+static CUresult failure;   /* what param_info() fails with */
+static bool fails_once;    /* only the next call fails */
+static int refused;        /* calls with an index past the last parameter */
 
+/* cuFuncGetParamInfo of a driver that reports the parameters in `reported`. */
 static CUresult param_info(CUfunction function, size_t index, size_t *offset, size_t *size)
 {
     (void)function;
-    CUresult failure = told_failure;
-    if (told_once) told_failure = CUDA_SUCCESS;
-    if (failure) return failure;
+    CUresult result = failure;
+    if (fails_once) failure = CUDA_SUCCESS;
+    if (result) return result;
     if (index >= reported_count) refused++;
     if (index >= reported_count) return CUDA_ERROR_INVALID_VALUE;
     *offset = reported[index].offset;
@@ -28,11 +29,13 @@ static CUresult param_info(CUfunction function, size_t index, size_t *offset, si
     return CUDA_SUCCESS;
 }
 
+/* Replaces the function of the module, which asks the loaded driver. */
 bool driver_has(size_t field_offset)
 {
     return has_info && field_offset == offsetof(DriverTable, cuFuncGetParamInfo);
 }
 
+/* The layout has the offsets and sizes that the driver reports, for 0 to 40 parameters. */
 static void test_layout(void)
 {
     KernelLayout layout;
@@ -52,33 +55,35 @@ static void test_layout(void)
     }
 }
 
-static void test_layout_of_drivers_that_do_not_tell(void)
+/* Without cuFuncGetParamInfo the layout is unknown, which is no error; other failures of it are. */
+static void test_layout_of_drivers_without_the_call(void)
 {
     KernelLayout layout;
     has_info = false;
     CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && !layout.known && layout.params == NULL);
     has_info = true;
-    told_failure = CUDA_ERROR_INVALID_HANDLE;
+    failure = CUDA_ERROR_INVALID_HANDLE;
     CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_ERROR_INVALID_HANDLE && !layout.known);
-    told_failure = CUDA_SUCCESS;
+    failure = CUDA_SUCCESS;
 }
 
-/* What ends the parameters does so when it is said twice; else the second answer counts. */
+/* An index counts as past the last parameter only if the driver refuses it twice: a single failure, as a
+ * driver may return by mistake, does not shorten the layout. */
 static void test_layout_of_a_failing_call(void)
 {
     KernelLayout layout;
     reported_count = 2;
-    told_once = true;
-    told_failure = CUDA_ERROR_INVALID_VALUE;
+    fails_once = true;
+    failure = CUDA_ERROR_INVALID_VALUE;
     CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && layout.known
           && layout.count == reported_count);
     kernel_layout_free(&layout);
-    told_once = false;
+    fails_once = false;
     CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && layout.count == 2);
     kernel_layout_free(&layout);
 }
 
-/* A count that is known saves the question that a driver refuses. */
+/* With a known count, the driver is not asked for a parameter past the last one. */
 static void test_layout_of_a_known_count(void)
 {
     KernelLayout layout;
@@ -109,7 +114,8 @@ static PackFormat parse(const char *text)
     return format;
 }
 
-/* The compiler lays out a struct of the same members: offset of the last, and where it ends. */
+/* Compares a format with the struct of the same members as the compiler lays it out: the offset and the end
+ * of the last member. */
 #define CHECK_STRUCT(text, last, ...) \
     do { \
         struct { \
@@ -169,7 +175,7 @@ static void test_bad_formats(void)
 int main(void)
 {
     test_layout();
-    test_layout_of_drivers_that_do_not_tell();
+    test_layout_of_drivers_without_the_call();
     test_layout_of_a_failing_call();
     test_layout_of_a_known_count();
     test_alignment();

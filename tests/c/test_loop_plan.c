@@ -11,7 +11,7 @@
 
 enum { COUNT = 3 };
 
-/* What the elements of all operands have together, as one number for each element. */
+/* For each iteration of the loop a hash of the addresses of all operands' elements. */
 static void walk_loop(const LoopPlan *plan, uint64_t *elements)
 {
     static Images seen;
@@ -30,6 +30,7 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* A loop over three random strided operands, some of which repeat along axes. */
 static void random_loop(LoopPlan *plan, LoopOperand *operands)
 {
     ptrdiff_t shape[DIMS], strides[DIMS];
@@ -44,7 +45,7 @@ static void random_loop(LoopPlan *plan, LoopOperand *operands)
     }
 }
 
-/* Collapsed, a loop has the same elements; in their order, but for what was asked for. */
+/* A collapsed loop visits the same elements, in the same order unless an order was asked for. */
 static void test_collapse(void)
 {
     static uint64_t before[ROOM], after[ROOM];
@@ -87,7 +88,8 @@ static void test_repeated_axes_are_outermost(void)
     CHECK(operands[1].strides[0] == 20 && operands[1].strides[2] == 80);
 }
 
-/* The row of two operands of 4 bytes and one shape. */
+/* The layout chosen for two operands with the same shape, elements of 4 bytes, and strides a and b, of which
+ * the first is at address 0. *marked is that of layout_choose(): bit k is for operand k. */
 static const ElementwiseLayout *choose(const ptrdiff_t shape[2], const ptrdiff_t a[2], const ptrdiff_t b[2],
                                        uint64_t address, uint64_t *marked)
 {
@@ -100,8 +102,10 @@ static const ElementwiseLayout *choose(const ptrdiff_t shape[2], const ptrdiff_t
     return &elementwise_layouts[layout_choose(&plan, marked)];
 }
 
+/* Which layout is chosen by the operands' strides, alignment and addresses. */
 static void test_choice(void)
 {
+    enum { SECOND = 1 << 1 }; /* the bit of the second operand in `marked` */
     const ptrdiff_t shape[] = {32, 64}, rows[] = {256, 4}, columns[] = {4, 128}, one[] = {0, 0},
                     gaps[] = {512, 8};
     const ptrdiff_t apart[] = {512, 4}, again[] = {0, 4}, single[] = {4, 0}, narrow[] = {32, 60};
@@ -111,11 +115,11 @@ static void test_choice(void)
     CHECK(choose(shape, columns, columns, 16, &marked)->kind == LAYOUT_VECTOR);
     CHECK(choose(shape, reversed, reversed, 0, &marked)->kind == LAYOUT_FLAT); /* from -8188 on */
     CHECK(choose(shape, rows, rows, 8, &marked)->kind == LAYOUT_FLAT && !marked);
-    CHECK(choose(shape, rows, one, 16, &marked)->kind == LAYOUT_FLAT && marked == 2);
-    CHECK(choose(shape, rows, columns, 16, &marked)->kind == LAYOUT_TILES && marked == 2);
+    CHECK(choose(shape, rows, one, 16, &marked)->kind == LAYOUT_FLAT && marked == SECOND);
+    CHECK(choose(shape, rows, columns, 16, &marked)->kind == LAYOUT_TILES && marked == SECOND);
     CHECK(choose(shape, rows, apart, 16, &marked)->kind == LAYOUT_ROWS && !marked);
     CHECK(choose(shape, rows, again, 16, &marked)->kind == LAYOUT_ROWS && !marked);
-    CHECK(choose(shape, rows, single, 8, &marked)->kind == LAYOUT_ROWS && marked == 2);
+    CHECK(choose(shape, rows, single, 8, &marked)->kind == LAYOUT_ROWS && marked == SECOND);
     CHECK(choose(shape, rows, apart, 8, &marked)->kind == LAYOUT_STRIDED && !marked);
     CHECK(choose(narrow, rows, apart, 16, &marked)->kind == LAYOUT_STRIDED && !marked);
     const ElementwiseLayout *row = choose(shape, rows, gaps, 16, &marked);
@@ -136,7 +140,8 @@ static void test_parameters(void)
     loop_add(&plan, 0, 4096, &(StridedForm){2, shape, a, 4});
     loop_add(&plan, 2, 8192, &(StridedForm){2, shape, b, 4});
     layout_pack(&plan, 3, layout, 5, block);
-    CHECK_EQUAL(layout_size(3, layout), 208); /* 16 + 3 * 16 + 8 * 3 * 3 + 8 * 3 + 12 * 3, a multiple of 16 */
+    /* 16 + 3 * 16 + 8 * 3 * 3 + 8 * 3 + 12 * 3 = 196, rounded up to a multiple of 16 */
+    CHECK_EQUAL(layout_size(3, layout), 208);
     const uint64_t expected[] = {15, 5, 4096, 0, 0, 0, 8192, 0, 0, 20, 4, 0, 0, 0, 0, 40, 8, 1, 3, 5};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         memcpy(&number, block + i * sizeof number, sizeof number);
@@ -155,7 +160,7 @@ static void test_dividers(void)
     }
 }
 
-/* Does what the plan says and compares with a copy element by element. */
+/* Executes the plan's 2D copies and compares the result with a copy element by element. */
 static void test_copies(void)
 {
     static unsigned char from[ROOM], got[ROOM], expected[ROOM];

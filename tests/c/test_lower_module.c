@@ -50,7 +50,8 @@ static void host_free(Host *host)
     for (uint32_t i = 0; i < host->count; i++) free((void *)(uintptr_t)host->taken[i]);
 }
 
-/* NULL with the messages in `text`, or the module. */
+/* Lowers PTX. Returns the module, or NULL on errors; their messages are in `text`, or printed if it is NULL.
+ * */
 static CodeModule *lower_text(const char *ptx, Host *host, char *text, size_t size)
 {
     PtxLog log = {.text = NULL};
@@ -92,7 +93,7 @@ static void test_parameters(void)
     CHECK(k->params[0].offset == 0 && k->params[1].offset == 8 && k->params[2].offset == 16
           && k->params[3].offset == 32);
     CHECK(k->params[3].size == 20 && k->params[3].align == 16);
-    /* every load is a row, cvta.to.global is nothing */
+    /* every ld.param becomes a row of parameters, and cvta.to.global no instruction at all */
     CHECK(k->insn_count == 4 && k->frame_size == 0 && k->param_load_count == 4);
     bool found_signed = false;
     for (uint32_t i = 0; i < k->param_load_count; i++) {
@@ -127,8 +128,8 @@ static void test_variables(void)
     host_free(&host);
 }
 
-/* Kernels overlap in shared memory; what a function uses keeps its place; extern arrays start after it all.
- */
+/* Variables of different kernels overlap in shared memory; those that functions use have a fixed place;
+ * extern arrays start after all of them. */
 static void test_shared_memory(void)
 {
     Host host = {.count = 0};
@@ -143,7 +144,7 @@ static void test_shared_memory(void)
         &host, NULL, 0);
     const CodeFunction *a = find(m, "a"), *b = find(m, "b");
     CHECK(a && a->shared_size == 1104);  /* 100, then 1000 from 104 on */
-    CHECK(b && b->shared_size == 2000);  /* reaches neither common nor a's own */
+    CHECK(b && b->shared_size == 2000);  /* b uses neither `common` nor the `own` of a */
     const CodeFunction *f = find(m, "f");
     CHECK(f && f->insns[1].op == OP_st_shared_b32_32 && f->insns[1].imm == 4);
     code_module_free(m);
@@ -202,7 +203,7 @@ static void test_blocks(void)
         &host, NULL, 0);
     const CodeFunction *k = find(m, "k");
     CHECK(k && count_op(k, OP_bra_p_back) == 1 && count_op(k, OP_bra) == 0 && count_op(k, OP_label) == 1);
-    CHECK(k && k->barrier_count == 4 && count_op(k, OP_add_b32) == 1); /* what is never reached is gone */
+    CHECK(k && k->barrier_count == 4 && count_op(k, OP_add_b32) == 1); /* unreachable code is removed */
     for (uint32_t i = 0; k && i < k->insn_count; i++)
         if (k->insns[i].op == OP_bra_p_back) CHECK(k->insns[i].target->op == OP_label);
     code_module_free(m);
@@ -236,7 +237,7 @@ static void test_errors(void)
 
 enum { MAX_TEXTS = 3 };
 
-/* Several texts as one module; NULL with the messages in `text`. */
+/* Links texts and lowers the result. Returns the module, or NULL on errors; messages are in `text`. */
 static CodeModule *lower_texts(const char *const *ptx, Host *host, char *text, size_t size)
 {
     PtxLog log = {.text = NULL};
@@ -257,7 +258,8 @@ static CodeModule *lower_texts(const char *const *ptx, Host *host, char *text, s
     return module;
 }
 
-/* Texts that need each other: functions both ways, variables, shared memory, one frame layout. */
+/* Two texts that use each other's functions and variables become one module: names resolve across texts,
+ * static variables of the same name stay separate, and functions share a frame layout. */
 static void test_link(void)
 {
     static const char *const texts[] = {
@@ -290,6 +292,7 @@ static void test_link(void)
     host_free(&host);
 }
 
+/* A strong function replaces a weak one, the first weak variable wins, and the largest common one. */
 static void test_link_of_weak_and_common(void)
 {
     static const char *const texts[] = {
@@ -316,7 +319,7 @@ static void test_link_of_weak_and_common(void)
 static void test_link_errors(void)
 {
     static const struct {
-        const char *first, *second, *says;
+        const char *first, *second, *message;
     } cases[] = {
         {".visible .func f() { ret; }\n", "\n.visible .func f() { ret; }\n",
          "error   : Multiple definition of 'f' in 'b', first defined in 'a'\n"},
@@ -337,14 +340,14 @@ static void test_link_errors(void)
         snprintf(first, sizeof first, HEADER "%s", cases[i].first);
         snprintf(second, sizeof second, HEADER "%s", cases[i].second);
         CodeModule *m = lower_texts(texts, &host, text, sizeof text);
-        CHECK(!m && strstr(text, cases[i].says));
-        if (m || !strstr(text, cases[i].says)) printf("%zu: %s\n", i, text);
+        CHECK(!m && strstr(text, cases[i].message));
+        if (m || !strstr(text, cases[i].message)) printf("%zu: %s\n", i, text);
         code_module_free(m);
         host_free(&host);
     }
 }
 
-/* Memory of variables goes back when the module fails. */
+/* Memory of variables is released if lowering fails, and a lack of memory is reported. */
 static void test_failure_releases(void)
 {
     Host host = {.count = 0};

@@ -54,6 +54,8 @@ static bool is_weak_order(const Case *c, const uint32_t *order, uint32_t first, 
     return true;
 }
 
+/* Orders the blocks of the case by lower_order(); returns how many there are in the order, 0 without memory.
+ * */
 static uint32_t order_case(const Case *c, uint32_t *order)
 {
     Arena arena = {.chunks = NULL};
@@ -73,7 +75,8 @@ static uint32_t order_case(const Case *c, uint32_t *order)
     return count;
 }
 
-static bool right(const Case *c)
+/* Whether lower_order() returns each reachable block once, in a weak topological order that starts at 0. */
+static bool is_ordered_correctly(const Case *c)
 {
     uint32_t order[MAX], reached = 1;
     uint32_t count = order_case(c, order);
@@ -89,10 +92,10 @@ static bool right(const Case *c)
     return is_weak_order(c, order, 0, count);
 }
 
-static void test_written(void)
+static void test_written_graphs(void)
 {
     uint32_t order[MAX];
-    /* if, else, join: what is fallen into comes next, the join last */
+    /* if, else, join: the fall-through comes next, the join last */
     Case diamond = {4, 4, {0, 0, 1, 2}, {1, 2, 3, 3}};
     CHECK(order_case(&diamond, order) == 4);
     CHECK(order[0] == 0 && order[1] == 1 && order[2] == 2 && order[3] == 3);
@@ -108,9 +111,11 @@ static void test_written(void)
     Case self = {3, 2, {0, 0}, {0, 2}};
     CHECK(order_case(&self, order) == 2);
     CHECK(order[0] == 0 && order[1] == 2);
-    CHECK(right(&diamond) && right(&slow) && right(&loop) && right(&self));
+    CHECK(is_ordered_correctly(&diamond) && is_ordered_correctly(&slow) && is_ordered_correctly(&loop)
+          && is_ordered_correctly(&self));
 }
 
+/* is_weak_order() refuses an order that splits a loop, and accepts the right one. */
 static void test_checker(void)
 {
     Case loop = {4, 4, {0, 1, 2, 2}, {1, 2, 1, 3}};
@@ -128,14 +133,14 @@ static void test_random(void)
             c.from[e] = random_below(c.count);
             c.to[e] = random_below(c.count);
         }
-        if (!right(&c)) {
+        if (!is_ordered_correctly(&c)) {
             CHECK(!"a random graph is ordered wrongly");
             return;
         }
     }
 }
 
-/* Depth is the program's: no recursion may eat the stack. */
+/* A chain of 200,000 blocks is ordered without a stack overflow: the passes do not recurse with its depth. */
 static void test_deep(void)
 {
     enum { DEEP = 200000 };
@@ -158,7 +163,7 @@ static void test_deep(void)
 
 int main(void)
 {
-    test_written();
+    test_written_graphs();
     test_checker();
     test_random();
     test_deep();

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMPUTE = 1000, STORE, COPY, MAX_STEPS = 400, MAX_OUT = 400, CELLS = 4096, CONSTANT_LIMIT = 1 << 20 };
+enum { COMPUTE = 1000, STORE, COPY }; /* opcodes of the random programs, none of the real ones */
+enum { MAX_BRANCHES = 400, MAX_OUT = 400, CELLS = 4096, CONSTANT_LIMIT = 1 << 20 };
 
 static uint32_t random_state = 2024;
 static uint32_t random_below(uint32_t n)
@@ -23,6 +24,7 @@ static uint32_t random_below(uint32_t n)
 
 /* ---- random programs ---- */
 
+/* One of the first `limit` registers, a predicate or not. */
 static Ref random_of(const LowerFunction *f, bool predicate, uint32_t limit)
 {
     for (;;) {
@@ -31,7 +33,7 @@ static Ref random_of(const LowerFunction *f, bool predicate, uint32_t limit)
     }
 }
 
-/* A register, or now and then a constant. */
+/* One of the first `limit` registers, or sometimes a constant. */
 static Ref random_source(const LowerFunction *f, uint32_t limit)
 {
     if (!random_below(8)) return REF_MAKE(REF_CONST, random_below(CONSTANT_LIMIT));
@@ -49,6 +51,7 @@ static void define(LowerFunction *f, Ref d, uint32_t limit)
     i->b = random_source(f, limit);
 }
 
+/* A store, copy or computation of the registers below `shared`, sometimes under a guard. */
 static void random_insn(LowerFunction *f, uint32_t shared)
 {
     uint32_t what = random_below(10);
@@ -73,7 +76,7 @@ static void random_insn(LowerFunction *f, uint32_t shared)
     }
 }
 
-/* A value made and used within a block, by registers of its own: what compilers emit most. */
+/* A value defined and used within a block, in its own registers: what compilers emit most often. */
 static void local_chain(LowerFunction *f, uint32_t shared)
 {
     Ref a = lower_new_register(f, CLASS_16 + random_below(4));
@@ -101,6 +104,7 @@ static void random_branch(LowerFunction *f, uint32_t shared, uint32_t labels)
     }
 }
 
+/* Blocks of random instructions and branches on registers that all blocks share. */
 static void random_program(LowerFunction *f)
 {
     uint32_t shared = 4 + random_below(20), blocks = 1 + random_below(10);
@@ -128,11 +132,12 @@ typedef struct Cell {
 
 typedef struct Machine {
     const LowerFunction *f;
-    const LowerInsn *classes;  /* the same instructions with virtual registers, NULL: insns have them */
+    const LowerInsn
+        *classes; /* the instructions before packing, for classes of registers; NULL: not packed */
     Cell cells[CELLS];
     uint64_t out[MAX_OUT];
     uint32_t out_count;
-    bool clash, ended;
+    bool clash, ended; /* clash: a value was read of which another one overwrote a part */
 } Machine;
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -147,7 +152,8 @@ static uint32_t cells_of(RegisterClass class)
     return count[class];
 }
 
-/* Virtual registers are four cells apart; packed ones lie where their offset says, predicates in words. */
+/* Virtual registers are four cells apart; packed ones are at their offset, with predicates in the upper half
+ * of the cells. */
 static uint32_t first_cell(const Machine *m, Ref ref, RegisterClass class)
 {
     if (!m->classes) return (ref & REF_OFFSET_MASK) * 4;
@@ -188,11 +194,13 @@ static bool step(Machine *m, const LowerInsn *i, const LowerInsn *v)
     return false;
 }
 
+/* Runs until the program returns or has branched MAX_BRANCHES times. `laid_out`: targets are blocks, not
+ * labels. */
 static void run(Machine *m, bool laid_out)
 {
     const LowerFunction *f = m->f;
     uint32_t at = 0;
-    for (uint32_t branches = 0; branches < MAX_STEPS && f->insns[at].op != OP_ret;) {
+    for (uint32_t branches = 0; branches < MAX_BRANCHES && f->insns[at].op != OP_ret;) {
         const LowerInsn *i = &f->insns[at], *v = m->classes ? &m->classes[at] : i;
         at++;
         if (!step(m, i, v)) continue;
@@ -204,7 +212,8 @@ static void run(Machine *m, bool laid_out)
 
 /* ---- the comparison ---- */
 
-/* Jumps added by the layout count as branches: outputs of endless programs agree as far as both go. */
+/* The layout adds jumps, which count as branches, so that outputs of endless programs have different lengths:
+ * they must agree as far as both go. */
 static bool same_output(const Machine *a, const Machine *b)
 {
     uint32_t count = a->out_count < b->out_count ? a->out_count : b->out_count;
@@ -212,10 +221,11 @@ static bool same_output(const Machine *a, const Machine *b)
     return !memcmp(a->out, b->out, count * sizeof *a->out);
 }
 
+/* Sizes of elements (as class + 1, 0 if unused) of the registers that are packed into each cell. */
 typedef struct Sizes {
     const LowerFunction *f;
     uint8_t class_at[CELLS];
-    bool apart;
+    bool unmixed; /* no cell has registers of two sizes */
 } Sizes;
 
 static void note_size(Sizes *s, Ref ref, Ref virtual)
@@ -225,16 +235,16 @@ static void note_size(Sizes *s, Ref ref, Ref virtual)
     uint8_t element = (uint8_t)(class == CLASS_128 ? CLASS_64 : class) + 1;
     for (uint32_t i = 0; i < cells_of(class); i++) {
         uint8_t *at = &s->class_at[ref / 128 + i];
-        s->apart &= !*at || *at == element;
+        s->unmixed &= !*at || *at == element;
         *at = element;
     }
 }
 
-/* Lanes that diverged keep values in a row that others use already for another register: that goes well only
- * when both have elements of one size. */
-static bool sizes_apart(const LowerFunction *f, const LowerInsn *virtual)
+/* Whether registers that share a row have elements of the same size. A lane that diverged may still keep a
+ * value in a row in which other lanes already keep another register's, which works only then. */
+static bool rows_have_one_size(const LowerFunction *f, const LowerInsn *virtual)
 {
-    Sizes s = {.f = f, .apart = true};
+    Sizes s = {.f = f, .unmixed = true};
     for (uint32_t i = 0; i < f->insn_count; i++) {
         const LowerInsn *p = &f->insns[i], *v = &virtual[i];
         note_size(&s, p->d, v->d);
@@ -242,9 +252,10 @@ static bool sizes_apart(const LowerFunction *f, const LowerInsn *virtual)
         note_size(&s, p->b, v->b);
         note_size(&s, p->guard, v->guard);
     }
-    return s.apart;
+    return s.unmixed;
 }
 
+/* Runs the program before and after all passes; whether both write the same, without clashes. */
 static bool check_program(LowerFunction *f, Machine *before, Machine *after)
 {
     LowerFunction text = *f;
@@ -261,10 +272,10 @@ static bool check_program(LowerFunction *f, Machine *before, Machine *after)
     if (!lower_registers(f)) return false;
     *after = (Machine){.f = f, .classes = virtual};
     run(after, true);
-    return same_output(before, after) && !after->clash && sizes_apart(f, virtual);
+    return same_output(before, after) && !after->clash && rows_have_one_size(f, virtual);
 }
 
-/* All outputs written; stops at the first program that comes out wrong. */
+/* Checks random programs up to the first that fails; adds to *outputs how many values they wrote. */
 static bool run_programs(Arena *arena, Machine *before, Machine *after, uint32_t *outputs)
 {
     bool right = true;
@@ -295,7 +306,7 @@ static void test_random_programs(void)
     free(after);
 }
 
-/* Many values made one after another and each used at once share a row; unused ones are dropped. */
+/* 1000 values, each used only right after its definition, share one row; unused definitions are removed. */
 static void test_reuse(void)
 {
     Arena arena = {.chunks = NULL};

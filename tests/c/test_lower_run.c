@@ -1,6 +1,5 @@
-/* Lowered PTX run by the interpreter: what lanes that went different ways keep in rows must survive whatever
- * the others do, in the same function and in different ones, on the usual schedule and on random ones.
- */
+/* Lowered PTX run by the interpreter: values of a diverged lane survive whatever other lanes do in the same
+ * rows, in the same function and in different ones, on the usual schedule and on random ones. */
 #include "check.h"
 
 #include "exec/state/launch.h"
@@ -44,7 +43,7 @@ static const char call_ptx[] = HEADER
     "}\n"
     "L2: st.global.u64 [%at], %w; ret; }\n";
 
-/* Every lane to its own depth. */
+/* Every lane recurses to a depth of its own. */
 static const char recursion_ptx[] = HEADER
     ".func (.param .b64 out) sum(.param .b32 in) { .reg .b32 %n, %m; .reg .b64 %w<4>; .reg .pred %q;\n"
     "ld.param.b32 %n, [in]; mov.u64 %w1, 0; setp.eq.u32 %q, %n, 0; @%q bra L1; sub.u32 %m, %n, 1;\n"
@@ -55,7 +54,7 @@ static const char recursion_ptx[] = HEADER
     "{ .param .b32 x; .param .b64 y; st.param.b32 [x], %n; call (y), sum, (x); ld.param.b64 %w, [y]; }\n"
     "st.global.u64 [%at], %w; ret; }\n";
 
-/* ---- what is expected, by the program's own arithmetic ---- */
+/* ---- the expected results, by the same arithmetic in C ---- */
 
 static uint64_t expect_loop(uint32_t lane, uint32_t n)
 {
@@ -96,6 +95,7 @@ static CodeModule *load(const char *ptx)
     return module;
 }
 
+/* Runs the kernel in one block of LANES threads on `data`; returns the code of grid_run(). */
 static int launch(const CodeModule *module, uint64_t *data)
 {
     MemoryMap *map = memory_map_create();
