@@ -10,7 +10,7 @@ import pycuda.driver as drv
 from pycuda._compile import libraries
 from pycuda.compiler import SourceModule
 
-sys.path.insert(0, os.path.dirname(__file__))  # for the modules that no test file is
+sys.path.insert(0, os.path.dirname(__file__))  # for the modules that several test files share
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -25,12 +25,12 @@ def context():
 
 @pytest.fixture(scope="module")
 def cudadevrt(context):
-    """The library that a GPU needs for kernels that launch kernels."""
+    """Skips the test where the library is missing that a GPU needs for kernels that launch kernels."""
     try:
         libraries.folder(None, "nvcc", "lib%s.a")
     except RuntimeError:
         if not on_cpu_device():
-            pytest.skip("no libcudadevrt.a here")
+            pytest.skip("libcudadevrt.a is not installed")
 
 
 @pytest.fixture(scope="module")

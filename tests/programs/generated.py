@@ -1,10 +1,11 @@
 """Random PTX kernels that diverge in every way, and what they compute.
 
-A kernel is a tree of nodes made from a seed. Each node writes its PTX and says with NumPy what it does to the
-variables of all lanes under a mask, so a run has one right result in whatever order lanes and blocks go.
-Three kinds of place, from strict to free: where all threads of the block come together (barriers), where the
-lanes of a known member mask do (collectives), and anywhere else. Only what a kernel may rely on is relied on:
-values are exchanged between members of the mask alone, and updates that race are commutative.
+A kernel is a tree of nodes made from a seed. Each node writes its PTX and computes with NumPy what that does
+to the variables of all lanes under a mask, so a run has one right result in whatever order lanes and blocks
+run. A node stands in one of three kinds of place: BLOCK, where all threads of the block are together
+(barriers are allowed), WARP, where the lanes of a known member mask are (warp collectives are), and ANYWHERE.
+The kernels rely only on what CUDA guarantees: only members of the mask exchange values, and updates that
+race are commutative.
 
     python generated.py SEED          print the PTX of a seed
     python generated.py FIRST COUNT   run the kernels of these seeds; prints those with a wrong result
@@ -39,17 +40,17 @@ class Node:
 
     write(to, members) writes its PTX with a Writer; members: the register with the mask of the lanes that are
     here together, None where that is not known. run(machine, mask) does the same to the state of all lanes of
-    a Machine, for the lanes of the mask, and returns the mask of those that come out of it.
+    a Machine, for the lanes of the mask, and returns the mask of those that go on after it.
 
     exits: lanes may end in it, so the masks around it must be recomputed.
-    parts: lanes may come out of it apart, which a GPU does not mend by itself: those that come back from
-    different depths of a recursion.
+    parts: lanes may come out of it separately, and a GPU does not bring them together again by itself: those
+    that return from different depths of a recursion.
     """
 
     exits = parts = False
 
     def consists_of(self, *bodies):
-        """Sets exits and parts as the nodes in it have them."""
+        """Sets exits and parts if any node of the bodies has them."""
         self.exits = any(node.exits for body in bodies for node in body)
         self.parts = any(node.parts for body in bodies for node in body)
 
@@ -62,6 +63,8 @@ class Node:
 
 
 class Assign(Node):
+    """One operation on two variables, or a variable and a constant; sometimes under a guard."""
+
     def __init__(self, rng, tree):
         self.to, self.a, self.b = rng.randrange(VARIABLES), rng.randrange(VARIABLES), Operand(rng)
         self.operation = rng.choice(list(OPERATIONS))
@@ -86,6 +89,7 @@ class Local(Node):
         self.index, self.other, self.value, self.to = (rng.randrange(VARIABLES) for _ in range(4))
 
     def address(self, to, variable):
+        """Sets %a to the address of the element that the variable picks."""
         to(f"and.b32 %t, %v{variable}, {SLOTS - 1}; mul.wide.u32 %a, %t, 4; add.u64 %a, %a, %local;")
 
     def write(self, to, members):
@@ -103,10 +107,8 @@ class Local(Node):
 
 
 class Total(Node):
-    """Adds into one of the grid's totals by an atomic, or into one of the others under a lock.
-
-    Lanes of a warp fight for the lock, too.
-    """
+    """Adds into a total of the grid: into one of the first SLOTS by an atomic, into one of the rest under a
+    lock, for which lanes of one warp compete too."""
 
     def __init__(self, rng, tree):
         self.value, self.index, self.lock = (
@@ -135,6 +137,8 @@ class Total(Node):
 
 
 class Exit(Node):
+    """Ends the lanes for which a condition holds and a few bits of variable 4 are all set."""
+
     exits = True
 
     def __init__(self, rng, tree):
@@ -154,7 +158,7 @@ class Exit(Node):
 
 
 class Leave(Node):
-    """Out of the loop, or on to its next turn (again), for some lanes."""
+    """Some lanes leave the loop (break), or go on to its next turn (continue: `again`)."""
 
     def __init__(self, rng, tree):
         self.condition, self.again = Condition(rng), rng.random() < 0.5
@@ -179,13 +183,15 @@ class Leave(Node):
 
 
 def run_all(nodes, machine, mask):
-    """Runs nodes in their order; the mask of the lanes that come out of the last."""
+    """Runs the nodes in their order; returns the mask of the lanes that go on after the last."""
     for node in nodes:
         mask = node.run(machine, mask)
     return mask
 
 
 class If(Node):
+    """A branch with one or two arms."""
+
     def __init__(self, rng, tree):
         self.condition = Condition(rng)
         self.place = min(tree.place, rng.choice([ANYWHERE, WARP]))
@@ -267,6 +273,8 @@ class Loop(Node):
 
 
 class Switch(Node):
+    """A branch to one of four arms, by an index (brx.idx)."""
+
     def __init__(self, rng, tree):
         self.variable = rng.randrange(VARIABLES)
         self.arms = [tree.nodes(ANYWHERE, 2) for _ in range(4)]
@@ -293,7 +301,7 @@ class Switch(Node):
 
 
 class Function:
-    """result = f(x, y). One that recurses calls itself as often as the bits of y say."""
+    """result = f(x, y). One that recurses calls itself y % 8 times."""
 
     def __init__(self, rng, tree, number):
         self.name, self.recurses = f"f{number}", rng.random() < 0.5
@@ -302,9 +310,11 @@ class Function:
         tree.place, tree.loops, tree.inside = kept
 
     def prototype(self):
+        """Its declaration in PTX, without the `;`."""
         return f".func (.param .b32 result) {self.name} (.param .b32 x, .param .b32 y)"
 
     def write(self):
+        """Its definition in PTX."""
         to, end = Writer(), "done"
         to("ld.param.u32 %v0, [x]; ld.param.u32 %v1, [y];")
         for k in range(2, VARIABLES):
@@ -322,6 +332,7 @@ class Function:
         return self.prototype() + "\n" + to.text("\t.reg .b32 %depth;\n")
 
     def call(self, machine, mask, x, y):
+        """The result in each lane of the mask."""
         kept = machine.vars
         machine.vars = [x, y]
         for k in range(2, VARIABLES):
@@ -337,7 +348,7 @@ class Function:
 
 
 def write_call(to, target, result, x, y, prototype=""):
-    """Writes result = target(x, y): registers; target a name, or a register for a call by a prototype."""
+    """Writes result = target(x, y), of registers; target: a name, or a register if a prototype is given."""
     to(f"{{ .param .b32 px, py, pr; st.param.b32 [px], {x}; st.param.b32 [py], {y};")
     to(f"call (pr), {target}, (px, py){prototype}; ld.param.b32 {result}, [pr];")
     to.lines.append("\t}")
@@ -414,6 +425,8 @@ class Shuffle(Node):
 
 
 class Vote(Node):
+    """A vote of the members: its ballot, or a constant where the vote holds."""
+
     def __init__(self, rng, tree):
         self.kind, self.condition, self.to = (
             rng.choice(["ballot.b32", "any.pred", "all.pred", "uni.pred"]),
@@ -442,6 +455,8 @@ class Vote(Node):
 
 
 class Match(Node):
+    """The mask of the members with the same value (match.any)."""
+
     def __init__(self, rng, tree):
         self.value, self.to, self.bits = (
             rng.randrange(VARIABLES),
@@ -460,7 +475,8 @@ class Match(Node):
         return mask
 
 
-# Of the loads and stores that pass turns on; "relaxed.cta" for racecheck, to which volatile orders nothing.
+# How strong the loads and stores of Turns are. Tests of racecheck set "relaxed.cta": for it, volatile
+# accesses order nothing.
 STRENGTH = "volatile"
 
 
@@ -500,7 +516,8 @@ class Turns(Node):
 
 
 class Exchange(Node):
-    """Through shared memory and a barrier; the threads may come to it by two ways."""
+    """Every thread reads another's value through shared memory, between two barriers, which the threads may
+    reach on two branches."""
 
     def __init__(self, rng, tree):
         self.value, self.to, self.by = (
@@ -514,6 +531,7 @@ class Exchange(Node):
         self.consists_of(*self.arms)
 
     def swap(self, to, wait):
+        """Writes the exchange with barriers of the instruction `wait`."""
         to(f"st.shared.u32 [%slot], %v{self.value}; {wait} {self.barrier};")
         to(f"mov.u32 %t, %tid.x; mov.u32 %s, %ntid.x; add.u32 %t, %t, {self.by}; rem.u32 %t, %t, %s;")
         to("mul.lo.u32 %t, %t, 4; mov.u32 %s, slots;")
@@ -551,7 +569,7 @@ class Exchange(Node):
 
 
 class Poll(Node):
-    """A barrier that counts, or combines, what the threads say."""
+    """A barrier that counts the threads' predicates or combines them (bar.red)."""
 
     def __init__(self, rng, tree):
         self.kind, self.condition, self.to = (
@@ -589,8 +607,8 @@ PARENTS, ONLY_IN_KERNELS = (If, Loop, Switch, Exchange), (Local, Total, Exit, Ca
 
 
 class Tree:
-    """A kernel of a seed; while it is made, the place of the node in the making: how strict, in which loops,
-    how deep, whether inside a function, how many nodes and Turns there are so far."""
+    """The kernel of a seed. While it is made, its fields describe where the next node stands: the kind of
+    place, the enclosing loops, the depth, whether inside a function, and how many nodes and Turns exist."""
 
     def __init__(self, seed):
         self.rng, self.seed = random.Random(seed), seed
@@ -603,7 +621,7 @@ class Tree:
         self.body = self.nodes(BLOCK, 9)
 
     def allowed(self, kind, leave):
-        """Whether such a node may stand here; leave: whether a Leave may."""
+        """Whether a node of this kind may stand here; leave: whether a Leave may."""
         if kind is Leave:
             return leave
         if self.inside and kind in ONLY_IN_KERNELS:
@@ -613,7 +631,7 @@ class Tree:
         )
 
     def nodes(self, place, max_count, leave=False):
-        """Up to so many random nodes that may stand in such a place."""
+        """1 to max_count random nodes that may stand in such a place."""
         kept, self.place = self.place, place
         if place == ANYWHERE and self.loops and self.loops[-1].place == ANYWHERE:
             leave = True
@@ -631,6 +649,7 @@ class Tree:
         return made
 
     def ptx(self):
+        """The module with the kernel and its functions."""
         to = Writer()
         to(START)
         for address in range(0, self.turns * 64, 64):
@@ -655,7 +674,7 @@ class Tree:
         )
 
     def wanted(self, values):
-        """(variables of all threads, totals) that the kernel computes of these input values."""
+        """(variables of all threads, totals) that the kernel must compute from these input values."""
         with np.errstate(over="ignore"):
             machine = Machine(self.blocks, self.threads, values)
             machine.live = run_all(self.body, machine, machine.live)
@@ -683,7 +702,7 @@ mov.u32 %turn, turns; shr.u32 %t, %v0, 5; mad.lo.u32 %turn, %t, 8, %turn;
 
 
 class Case(NamedTuple):
-    """A kernel, what it is given, and what it must compute."""
+    """A kernel, its launch and input values, and the variables and totals that it must compute."""
 
     seed: int
     ptx: str
@@ -695,6 +714,7 @@ class Case(NamedTuple):
 
 
 def make_case(seed):
+    """The Case of a seed, with random input values."""
     tree = Tree(seed)
     values = (
         np.random.default_rng(seed)
@@ -705,11 +725,12 @@ def make_case(seed):
 
 
 def run(case):
-    """None when the device computes what the tree says, else what differs."""
+    """What the device computes differently from the tree, as a text; None if nothing."""
     import pycuda.driver as drv
 
     out, totals = np.full((VARIABLES, case.values.size), UNTOUCHED, U32), np.zeros(2 * SLOTS + 1, U32)
-    # As it optimizes, ptxas takes lanes back from a recursion for together and leaves the barriers out.
+    # When ptxas optimizes, it assumes that lanes return from a recursion together, and drops the barriers
+    # that bring them together.
     as_written = [(drv.jit_option.OPTIMIZATION_LEVEL, 0)]
     kernel = drv.module_from_buffer(case.ptx.encode(), as_written).get_function("kernel")
     kernel(
@@ -726,7 +747,7 @@ def run(case):
 
 
 def run_cases(cases):
-    """{seed: what differs} of the kernels with a wrong result."""
+    """{seed: what differs} for the kernels with a wrong result."""
     import pycuda.driver as drv
 
     wrong = {}
@@ -740,20 +761,24 @@ def run_cases(cases):
 
 
 def run_many(first, count):
+    """run_cases for the seeds from `first` on."""
     return run_cases(map(make_case, range(first, first + count)))
 
 
 def save(cases, path):
+    """Writes the cases to a file, for another process."""
     with open(path, "wb") as file:
         pickle.dump([tuple(case) for case in cases], file)
 
 
 def saved(path):
+    """The cases in a file that save() wrote."""
     with open(path, "rb") as file:
         return [Case(*each) for each in pickle.load(file)]
 
 
 def main(*words):
+    """Does what the command line asks, see the module's docstring."""
     if len(words) == 1 and words[0].isdigit():
         print(Tree(int(words[0])).ptx())
         return

@@ -3,12 +3,12 @@
 import numpy as np
 
 VARIABLES, SLOTS = 6, 8  # registers %v0 ... of each lane; words of local memory of each lane
-UNTOUCHED = 0xDEADBEEF  # what the output has where no lane writes
+UNTOUCHED = 0xDEADBEEF  # what the output holds where no lane writes
 U32 = np.uint32
 
 
 def bits(flags):
-    """The mask of each warp, given one flag a lane, in all its lanes."""
+    """For each lane, the mask of its warp: bit k says whether lane k has its flag set."""
     words = (flags.reshape(-1, 32).astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(axis=1)
     return np.repeat(words.astype(U32), 32)
 
@@ -19,10 +19,12 @@ def of_warp(values, lanes):
 
 
 def signed(values):
+    """The values as int32, as PTX reads registers for .s32."""
     return values.astype(np.int32)
 
 
 def shift(values, by, left):
+    """The values shifted as PTX shifts them: by more than 31 bits gives 0."""
     amount = np.minimum(by, 31)
     return np.where(by > 31, 0, values << amount if left else values >> amount).astype(U32)
 
@@ -61,7 +63,7 @@ class Machine:
         self.live = self.tid < threads
         self.gid = (self.block * threads + np.where(self.live, self.tid, 0)).astype(U32)
         start = values[self.gid]
-        self.vars = [
+        self.vars = [  # what START in generated.py puts in %v0 ... %v5
             self.tid,
             start,
             self.block.astype(U32),
@@ -72,9 +74,9 @@ class Machine:
         self.vars = [np.array(v, U32) for v in self.vars]
         self.local = np.zeros((SLOTS, self.tid.size), U32)
         self.shared = np.zeros((blocks, threads), U32)  # a word for each thread
-        self.cells = {}  # of each node that passes turns: one a warp
-        self.totals = np.zeros(2 * SLOTS, U32)
-        self.broken = []  # lanes that have left each enclosing loop
+        self.cells = {}  # Turns node: its cell in each warp
+        self.totals = np.zeros(2 * SLOTS, U32)  # those of atomics, then those under the lock
+        self.broken = []  # for each enclosing loop: (lanes gone on to its next turn, lanes that left it)
         self.out = np.full((VARIABLES, blocks * threads), UNTOUCHED, U32)
 
     def set(self, k, mask, value):
@@ -82,7 +84,7 @@ class Machine:
         self.vars[k] = np.where(mask, value, self.vars[k]).astype(U32)
 
     def of_block(self, flags):
-        """Every lane's block's sum of flags."""
+        """For each lane, how many lanes of its block have their flag set."""
         return np.bincount(self.block, flags, self.blocks)[self.block]
 
     def finish(self):
@@ -99,28 +101,34 @@ class Writer:
         self.labels, self.masks, self.counters = 0, 0, 0  # how many there are
 
     def __call__(self, text):
-        """Adds instructions, with ; between them."""
+        """Adds the instructions in `text`, which `;` separates."""
         self.lines += [f"\t{line.strip()};" for line in text.split(";") if line.strip()]
 
     def label(self):
+        """The name of a new label, which place() puts somewhere."""
         self.labels += 1
         return f"L{self.labels}"
 
     def place(self, label):
+        """Puts the label before the next instruction."""
         self.lines.append(label + ":")
 
     def mask(self):
+        """A new register for a mask of lanes."""
         self.masks += 1
         return f"%m{self.masks}"
 
     def counter(self):
+        """A new register for a loop's count."""
         self.counters += 1
         return f"%c{self.counters}"
 
     def ballot(self, to, predicate, members):
+        """Sets register `to` to the mask of the members for which the predicate holds."""
         self(f"vote.sync.ballot.b32 {to}, {predicate}, {members};")
 
     def text(self, extra=""):
+        """The body of the function: its registers, `extra` declarations, the instructions."""
         registers = (
             f"\t.reg .pred %p, %q;\n\t.reg .b32 %v<{VARIABLES}>, %t, %s, %x, %m<{self.masks + 1}>, "
             f"%c<{self.counters + 1}>;\n\t.reg .b64 %a, %b;\n{extra}"
@@ -129,7 +137,7 @@ class Writer:
 
 
 class Operand:
-    """A variable or a number."""
+    """The second operand of an instruction: a variable or a constant."""
 
     def __init__(self, rng):
         self.variable = rng.randrange(VARIABLES) if rng.random() < 0.7 else None
@@ -139,12 +147,12 @@ class Operand:
         return f"{self.number:#x}" if self.variable is None else f"%v{self.variable}"
 
     def get(self, machine):
-        """Its value, or one for each lane."""
+        """The value in each lane; one number for a constant."""
         return U32(self.number) if self.variable is None else machine.vars[self.variable]
 
 
 class Condition:
-    """A comparison, or bits of a variable: about half of the lanes, seldom all."""
+    """A comparison, or a test of bits of a variable. It holds in about half of the lanes, seldom in all."""
 
     def __init__(self, rng):
         self.variable, self.operand = rng.randrange(VARIABLES), Operand(rng)

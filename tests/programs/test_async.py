@@ -70,7 +70,7 @@ extern "C" __global__ void by_barrier(const int *in, int *out, int n)
     }
 }
 
-// Half of the block makes, the other half takes; they meet at two barriers.
+// Half of the block produces tiles, the other half consumes them; each tile has a barrier for either step.
 extern "C" __global__ void by_halves(const int *in, int *out, int n)
 {
     __shared__ int near[2][tile];
@@ -98,7 +98,7 @@ extern "C" __global__ void by_halves(const int *in, int *out, int n)
     }
 }
 
-// Threads leave a barrier for good.
+// A quarter of the threads leaves the barrier in each round.
 extern "C" __global__ void by_leaving(const int *in, int *out, int n)
 {
     __shared__ cuda::barrier<cuda::thread_scope_block> bar;
@@ -143,7 +143,7 @@ extern "C" __global__ void by_pipeline(const int *in, int *out, int n)
     }
 }
 
-// Warps of two kinds: some copy, the others use what was copied.
+// Warps with two roles: some copy, the others use what was copied.
 extern "C" __global__ void by_roles(const int *in, int *out, int n)
 {
     constexpr int stages = 2;
@@ -167,7 +167,7 @@ extern "C" __global__ void by_roles(const int *in, int *out, int n)
     }
 }
 
-// Each thread waits for its own copies.
+// Each thread waits for its own copies. All but the first tile fill 4 of 16 bytes with zeros.
 extern "C" __global__ void by_primitives(const int *in, int *out, int n)
 {
     __shared__ alignas(16) int near[2][4 * tile];
@@ -184,7 +184,7 @@ extern "C" __global__ void by_primitives(const int *in, int *out, int n)
     }
 }
 
-// One thread waits for half a second at most for what never comes.
+// One thread waits for another's arrival, which never comes: at most 50 ms.
 extern "C" __global__ void in_vain(const int *in, int *out, int n)
 {
     __shared__ cuda::barrier<cuda::thread_scope_block> bar;
@@ -198,16 +198,19 @@ extern "C" __global__ void in_vain(const int *in, int *out, int n)
 }
 """
 TILE, COUNT = 128, 10
+# Kernels that add neighbors: how many blocks' worth of threads, in tiles, each takes.
 NEIGHBORS = {"by_groups": 1, "by_groups_ahead": 1, "by_barrier": 1}
 NEIGHBORS |= {"by_halves": 2, "by_pipeline": 1, "by_roles": 2}
 
 
 def neighbors(data):
+    """What the kernels in NEIGHBORS compute: each element plus the next in its tile."""
     tiles = data.reshape(-1, TILE)
     return (tiles + np.roll(tiles, -1, 1)).ravel()
 
 
 def check_all():
+    """Runs every kernel of SOURCE and checks its result."""
     module = SourceModule(SOURCE, no_extern_c=True)
     data = np.random.default_rng(1).integers(-1000, 1000, TILE * COUNT, np.int32)
     n = np.int32(len(data))
@@ -233,11 +236,11 @@ def test_copies_and_barriers(at_capability, capability):
 
 
 def test_copies_and_barriers_before_compute_capability_8(primary_context):
-    """There the threads make the copies."""
+    """On these devices the threads do the copies themselves."""
     check_all()
 
 
-@pytest.mark.cpu("only the CPU device has an oracle")
+@pytest.mark.cpu("sets the CPU device's schedule")
 def test_copies_and_barriers_when_lanes_run_one_by_one(at_capability, monkeypatch):
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", "random:11")
     at_capability((9, 0), check_all)

@@ -1,4 +1,4 @@
-"""Clusters of blocks: cooperative groups' cluster_group, shared memory of other blocks, launches of them."""
+"""Clusters of blocks: launches, cooperative groups' cluster_group, the shared memory of other blocks."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ extern "C" __global__ void histogram(const unsigned *in, unsigned *out, int n, i
         out[cluster.block_rank() * each + b] = bins[b];
 }
 
-// Rounds of sums over the cluster, and blocks of other clusters in between.
+// Rounds of sums over the cluster; in each, a block reads a value of every block of the cluster.
 extern "C" __global__ void rounds(int *out, int count)
 {
     __shared__ int value;
@@ -61,7 +61,7 @@ extern "C" __global__ void rounds(int *out, int count)
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// Where a block is.
+// What a block learns of its place in the cluster and of the cluster's in the grid.
 extern "C" __global__ void places(unsigned *out)
 {
     auto cluster = cg::this_cluster();
@@ -80,7 +80,7 @@ extern "C" __global__ void places(unsigned *out)
     to[7] = __clusterDimIsSpecified();
 }
 
-// The first block hands out work to the others through their memory, block by block; they end early.
+// Each block waits until the one before it has written to its shared memory.
 extern "C" __global__ void relay(int *out)
 {
     __shared__ volatile int ready;
@@ -102,6 +102,7 @@ extern "C" __global__ void relay(int *out)
 
 
 def load(name):
+    """A kernel of SOURCE, compiled for the current device."""
     return SourceModule(SOURCE, no_extern_c=True).get_function(name)
 
 
@@ -115,6 +116,7 @@ def check_ring():
 
 
 def check_histogram():
+    """Clusters whose size is given at the launch, in plain and in prepared calls."""
     function, values = load("histogram"), np.random.default_rng(2).integers(0, 256, 5000).astype(np.uint32)
     expected = np.bincount(values, minlength=256)
     function.prepare("PPii")
@@ -144,10 +146,12 @@ def check_rounds():
 
 
 def digits(x, y, z):
+    """Three small numbers as one, as the kernel `places` packs them."""
     return x + 10 * y + 100 * z
 
 
 def check_places():
+    """Ranks, indices and sizes in a grid of clusters, and in a launch without clusters."""
     grid, cluster = (4, 6, 2), (2, 3, 1)
     function = load("places")
     out = np.zeros((*grid[::-1], 8), np.uint32)
@@ -189,6 +193,7 @@ def check_graph():
 
 
 def refused(message, kernel, *arguments, **shape):
+    """Asserts that the launch fails with this message."""
     with pytest.raises(drv.Error) as found:
         kernel(*arguments, block=(32, 1, 1), **shape)
     assert message in str(found.value)
@@ -206,6 +211,7 @@ def check_refusals():
 
 
 def check_more_than_8_blocks():
+    """Clusters larger than every GPU guarantees need a kernel's consent, and a device that has them."""
     function, values = load("histogram"), np.random.default_rng(3).integers(0, 64, 999).astype(np.uint32)
     out = np.zeros(64, np.uint32)
     assert function.max_potential_cluster_size(64) <= 8
@@ -219,7 +225,8 @@ def check_more_than_8_blocks():
     assert (out == np.bincount(values, minlength=64)).all()
 
 
-def check_questions():
+def check_attributes():
+    """What functions and the device report of clusters."""
     ring, rounds = load("ring"), load("rounds")
     assert (ring.required_cluster_width, ring.required_cluster_height, ring.required_cluster_depth) == (
         4,
@@ -246,7 +253,7 @@ def check_all():
 
 
 CHECKS = [check_ring, check_histogram, check_rounds, check_places, check_relay, check_graph,
-          check_refusals, check_more_than_8_blocks, check_questions]  # fmt: skip
+          check_refusals, check_more_than_8_blocks, check_attributes]  # fmt: skip
 pytestmark = pytest.mark.driver(12000, "clusters")
 
 
@@ -255,18 +262,19 @@ def test_cluster_groups_and_their_launches(at_capability):
 
 
 def check_memory():
+    """The checks whose kernels access other blocks' shared memory."""
     for check in (check_ring, check_histogram, check_rounds, check_relay):
         check()
 
 
 @pytest.mark.cpu("checks that only the CPU device makes")
-def test_checks_report_nothing_of_right_programs(at_capability, monkeypatch):
+def test_checks_report_nothing_in_correct_programs(at_capability, monkeypatch):
     monkeypatch.setenv("PYCUDA_CPU_CHECK", "racecheck, initcheck-shared, synccheck")
     at_capability((9, 0), check_memory)
 
 
-@pytest.mark.cpu("a schedule that only the CPU device has")
-def test_lane_by_lane(at_capability, monkeypatch):
+@pytest.mark.cpu("sets the CPU device's schedule")
+def test_clusters_when_lanes_run_one_by_one(at_capability, monkeypatch):
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", "random:5")
     at_capability((9, 0), check_memory)
 
@@ -351,6 +359,7 @@ MESSAGES = {
 
 
 def check_faults():
+    """Every kernel of FAULTS fails with its messages."""
     for name, messages in MESSAGES.items():
         context = drv.Device(0).make_context()
         function = SourceModule(FAULTS, no_extern_c=True).get_function(name)
@@ -364,6 +373,6 @@ def check_faults():
 
 
 @pytest.mark.cpu("a GPU does not say what was wrong")
-def test_faults(at_capability, monkeypatch):
+def test_the_message_says_what_was_wrong(at_capability, monkeypatch):
     monkeypatch.setenv("PYCUDA_CPU_CHECK", "racecheck, initcheck-shared")
     at_capability((9, 0), check_faults)

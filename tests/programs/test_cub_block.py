@@ -213,18 +213,22 @@ extern "C" __global__ void copy_transposed(const short *in, short *out, int vali
 
 @pytest.fixture
 def random():
+    """The generator of the inputs."""
     return np.random.default_rng(7)
 
 
 def launch(programs, name, *args, grid=(3, 1)):
+    """Runs a kernel of SOURCE, with a tile for each block."""
     programs.get_function(name)(*args, block=(THREADS, 1, 1), grid=grid)
 
 
 def tiles(values):
+    """The values with a row for each block."""
     return values.reshape(-1, TILE)
 
 
 def check_sort(programs, name, keys, down=False):
+    """The kernel sorts each tile's keys, stably, and moves the values with them; down: largest first."""
     values = np.arange(keys.size, dtype=np.uint32)
     out, moved = np.empty_like(keys), np.empty_like(values)
     launch(programs, name, drv.In(keys), drv.In(values), drv.Out(out), drv.Out(moved))

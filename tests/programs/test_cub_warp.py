@@ -144,6 +144,7 @@ extern "C" __global__ void own_look_back(Slot *slots, const unsigned *in, unsign
 
 @pytest.fixture
 def random():
+    """The generator of the inputs."""
     return np.random.default_rng(11)
 
 
@@ -190,9 +191,12 @@ def test_exchange(programs, random):
 
 
 def test_look_back_of_cub(programs, random):
-    """ScanTileState holds one pointer to a pair of status and value a tile, 32 tiles of padding in front."""
+    """A scan over many blocks with cub::TilePrefixCallbackOp.
+
+    ScanTileState is one pointer, to a pair of status and value for each tile, after 32 tiles of padding.
+    """
     values = random.integers(0, 2**32, 20001, dtype=np.uint64).astype(np.uint32)
-    tiles = -(-values.size // 384)
+    tiles = -(-values.size // 384)  # scan_tile
     room = drv.mem_alloc(64 * (tiles + 32))
     state = np.array(np.uint64(int(room)))
     out = np.empty(values.size, np.uint64)
@@ -204,6 +208,7 @@ def test_look_back_of_cub(programs, random):
 
 
 def test_look_back_by_ticket(programs, random):
+    """A scan whose blocks take their tiles by an atomic ticket and wait for the sums of earlier tiles."""
     values = random.integers(0, 2**32, 10007, dtype=np.uint64).astype(np.uint32)
     blocks = -(-values.size // 128)
     out, slots = np.empty_like(values), np.zeros(2 * blocks, np.uint32)

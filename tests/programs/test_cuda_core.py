@@ -1,7 +1,7 @@
-"""Another program on the driver library: cuda.core, which finds it with dlopen and cuGetProcAddress alone.
+"""cuda.core on the CPU device's driver library, which it finds with dlopen and cuGetProcAddress alone.
 
-What its documentation shows: programs compiled and launched, memory resources of every kind, streams, events,
-cooperative launches, device properties. The folder of the CPU device is put first with LD_LIBRARY_PATH.
+The programs do what its documentation shows: compile and launch, memory resources of every kind, streams,
+events, cooperative launches, device properties. LD_LIBRARY_PATH puts the CPU device's folder first.
 """
 
 import importlib.util
@@ -177,6 +177,7 @@ print("done")
 """
 
 
+# Prints the folder of the driver library that PyCUDA loads.
 DRIVER_FOLDER = """
 import os
 import pycuda.driver as drv
@@ -187,6 +188,7 @@ with open("/proc/self/maps") as maps:
 
 
 def has_cuda_core():
+    """Whether cuda.core can be imported."""
     try:
         return importlib.util.find_spec("cuda.core") is not None
     except ModuleNotFoundError:
@@ -201,10 +203,11 @@ def test_documented_examples(run_python):
     assert done.stdout == "done\n", done.stderr
 
 
-@pytest.mark.cpu("what stands in for machine code")
+@pytest.mark.cpu("links what the CPU device runs in place of machine code")
 @pytest.mark.skipif(not has_cuda_core(), reason="cuda.core is not installed")
 def test_cubins_and_links(tmp_path):
-    """By cuda-cpu NVRTC and nvJitLink, which cuda.core finds in their wheels, answer with what can be run."""
+    """Under cuda-cpu, the NVRTC and nvJitLink that cuda.core finds in their wheels return cubins that the CPU
+    device runs."""
     (tmp_path / "program.py").write_text(MACHINE_CODE)
     command = [os.path.join(cpu.path(), "cuda-cpu"), "--", sys.executable, "program.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)

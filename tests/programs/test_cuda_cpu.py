@@ -39,7 +39,7 @@ int main(void)
     CHECK(cuInit(0));
     CHECK(cuDeviceGetCount(&count));
     CHECK(cuDeviceGet(&device, 0));
-    CHECK(cuDeviceGetAttribute(&major, 75, device));
+    CHECK(cuDeviceGetAttribute(&major, 75, device)); // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
     CHECK(cuCtxCreate_v2(&context, 0, device));
     CHECK(cuModuleLoadData(&module, ptx));
     CHECK(cuModuleGetFunction(&function, module, "fill"));
@@ -55,16 +55,20 @@ int main(void)
 
 
 def run(*arguments, **environment):
-    """The finished process of `python -m pycuda.cpu` with these arguments."""
+    """The finished process of `python -m pycuda.cpu` with these arguments.
+
+    It runs outside the source tree, whose package has no extension module to import.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYCUDA_CPU_")}
     command = [sys.executable, "-m", "pycuda.cpu", *map(str, arguments)]
-    environment = {**kept, **environment}  # not in the tree, whose package has no extension
+    environment = {**kept, **environment}
     return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, env=environment)
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """Compiles the program and links it with the CPU device. fault: its kernel writes past its memory."""
+    """Compiles SOURCE and links it with the CPU device: program(fault) is the path of the executable. With
+    fault=1, its kernel writes past its memory."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
@@ -80,7 +84,7 @@ def program(tmp_path_factory):
     return compiled
 
 
-def test_a_program_in_c(program):
+def test_options_are_those_of_the_device_that_a_c_program_finds(program):
     made = program(fault=0)
     for options in ("--devices", "2", "--capability=8.6", "--"), ("--devices=2", "--capability", "8.6"):
         done = run(*options, made)
@@ -98,7 +102,7 @@ def test_a_fault_is_named_in_the_log(program):
     assert "kernel fill, block (0,0,0), thread (3,0,0)" in loud.stderr
 
 
-def test_the_installed_command_is_the_same(program):
+def test_cuda_cpu_does_the_same_as_the_module(program):
     runner = os.path.join(cpu.path(), "cuda-cpu")
     done = subprocess.run([runner, "--devices", "3", program(fault=0)], capture_output=True, text=True)
     assert done.stdout == "3 9 40 41 42\n"
@@ -106,6 +110,7 @@ def test_the_installed_command_is_the_same(program):
     assert run("--path").stdout == cpu.path() + "\n"
 
 
+# A program that prints variables of its environment, a line each.
 PRINTS = "import os; print(*(os.environ.get(name) for name in {names}), sep='\\n')"
 
 
@@ -153,13 +158,14 @@ def test_the_exit_status_is_the_programs():
         (["--devices"], "a value is missing: --devices"),
     ],
 )
-def test_what_is_refused(arguments, text):
+def test_wrong_options_are_refused_in_one_line(arguments, text):
     done = run(*arguments)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("cuda-cpu: " + text) and done.stderr.count("\n") == 1
 
 
 def test_help():
-    asked, empty = run("--help"), run()
-    assert asked.returncode == 0 and asked.stdout.startswith("usage: cuda-cpu [options] [--] command")
-    assert empty.returncode == 2 and empty.stderr == asked.stdout
+    """Without a command, the same text is an error."""
+    helped, empty = run("--help"), run()
+    assert helped.returncode == 0 and helped.stdout.startswith("usage: cuda-cpu [options] [--] command")
+    assert empty.returncode == 2 and empty.stderr == helped.stdout

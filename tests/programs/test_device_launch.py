@@ -1,4 +1,4 @@
-"""Kernels that launch kernels: in what order they run, parameters, errors and faults; whole recursions."""
+"""Kernels that launch kernels: recursions, the order in which kernels run, parameters, errors and faults."""
 
 import subprocess
 
@@ -24,12 +24,12 @@ __global__ void sort(int *a, int left, int right, int depth)
 {
     if (depth >= 14 || right - left < 24) {
         for (int i = left; i < right; i++) {
-            int least = i;
+            int min = i;
             for (int k = i + 1; k <= right; k++)
-                if (a[k] < a[least]) least = k;
+                if (a[k] < a[min]) min = k;
             int t = a[i];
-            a[i] = a[least];
-            a[least] = t;
+            a[i] = a[min];
+            a[min] = t;
         }
         return;
     }
@@ -72,7 +72,7 @@ __global__ void pixels(short *out, int x0, int y0)
     }
     out[y * 128 + x] += n;
 }
-/* Each block has a square of that size and cuts it into four. */
+/* Each block has a square of this size and divides it into four. */
 __global__ void squares(short *out, int x0, int y0, int size)
 {
     int x = x0 + blockIdx.x * size, y = y0 + blockIdx.y * size;
@@ -132,7 +132,7 @@ __global__ void steps(int *out)
 """
 
 
-def test_tail_launches_come_last_and_children_of_children_count():
+def test_tail_launches_wait_for_children_of_children():
     log = run(build(ORDER), "parent", np.zeros(10, np.int32))
     events = log[1 : 1 + log[0]].tolist()
     assert sorted(events) == [1, 10, 11, 20, 30, 50, 51, 60]
@@ -199,7 +199,7 @@ def test_streams_and_events_of_a_kernel():
 
 
 def test_streams_and_events_of_many_blocks():
-    """Each has three streams, of which one waits for the other two in every round."""
+    """Each block has three streams, of which one waits for the other two in every round."""
     out = run(
         build(
             """
@@ -352,34 +352,37 @@ __global__ void too_many(int *out)
 
 @pytest.mark.parametrize("shape", [(1, 2000, 0), (0, 1, 0), (1, 0, 0), (1, 1, 1 << 24), (-1, 1, 0)], ids=str)
 def test_bad_shape(shape):
-    """The launch is not done and says so; the next one is."""
+    """The launch is not done, its error is there once, and the next launch is done."""
     out = run(build(ERRORS), "parent", np.zeros(5, np.int32), *np.int32(shape))
     assert out[0] == 1 and out[1] != 0 and out[1] == out[2] and out[3:].tolist() == [0, 0]
     if on_cpu_device():
-        assert out[1] == 9  # cudaErrorInvalidConfiguration
+        assert out[1] == INVALID_CONFIGURATION
 
 
-def test_errors_are_the_thread_s_own():
+def test_each_thread_has_its_own_last_error():
     out = run(build(ERRORS), "own_errors", np.zeros(65, np.int32), block=(64, 1, 1))
     assert out[0] == 32 and out[1:].tolist() == [1, 0] * 32
 
 
+INVALID_CONFIGURATION = 9  # cudaErrorInvalidConfiguration
+TOO_MANY_PENDING = 69  # cudaErrorLaunchPendingCountExceeded
 PENDING = drv.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT
 
 
 @pytest.fixture
 def pending_limit(context):
-    """Sets the number of launches that may be pending at a time, for one test."""
+    """A function that sets the number of launches that may be pending at a time, until the test's end."""
     before = drv.Context.get_limit(PENDING)
     yield lambda count: drv.Context.set_limit(PENDING, count)
     drv.Context.set_limit(PENDING, before)
 
 
 def check_depth(module):
-    """A kernel that launches itself gets as deep as launches may be pending: those that wait for one are."""
+    """A kernel that launches itself gets as deep as launches may be pending: one that waits for its child is
+    pending."""
     deepest = drv.Context.get_limit(PENDING)
     out = run(module, "down", np.zeros(3, np.int32), np.int32(0))
-    assert out.tolist() == [deepest, 69, deepest]  # cudaErrorLaunchPendingCountExceeded
+    assert out.tolist() == [deepest, TOO_MANY_PENDING, deepest]
 
 
 def test_depth():
@@ -398,11 +401,11 @@ def test_depth_with_another_limit(pending_limit):
 
 @pytest.mark.cpu("a GPU begins with the first ones while the last are launched")
 def test_pending_launches(pending_limit):
-    """More than the limit are not launched, and the error says so; later launches have room again."""
+    """Launches past the limit are not done, and the error says so; there is room again in the next grid."""
     pending_limit(60)
     module = build(ERRORS)
     for _ in range(2):
-        assert run(module, "too_many", np.zeros(2, np.int32)).tolist() == [60, 69]
+        assert run(module, "too_many", np.zeros(2, np.int32)).tolist() == [60, TOO_MANY_PENDING]
 
 
 @pytest.mark.parametrize("stream", ["0", "cudaStreamFireAndForget", "cudaStreamTailLaunch"])

@@ -1,6 +1,6 @@
-"""What kernels ask of the device runtime besides launches: copies and fills, against NumPy; properties of the
-device and of kernels, against what the driver returns to the host; texts of errors; the older launch
-functions.
+"""What kernels do with the device runtime besides launches: copies and fills, compared with NumPy; properties
+of the device and of kernels, compared with what the driver returns to the host; texts of errors; the older
+launch functions.
 """
 
 import re
@@ -12,6 +12,10 @@ from device_launch import build, run
 import pycuda.driver as drv
 
 pytestmark = pytest.mark.usefixtures("cudadevrt")
+
+# cudaErrorInvalidValue, cudaErrorInvalidPitchValue, cudaErrorInvalidMemcpyDirection,
+# cudaErrorInvalidDeviceFunction, cudaErrorInvalidResourceHandle
+INVALID_VALUE, INVALID_PITCH, INVALID_DIRECTION, INVALID_FUNCTION, INVALID_HANDLE = 1, 12, 21, 98, 400
 
 # ---- Copies and fills
 
@@ -74,16 +78,18 @@ __global__ void filled_boxes(char *out, const int *n, int value, int *error)
 """
 
 
-# They return cudaSuccess.
+# There, the calls return cudaSuccess.
 NO_FILLS = pytest.mark.cpu("with CUDA 13.0 fills by kernels write nothing on a GPU of compute capability 9.0")
 
 
 @pytest.fixture(scope="module")
 def copies(cudadevrt):
+    """The module with the kernels that copy and fill."""
     return build(COPIES)
 
 
 def numbers(count, seed=1):
+    """Random bytes."""
     return np.random.default_rng(seed).integers(0, 256, count).astype(np.uint8)
 
 
@@ -105,7 +111,7 @@ def test_copies_of_bytes(copies):
 
 @NO_FILLS
 def test_fills_of_bytes(copies):
-    """The low byte of the value counts."""
+    """Only the low byte of the value is written."""
     out, error = numbers(8192), np.full(SIZES.size, -1, np.int32)
     values, wanted = (
         np.int32(numbers(SIZES.size, 2)) + 256 * np.arange(SIZES.size, dtype=np.int32),
@@ -143,6 +149,7 @@ def test_filled_planes(copies, width, height):
 
 
 def box(start, size):
+    """The index of a box in an array of layers, rows and columns; start and size are (x, y, z)."""
     return tuple(slice(a, a + n) for a, n in zip(start[::-1], size[::-1], strict=True))
 
 
@@ -176,7 +183,8 @@ def test_filled_boxes(copies, size):
 
 
 def test_copies_come_in_the_order_of_their_stream():
-    """Between kernels, and after an event in another stream; what the launcher itself writes comes first."""
+    """A copy runs between the kernels before and after it, and after an event of another stream; what the
+    launching kernel itself wrote comes first."""
     out = run(
         build(
             """
@@ -212,6 +220,7 @@ def test_copies_come_in_the_order_of_their_stream():
     assert (out.reshape(3, 500) == [4 * i, 4 * i, 8 * i]).all()
 
 
+# Refused copies, and a kernel whose body a test fills in.
 BAD = """
 __global__ void copy(char *out, char *in, int size, int kind, int *error)
 {
@@ -224,7 +233,7 @@ __global__ void invalid(char *out, int size) { %s }
 """
 
 
-@pytest.mark.cpu("what a GPU makes of these is its own affair")
+@pytest.mark.cpu("CUDA does not say what a GPU does with these")
 def test_refused_copies():
     """The error is the call's result and the thread's last one, and nothing is copied."""
     out, error = np.zeros(64, np.uint8), np.full(4, -1, np.int32)
@@ -232,8 +241,8 @@ def test_refused_copies():
         build(BAD % "").get_function("copy")(
             drv.InOut(out), drv.In(numbers(64)), *np.int32([64, kind]), drv.InOut(error), block=(1, 1, 1)
         )
-        # cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPitchValue, cudaErrorInvalidResourceHandle
-        assert error.tolist() == [21, 21, 12, 400] and not out.any()
+        assert error.tolist() == [INVALID_DIRECTION, INVALID_DIRECTION, INVALID_PITCH, INVALID_HANDLE]
+        assert not out.any()
 
 
 @pytest.mark.parametrize(
@@ -244,7 +253,7 @@ def test_refused_copies():
     ],
     ids=["copy", "fill"],
 )
-@pytest.mark.cpu("a GPU reports neither")
+@pytest.mark.cpu("a GPU does not report the address")
 def test_invalid_addresses(run_python, call, message):
     done = run_python(
         f"""
@@ -265,7 +274,7 @@ def test_invalid_addresses(run_python, call, message):
     assert re.search(f"called by kernel invalid: invalid {message}", done.stdout), done.stdout + done.stderr
 
 
-# ---- Questions
+# ---- Properties of devices and kernels
 
 QUERIES = """
 __constant__ int table[25];
@@ -313,6 +322,7 @@ __global__ void occupancy(int *out, const int *threads, const int *shared, int c
         if (error || again || blocks != out[i]) out[i] = -1;
     }
 }
+/* The name and the text of an error, with | after each. */
 __global__ void words(char *out, int error)
 {
     const char *texts[] = {cudaGetErrorName((cudaError_t)error), cudaGetErrorString((cudaError_t)error)};
@@ -326,13 +336,14 @@ __global__ void words(char *out, int error)
 
 
 @pytest.fixture(scope="module")
-def questions(cudadevrt):
+def queries(cudadevrt):
+    """The module with the kernels that ask for properties."""
     return build(QUERIES)
 
 
-def test_the_device(questions):
+def test_attributes_of_the_device_are_those_of_the_host(queries):
     attribute, device = drv.device_attribute, drv.Context.get_device()
-    asked = [
+    queried = [
         attribute.WARP_SIZE,
         attribute.MAX_THREADS_PER_BLOCK,
         attribute.MAX_BLOCK_DIM_Z,
@@ -342,23 +353,24 @@ def test_the_device(questions):
         attribute.COMPUTE_CAPABILITY_MAJOR,
         attribute.COMPUTE_CAPABILITY_MINOR,
     ]
-    out = np.zeros(len(asked) + 6, np.int32)
-    run(questions, "device", out, drv.In(np.int32(asked)), np.int32(len(asked)))
-    assert out[: len(asked)].tolist() == [device.get_attribute(a) for a in asked]
-    assert drv.Device(int(out[len(asked)])) == device
-    assert out[-5] == out[-3] == out[-1] == 0
-    assert 1 <= out[-4] <= drv.Device.count() and out[-2] // 1000 in range(6, 20)
+    out = np.zeros(len(queried) + 6, np.int32)
+    run(queries, "device", out, drv.In(np.int32(queried)), np.int32(len(queried)))
+    assert out[: len(queried)].tolist() == [device.get_attribute(a) for a in queried]
+    number, number_error, count, count_error, version, version_error = out[-6:]
+    assert number_error == count_error == version_error == 0
+    assert drv.Device(int(number)) == device
+    assert 1 <= count <= drv.Device.count() and version // 1000 in range(6, 20)
 
 
-def test_limits(questions):
+def test_limits_are_those_of_the_host(queries):
     limit = drv.limit
-    asked = (limit.STACK_SIZE, limit.MALLOC_HEAP_SIZE, limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT)
-    out = run(questions, "limits", np.zeros(3, np.uint64))
-    assert out.tolist() == [drv.Context.get_limit(which) for which in asked]
+    queried = (limit.STACK_SIZE, limit.MALLOC_HEAP_SIZE, limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT)
+    out = run(queries, "limits", np.zeros(3, np.uint64))
+    assert out.tolist() == [drv.Context.get_limit(which) for which in queried]
 
 
-def test_a_kernel(questions):
-    child, out = questions.get_function("child"), run(questions, "function", np.full(7, -1, np.int64))
+def test_attributes_of_a_kernel_are_those_of_the_host(queries):
+    child, out = queries.get_function("child"), run(queries, "function", np.full(7, -1, np.int64))
     assert out.tolist() == [
         0,
         child.shared_size_bytes,
@@ -371,11 +383,11 @@ def test_a_kernel(questions):
     assert child.shared_size_bytes >= 160 and child.max_threads_per_block == 192
 
 
-def test_occupancy(questions):
-    """More threads or more shared memory never fit more blocks; what no block may have fits none."""
+def test_occupancy(queries):
+    """More threads or more shared memory for each block never give more blocks; 40000 bytes still fit."""
     threads, shared = np.int32([32, 64, 192, 32, 32]), np.int32([0, 0, 0, 8000, 40000])
     out = np.full(5, -1, np.int32)
-    run(questions, "occupancy", out, drv.In(threads), drv.In(shared), np.int32(5))
+    run(queries, "occupancy", out, drv.In(threads), drv.In(shared), np.int32(5))
     max_threads = drv.Context.get_device().get_attribute(drv.device_attribute.MAX_THREADS_PER_MULTIPROCESSOR)
     assert (out > 0).all() and (out * threads <= max_threads).all()
     assert out[0] >= out[1] >= out[2] and out[0] > out[3] > out[4]
@@ -392,8 +404,8 @@ def test_occupancy(questions):
         (4242, "unrecognized error code", "unrecognized error code"),
     ],
 )
-def test_errors_in_words(questions, error, name, text):
-    out = run(questions, "words", np.zeros(200, np.uint8), np.int32(error))
+def test_names_and_texts_of_errors(queries, error, name, text):
+    out = run(queries, "words", np.zeros(200, np.uint8), np.int32(error))
     assert out.tobytes().rstrip(b"\0").decode() == f"{name}|{text}|"
 
 
@@ -420,8 +432,8 @@ __global__ void too_short(int *out)
 """
 
 
-@pytest.mark.cpu("cudadevrt has it for older devices")
-def test_launch_of_a_filled_buffer():
+@pytest.mark.cpu("libcudadevrt.a has these functions only for older devices")
+def test_launch_of_a_filled_parameter_buffer():
     out = run(build(OLDER), "parent", np.arange(67, dtype=np.int32))
     assert out.tolist() == [i + 1003 for i in range(64)] + [0, 1, 1]
-    assert run(build(OLDER), "too_short", np.zeros(2, np.int32)).tolist() == [1, 98]
+    assert run(build(OLDER), "too_short", np.zeros(2, np.int32)).tolist() == [INVALID_VALUE, INVALID_FUNCTION]

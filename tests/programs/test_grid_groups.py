@@ -31,6 +31,8 @@ extern "C" __global__ void turn(int *first, int *second, int *errors)
     }
     errors[i] = error;
 }
+// Each thread writes: whether the grid has a handle, the result, number of threads and number of GPUs of
+// GetSize, and the result, rank of the thread and rank of the GPU, counted from 1, of GetRank.
 extern "C" __global__ void facts(unsigned *out)
 {
     unsigned long long grid = cudaCGGetIntrinsicHandle(cudaCGScopeGrid);
@@ -41,6 +43,7 @@ extern "C" __global__ void facts(unsigned *out)
     mine[1] = cudaCGGetSize(mine + 2, mine + 3, grid);
     mine[4] = cudaCGGetRank(mine + 5, mine + 6, grid);
 }
+// What the functions return in a launch that is not cooperative.
 extern "C" __global__ void alone(unsigned *out)
 {
     unsigned long long grid = cudaCGGetIntrinsicHandle(cudaCGScopeGrid);
@@ -49,6 +52,7 @@ extern "C" __global__ void alone(unsigned *out)
     out[2] = cudaCGGetSize(out + 3, out + 4, grid);
     out[5] = cudaCGGetRank(out + 6, 0, grid);
 }
+// What they return for a handle of no grid.
 extern "C" __global__ void wrong(unsigned *out)
 {
     out[0] = cudaCGGetSize(out + 1, out + 2, 12345);
@@ -62,10 +66,12 @@ UNKNOWN = 999  # cudaErrorUnknown
 
 @pytest.fixture(scope="module")
 def groups(cudadevrt):
+    """SOURCE, compiled and linked with the device runtime."""
     return DynamicSourceModule(SOURCE, no_extern_c=True)
 
 
 def check_turns(kernel, blocks, threads):
+    """Launches `turn` and compares what it leaves with NumPy."""
     values = np.arange(blocks * threads, dtype=np.int32)
     result, errors, space = values.copy(), np.ones_like(values), drv.mem_alloc(values.nbytes)
     shape = {"block": (threads, 1, 1), "grid": (blocks, 1)}
@@ -89,7 +95,7 @@ def test_the_library_is_linked(how):
     try:
         folder = libraries.folder(None, "nvcc", "lib%s.a")
     except RuntimeError:
-        pytest.skip("no libcudadevrt.a here")
+        pytest.skip("libcudadevrt.a is not installed")
     path = os.path.join(folder, "libcudadevrt.a")
     module = DynamicModule(no_extern_c=True).add_source(SOURCE, nvcc_options=["-rdc=true"])
     if how == "file":
@@ -127,7 +133,7 @@ def test_without_a_cooperative_launch(groups):
 
 
 def test_a_handle_of_no_grid(groups):
-    """The answers are those of an H200: no size is given, and that is no error."""
+    """An H200 returns the same: GetSize writes nothing and reports no error."""
     out = np.full(6, 77, np.uint32)
     groups.get_function("wrong")(drv.InOut(out), grid=(2, 1), block=(1, 1, 1), cooperative=True)
     assert out.tolist() == [0, 77, 77, UNKNOWN, 0, 2]

@@ -1,4 +1,4 @@
-"""Half and bfloat16 arithmetic of cuda_fp16.h and cuda_bf16.h, rounded as the format says."""
+"""Half and bfloat16 arithmetic of cuda_fp16.h and cuda_bf16.h, rounded to the format."""
 
 import numpy as np
 
@@ -38,7 +38,7 @@ extern "C" __global__ void half_pairs(const __half2 *a, const __half2 *b, __half
 extern "C" __global__ void half_atomic(__half *out) { atomicAdd(out, __float2half(0.25f)); }
 """
 
-# A process of its own: the CPU device has the compute capability with bfloat16 only by a setting.
+# A program that runs in its own process, as only a setting gives the CPU device compute capability 9.0.
 BFLOAT16 = r"""
 import numpy as np
 import pycuda.autoinit, pycuda.driver as drv
@@ -62,11 +62,13 @@ extern "C" __global__ void math(const __nv_bfloat16 *a, const __nv_bfloat16 *b, 
 }
 '''
 
-def narrow(x):  # to nearest even, from a float that holds the exact result or that result rounded to 24 bits
+def narrow(x):
+    '''The bfloat16 nearest to x, ties to even; x: the exact result, or that rounded to 24 bits.'''
     word = np.asarray(x, np.float32).view(np.uint32)
     return ((word + np.uint32(0x7fff) + (word >> 16 & 1)) >> 16).astype(np.uint16)
 
 def wide(x):
+    '''The values of bfloat16 words as floats.'''
     return (x.astype(np.uint32) << 16).view(np.float32)
 
 major = pycuda.autoinit.device.compute_capability()[0]

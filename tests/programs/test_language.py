@@ -1,4 +1,4 @@
-"""What C++ on the device needs of the machine: calls of every kind, the heap, atomics, cuda::std, groups."""
+"""C++ on the device: calls of every kind, the heap, atomics, cuda::std, cooperative groups."""
 
 import ctypes
 
@@ -243,6 +243,7 @@ extern "C" __global__ void grid_sync(int *data, int n, int rounds)
 
 
 def launch(programs, name, *args, block=64, grid=1, **more):
+    """Runs a kernel of SOURCE with so many threads a block and blocks."""
     programs.get_function(name)(*args, block=(block, 1, 1), grid=(grid, 1), **more)
 
 
@@ -361,7 +362,7 @@ def test_tiles_of_threads(programs):
 
 
 def cooperative(function, blocks, threads, *args):
-    """A launch of blocks that are all resident together, by the driver library that is loaded."""
+    """Launches a cooperative grid, by a direct call of the driver library that is loaded."""
     with open("/proc/self/maps") as maps:
         path = next(line.split()[-1] for line in maps if "libcuda.so" in line)
     driver = ctypes.CDLL(path)

@@ -1,7 +1,7 @@
 """Whole kernels give a GPU's results to the last bit.
 
-last_bits/ has the kernels, their PTX (precise, and with --use_fast_math) and a hash of what a GPU of compute
-capability 9.0 gave for each.
+last_bits/ has the kernels, their PTX (precise, and with --use_fast_math) and for each a hash of the results
+of a GPU of compute capability 9.0.
 
     python test_last_bits.py compile    makes the PTX by NVRTC
     python test_last_bits.py record     the hashes, on a GPU
@@ -27,11 +27,12 @@ COUNT = 1 << 14
 
 
 def load(options):
+    """The module of the stored PTX; options: a key of OPTIONS."""
     return drv.module_from_buffer(lzma.decompress((FOLDER / f"{options}.ptx.xz").read_bytes()))
 
 
 def result(module, kernel):
-    """A hash; NaNs are one value."""
+    """A hash of what the kernel computes, with all NaNs made one value."""
     x, out = np.random.default_rng(1).random(COUNT, np.float32), np.empty(COUNT, np.float32)
     function = module.get_function(kernel)
     function(drv.In(x), drv.Out(out), np.int32(COUNT), block=(256, 1, 1), grid=(COUNT // 256, 1))
@@ -40,6 +41,7 @@ def result(module, kernel):
 
 
 def recorded():
+    """{(kernel, options): the hash from the GPU}."""
     lines = (FOLDER / "recorded.txt").read_text().splitlines()
     return {tuple(line.split()[:2]): line.split()[2] for line in lines if not line.startswith("#")}
 
@@ -52,6 +54,7 @@ def test_the_same_bits(options):
 
 
 def compile_all():
+    """Writes the PTX files, for the oldest version that reads them, without comments."""
     for name, options in OPTIONS.items():
         source = (FOLDER / "kernels.cu").read_text()
         ptx = compile_source(source, options=options, arch="compute_75", target="ptx", no_extern_c=True)
@@ -60,6 +63,7 @@ def compile_all():
 
 
 def record():
+    """Writes the current device's hashes."""
     lines = [f"# {drv.Context.get_device().name()}"]
     for options in OPTIONS:
         module = load(options)

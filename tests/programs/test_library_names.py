@@ -1,5 +1,5 @@
-"""Another program on the CPU device by LD_LIBRARY_PATH alone: it opens libcuda.so.1 or libcuda.so, with one
-driver in both."""
+"""A program without PyCUDA reaches the CPU device by LD_LIBRARY_PATH alone: libcuda.so.1 and libcuda.so are
+one driver."""
 
 import os
 
@@ -35,8 +35,8 @@ def test_both_names_are_one_driver(run_python, cpu_device_library, names):
     assert done.stdout.startswith("CPU device")
 
 
-def test_the_other_name_by_its_path(run_python, cpu_device_library):
-    """Without LD_LIBRARY_PATH it finds the libraries in its folder."""
+def test_libcuda_so_by_its_path(run_python, cpu_device_library):
+    """Opened without LD_LIBRARY_PATH, it finds the libraries in its own folder."""
     plain = cpu_device_library.removesuffix(".1")
     assert plain.endswith("libcuda.so")
     done = run_python(OPEN.format(names=[plain]), env={"PYCUDA_CPU_DEVICES": "3"}, check=True)

@@ -181,8 +181,7 @@ extern "C" __global__ void tiled(const half *a, const half *b, float *c, int n)
 
 
 def folder_of_headers():
-    """The folder with crt/mma.h, the part of mma.h that the wheel of the runtime's headers lacks; None if
-    there is none."""
+    """A folder with crt/mma.h, which mma.h includes and the wheel of the runtime's headers lacks; or None."""
     spec = importlib.util.find_spec("nvidia")
     places = [Path(place) / "cu13" / "include" for place in (spec.submodule_search_locations if spec else [])]
     toolkits = sorted(Path("/usr/local").glob("cuda-1[23]*"), reverse=True)
@@ -191,21 +190,24 @@ def folder_of_headers():
 
 
 def compiled(source):
+    """The module of a source that includes mma.h."""
     return SourceModule(source, no_extern_c=True, options=["-I" + folder_of_headers()])
 
 
 def numbers(random, *shape):
+    """Random halves."""
     return random.normal(size=shape).astype(np.float16)
 
 
 def within(found, a, b, c=0, rounding=2.0**-22):
-    """Sums of products are off by a few last places of the largest number in them."""
+    """Whether `found` is a @ b + c up to a few roundings of the largest numbers in the sums."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     exact = a @ b + c
     return (np.abs(found - exact) <= (np.abs(a) @ np.abs(b) + np.abs(c)) * rounding * 4 + 1e-30).all()
 
 
 def check_wmma():
+    """Products of halves and of bytes, which every device with matrix units has."""
     random, n = np.random.default_rng(1), 64
     module = compiled(WMMA)
     a, b = numbers(random, n, n), numbers(random, n, n)
@@ -226,6 +228,7 @@ def check_wmma():
 
 
 def check_wmma_8():
+    """Products of doubles, bfloat16 and TF32, from compute capability 8.0 on."""
     random = np.random.default_rng(2)
     module = compiled(WMMA_8)
     a, b = random.integers(-9, 9, (8, 4)).astype(float), random.integers(-9, 9, (8, 4)).astype(float)
@@ -244,6 +247,7 @@ def check_wmma_8():
 
 
 def check_tiled():
+    """A product by ldmatrix and mma, with tiles that are copied ahead."""
     random, n = np.random.default_rng(3), 128
     a, b = numbers(random, n, n), numbers(random, n, n)
     out = np.zeros((n, n), np.float32)
@@ -252,9 +256,7 @@ def check_tiled():
     assert within(out, a, b.T)
 
 
-@pytest.mark.skipif(
-    folder_of_headers() is None, reason="crt/mma.h is not here: it is in the wheel nvidia-cuda-crt"
-)
+@pytest.mark.skipif(folder_of_headers() is None, reason="crt/mma.h is not installed (wheel nvidia-cuda-crt)")
 @pytest.mark.parametrize(
     ("capability", "check"), [((7, 5), check_wmma), ((8, 0), check_wmma), ((9, 0), check_wmma_8)]
 )

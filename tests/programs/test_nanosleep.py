@@ -1,4 +1,4 @@
-"""__nanosleep: threads sleep about as long as they say, and others run meanwhile."""
+"""__nanosleep: threads sleep about as long as they ask for, and other threads run meanwhile."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ __global__ void sleep_for(unsigned long long *took, int times, unsigned ns)
     for (int i = 0; i < times; i++) __nanosleep(ns);
     took[blockIdx.x * blockDim.x + threadIdx.x] = now() - start;
 }
-/* Only some lanes sleep, for different times; all are together afterwards. */
+/* Some lanes of each warp sleep, for different times; the warp converges afterwards. */
 __global__ void some(unsigned *out)
 {
     int i = threadIdx.x;
@@ -30,7 +30,7 @@ __global__ void some(unsigned *out)
     __syncthreads();
     out[i] = together + i;
 }
-/* A lock of the whole grid, with a pause that grows. */
+/* Threads of the whole grid take a lock, with pauses that grow. */
 __global__ void count(unsigned *lock, unsigned *counter)
 {
     unsigned ns = 8;
@@ -43,7 +43,7 @@ __global__ void count(unsigned *lock, unsigned *counter)
     __threadfence();
     atomicExch(lock, 0);
 }
-/* The first warp sleeps until the last one, of a later block perhaps, says so. */
+/* The first thread sleeps until the last one, which may be in another block, sets the flag. */
 __global__ void wait(volatile int *flag, int *rounds)
 {
     if (blockIdx.x == gridDim.x - 1 && threadIdx.x == blockDim.x - 1) {
@@ -74,28 +74,30 @@ __global__ void work(volatile int *done, unsigned *steps)
 
 
 def call(programs, name, *args, **shape):
+    """Launches a kernel of SOURCE."""
     programs.get_function(name)(*args, **shape)
 
 
 @pytest.mark.parametrize(
     ("grid", "block"), [((1, 1), (1, 1, 1)), ((3, 1), (64, 1, 1)), ((100, 1), (32, 1, 1))]
 )
-def test_it_takes_time(programs, grid, block):
+def test_a_sleep_takes_time(programs, grid, block):
+    """PTX allows a sleep to end early: 20 of a millisecond take at least 4."""
     took = np.zeros(grid[0] * block[0], np.uint64)
     call(programs, "sleep_for", drv.InOut(took), np.int32(20), np.uint32(MILLISECOND), grid=grid, block=block)
     assert (took > 4 * MILLISECOND).all()
 
 
 @pytest.mark.cpu("a GPU may sleep for twice as long")
-def test_it_ends(programs):
-    """No time, little time, and more than the longest: PTX allows a millisecond."""
+def test_a_sleep_ends(programs):
+    """Sleeps of no time, little time, and more than a millisecond, the longest that PTX has."""
     for ns, max_milliseconds in ((0, 100), (100, 100), (2**32 - 1, 1000)):
         took = np.zeros(64, np.uint64)
         call(programs, "sleep_for", drv.InOut(took), np.int32(10), np.uint32(ns), block=(64, 1, 1))
         assert (took < max_milliseconds * MILLISECOND).all()
 
 
-def test_lanes_of_a_warp(programs):
+def test_lanes_that_slept_converge(programs):
     out = np.zeros(128, np.uint32)
     call(programs, "some", drv.InOut(out), block=(128, 1, 1))
     assert (out == 0xAAAAAAAA + np.arange(128)).all()
@@ -111,7 +113,7 @@ def test_a_lock_with_a_pause(programs, grid, block):
 
 
 @pytest.mark.parametrize(("grid", "block"), [((1, 1), (64, 1, 1)), ((20, 1), (32, 1, 1))])
-def test_others_run_meanwhile(programs, grid, block):
+def test_other_threads_run_meanwhile(programs, grid, block):
     flag, rounds = np.zeros(1, np.int32), np.full(1, -1, np.int32)
     call(programs, "wait", drv.InOut(flag), drv.InOut(rounds), grid=grid, block=block)
     assert flag[0] == 1 and 0 <= rounds[0] < 1000

@@ -1,4 +1,4 @@
-"""A program through nvcc -ptx, where nvcc is installed; the rest of these tests compile with NVRTC."""
+"""A program compiled by nvcc -ptx, where nvcc is installed; the other tests of this folder use NVRTC."""
 
 import subprocess
 

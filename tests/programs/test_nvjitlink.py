@@ -1,5 +1,5 @@
-"""The library that stands in for nvJitLink: a program in C that links PTX with it and runs the result, what
-it answers where something is wrong, and LTO-IR, which NVIDIA's library makes PTX of."""
+"""The library that stands in for nvJitLink: a program in C that links PTX with it and runs the result, its
+errors, and LTO-IR, which it has NVIDIA's library translate to PTX."""
 
 import ctypes
 import os
@@ -89,6 +89,7 @@ int main(int count, char **files)
 }
 """
 
+# nvJitLinkResult and nvJitLinkInputType
 UNRECOGNIZED_OPTION, MISSING_ARCH, INVALID_INPUT, PTX_COMPILE = 1, 2, 3, 4
 INTERNAL, UNRECOGNIZED_INPUT, INCOMPATIBLE_OPTIONS, UNRECOGNIZED_ARCH, NO_LTO = 6, 8, 11, 16, 18
 CUBIN, PTX, LTOIR, ANY = 1, 2, 3, 10
@@ -96,11 +97,12 @@ MAJORS = [12, 13]
 
 
 def library_path(major):
+    """The path of the stand-in for nvJitLink of that version."""
     return os.path.join(cpu.path(), f"libnvJitLink.so.{major}")
 
 
 class Link:
-    """A link by functions of that library."""
+    """A link by the functions of nvJitLink. created: the result of nvJitLinkCreate."""
 
     def __init__(self, library, *options):
         self.library, self.handle = library, ctypes.c_void_p()
@@ -108,13 +110,16 @@ class Link:
         self.created = library.nvJitLinkCreate(ctypes.byref(self.handle), len(options), texts)
 
     def add(self, data, kind=PTX, name=b"input"):
+        """Adds an input; returns the code."""
         data = data.encode() if isinstance(data, str) else data
         return self.library.nvJitLinkAddData(self.handle, kind, data, ctypes.c_size_t(len(data)), name)
 
     def complete(self):
+        """Links what was added; returns the code."""
         return self.library.nvJitLinkComplete(self.handle)
 
     def text(self, size_function, function):
+        """The bytes that `function` writes, as many as `size_function` says."""
         size = ctypes.c_size_t()
         assert getattr(self.library, size_function)(self.handle, ctypes.byref(size)) == 0
         text = ctypes.create_string_buffer(size.value + 1)
@@ -122,17 +127,19 @@ class Link:
         return text.raw[: size.value]
 
     def log(self):
+        """The error log, which ends with a zero byte unless it is empty."""
         text = self.text("nvJitLinkGetErrorLogSize", "nvJitLinkGetErrorLog")
         assert not text or text.endswith(b"\0")
         return text[:-1].decode()
 
     def cubin(self):
+        """What was linked."""
         return self.text("nvJitLinkGetLinkedCubinSize", "nvJitLinkGetLinkedCubin")
 
 
 @pytest.fixture(params=MAJORS)
 def link(request):
-    """Makes links, which are destroyed after the test."""
+    """A function that makes a Link with the given options; all are destroyed after the test."""
     library, links = ctypes.CDLL(library_path(request.param)), []
 
     def make(*options):
@@ -145,6 +152,7 @@ def link(request):
 
 
 def major_of(made):
+    """The major version that the library of a Link reports."""
     major, minor = ctypes.c_uint(), ctypes.c_uint()
     assert made.library.nvJitLinkVersion(ctypes.byref(major), ctypes.byref(minor)) == 0
     return major.value
@@ -152,6 +160,7 @@ def major_of(made):
 
 @pytest.fixture(scope="module")
 def compiler():
+    """The path of the C compiler."""
     found = shutil.which("cc")
     if found is None:
         pytest.skip("no C compiler")
@@ -159,13 +168,14 @@ def compiler():
 
 
 def run(*command):
-    """The finished process of a command on the CPU device."""
+    """The finished process of the command under cuda-cpu."""
     runner = [os.path.join(cpu.path(), "cuda-cpu"), "--", *map(str, command)]
     return subprocess.run(runner, capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.parametrize("version", ["12_0", "12_9", "13_0", "13_9"])
 def test_a_program_that_is_linked_with_it(tmp_path, compiler, version):
+    """The headers of each version give the functions that version's names."""
     (tmp_path / "program.c").write_text(PROGRAM)
     library = f"-l:libnvJitLink.so.{version[:2]}"
     command = [compiler, f"-DVERSION={version}", "program.c", "-o", "program", f"-L{cpu.path()}", library]
@@ -177,7 +187,7 @@ def test_a_program_that_is_linked_with_it(tmp_path, compiler, version):
     assert (done.stdout, done.stderr, done.returncode) == ("40 41 42\n", "", 0)
 
 
-def test_what_it_links_is_linked_again(link):
+def test_a_result_can_be_linked_again(link):
     first, second = link("-arch=sm_90"), link("-arch=sm_75", "-maxrregcount=32", "-lineinfo", "-Xptxas=-v")
     assert first.add(OTHER) == 0 and first.complete() == 0
     assert second.add(KERNEL + "\0", ANY) == 0 and second.add(first.cubin(), CUBIN) == 0
@@ -185,7 +195,8 @@ def test_what_it_links_is_linked_again(link):
     assert len(second.cubin()) > len(first.cubin()) + len(KERNEL)
 
 
-def test_what_is_missing(link):
+def test_an_undefined_function_is_named(link):
+    """With -r, which version 13 has, it is not an error."""
     made = link("-arch=sm_90")
     assert made.add(KERNEL, name=b"main.ptx") == 0
     assert made.complete() == INTERNAL
@@ -195,7 +206,7 @@ def test_what_is_missing(link):
         assert relocatable.add(KERNEL) == 0 and relocatable.complete() == 0
 
 
-def test_two_definitions(link):
+def test_two_definitions_are_named(link):
     made = link("-arch=sm_90")
     assert made.add(OTHER, name=b"one") == 0
     assert made.add(OTHER, name=b"two") == INTERNAL
@@ -241,12 +252,13 @@ def test_inputs_that_are_refused(link, data, kind, code, text):
 )
 def test_options_that_are_refused(link, options, code, text):
     made = link(*options)
-    newer = code > 9 and major_of(made) < 13  # version 12 knows no such codes
-    assert made.created == (INVALID_INPUT if newer else code)
+    only_in_13 = code > 9 and major_of(made) < 13
+    assert made.created == (INVALID_INPUT if only_in_13 else code)
     assert text in made.log()
     assert made.add(OTHER) == made.complete() == INTERNAL
 
 
+# A library in place of NVIDIA's: it returns as PTX what follows the magic number of an LTO-IR.
 NVIDIAS = r"""
 #include <string.h>
 static char text[4096];
@@ -304,7 +316,7 @@ LTO_ANSWERS = "0 0 0 0\nTrue True\n0 0 5 what NVIDIA's says\n\n0 0\nTrue\n"
 
 @pytest.fixture
 def nvidias(tmp_path, compiler):
-    """The path of a library in the place of NVIDIA's: of LTO-IR it makes what follows the magic number."""
+    """The path of the library of NVIDIAS, compiled."""
     folder = tmp_path / "toolkit"
     folder.mkdir()
     (folder / "nvjitlink.c").write_text(NVIDIAS)
@@ -316,12 +328,14 @@ def nvidias(tmp_path, compiler):
 
 
 def run_python_on_cpu_device(run_python, source, **environment):
+    """What the program prints, with the CPU device's libraries on its path."""
     path = os.pathsep.join(filter(None, [cpu.path(), environment.pop("LD_LIBRARY_PATH", "")]))
     return run_python(source, env={"LD_LIBRARY_PATH": path, **environment}, fresh=True, check=True).stdout
 
 
-def test_lto_ir_by_the_library_that_the_program_has_found(run_python, nvidias):
-    """By its path, as a package finds it: the program gets the stand-in's functions, and that the version."""
+def test_lto_ir_by_the_library_that_the_program_has_opened(run_python, nvidias):
+    """The program opens NVIDIA's by its path, as packages do: it gets the functions of the stand-in, and
+    NVIDIA's version number."""
     source = LTO_PROGRAM.format(tests=os.path.dirname(__file__), library=nvidias)
     preload = os.path.join(cpu.path(), "libcuda-preload.so")
     preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD", "").replace(" ", ":"), preload]))

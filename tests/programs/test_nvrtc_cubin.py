@@ -1,4 +1,4 @@
-"""Programs that ask NVRTC for a cubin, by cuda-cpu: they get PTX, which the CPU device loads in its place."""
+"""Programs under cuda-cpu that get a cubin from NVRTC: it is PTX, which the CPU device loads in its place."""
 
 import os
 import shutil
@@ -97,6 +97,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def compiler():
+    """The path of the C compiler."""
     found = shutil.which("cc")
     if found is None:
         pytest.skip("no C compiler")
@@ -105,19 +106,21 @@ def compiler():
 
 @pytest.fixture(scope="module")
 def nvrtc():
-    """The path of NVRTC, which the programs find by themselves."""
+    """The path of the NVRTC that PyCUDA would use."""
     found, problem = find_nvrtc(None, None)
     assert found, problem
     return found.path
 
 
 def run(*command, **environment):
+    """The finished process of the command under cuda-cpu."""
     runner = [os.path.join(cpu.path(), "cuda-cpu"), "--", *map(str, command)]
     environment = {**os.environ, **environment}
     return subprocess.run(runner, capture_output=True, text=True, timeout=60, env=environment)
 
 
 def build(compiler, folder, source, *flags):
+    """The path of the executable, compiled in the folder."""
     (folder / "program.c").write_text(source)
     subprocess.run([compiler, "-w", "program.c", "-o", "program", *flags], cwd=folder, check=True)
     return folder / "program"
@@ -142,6 +145,7 @@ def test_a_program_that_is_linked_with_nvrtc(tmp_path, compiler, nvrtc):
     assert (done.stdout, done.stderr, done.returncode) == ("1 40 41 42\n", "", 0)
 
 
+# A library that replaces atoi by a function that calls the next one, and a program that calls atoi.
 NEXT = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -160,8 +164,9 @@ int main(void) { printf("%d\n", atoi("41")); return 0; }
 
 
 @pytest.mark.parametrize("how", ["linked", "preloaded"])
-def test_lookups_of_other_libraries_go_by_who_asks(tmp_path, compiler, how):
-    """A library that puts itself before the C library's function finds that, not itself."""
+def test_lookups_of_the_next_function_start_at_the_library_that_calls_dlsym(tmp_path, compiler, how):
+    """A library that replaces a function of the C library finds that one by RTLD_NEXT, not itself, although
+    cuda-cpu's preloaded library replaces dlsym."""
     (tmp_path / "next.c").write_text(NEXT)
     command = [compiler, "-shared", "-fPIC", "-fno-builtin", "next.c", "-o", "libnext.so", "-ldl"]
     subprocess.run(command, cwd=tmp_path, check=True)
@@ -175,8 +180,9 @@ def test_lookups_of_other_libraries_go_by_who_asks(tmp_path, compiler, how):
 
 
 def test_what_was_preloaded_stays(tmp_path):
+    """cuda-cpu adds its library to LD_PRELOAD; one cuda-cpu may run another."""
     before = os.environ.get("LD_PRELOAD", "")
     done = run("sh", "-c", 'echo "$LD_PRELOAD"')
     assert done.stdout == ":".join(filter(None, [before, cpu.path() + "/libcuda-preload.so"])) + "\n"
     assert done.stderr == ""
-    assert run(os.path.join(cpu.path(), "cuda-cpu"), "sh", "-c", "true").stderr == ""  # one in the other
+    assert run(os.path.join(cpu.path(), "cuda-cpu"), "sh", "-c", "true").stderr == ""

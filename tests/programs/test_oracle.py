@@ -1,8 +1,9 @@
-"""Generated kernels that diverge: on the engine as it is, and with every lane on its own in a random order.
+"""Generated kernels that diverge: in the device's own order, and with every lane on its own in a random
+order.
 
-The schedule is the CPU device's (PYCUDA_CPU_SCHEDULE=random:SEED); each result must be the one that the
-kernel's tree says, so any two schedules agree. A failure names the seeds; `python generated.py SEED` prints
-the kernel of one.
+The random order is the CPU device's PYCUDA_CPU_SCHEDULE=random:SEED. Each result must be the one that
+generated.py computes from the kernel's tree, so any two schedules agree. A failure names the seeds;
+`python generated.py SEED` prints the kernel of one.
 """
 
 import os
@@ -13,7 +14,8 @@ import generated
 import pytest
 from devices import on_cpu_device
 
-EACH = 200
+EACH = 200  # kernels in a test
+# (first seed, schedule) of each test
 CHUNKS = [(first, f"random:{first + 1}") for first in range(0, 4 * EACH, EACH)]
 
 RACE = r"""
@@ -40,11 +42,12 @@ print(count[0])
 
 
 def report(schedule, wrong):
+    """The message of a failure."""
     return f"schedule {schedule}, wrong by seed: {wrong}"
 
 
 def run_in_order(schedule, cases, path):
-    """What a process whose device goes by the schedule says of the cases."""
+    """What a process with this schedule prints of the cases: those with a wrong result."""
     generated.save(cases, path)
     done = subprocess.run(
         [sys.executable, generated.__file__, path],
@@ -69,7 +72,7 @@ def test_generated_kernels(tmp_path, first, schedule):
 
 @pytest.mark.cpu("a GPU has its own schedule")
 def test_random_order_shows_a_race(run_python):
-    """Threads that overwrite each other's count: what is left depends on the order, and only on the seed."""
+    """Threads overwrite each other's count: the result differs between seeds, and a seed repeats its own."""
     counts = [
         run_python(RACE, env={"PYCUDA_CPU_SCHEDULE": f"random:{seed}"}, check=True).stdout
         for seed in (1, 2, 3, 1)

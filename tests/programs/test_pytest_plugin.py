@@ -1,4 +1,4 @@
-"""pytest --cuda-cpu: which tests are red, what their reports say, and what is refused."""
+"""pytest --cuda-cpu: which tests fail, what their reports say, and what is refused."""
 
 import os
 import re
@@ -12,7 +12,8 @@ pytestmark = pytest.mark.cpu("it runs tests on the CPU device")
 
 PLUGIN = Path(__file__).resolve().parents[2] / "pytest_cuda_cpu"
 
-# A program with the driver alone: one primary context for all tests, as other packages have.
+# A conftest.py whose tests use the driver without PyCUDA, with one primary context for all, as other packages
+# do. NAME: that of the library.
 CONFTEST = '''
 import ctypes
 import pytest
@@ -113,7 +114,10 @@ def test_at_the_end(driver):
 
 
 def run(folder, *arguments, name="libcuda.so.1"):
-    """The finished process of pytest in the folder, and the outcomes that it prints: {test: outcome}."""
+    """The finished process of pytest in the folder, and the outcomes that it prints: {test: outcome}.
+
+    name: the library that the tests open.
+    """
     (folder / "conftest.py").write_text(CONFTEST.replace("NAME", repr(name)))
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYCUDA_CPU_", "PYTEST_"))}
     options = ["-p", "pytest_cuda_cpu", "-p", "no:cacheprovider", "-rA", "-vv"]
@@ -124,15 +128,14 @@ def run(folder, *arguments, name="libcuda.so.1"):
     return done, outcomes
 
 
-RED = {"test_fault_without_a_wait", "test_fault_with_an_error"}
-
-
 @pytest.mark.parametrize("name", ["libcuda.so.1", "libcuda.so"])
-def test_only_those_that_caused_faults_are_red(tmp_path, name):
+def test_only_tests_that_caused_faults_fail(tmp_path, name):
+    """Also the summary has the faults, and the memory that tests left allocated."""
     (tmp_path / "test_it.py").write_text(TESTS)
     done, outcomes = run(tmp_path, "--cuda-cpu", name=name)
     assert {test for test, outcome in outcomes.items() if outcome != "PASSED"} == {
-        *RED,
+        "test_fault_without_a_wait",
+        "test_fault_with_an_error",
         "test_fault_in_the_teardown",
     }
     assert "2 failed, 6 passed, 1 error" in done.stdout
@@ -148,7 +151,7 @@ def test_only_those_that_caused_faults_are_red(tmp_path, name):
     assert grown[0] == ("4,000", "test_leak")
 
 
-def test_by_the_ini_line_with_workers(tmp_path):
+def test_settings_in_pytest_ini_reach_the_workers_of_xdist(tmp_path):
     (tmp_path / "test_it.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\ncuda_cpu = true\ncuda_cpu_devices = 2\n")
     done, _ = run(tmp_path, "-n", "2")
@@ -175,14 +178,14 @@ def test_without_one():
 """
 
 
-def test_checks_with_pycuda(tmp_path):
+def test_a_test_with_a_race_fails_and_the_report_has_its_line(tmp_path):
     (tmp_path / "test_it.py").write_text(RACE)
     done, outcomes = run(tmp_path, "--cuda-cpu", "--cuda-cpu-devices=2", "--cuda-cpu-checks=race,init,sync")
     assert outcomes == {"test_race": "FAILED", "test_without_one": "PASSED"}
     assert "race" in done.stdout and "launched by" in done.stdout and "test_it.py, line 12)" in done.stdout
 
 
-def test_without_the_option_nothing_is_opened(tmp_path):
+def test_without_the_option_no_driver_library_is_opened(tmp_path):
     code = "import os\n\ndef test_it():\n    assert 'PYCUDA_CPU_REPORT' not in os.environ\n"
     (tmp_path / "test_it.py").write_text(
         code + "    assert 'libcuda' not in open('/proc/self/maps').read()\n"
@@ -199,7 +202,7 @@ def test_without_the_option_nothing_is_opened(tmp_path):
         (["-p", "opens_it"], "this process has opened libcuda.so.1 already"),
     ],
 )
-def test_what_is_refused(tmp_path, options, text):
+def test_wrong_options_and_a_library_opened_before_are_refused(tmp_path, options, text):
     opens = "import ctypes\nfrom pycuda import cpu\nctypes.CDLL(cpu.path() + '/libcuda.so')\n"
     (tmp_path / "opens_it.py").write_text(opens)
     (tmp_path / "test_it.py").write_text(TESTS)

@@ -33,22 +33,26 @@ SEED, COUNT = 0x123456789ABCDEF, 128
 
 
 def step(v):
-    """One step of xorshift on five words, given and returned as the state."""
+    """The state (five words) after one step of xorshift."""
     t = v[0] ^ (v[0] >> 2)
     new = ((v[4] ^ (v[4] << 4)) ^ (t ^ (t << 1))) & 0xFFFFFFFF
     return [*v[1:], new]
 
 
 def to_bits(v):
+    """The state as a vector of 160 zeros and ones."""
     return np.array([word >> k & 1 for word in v for k in range(32)], np.float32)
 
 
 def from_bits(bits):
+    """The state of such a vector."""
     return [sum(int(bit) << k for k, bit in enumerate(word)) for word in np.reshape(bits, (5, 32))]
 
 
 def jump():
-    """The matrix over two elements of 2 ** 67 steps: what lies between one sequence and the next."""
+    """The matrix (mod 2) that does 2 ** 67 steps at once: from the start of a sequence to that of
+    the next.
+    """
     columns = [to_bits(step(from_bits(unit))) for unit in np.eye(160)]
     matrix = np.array(columns).T
     for _ in range(67):
@@ -57,6 +61,8 @@ def jump():
 
 
 class Xorwow:
+    """curandStateXORWOW_t, from the seed's first sequence; the constants are those of curand_kernel.h."""
+
     def __init__(self, seed):
         low, high = (seed & 0xFFFFFFFF) ^ 0xAAD26B49, (seed >> 32) ^ 0xF7DCEFDD
         a, b = 1099087573 * low & 0xFFFFFFFF, 2591861531 * high & 0xFFFFFFFF
@@ -64,6 +70,7 @@ class Xorwow:
         self.v, self.d = [word & 0xFFFFFFFF for word in start], (6615241 + a + b) & 0xFFFFFFFF
 
     def next(self):
+        """The next 32 bits."""
         self.v, self.d = step(self.v), (self.d + 362437) & 0xFFFFFFFF
         return (self.v[4] + self.d) & 0xFFFFFFFF
 
@@ -95,7 +102,9 @@ def test_xorwow(programs):
 
 
 def philox(counter, key):
-    """Ten rounds of Philox 4x32."""
+    """The four words that ten rounds of Philox 4x32 make of a counter and a key; the constants are
+    Philox's.
+    """
     for _ in range(10):
         a, b = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
         counter = [

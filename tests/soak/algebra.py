@@ -20,16 +20,17 @@ def near(got, expected, what):
 
 
 def matrices(w, dtype):
-    """Two of small integers, whose product is exact in every dtype."""
+    """Two random matrices of small integers, whose product is exact in every dtype."""
     return (w.numbers().reshape(SHAPE) % 8).astype(dtype), (w.numbers().reshape(SHAPE) % 8).astype(dtype)
 
 
 def in_stream(stream):
-    """The block in which the stream is the current one."""
+    """The context manager in whose block the stream is the current one; None: no change."""
     return stream if stream is not None else contextlib.nullcontext()
 
 
 def products(w):
+    """Products with a matrix and with a vector, whose operands may go while they are queued."""
     a, b = matrices(w, w.dice.choice("efdFi"))
     side = w.dice.choice([8, 32, 128])
     a, b = np.resize(a, (side, side)), np.resize(b, (side, side))
@@ -47,6 +48,7 @@ def products(w):
 
 
 def transforms(w):
+    """Fourier transforms, whose plans belong to a stream."""
     a = matrices(w, w.dice.choice("fdFD"))[0]
     with in_stream(w.stream()):
         x = gpuarray.to_gpu(a)
@@ -57,6 +59,7 @@ def transforms(w):
 
 
 def systems(w):
+    """Linear systems, a determinant, an inverse."""
     a, b = matrices(w, w.dice.choice("fdFD"))
     a += 100 * np.eye(len(a), dtype=a.dtype)
     with in_stream(w.stream()):
@@ -70,7 +73,7 @@ def systems(w):
 
 
 def captured_algebra(w):
-    """In a new context: a capture forbids other threads to wait for its own."""
+    """Captured in a new context, as a capture forbids waits for its context."""
     if w.world.contexts_left <= 0:
         return
     w.world.contexts_left -= 1

@@ -17,14 +17,15 @@ STEPS = [
     (steps.globals_of_modules, 1), (steps.compiling, 1), (pressing.fresh_code, 1), (steps.streams, 3),
     (steps.events, 3), (steps.contexts, 1), (pressing.crowd, 1), (pressing.detached_meanwhile, 1),
     (steps.primary, 1), (steps.drop, 6), (steps.keep_some, 2), (steps.cycles, 2), (steps.function_order, 3),
-    (steps.function_drops, 4), (steps.function_does, 4), (steps.graphs, 3), (pressing.graphs_beside, 2),
+    (steps.function_drops, 4), (steps.function_does, 4), (steps.graphs, 3), (pressing.concurrent_graphs, 2),
     (pressing.captures, 1), (algebra.products, 1), (algebra.transforms, 1), (algebra.systems, 1),
-    (algebra.captured_algebra, 1), (steps.refused, 2), (steps.raised, 2), (steps.asked, 1),
+    (algebra.captured_algebra, 1), (steps.refused, 2), (steps.raised, 2), (steps.queries, 1),
 ]  # fmt: skip
 
 
 def kinds_of(plan):
-    """All, or a few: then the threads of the program meet more often."""
+    """The rows of STEPS that a program uses: all, or plan.focus of them, so that its threads use the same
+    things more often. The environment may leave steps out or choose them, see program.py."""
     without, only = (os.environ.get(name, "").split(",") for name in ("SOAK_WITHOUT", "SOAK_ONLY"))
     kinds = [row for row in STEPS if row[0].__name__ not in without]
     if only != [""]:
@@ -33,11 +34,13 @@ def kinds_of(plan):
 
 
 def choose_steps(dice, plan, count):
+    """`count` random steps of a thread."""
     kinds = kinds_of(plan)
     return dice.choices([step for step, _ in kinds], [weight for _, weight in kinds], k=count)
 
 
 def endless_steps(dice, plan):
+    """Random steps without end, with long waits, so that some thread is in one when the program ends."""
     while True:
         yield from choose_steps(dice, plan, 5)
         if plan.compiling and dice.random() < 0.5:

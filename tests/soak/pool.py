@@ -2,8 +2,8 @@
 
     python tests/soak/pool.py COUNT
 
-Prints what was lost and how much memory the pool had at most, for the maximum in use; exit code 1 when a
-block had two owners, something was lost, or the pool had more than twice that.
+Prints what went wrong, and the ratio of the maximum memory that the pool had to the maximum in use. Exit code
+1 when a block had two owners, something was lost, or the ratio is more than 2.
 """
 
 import argparse
@@ -14,12 +14,15 @@ import threading
 import pycuda.driver as drv
 from pycuda.tools import default_memory_pool
 
-LIVE = 64  # allocations that a thread has at once, at most
-LARGEST = 1 << 20
+LIVE = 64  # maximum number of allocations that a thread has at once
+LARGEST = 1 << 20  # bytes of an allocation
 
 
 class Worker(threading.Thread):
-    """owners: address to owner, of all threads, as no block has two."""
+    """A thread that allocates and drops memory `count` times.
+
+    owners: {address: Worker} of all threads' allocations, to notice a block with two. wrong: what went wrong.
+    """
 
     def __init__(self, context, owners, streams, count, seed):
         super().__init__()
@@ -27,6 +30,7 @@ class Worker(threading.Thread):
         self.choose, self.wrong = random.Random(seed), ["a thread did not end"]
 
     def drop(self, live):
+        """Drops a random allocation of the list."""
         allocation = live.pop(self.choose.randrange(len(live)))
         if self.owners.pop(int(allocation)) is not self:
             self.wrong.append("an owner was lost")
@@ -50,7 +54,7 @@ class Worker(threading.Thread):
 
 
 def soak(count, threads=4, seed=0):
-    """(what went wrong, the ratio of maximum managed to maximum active bytes)."""
+    """([what went wrong], the ratio of maximum managed to maximum active bytes)."""
     context = drv.Context.get_current()
     pool = default_memory_pool()
     pool.free_held()

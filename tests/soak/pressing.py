@@ -1,6 +1,6 @@
-"""Steps that press on one thing: more contexts, launches or compilations than most programs make, and threads
-that meet where one ends what the other uses. `w` is the Worker that does the step. Of what a GPU takes its
-time for, World has the number that a program may still do (contexts_left and others).
+"""Steps that stress one thing: more contexts, launches or compilations than most programs make, and threads
+of which one ends what the other uses. `w` is the Worker that does the step. Of what is slow on a GPU, World
+counts how many a program may still do (contexts_left and others).
 """
 
 import gc
@@ -20,7 +20,7 @@ from pycuda.compiler import SourceModule
 
 
 def pageable_copies(w):
-    """Copies of ordinary memory, queued after a kernel that waits: other threads run meanwhile."""
+    """Copies of pageable memory, queued after a kernel that waits, while other threads run."""
     stream, numbers, target = w.stream(), w.numbers(), np.zeros(N, np.int32)
     memory = drv.mem_alloc(4 * N)
     w.code.wait(np.uint64(w.dice.randrange(1_000_000)), block=ONE, stream=stream)
@@ -36,7 +36,7 @@ def pageable_copies(w):
 
 
 def full_queue(w):
-    """More launches than a driver queues, after a kernel that waits."""
+    """More launches than a driver's queue holds, after a kernel that waits."""
     if w.world.full_queues_left <= 0:
         return
     w.world.full_queues_left -= 1
@@ -59,8 +59,8 @@ CROWD_SECONDS = 0.4
 
 
 def crowd(w):
-    """Contexts by the hundred, or as many as a device makes in CROWD_SECONDS: some at once, each with a few
-    objects, which go before their context, after it, or in another thread."""
+    """Hundreds of contexts, or as many as a device makes in CROWD_SECONDS; up to eight exist at once, each
+    with a few objects. leave_context drops them."""
     if w.world.crowds_left <= 0:
         return
     w.world.crowds_left -= 1
@@ -78,7 +78,8 @@ def crowd(w):
 
 
 def leave_context(w, context, things):
-    """Detaches the context. Its things go before it, in another step, in a thread meanwhile, or after it."""
+    """Detaches the context. Its objects are dropped before it, by another step, by a thread at the same time,
+    or after it."""
     how = w.dice.choice(["before", "another step", "thread", "after"])
     if how == "before":
         things.clear()
@@ -92,7 +93,8 @@ def leave_context(w, context, things):
 
 
 def detached_meanwhile(w):
-    """Objects are made while another thread detaches their context: each is made, or the context is gone."""
+    """Objects are made while another thread detaches their context: each is made, or the error says that the
+    context is gone."""
     if w.world.contexts_left <= 0:
         return
     w.world.contexts_left -= 1
@@ -132,8 +134,8 @@ def detached_meanwhile(w):
 # ---- graphs
 
 
-def graphs_beside(w):
-    """One graph on several streams, in whose launches the work of other streams falls."""
+def concurrent_graphs(w):
+    """Launches of one graph on two streams, while a third stream has other work."""
     numbers, eager_numbers, rounds = w.numbers(), w.numbers(), w.dice.randrange(2, 12)
     memory, eager, graph = drv.to_device(numbers), drv.to_device(eager_numbers), drv.Graph()
     node = graph.add_kernel(w.code.wait, np.uint64(w.dice.randrange(50_000)), block=ONE)
@@ -152,7 +154,7 @@ def graphs_beside(w):
 
 
 def capture_some(w, add, memory, stream, numbers):
-    """One graph of launches, launched; returns what the memory holds after it."""
+    """Captures launches of `add`, launches the graph, checks the memory; returns what that holds then."""
     count = w.dice.randrange(1, 30)
     with stream.capture() as graph:
         for _ in range(count):
@@ -164,8 +166,8 @@ def capture_some(w, add, memory, stream, numbers):
 
 
 def captures(w):
-    """Capture in a new context, as a capture forbids other threads to wait for its context; there other
-    threads allocate and release meanwhile."""
+    """Captures in a new context, as a capture forbids waits for its context; other threads
+    allocate and release in it meanwhile."""
     if w.world.contexts_left <= 0:
         return
     w.world.contexts_left -= 1
@@ -208,7 +210,7 @@ def captures(w):
 
 
 def fresh_code(w):
-    """Compiled, not found in the cache; by threads that never stop also while the program ends."""
+    """Compiles a source that is in no cache. Threads that never stop may do so while the program ends."""
     if not w.plan.compiling or w.world.compilations_left <= 0:
         return
     w.world.compilations_left -= w.plan.ending not in ("daemon", "_exit")

@@ -1,10 +1,10 @@
-"""One random program: python program.py SEED. What it does is decided by the seed (plan.py), what its threads
-do by steps.py; it ends with the exit code and the words that the plan has for it. Without a seed it compiles
-the kernels into the compiler's cache.
+"""One random program: python program.py SEED. The seed determines its plan (plan.py); choice.py has the steps
+of its threads. It ends with the exit code and the text on stderr that the plan has for it. Without a seed it
+compiles the kernels into the compiler's cache.
 
 SOAK_TIMEOUT: seconds after which every thread's stack is shown. To narrow a failure down: SOAK_ENDING and
-SOAK_STEPS are another ending and number of steps than drawn, SOAK_WITHOUT and SOAK_ONLY name steps (those of
-choice.py) to leave out, or to do and no others, SOAK_POOLS the kinds of pools to use.
+SOAK_STEPS replace the ending and the number of steps of the plan, SOAK_WITHOUT and SOAK_ONLY name the steps
+to leave out, or the only ones to do, SOAK_POOLS the kinds of pools to use.
 """
 
 import atexit
@@ -29,10 +29,10 @@ from worker import BLOCK, Code, N, Planned, Worker, World
 import pycuda.driver as drv
 from pycuda.tools import clear_context_caches
 
-# (the driver's functions that make an object, the one that releases it): of a clean program nothing is left
-# at the end. What dies with its context is not released itself: there may be fewer releases than objects,
-# never more. What the functions in BEFORE make is released before its context, as the driver does not bear
-# the other order: of these there are as many.
+# (the driver's functions that make an object, the one that releases it). At the end of a clean program there
+# were never more releases than objects; there may be fewer, as the end of a context releases what it still
+# has. There must be as many for the functions in BEFORE, whose objects PyCUDA releases before their context,
+# as the driver fails in the other order.
 PAIRS = [
     ("cuStreamCreate cuStreamCreateWithPriority cuGreenCtxStreamCreate", "cuStreamDestroy"),
     ("cuEventCreate", "cuEventDestroy"),
@@ -59,18 +59,19 @@ TIMEOUT = float(os.environ.get("SOAK_TIMEOUT", "60"))
 
 
 def report(unraisable):
-    """sys.unraisablehook: what steps raise on purpose is not shown."""
+    """sys.unraisablehook, which hides what steps raise on purpose."""
     if not isinstance(unraisable.exc_value, Planned):
         sys.__unraisablehook__(unraisable)
 
 
 def set_up(plan):
+    """Sets the interpreter up as the plan has it."""
     faulthandler.enable()
     faulthandler.dump_traceback_later(TIMEOUT, exit=False)
     sys.unraisablehook = report
     sys.setswitchinterval(plan.interval)
     warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*fork.*")
-    gc.freeze()  # what was imported: no garbage, and most of what there is
+    gc.freeze()  # what was imported is most of all objects, and none of it becomes garbage
     if plan.collecting == "often":
         gc.set_threshold(20, 3, 3)
     elif plan.collecting == "never":
@@ -78,6 +79,7 @@ def set_up(plan):
 
 
 def make_world(plan):
+    """The World of the plan, with the context and the kernels that the threads share."""
     world = World(plan)
     if plan.contexts == "autoinit":
         import pycuda.autoinit
@@ -96,6 +98,7 @@ def make_world(plan):
 
 
 def start(world):
+    """Starts the threads; returns them."""
     plan, threads = world.plan, []
     for number in range(plan.threads):
         worker = Worker(world, number)
@@ -110,9 +113,10 @@ def start(world):
 
 
 def join(threads, world):
+    """Waits for the threads, and raises the first error of one."""
     for thread in threads:
         thread.join()
-    gc.unfreeze()  # the interpreter finds everything at its end
+    gc.unfreeze()  # so that the interpreter's end collects everything
     for number, error in world.errors:
         print(f"thread {number}:", file=sys.stderr)
         raise error
@@ -122,8 +126,7 @@ def join(threads, world):
 
 
 def outstanding():
-    """{the functions that make an object: how many more were made than released}, {} where calls are not
-    counted."""
+    """{functions that make an object: how many more were made than released}; {} if calls are not counted."""
     count = drv._driver._fault_count
     if count("cuCtxCreate") < 0:
         return {}
@@ -131,14 +134,15 @@ def outstanding():
 
 
 def leak():
-    """({type: objects of ours that live}, {functions of PAIRS: a wrong number of outstanding objects})."""
+    """({type: number of PyCUDA's objects that exist}, {functions of PAIRS: a wrong number of outstanding
+    objects}): both are empty when nothing is leaked."""
     live = {name: count for name, count in drv._live_objects().items() if count and name != "Context"}
     wrong = {made: count for made, count in outstanding().items() if count < 0 or (count and made in BEFORE)}
     return live, wrong
 
 
 def clean(world, threads):
-    """Everything is dropped: nothing is left, and nothing was released twice."""
+    """Drops everything, and raises unless everything was released, and only once."""
     join(threads, world)
     plan, context = world.plan, world.context
     for thread in threads:
@@ -150,7 +154,7 @@ def clean(world, threads):
     while world.doomed:
         world.doomed.pop().detach()
     world.code = None
-    clear_context_caches()  # a context that goes on keeps the kernels of arrays
+    clear_context_caches()  # of a context that goes on: the kernels of arrays
     gc.collect()
     if plan.contexts != "each":
         drv.Context.synchronize()
@@ -167,7 +171,7 @@ def clean(world, threads):
 
 
 def deep(depth, world):
-    """Ends the program as planned, so many frames down, each of which holds objects."""
+    """Ends the program as planned, `depth` calls further down, each with objects in its frame."""
     things = steps.some(Worker(world, 99)) if world.context or world.plan.contexts == "default" else []
     if depth:
         return deep(depth - 1, world)
@@ -183,7 +187,7 @@ def last(plan):
 
 
 class Late:
-    """A finalizer that comes when the interpreter is half gone."""
+    """Drops objects in a finalizer, which runs when the interpreter is partly torn down."""
 
     def __init__(self, things):
         self.things = things
@@ -193,7 +197,7 @@ class Late:
 
 
 def everywhere(world):
-    """Objects that the interpreter finds late, or never."""
+    """Puts objects where the interpreter's end finds them late, or never."""
     worker = Worker(world, 98)
     if world.context is None and world.plan.contexts != "default":
         return
@@ -210,7 +214,7 @@ def everywhere(world):
 
 
 def at_exit(world):
-    """Work in a handler, which runs before the interpreter goes."""
+    """Registers an exit handler that uses the device."""
 
     def work():
         context = drv.Device(0).make_context()
@@ -228,9 +232,10 @@ def at_exit(world):
 
 
 def fork(world, dice):
-    """Children of a program that has used the driver: whatever they do, they leave the device alone."""
+    """Forks children of a program that has used the driver: whatever they drop, they must exit as usual,
+    without a call of the driver."""
     for how in dice.sample(["_exit", "exit", "drop", "collect", "error"], 2):
-        faulthandler.cancel_dump_traceback_later()  # its thread is not there in the child
+        faulthandler.cancel_dump_traceback_later()  # its thread would not exist in the child
         child = os.fork()
         faulthandler.dump_traceback_later(TIMEOUT, exit=not child)
         if not child:
@@ -252,7 +257,7 @@ def fork(world, dice):
 
 
 def fault(world, dice):
-    """The last kernel fails; its error is queried or not."""
+    """Launches a kernel that fails, and waits for it or not."""
     if drv.Context.get_current() is None:
         drv.Device(0).make_context()
     Code().fault(np.intp(64), block=BLOCK)
@@ -265,14 +270,14 @@ def fault(world, dice):
 
 
 def end(world, threads):
-    """What becomes of threads and objects (plan.ending), then how the main thread ends (plan.last)."""
+    """Ends threads and objects as plan.ending says, then the main thread as plan.last says."""
     plan, dice = world.plan, random.Random(f"end {world.plan.seed}")
     if plan.ending in ("daemon", "_exit", "running"):
         time.sleep(dice.choice([0.0, 0.01, 0.1, 0.3]))
         join([], world)
         world.ending.set()
         if world.context and dice.random() < 0.5:
-            drv.Context.pop()  # nothing waits for it at exit
+            drv.Context.pop()  # so that nothing waits for it at exit
         if plan.ending == "_exit":
             os._exit(plan.code)
         return last(plan)

@@ -1,10 +1,10 @@
-"""Runs many random programs, each in a process of its own, and checks how they end: the exit code is the one
-that the program meant, stderr has only what it meant, and it ends at all.
+"""Runs many random programs, each in a process of its own, and checks that they end, with the exit code and
+the stderr of their plan.
 
     python tests/soak/run.py --seeds 0:2000 --jobs 12 --timeout 60
 
-prints the failures and one line of summary. Of a program that hangs the stacks of all threads are shown, of
-Python, and where there is gdb of the driver. One seed again: python tests/soak/run.py --seeds 17
+prints the failures and one line of summary. For a program that hangs, it shows the stacks of all threads: in
+Python, and, where gdb is installed, in the driver. One seed again: python tests/soak/run.py --seeds 17
 """
 
 import argparse
@@ -27,15 +27,16 @@ sys.path.insert(0, str(HERE))
 from plan import make_plan  # noqa: E402
 
 PROGRAM = str(HERE / "program.py")
-LONGEST = 6000  # characters of a failure
+LONGEST = 6000  # characters of a failure that are shown
 
 
 def environment(plan, timeout):
+    """The environment of a program. What the caller's sets stays, except SOAK_TIMEOUT."""
     settings = {
         "PYCUDA_CPU_LOCK": str(int(plan.lock)),
-        "PYCUDA_CPU_CANCEL": str(int(plan.seed % 3 > 0)),
+        "PYCUDA_CPU_CANCEL": str(int(plan.seed % 3 > 0)),  # 0: waits poll
         "PYCUDA_CPU_DEVICES": str(plan.devices),
-        "PYCUDA_FAULT_CALL": "0",  # calls are counted
+        "PYCUDA_FAULT_CALL": "0",  # PyCUDA counts its calls
         "SOAK_TIMEOUT": str(timeout),
         "OPENBLAS_NUM_THREADS": "1",
     }
@@ -43,7 +44,7 @@ def environment(plan, timeout):
 
 
 def native_stacks(process):
-    """The stacks of a program that hangs, which show its deadlock inside the driver."""
+    """The C stacks of a program that hangs, by gdb, which show a deadlock inside the driver."""
     if not shutil.which("gdb"):
         return ""
     command = ["gdb", "-p", str(process.pid), "-batch", "-ex", "thread apply all backtrace 16"]
@@ -73,16 +74,17 @@ def run_seed(seed, timeout):
     code, seconds = process.returncode, time.monotonic() - started
     if not kind and (out or not plan.is_right(code, error)):
         kind = classify(plan, code, out, error)
-    details = f"meant: code {plan.code}, {plan}\ngot: code {code}\n{cut(out + error)}{stacks}"
+    details = f"expected: code {plan.code}, {plan}\ngot: code {code}\n{cut(out + error)}{stacks}"
     return seed, kind, details, seconds
 
 
 def cut(text):
+    """The text, without its middle if it is long."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}\n[...]\n{text[-LONGEST // 2 :]}"
 
 
 def classify(plan, code, out, error):
-    """A few words, by which failures are counted."""
+    """The kind of failure, in a few words."""
     if code < 0:
         return f"signal {signal.Signals(-code).name}"
     frames = " ", "Traceback", "Exception"
@@ -90,13 +92,13 @@ def classify(plan, code, out, error):
     errors = [line for line in lines if "Planned: the end" not in line]
     if errors:
         return errors[-1][:100]
-    return f"code {code} instead of {plan.code}" if code != plan.code else "words on stdout or stderr"
+    return f"code {code} instead of {plan.code}" if code != plan.code else "unexpected output"
 
 
 @functools.cache
 def warm_up(timeout):
-    """Compiles into the cache, once. Where there is no GPU this says so; for the programs, whose words count,
-    the CPU device is then meant."""
+    """Compiles the kernels into the cache, once. If PyCUDA warns that there is no GPU, prints that and sets
+    PYCUDA_DEVICE, as the warning would be unexpected on the stderr of each program."""
     done = subprocess.run(
         [sys.executable, PROGRAM], capture_output=True, text=True, timeout=timeout,
         env=environment(make_plan(0), timeout),
@@ -110,13 +112,14 @@ def warm_up(timeout):
 
 
 def seed_range(text):
+    """The seeds of FIRST:LAST (without LAST), or of one number."""
     first, _, last = text.partition(":")
     return range(int(first), int(last)) if last else range(int(first), int(first) + 1)
 
 
 def run_seeds(seeds, jobs, timeout, report=lambda result: None, seconds=math.inf):
-    """The results (of run_seed) of all programs that begin within so many seconds, in the order in which they
-    end; `jobs` run at once, `report` is called with each."""
+    """The results (of run_seed) in the order in which the programs end. `jobs` run at once, those that have
+    not begun within `seconds` are left out, `report` is called with each result."""
     warm_up(300)
     results, end = [], time.monotonic() + seconds
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -133,6 +136,7 @@ def run_seeds(seeds, jobs, timeout, report=lambda result: None, seconds=math.inf
 
 
 def show(result):
+    """Prints the result of a program that failed."""
     seed, kind, details, _ = result
     if kind:
         print(f"---- seed {seed}: {kind}\n{details}\n", flush=True)
@@ -145,7 +149,7 @@ def main():
     parser.add_argument("--seeds", type=seed_range, default=range(0, 300), help="FIRST:LAST, or one")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at once")
     parser.add_argument("--timeout", type=float, default=60, help="seconds that a program may take")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="after these no program is begun")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after that, no program is started")
     parser.add_argument("--brief", action="store_true", help="no details of failures")
     given = parser.parse_args()
     started = time.monotonic()

@@ -1,5 +1,5 @@
-"""What the threads of a random program do: each function is one step, and its parameter `w` the Worker that
-does it (worker.py). Results are compared with NumPy's. choice.py says how often each comes.
+"""Steps of the threads of a random program: each function is one, and `w` is the Worker that does it
+(worker.py). Results are compared with NumPy's. choice.py has how often each step is drawn.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ SHAPE = (8, 8)
 
 
 def copy_and_launch(w):
-    """The plain program."""
+    """A copy there, a launch, a copy back."""
     numbers, by = w.numbers(), w.dice.randrange(100)
     memory = drv.to_device(numbers)
     w.code.add(memory, np.int32(by), block=BLOCK)
@@ -42,12 +42,13 @@ def launch_on_streams(w):
     drv.memcpy_dtoh_async(target, memory, stream)
     del source
     if w.dice.random() < 0.5:
-        del memory  # waits
+        del memory  # waits for the copy
     w.wait(stream)
     check(target, numbers + 3 * rounds, "asynchronous copies")
 
 
 def fills(w):
+    """memset in the default stream and in another one."""
     memory, stream = drv.mem_alloc(4 * N), w.stream()
     host = np.zeros(N, np.int32)
     drv.memset_d32(memory, 5, N)
@@ -69,6 +70,7 @@ def host_arguments(w):
 
 
 def prepared_calls(w):
+    """A prepared kernel, called in one of three ways."""
     numbers, stream = w.numbers(), w.stream()
     memory = drv.to_device(numbers)
     call = w.code.add.prepare("Pi")
@@ -84,6 +86,7 @@ def prepared_calls(w):
 
 
 def arrays(w):
+    """A GPUArray, from a pool or not, which other threads get later."""
     numbers = w.numbers()
     pools = {"none": drv.mem_alloc, "pool": pool(w).allocate}
     array = gpuarray.to_gpu(numbers, allocator=pools[w.dice.choice(list(pools))])
@@ -96,27 +99,27 @@ def arrays(w):
 
 
 class Shown:
-    """An array that only shows its interface, and its memory as it is passed on."""
+    """An array of another package: it only has __cuda_array_interface__."""
 
     def __init__(self, array):
         self.array, self.__cuda_array_interface__ = array, array.__cuda_array_interface__
 
 
 class Lent(Shown):
-    """An array that only has DLPack."""
+    """An array of another package that only has DLPack."""
 
     def __init__(self, array):
         self.array = array
 
-    def __dlpack__(self, **asked):
-        return self.array.__dlpack__(**asked)
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
 
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
 
 
 def lent_arrays(w):
-    """Through DLPack and the interface, on whatever streams, and released by whatever thread."""
+    """Arrays passed through DLPack and the interface, on any stream, and released by any thread."""
     numbers, stream = w.numbers(), w.stream()
     as_theirs = w.dice.choice([Shown, Lent, lambda array: array])
     theirs = as_theirs(gpuarray.to_gpu(numbers))
@@ -134,7 +137,7 @@ def lent_arrays(w):
 
 
 class Lender:
-    """An allocator in the manner of RMM."""
+    """An allocator with the interface of RMM's memory resources: it keeps what it lends."""
 
     def __init__(self):
         self.memory = {}
@@ -149,7 +152,7 @@ class Lender:
 
 
 class Owner:
-    """Memory of a library that knows no streams."""
+    """Memory of a library that has no streams: its address is in `ptr`."""
 
     def __init__(self, nbytes):
         self.memory = drv.mem_alloc(nbytes)
@@ -168,10 +171,12 @@ POOL_KINDS = os.environ.get("SOAK_POOLS", ",".join(POOLS)).split(",")
 
 
 def new_pool(w):
+    """A new pool for device memory, of a random kind."""
     return POOLS[w.dice.choice(POOL_KINDS)]()
 
 
 def pool(w):
+    """The thread's pool for device memory; now and then it is replaced."""
     if not w.pools or w.dice.random() < 0.1:
         w.pools = [new_pool(w), PageLockedMemoryPool()]
     return w.pools[0]
@@ -198,6 +203,7 @@ def pooled(w):
 
 
 def managed(w):
+    """Managed memory, written by host and kernel."""
     numbers = w.numbers()
     memory = drv.managed_empty(N, np.int32)
     memory[:] = numbers
@@ -208,6 +214,7 @@ def managed(w):
 
 
 def registered(w):
+    """Host memory that is registered with the driver."""
     numbers, stream = w.numbers(), w.stream()
     host = drv.aligned_empty(N, np.int32)
     host[:] = numbers
@@ -220,7 +227,7 @@ def registered(w):
 
 
 def shaped_copies(w):
-    """Rows of device memory, arrays and hosts, by Memcpy2D and Memcpy3D."""
+    """Copies from an array to device memory and on to the host, by Memcpy2D and Memcpy3D."""
     numbers, stream = w.numbers().reshape(SHAPE), w.stream()
     target, image = np.zeros(SHAPE, np.int32), make_image(numbers)
     memory, pitch = drv.mem_alloc_pitch(32, 8, 4)
@@ -241,7 +248,7 @@ def shaped_copies(w):
 
 
 def grown_memory(w):
-    """Addresses that get their memory in pieces, and lose it."""
+    """An address range whose memory is mapped piece by piece, and unmapped."""
     unit, numbers, stream = drv.mem_get_allocation_granularity(), w.numbers(), w.stream()
     space, memory = drv.AddressRange(4 * unit), drv.PhysicalMemory(unit)
     for piece in range(w.dice.randrange(1, 4)):
@@ -256,11 +263,12 @@ def grown_memory(w):
 
 
 def green(w):
-    """A part of the device, which takes a GPU 100 ms to make."""
+    """A stream of a green context, which takes a GPU 100 ms to make."""
     w.put("green", drv.GreenContext(drv.Device(0).get_resource()).create_stream())
 
 
 def between_devices(w):
+    """memcpy_dtod and memcpy_peer."""
     numbers = w.numbers()
     one, two = drv.to_device(numbers), drv.mem_alloc(4 * N)
     drv.memcpy_dtod(two, one, 4 * N)
@@ -274,6 +282,7 @@ def between_devices(w):
 
 
 def make_image(numbers, surface=False):
+    """An 8 x 8 array with the numbers; surface: one that kernels can write."""
     shape = drv.ArrayDescriptor3D()
     shape.width, shape.height, shape.num_channels, shape.format = 8, 8, 1, drv.array_format.SIGNED_INT32
     shape.flags = drv.array3d_flags.SURFACE_LDST if surface else 0
@@ -286,6 +295,7 @@ def make_image(numbers, surface=False):
 
 
 def texture_object(w):
+    """Texture objects of an array and of memory, of this thread and of another."""
     numbers, out = w.numbers(), np.zeros(N, np.int32)
     image = drv.TextureObject(make_image(numbers), flags=drv.TRSF_READ_AS_INTEGER)
     w.code.fetch(drv.Out(out), image, block=BLOCK)
@@ -303,6 +313,7 @@ def texture_object(w):
 
 
 def surface_object(w):
+    """A kernel writes an array through a surface object, another reads it as a texture."""
     numbers, out = w.numbers(), np.zeros(N, np.int32)
     image = make_image(numbers, surface=True)
     surface, texture = drv.SurfaceObject(image), drv.TextureObject(image, flags=drv.TRSF_READ_AS_INTEGER)
@@ -316,8 +327,9 @@ def surface_object(w):
 def read_reference(w, bind, read, what):
     """All threads bind the module's one reference and launch with it, in several streams or all in one.
 
-    bind(values) binds it to an array of the number that `values` repeats, read(memory, stream) launches the
-    kernel that copies what it reads to the memory: all of that is of one array, whichever thread bound it."""
+    bind(values) binds it to an array that holds one number, repeated; read(memory, stream) launches the
+    kernel that copies what it reads to the memory. All it reads must be of one array, whichever thread bound
+    it."""
     stream, out = w.dice.choice(w.streams) if w.plan.seed % 2 else None, np.zeros(N, np.int32)
     memory = drv.mem_alloc(4 * N)
     for _ in range(w.dice.choice([1, 3, 20, 100])):
@@ -332,6 +344,7 @@ def read_reference(w, bind, read, what):
 
 
 def texture_reference(w):
+    """A texture reference to linear memory, in plain launches."""
     tex, call = w.code.tex, w.code.read_tex
     texrefs = [tex] if w.dice.random() < 0.5 else []
     read_reference(
@@ -341,6 +354,7 @@ def texture_reference(w):
 
 
 def texture_of_array(w):
+    """A texture reference to an array, in prepared launches."""
     tex, call = w.code.image, w.code.read_image
     call.prepare("P", texrefs=[tex])
     read_reference(
@@ -350,6 +364,7 @@ def texture_of_array(w):
 
 
 def surface_reference(w):
+    """A surface reference, in plain launches."""
     surf, call = w.code.surf, w.code.read_surf
     read_reference(
         w, lambda values: surf.set_array(make_image(values, surface=True)),
@@ -361,7 +376,7 @@ def surface_reference(w):
 
 
 def modules(w):
-    """Loaded, used, and dropped while the kernel may still run."""
+    """A module, loaded or linked, that is dropped while its kernel may still run."""
     numbers = w.numbers()
     memory = drv.to_device(numbers)
     if w.dice.random() < 0.5:
@@ -386,18 +401,21 @@ def modules(w):
 
 
 def half_linked(w):
+    """A linker that is dropped before it links."""
     linker = drv.Linker()
     linker.add_data(PTX, drv.jit_input_type.PTX)
     w.put("linker", linker)
 
 
 def globals_of_modules(w):
+    """A kernel that reads a variable of its module."""
     out = np.zeros(N, np.int32)
     w.code.constant(drv.Out(out), block=BLOCK)
     check(out, np.full(N, 7), "a global of a module")
 
 
 def compiling(w):
+    """Loads the kernels again, from the compiler's cache, and drops the old ones."""
     if w.plan.compiling:
         w.code = type(w.code)()
 
@@ -406,7 +424,7 @@ def compiling(w):
 
 
 def streams(w):
-    """New ones for old: what was queued in these is done all the same."""
+    """What was queued in a stream is done even if the stream is dropped; another one is replaced."""
     target, stream = drv.pagelocked_zeros(N, np.int32), drv.Stream()
     memory = drv.to_device(w.world.values[3])
     w.code.wait(np.uint64(w.dice.randrange(300_000)), block=ONE, stream=stream)
@@ -420,7 +438,7 @@ def streams(w):
 
 
 def events(w):
-    """Work of one stream that waits for another's."""
+    """A stream waits for an event of another one."""
     numbers = w.numbers()
     target, memory = drv.pagelocked_zeros(N, np.int32), drv.mem_alloc(4 * N)
     first, second = drv.Stream(), w.streams[1]
@@ -439,7 +457,9 @@ def events(w):
 
 
 def contexts(w):
-    """One more, with something of everything in it, which ends before or after its objects, here or not."""
+    """A new context with an object of every type, which ends before or after its objects, by this thread or
+    by another.
+    """
     if w.world.contexts_left <= 0:
         return
     w.world.contexts_left -= 1
@@ -450,13 +470,13 @@ def contexts(w):
     module.get_function("add")(memory, np.int32(1), block=BLOCK)
     if w.dice.random() < 0.5:
         check(drv.from_device_like(memory, w.world.values[4]), w.world.values[5], "another context")
-    if w.dice.random() < 0.5:  # what is dropped waits for it
+    if w.dice.random() < 0.5:  # releases wait for this kernel
         module.get_function("wait")(np.uint64(w.dice.randrange(5_000_000)), block=ONE)
     things += [module, memory]
     w.dice.shuffle(things)
     detach = w.dice.random() < 0.8
     if not detach:
-        drv.Context.synchronize()  # what is kept for a queued copy keeps the context
+        drv.Context.synchronize()  # memory that is kept for a queued copy would keep the context
     drv.Context.pop()
     if w.dice.random() < 0.4:
         w.world.graveyard.extend(things)
@@ -475,6 +495,7 @@ def contexts(w):
 
 
 def primary(w):
+    """The primary context is pushed once more; in a program with other contexts, all its users lose it."""
     context = drv.Device(0).retain_primary_context()
     context.push()
     try:
@@ -488,7 +509,7 @@ def primary(w):
 
 
 def long_wait(w):
-    """Long enough for the interpreter to be gone meanwhile: for threads that never end."""
+    """For threads that never stop: the interpreter may end before the wait does."""
     stream = w.stream()
     w.code.wait(np.uint64(w.dice.randrange(100_000_000, 400_000_000)), block=ONE, stream=stream)
     w.wait(stream)
@@ -531,14 +552,14 @@ def something(w):
 
 
 def some(w):
-    """One to five of them."""
+    """One to five objects of different types."""
     things = something(w)
     w.dice.shuffle(things)
     return things[: w.dice.randrange(1, 6)]
 
 
 def drop(w):
-    """Objects of others, of other contexts too."""
+    """Drops objects of other threads and other contexts, and detaches a context."""
     for _ in range(w.dice.randrange(1, 10)):
         for place in (w.bag, w.world.graveyard):
             with contextlib.suppress(IndexError):
@@ -548,11 +569,12 @@ def drop(w):
 
 
 def keep_some(w):
+    """Keeps objects, which any thread may drop."""
     w.world.graveyard.extend(some(w))
 
 
 def cycles(w):
-    """Garbage that the collector of some thread finds."""
+    """Objects in a reference cycle, which the collector releases in whatever thread it runs."""
     loop = some(w)
     loop.append(loop)
     if w.dice.random() < 0.3:
@@ -563,7 +585,7 @@ def cycles(w):
 
 
 def function_order(w):
-    """It sees what was queued before it, and what is queued later sees what it did."""
+    """A function in a stream sees what was queued before it, and what is queued later sees its effects."""
     stream, numbers = w.stream(), w.numbers()
     if not w.plan.functions or stream is None:
         return
@@ -583,7 +605,8 @@ def function_order(w):
 
 
 def function_drops(w):
-    """The last reference to something of every type goes there; or of one, or of what is in the bag."""
+    """A function in a stream drops the last references: to an object of every type, to a few, or to some from
+    the bag."""
     stream = w.stream()
     if not w.plan.functions or stream is None:
         return
@@ -595,7 +618,7 @@ def function_drops(w):
 
 
 def function_does(w):
-    """Sleeps, collects garbage, raises, drops what others keep."""
+    """Functions in a stream that sleep, collect garbage, raise, or drop what other threads keep."""
     stream = w.stream()
     if not w.plan.functions or stream is None:
         return
@@ -621,7 +644,7 @@ def function_does(w):
 
 
 def graphs(w):
-    """Built by hand: a capture would forbid others to wait for the context."""
+    """A graph made of nodes, not captured, as a capture forbids waits for its context."""
     numbers, rounds = w.numbers(), w.dice.randrange(1, 4)
     memory, stream, graph = drv.to_device(numbers), w.stream(), drv.Graph()
     node = graph.add_kernel(w.code.add, memory, np.int32(2), block=BLOCK)
@@ -645,7 +668,7 @@ def graphs(w):
 
 
 def refused(w):
-    """Errors that are caught, with objects half made."""
+    """Mistakes are refused, some when an object is partly made."""
     memory = drv.mem_alloc(100)
     mistakes = [
         lambda: drv.mem_alloc(1 << 60),
@@ -661,11 +684,11 @@ def refused(w):
         w.dice.choice(mistakes)()
     except (drv.Error, TypeError, ValueError, BufferError, AttributeError):
         return
-    raise AssertionError("a mistake was taken")
+    raise AssertionError("a mistake was not refused")
 
 
 def raised(w):
-    """An exception on its way through frames that hold objects with work in flight."""
+    """An exception leaves a frame that holds objects with work in flight."""
     things, stream = some(w), w.stream()
     memory, host = drv.mem_alloc(4 * N), drv.pagelocked_zeros(N, np.int32)
     drv.memcpy_htod_async(memory, host, stream)
@@ -673,7 +696,8 @@ def raised(w):
     raise Planned(f"with {len(things)} objects")
 
 
-def asked(w):
+def queries(w):
+    """Properties of the device, the context, a kernel and a stream."""
     drv.mem_get_info(), drv.Context.get_device().name(), drv.Context.get_limit(drv.limit.STACK_SIZE)
     w.code.add.num_regs, drv.Context.get_stream_priority_range()
     w.dice.choice(w.streams[1:]).is_done()

@@ -1,4 +1,4 @@
-"""A fixed set of random programs (run.py has thousands): each must end as it means to."""
+"""A fixed set of random programs (run.py runs thousands): each must end as planned."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import run
 from plan import ENDINGS, make_plan
 
-# A stretch that has every ending: `.ci/run` goes on with 100 more, `make soak` with thousands.
+# Seeds with every ending among them; `.ci/run` runs 100 others, `make soak` thousands.
 SEEDS = range(58, 98)
 PARTS = 5  # for pytest-xdist
 
@@ -26,8 +26,8 @@ def test_random_programs(part):
 
 
 def test_a_missing_gpu_is_reported_once(monkeypatch, capfd):
-    """Not by every program, whose words on stderr are compared."""
-    monkeypatch.setenv("PYCUDA_DEVICE", "")  # comes back after the test, whatever it is then
+    """The runner reports it, and no program, as their stderr is compared."""
+    monkeypatch.setenv("PYCUDA_DEVICE", "")  # so that monkeypatch restores it, though warm_up() sets it
     monkeypatch.delenv("PYCUDA_DEVICE")
     run.warm_up.__wrapped__(300)
     warned = "kernels run on the CPU device" in capfd.readouterr().err
@@ -39,7 +39,7 @@ def test_every_ending_is_among_them():
     assert {make_plan(seed).ending for seed in SEEDS} == set(ENDINGS)
 
 
-def test_a_seed_is_one_plan():
+def test_a_seed_determines_its_plan():
     assert make_plan(17) == make_plan(17) != make_plan(18)
 
 

@@ -1,4 +1,5 @@
-"""A thread of a random program: its dice, its context, its streams and the objects it shares with others."""
+"""A thread of a random program: its random generator (`dice`), its context, its streams, and the objects that
+it shares with other threads."""
 
 import contextlib
 import random
@@ -95,14 +96,14 @@ class Planned(Exception):
 
 
 def check(got, expected, what):
-    """Raises where they are not the same; `what` names them in the message."""
+    """Raises unless they are equal; `what` names them in the message."""
     got, expected = np.asarray(got), np.asarray(expected)
     if got.shape != expected.shape or not (got == expected).all():
         raise AssertionError(f"{what}: got {got.ravel()[:8]}, expected {expected.ravel()[:8]}")
 
 
 class Code:
-    """The kernels, loaded in the current context."""
+    """The kernels of SOURCE, loaded in the current context: code.add is the kernel `add`."""
 
     def __init__(self):
         self.module = SourceModule(SOURCE)
@@ -114,7 +115,8 @@ class Code:
 
 
 class World:
-    """What the threads have in common. Lists only: what is popped belongs to one thread, with no lock."""
+    """What the threads have in common. There is no lock: objects are in lists, and what a thread pops is its
+    own."""
 
     def __init__(self, plan):
         self.plan = plan
@@ -122,7 +124,7 @@ class World:
         self.graveyard = []  # objects of any context, to be dropped
         self.doomed = []  # contexts that some thread will detach
         self.context = self.code = None
-        self.contexts_left = 3  # a GPU takes its time to make one
+        self.contexts_left = 3  # a GPU takes long to make one
         self.crowds_left = 1
         self.full_queues_left = 6
         self.compilations_left = 3  # in programs that end; others never stop
@@ -133,14 +135,14 @@ class World:
 
 
 class Worker:
-    """What a thread has, and what its steps use; run() is the thread."""
+    """What a thread has, and what its steps use; the thread executes run()."""
 
     def __init__(self, world, number):
         self.world, self.plan, self.number = world, world.plan, number
         self.dice = random.Random(f"thread {self.plan.seed} {number}")
-        self.own = None  # its context, where each thread has one, and where it is the primary one
+        self.own = None  # the context that it made or retained itself
         self.streams, self.pools = [], []
-        self.threads = []  # that help it
+        self.threads = []  # those that its steps started
 
     # ---- contexts
 
@@ -161,7 +163,7 @@ class Worker:
         self.streams = [None, drv.Stream(), drv.Stream()]
 
     def leave(self):
-        """The context goes before or after the objects."""
+        """Leaves the context, before or after the objects are dropped."""
         if self.plan.contexts == "default":
             return
         if self.plan.ending == "pushed" and self.dice.random() < 0.5:
@@ -179,6 +181,7 @@ class Worker:
             self.drop()
 
     def drop(self):
+        """Drops the thread's own objects."""
         self.streams, self.pools, self.code = [], [], None
         if self.plan.contexts == "each":
             self.bag = []
@@ -206,10 +209,12 @@ class Worker:
             drv.Context.synchronize()
 
     def numbers(self):
+        """N random numbers."""
         return np.array([self.dice.randrange(1 << 20) for _ in range(N)], np.int32)
 
     def take(self, kind):
-        """An object of that kind out of the bag, or None: no other thread has it."""
+        """Takes an object of that kind out of the bag, so that no other thread gets it; None if there is
+        none."""
         for index in range(len(self.bag) - 1, -1, -1):
             try:
                 found = self.bag[index]
@@ -221,7 +226,8 @@ class Worker:
         return None
 
     def put(self, kind, thing):
-        """Into the bag, where other threads may take it; the oldest goes when there are more than 60."""
+        """Puts an object into the bag, where other threads may take it; of more than 60, the oldest is
+        dropped."""
         self.bag.append(Named(kind, thing))
         if len(self.bag) > 60:
             self.bag.pop(0)
@@ -229,6 +235,9 @@ class Worker:
     # ---- running
 
     def run(self, steps):
+        """Does the steps in the planned context; an error ends all threads' work, and goes to
+        World.errors.
+        """
         try:
             self.enter()
             for step in steps:
@@ -240,10 +249,11 @@ class Worker:
                 thread.join()
         except Exception as error:
             if self.world.ending.is_set():
-                return  # the program is over: refusals are no longer reported
+                return  # the program is ending, so that calls may fail
             self.world.errors.append((self.number, error))
 
     def step(self, step):
+        """Does one step, which may raise Planned."""
         with contextlib.suppress(Planned):
             step(self)
 

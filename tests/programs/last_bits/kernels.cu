@@ -1,4 +1,4 @@
-// Kernels whose results depend on every rounding: what a compiler makes one fma of, quotients, roots,
+// Kernels whose results depend on every rounding: products and sums that a compiler fuses, quotients, roots,
 // functions.
 #include <cuda_fp16.h>
 
