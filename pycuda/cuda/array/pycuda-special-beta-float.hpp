@@ -66,22 +66,22 @@ PYCUDA_INLINE float log_beta(float a, float b)
 // ---- I_x(a, b)
 
 // The continued fraction of DLMF 8.17.22, two of its steps in one, by Steed's method (DLMF 3.10.14), for x up
-// to the mean. `excess`: a - x (a + b). It takes fewer steps than the square root of a or b, or up to 15. NaN
-// if it does not converge.
-static __device__ float beta_fraction(float a, float b, float x, float excess)
+// to the mean. `excess`: a - x (a + b). It takes fewer steps than the square root of a or b, or up to 15 for
+// floats and 30 for doubles. NaN if it does not converge.
+template <class T> static __device__ T beta_fraction(T a, T b, T x, T excess)
 {
-    float r = reciprocal(a + 1.0f), d = reciprocal((excess + 1.0f) * r), change = d, sum = d;
+    T r = reciprocal(a + T(1)), d = reciprocal((excess + T(1)) * r), change = d, sum = d;
     for (int n = 1; n <= SPECIAL_MAX_STEPS; n++) {
-        const float m = n, more = a + m, left = n == 1 ? 1.0f : more - 1.0f;
-        const float across = (b - m) * x * r, term = ((more - 1.0f + b) * x * r) * (left * (m * across));
-        r = reciprocal(more + m + 1.0f);
-        const float part = fmaf(more * r, fmaf(m, 2.0f - x, excess + 1.0f), fmaf(m, across, m));
-        d = reciprocal(fmaf(term, d, part));
-        change *= fmaf(part, d, -1.0f);
+        const T m = n, more = a + m, left = n == 1 ? T(1) : more - T(1);
+        const T across = (b - m) * x * r, term = ((more - T(1) + b) * x * r) * (left * (m * across));
+        r = reciprocal(more + m + T(1));
+        const T part = fma(more * r, fma(m, T(2) - x, excess + T(1)), fma(m, across, m));
+        d = reciprocal(fma(term, d, part));
+        change *= fma(part, d, T(-1));
         sum += change;
-        if (fabsf(change) <= 2e-8f * fabsf(sum)) return sum;
+        if (fabs(change) <= least_weight<T>() * fabs(sum)) return sum;
     }
-    return NAN;
+    return T(NAN);
 }
 
 static __device__ __noinline__ float incomplete_beta_in_double(float a, float b, float x);
@@ -96,7 +96,8 @@ static __device__ float incomplete_beta_inside(float a, float b, float x)
     if (e > 110) return excess < 0 ? 1.0f : 0.0f;
     const float distance = (float)excess, power = exp_of_negative(e);
     const bool slow = b < 1.0f && x > 0.99f && excess < 0.5;
-    if (slow || (excess < 0 && !(b < 1.0f && x < 0.9f))) {
+    const bool above = excess < -0.5 || (excess < 0 && x > 0.5f);
+    if (slow || (above && !(b < 1.0f && x < 0.9f))) {
         const float tail = power * beta_power_factor(b, a) * beta_fraction(b, a, 1.0f - x, -distance);
         if (b >= 1.0f || tail < 0.7f) return 1.0f - tail;
         if (slow) return incomplete_beta_in_double(a, b, x);

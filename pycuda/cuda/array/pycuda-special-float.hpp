@@ -29,6 +29,18 @@ PYCUDA_INLINE float reciprocal(float x)
     return fmaf(r, fmaf(-x, r, 1.0f), r);
 }
 
+// 1 / x within an ulp, for x whose reciprocal is normal.
+PYCUDA_INLINE double reciprocal(double x)
+{
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    r = fma(r, fma(-x, r, 1.0), r);
+    return fma(r, fma(-x, r, 1.0), r);
+}
+
+// What a term of a sum must exceed, as a fraction of the sum, to be of weight.
+template <class T> constexpr T least_weight() { return sizeof(T) == 4 ? T(2e-8f) : T(3e-17); }
+
 // ln(u + rest) for a normal u > 0, where the rest is at most a rounding error of u.
 PYCUDA_INLINE float log_of_sum(float u, float rest)
 {

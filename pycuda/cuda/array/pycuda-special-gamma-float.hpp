@@ -96,27 +96,27 @@ PYCUDA_INLINE float uniform_gamma_tail(float a, bool upper, float phi)
     return upper ? half + sum : half - sum;
 }
 
-// The sum of DLMF 8.11.4 without the power. It takes up to 30 terms where it is used.
-PYCUDA_INLINE float lower_gamma_sum(float a, float x)
+// The sum of DLMF 8.11.4 without the power. Floats take up to 30 terms where it is used, doubles 80.
+template <class T> PYCUDA_INLINE T lower_gamma_sum(T a, T x)
 {
-    float term = 1.0f, sum = 1.0f;
-    for (int n = 1; n <= 60 && term > 2e-8f * sum; n++) {
-        term *= x * reciprocal(a + n);
+    T term = 1, sum = 1;
+    for (int n = 1; n <= 200 && term > least_weight<T>() * sum; n++) {
+        term *= x * reciprocal(a + T(n));
         sum += term;
     }
     return sum;
 }
 
-// The continued fraction of DLMF 8.9.2 without the power, by Steed's method (DLMF 3.10.14). Up to 30 steps
-// where it is used.
-PYCUDA_INLINE float upper_gamma_sum(float a, float x)
+// The continued fraction of DLMF 8.9.2 without the power, by Steed's method (DLMF 3.10.14). Floats take up to
+// 30 steps where it is used, doubles 100.
+template <class T> PYCUDA_INLINE T upper_gamma_sum(T a, T x)
 {
-    float b = x + 1.0f - a, d = reciprocal(b), change = d, sum = d;
-    for (int n = 1; n <= 60 && fabsf(change) > 2e-8f * sum; n++) {
-        const float term = n * (a - n);
-        b += 2.0f;
-        d = reciprocal(fmaf(term, d, b));
-        change *= fmaf(b, d, -1.0f);
+    T b = x + T(1) - a, d = reciprocal(b), change = d, sum = d;
+    for (int n = 1; n <= 200 && fabs(change) > least_weight<T>() * sum; n++) {
+        const T term = T(n) * (a - T(n));
+        b += T(2);
+        d = reciprocal(fma(term, d, b));
+        change *= fma(b, d, T(-1));
         sum += change;
     }
     return a * sum;

@@ -3,6 +3,7 @@
 #define PYCUDA_SPECIAL_GAMMA_HPP
 
 #include "pycuda-special-gamma-float.hpp"
+#include "pycuda-special-gamma-uniform.hpp"
 
 namespace pycuda {
 
@@ -17,39 +18,8 @@ static __device__ double gamma_power(double a, double x)
     return exp(a * log(x) - x - log_gamma_called(a + 1));
 }
 
-// P(a, x), DLMF 8.11.4, which converges fast for x < a. NaN if it takes more than SPECIAL_MAX_STEPS.
-static __device__ double lower_gamma_series(double a, double x)
-{
-    double term = 1, sum = 1;
-    for (int n = 1; n <= SPECIAL_MAX_STEPS; n++) {
-        term *= x / (a + n);
-        sum += term;
-        if (term <= 1e-17 * sum) return gamma_power(a, x) * sum;
-    }
-    return NAN;
-}
-
-// Q(a, x) for x > a by the continued fraction of DLMF 8.9.2, by Lentz's method. NaN if it takes more than
-// SPECIAL_MAX_STEPS.
-static __device__ double upper_gamma_fraction(double a, double x)
-{
-    const double tiny = 1e-300;
-    double b = x + 1 - a, c = 1 / tiny, d = 1 / b, value = d;
-    for (int n = 1; n <= SPECIAL_MAX_STEPS; n++) {
-        const double term = -n * (n - a);
-        b += 2;
-        d = term * d + b;
-        c = b + term / c;
-        d = 1 / (fabs(d) < tiny ? tiny : d);
-        c = fabs(c) < tiny ? tiny : c;
-        value *= c * d;
-        if (fabs(c * d - 1) < 2e-16) return gamma_power(a, x) * a * value;
-    }
-    return NAN;
-}
-
 // Q(a, x) for x up to about 1, DLMF 8.7.3: 1 - x^a / Gamma(a + 1) less a sum, both without cancellation. As 1
-// + a is rounded, log_gamma_called(1 + a) is corrected by its derivative times the rounding error.
+// + a is rounded, lgamma(1 + a) is corrected by its derivative times the rounding error.
 static __device__ double upper_gamma_series(double a, double x)
 {
     double term = 1, sum = 0;
@@ -63,22 +33,34 @@ static __device__ double upper_gamma_series(double a, double x)
     return -expm1(power) - a * exp(power) * sum;
 }
 
-// P(a, x), DLMF 8.2.4
-static __device__ double lower_gamma(double a, double x)
+// P(a, x) or Q(a, x) for positive finite a and x, one of the two by the region, the other as 1 less that: for
+// a >= 20 and x near it by the uniform expansion.
+static __device__ __noinline__ double incomplete_gamma(double a, double x, bool wants_upper)
 {
-    double lower;
-    if (incomplete_gamma_is_special(a, x, lower)) return lower;
-    return x > 1 && x > a ? 1 - upper_gamma_fraction(a, x) : lower_gamma_series(a, x);
+    bool upper = x >= a;
+    double value;
+    const double ratio = x / a, exponent = a < 20 ? -1 : log1p_less_x((x - a) / a, ratio);
+    if (exponent > -0.5) {
+        value = uniform_gamma_tail(a, upper, exponent);
+    } else {
+        upper = x > a && x > (wants_upper ? 1.1 : 1.0);
+        if (wants_upper && x <= 1.1 && !(x > 0.5 ? 1.1 * x < a : -0.4 / log(x) < a))
+            return upper_gamma_series(a, x);
+        value = gamma_power(a, x) * (upper ? upper_gamma_sum(a, x) : lower_gamma_sum(a, x));
+    }
+    return upper == wants_upper ? value : 1 - value;
 }
 
-// Q(a, x), DLMF 8.2.4
-static __device__ double upper_gamma(double a, double x)
+PYCUDA_INLINE double lower_gamma(double a, double x)
 {
     double lower;
-    if (incomplete_gamma_is_special(a, x, lower)) return 1 - lower;
-    if (x > 1.1) return x > a ? upper_gamma_fraction(a, x) : 1 - lower_gamma_series(a, x);
-    const bool lower_is_small = x > 0.5 ? 1.1 * x < a : -0.4 / log(x) < a;
-    return lower_is_small ? 1 - lower_gamma_series(a, x) : upper_gamma_series(a, x);
+    return incomplete_gamma_is_special(a, x, lower) ? lower : incomplete_gamma(a, x, false);
+}
+
+PYCUDA_INLINE double upper_gamma(double a, double x)
+{
+    double lower;
+    return incomplete_gamma_is_special(a, x, lower) ? 1 - lower : incomplete_gamma(a, x, true);
 }
 
 // B_2k / (2 k)!, DLMF 24.2.1

@@ -279,43 +279,20 @@ static __device__ __noinline__ double beta_power(double a, double b, double x, d
            * exp(a * log1p_less_x(t / a, x * (sum / a)) + b * log1p_less_x(-t / b, y * (sum / b)) - rest);
 }
 
-// The continued fraction of DLMF 8.17.22, by Lentz's method as Thompson and Barnett changed it (J. Comput.
-// Phys. 64, 1986). It takes about as many steps as the square root of a or b. NaN if it does not converge.
-static __device__ __noinline__ double beta_fraction(double a, double b, double x)
-{
-    const double tiny = 1e-300;
-    double c = 1, d = 1 - (a + b) * x / (a + 1);
-    d = 1 / (fabs(d) < tiny ? tiny : d);
-    double value = d;
-    for (int m = 1; m <= SPECIAL_MAX_STEPS; m++) {
-        double factor = 1;
-        for (int odd = 0; odd < 2; odd++) {
-            const double even_term = m / (a + 2 * m - 1) * ((b - m) / (a + 2 * m));
-            const double odd_term = -(a + m) / (a + 2 * m) * ((a + b + m) / (a + 2 * m + 1));
-            const double term = (odd ? odd_term : even_term) * x;
-            d = 1 + term * d;
-            c = 1 + term / c;
-            d = 1 / (fabs(d) < tiny ? tiny : d);
-            c = fabs(c) < tiny ? tiny : c;
-            factor = c * d;
-            value *= factor;
-        }
-        if (fabs(factor - 1) < 2e-16) return value;
-    }
-    return NAN;
-}
-
-// I_x(a, b), DLMF 8.17.2: for x up to about the mean of the distribution by beta_fraction(), for larger x by
-// the symmetry 8.17.4.
+// I_x(a, b), DLMF 8.17.2: for x up to the mean of the distribution by beta_fraction(), for larger x by the
+// symmetry 8.17.4; near the mean by the one that converges fast.
 static __device__ double incomplete_beta(double a, double b, double x)
 {
     if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b))) return NAN;
     if (x == 0 || x == 1) return x;
     if (a == 0 || isinf(b)) return 1;
     if (b == 0 || isinf(a)) return 0;
-    const double y = 1 - x;
-    if (x * (a + b + 2) <= a + 1) return beta_power(a, b, x, y) * beta_fraction(a, b, x) / a;
-    return 1 - beta_power(a, b, x, y) * beta_fraction(b, a, y) / b;
+    const double y = 1 - x, excess = x < y ? fma(-x, a + b, a) : fma(y, a + b, -b);
+    const bool upper = fabs(excess) > 0.5 ? excess < 0 : excess < 0 ? x > 0.5 : y < 1e-3;
+    const double distance = upper ? -excess : excess;
+    const double fraction = beta_fraction(upper ? b : a, upper ? a : b, upper ? y : x, distance);
+    const double value = beta_power(a, b, x, y) * fraction / (upper ? b : a);
+    return upper ? 1 - value : value;
 }
 
 static __device__ __noinline__ float incomplete_beta_in_double(float a, float b, float x)

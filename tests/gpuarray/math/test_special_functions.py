@@ -121,12 +121,13 @@ def test_accuracy(name, char):
 def test_special_values(name, char):
     function = scipys(name)
     axis = SIGNED if function.nin == 1 or name.startswith("xlog") else EDGES
-    axis = np.append(axis, (1e-40, 1e30) if function.nin == 1 else ()).astype(char)
+    axis = np.append(axis, (1e-40, 1e30) if function.nin == 1 else 1e-30).astype(char)
     operands = [each.ravel() for each in np.meshgrid(*(axis,) * function.nin)]
     if name in ("beta", "betaln"):  # SciPy has infinity for a pole and NaN
         operands = [each[~np.isnan(operands[0] + operands[1])] for each in operands]
     if name in ("fdtr", "fdtrc"):  # less exact for degrees of freedom near 0, as the documentation says
-        operands = [each[np.minimum(operands[0], operands[1]) != 1e-300] for each in operands]
+        least = np.minimum(operands[0], operands[1])
+        operands = [each[~((0 < least) & (least < 1e-20))] for each in operands]
     want = function(*[each.astype(float) for each in operands]).astype(char)
     got = function(*map(gpuarray.to_gpu, operands)).get()
     ordinary = np.isfinite(want)
@@ -182,12 +183,11 @@ def test_incomplete_gamma_functions_of_large_and_small_parameters():
         for function in (special.gammainc, special.gammaincc):
             got = function(gpuarray.to_gpu(a), gpuarray.to_gpu(x)).get()
             np.testing.assert_allclose(got, function(a, x), rtol=bound)
-    huge = special.gammainc(gpuarray.to_gpu(np.array([1e300])), 1e300).get()
-    assert np.isnan(huge).all()  # as the documentation says
     for x, want in ((0.9e30, 0), (1e30, 0.5), (1.1e30, 1)):
-        x = gpuarray.to_gpu(np.array([x], "f"))
-        np.testing.assert_allclose(special.gammainc(np.float32(1e30), x).get(), want, rtol=1e-6)
-        np.testing.assert_allclose(special.gammaincc(np.float32(1e30), x).get(), 1 - want, rtol=1e-6)
+        for char in "fd":
+            a, b = (gpuarray.to_gpu(np.array([each], char)) for each in (1e30, x))
+            np.testing.assert_allclose(special.gammainc(a, b).get(), want, rtol=1e-6)
+            np.testing.assert_allclose(special.gammaincc(a, b).get(), 1 - want, rtol=1e-6)
 
 
 def test_zeta():
