@@ -121,13 +121,13 @@ def test_accuracy(name, char):
 def test_special_values(name, char):
     function = scipys(name)
     axis = SIGNED if function.nin == 1 or name.startswith("xlog") else EDGES
-    axis = np.append(axis, (1e-40, 1e30) if function.nin == 1 else 1e-30).astype(char)
+    more = {1: (1e-40, 1e30)}.get(function.nin, () if name in ("fdtr", "fdtrc") else 1e-30)
+    axis = np.append(axis, more).astype(char)
     operands = [each.ravel() for each in np.meshgrid(*(axis,) * function.nin)]
     if name in ("beta", "betaln"):  # SciPy has infinity for a pole and NaN
         operands = [each[~np.isnan(operands[0] + operands[1])] for each in operands]
     if name in ("fdtr", "fdtrc"):  # less exact for degrees of freedom near 0, as the documentation says
-        least = np.minimum(operands[0], operands[1])
-        operands = [each[~((0 < least) & (least < 1e-20))] for each in operands]
+        operands = [each[np.minimum(operands[0], operands[1]) != 1e-300] for each in operands]
     want = function(*[each.astype(float) for each in operands]).astype(char)
     got = function(*map(gpuarray.to_gpu, operands)).get()
     ordinary = np.isfinite(want)
