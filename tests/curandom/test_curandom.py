@@ -120,7 +120,7 @@ def test_floats_are_below_one():
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_attributes(cls):
+def test_attributes_of_generators(cls):
     generator = new(cls)
     count = generator.block_count * generator.generators_per_block
     assert count == (65536 if cls in PSEUDO else 256)
@@ -209,7 +209,7 @@ def test_wrong_directions():
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_dtypes(cls):
+def test_dtypes_that_a_generator_refuses(cls):
     generator = new(cls)
     wide = generator.generator_bits == 64
     allowed = {

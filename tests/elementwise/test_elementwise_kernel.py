@@ -136,7 +136,7 @@ def test_advancing_by_the_number_of_threads():
     [slice(0, 10), slice(5, 1000, 7), slice(999, 3, -2), slice(0, 0), slice(7, 8, None), slice(10, 5)],
     ids=str,
 )
-def test_range(which):
+def test_range_is_a_slice_of_the_index(which):
     kernel = ElementwiseKernel("int *x", "x[i] = i + step")
     x, expected = gpuarray.zeros(1000, np.int32), np.zeros(1000, np.int32)
     step = which.step or 1
@@ -517,7 +517,7 @@ def test_other_librarys_arrays():
         assert (z.get() == 3 * array.get()).all()
 
 
-def test_textures():
+def test_texture_references():
     kernel = ElementwiseKernel(
         "float *x", "x[i] = tex1Dfetch(source, n - 1 - i)", preamble="texture<float, 1> source;"
     )

@@ -80,7 +80,7 @@ def parameters_of(function):
 
 
 @pytest.mark.parametrize("module, row", ROWS, ids=[row.split("(")[0] for _, row in ROWS])
-def test_name(module, row):
+def test_names_have_pycudas_parameters(module, row):
     name, _, parameters = row.rstrip(")").partition("(")
     found = getattr(importlib.import_module(module), name)
     wanted = [part.strip() for part in parameters.split(",") if part.strip()]

@@ -128,7 +128,7 @@ def test_texts_that_need_pycudas_loop(text):
     assert parsing.analyse(["x"], [text]).own_loop
 
 
-def test_arguments():
+def test_reading_of_arguments():
     names = [
         argument.name
         for argument in parsing.read_arguments("pycuda::complex<float> *a, const int b , float4 c[]")

@@ -92,7 +92,7 @@ def test_minmax(which, dtype):
     assert (launched(kernel(which, dtype, dtype, dtype, True), dtype, x, 4) == ours(x, 4)).all()
 
 
-def test_powers():
+def test_kernels_of_powers():
     x, y = numbers(F), numbers(F, 1) / 4
     array = elementwise.get_pow_array_kernel
     assert np.allclose(launched(array(F, F, F, True, True), F, x, y), x**y)
@@ -112,7 +112,7 @@ def test_modf_frexp_and_ldexp():
     assert (launched(elementwise.get_ldexp_kernel(), F, significand, exponent) == x).all()
 
 
-def test_choices():
+def test_kernels_of_where_and_if_positive():
     crit, x, y = numbers(F) - 4, numbers(D), numbers(D, 1)
     assert (
         launched(elementwise.get_if_positive_kernel(F, D), D, crit, x, y) == np.where(crit > 0, x, y)

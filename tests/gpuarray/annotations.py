@@ -118,6 +118,8 @@ class Checked:
         self._module = module
 
     def __getattr__(self, name):
+        """The module's attribute: a function or ufunc with checks, a module as Checked, all others as they
+        are."""
         value = getattr(self._module, name)
         if inspect.ismodule(value):
             return Checked(value) if value.__name__ != "pycuda.numpy.random" else value
@@ -133,7 +135,7 @@ class Checked:
                 check_ufunc(name, arguments, result)
             return result
 
-        return function if not is_ufunc else CheckedUfunc(value, function)
+        return CheckedUfunc(value, function) if is_ufunc else function
 
 
 class CheckedUfunc:

@@ -47,7 +47,7 @@ def test_min_max(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64], ids=lambda t: t.__name__)
-def test_bits(dtype):
+def test_bitwise_atomics(dtype):
     bits = dtype().itemsize * 8
     one = "1ull" if bits == 64 else "1u"
     cell, _ = run(

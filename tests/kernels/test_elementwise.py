@@ -58,7 +58,7 @@ def values(dtype, seed):
 
 @pytest.mark.parametrize("operator", ["+", "-", "*"])
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-def test_arithmetic(dtype, operator):
+def test_arithmetic_operators(dtype, operator):
     a, b = values(dtype, 1), np.roll(values(dtype, 2), 7)
     with np.errstate(all="ignore"):
         wanted = eval(f"a {operator} b")

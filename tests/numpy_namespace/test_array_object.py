@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 BINARY = "add sub mul truediv floordiv mod pow and_ or_ xor lshift rshift eq ne lt le gt ge".split()
 
 
-def test_attributes():
+def test_attributes_of_the_standard():
     a = xp.zeros((2, 3, 4), dtype=xp.int16)
     assert (a.dtype, a.ndim, a.shape, a.size) == (xp.int16, 3, (2, 3, 4), 24)
     assert a.mT.shape == (2, 4, 3) and a[0].T.shape == (4, 3)
@@ -83,7 +83,7 @@ keys = st.one_of(
 
 @few
 @given(arrays(DTYPES, min_dims=1), st.lists(keys, max_size=3))
-def test_indices(a, key):
+def test_reading_and_assigning_by_drawn_indices(a, key):
     key, ours = tuple(key), on_device(a)
     try:
         want = a[key]

@@ -94,7 +94,7 @@ def test_arrays_in_lists():
         xp.asarray([a, a], copy=False)
 
 
-def test_copies():
+def test_when_asarray_copies():
     a = xp.asarray([1, 2])
     assert xp.asarray(a) is a and xp.asarray(a, copy=False) is a
     for copied in (xp.asarray(a, copy=True), xp.array(a), xp.asarray(a, dtype=np.float64)):
@@ -107,7 +107,7 @@ def test_copies():
 
 
 @pytest.mark.parametrize("name", "zeros ones empty zeros_like ones_like empty_like full_like".split())
-def test_devices(name):
+def test_device_keyword(name):
     here = drv.Context.get_device()
     make = getattr(xp, name)
     given = ([[1, 2]],) if name.endswith("like") else ((1, 2),)

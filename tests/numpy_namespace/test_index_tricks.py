@@ -36,7 +36,7 @@ KEYS = [
 
 @pytest.mark.parametrize("name", ["r_", "c_"])
 @pytest.mark.parametrize("key", KEYS, ids=str)
-def test_concatenators(name, key):
+def test_r_and_c(name, key):
     ours, theirs = getattr(xp, name), getattr(np, name)
     try:
         want = theirs[key]
@@ -66,7 +66,7 @@ GRIDS = [
 
 
 @pytest.mark.parametrize("key", GRIDS, ids=str)
-def test_grids(key):
+def test_mgrid_and_ogrid(key):
     check(xp.mgrid[key], np.mgrid[key])
     got, want = xp.ogrid[key], np.ogrid[key]
     if not isinstance(key, tuple):

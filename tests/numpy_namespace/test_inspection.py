@@ -28,7 +28,7 @@ def test_devices():
     assert all(xp.ones(1, device=each).device == each for each in info.devices())
 
 
-def test_capabilities():
+def test_capabilities_are_true():
     found = xp.__array_namespace_info__().capabilities()
     assert found == {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
     max_ndim = found["max dimensions"]
@@ -39,7 +39,7 @@ def test_capabilities():
     assert a[a > 1].get().tolist() == [2, 3]
 
 
-def test_dtypes():
+def test_dtypes_by_kind_and_default_dtypes():
     info = xp.__array_namespace_info__()
     for dtype in info.default_dtypes(device=info.default_device()).values():
         assert isinstance(dtype, np.dtype)

@@ -88,7 +88,7 @@ def test_names_of_the_fields():
 
 
 @pytest.mark.parametrize("dtype", ["int8", *DTYPES])
-def test_products(dtype):
+def test_products_and_vector_norms(dtype):
     a, b, rtol = drawn((2, 3, 4), dtype), drawn((4, 3), dtype), near(dtype)
     check("matmul", a, b, rtol=rtol)
     check("linalg.matmul", a[0, 0], b, rtol=rtol)
@@ -113,7 +113,7 @@ def test_norms_of_matrices(order):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_transforms(dtype):
+def test_fourier_transforms(dtype):
     a, rtol = drawn((4, 6), dtype), near(dtype)
     for name in "fft ifft rfft irfft hfft ihfft".split():
         if dtype[0] != "c" or name not in ("rfft", "ihfft"):

@@ -45,7 +45,7 @@ def test_reshape(a, shape):
 
 @few
 @given(arrays(), arrays(), axes)
-def test_joins(a, b, axis):
+def test_functions_that_join_arrays(a, b, axis):
     check("concat", (a, b), axis=axis)
     check("concat", [a, b], axis=None)
     check("concat", (a, a), axis=axis)
@@ -57,7 +57,7 @@ def test_joins(a, b, axis):
 
 @few
 @given(arrays(), st.integers(0, 3), axes)
-def test_repeats(a, times, axis):
+def test_repeat_and_tile(a, times, axis):
     check("repeat", a, times)
     check("repeat", a, times, axis=axis)
     check("repeat", a, np.arange(4) % 3, axis=axis)

@@ -110,7 +110,7 @@ def test_numpys_own_objects_are_numpys():
     assert xp.ndarray is gpuarray.GPUArray
 
 
-def test_signatures():
+def test_signatures_of_ufuncs_and_functions():
     assert str(inspect.signature(xp.add)).startswith("(x1, x2, /, out=None, *, where=True, casting=")
     assert str(inspect.signature(xp.modf)).startswith("(x, /, out=(None, None), *, where=True")
     assert "where" not in str(inspect.signature(xp.matmul))

@@ -139,7 +139,7 @@ def test_other_functions_of_two_arrays(first, second):
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
-def test_sums(name):
+def test_dtypes_of_sums_and_products(name):
     for dtype in NUMBERS:
         default = "int64" if dtype in SIGNED else "uint64" if dtype in UNSIGNED else dtype
         assert getattr(xp, name)(empty(dtype)).dtype == default

@@ -60,7 +60,7 @@ def test_numbers_are_philoxs_of_seed_call_and_index(primary_context):
     assert rng.integers(-10, 90, 4).get()[1] == -10 + (bits(99, 5, 1) * 100 >> 64)
 
 
-def test_seeds(primary_context):
+def test_equal_seeds_give_equal_numbers(primary_context):
     want = default_rng(3).normal(size=5).get()
     for seed in (3, [3], np.array([3]), SeedSequence(3), np.int64(3)):
         assert (default_rng(seed).normal(size=5).get() == want).all()
@@ -296,7 +296,7 @@ def test_invalid_parameters(rng):
     assert math.isnan(found[0]) and found[1] == 0 and found[2] > 0
 
 
-def test_out(rng):
+def test_out_has_the_numbers_of_a_new_array(rng):
     twin = default_rng(2718)
     out = xp.zeros((3, 4))[:, ::2]
     assert rng.random(out=out) is out
@@ -317,7 +317,7 @@ def test_extremes_of_integers(rng):
 # ---- permutations and choices
 
 
-def test_permutations(rng):
+def test_permutation_permuted_and_shuffle(rng):
     assert sorted(rng.permutation(50).get().tolist()) == list(range(50))
     rows = np.arange(12).reshape(6, 2)
     got = rng.permutation(rows).get()
@@ -335,7 +335,7 @@ def test_permutations(rng):
     assert counts.min() >= 5
 
 
-def test_choices(rng):
+def test_choice(rng):
     assert {*rng.choice(3, 100).get().tolist()} == {0, 1, 2}
     assert {*rng.choice([10, 20], (3, 40)).get().ravel().tolist()} == {10, 20}
     assert sorted(rng.choice(6, 6, replace=False).get().tolist()) == list(range(6))

@@ -16,7 +16,7 @@ axes = st.integers(-3, 2)
 
 @few
 @given(arrays(), axes)
-def test_sorts(a, axis):
+def test_sort_and_argsort(a, axis):
     check("sort", a, axis=axis)
     check("argsort", a, axis=axis, stable=True)
     if -a.ndim <= axis < a.ndim and a.dtype.kind != "c":
@@ -47,7 +47,7 @@ def test_searches(a, v, side):
 
 @few
 @given(arrays(), arrays(), st.booleans())
-def test_sets(a, b, invert):
+def test_unique_functions_and_isin(a, b, invert):
     for name in ("unique_counts", "unique_all", "unique_inverse"):
         check(name, a)
     same(xp.unique_values(xp.asarray(a)), np.unique(a))

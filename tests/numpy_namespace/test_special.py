@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 HOST = np.linspace(0.1, 3, 12).reshape(3, 4)
 
 
-def test_names():
+def test_names_of_the_module():
     assert dir(xp.special) == xp.special.__all__ and len(xp.special.__all__) > 40
     for name in xp.special.__all__:
         function = getattr(xp.special, name)
@@ -40,7 +40,7 @@ def test_each_function_is_scipys():
 
 
 @pytest.mark.parametrize("char", "?bhiIfdeF")
-def test_dtypes(char):
+def test_dtypes_of_operands_and_results(char):
     host = np.array([0, 1, 1], char)
     if char == "F":
         with pytest.raises(TypeError, match="complex numbers is not implemented"):

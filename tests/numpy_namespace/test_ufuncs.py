@@ -52,7 +52,7 @@ def test_comparisons_with_numbers_beyond_the_dtype():
         xp.add(small, 1000)
 
 
-def test_keywords():
+def test_keywords_of_ufuncs():
     a = xp.asarray(HOST)
     out = xp.zeros(3)
     assert xp.sin(a, out=out) is out and xp.cos(a, out) is out
@@ -88,7 +88,7 @@ def test_wrong_operands_are_refused():
 
 
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "logical_or", "subtract"])
-def test_methods(name):
+def test_methods_of_ufuncs(name):
     ours, theirs = getattr(xp, name), getattr(np, name)
     host = np.array([[1.0, 2, 3], [4, 5, 6]])
     for given in (host, host.tolist(), xp.asarray(host)):
@@ -109,7 +109,7 @@ def test_at():
 
 
 @pytest.mark.parametrize("name", sorted(name for name in dir(xp) if isinstance(getattr(xp, name), xp.ufunc)))
-def test_attributes(name):
+def test_attributes_of_ufuncs(name):
     ours, theirs = getattr(xp, name), getattr(np, name)
     for attribute in ("nin", "nout", "nargs", "identity", "signature", "__name__"):
         assert getattr(ours, attribute) == getattr(theirs, attribute)

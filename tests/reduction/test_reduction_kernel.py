@@ -105,7 +105,7 @@ def test_example_of_the_documentation():
     assert my_dot_prod == np.dot(np.arange(400.0), np.arange(400.0))
 
 
-def test_defaults():
+def test_optional_arguments():
     x = np.arange(100, dtype=np.int32)
     assert ReductionKernel(np.int32, 0, "a+b")(gpuarray.to_gpu(x)).get() == x.sum()
     objects = [VectorArg(np.int32, "in")]
@@ -374,7 +374,7 @@ class Client(ReductionKernel):
         return last
 
 
-def test_stages():
+def test_attributes_of_the_two_stages():
     kernel = Client(np.complex128, "0", "a+b", "x[i]*y[i]", "double *x, pycuda::complex<double> *y")
     assert kernel.stage1_arg_types == ["P", "P"] and kernel.stage2_arg_types == ["P", "P", "P"]
     x = np.arange(50_000.0)

@@ -187,7 +187,7 @@ def test_the_order_of_a_scan_is_the_documented_one(size):
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.float64, np.complex128])
-def test_segments(dtype):
+def test_segments_start_anew_at_flags(dtype):
     dtype = np.dtype(dtype)
     inclusive = InclusiveScanKernel(dtype, "a+b")
     exclusive = ExclusiveScanKernel(dtype, "a+b", "0")
@@ -267,7 +267,7 @@ def test_wrong_arguments_are_refused():
         InclusiveScanKernel(np.int32, "a +\n nothing", name_prefix="wrong")
 
 
-def test_attributes():
+def test_attributes_that_pycuda_has():
     scan = ExclusiveScanKernel(np.float32, "a+b", 0, devices=[])
     assert scan.dtype == np.float32 and scan.neutral == 0
     assert scan.scan_wg_size == scan.update_wg_size == 128 and scan.scan_wg_seq_batches > 1

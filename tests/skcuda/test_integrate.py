@@ -18,7 +18,7 @@ def random(dtype, *shape):
 
 
 @every_dtype
-def test_trapezoids(dtype):
+def test_trapz(dtype):
     x = random(dtype, 10)
     result = integrate.trapz(gpuarray.to_gpu(x), dx=0.5)
     assert np.ndim(result) == 0 and not isinstance(result, gpuarray.GPUArray)

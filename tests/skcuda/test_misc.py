@@ -31,7 +31,7 @@ def random(dtype, *shape, order="C"):
 # ---- devices
 
 
-def test_devices():
+def test_device_functions():
     device = misc.get_current_device()
     assert device == drv.Context.get_device()
     assert misc.get_compute_capability(device) == float("{}.{}".format(*device.compute_capability()))
@@ -174,7 +174,7 @@ def test_get_and_set_by_index(on_device):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, *DTYPES])
-def test_operators(dtype):
+def test_arithmetic_functions(dtype):
     x, y = random(dtype, 4, 3), random(dtype, 1, 3)
     divided = x // y if dtype is np.int32 else x / y
     x_gpu, y_gpu = gpuarray.to_gpu(x), gpuarray.to_gpu(y)

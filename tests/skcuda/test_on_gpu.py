@@ -91,7 +91,7 @@ def test_a_function_that_the_library_lacks():
         cublas.cublasSaxpy(cublas.cublasCreate(), 1, 1, 0, 1, 0, 1)
 
 
-def test_plans():
+def test_plans_pass_their_layout_and_direction():
     plan = fft.Plan((4, 6), complex, complex, 3, drv.Stream())
     assert plan.handle == 77 and plan.worksize == 1000000 * cufft.CUFFT_Z2Z + 4_06_03
     x = gpuarray.to_gpu(np.array([3 + 1j]))
@@ -100,7 +100,7 @@ def test_plans():
     assert cufft.cufftPlan1d(8, cufft.CUFFT_C2C, 2) == 8000 + 10 * cufft.CUFFT_C2C + 2
 
 
-def test_solver():
+def test_arguments_of_the_solver():
     handle, params = cusolver.cusolverDnCreate(), cusolver.cusolverDnCreateSyevjInfo()
     a = gpuarray.zeros(9, float)
     cusolver.cusolverDnXsyevjSetTolerance(params, 1e-7)

@@ -125,7 +125,7 @@ def test_memory_is_shared_unless_copied():
     assert (coo.get() != host).nnz == 0
 
 
-def test_dtypes():
+def test_astype_and_conj():
     host = sparse.csr_array(np.array([[1.5, 0], [-2.5, 300]]))
     made = csr_array(host)
     for dtype in "f", "D", "i", "h", "?":

@@ -21,7 +21,7 @@ def matrix(rows, columns, dtype, seed=6):
 
 
 @pytest.mark.parametrize("name", MATRICES)
-def test_matrices(name):
+def test_products_of_every_kind_of_matrix(name):
     mat = typed(MATRICES[name](), np.float64)
     x, y = vector(mat.shape[1], np.float64), vector(mat.shape[0], np.float64)
     for made in (csr_array(mat), csc_array(mat), csr_array(mat).tocoo()):
@@ -36,7 +36,7 @@ def test_matrices(name):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["power law", "Poisson"])
-def test_dtypes(name, dtype):
+def test_products_of_every_dtype(name, dtype):
     mat = typed(MATRICES[name](), dtype)
     made = csr_array(mat)
     x = vector(mat.shape[1], dtype)
@@ -80,7 +80,7 @@ def test_any_elements(data):
 
 
 @pytest.mark.parametrize("dtype", ["?", "b", "B", "h", "H", "i", "I", "q", "Q"])
-def test_integers(dtype):
+def test_products_of_integers(dtype):
     rng = np.random.default_rng(1)
     host = sparse.csr_array(rng.integers(0, 3, (30, 40)).astype(dtype))
     x, many = (rng.integers(0, 5, shape).astype(dtype) for shape in ((40,), (40, 6)))
@@ -339,7 +339,7 @@ def test_operators_take_sparse_arrays():
         check(CoordinateSpMV(made, np.float32)(gpuarray.to_gpu(x)).get(), mat, x)
 
 
-def test_allocator():
+def test_results_use_the_vectors_allocator():
     pool = DeviceMemoryPool()
     x = gpuarray.to_gpu(vector(25, np.float32), allocator=pool.allocate)
     y = csr_array(typed(poisson(5), np.float32)) @ x

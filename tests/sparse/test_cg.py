@@ -48,7 +48,7 @@ def relative_residual(mat, x, b):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("with_precon", [False, True])
-def test_solve(dtype, with_precon):
+def test_solutions_agree_with_scipys(dtype, with_precon):
     mat, b = positive(300, dtype), vector(300, dtype)
     operator = PacketedSpMV(mat, True, dtype)
     precon = None
@@ -220,7 +220,7 @@ def test_an_inner_product_is_none_until_ready():
         assert product.get_host_result() == 14
 
 
-def test_operators():
+def test_identity_and_diagonal_operators():
     x = gpuarray.to_gpu(vector(4, np.float32))
     identity = IdentityOperator(np.float32, 4)
     assert identity(x) is x and identity.shape == (4, 4) and identity.dtype == np.float32

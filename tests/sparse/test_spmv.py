@@ -98,8 +98,10 @@ def unpacked(tiles):
 @pytest.mark.parametrize("itemsize", [4, 8, 16])
 @pytest.mark.parametrize("seed", range(6))
 def test_tiles_have_every_element_once(itemsize, seed):
-    """A tile has several short rows (row, rows > 0), one row (rows = 0) or, with row = -1 - number, a piece
-    of a long row. Each row is in one tile or among long_rows.
+    """Each row of the matrix is in one tile or among long_rows, and tiles follow each other without a gap.
+
+    A tile is several short rows (rows > 0, from row on), one row (rows = 0, row >= 0) or a piece of a long
+    row (rows = 0, row = -1 - number of the piece).
     """
     rng = np.random.default_rng(seed)
     lengths = np.concatenate([
@@ -111,7 +113,8 @@ def test_tiles_have_every_element_once(itemsize, seed):
     rows, shifts, counts = unpacked(found.tiles)
     assert (found.tiles["first"] + counts == np.append(found.tiles["first"][1:], starts[-1])).all()
     short = rows > 0
-    assert counts[short].max() <= kernels.window(itemsize) + 512 and shifts.max() <= 5
+    assert counts[short].max() <= kernels.window(itemsize) + kernels._LONGEST_SHORT_ROW
+    assert shifts.max() <= 5  # a row has at most the 32 lanes of a warp
     seen = np.zeros(len(lengths), int)
     for row, n in zip(found.tiles["row"][short], rows[short], strict=True):
         seen[row : row + n] += 1
@@ -174,7 +177,7 @@ def test_complex_numbers_that_are_aligned_as_floats():
     check(raw.get()[1:].view(np.complex64), mat, x, x)
 
 
-def test_streams():
+def test_products_on_several_streams():
     mat, x = power_law(500, 5000), vector(5000, np.float32)
     operator = CoordinateSpMV(mat, np.float32)
     x_gpu = gpuarray.to_gpu(x)
@@ -210,7 +213,7 @@ def test_everything_is_queued_on_the_stream():
     assert (y_gpu.get()[::2] == x[::2]).all()
 
 
-def test_allocator():
+def test_results_use_the_vectors_allocator():
     pool = DeviceMemoryPool()
     x = gpuarray.to_gpu(vector(25, np.float32), allocator=pool.allocate)
     y = CoordinateSpMV(poisson(5), np.float32)(x)
@@ -263,7 +266,7 @@ def test_without_scipy(run_python):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("symmetric", [False, True])
-def test_packeted(dtype, symmetric):
+def test_packeted_products_and_permutations(dtype, symmetric):
     mat = typed(random(600, 600, 0.01), dtype)
     if symmetric:
         mat = (mat + mat.T).tocsr()

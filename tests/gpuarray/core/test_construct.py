@@ -1,5 +1,6 @@
 """GPUArray: construction, attributes, views, compared with NumPy."""
 
+import gc
 import itertools
 import operator
 import weakref
@@ -170,7 +171,7 @@ def test_memory_given():
         GPUArray((2, 4), np.float32, gpudata=memory, strides=(64, 4))
 
 
-def test_allocator():
+def test_arrays_use_and_keep_their_allocator():
     sizes = []
 
     def allocator(size):
@@ -376,10 +377,8 @@ def test_subclass_and_own_attributes():
     plain = GPUArray(3, np.float32)
     plain.note = "x"
     reference = weakref.ref(plain)
-    plain.cycle = plain
+    plain.cycle = plain  # arrays with attributes of their own can be in cycles
     del plain
-    import gc
-
     gc.collect()
     assert reference() is None
 

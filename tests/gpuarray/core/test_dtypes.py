@@ -92,22 +92,23 @@ def test_argmax_and_argmin_are_cast_to_the_dtype_of_out(name):
 
 
 @pytest.mark.parametrize("casting", CASTING)
-def test_casting(casting):
+def test_casting_rules(casting):
+    """casting=, dtype= and out= give NumPy's results and NumPy's errors."""
     names = ["f4", "f8", "i4"]
     host = {name: np.array([1, 2, 3], name) for name in names}
     device = {name: gpuarray.to_gpu(each) for name, each in host.items()}
     for a, b in itertools.product(names, [*names, 2]):
-        other = [b, b] if b == 2 else [host[b], device[b]]
+        host_b, device_b = (b, b) if b == 2 else (host[b], device[b])
         if b == 2 and casting == "equiv":
             continue  # NumPy refuses Python numbers with "equiv", although it takes them with "no"
         for dtype in (None, "f4", "f8", "i4"):
-            given = {"casting": casting} | ({} if dtype is None else {"dtype": dtype})
+            keywords = {"casting": casting} | ({} if dtype is None else {"dtype": dtype})
             for ufunc in (np.add, np.multiply):
-                same(ufunc, [host[a], other[0]], [device[a], other[1]], **given)
+                same(ufunc, [host[a], host_b], [device[a], device_b], **keywords)
         for wanted in names:
             expected, out = np.zeros(3, wanted), gpuarray.zeros(3, wanted)
-            error = outcome(np.add, host[a], other[0], out=expected, casting=casting)[1]
-            assert outcome(np.add, device[a], other[1], out=out, casting=casting)[1] == error
+            error = outcome(np.add, host[a], host_b, out=expected, casting=casting)[1]
+            assert outcome(np.add, device[a], device_b, out=out, casting=casting)[1] == error
             np.testing.assert_array_equal(out.get(), expected)
 
 

@@ -53,7 +53,7 @@ def agree(ours, expected):
 
 
 @SIZES
-def test_operators(size):
+def test_operators_of_huge_arrays(size):
     a, b = bytes_of(size), bytes_of(size, 7)
     ours, other = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
     agree(ours + other, a + b)
@@ -87,7 +87,7 @@ def test_two_axes_whose_product_exceeds_32_bits():
 
 
 @SIZES
-def test_reductions(size):
+def test_reductions_of_huge_arrays(size):
     a = bytes_of(size)
     a[-3] = 255
     ours = gpuarray.to_gpu(a)

@@ -103,7 +103,8 @@ def test_dtypes_and_numbers(data):
 
 @given(st.data())
 @DRAWN
-def test_reductions(data):
+def test_reductions_of_drawn_arrays(data):
+    """Reductions by axis=, keepdims=, dtype= and out= give NumPy's results and NumPy's errors."""
     shape = data.draw(shapes(max_ndim=4))
     name, dtype = data.draw(st.sampled_from(REDUCTIONS)), data.draw(st.sampled_from(DTYPES))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))

@@ -92,7 +92,7 @@ def digest(*arrays):
 NOT_RECORDED = {"ldexp", "spacing"}
 
 
-# Each group yields (label, list of arrays whose bits are recorded).
+# Each of the functions below is a group: it yields (label, sequence of arrays whose bits are recorded).
 
 
 def functions():

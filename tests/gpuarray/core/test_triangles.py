@@ -12,7 +12,7 @@ DTYPES = ["u1", "f2", "f4", "f8", "F", "D", "V3", "b1"]
 
 @few
 @given(st.sampled_from(DTYPES), shapes(min_ndim=1), st.integers(-6, 140), st.data())
-def test_triangles(dtype, shape, k, data):
+def test_tril_and_triu_copy_bits(dtype, shape, k, data):
     dtype = np.dtype(dtype)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize

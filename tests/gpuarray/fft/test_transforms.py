@@ -82,7 +82,7 @@ def test_several_axes(name, data):
 )
 @few
 @given(st.data())
-def test_out(name, data):
+def test_out_of_any_strides_and_precision(name, data):
     host, array = data.draw(operands(name, 2, 3))
     function = getattr(np.fft, name)
     keywords = {"axes": (0, -1)} if name.endswith("n") else {"axis": -1}

@@ -60,7 +60,7 @@ def on_device(index):
 
 @few
 @given(st.data())
-def test_get(data):
+def test_reading_by_drawn_indices(data):
     host, array = data.draw(arrays("f", min_ndim=1, max_ndim=3))
     index = data.draw(indices(host.shape))
     expected = host[index]
@@ -72,7 +72,7 @@ def test_get(data):
 
 @few
 @given(st.data())
-def test_set(data):
+def test_assigning_by_drawn_indices(data):
     shape = data.draw(st.sampled_from([(5,), (4, 6), (3, 4, 5), (0, 3)]))
     host, array = data.draw(layouts(np.arange(np.prod(shape), dtype=np.float32).reshape(shape)))
     index = data.draw(indices(host.shape, True))

@@ -26,7 +26,7 @@ def test_flat_indices_and_indices_along_axes():
 
 @pytest.mark.parametrize("bitorder", ["big", "little"])
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
-def test_bits(axis, bitorder):
+def test_packbits_and_unpackbits(axis, bitorder):
     host = rng.integers(0, 3, (5, 11))
     same(lambda a: np.packbits(a, axis, bitorder), host)
     bits = rng.integers(0, 256, (3, 4)).astype(np.uint8)

@@ -18,7 +18,7 @@ rng = np.random.default_rng(2)
 
 @few
 @given(data=st.data())
-def test_assignments(data):
+def test_functions_that_assign_to_some_elements(data):
     pair = data.draw(arrays(DTYPES, max_ndim=3))
     mask = rng.random(pair[0].shape) < 0.5
     values = np.arange(1, data.draw(st.integers(1, 5)) + 1)

@@ -62,7 +62,7 @@ def test_function(name):
 
 @pytest.mark.usefixtures("primary_context")
 @pytest.mark.parametrize("name", ["diag_indices", "tril_indices", "triu_indices"])
-def test_indices(name):
+def test_functions_that_make_indices(name):
     function = getattr(xpx, name, None)
     if function is None:
         pytest.skip(f"array-api-extra {xpx.__version__} has no {name}")

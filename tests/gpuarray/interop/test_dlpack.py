@@ -74,7 +74,7 @@ def test_fields_of_exported_views(host, ours, view):
         ("?", 6),
     ],
 )
-def test_dtypes(dtype, code):
+def test_dtypes_and_their_type_codes(dtype, code):
     array = gpuarray.zeros(3, dtype)
     found = read(array.__dlpack__()).tensor.dtype
     assert (found.code, found.bits, found.lanes) == (code, 8 * array.dtype.itemsize, 1)
@@ -139,7 +139,7 @@ def test_numpy_gets_a_copy_when_it_asks(host, ours):
         np.from_dlpack(ours)
 
 
-def test_copies(host, ours):
+def test_copy_makes_the_capsules_own_memory(host, ours):
     capsule = ours.__dlpack__(copy=True, max_version=(1, 0))
     assert read(capsule).flags == IS_COPIED and read(capsule).tensor.data != ours.ptr
     ours.fill(0)
@@ -441,7 +441,8 @@ def test_errors_of_producers_are_raised(ours):
 
 
 @pytest.mark.parametrize("versioned", [True, False])
-def test_operands(host, ours, versioned):
+def test_producers_as_operands(host, ours, versioned):
+    """An operand is exported at each use, and its structure is deleted once."""
     producer = Producer(ours.copy(), versioned=versioned)
     assert ((ours + producer).get() == 2 * host).all() and ((producer - ours).get() == 0).all()
     assert gpuarray.sum(producer).get() == host.sum()

@@ -96,7 +96,7 @@ def host():
     return np.random.default_rng(5).random((64, 48), np.float32) + 1
 
 
-def test_operands(library, host):
+def test_frameworks_arrays_as_operands(library, host):
     a, t = gpuarray.to_gpu(host), library.make(host)
     for result, expected in (
         (a + t, host + host),
@@ -131,7 +131,7 @@ def test_reflected_operators(library, host):
     assert (values == host + host).all()
 
 
-def test_out(library, host):
+def test_frameworks_arrays_as_out(library, host):
     if isinstance(library, Jax):
         pytest.skip("arrays of jax are read-only")
     a, t = gpuarray.to_gpu(host), library.make(host)

@@ -206,7 +206,7 @@ def test_empty_and_0d_arrays():
     assert (gpuarray.to_gpu(np.array(2.0)) * Foreign(gpuarray.to_gpu(np.array(4.0)))).get() == 8
 
 
-def test_structures():
+def test_structured_dtypes():
     host = np.array([(1, 2.5), (3, 4.5)], [("a", "i4"), ("b", "f8")])
     theirs = Foreign(gpuarray.to_gpu(host), typestr=host.dtype.str, descr=host.dtype.descr)
     ours = gpuarray.zeros(2, host.dtype)

@@ -46,7 +46,8 @@ def test_options_of_numpy(options):
         same(gpuarray.to_gpu(host), host)
 
 
-def test_views():
+def test_views_print_as_numpys():
+    """The array of broadcast_to() has 2**32 rows: only the elements that are printed may be copied."""
     host = np.arange(60000, dtype=np.float32).reshape(200, 300)
     array = gpuarray.to_gpu(host)
     for view in np.s_[::-1], np.s_[:, ::7], np.s_[5], np.s_[::-3, 1::2]:

@@ -69,7 +69,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_operation(name):
+def test_operations_on_labelled_arrays(name):
     got, want = CALLS[name](labelled(gpuarray.to_gpu(HOST))), CALLS[name](labelled(HOST))
     assert type(got.data) is GPUArray and got.dims == want.dims and got.dtype == want.dtype
     np.testing.assert_allclose(got.data.get(), want.data, rtol=1e-6)

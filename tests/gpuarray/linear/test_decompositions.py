@@ -113,7 +113,7 @@ def test_svd_of_hermitian_matrices(dtype):
 
 
 @pytest.mark.parametrize("shape", EMPTY)
-def test_empty(shape):
+def test_qr_and_svd_of_empty_matrices(shape):
     a = np.zeros(shape, np.float32)
     on_device = gpuarray.to_gpu(a)
     for function in (

@@ -44,7 +44,7 @@ def test_hermitian(dtype, layout):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_general(dtype, layout):
+def test_eig_and_eigvals(dtype, layout):
     for shape in SHAPES:
         on_device, a = laid(draw(*shape, dtype=dtype), layout)
         got, want = np.linalg.eig(on_device), np.linalg.eig(a)

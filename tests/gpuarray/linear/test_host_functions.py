@@ -22,6 +22,7 @@ def add(a, b, out, *more):
 
 
 def slow_add(a, b, out):
+    """Ends so late that work which does not wait for it would get other numbers."""
     time.sleep(0.05)
     np.add(a, b, out=out)
 
@@ -37,7 +38,7 @@ def test_in_the_order_of_the_stream(is_default):
     result = out.get() if is_default else out.get_async(stream)
     if stream is not None:
         stream.synchronize()
-    assert (result == 6 * np.arange(6.0) + 9).all()
+    assert (result == 6 * np.arange(6.0) + 9).all()  # each round added a twice, and 1 + 2
 
 
 def test_the_current_stream_is_used():

@@ -60,7 +60,7 @@ def test_pinv_rank_cond(dtype, layout):
                 check_close(np.linalg.cond(on_device, order), np.linalg.cond(a, order), bound(a))
 
 
-def test_tolerances():
+def test_tolerances_of_pinv_and_matrix_rank():
     a = np.stack([np.diag([1, 0.1, 0.01]), np.diag([2, 2, 1e-3])])
     on_device, tolerances = gpuarray.to_gpu(a), np.array([0.05, 0.5])  # one for each matrix
     for ours, numpys in ((0.05, 0.05), (gpuarray.to_gpu(tolerances), tolerances)):
@@ -73,7 +73,7 @@ def test_tolerances():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_hermitian(dtype):
+def test_pinv_and_matrix_rank_of_hermitian_matrices(dtype):
     a = deficient(4, 4, dtype=dtype)
     a = a + a.conj().T
     got = np.linalg.pinv(gpuarray.to_gpu(a), 1e-4, hermitian=True)
@@ -100,7 +100,7 @@ def test_condition_of_singular_matrices():
 
 
 @pytest.mark.parametrize("power", [-3, -1, 0, 1, 5])
-def test_powers(power):
+def test_matrix_power(power):
     for a in (draw(3, 3), draw(2, 4, 4, dtype="F"), np.array([[2, 1], [1, 1]])):
         got, want = np.linalg.matrix_power(gpuarray.to_gpu(a), power), np.linalg.matrix_power(a, power)
         check_close(got, want, 1e-3 if a.dtype.char == "F" else 1e-9)

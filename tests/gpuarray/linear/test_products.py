@@ -141,7 +141,7 @@ def test_values_that_are_not_finite_change_only_sums_that_have_them():
 
 @pytest.mark.parametrize("order", [None, 0, 1, -1, 2, 3, np.inf, -np.inf, "fro", 2.5])
 @pytest.mark.parametrize("keepdims", [False, True])
-def test_norms(order, keepdims):
+def test_norm_and_vector_norm(order, keepdims):
     near = {"rtol": 1e-5, "atol": 1e-5}
     for dtype in ("f4", "i4", "D"):
         a = draw(3, 4, 5, dtype=dtype)

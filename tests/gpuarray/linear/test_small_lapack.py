@@ -54,7 +54,7 @@ def test_lu(size, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("transposed", [0, 1, 2])
 @pytest.mark.parametrize("side, right", [(1, 1), (3, 1), (16, 1), (32, 2), (33, 40), (20, 90), (47, 5)])
-def test_systems(side, right, transposed, dtype):
+def test_getrs(side, right, transposed, dtype):
     a, b = draw(3, side, side, dtype=dtype), draw(3, side, right, dtype=dtype)
     factors, pivots, _ = factored(a)
     x = columns(b)
@@ -66,7 +66,7 @@ def test_systems(side, right, transposed, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("transposed", [0, 1, 2])
 @pytest.mark.parametrize("side, right", [(1, 1), (16, 1), (33, 40), (47, 5)])
-def test_triangles(side, right, transposed, dtype):
+def test_trsm(side, right, transposed, dtype):
     a = draw(3, side, side, dtype=dtype) / side + 2 * np.eye(side, dtype=dtype)
     b, factors = draw(3, side, right, dtype=dtype), columns(a)
     for upper in (False, True):

@@ -60,7 +60,7 @@ def test_function(name):
         check(one, other, operands, 1)
 
 
-def test_casts():
+def test_casts_to_and_from_bfloat16():
     rng = np.random.default_rng(2)
     ties = 1 + np.arange(512) * 2.0**-9  # a quarter of a step apart: some are halfway between two numbers
     numbers = rng.normal(size=500) * 10.0 ** rng.integers(-44, 38, 500)

@@ -17,7 +17,7 @@ def array(primary_context):
     return gpuarray.to_gpu(HOST)
 
 
-def test_choices(array):
+def test_where_extrema_and_logical_functions(array):
     flag = gpuarray.to_gpu(HOST > 5)
     compare(gpuarray.where(flag, array, 0), np.where(HOST > 5, HOST, np.float32(0)))
     compare(gpuarray.if_positive(array, array, 1), np.where(HOST > 0, HOST, np.float32(1)))

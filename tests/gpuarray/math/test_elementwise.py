@@ -95,7 +95,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_layouts(name):
+def test_operands_of_any_layout(name):
     host = np.arange(36, dtype=np.float32).reshape(6, 6)
     array, view = gpuarray.to_gpu(host), LAYOUTS[name]
     check(view(array) * 2.5 + 1, view(host) * np.float32(2.5) + 1)
@@ -112,7 +112,7 @@ def test_many_axes():
     check(array.transpose(axes) + array, host.transpose(axes) + host)
 
 
-def test_output():
+def test_out_may_overlap_an_operand_and_is_checked():
     host = np.arange(10, dtype=np.float32)
     array = gpuarray.to_gpu(host)
     check(apply("add", array[:-1], 1, out=array[1:]), host[:-1] + 1)
@@ -132,7 +132,7 @@ OPERATORS = "add sub mul truediv floordiv mod pow and_ or_ xor lshift rshift".sp
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_operator(name):
+def test_operators(name):
     function = getattr(operator, name)
     host = np.arange(1, 9, dtype=np.int32)
     array = gpuarray.to_gpu(host)
@@ -264,7 +264,7 @@ def test_in_place_product_of_matrices():
             number @ array
 
 
-def test_methods():
+def test_methods_of_arrays():
     host = np.array([[1.25, -2.5], [3.75, 8]], np.float32)
     array = gpuarray.to_gpu(host)
     check(array.astype(np.int16), host.astype(np.int16))
@@ -292,7 +292,7 @@ def test_a_0d_array_of_an_integer_is_an_address_for_the_driver():
     assert target == 7
 
 
-def test_protocols():
+def test_numpys_functions_and_protocols():
     host = np.linspace(0, 1, 8, dtype=np.float32)
     array = gpuarray.to_gpu(host)
     check(np.sin(array), np.sin(host))
@@ -312,7 +312,7 @@ FUNCTIONS = "fabs ceil floor exp log log10 sqrt sin cos tan asin acos atan sinh 
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_cumath(name):
+def test_functions_of_cumath(name):
     host = np.linspace(0.1, 0.9, 9, dtype=np.float32)
     array = gpuarray.to_gpu(host)
     numpy_name = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}.get(name, name)

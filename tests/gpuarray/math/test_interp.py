@@ -44,7 +44,8 @@ def spread(rng, count, kind):
     st.sampled_from(["even", "chance", "clusters", "equal", "special"]),
     st.sampled_from(["f8", "f4", "i4"]), st.booleans(), shapes(), st.data(),
 )  # fmt: skip
-def test_values(seed, count, kind, dtype, is_complex, shape, data):
+def test_same_bits_as_numpy(seed, count, kind, dtype, is_complex, shape, data):
+    """x has points of xp, points near them and special values; spread() makes xp of each kind."""
     rng = np.random.default_rng(seed)
     xp, fp = spread(rng, count, kind), rng.normal(size=count)
     fp = fp + 1j * rng.normal(size=count) if is_complex else fp

@@ -71,7 +71,7 @@ def test_roots(p):
 
 @pytest.mark.parametrize("dtype", "fdDi")
 @pytest.mark.parametrize("columns", [1, 2])
-def test_fits(dtype, columns):
+def test_polyfit(dtype, columns):
     x = np.arange(20).astype(dtype)
     y = (3 * np.arange(20.0) ** 2 - np.arange(20) + np.random.default_rng(0).normal(size=20)).astype(dtype)
     y = y if columns == 1 else np.stack([y, 2 * y], 1)

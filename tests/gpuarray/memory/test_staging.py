@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 
 @pytest.mark.parametrize("nbytes", [1, 4096, MIB - 1, MIB, MIB + 1, 3 * MIB])
-def test_sizes(nbytes):
+def test_sizes_around_the_staging_buffers(nbytes):
     numbers = np.random.default_rng(nbytes).integers(0, 256, nbytes).astype(np.uint8)
     array = gpuarray.to_gpu(numbers)
     assert (array.get() == numbers).all()
@@ -32,7 +32,7 @@ def test_a_result_does_not_share_memory_with_a_later_one():
     assert (first == 0).all() and (second == 5).all() and second.flags.writeable
 
 
-def test_threads():
+def test_threads_do_not_mix_their_numbers():
     context, wrong = drv.Context.get_current(), []
 
     def work(number):

@@ -137,7 +137,7 @@ def test_copy(base, layout):
     ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16", "S5", "V7", [("a", "u1"), ("b", "f8")]],
     ids=str,
 )
-def test_dtypes(dtype):
+def test_transfers_of_every_dtype_and_layout(dtype):
     host = np.frombuffer(np.random.default_rng(1).bytes(24 * np.dtype(dtype).itemsize), dtype).reshape(4, 6)
     if np.dtype(dtype) == bool:
         host = np.arange(24).reshape(4, 6) % 3 == 0
@@ -212,7 +212,7 @@ def test_bad_input(base, call, error):
 
 
 @pytest.mark.parametrize("flags", [0, drv.stream_flags.NON_BLOCKING])
-def test_streams(base, flags):
+def test_transfers_on_a_stream(base, flags):
     stream = drv.Stream(flags)
     array = gpuarray.to_gpu_async(base, stream=stream)
     result = array.get_async(stream)
@@ -244,7 +244,7 @@ def test_async_transfers_keep_their_memory(base):
     assert all((result == result[0]).all() for result in results)
 
 
-def test_pagelocked(base):
+def test_get_to_page_locked_memory(base):
     array = gpuarray.to_gpu(base)
     result = array.get(pagelocked=True)
     np.testing.assert_array_equal(result, base)

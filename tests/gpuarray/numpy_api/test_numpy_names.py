@@ -655,7 +655,7 @@ def find(name):
 
 @pytest.mark.parametrize("name, call", ALL_FUNCTIONS, ids=[name for name, _ in ALL_FUNCTIONS])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_function(name, call):
+def test_every_function_gives_numpys_results(name, call):
     if find(name) is None:
         pytest.skip(f"NumPy {np.__version__} has no {name}")
     if (name, call) in rows(FFT):

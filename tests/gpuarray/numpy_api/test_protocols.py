@@ -310,7 +310,7 @@ def test_every_function_has_numpys_parameters():
     assert not wrong, "\n".join(wrong)
 
 
-def test_like():
+def test_creation_functions_with_like():
     ones = gpuarray.ones(3)
     for order in "CF":
         assert np.empty((2, 3), order=order, like=ones).flags[f"{order}_CONTIGUOUS"]

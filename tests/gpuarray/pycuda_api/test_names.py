@@ -123,7 +123,7 @@ def find(where):
 
 
 @pytest.mark.parametrize("where, row", ROWS, ids=[row.split("(")[0] for _, row in ROWS])
-def test_name(where, row):
+def test_names_have_pycudas_parameters(where, row):
     name, _, text = row.rstrip(")").partition("(")
     function = getattr(find(where), name)
     wanted = [part.strip().lstrip("*") for part in text.split(",") if part.strip()]

@@ -196,7 +196,7 @@ def test_masks_are_counted():
     assert gpuarray.sum(mask, dtype=np.dtype(np.uint8)).dtype == np.uint8
 
 
-def test_out():
+def test_out_of_reductions():
     host = numbers(np.random.default_rng(3), (6, 7), "f")
     array = gpuarray.to_gpu(host)
     out = gpuarray.zeros((6, 2), np.float32)[:, 1]
@@ -332,7 +332,7 @@ def test_dot_of_arrays_of_any_order_and_dtype():
         gpuarray.dot(array, array[0])
 
 
-def test_subsets():
+def test_reductions_of_subsets():
     host = numbers(np.random.default_rng(4), (6, 7), "d")
     array, subset = gpuarray.to_gpu(host), np.array([3, 0, 41, 3], np.int32)
     part = host.ravel()[subset]

@@ -61,7 +61,7 @@ VIEWS = {
 @pytest.mark.parametrize("name", VIEWS)
 @few
 @given(data=st.data())
-def test_views(data, name):
+def test_functions_of_views_and_parts(data, name):
     if name == "mT" and not hasattr(np.ndarray, "mT"):
         pytest.skip("NumPy's arrays have no mT")
     pair = data.draw(arrays(DTYPES, max_ndim=3))

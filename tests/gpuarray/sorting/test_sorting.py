@@ -91,7 +91,7 @@ def test_the_order_of_equal_elements_is_kept_to_the_bit(dtype):
     assert (np.sort(got.view(word)) == np.sort(host.view(word))).all()
 
 
-def test_bfloat16():
+def test_sorting_bfloat16():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     host = special(np.random.default_rng(1), LONG, "f").astype(ml_dtypes.bfloat16)
     wide = host.astype("f")

@@ -171,7 +171,7 @@ def test_quantile(data, method, name):
     )
 
 
-def test_percentiles():
+def test_percentile_quantile_and_median():
     host = rng.normal(size=(5, 9)).astype("f4")
     for q in (30, 50.0, [0, 25, 100]):
         same(lambda a, q=q: np.percentile(a, q, axis=1), host, **NEAR)
