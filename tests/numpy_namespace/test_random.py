@@ -14,11 +14,13 @@ from pycuda import gpuarray
 from pycuda.numpy.random import Generator, SeedSequence, default_rng
 
 SIZE = 20_000
+SEED = 2718
 
 
 @pytest.fixture
 def rng(primary_context):
-    return default_rng(2718)
+    """A new generator with the same seed for every test."""
+    return default_rng(SEED)
 
 
 def philox(counter, key):
@@ -78,7 +80,7 @@ def test_equal_seeds_give_equal_numbers(primary_context):
 
 
 def test_numbers_depend_neither_on_the_shape_nor_on_the_stream(rng):
-    twin = default_rng(2718)
+    twin = default_rng(SEED)  # draws the numbers of rng
     assert (rng.gamma(0.5, size=(300, 7)).get().ravel() == twin.gamma(0.5, size=2100).get()).all()
     stream = drv.Stream()
     with stream:
@@ -297,7 +299,7 @@ def test_invalid_parameters(rng):
 
 
 def test_out_has_the_numbers_of_a_new_array(rng):
-    twin = default_rng(2718)
+    twin = default_rng(SEED)  # draws the numbers of rng
     out = xp.zeros((3, 4))[:, ::2]
     assert rng.random(out=out) is out
     assert (out.get().ravel() == twin.random(6).get()).all()

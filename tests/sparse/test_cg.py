@@ -142,6 +142,8 @@ def test_a_callback_sees_every_iteration_and_debug_prints(capsys):
     assert result is state.x
     assert [args[1] for args in seen[:-1]] == list(range(len(seen) - 1))
     assert seen[0][0] == "it+residual" and seen[1][0] == "it" and seen[-1][0] == "end"
+    # The last argument is the latest known squared residual: none at first, a large one after some
+    # iterations.
     assert seen[0][5] is None and 0 <= seen[-1][5] < 1e-10 * seen[11][5]
     solve_pkt_with_cg(PacketedSpMV(mat, True, np.float64), b, debug=True)
     assert capsys.readouterr().out.startswith("iteration 0: not computed yet\niteration 20: ")

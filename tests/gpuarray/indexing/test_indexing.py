@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
+from pycuda._array.core import gather
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
@@ -228,8 +229,6 @@ def test_a_check_within_a_check(monkeypatch):
     own word, and the outer one still raises its error. The outer check's methods __enter__ and __exit__ are
     patched here to index an array once more.
     """
-    from pycuda._array.core import gather
-
     array, wrong = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([7]))
     enter = gather._Check.__enter__
 
@@ -251,11 +250,10 @@ def test_a_check_within_a_check(monkeypatch):
 
 
 def test_the_word_of_an_interrupted_check_is_not_used_again():
-    """Its kernel may still write to it, which a later call would take for its own error. The event that the
-    check waits for is replaced by one whose record() raises KeyboardInterrupt.
+    """A kernel writes to the word of its call if an index is out of bounds. After an interrupt the kernel may
+    still write to it, which a later call would take for its own error. The event that the check waits for is
+    replaced by one whose record() raises KeyboardInterrupt.
     """
-    from pycuda._array.core import gather
-
     array, places = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([1]))
     array[places]
     spare, used = gather._words()
@@ -265,12 +263,12 @@ def test_the_word_of_an_interrupted_check_is_not_used_again():
         def record(self, stream):
             raise KeyboardInterrupt
 
-    word = spare[-1]
+    word = spare[-1]  # which the next check takes
     event, word.event = word.event, Interrupted()
     with pytest.raises(KeyboardInterrupt):
         array[places]
     assert word in used and word not in spare and len(used) == before + 1
-    word.value[0] = 1
+    word.value[0] = 1  # as the interrupted call's kernel would write it
     assert array[places].get() == [1]
     word.event, word.value[0] = event, 0
 

@@ -19,7 +19,7 @@ ARRAYS = {
 
 @pytest.mark.parametrize("name", ARRAYS)
 def test_shape_dtype_device_and_text_are_shown(primary_context, name):
-    """All of them escaped."""
+    """Special characters of HTML are escaped."""
     host = ARRAYS[name]
     text = gpuarray.to_gpu(host)._repr_html_()
     for shown in (str(host.shape), str(host.dtype), drv.Context.get_device().name()):

@@ -100,7 +100,7 @@ def test_operands_of_any_layout(name):
     array, view = gpuarray.to_gpu(host), LAYOUTS[name]
     check(view(array) * 2.5 + 1, view(host) * np.float32(2.5) + 1)
     other = view(host)
-    if other.ndim == 2:
+    if other.ndim == 2:  # an operand with another layout, of the view's shape or broadcast with it
         full = host[:, : other.shape[1]] if other.shape[1] > 1 else host
         check(gpuarray.to_gpu(full) - view(array), full - other)
 

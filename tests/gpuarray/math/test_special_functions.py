@@ -193,8 +193,7 @@ def test_incomplete_gamma_functions_of_large_and_small_parameters():
 
 
 def test_zeta():
-    """Of one operand, among them zeros of the function and numbers from 0 to 1; of negative second
-    operands."""
+    """zeta(s) at negative numbers, at zeros of the function and from 0 to 1; zeta(s, q) with negative q."""
     s = np.array([-30, -15.5, -2, -1, -0.5, 0, 0.25, 0.999, 1.001, 30])
     np.testing.assert_allclose(special.zeta(gpuarray.to_gpu(s)).get(), special.zeta(s), rtol=1e-13)
     q = np.array([-9.5, -2.25, -0.5, 1e-3, 1e9])

@@ -703,7 +703,7 @@ def test_method(name, call):
 
 
 def public(module, prefix=""):
-    """The names of functions: of callables, without classes. Each gets the prefix."""
+    """The names of a module's public callables that are not classes, each preceded by the prefix."""
     found = set()
     for name in dir(module):
         value = getattr(module, name)

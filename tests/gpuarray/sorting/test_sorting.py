@@ -313,13 +313,15 @@ def check_top(got, host, k, largest):
 
 
 LONG_ROW = 1 << 18
-SAMPLED_ROW = 1 << 15  # the length from which a sample of a row gives the limit of the largest elements,
-FEW = 1024  # if at most so many are wanted
+# From this length on a sample of a row gives the limit of the largest elements, if at most FEW are wanted.
+SAMPLED_ROW = 1 << 15
+FEW = 1024
 
 
 @pytest.mark.parametrize("k, largest", [(1, True), (100, True), (100, False), (FEW, True), (1500, False)])
 @pytest.mark.parametrize("case", ["spread", "few", "one", "tail", "wave", "misled", "short", "nan", "nans"])
 def test_topk(case, k, largest):
+    """A row may have many equal elements, few that a sample meets, or a sample that is unlike the row."""
     rng = np.random.default_rng(6)
     host = {
         "spread": lambda: rng.integers(-(2**31), 2**31, LONG_ROW).astype("f"),
