@@ -17,11 +17,14 @@
  * the constants of a module. */
 enum { MAX_STATIC_SHARED = 0xc000, MAX_CONSTANTS = 0x10000 };
 
+/* Where a variable of a module lives; host code may use one that is managed. */
+typedef enum VariableKind { VARIABLE_GLOBAL, VARIABLE_CONST, VARIABLE_MANAGED } VariableKind;
+
 /* What lowering needs from the driver. */
 typedef struct LowerHost {
     void *closure;
     /* Memory of a variable, writable by the host: its address, or 0 when there is none left. */
-    uint64_t (*allocate)(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const);
+    uint64_t (*allocate)(void *closure, const char *name, uint64_t size, uint64_t align, VariableKind kind);
     /* Frees what allocate() has returned, if lowering fails later. May be NULL. */
     void (*release)(void *closure, uint64_t address);
     Chunks *chunks;        /* where memory comes from and goes to, or NULL */

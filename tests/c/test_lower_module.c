@@ -18,11 +18,12 @@ typedef struct Host {
     bool full;
 } Host;
 
-static uint64_t host_allocate(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const)
+static uint64_t host_allocate(void *closure, const char *name, uint64_t size, uint64_t align,
+                              VariableKind kind)
 {
     Host *host = closure;
     (void)name;
-    (void)is_const;
+    (void)kind;
     if (host->full || host->count == 16) return 0;
     void *memory = aligned_alloc(256, (size + 255) / 256 * 256);
     CHECK(align <= 256);

@@ -286,7 +286,10 @@ CUresult cuLibraryGetModule(CUmodule *out, CUlibrary handle)
     return result;
 }
 
-CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name)
+/* A variable of the library's module in the current context, where `managed` only one that the host may use.
+ * There is one for each context. */
+static CUresult library_variable(CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name,
+                                 bool managed)
 {
     Library *library;
     Module *module = NULL;
@@ -294,28 +297,32 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary handle
     TRY(library_enter(handle, &library));
     CUresult result = library_module(library, &module);
     const CodeGlobal *global = result ? NULL : module_global(module, name);
-    if (!result && !global) result = CUDA_ERROR_NOT_FOUND;
-    if (global && address) *address = global->address;
-    if (global && size) *size = global->size;
+    if (!result && (!global || (managed && !global->is_managed))) result = CUDA_ERROR_NOT_FOUND;
+    if (!result && address) *address = global->address;
+    if (!result && size) *size = global->size;
     if (module) PUT(module);
     PUT(library);
     return result;
 }
 
-/* PTX has neither managed variables nor functions that the host may call: none is ever found. */
+CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name)
+{
+    return library_variable(address, size, handle, name, false);
+}
+
 CUresult cuLibraryGetManaged(CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name)
 {
+    return library_variable(address, size, handle, name, true);
+}
+
+/* PTX has no functions that the host may call: none is ever found. */
+CUresult cuLibraryGetUnifiedFunction(void **function, CUlibrary handle, const char *symbol)
+{
     Library *library;
-    (void)address, (void)size;
-    if (!name) return CUDA_ERROR_INVALID_VALUE;
+    if (!function || !symbol) return CUDA_ERROR_INVALID_VALUE;
     TRY(library_enter(handle, &library));
     PUT(library);
     return CUDA_ERROR_NOT_FOUND;
-}
-
-CUresult cuLibraryGetUnifiedFunction(void **function, CUlibrary handle, const char *symbol)
-{
-    return function && symbol ? cuLibraryGetManaged(NULL, NULL, handle, symbol) : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult kernel_enter(CUkernel handle, Kernel **out)

@@ -26,16 +26,19 @@ static void module_release(Object *object)
 
 /* LowerHost.allocate. */
 static uint64_t allocate_variable(void *closure, const char *name, uint64_t size, uint64_t align,
-                                  bool is_const)
+                                  VariableKind kind)
 {
+    static const MemoryKind kinds[] = {[VARIABLE_GLOBAL] = MEMORY_GLOBAL,
+                                       [VARIABLE_CONST] = MEMORY_CONST,
+                                       [VARIABLE_MANAGED] = MEMORY_MANAGED};
     Module *module = closure;
     CUdeviceptr address;
     (void)name;
     MemoryRequest request = {
         .size = size ? size : 1,
         .align = align,
-        .kind = is_const ? MEMORY_CONST : MEMORY_GLOBAL,
-        .read_only = is_const,
+        .kind = kinds[kind],
+        .read_only = kind == VARIABLE_CONST,
     };
     return memory_allocate_inside(module->object.context, &request, &address) ? 0 : address;
 }

@@ -232,7 +232,7 @@ typedef struct CodeGlobal {
     const char *name;
     uint64_t address; /* in the device's memory; the generic address as well */
     uint64_t size, align;
-    bool is_const;
+    bool is_const, is_managed;
     uint8_t *initial; /* size bytes, or NULL for zeros: kept so that a reset can restore it */
 } CodeGlobal;
 

@@ -18,10 +18,11 @@ static bool lives_in_memory(const PtxVariable *v)
 static void take_memory(Lower *lower, const PtxVariable *v, CodeGlobal *global)
 {
     const LowerHost *host = lower->host;
-    bool constant = v->space == PTX_SPACE_CONST;
+    VariableKind kind = v->managed                    ? VARIABLE_MANAGED
+                        : v->space == PTX_SPACE_CONST ? VARIABLE_CONST
+                                                      : VARIABLE_GLOBAL;
     global->size = v->size ? v->size : 1;
-    uint64_t address =
-        host->allocate(host->closure, v->name, global->size, v->align ? v->align : 1, constant);
+    uint64_t address = host->allocate(host->closure, v->name, global->size, v->align ? v->align : 1, kind);
     if (!address) {
         ptx_report(v->home, lower->log, PTX_OUT_OF_MEMORY, v->line, v->column,
                    "no memory for variable '%s' of %llu bytes", v->name, (unsigned long long)v->size);
@@ -36,7 +37,8 @@ static void place_variable(Lower *lower, const PtxVariable *v)
     CodeGlobal *global = &lower->code->globals[lower->code->global_count];
     *global = (CodeGlobal){.name = arena_string(lower->keep, v->name),
                            .align = v->align ? v->align : 1,
-                           .is_const = v->space == PTX_SPACE_CONST};
+                           .is_const = v->space == PTX_SPACE_CONST,
+                           .is_managed = v->managed};
     take_memory(lower, v, global);
     if (global->address) lower->code->global_count++;
 }
