@@ -9,7 +9,9 @@
 
 #include "abi/cpu_device.h"
 
+#ifndef CU_API
 #define CU_API __attribute__((visibility("protected")))
+#endif
 
 #define VARIANT_NONE(symbol, params)
 #define VARIANT_PTSZ(symbol, params) CU_API CUresult symbol##_ptsz params;
