@@ -42,6 +42,7 @@ DEVICE = [
     "device/graph",
     "device/api/entry",
     "device/toolkit",
+    "device/runtime",
     "device",
 ]
 
