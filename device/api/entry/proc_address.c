@@ -1,8 +1,11 @@
 /* cuGetProcAddress: the newest function of a name whose version is not above the one asked for. */
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/base/api.h"
 #include "api/base/driver.h"
+#include "api/base/log.h"
 #include "api/entry/one_lock.h"
 
 typedef struct ProcRow {
@@ -107,9 +110,21 @@ CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint
     return !result && status != CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_ERROR_NOT_FOUND : result;
 }
 
+/* NVIDIA's own libraries ask for tables that are not documented, by which the driver and CUDA's runtime
+ * authenticate each other. Programs show only the number of the error, so the cure is printed, once. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
+    static const char text[] =
+        "NVIDIA's CUDA runtime asks the driver for internal tables, which the CPU device does not have; link "
+        "the "
+        "program with nvcc -cudart shared (not the static default) and run it by cuda-cpu, which has a "
+        "libcudart.so.12 and a libcudart.so.13 of its own";
+    static atomic_flag printed = ATOMIC_FLAG_INIT;
     if (!table || !id) return CUDA_ERROR_INVALID_VALUE;
     *table = NULL;
+    if (!atomic_flag_test_and_set(&printed)) {
+        log_error("%s", text);
+        if (!driver_settings()->log_printed) fprintf(stderr, "CPU device: %s\n", text);
+    }
     return CUDA_ERROR_NOT_FOUND;
 }
