@@ -1,5 +1,5 @@
-/* What the library exports, from the rows of functions.def: each call makes what it needs, runs, and keeps its
- * error for cudaGetLastError. */
+/* What the library exports, from the rows of functions.def: each call makes what it needs, runs, and keeps
+ * its error for cudaGetLastError. */
 #include "runtime/runtime.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
