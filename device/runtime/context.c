@@ -11,7 +11,7 @@ static cudaError_t driver_error;
 
 static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUcontext primaries[MAX_DEVICES]; /* retained, or NULL */
-static CUcontext former[MAX_DEVICES];    /* before the last reset: threads may still have it */
+static CUcontext reset_contexts[MAX_DEVICES]; /* before the last reset: threads may still have it */
 static _Atomic unsigned reset_count;
 
 static _Thread_local int thread_device;
@@ -63,7 +63,7 @@ static bool was_reset(CUcontext current, int *device)
     thread_resets = reset_count;
     pthread_mutex_lock(&primary_lock);
     for (int i = 0; i < MAX_DEVICES && !found; i++)
-        if (former[i] == current) {
+        if (reset_contexts[i] == current) {
             *device = i;
             found = true;
         }
@@ -151,7 +151,7 @@ cudaError_t run_cudaDeviceReset(void)
     TRY(run_cudaGetDevice(&device));
     pthread_mutex_lock(&primary_lock);
     bool retained = primaries[device] != NULL;
-    if (retained) former[device] = primaries[device];
+    if (retained) reset_contexts[device] = primaries[device];
     primaries[device] = NULL;
     pthread_mutex_unlock(&primary_lock);
     TRY(cuCtxSetCurrent(NULL));
