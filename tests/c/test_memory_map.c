@@ -10,7 +10,7 @@
 
 static MemoryMap *map;
 
-/* Every other one from the part that other processes may map. */
+/* Allocates device memory; every second range is in the part that other processes may map. */
 static uint64_t get(uint64_t size)
 {
     static _Atomic unsigned count;
@@ -18,6 +18,7 @@ static uint64_t get(uint64_t size)
     return memory_map_alloc(map, &(MemoryRequest){.size = size, .kind = MEMORY_DEVICE, .shared = shared});
 }
 
+/* A range is found by each of its bytes, and by none of the 256 after its end. */
 static void test_bounds(void)
 {
     static const uint64_t sizes[] = {1,    3,     255,   256,     511,           512,    513,
@@ -50,8 +51,8 @@ static void test_alignment(void)
     }
 }
 
-/* What is larger than 1 MiB starts at a multiple of 2 MiB, also with small ranges between, and costs no more
- * addresses than its size rounded up to that and a slab of small slots. */
+/* Ranges larger than 1 MiB start at multiples of 2 MiB, also with small ranges between them, and take no more
+ * addresses than their size rounded up to that and the slabs of the small ranges. */
 static void test_large_alignment(void)
 {
     enum { MIB = 1 << 20, ROUNDS = 300 };
@@ -77,8 +78,8 @@ static void test_large_alignment(void)
         CHECK(memory_map_free(map, large[i], NULL) && memory_map_free(map, small[i], NULL));
 }
 
-/* The addresses of freed ranges come again, those of odd sizes, too, after their time in quarantine. */
-static void test_addresses_come_again(void)
+/* Addresses of freed ranges are used again after their time in quarantine, also for odd sizes. */
+static void test_addresses_are_reused(void)
 {
     enum { SIZE = (4 << 20) + 1, QUARANTINE = 4096 };
     uint64_t first = get(SIZE), again = 0;
@@ -90,6 +91,7 @@ static void test_addresses_come_again(void)
     CHECK_EQUAL(again, first);
 }
 
+/* A freed range is found no more, is filled with poison, and is still reported as the nearest one. */
 static void test_freed(void)
 {
     MemoryRange range;
@@ -128,7 +130,7 @@ static void test_nearest(void)
 static void test_large(void)
 {
     MemoryRange range;
-    uint64_t size = (UINT64_C(5) << 30) + 123, base = get(size); /* more than 32 bits count */
+    uint64_t size = (UINT64_C(5) << 30) + 123, base = get(size); /* more bytes than 32 bits can count */
     CHECK(base != 0);
     ((char *)(uintptr_t)base)[size - 1] = 7;
     CHECK(memory_map_find(map, base + size - 1, &range) && range.size == size);
@@ -136,6 +138,7 @@ static void test_large(void)
     CHECK(memory_map_free(map, base, NULL));
 }
 
+/* Registered host memory is found like allocated memory, and may not overlap other ranges. */
 static void test_registered(void)
 {
     static char block[10000];
@@ -158,8 +161,8 @@ static void test_registered(void)
     CHECK(memory_map_free(map, inside, NULL));
 }
 
-/* What is written through a range is in the file, at the place that the export names; a freed large range
- * gives its pages back there, too. */
+/* Bytes written to a shared range are in the exported file, at the exported offset; freeing a large range
+ * releases its pages in the file as well. */
 static void test_export(void)
 {
     enum { LARGE_BYTES = 5 << 20 };
@@ -171,7 +174,7 @@ static void test_export(void)
     CHECK(memory_map_find(map, own, &range) && !range.shared && !memory_map_export(map, &range, &place));
     CHECK(memory_map_find(map, base, &range));
 #ifdef __SANITIZE_THREAD__
-    if (!range.shared) return; /* its runtime does not always leave so many addresses in one piece */
+    if (!range.shared) return; /* ThreadSanitizer's runtime does not always leave a large enough hole */
 #endif
     CHECK(range.shared && memory_map_export(map, &range, &place));
     memset((void *)(uintptr_t)base, 'x', LARGE_BYTES);
@@ -181,6 +184,7 @@ static void test_export(void)
     CHECK(pread(place.descriptor, &byte, 1, (off_t)place.offset + LARGE_BYTES / 2) == 1 && byte == 0);
 }
 
+/* All ranges of an owner are freed at once, and their bytes are summed by kind. */
 static void test_owner(void)
 {
     uint64_t bytes[MEMORY_KINDS];
@@ -202,7 +206,7 @@ static void test_owner(void)
 
 enum { SLOTS = 300, STEPS = 20000 };
 
-/* Live ranges never overlap, keep their content, and are found by their ends. */
+/* Live ranges of random sizes keep their contents, and their sizes are found. */
 static void test_random_walk(void)
 {
     static uint64_t bases[SLOTS], sizes[SLOTS];
@@ -232,7 +236,8 @@ static void test_random_walk(void)
 static uint64_t watched;
 static _Atomic int stop;
 
-/* With pauses: glibc's lock lets readers go first, and three that never stop keep writers out for long. */
+/* Counts how often a live range is not found. Pauses, because glibc's lock prefers readers, and three that
+ * never stop would keep writers out for a long time. */
 static void *reader_main(void *argument)
 {
     MemoryRange range;
@@ -244,6 +249,7 @@ static void *reader_main(void *argument)
     return NULL;
 }
 
+/* A range is found at any time while other threads allocate and free. */
 static void test_threads(void)
 {
     pthread_t readers[3];
@@ -266,6 +272,7 @@ static void test_threads(void)
 
 enum { ROOM = 1 << 20 };
 
+/* Part of a reserved room: mapped for the devices in the mask `readers`, or only reserved if it is 0. */
 static MemoryRange part(uint64_t base, uint64_t size, uint64_t readers)
 {
     return (MemoryRange){.base = base,
@@ -276,6 +283,7 @@ static MemoryRange part(uint64_t base, uint64_t size, uint64_t readers)
                          .writers = readers};
 }
 
+/* A reserved room is divided into mapped and reserved parts: only mapped ones are found. */
 static void test_divided(void)
 {
     void *room = aligned_alloc(4096, ROOM);
@@ -306,8 +314,8 @@ static void test_divided(void)
 
 static atomic_int divided;
 
-/* What stays mapped is found at every moment. */
-static void *look_at_the_first(void *first)
+/* Returns how often the first page was not found until `divided` is set. */
+static void *find_first_page(void *first)
 {
     uint64_t base = (uint64_t)(uintptr_t)first;
     uintptr_t missed = 0;
@@ -319,7 +327,8 @@ static void *look_at_the_first(void *first)
     return (void *)missed;
 }
 
-static void test_divided_beside_readers(void)
+/* A page that stays mapped is found at any time while the parts of its room change. */
+static void test_divided_while_read(void)
 {
     void *room = aligned_alloc(4096, ROOM), *missed;
     uint64_t base = (uint64_t)(uintptr_t)room;
@@ -327,7 +336,7 @@ static void test_divided_beside_readers(void)
     MemoryRange first = part(base, ROOM, 1);
     CHECK(memory_map_divide(map, base, ROOM, &first, 1));
     atomic_store(&divided, 0);
-    pthread_create(&reader, NULL, look_at_the_first, room);
+    pthread_create(&reader, NULL, find_first_page, room);
     for (unsigned i = 0; i < 3000; i++) {
         uint64_t cut = 4096 * (1 + i % 7);
         MemoryRange parts[] = {part(base, cut, 1 + i % 2), part(base + cut, ROOM - cut, i % 3)};
@@ -340,7 +349,7 @@ static void test_divided_beside_readers(void)
     free(room);
 }
 
-/* What a pool of the program says of its block: kernels find that, calls all of it. */
+/* A memory pool marks how much of its block is in use: kernels find only that, API calls the whole block. */
 static void test_marked(void)
 {
     MemoryRange marked, range;
@@ -370,14 +379,14 @@ int main(void)
     CHECK_GROUP(test_bounds);
     CHECK_GROUP(test_alignment);
     CHECK_GROUP(test_large_alignment);
-    CHECK_GROUP(test_addresses_come_again);
+    CHECK_GROUP(test_addresses_are_reused);
     CHECK_GROUP(test_freed);
     CHECK_GROUP(test_nearest);
     CHECK_GROUP(test_large);
     CHECK_GROUP(test_registered);
     CHECK_GROUP(test_export);
     CHECK_GROUP(test_divided);
-    CHECK_GROUP(test_divided_beside_readers);
+    CHECK_GROUP(test_divided_while_read);
     CHECK_GROUP(test_owner);
     CHECK_GROUP(test_marked);
     CHECK_GROUP(test_random_walk);

@@ -1,9 +1,9 @@
-/* Fused multiply-adds, which one instruction set builds of products and sums, against the C library's:
+/* Fused multiply-adds, which one instruction set computes from products and sums, against the C library's:
  * millions of ties that a tiny part breaks, results that are subnormal, huge or canceled, zeros with signs,
  * NaNs.
  *
- * A row has hard cases in some lanes and tame ones in the others, so that the way of tame rows runs too.
- */
+ * A row has hard cases in some lanes, or in none, and easy ones in the others, so that the code for rows of
+ * easy cases runs too. */
 #include "check.h"
 #include "exec/code/affine.h"
 #include "exec/code/fused.h"
@@ -30,7 +30,7 @@ static double double_of(uint64_t x) { double r; memcpy(&r, &x, 8); return r; }
 static const struct { unsigned mods; int mode; } modes[] = {
     {MODS_RN, FE_TONEAREST}, {MODS_RZ, FE_TOWARDZERO}, {MODS_RM, FE_DOWNWARD}, {MODS_RP, FE_UPWARD}};
 
-/* The NaN that every operation on f32 of a GPU gives; the one that an operation on f64 gives when no operand
+/* The NaN that every f32 operation of a GPU returns; the one that an f64 operation returns when no operand
  * is a NaN; the bit that is set in a quiet NaN of f64. */
 static const uint32_t f32_nan = 0x7fffffff;
 static const uint64_t f64_invalid = 0xfff8000000000000, f64_quiet = 0x0008000000000000;
@@ -46,7 +46,7 @@ static uint64_t draw(void) { return ops_mix(state++); }
 static unsigned below(unsigned n) { return (unsigned)(draw() >> 33) % n; }
 static double sign(void) { return draw() & 1 ? -1 : 1; }
 
-/* An odd number of so many bits, times 2^exponent. */
+/* A random odd number of so many bits, scaled to [2^exponent, 2^(exponent + 1)). */
 static double odd(unsigned bits, int exponent)
 {
     uint64_t top = (uint64_t)1 << (bits - 1);
@@ -72,8 +72,8 @@ static Three tie_of_product(const Format *f)
     return (Three){a, b, below(4) ? sign() * (f == &floats ? (double)(float)smaller : smaller) : 0};
 }
 
-/* A sum whose exact product is half a unit of c's last place, less or more a little; that of subnormal
- * numbers, too. */
+/* A sum whose exact product is half a unit of c's last place, or a little less or more; c may be subnormal.
+ * */
 static Three tie_of_sum(const Format *f)
 {
     const int bits = (int)f->bits, e = below(3) ? around(20) : f->min - 1 - (int)below(4);
@@ -102,8 +102,8 @@ static Three subnormal(const Format *f)
     return (Three){a, b, sign() * unit * (double)(draw() >> (64 - 1 - below(f->bits)))};
 }
 
-/* Near the largest number: the product is too large or c brings it back, or c is huge and the product is a
- * part of a unit of its last place. */
+/* Near the largest number: the product is too large, and c may cancel the excess; or c is huge and the
+ * product a fraction of a unit of its last place. */
 static Three huge(const Format *f)
 {
     int half = f->greatest / 2;
@@ -137,9 +137,10 @@ static Three special(const Format *f)
     return (Three){values[below(16)], values[below(16)], values[below(16)]};
 }
 
-/* The bits of any number. */
+/* A number of random bits. */
 static double any(const Format *f) { return f == &floats ? (double)float_of(draw()) : double_of(draw()); }
 
+/* A number of moderate size. */
 static double tame(const Format *f) { return sign() * odd(f->bits, around(3)); }
 
 static Three hard(const Format *f)
@@ -181,7 +182,7 @@ static void set_row(int size)
 }
 
 /* Runs the op for all lanes or some, into any of the rows ROW_D, ROW_A, ROW_B, ROW_C (the last three are its
- * sources): lanes that execute it have the expected value, the others what they had. */
+ * sources): lanes that execute it get the expected value, the others keep theirs. */
 static void check_row(enum Op op, unsigned mods, int size, uint64_t (*expected)(int lane))
 {
     Insn insn = ops_insn(op, mods, 0);
@@ -203,7 +204,7 @@ static void check_row(enum Op op, unsigned mods, int size, uint64_t (*expected)(
 
 /* --- floats -------------------------------------------------------------------------------------------- */
 
-static int mode = FE_TONEAREST; /* that the expected values are rounded with */
+static int mode = FE_TONEAREST; /* of rounding the expected values */
 
 static float rounded(float a, float b, float c)
 {
@@ -285,8 +286,8 @@ enum { PRODUCTS = 5, STEP = 64 };
 /* Shared memory: the first factors, then the second ones, STEP of each for a product. */
 static _Alignas(64) float shared[2][PRODUCTS * STEP];
 
-/* Makes the row one of addresses in shared memory: `low` is that of lane 0, `high` that of lane 16, and from
- * lane to lane of each half it is `step` bytes. */
+/* Sets the row to addresses in shared memory: `low` is that of lane 0, `high` that of lane 16, and those of
+ * the next lanes of each half follow in steps of `step` bytes. */
 static void set_addresses(int row, int64_t low, int64_t high, int64_t step)
 {
     *affine_of(run.rows[row]) = (Affine){.low = low, .high = high, .stride = step, .valid = 1};
@@ -306,8 +307,8 @@ static void fuse(Insn *insns, bool swapped)
     }
 }
 
-/* Factors for all products. Those before number `own` are zeros, so that the first product that counts is one
- * drawn together with the sum's start. */
+/* Factors for all products. Those before product `own` are zeros, so that the first product that counts was
+ * drawn together with the start of the sum. */
 static void set_factors(void)
 {
     const unsigned own = below(PRODUCTS);
@@ -320,8 +321,8 @@ static void set_factors(void)
     }
 }
 
-/* What a lane has after all products. The second factors of lanes 16 to 31 start at element `upper`; dense:
- * each lane of a half has its own, else they share one. */
+/* The sum of a lane after all products. The second factors of lanes 16 to 31 start at element `upper`; dense:
+ * each lane of a half has its own, otherwise they share one. */
 static float sum_of_lane(int l, float sum, int upper, bool dense)
 {
     for (int k = 0; k < PRODUCTS; k++)

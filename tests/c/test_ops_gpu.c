@@ -1,9 +1,8 @@
 /* Every exact op of the interpreter against a real GPU (an H100): results recorded as one hash for 4096
  * lanes.
  *
- * Each op runs with full warps, and in two halves of a random mask, on every instruction set of the host;
- * lanes outside the mask must keep what they held.
- */
+ * Each op runs with full warps, and with a random mask and then its complement, on every instruction set of
+ * the host; lanes outside the mask must keep their values. */
 #include "check.h"
 #include "ops_inputs.h"
 
@@ -11,8 +10,8 @@
 
 enum { CARRY_IN = 1, CARRY_OUT = 2 };
 
-/* What the GPU was given and read back is a difference's borrow (by sub.cc and subc), which is the carry's
- * complement. */
+/* Whether the op subtracts with carry. For those, the recorded carries of the GPU are borrows: it was set by
+ * sub.cc and read by subc. The interpreter's carry is the complement. */
 static bool is_difference(enum Op op)
 {
     switch (op) {
@@ -30,7 +29,7 @@ typedef struct Case {
     int d_size, e_size; /* of the results, e 0 for none */
     Kind kinds[4];      /* of a b c e */
     unsigned carry;
-    uint64_t hash;      /* FNV-1a of all d, then all e, as the GPU gave them */
+    uint64_t hash;      /* FNV-1a of all d, then all e, as the GPU returned them */
 } Case;
 
 static const Case cases[] = {
@@ -86,7 +85,8 @@ static Insn case_insn(const Case *c)
     return insn;
 }
 
-/* Runs one warp of lanes under mask; results of the others stay. */
+/* Runs one warp of lanes under a mask and stores the results of its lanes. The other lanes must keep the
+ * pattern that load_rows() filled the rows with. */
 static void run_lanes(const Case *c, int first, uint32_t mask)
 {
     Insn insn = case_insn(c);
@@ -119,7 +119,7 @@ static void run_lanes(const Case *c, int first, uint32_t mask)
 static void check_hash(const Case *c, const char *form)
 {
     bool same = hash_results(c) == c->hash;
-    if (!same) printf("%s: not what the GPU gives (%s, %s)\n", c->name, exec_isa_name(), form);
+    if (!same) printf("%s: not the results of the GPU (%s, %s)\n", c->name, exec_isa_name(), form);
     CHECK(same);
 }
 

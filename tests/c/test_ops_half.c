@@ -11,7 +11,8 @@ static OpsRun run;
 static uint32_t bits_of(float x) { uint32_t r; memcpy(&r, &x, 4); return r; }
 static float float_of(uint64_t x) { uint32_t low = (uint32_t)x; float r; memcpy(&r, &low, 4); return r; }
 
-/* A format by its definition: mantissa bits, minimum exponent, maximum finite value. */
+/* A format by its definition: mantissa bits, minimum exponent, exponent bits, maximum finite value; and the
+ * ops on it. */
 typedef struct Format {
     int mantissa, min_exponent, width;
     double greatest;
@@ -25,6 +26,7 @@ static const Format formats[] = {
         OP_add_bf16, OP_mul_bf16},
 };
 
+/* The number with the bits h, also for exponents of infinities. */
 static long double value_of(const Format *f, uint32_t h)
 {
     int exponent = (int)(h >> f->mantissa & ((1u << f->width) - 1)), bias = 1 - f->min_exponent;
@@ -47,13 +49,15 @@ static long double rounded(const Format *f, long double x, int mode)
     return copysignl(keeps ? f->greatest : (long double)INFINITY, x);
 }
 
+/* As value_of(), with infinities. */
 static long double decoded(const Format *f, uint64_t h)
 {
     if (is_finite(f, (uint32_t)h)) return value_of(f, (uint32_t)h);
     return h & 0x8000 ? -(long double)INFINITY : (long double)INFINITY;
 }
 
-static void test_all(const Format *f)
+/* Every finite half becomes its exact float, and that becomes the same half. */
+static void test_conversions(const Format *f)
 {
     for (uint32_t h = 0; h < 0x10000; h++) {
         if (!is_finite(f, h)) continue;
@@ -67,7 +71,7 @@ static void test_all(const Format *f)
 static const struct { unsigned mods; int mode; } modes[] = {
     {MODS_RN, FE_TONEAREST}, {MODS_RZ, FE_TOWARDZERO}, {MODS_RM, FE_DOWNWARD}, {MODS_RP, FE_UPWARD}};
 
-/* Floats near the values of the format and near their midpoints, and anywhere. */
+/* A float next to a value of the format or next to a midpoint of two, or any float. */
 static float near_value(const Format *f, unsigned k)
 {
     uint32_t h = (uint32_t)ops_mix(k) & 0xffff;
@@ -91,8 +95,8 @@ static void test_rounding(const Format *f)
     }
 }
 
-/* The exact results of halves fit long double but for tiny parts of bf16 sums, where operands are kept near.
- */
+/* fma, add and mul against exact results rounded once. Exact results fit in a long double; for bf16 only if
+ * the exponents of the operands are close, as they are made here. */
 static void test_arithmetic(const Format *f)
 {
     for (unsigned k = 0; k < 60000; k++) {
@@ -116,7 +120,7 @@ int main(void)
     for (int isa = 0; isa < OPS_ISA_COUNT; isa++) {
         if (!ops_choose(ops_isas[isa])) continue;
         for (int k = 0; k < 2; k++) {
-            test_all(&formats[k]);
+            test_conversions(&formats[k]);
             test_rounding(&formats[k]);
             test_arithmetic(&formats[k]);
         }

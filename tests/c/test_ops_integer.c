@@ -18,7 +18,7 @@ static void test_division(unsigned k)
 {
     uint32_t a = (uint32_t)number(k), b = (uint32_t)number(k + 50000), q = b ? a / b : 0;
     if (b) CHECK(binary(OP_div_u32, 32, a, b) == q && binary(OP_rem_u32, 32, a, b) == a % b);
-    /* next to a multiple: where a rounded quotient would betray itself */
+    /* at a multiple and just below it: where a wrongly rounded quotient shows */
     if (b && q) CHECK(binary(OP_div_u32, 32, q * b - 1, b) == (q * b - 1) / b && binary(OP_div_u32, 32,
         q * b, b) == q);
     int32_t s = (int32_t)a, t = (int32_t)b;
@@ -54,12 +54,13 @@ static void test_products(unsigned k)
     CHECK(ops_value(&run, OP_mad_lo_b32, 0, 32, 32, a, b, c) == (uint32_t)a * (uint32_t)b + (uint32_t)c);
 }
 
-/* A 128-bit sum, difference and product by 32-bit steps through the carry. */
+/* The result of one 32-bit op, which may use and set the carry. */
 static uint32_t step(enum Op op, uint32_t a, uint32_t b, uint32_t c)
 {
     return (uint32_t)ops_value(&run, op, 0, 32, 32, a, b, c);
 }
 
+/* 128-bit sums and differences, and a product with a sum, in 32-bit steps through the carry. */
 static void test_carry(unsigned k)
 {
     Wide x = (Wide)number(k) << 64 | ops_mix(k + 1), y = (Wide)number(k + 7777) << 64 | ops_mix(k + 2);
@@ -84,7 +85,7 @@ static void test_carry(unsigned k)
     CHECK((low | high << 32) == ((uint64_t)x * b0 + ((uint64_t)c1 << 32 | c0)));
 }
 
-/* Bits by definition: one at a time. */
+/* bfe and bfi by definition: one bit at a time. */
 static uint64_t slow_field(uint64_t a, unsigned position, unsigned length, unsigned width, bool is_signed)
 {
     uint64_t r = 0;
@@ -155,7 +156,7 @@ static void test_bits(unsigned k)
     CHECK(ops_value(&run, OP_popc_b64, 0, 32, 64, a, 0, 0) == (uint64_t)__builtin_popcountll(a));
 }
 
-/* Every table of lop3 on operands that hold all eight combinations. */
+/* Every table of lop3 on operands whose low 8 bits are all combinations, so that the result is the table. */
 static void test_tables(void)
 {
     for (int table = 0; table < 256; table++) {

@@ -9,7 +9,7 @@ enum { MASK_COUNT = sizeof masks / sizeof *masks };
 static uint64_t random_value(int row, int lane) { return ops_mix((uint64_t)(row * 32 + lane)); }
 static uint64_t cut(uint64_t x, int size) { return size == 64 ? x : x & (((uint64_t)1 << size) - 1); }
 
-/* The meaning of an op: d (and for second e) from a b c e of a lane. */
+/* What an op computes for one lane: d (or e, as `second` of a case) from a, b, c and e. */
 typedef uint64_t (*Meaning)(uint64_t a, uint64_t b, uint64_t c, uint64_t e, int imm);
 typedef struct Case {
     enum Op op;
@@ -86,8 +86,10 @@ static const Case cases[] = {
     {OP_ftz_bf16, 16, 16, 0, 0, 0, 0, flushed_bf16, NULL, 0},
 };
 
+/* The operand of a lane in source row 0 to 3; 0 for operands that the op lacks. */
 static uint64_t source(int row, int size, int lane) { return size ? cut(random_value(row, lane), size) : 0; }
 
+/* Lanes in the mask get the meaning's value; the others keep the bytes 0xa5 that fill the rows. */
 static void run_case(const Case *c, uint32_t mask)
 {
     const int sizes[] = {c->a, c->b, c->c, c->second ? 0 : c->e};
@@ -125,7 +127,8 @@ static void test_same_row(void)
     }
 }
 
-static void test_names(void)
+/* Ops have their names, and handlers for full warps and for masks. */
+static void test_names_and_handlers(void)
 {
     CHECK(strcmp(exec_op_names[OP_setp_both], "setp_both") == 0);
     CHECK(strcmp(exec_op_names[OP_mov_b16], "mov_b16") == 0);
@@ -141,7 +144,7 @@ int main(void)
             for (int m = 0; m < MASK_COUNT; m++) run_case(&cases[k], masks[m]);
         }
         test_same_row();
-        test_names();
+        test_names_and_handlers();
     }
     return check_done();
 }

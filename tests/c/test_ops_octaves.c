@@ -21,6 +21,7 @@ static const Octave octaves[] = {
 
 static OpsRun run;
 
+/* A sum of all results, each with a weight of its position. */
 static uint64_t hash_of(const Octave *octave)
 {
     Insn insn = ops_insn(octave->op, 0, 0);

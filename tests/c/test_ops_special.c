@@ -41,6 +41,7 @@ static const Bound bounds[] = {
     {OP_sqrt_approx_f32, sqrt, 0x1p-149f, 3e38f, 0, 0x1p-23},
 };
 
+/* A random argument within the bounds, on a logarithmic scale if they are far apart. */
 static float argument(const Bound *b, unsigned k)
 {
     double part = (double)(ops_mix(k) >> 11) * 0x1p-53;
@@ -60,7 +61,7 @@ static void test_bounds(void)
             double error = fabs(apply(b->op, x) - exact) / allowed;
             if (!(error <= worst)) worst = error;
         }
-        if (!(worst <= 1)) printf("bound %zu: %.3f of what is allowed\n", k, worst);
+        if (!(worst <= 1)) printf("bound %zu: %.3f times the allowed error\n", k, worst);
         CHECK(worst <= 1);
     }
 }
@@ -161,7 +162,8 @@ static void test_doubles(void)
 
 static float half_value(uint32_t h) { return float_of(ops_value(&run, OP_cvt_f32_f16, 0, 32, 16, h, 0, 0)); }
 
-/* The half forms: every f16, cut off to the last bit. */
+/* The f16 forms on every non-negative finite argument (ex2 on its negative), within about a unit of the last
+ * place. */
 static void test_halves(void)
 {
     for (uint32_t h = 0; h < 0x7c00; h++) {

@@ -7,6 +7,7 @@
 
 static ParamCounts of_text(const char *text) { return param_counts_read(text, strlen(text) + 1); }
 
+/* Entries are counted in PTX; names in comments, strings and functions are not. */
 static void test_ptx(void)
 {
     ParamCounts counts = of_text(".version 8.0\n.target sm_75\n.address_size 64\n"
@@ -30,11 +31,12 @@ static void test_ptx(void)
     CHECK(!counts.first);
 }
 
-static void test_ptx_that_is_cut_off(void)
+/* Truncated PTX yields no count for the truncated entry, and nothing past its end is read. */
+static void test_truncated_ptx(void)
 {
     static const char text[] = ".entry a(.param .u32 x) { } .entry b(.param .u32 y, .param";
     for (size_t size = 0; size < sizeof text; size++) {
-        char *exact = malloc(size + 1); /* ASan sees what is read past the size */
+        char *exact = malloc(size + 1); /* for AddressSanitizer to find reads past the size */
         memcpy(exact, text, size);
         ParamCounts counts = param_counts_read(exact, size);
         CHECK_EQUAL(param_counts_find(&counts, "b"), -1);
@@ -89,7 +91,7 @@ static void test_cubin(void)
     CHECK_EQUAL(params_of(&cubin, sizeof cubin), 2);
     const size_t end = offsetof(Cubin, info) + sizeof cubin.info;
     for (size_t size = 0; size < end; size++) CHECK_EQUAL(params_of(&cubin, size), -1);
-    for (size_t at = 0; at < sizeof cubin; at++) { /* whatever it says, nothing outside is read */
+    for (size_t at = 0; at < sizeof cubin; at++) { /* whatever a byte is, nothing outside is read */
         cubin = make_cubin();
         ((unsigned char *)&cubin)[at] = 0xFF;
         params_of(&cubin, sizeof cubin);
@@ -99,7 +101,7 @@ static void test_cubin(void)
 int main(void)
 {
     test_ptx();
-    test_ptx_that_is_cut_off();
+    test_truncated_ptx();
     test_cubin();
     return check_done();
 }

@@ -1,4 +1,5 @@
-/* Memory pools against a driver that only counts: bins, accounts, order of streams, shortage, ends. */
+/* Memory pools with a driver that only counts calls: bins, statistics, order of streams, limits and lack of
+ * memory, destroyed streams and pools. */
 #include "check.h"
 
 #include <stdint.h>
@@ -8,12 +9,12 @@
 #include "core/pool_bins.c"
 #include "core/pool_sources.c"
 
-/* ---- A memory checker that records its calls ---- */
+/* ---- A memory checker that records its calls, in place of core/memory_marks.c ---- */
 
-static bool checker_listens;
+static bool has_checker;
 static size_t heap_bytes, bytes_in_use;
 
-bool memory_marks_wanted(void) { return checker_listens; }
+bool memory_marks_wanted(void) { return has_checker; }
 const CpuMemoryMarks *driver_memory_marks(void) { return NULL; }
 
 IN_CALL void *memory_marks_block(CUdeviceptr pointer, size_t bytes)
@@ -34,14 +35,15 @@ IN_CALL void memory_marks_end(CUdeviceptr pointer)
     bytes_in_use = 0;
 }
 
-/* ---- A driver that remembers what it was asked ---- */
+/* ---- A driver that counts and records its calls ---- */
 
 enum { EVENTS = 64 };
 static size_t memory_live, memory_left, events_live, waits, records, synchronized, event_waits;
 static CUresult record_result, wait_result, event_result;
 static CUstream recorded_on[EVENTS], last_waiter, last_waited_for;
-static uintptr_t next_address;
+static uintptr_t next_event;
 
+/* The pointer is to a note of the size, for fake_free(); no memory of that size is allocated. */
 static CUresult fake_alloc(CUdeviceptr *pointer, size_t size)
 {
     if (size > memory_left) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -66,7 +68,7 @@ static CUresult fake_free(CUdeviceptr pointer)
 static CUresult fake_event_create(CUevent *event, unsigned flags)
 {
     (void)flags;
-    *event = (CUevent)(next_address++ % EVENTS + 1);
+    *event = (CUevent)(next_event++ % EVENTS + 1);
     events_live++;
     return CUDA_SUCCESS;
 }
@@ -166,6 +168,7 @@ static const PoolSource with_end = {.allocate = allocate_device,
 
 static const CUstream stream_a = (CUstream)0xa0, stream_b = (CUstream)0xb0;
 
+/* A new pool of device memory, with all counters at 0. */
 static void start(Pool *pool)
 {
     memory_live = waits = records = synchronized = event_waits = 0;
@@ -174,6 +177,7 @@ static void start(Pool *pool)
     CHECK(pool_init(pool, &pool_device_memory, 0, POOL_DEFAULT_BITS));
 }
 
+/* Clears the pool and checks that all memory and events were released. */
 static void end(Pool *pool)
 {
     CHECK_EQUAL(pool_clear(pool, true), CUDA_SUCCESS);
@@ -190,7 +194,7 @@ static void check_statistics(Pool *pool, size_t held, size_t active, size_t mana
     CHECK_EQUAL(now.active_bytes, used);
 }
 
-/* What a caller does to get memory; NULL when there is none. */
+/* Gets a block as callers of the pool do: held, held after a wait, or new; NULL if there is no memory. */
 static PoolBlock *get(Pool *pool, size_t size, CUstream stream)
 {
     PoolError order;
@@ -233,7 +237,7 @@ static void test_bins(void)
     CHECK_EQUAL(pool_log2(SIZE_MAX), 63);
 }
 
-/* ---- Accounts ---- */
+/* ---- Statistics, limits, ends ---- */
 
 static void test_statistics(void)
 {
@@ -378,7 +382,8 @@ static void test_adopted_memory(void)
     end(&pool);
 }
 
-/* Blocks in use go first, and the host waits for that; their owner drops them later. */
+/* If the source ends before the pool, the memory of blocks in use is released first and the host waits for
+ * that; their owners drop the blocks later. */
 static void test_the_source_ends_before_the_pool(void)
 {
     Pool pool;
@@ -397,6 +402,7 @@ static void test_the_source_ends_before_the_pool(void)
     CHECK_EQUAL(ends, 1);
 }
 
+/* A pool that is cleared without calls of the driver (it may be gone) leaves its memory allocated. */
 static void test_without_the_driver(void)
 {
     Pool pool;
@@ -413,6 +419,7 @@ static void test_without_the_driver(void)
 
 /* ---- Streams ---- */
 
+/* A block is used again at once by its own stream, without waits. */
 static void test_same_stream_at_once(void)
 {
     Pool pool;
@@ -425,6 +432,7 @@ static void test_same_stream_at_once(void)
     end(&pool);
 }
 
+/* Another stream waits for the stream that used the block before. */
 static void test_other_stream_waits(void)
 {
     Pool pool;
@@ -459,6 +467,7 @@ static void test_the_own_stream_is_preferred(void)
     end(&pool);
 }
 
+/* With shared bins, a held block that is somewhat larger than its size requires is taken as well. */
 static void test_shared_bins(void)
 {
     Pool pool;
@@ -484,7 +493,7 @@ static void test_shared_bins(void)
     end(&pool);
 }
 
-/* No more blocks are looked at than in one bin. */
+/* No more than MAX_BLOCKS_SEARCHED blocks are looked at, in all bins together. */
 static void test_shared_bins_are_not_searched_for_long(void)
 {
     Pool pool;
@@ -501,6 +510,8 @@ static void test_shared_bins_are_not_searched_for_long(void)
     end(&pool);
 }
 
+/* pool_follow() makes a stream wait for the block's earlier work, pool_join() the block's stream for a
+ * stream. */
 static void test_follow_and_join(void)
 {
     Pool pool;
@@ -523,6 +534,7 @@ static void test_follow_and_join(void)
     end(&pool);
 }
 
+/* When a stream is destroyed, one event stands for all blocks that it used. */
 static void test_a_stream_ends(void)
 {
     Pool pool;
@@ -559,6 +571,7 @@ static void test_a_stream_ends_without_an_event(void)
     end(&pool);
 }
 
+/* A sealed block has an event after its last work, for which even its own stream waits. */
 static void test_seal(void)
 {
     Pool pool;
@@ -574,7 +587,7 @@ static void test_seal(void)
     end(&pool);
 }
 
-/* The host may use it: it waits for the last work, and no stream does. */
+/* Memory that the host may use at once: the host waits for the last work on it, and no stream does. */
 static void test_memory_that_the_host_uses(void)
 {
     Pool pool;
@@ -595,13 +608,14 @@ static void test_memory_that_the_host_uses(void)
     end(&pool);
 }
 
-/* A checked pool says what is in use, and waits for the work on it before it says that it is no more. */
+/* A checked pool reports to the memory checker how many bytes of a block are in use, and waits for the work
+ * on a block before it reports that the use has ended (except during capture). */
 static void test_marks(void)
 {
     Pool pool;
     PoolError order;
     PoolBlock *block;
-    checker_listens = true;
+    has_checker = true;
     start(&pool);
     CHECK(pool.checked);
     CHECK_EQUAL(pool_add(&pool, 100, stream_a, &block), CUDA_SUCCESS);
@@ -630,9 +644,11 @@ static void test_marks(void)
     CHECK(pool_init(&pool, &pool_managed_memory, 0, POOL_DEFAULT_BITS));
     CHECK(!pool.checked);
     end(&pool);
-    checker_listens = false;
+    has_checker = false;
 }
 
+/* pool_leave_event() makes the null stream wait instead of the block's event; if that fails, the host waits.
+ * */
 static void test_leaving_an_event(void)
 {
     Pool pool;
@@ -650,6 +666,7 @@ static void test_leaving_an_event(void)
     end(&pool);
 }
 
+/* If recording or waiting fails, the block is returned with the name of the call that failed. */
 static void test_order_that_fails(void)
 {
     Pool pool;
@@ -675,7 +692,8 @@ static void test_order_that_fails(void)
 
 enum { THREADS = 4, TURNS = 20000 };
 
-/* Each thread writes its mark into what it gets: two that have one block at a time would see it. */
+/* Each thread writes its mark to its blocks. Returns how often the mark changed: two threads had the block.
+ * */
 static void *take_and_put(void *data)
 {
     Pool *pool = data;

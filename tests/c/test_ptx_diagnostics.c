@@ -1,4 +1,4 @@
-/* Messages: each error names what is wrong, with line, column, the source line and a caret below it. */
+/* Messages: each error says what is wrong, with line, column, the source line and a caret below it. */
 #include <stdlib.h>
 
 #include "check.h"
@@ -21,6 +21,7 @@ static const char *message(const char *text)
     return copy;
 }
 
+/* The message of a kernel with the line, which is line 7 of the text. */
 static const char *body(const char *line)
 {
     char text[2048];
@@ -30,7 +31,7 @@ static const char *body(const char *line)
 
 #define AT(column) "test.ptx:7:" column ": error: "
 
-static void instructions(void)
+static void test_instructions(void)
 {
     CHECK_TEXT(body("ad.f32 f1, f2, f3;"),
                AT("1") "unknown instruction 'ad.f32'\n    ad.f32 f1, f2, f3;\n    ^\n");
@@ -67,7 +68,7 @@ static void instructions(void)
                AT("13") "'r9' is not declared\n    mov.b32 r1, r9;\n                ^\n");
 }
 
-static void declarations(void)
+static void test_declarations(void)
 {
     CHECK_TEXT(body(".reg .b32 r3;"),
                AT("11") "'r3' is already declared on line 6\n    .reg .b32 r3;\n              ^\n");
@@ -91,6 +92,7 @@ static void declarations(void)
                "    .frob\n    ^\n");
 }
 
+/* The status with limits on the version and target; 0: no limit. */
 static PtxStatus status(const char *text, int version, int target)
 {
     PtxLog log = {0};
@@ -102,7 +104,7 @@ static PtxStatus status(const char *text, int version, int target)
     return result;
 }
 
-static void limits(void)
+static void test_limits(void)
 {
     CHECK_EQUAL(status(".version 8.0\n.target sm_75", 80, 75), PTX_OK);
     CHECK_EQUAL(status(".version 8.1\n.target sm_75", 80, 75), PTX_UNSUPPORTED_VERSION);
@@ -118,8 +120,8 @@ static void limits(void)
     CHECK_EQUAL(status(".version 8.0\n.target sm_75\n.address_size 32", 0, 0), PTX_INVALID);
 }
 
-/* Readers of the tree report in the same form; the log keeps all and the first one's place. */
-static void reports(void)
+/* ptx_report() uses the same form; the log keeps all messages, and the place of the first. */
+static void test_reports(void)
 {
     const char *text = HEAD ".entry k()\n{\n\tret;\n}\n";
     PtxLog log = {0};
@@ -140,7 +142,7 @@ static void reports(void)
 }
 
 /* A line of any length and any bytes gives a short message of printable characters. */
-static void long_lines(void)
+static void test_long_lines(void)
 {
     static char text[20000];
     PtxLog log = {0};
@@ -157,10 +159,10 @@ static void long_lines(void)
 
 int main(void)
 {
-    CHECK_GROUP(instructions);
-    CHECK_GROUP(declarations);
-    CHECK_GROUP(limits);
-    CHECK_GROUP(reports);
-    CHECK_GROUP(long_lines);
+    CHECK_GROUP(test_instructions);
+    CHECK_GROUP(test_declarations);
+    CHECK_GROUP(test_limits);
+    CHECK_GROUP(test_reports);
+    CHECK_GROUP(test_long_lines);
     return check_done();
 }

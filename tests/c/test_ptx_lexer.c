@@ -1,4 +1,4 @@
-/* Tokens of PTX as the parser sees them: numbers, comments, line ends, and texts that are not PTX. */
+/* Tokens of PTX as the parser gets them: numbers, comments, line ends, and texts that are not PTX. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 #define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
 
-/* The bits of the one initializer of `.global .<type> x = <text>;`; 0xdead after an error. */
+/* The bits of the initializer in `.global .<type> x = <text>;`; 0xdead after an error. */
 static uint64_t value(const char *type, const char *text)
 {
     char source[512];
@@ -36,7 +36,7 @@ static PtxStatus status_of(const char *text, size_t length)
 
 static PtxStatus status(const char *text) { return status_of(text, strlen(text)); }
 
-static void integers(void)
+static void test_integers(void)
 {
     CHECK_EQUAL(value("u32", "42"), 42);
     CHECK_EQUAL(value("u32", "0x2A"), 42);
@@ -53,7 +53,7 @@ static void integers(void)
     CHECK_EQUAL(value("u32", "12a"), 0xdead);
 }
 
-static void floats(void)
+static void test_floats(void)
 {
     CHECK_EQUAL(value("f32", "0f3F800000"), 0x3f800000);
     CHECK_EQUAL(value("f32", "0F3f800000"), 0x3f800000);
@@ -77,7 +77,7 @@ static void floats(void)
     CHECK_EQUAL(value("u32", "1.0"), 0xdead);
 }
 
-static void expressions(void)
+static void test_expressions(void)
 {
     CHECK_EQUAL(value("u32", "1 + 2 * 3"), 7);
     CHECK_EQUAL(value("u32", "(1 + 2) * 3"), 9);
@@ -100,7 +100,7 @@ static void expressions(void)
     CHECK_EQUAL(value("u32", "1.0 + 2.0"), 0xdead);
 }
 
-static void blanks(void)
+static void test_blanks(void)
 {
     CHECK_EQUAL(status(HEAD), PTX_OK);
     CHECK_EQUAL(status(".version 7.0\n.target sm_75"), PTX_OK);
@@ -109,7 +109,7 @@ static void blanks(void)
     CHECK_EQUAL(status("\t\v\f .version 7.0 .target sm_75"), PTX_OK);
 }
 
-static void not_ptx(void)
+static void test_not_ptx(void)
 {
     CHECK_EQUAL(status(""), PTX_INVALID);
     CHECK_EQUAL(status("\n\n"), PTX_INVALID);
@@ -126,7 +126,7 @@ static void not_ptx(void)
     CHECK_EQUAL(status_of(NULL, 0), PTX_INVALID);
 }
 
-/* Whatever nests, nests to a bounded depth. */
+/* The status of a text with `open` so many times in a row. */
 static PtxStatus nested(const char *before, const char *open, int times, const char *after)
 {
     size_t size = strlen(before) + strlen(open) * (size_t)times + strlen(after) + sizeof HEAD;
@@ -142,7 +142,8 @@ static PtxStatus nested(const char *before, const char *open, int times, const c
     return result;
 }
 
-static void depth(void)
+/* Nesting of any kind is limited: too deep texts are errors and do not overflow the stack. */
+static void test_depth(void)
 {
     CHECK_EQUAL(nested(".global .u32 x = ", "(", 20, "1))))))))))))))))))));"), PTX_OK);
     CHECK_EQUAL(nested(".global .u32 x = ", "(", 100000, "1;"), PTX_INVALID);
@@ -158,11 +159,11 @@ static void depth(void)
 
 int main(void)
 {
-    CHECK_GROUP(integers);
-    CHECK_GROUP(floats);
-    CHECK_GROUP(expressions);
-    CHECK_GROUP(blanks);
-    CHECK_GROUP(not_ptx);
-    CHECK_GROUP(depth);
+    CHECK_GROUP(test_integers);
+    CHECK_GROUP(test_floats);
+    CHECK_GROUP(test_expressions);
+    CHECK_GROUP(test_blanks);
+    CHECK_GROUP(test_not_ptx);
+    CHECK_GROUP(test_depth);
     return check_done();
 }

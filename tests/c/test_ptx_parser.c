@@ -1,5 +1,5 @@
-/* The tree that the parser makes: operands resolved, modifiers decoded, scopes gone, initializers as
- * bytes. */
+/* The tree that the parser returns: operands and scopes are resolved, modifiers decoded, initializers turned
+ * into bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static PtxModule *parse(const char *text)
     return module;
 }
 
-/* The module of one body. */
+/* The module of a kernel with the body. */
 static PtxModule *parse_body(const char *body)
 {
     char text[8192];
@@ -52,7 +52,7 @@ static int accepts(const char *statement)
     return good;
 }
 
-static void header(void)
+static void test_header(void)
 {
     PtxModule *m = parse(
         ".version 6.4\n.target sm_70, debug\n.address_size 64\n.file 1 \"a.cu\"\n.file 2 \"b.h\", 5, 6\n");
@@ -66,7 +66,7 @@ static void header(void)
     ptx_module_free(m);
 }
 
-static void entry(void)
+static void test_entry(void)
 {
     PtxModule *m = parse(
         HEAD
@@ -87,7 +87,7 @@ static void entry(void)
     ptx_module_free(m);
 }
 
-static void operands(void)
+static void test_operands(void)
 {
     PtxModule *m =
         parse_body("@!p1 add.s32 r1, r2, -3;\nld.global.v2.f32 {f1, _}, [q1+-8];\nst.shared.u32 [sh+4], r1;\n"
@@ -121,7 +121,7 @@ static void operands(void)
     ptx_module_free(m);
 }
 
-static void modifiers(void)
+static void test_modifiers(void)
 {
     PtxModule *m =
         parse_body("ex2.approx.ftz.f32 f1, f2;\nex2.approx.f32.ftz f1, f2;\nex2.approx.ftz.f32 f3, f4;\n"
@@ -150,7 +150,7 @@ static void modifiers(void)
     ptx_module_free(m);
 }
 
-static void scopes(void)
+static void test_scopes(void)
 {
     PtxModule *m = parse_body(
         "mov.u32 r1, 1;\n{ .reg .f32 r1; .reg .b32 z; mov.f32 r1, 1.0; mov.b32 z, 2; }\nmov.u32 r1, 3;\n"
@@ -173,8 +173,8 @@ static void scopes(void)
     CHECK(accepts("mov.b32 r8, 1;"));
 }
 
-/* Registers of ranges, which are found without a name of their own, and others with similar names. */
-static void numbered(void)
+/* Registers of ranges, which the parser finds by number, and others with similar names. */
+static void test_numbered(void)
 {
     PtxModule *m = parse_body(
         ".reg .b32 %r<4>, %r7; .reg .pred %p<2>; .reg .b32 %envreg<2>; .reg .v2 .b32 %v<3>;\n"
@@ -204,7 +204,7 @@ static void numbered(void)
     CHECK(accepts(".reg .b32 %r<4>; .reg .b32 %r4; mov.b32 %r4, %r3;"));
 }
 
-static void labels(void)
+static void test_labels(void)
 {
     PtxModule *m = parse_body("bra end;\nagain: mov.u32 r1, 1;\n@p1 bra again;\n{ inner: bra inner; { bra "
                               "end; bra inner; } }\nend:\n");
@@ -241,7 +241,7 @@ static void labels(void)
     CHECK(!accepts("A: brx.idx r1, A;"));
 }
 
-static void calls(void)
+static void test_calls(void)
 {
     PtxModule *m = parse(
         HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 x, .param .b64 y);\n"
@@ -273,7 +273,7 @@ static void calls(void)
     CHECK(!accepts("call (r1), q1, (r2);"));
 }
 
-static void initializers(void)
+static void test_initializers(void)
 {
     PtxModule *m =
         parse(HEAD ".global .align 4 .b8 text[6] = \"abc\";\n.global .u32 grid[2][2] = {{1, 2}, {3}};\n"
@@ -305,7 +305,7 @@ static void initializers(void)
     ptx_module_free(m);
 }
 
-static void positions(void)
+static void test_positions(void)
 {
     PtxModule *m = parse_body(
         ".loc 1 10 3\nmov.u32 r1, 1;\n.loc 1 20 5, function_name F, inlined_at 1 10 3\n  mov.u32 r2, 2;");
@@ -316,8 +316,8 @@ static void positions(void)
     ptx_module_free(m);
 }
 
-/* What ptxas accepts and refuses, a line each. */
-static void types(void)
+/* Statements are accepted and refused as by ptxas. */
+static void test_types(void)
 {
     CHECK(accepts("add.s32 u1, s1, r1;"));
     CHECK(accepts("add.f32 f1, r1, f2;"));
@@ -372,7 +372,7 @@ static void types(void)
     CHECK(accepts("suld.b.2d.b32.trap {r4}, [q2, {r3, r2}];"));
 }
 
-static void immediates(void)
+static void test_immediates(void)
 {
     PtxOperand decimal = {.kind = PTX_OPERAND_IMMEDIATE, .type = PTX_f64, .bits = 0x3ff8000000000000};
     PtxOperand minus = {.kind = PTX_OPERAND_IMMEDIATE, .type = PTX_s64, .bits = UINT64_MAX};
@@ -395,18 +395,18 @@ static void immediates(void)
 
 int main(void)
 {
-    CHECK_GROUP(header);
-    CHECK_GROUP(entry);
-    CHECK_GROUP(operands);
-    CHECK_GROUP(modifiers);
-    CHECK_GROUP(scopes);
-    CHECK_GROUP(numbered);
-    CHECK_GROUP(labels);
-    CHECK_GROUP(calls);
-    CHECK_GROUP(initializers);
-    CHECK_GROUP(positions);
-    CHECK_GROUP(types);
-    CHECK_GROUP(immediates);
+    CHECK_GROUP(test_header);
+    CHECK_GROUP(test_entry);
+    CHECK_GROUP(test_operands);
+    CHECK_GROUP(test_modifiers);
+    CHECK_GROUP(test_scopes);
+    CHECK_GROUP(test_numbered);
+    CHECK_GROUP(test_labels);
+    CHECK_GROUP(test_calls);
+    CHECK_GROUP(test_initializers);
+    CHECK_GROUP(test_positions);
+    CHECK_GROUP(test_types);
+    CHECK_GROUP(test_immediates);
     ptx_log_free(&last);
     return check_done();
 }

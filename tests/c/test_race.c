@@ -1,5 +1,5 @@
-/* Races against a model: each access has all that happened before it, as a set of clocks of single threads.
- */
+/* Races against a model, in which each thread knows how many accesses of each other thread happened before.
+ * */
 #include "check.h"
 
 #include <stdlib.h>
@@ -18,7 +18,8 @@ static uint32_t below(uint32_t limit)
     return (uint32_t)(random_state >> 11) % limit;
 }
 
-/* --- the model: every access of the trace, and of each thread how many of each other's it knows -------- */
+/* --- the model: every access of the trace, and for each thread how many accesses of each thread it knows --
+ * */
 
 typedef struct Past {
     uint32_t thread, time, offset, bytes;
@@ -29,6 +30,7 @@ static Past history[HISTORY];
 static uint32_t history_count, knows[THREADS][THREADS], times[THREADS];
 static uint32_t at_place[BYTES][THREADS], at_barrier[THREADS];
 
+/* `into` learns everything that `from` knows. */
 static void join(uint32_t *into, const uint32_t *from)
 {
     for (int t = 0; t < THREADS; t++)
@@ -49,7 +51,7 @@ static bool conflict(AccessKind a, AccessKind b)
     return a == ACCESS_WRITE || b == ACCESS_WRITE || (a != b);
 }
 
-/* Adds the access; whether it races, and with something that is no atomic operation. */
+/* Adds the access; returns whether it races. Sets *plainly if it races with an access that is not atomic. */
 static bool model_touch(uint32_t thread, uint32_t offset, uint32_t bytes, AccessKind kind, bool *plainly)
 {
     bool races = false;
@@ -66,6 +68,7 @@ static bool model_touch(uint32_t thread, uint32_t offset, uint32_t bytes, Access
     return races;
 }
 
+/* The lanes synchronize: each then knows what all of them knew, and what others published by arriving. */
 static void model_meet(const uint32_t lanes[WARPS], const uint32_t *published)
 {
     uint32_t all[THREADS] = {0};
@@ -106,7 +109,7 @@ static void make_block(void)
 
 /* --- random traces ---------------------------------------------------------------------------------- */
 
-/* An access of a few lanes, one after another; false once it raced. */
+/* An access of one or two lanes, compared with the model; false if it raced, which ends the trace. */
 static bool step_touch(Race *race)
 {
     static const uint32_t sizes[] = {1, 2, 4, 4, 4, 8};
@@ -125,10 +128,11 @@ static bool step_touch(Race *race)
                                              .bytes = bytes,
                                              .kind = kind});
     if (found) CHECK(races && fault.code == CUDA_ERROR_LAUNCH_FAILED);
-    if (plainly) CHECK(found); /* of atomic operations, one after a hand-over may be missed */
+    if (plainly) CHECK(found); /* a race with only atomic operations may be missed */
     return !races;
 }
 
+/* Some lanes of a warp synchronize. */
 static void step_warp(Race *race)
 {
     uint32_t lanes[WARPS] = {0}, w = below(WARPS);
@@ -137,7 +141,7 @@ static void step_warp(Race *race)
     race_warp(race, &warps[w], lanes[w]);
 }
 
-/* Some wait at a barrier, others only arrive. */
+/* Lanes of one warp arrive at a barrier without waiting, or lanes of all warps wait at it and meet. */
 static void step_barrier(Race *race)
 {
     uint32_t lanes[WARPS] = {0};
@@ -159,6 +163,7 @@ static void step_barrier(Race *race)
     race_barrier(race, &block, 3);
 }
 
+/* A lane releases or acquires a word of shared memory. */
 static void step_place(Race *race)
 {
     uint32_t word = below(BYTES / 4);
@@ -199,7 +204,7 @@ static void test_traces(void)
     race_destroy(race);
 }
 
-/* What is there already may be written by anyone. */
+/* Writing the value that the memory already holds does not race; writing another value and reading do. */
 static void test_silent_writes(void)
 {
     Race *race = race_create(WARPS, BYTES);
@@ -214,7 +219,7 @@ static void test_silent_writes(void)
     access.warp = &warps[0], access.lanes = 2, access.value = twos;
     CHECK(!race_access(race, &access));
     access.lanes = 1, access.kind = ACCESS_READ, access.value = NULL;
-    CHECK(!race_access(race, &access)); /* of its own value, and of the other's */
+    CHECK(!race_access(race, &access)); /* the value was written by this thread, and by another one */
     race_destroy(race);
 }
 

@@ -1,4 +1,4 @@
-/* Shapes and strides, against a memory that is walked element by element. */
+/* Shapes and strides, against walks over a view element by element. */
 #include "check.h"
 
 #include "views.h"
@@ -9,6 +9,7 @@ typedef struct Extent {
     ptrdiff_t low, high, itemsize;
 } Extent;
 
+/* A visitor: widens the extent to the element. */
 static void widen(ptrdiff_t offset, ptrdiff_t number, void *data)
 {
     Extent *extent = data;
@@ -17,6 +18,7 @@ static void widen(ptrdiff_t offset, ptrdiff_t number, void *data)
     if (offset + extent->itemsize > extent->high) extent->high = offset + extent->itemsize;
 }
 
+/* A visitor: counts the visits of each offset. */
 static void mark(ptrdiff_t offset, ptrdiff_t number, void *data)
 {
     (void)number;
@@ -60,6 +62,7 @@ static void test_extents_that_overflow(void)
     CHECK(!strides_extent(2, shape, (const ptrdiff_t[]){-large, -large}, 1, &low, &high));
 }
 
+/* Extents, overlap and packing of random views. */
 static void test_views(void)
 {
     static unsigned char memory[ROOM];
@@ -92,7 +95,8 @@ static void test_overlap(void)
     CHECK(!strides_may_overlap(2, (const ptrdiff_t[]){1, 4}, (const ptrdiff_t[]){0, 4}, 4));
 }
 
-/* Where two views are said not to overlap, their bytes are compared; some must be recognized as disjoint. */
+/* Two views of which strides_may_meet() is false have no common byte; many disjoint views must be recognized.
+ * */
 static void test_meeting(void)
 {
     static unsigned char memory[ROOM];
@@ -157,11 +161,12 @@ static void test_reshape(void)
                            (const ptrdiff_t[]){24}, 4, out));
 }
 
-/* Of the address of every element, one by one. */
+/* The bitwise or of all elements' addresses. */
 typedef struct Addresses {
     uint64_t first, together;
 } Addresses;
 
+/* A visitor: adds the element's address. */
 static void join(ptrdiff_t offset, ptrdiff_t number, void *data)
 {
     Addresses *addresses = data;

@@ -1,7 +1,7 @@
 /* Textures and surfaces against a real GPU: every geometry, format, address and filter mode, reads,
- * gathers, stores and queries, 1024 sets of operands each. The results were recorded on an H200 by
- * texture_take.c, as one hash a case; those of signed bytes blended and of wide sums in three dimensions
- * may differ in the last place, some samples of them are kept instead. */
+ * gathers, stores and queries, with 1024 sets of operands each. The results were recorded on an H200 by
+ * texture_take.c, as one hash for each case. Cases whose results may differ in the last place
+ * (texture_is_close()) have some samples instead. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -42,13 +42,14 @@ static float number_of(uint32_t bits)
     return x;
 }
 
-/* Two roundings of a float; the same infinity or no number. */
+/* Whether the floats differ by at most two roundings, are the same infinity, or both NaN. */
 static bool is_near(uint32_t ours, uint32_t theirs)
 {
     float a = number_of(ours), b = number_of(theirs);
     return ours == theirs || (a != a && b != b) || fabsf(a - b) <= 0x1p-22f * fabsf(b);
 }
 
+/* Compares the recorded samples of a case; returns how many there are. */
 static int compare_samples(unsigned number)
 {
     int compared = 0;
@@ -85,7 +86,7 @@ static void test_cases(void)
     for (unsigned k = 0; k < texture_case_count && k < EXPECTED; k++) check_case(k);
 }
 
-/* What was recorded with objects holds for references as well. */
+/* Texture references return the results that were recorded with objects. */
 static void test_cases_by_reference(void)
 {
     texture_by_reference = true;
@@ -95,7 +96,7 @@ static void test_cases_by_reference(void)
 int main(void)
 {
     CUcontext context;
-    setenv("PYCUDA_CPU_THREADS", "1", 1); /* stores to one place come in an order, as on the GPU */
+    setenv("PYCUDA_CPU_THREADS", "1", 1); /* for the GPU's order of stores to the same place */
     CHECK_EQUAL(cuInit(0), CUDA_SUCCESS);
     CHECK_EQUAL(cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
     CHECK_GROUP(test_cases);

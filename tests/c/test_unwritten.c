@@ -1,5 +1,5 @@
-/* Bits of bytes that nothing has written: a random walk against an array, and what the memory map makes of
- * them. */
+/* Tracking of bytes that nothing has written: random changes against an array, and the tracking of
+ * allocations by the memory map. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static uint64_t below(uint64_t limit)
     return random_state % limit;
 }
 
-/* The first set byte of a stretch, or SIZE. */
+/* The first set byte in [from, end), or SIZE. */
 static uint64_t first_of(const uint8_t *model, uint64_t from, uint64_t end)
 {
     while (from < end && !model[from]) from++;
@@ -51,6 +51,7 @@ static void test_random_walk(void)
     unwritten_close(&u);
 }
 
+/* Addresses outside the tracked range are ignored. */
 static void test_outside(void)
 {
     Unwritten u, none = {0};
@@ -72,6 +73,7 @@ static uint64_t get(MemoryMap *map, uint64_t size, MemoryKind kind)
     return memory_map_alloc(map, &(MemoryRequest){.size = size, .kind = kind, .shared = size % 2 != 0});
 }
 
+/* New device memory is unwritten, variables are not, and freed memory is tracked no more. */
 static void test_allocations(void)
 {
     MemoryMap *map = memory_map_create();
@@ -92,7 +94,8 @@ static void test_allocations(void)
     memory_map_destroy(map);
 }
 
-static void test_copies_take_it_along(void)
+/* A copy makes its destination as written or unwritten as its source. */
+static void test_copies_copy_the_state(void)
 {
     MemoryMap *map = memory_map_create();
     uint64_t first, from = 0, to = 0;
@@ -111,7 +114,8 @@ static void test_copies_take_it_along(void)
     memory_map_destroy(map);
 }
 
-static void test_nothing_is_remembered_unasked(void)
+/* Without memory_map_watch() nothing is tracked. */
+static void test_no_tracking_by_default(void)
 {
     MemoryMap *map = memory_map_create();
     uint64_t first, base = get(map, 100, MEMORY_DEVICE);
@@ -126,7 +130,7 @@ int main(void)
     CHECK_GROUP(test_random_walk);
     CHECK_GROUP(test_outside);
     CHECK_GROUP(test_allocations);
-    CHECK_GROUP(test_copies_take_it_along);
-    CHECK_GROUP(test_nothing_is_remembered_unasked);
+    CHECK_GROUP(test_copies_copy_the_state);
+    CHECK_GROUP(test_no_tracking_by_default);
     return check_done();
 }

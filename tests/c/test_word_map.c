@@ -1,4 +1,4 @@
-/* The map from words, against a list that is searched from end to end. */
+/* The map whose keys are arrays of words, against a list that is searched linearly. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@ typedef struct Known {
 static Known known[KEYS];
 static int values[2 * KEYS];
 
-/* Keys as addresses and small numbers make them: alike in most bits, some the beginning of others. */
+/* A key as of addresses and small numbers: keys are equal in most bits, and some are prefixes of other keys.
+ * */
 static void make_key(Known *key, unsigned number)
 {
     key->length = number % (LONGEST + 1);
@@ -34,7 +35,8 @@ static int *find_in_list(const Known *key, unsigned count)
     return NULL;
 }
 
-static void finds_what_was_put(void)
+/* Every key is found with its latest value, and replacing one returns the previous value. */
+static void test_find_and_put(void)
 {
     WordMap map = {0};
     unsigned count = 0;
@@ -58,7 +60,8 @@ static void finds_what_was_put(void)
     word_map_clear(&map);
 }
 
-static void gives_every_value_once(void)
+/* word_map_next() returns every value once. */
+static void test_iteration(void)
 {
     WordMap map = {0};
     void *before;
@@ -76,8 +79,8 @@ static void gives_every_value_once(void)
     CHECK_EQUAL(map.count, 0);
 }
 
-/* Aligned addresses must not share a few places. */
-static void spreads_addresses(void)
+/* Hashes of 1024 aligned addresses are spread: no slot of 1024 gets 12 of them. */
+static void test_hash_spreads_addresses(void)
 {
     size_t max = 0, uses[1024] = {0};
     for (uint64_t i = 0; i < 1024; i++) {
@@ -90,8 +93,8 @@ static void spreads_addresses(void)
 
 int main(void)
 {
-    CHECK_GROUP(finds_what_was_put);
-    CHECK_GROUP(gives_every_value_once);
-    CHECK_GROUP(spreads_addresses);
+    CHECK_GROUP(test_find_and_put);
+    CHECK_GROUP(test_iteration);
+    CHECK_GROUP(test_hash_spreads_addresses);
     return check_done();
 }

@@ -21,7 +21,7 @@ enum { POINT = 0, LINEAR = 1, WRAP = 0, CLAMP = 1, MIRROR = 2, BORDER = 3 };
 enum { INTEGER = CU_TRSF_READ_AS_INTEGER, NORMALIZED = CU_TRSF_NORMALIZED_COORDINATES };
 enum { U8 = 1, U16 = 2, U32 = 3, S8 = 8, S16 = 9, S32 = 10, F16 = 16, F32 = 32 };
 
-/* What holds the texels: linear memory, pitched memory, or an Array; A: with layers. */
+/* Where the texels are: in linear memory, pitched memory, or an array; A: with layers. */
 typedef enum Geometry {
     G_LINEAR,
     G_PITCH,
@@ -37,12 +37,14 @@ typedef enum Geometry {
 static const char *const geometry_names[G_COUNT] = {"linear", "pitch", "1d", "2d",   "3d",
                                                     "a1d",    "a2d",   "",   "acube"};
 
+enum { SPREAD_NAN = 200 };
+
 typedef struct TextureCase {
     char op[48]; /* "tex.2d.v4.f32.f32" */
     Geometry geometry;
     unsigned format, channels, filter, flags;
     unsigned address[3];
-    unsigned spread; /* of floats: exponents differ by up to that, 0: fixed-point fractions; 200: with NaN */
+    unsigned spread; /* by how much exponents of floats differ; 0: fractions only; SPREAD_NAN: with NaN */
     unsigned size[3]; /* width, height, depth or layers (of a cube: faces) */
 } TextureCase;
 
@@ -184,7 +186,7 @@ static inline void texture_add_gathers(void)
     texture_add("tld4.g.2d.v4.f32.f32", G_2D, 0, S16, 2, BORDER, LINEAR, NORMALIZED);
 }
 
-/* What a surface of each access holds. */
+/* Types of accesses to surfaces, and the format and channels of a surface for each. */
 static const struct {
     const char *type;
     unsigned format, channels;
@@ -236,7 +238,7 @@ static inline void texture_add_queries(void)
 /* Floats of many magnitudes, wide textures, all bytes of sRGB. */
 static inline void texture_add_extremes(void)
 {
-    static const unsigned spreads[] = {4, 12, 40, 200}, widths[] = {257, 1000, 30000};
+    static const unsigned spreads[] = {4, 12, 40, SPREAD_NAN}, widths[] = {257, 1000, 30000};
     for (unsigned k = 0; k < 12; k++) {
         Geometry g = k / 4 == 0 ? G_1D : k / 4 == 1 ? G_2D : G_3D;
         char op[48];
@@ -298,7 +300,8 @@ static inline size_t texture_data_bytes(const TextureCase *c)
     return (size_t)texture_axis(c, 0) * texture_axis(c, 1) * texture_axis(c, 2) * texture_element_bytes(c);
 }
 
-/* Where the device may differ by a rounding: sums of two slices of floats of many sizes. */
+/* Whether results may differ from the GPU's by a rounding: blends of two slices of floats of many magnitudes.
+ * */
 static inline bool texture_is_close(const TextureCase *c)
 {
     return c->filter == LINEAR && c->spread && c->geometry == G_3D;
@@ -322,9 +325,10 @@ static inline void texture_fill(const TextureCase *c, uint8_t *data)
         if (c->format == F32) {
             float value = (float)(bits & 0xffffff) * 0x1p-23f - 1;
             if (c->spread)
-                value = ldexpf(value, (int)(texture_random(&state) % (c->spread < 200 ? c->spread : 30)));
+                value =
+                    ldexpf(value, (int)(texture_random(&state) % (c->spread < SPREAD_NAN ? c->spread : 30)));
             memcpy(&bits, &value, 4);
-            if (c->spread == 200 && i % 9 == 4)
+            if (c->spread == SPREAD_NAN && i % 9 == 4)
                 bits = 0x7f800000u | (i % 2) << 31 | (i % 27 == 13 ? 0x400123 : 0);
         }
         memcpy(data + i * texture_format_bytes(c->format), &bits, texture_format_bytes(c->format));
@@ -445,8 +449,8 @@ static inline void texture_operands(const TextureCase *c, unsigned k, uint32_t o
     }
 }
 
-/* The operands of a surface instruction: x in bytes but for sust.p. Stores go to every place once; those
- * that are clamped to one place store one value. */
+/* The operands of a surface instruction: x counts bytes, in sust.p elements. A place is stored to once, or,
+ * where coordinates are clamped to it, with the same value each time. */
 static inline void surface_operands(const TextureCase *c, unsigned k, uint32_t out[8], uint64_t *state)
 {
     bool layered = c->geometry == G_A1D || c->geometry == G_A2D, store = texture_is(c, "sust");
@@ -485,7 +489,7 @@ static inline void surface_operands(const TextureCase *c, unsigned k, uint32_t o
     }
 }
 
-/* Eight words a sample: coordinates and, of stores, values. */
+/* Eight words for each sample: coordinates and, for stores, values. */
 static inline void texture_inputs(const TextureCase *c, uint32_t *words)
 {
     uint64_t state = 4242 + (uint64_t)c->geometry * 1000;

@@ -1,7 +1,7 @@
-/* Runs a case of texture_cases.h on whatever driver is there: makes a kernel of one instruction as PTX
- * text, the texture or surface, as an object or as what a reference of the module is bound to, runs all
- * samples and returns four words of each; of stores, the first bytes of the surface. The prototypes of the
- * driver come from the file that includes this. */
+/* Runs a case of texture_cases.h on the driver that is linked: builds a kernel of one instruction as PTX text
+ * and the texture or surface (an object, or bound to a reference of the module), runs all samples and returns
+ * four words of each; for stores, the first bytes of the surface. The file that includes this declares the
+ * driver's functions. */
 #ifndef TESTS_TEXTURE_RUN_H
 #define TESTS_TEXTURE_RUN_H
 
@@ -38,7 +38,8 @@ static const char *texture_coordinates(const TextureCase *c)
     return texture[c->geometry];
 }
 
-/* "{%a0,%a1}" as wide as the instruction says, and the code between these registers and words 8 ... 11. */
+/* The operand with the values, such as "{%h0,%h1}", as wide as the instruction says, and the code that
+ * converts between these registers and %w0 to %w3. */
 static inline void texture_values(const char *op, bool store, char vector[64], char *code)
 {
     unsigned count = strstr(op, ".v4") ? 4 : strstr(op, ".v2") ? 2 : 1, room = 512;
@@ -114,7 +115,7 @@ static inline void texture_kernel(const TextureCase *c, char *text, size_t size)
 /* Whether the case is of a surface. */
 static inline bool texture_surface(const TextureCase *c) { return texture_is(c, "su"); }
 
-/* The whole content, in or out of the array. */
+/* Copies the whole content into or out of the array. */
 static inline CUresult texture_copy(const TextureCase *c, CUarray array, void *host, bool in)
 {
     size_t row = (size_t)c->size[0] * texture_element_bytes(c);
@@ -188,7 +189,7 @@ static inline CUresult texture_make_object(TextureRun *run, const TextureCase *c
     return result;
 }
 
-/* As texture_make_object(), by calls of the driver's interface for references. */
+/* Like texture_make_object(), for the reference of the module. */
 static inline CUresult texture_bind_reference(TextureRun *run, const TextureCase *c)
 {
     CUDA_ARRAY_DESCRIPTOR rows = {c->size[0], c->size[1], c->format, c->channels};
@@ -249,7 +250,7 @@ static inline CUresult texture_steps(TextureRun *run, const TextureCase *c, uint
     return CUDA_SUCCESS;
 }
 
-/* results: TEXTURE_BYTES. The error of the first call that failed. */
+/* Runs a case; results has TEXTURE_BYTES. Returns the error of the first call that failed. */
 static inline CUresult texture_run(const TextureCase *c, uint32_t *results)
 {
     TextureRun run = {0};

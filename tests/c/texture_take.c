@@ -23,11 +23,10 @@ int main(void)
     char name[100] = "";
     if (cuInit(0) || cuDeviceGet(&device, 0) || cuCtxCreate_v2(&context, 0, device)) return 1;
     cuDeviceGetName(name, sizeof name, device);
-    printf(
-        "/* Results of a real GPU (%s) for the list of texture_cases.h, written by texture_take.c: the "
-        "instruction\n"
-        " * and the hash of all results; CLOSE: of those that may differ by a rounding, some samples. */\n",
-        name);
+    printf("/* Results of a real GPU (%s) for the list of texture_cases.h, written by texture_take.c: the "
+           "instruction\n"
+           " * and the hash of all results; CLOSE: samples of cases that may differ by a rounding. */\n",
+           name);
     texture_make_cases();
     for (unsigned k = 0; k < texture_case_count; k++) {
         CUresult result = texture_run(&texture_cases[k], results[0]);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { DIMS = 4, ROOM = 1 << 16 }; /* axes of a view at most; bytes of the memory that tests use */
+enum { DIMS = 4, ROOM = 1 << 16 }; /* maximum axes of a view; bytes of the memory that tests use */
 
 static unsigned random_state = 2463534242u;
 /* From 0 to n - 1. */
@@ -41,8 +41,8 @@ static inline void walk(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strid
     }
 }
 
-/* A view with a random order of axes, gaps and directions, no two elements of which overlap; its number of
- * axes. */
+/* Makes a view with a random order of axes, gaps and directions, in which no two elements overlap. Returns
+ * its number of axes. */
 static inline int random_view(ptrdiff_t *shape, ptrdiff_t *strides, ptrdiff_t itemsize)
 {
     int ndim = random_below(DIMS + 1), order[DIMS];
@@ -61,14 +61,14 @@ static inline int random_view(ptrdiff_t *shape, ptrdiff_t *strides, ptrdiff_t it
     return ndim;
 }
 
-/* What visitors of tests work on: memory to copy from and to, and the offsets of the elements by number. */
+/* Data of visitors: memory to copy from and to, and the offsets of the elements by number. */
 typedef struct Images {
     unsigned char *to, *from;
     ptrdiff_t itemsize;
     ptrdiff_t offsets[256];
 } Images;
 
-/* A visitor: notes the offset in Images. */
+/* A visitor: stores the offset in Images. */
 static inline void remember(ptrdiff_t offset, ptrdiff_t number, void *data)
 {
     ((Images *)data)->offsets[number] = offset;
