@@ -1,4 +1,5 @@
-"""Programs written for CuPy, with pycuda.compat.cupy for cupy: the idioms, then the notation of kernels."""
+"""Programs written for CuPy, with pycuda.compat.cupy in place of cupy: idioms, the notation of kernels,
+devices."""
 
 import threading
 import time
@@ -129,7 +130,7 @@ def test_random_and_linalg():
 
 
 def test_raw_parameters_and_the_index():
-    """What is raw has a length of its own; indices are signed."""
+    """A raw operand is not broadcast: it has its own size(). Indices are signed."""
     smooth = cp.ElementwiseKernel(
         "raw T x, int32 reach",
         "T y",
@@ -165,7 +166,7 @@ def test_elements_are_numbered_in_c_order():
 
 
 def test_memory_of_raw_operands_waits_for_another_stream():
-    """A kernel's stream is noted for them, too: what gets their memory next is filled after the kernel."""
+    """The memory of a dropped operand is not used again before the kernel on another stream has read it."""
     may_go, stream = threading.Event(), cp.cuda.Stream(non_blocking=True)
     take = cp.ElementwiseKernel("raw T x", "T y", "y = x[_ind.size() - 1 - i]", "take")
     x, y = cp.full(1000, 3.0), cp.empty(1000)
@@ -183,7 +184,7 @@ def test_memory_of_raw_operands_waits_for_another_stream():
     assert (y.get() == 3).all() and (others[0].get() == 9).all()
 
 
-def test_outputs_are_read_and_several():
+def test_several_outputs_and_outputs_that_are_read():
     both = cp.ElementwiseKernel("T x, S y", "T high, bool same", "high = x > y ? x : y; same = x == y")
     x, y = np.array([[1.0, 5.0, 2.0]]), np.array([[2], [5]], np.float32)
     high, same = both(cp.asarray(x), cp.asarray(y))
@@ -196,7 +197,8 @@ def test_outputs_are_read_and_several():
     np.testing.assert_array_equal(out.get(), np.arange(6.0).reshape(2, 3).T + [10, 20])
 
 
-def test_members_and_types_are_not_parameters():
+def test_names_in_the_code_that_are_not_parameters():
+    """Members of structs, types of the preamble, and T."""
     kernel = cp.ElementwiseKernel(
         "T x", "T y", "Pair p; p.x = x; p.y = 2; y = p.x * p.y + (T)1", preamble="struct Pair { T x, y; };"
     )
@@ -218,7 +220,7 @@ def test_reductions():
     assert int(largest(cp.asarray(x[0]), cp.asarray(y)).get()) == 4
 
 
-def test_refused():
+def test_wrong_operands_and_declarations_are_refused():
     kernel = cp.ElementwiseKernel("T x, T y", "T z", "z = x + y")
     x = cp.arange(3.0)
     with pytest.raises(TypeError, match="mismatched"):

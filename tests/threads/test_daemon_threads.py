@@ -1,5 +1,5 @@
-"""Daemon threads that are in the driver for ever while the program ends: the exit code is the program's, and
-no thread is in the driver when it is torn down.
+"""Daemon threads that call the driver without end while the program ends: the exit code is the program's, and
+no thread is in the driver when that is torn down.
 """
 
 import pytest
@@ -38,7 +38,9 @@ LONG = np.uint64(600e6)
 
 
 class Thread:
-    """It owns its objects: what a daemon thread's frames hold is never released."""
+    """What a thread uses, and the kinds of work it may do. An object that only a frame of a daemon thread
+    held would never be released.
+    """
 
     def __init__(self):
         context.push()
@@ -110,6 +112,7 @@ WORK = ["launch_and_wait", "wait_long", "free", "copy", "everything", "functions
 
 @pytest.mark.parametrize("work", WORK)
 def test_the_exit_code_is_the_programs_while_daemon_threads_wait_in_the_driver(run_python, work):
+    """PYCUDA_CPU_LOCK: as in NVIDIA's driver, a lock is held during waits, which shows deadlocks."""
     ending = list(ENDINGS)[WORK.index(work) % len(ENDINGS)]
     last, code = ENDINGS[ending]
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""One thread drops an object, which waits for a kernel; another detaches the object's context meanwhile."""
+"""Contexts that end while another thread uses them: objects that are dropped or made meanwhile."""
 
 from pathlib import Path
 
@@ -33,7 +33,8 @@ MAKE = {
 }
 
 
-def round(pause):
+def drop_and_detach(pause):
+    # One thread drops an object, which waits for a kernel; another detaches its context after the pause.
     context = drv.Device(0).make_context()
     spin = drv.module_from_file(LATE).get_function("spin")
     box, start = [MAKE[KIND]()], threading.Barrier(2)
@@ -57,8 +58,8 @@ def round(pause):
 
 
 for number in range(8):
-    round(0.005 * (number % 4))
-# The memory that follows has no other owner.
+    drop_and_detach(0.005 * (number % 4))
+# If something had been released twice, some of this memory would have two owners.
 keep.push()
 memory = [drv.to_device(np.full(1000, number, np.int32)) for number in range(20)]
 for number, allocation in enumerate(memory):
@@ -111,6 +112,7 @@ MAKE = {
 ready, leaving = threading.Event(), threading.Event()
 
 def work():
+    # Makes objects 0.1 s after the other thread began to detach, while cuCtxDestroy takes 1.5 s.
     context.push()
     ready.set()
     leaving.wait()
@@ -135,7 +137,8 @@ thread.join()
 
 
 def test_nothing_is_made_in_a_context_that_another_thread_ends(run_python):
-    """It would be of a context that is taken for another one, and be released after the end of that."""
+    """Such an object would outlive its context: the driver may give a new context the same handle, and the
+    object would be released in that."""
     done = run_python(f"LATE = {LATE!r}\n" + LEAVING, env={"PYCUDA_FAULT_CALL": "0"})
     assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", ""), done.stderr
 
@@ -152,8 +155,8 @@ with open("/proc/self/maps") as maps:
 """
 
 
-def test_a_thread_that_lost_its_context_gets_no_other_one(run_python):
-    """Its work would go on in the default context, unnoticed, without what it had made."""
+def test_a_thread_whose_context_the_driver_popped_gets_errors_until_it_pops_that(run_python):
+    """With the default context instead, its work would go on unnoticed in a context without its objects."""
     done = run_python(
         BY_DRIVER
         + """
@@ -172,8 +175,8 @@ print(drv.Context.get_current(), int(drv.mem_alloc(100)) > 0)  # in the default 
     assert done.stdout == "CUDA_ERROR_CONTEXT_IS_DESTROYED\n" * 3 + "None True\n"
 
 
-def test_a_primary_context_that_is_current_elsewhere_stays_while_it_is_used(run_python):
-    """Another library has made it current, and the code that had retained it here has detached it."""
+def test_a_primary_context_that_another_library_made_current_stays_while_it_is_used(run_python):
+    """Here, the code that had retained it has detached it."""
     done = run_python(
         BY_DRIVER
         + """
@@ -189,7 +192,7 @@ def work():
     assert library.cuCtxSetCurrent(ctypes.c_void_p(handle)) == 0
     other = drv.to_device(numbers)
     assert drv.Context.get_current() is not context
-    memory = None  # the last of those that were made before
+    memory = None  # the last object that kept the context as first retained
     print((drv.from_device_like(other, numbers) == numbers).all())
     del other
 

@@ -1,4 +1,4 @@
-"""The program ends while daemon threads call the driver: its exit code is its own, and nothing is said."""
+"""The program ends while daemon threads call the driver: its exit code is its own, and stderr stays empty."""
 
 import time
 
@@ -41,6 +41,7 @@ for number in range(4):
     threading.Thread(target=work, args=(number,), daemon=True).start()
 busy.wait()
 '''
+# ending: (last lines of the program, exit code, end of stderr)
 ENDINGS = {
     "the end": ("", 0, ""),
     "sys.exit": ("sys.exit(7)", 7, ""),
@@ -59,6 +60,7 @@ def test_the_exit_code_is_the_programs_while_daemon_threads_call_the_driver(run_
         assert done.stderr.strip().endswith(message) and bool(done.stderr) == bool(message), done.stderr
 
 
+# A daemon thread is inside a call of the driver, which takes DELAY ms, when the program ends.
 INSIDE = """
 import os, sys, threading, time
 import pycuda.driver as drv
@@ -78,7 +80,7 @@ inside.wait()
 time.sleep(0.05)
 print(time.monotonic(), flush=True)
 """
-FAULTS = {"PYCUDA_FAULT_CALL": "0"}
+FAULTS = {"PYCUDA_FAULT_CALL": "0"}  # makes _fault_delay available
 
 
 def test_the_process_waits_for_calls_in_progress(run_python):
@@ -88,7 +90,7 @@ def test_the_process_waits_for_calls_in_progress(run_python):
 
 
 def test_the_process_waits_5_seconds_for_a_call_that_does_not_return(run_python):
-    """Then it ends, with its own code and all that was printed."""
+    """Then it ends, with its own exit code, and with its output flushed."""
     program = INSIDE.replace("DELAY", "60000") + "print('last words')\nsys.exit(6)"
     done = run_python(program, env=FAULTS)
     first, last = done.stdout.splitlines()
@@ -108,8 +110,8 @@ def test_a_forked_child_does_not_wait_for_threads_of_its_parent(run_python):
     assert (done.returncode, done.stdout.splitlines()[1]) == (0, "8 True"), done.stderr
 
 
-def test_exit_handlers_that_were_registered_before_the_import_call_the_driver(run_python):
-    """They run after pycuda's own."""
+def test_exit_handlers_that_were_registered_before_the_import_may_call_the_driver(run_python):
+    """They run after PyCUDA's own handler."""
     done = run_python(
         """
         import atexit
@@ -130,7 +132,7 @@ def test_exit_handlers_that_were_registered_before_the_import_call_the_driver(ru
 
 
 def test_a_finalizer_that_calls_the_driver_at_the_end_does_not_hang(run_python):
-    """The call is done or refused."""
+    """The call is done, or raises an error."""
     done = run_python(
         """
         import sys

@@ -1,7 +1,7 @@
 """While a call waits, other Python threads run.
 
-Every driver function that may wait is made slow in turn; meanwhile a second thread wants the interpreter
-every two milliseconds. A call that kept the interpreter to itself would let it have none.
+Every driver function that may wait is made slow in turn, while a second thread takes the GIL every two
+milliseconds. During a call that did not release the GIL it would not run.
 """
 
 from pathlib import Path
@@ -140,7 +140,7 @@ thread.start()
 
 
 def beats_during(name, call):
-    """Of the other thread, while this driver function takes its time."""
+    """How often the other thread runs during the call, in which the driver function takes SLOW ms."""
     assert core._fault_delay(name, SLOW), name
     start = time.monotonic()
     call()
@@ -152,24 +152,24 @@ def beats_during(name, call):
 
 for name, call in CALLS:
     event.record(stream)
-    call()  # once before: what is made at the first call does not count
-    # On a busy machine the other thread may get no processor for so long.
+    call()  # makes what only the first call makes
+    # Three tries: on a busy machine the other thread may get no processor for so long.
     if not any(beats_during(name, call) >= 5 for _ in range(3)):
-        print(name, "kept the interpreter")
+        print(name, "held the GIL")
 stop.set()
 thread.join()
 print(len(CALLS), "calls")
 '''
 
 
-def test_every_call_that_waits_lets_others_run(run_python):
+def test_other_threads_run_during_every_call_that_waits(run_python):
     done = run_python(PROGRAM, env={"PYCUDA_FAULT_CALL": "0"})
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert done.stdout == "47 calls\n"
 
 
-def test_compiling_lets_others_run(run_python):
-    """NVRTC's work, which no driver call stands for: a source that takes it long."""
+def test_other_threads_run_while_nvrtc_compiles(run_python):
+    """Compiling is no driver call, so that a long source makes it slow."""
     done = run_python(
         """
         import threading, time
@@ -201,7 +201,7 @@ def test_compiling_lets_others_run(run_python):
 
 
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "drv.Context.synchronize()"])
-def test_real_work_is_waited_for_while_others_run(run_python, wait):
+def test_other_threads_run_during_a_wait_for_a_kernel(run_python, wait):
     done = run_python(
         f"""
         import threading, time
@@ -275,6 +275,7 @@ array + array
 drv.Context.synchronize()
 
 def answer():
+    # Lets the kernel end.
     time.sleep(0.3)
     flag[0] = 1
 
@@ -286,7 +287,7 @@ def by_turns():
     nothing(block=(1, 1, 1), stream=stream)
     nothing(block=(1, 1, 1), stream=other)
 
-# what waits for its copy, and what waits once the queue is full
+# COPIES wait for the copy, FULL wait once the stream's queue is full.
 COPIES = {{
     "a copy": lambda: drv.memcpy_dtoh_async(host, memory, stream),
     "an array's copy": lambda: array.get_async(stream, host.view(np.float32)),
@@ -330,7 +331,11 @@ for name, call in (COPIES | FULL).items():
 @pytest.mark.parametrize("polls", [False, True])
 @pytest.mark.parametrize("main", [False, True])
 def test_a_kernel_that_waits_for_a_python_thread_ends(run_python, main, polls):
-    """The call after it waits, for the copy's sake or because the queue is full; the other thread runs."""
+    """A call after the kernel waits, for a copy or because the queue is full; the other thread runs
+    meanwhile.
+
+    polls: as on a GPU, the CPU device offers no waits with a timeout. main: whether the main thread waits.
+    """
     hides = "cuPycudaSetTimeout,cuPycudaCancel" if polls else ""
     done = run_python(WAITING.format(main=main), env={"PYCUDA_FAULT_HIDES": hides})
     ended = done.stdout.splitlines()

@@ -1,9 +1,9 @@
-"""NVIDIA's driver holds a lock while it waits, and Python functions in streams need the interpreter. So while
-such a function is outstanding no thread may hold the GIL in any driver call, however short.
+"""NVIDIA's driver holds a lock while it waits, and Python functions in streams need the GIL. So while such a
+function is outstanding no thread may hold the GIL in any driver call, however short.
 
 A thread waits for a kernel in cuMemFree, which holds the lock; a host function is outstanding in another
-context; then each call of the list is made, and a third thread looks whether it got the interpreter
-meanwhile. A call that keeps it would be a deadlock as soon as a Python function were in the kernel's stream.
+context; then each call of the list is made, and a third thread notes whether it got the GIL meanwhile. A call
+that holds it would be a deadlock if a Python function were in the kernel's stream.
 """
 
 from pathlib import Path
@@ -97,7 +97,7 @@ drv.Context.synchronize()
 
 
 class Busy:
-    """A stream that something was queued in that must be kept alive."""
+    """A stream whose queued copy needs an array that PyCUDA keeps alive until it is done."""
 
     def __init__(self):
         self.stream = drv.Stream()
@@ -106,7 +106,7 @@ class Busy:
 
 green = []
 
-# (name, what it is made of before the lock is taken, what is done under the lock)
+# (name, what is made before the lock is taken, what is done with it under the lock; None: it is dropped)
 OPS = [
     ("make a stream", None, lambda x: drv.Stream()),
     ("drop a stream", drv.Stream, None),
@@ -123,9 +123,9 @@ OPS = [
     ("drop managed memory", lambda: drv.managed_zeros(100, np.int8), None),
     ("drop page-locked memory", lambda: drv.pagelocked_zeros(100, np.int8), None),
     ("drop registered memory", lambda: drv.register_host_memory(drv.aligned_zeros(4096, np.int8)), None),
-    ("ask for memory", None, lambda x: drv.mem_get_info()),
-    ("ask about an address", None, lambda x: drv.mem_get_address_range(memory)),
-    ("ask about a pointer", None, lambda x: drv.pointer_get_attribute(2, memory)),
+    ("query free memory", None, lambda x: drv.mem_get_info()),
+    ("query an address", None, lambda x: drv.mem_get_address_range(memory)),
+    ("query a pointer", None, lambda x: drv.pointer_get_attribute(2, memory)),
     ("make an array", None, lambda x: image()),
     ("drop an array", image, None),
     ("make a mipmapped array", None, lambda x: drv.MipmappedArray(descr)),
@@ -148,14 +148,14 @@ OPS = [
     ("drop a module", lambda: drv.module_from_buffer(PTX), None),
     ("look up a function", None, lambda x: module.get_function("nothing")),
     ("look up a variable", None, lambda x: module.get_global("number")),
-    ("ask about a function", None, lambda x: nothing.num_regs),
+    ("query a function", None, lambda x: nothing.num_regs),
     ("set up a function", None, lambda x: nothing.set_cache_config(drv.func_cache.PREFER_L1)),
     ("make a linker", None, lambda x: drv.Linker()),
     ("drop a linker", drv.Linker, None),
     ("push and pop", None, lambda x: (context.push(), drv.Context.pop())),
-    ("ask what is current", None, lambda x: drv.Context.get_current()),
-    ("ask for a limit", None, lambda x: drv.Context.get_limit(drv.limit.STACK_SIZE)),
-    ("ask about the device", None, lambda x: drv.Device(0).max_threads_per_block),
+    ("query the current context", None, lambda x: drv.Context.get_current()),
+    ("query a limit", None, lambda x: drv.Context.get_limit(drv.limit.STACK_SIZE)),
+    ("query the device", None, lambda x: drv.Device(0).max_threads_per_block),
     ("allocate from a pool", None, lambda x: pool.allocate(100)),
     ("drop pooled memory", lambda: pool.allocate(100), None),
     ("free what a pool holds", lambda: pool.allocate(1000).free(), lambda x: pool.free_held()),
@@ -166,10 +166,10 @@ OPS = [
     ("drop a pool of the driver", drv.StreamOrderedMemoryPool, None),
     ("allocate from the driver's pool", None, lambda x: ordered_pool.allocate(100, stream)),
     ("drop memory of the driver's pool", lambda: ordered_pool.allocate(100), None),
-    ("ask the driver's pool", None, lambda x: ordered_pool.used_mem_current),
+    ("query the driver's pool", None, lambda x: ordered_pool.used_mem_current),
     ("set up the driver's pool", None, lambda x: ordered_pool.reset_high()),
     ("trim the driver's pool", lambda: ordered_pool.allocate(100).free(), lambda x: ordered_pool.trim()),
-    ("ask for occupancy", None, lambda x: nothing.max_active_blocks_per_multiprocessor(32)),
+    ("query occupancy", None, lambda x: nothing.max_active_blocks_per_multiprocessor(32)),
     ("reserve addresses", None, lambda x: drv.AddressRange(unit)),
     ("drop addresses", lambda: drv.AddressRange(unit), None),
     ("make physical memory", None, lambda x: drv.PhysicalMemory(unit)),
@@ -178,7 +178,7 @@ OPS = [
     ("drop mapped memory", mapped, None),
     ("unmap memory", mapped, lambda x: x.unmap()),
     ("set access", mapped, lambda x: x.set_access(3)),
-    ("ask for access", mapped, lambda x: x.get_access()),
+    ("query access", mapped, lambda x: x.get_access()),
     ("make an array on the device", None, lambda x: gpuarray.zeros(10, np.float32)),
     ("queue a function", None, lambda x: stream.launch_host_func(int)),
     ("raise an error", None, lambda x: module_error()),
@@ -205,8 +205,8 @@ beater = threading.Thread(target=beat)
 beater.start()
 
 
-def kept(make, use):
-    """Whether the interpreter was kept for most of the time that a call under the lock took."""
+def held(make, use):
+    """Whether the GIL was held for more than 60 ms of the 100 ms or so that a call under the lock takes."""
     box = [make() if make else None]
     drv.Context.synchronize()
     victim, inside = drv.mem_alloc(1 << 16), threading.Event()
@@ -234,12 +234,12 @@ def kept(make, use):
 
 
 for name, make, use in OPS:
-    # On a busy machine the third thread may get no processor for so long.
-    if kept(make, use) and kept(make, use) and kept(make, use):
+    # Three tries: on a busy machine the third thread may get no processor for so long.
+    if held(make, use) and held(make, use) and held(make, use):
         print(name, flush=True)
-# The driver ends a green context after all work of the device, the function that is held among it.
+# The driver ends a green context only after all work of the device, including the outstanding function.
 threading.Timer(1, gate.set).start()
-if kept(green.pop, None):
+if held(green.pop, None):
     print("drop a green context", flush=True)
 stop.set()
 beater.join()
@@ -253,5 +253,5 @@ print(len(OPS), "operations")
 def test_no_driver_call_holds_the_gil_while_a_host_function_is_outstanding(run_python):
     done = run_python(PROGRAM.replace("LATE", repr(LATE)), env={"PYCUDA_CPU_LOCK": "1"})
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    *kept, last = done.stdout.splitlines()
-    assert kept == [] and last == "74 operations", done.stdout
+    *held, last = done.stdout.splitlines()
+    assert held == [] and last == "74 operations", done.stdout

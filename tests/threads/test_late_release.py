@@ -1,5 +1,5 @@
-"""What loses its last reference in a Python function of a stream is released soon after, whatever it is;
-and errors on the way are not reported.
+"""An object of any type whose last reference a Python function in a stream drops is released soon after, and
+nothing is printed.
 """
 
 import pytest
@@ -84,7 +84,7 @@ def graveyard():
     return [things, made]
 
 
-# what it is, how it is made, the driver functions that make and that release it
+# kind: (how it is made, the driver's functions that make and that release it)
 ALLOC = ("cuMemAlloc", "cuMemFree")
 GREEN = ("cuGreenCtxCreate", "cuGreenCtxDestroy")
 MIPMAP = ("cuMipmappedArrayCreate", "cuMipmappedArrayDestroy")
@@ -133,7 +133,7 @@ def live():
     return {name: count for name, count in drv._live_objects().items() if count}
 
 
-make()  # what is made once is made
+make()  # makes what only the first call makes
 if KIND == "another context's":
     make()[1].detach()
 drv.Context.synchronize()
@@ -191,6 +191,6 @@ print(enabled, gc.isenabled())
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_the_garbage_collector_stays_enabled_when_host_functions_overlap(run_python, order):
-    """What it finds in them is released by another thread."""
+    """Objects that it collects in them are released by another thread."""
     done = run_python(f"ORDER = {order}\n" + COLLECTOR, check=True)
     assert (done.stdout, done.stderr) == ("[True, True] True\n", "")

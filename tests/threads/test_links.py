@@ -1,4 +1,4 @@
-"""Linkers that one thread makes and another one uses or drops: NVIDIA's link states belong to a thread."""
+"""Linkers that one thread makes and another one uses or drops. NVIDIA's link states belong to a thread."""
 
 import threading
 
@@ -22,6 +22,7 @@ PTX = b"""
 
 
 def new_linker():
+    """A linker with a kernel added."""
     linker = drv.Linker()
     linker.add_data(PTX, drv.jit_input_type.PTX)
     return linker
@@ -46,7 +47,7 @@ def in_threads(count, work):
     assert not failures
 
 
-def test_a_linker_may_be_dropped_by_another_thread_than_made_it():
+def test_another_thread_may_drop_a_linker():
     bag = []
 
     def work(number):
@@ -60,7 +61,7 @@ def test_a_linker_may_be_dropped_by_another_thread_than_made_it():
 
 
 def test_a_linker_links_after_the_thread_that_made_it_has_ended():
-    """Thread-local memory of the driver is gone by then."""
+    """By then, the driver's thread-local memory of that thread is gone."""
     made = []
     for _ in range(10):
         in_threads(2, lambda number: made.append(new_linker()))
@@ -72,7 +73,7 @@ def test_a_linker_links_after_the_thread_that_made_it_has_ended():
 
 
 def test_calls_of_one_linker_by_several_threads_take_turns_or_fail():
-    """It is linked once at most."""
+    """At most one of them links it."""
     linker, modules = new_linker(), []
 
     def work(number):

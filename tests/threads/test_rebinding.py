@@ -1,5 +1,5 @@
-"""Four threads bind one reference to new arrays and launch with it: each launch reads one array that was
-bound, the whole time that it runs.
+"""Four threads bind one texture or surface reference to new arrays and launch with it: a launch reads the
+same array as long as it runs, one of those that were bound.
 """
 
 import pytest
@@ -32,7 +32,7 @@ wrong, errors, launches = [], [], 0
 
 
 def bind(number):
-    """Binds to memory that holds this number and has no other reference."""
+    """Binds the reference to memory that holds this number and that nothing else keeps alive."""
     if KIND == "memory":
         reference.set_address(drv.to_device(values[number]), 4 * N)
         return

@@ -60,7 +60,7 @@ def at_once(work):
 
 
 def add_many(number, add):
-    """Memory, copies and launches of one thread, on a stream of its own."""
+    """Copies, launches kernels on a stream of its own and checks the results, ROUNDS times."""
     stream = drv.Stream()
     start = np.arange(N, dtype=np.int32) + number
     for round in range(ROUNDS):
@@ -89,7 +89,7 @@ def test_one_array_in_many_threads():
     assert (total.get() == ROUNDS * sum(range(THREADS))).all()
 
 
-def test_arguments_on_the_host():
+def test_host_arguments_in_many_threads():
     add = drv.module_from_buffer(PTX).get_function("add")
 
     def work(number):
@@ -115,7 +115,7 @@ def test_a_context_for_each_thread():
     at_once(work)
 
 
-def test_objects_that_die_in_another_thread():
+def test_objects_dropped_by_another_thread():
     kept = [[] for _ in range(THREADS)]
 
     def make(number):
@@ -133,7 +133,7 @@ def test_objects_that_die_in_another_thread():
 
 @pytest.mark.parametrize("devices", [2])
 def test_two_devices(run_python, devices):
-    """The same on several devices of a process of its own."""
+    """Threads with contexts on different devices, in a process that has several; all objects are released."""
     done = run_python(
         f"""
         import sys

@@ -1,4 +1,4 @@
-"""One kernel, one texture reference, several threads: what a launch uses is its own once it is read."""
+"""One kernel and its texture references in several threads: a launch uses what it read at its beginning."""
 
 import sys
 import threading
@@ -27,6 +27,7 @@ __global__ void read(int *out) { out[threadIdx.x] = BODY; }
 
 @pytest.fixture(autouse=True)
 def threads_change_often():
+    """Lets the interpreter change threads every microsecond, to find more races."""
     was = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -58,7 +59,7 @@ def together(work, count=THREADS):
 
 
 def bind(reference, kind, number):
-    """Bind the reference to memory full of this number, which has no other reference."""
+    """Binds the reference to memory full of this number, which nothing else keeps alive."""
     values = np.full(N, number, np.int32)
     if kind == "memory":
         reference.set_address(drv.to_device(values), 4 * N)
@@ -75,7 +76,7 @@ def bind(reference, kind, number):
 @pytest.mark.parametrize("outstanding", [False, True], ids=["", "host function outstanding"])
 @pytest.mark.parametrize("kind", READS)
 def test_one_reference_bound_by_all(kind, own_streams, outstanding):
-    """Each launch reads one of the arrays that were bound, as a whole, and it is there."""
+    """Each launch reads one whole array of those that were bound, and that still exists."""
     module = SourceModule(SOURCE.replace("BODY", READS[kind]))
     read = module.get_function("read")
     reference = module.get_surfref("surf") if kind == "surface" else module.get_texref("tex")
@@ -148,7 +149,7 @@ def test_a_name_is_one_reference_for_all_callers(kind):
 
 
 def test_prepare_in_the_middle_of_a_prepared_call():
-    """Code that an argument runs prepares the function again, as another thread may."""
+    """An argument's __index__ prepares the function again, as another thread could at that moment."""
     module = SourceModule("__global__ void add(int *out, int a, int b) { *out = a + b; }")
     add = module.get_function("add").prepare("Pii")
     out, host = drv.mem_alloc(4), np.zeros(1, np.int32)

@@ -1,4 +1,4 @@
-"""pycuda.characterize: what the device and its compiler are like."""
+"""pycuda.characterize: properties of the device and its compiler."""
 
 import ctypes
 
@@ -11,7 +11,7 @@ from pycuda import characterize, tools
 
 @pytest.fixture(autouse=True)
 def context(primary_context):
-    """What sizeof remembers names a context."""
+    """Clears what sizeof has cached for the context, so that the context can end."""
     yield
     tools.clear_context_caches()
 
@@ -48,7 +48,8 @@ def test_sizeof_agrees_with_numpy():
     assert characterize.sizeof("Pair", preamble) == pair.itemsize == 24
 
 
-def test_sizeof_asks_once(monkeypatch):
+def test_sizeof_compiles_once_for_a_type(monkeypatch):
+    """Without SourceModule, only types that were asked for before have an answer."""
     from pycuda import compiler
 
     assert characterize.sizeof("short2") == 4
@@ -58,6 +59,6 @@ def test_sizeof_asks_once(monkeypatch):
         characterize.sizeof("short3")
 
 
-def test_sizeof_of_nothing():
+def test_sizeof_of_an_unknown_type():
     with pytest.raises(drv.CompileError):
         characterize.sizeof("no_such_type")

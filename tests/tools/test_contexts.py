@@ -22,11 +22,11 @@ def test_a_default_context(monkeypatch):
         context.detach()
 
 
-def test_the_device_that_the_environment_names(monkeypatch):
-    asked = []
+def test_the_device_that_cuda_device_names(monkeypatch):
+    devices = []
     monkeypatch.setenv("CUDA_DEVICE", "0")
-    assert tools.make_default_context(lambda device: asked.append(device) or "made") == "made"
-    assert asked == [drv.Device(0)]
+    assert tools.make_default_context(lambda device: devices.append(device) or "made") == "made"
+    assert devices == [drv.Device(0)]
     with pytest.warns(DeprecationWarning, match="make_default_context"):
         assert tools.get_default_device() == drv.Device(0)
     monkeypatch.setenv("CUDA_DEVICE", "12345")
@@ -34,7 +34,7 @@ def test_the_device_that_the_environment_names(monkeypatch):
         tools.make_default_context(lambda device: "made")
 
 
-def test_the_device_that_a_file_names(monkeypatch, tmp_path):
+def test_the_device_that_a_file_in_the_home_folder_names(monkeypatch, tmp_path):
     monkeypatch.delenv("CUDA_DEVICE", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".cuda_device").write_text("0\n")
@@ -44,18 +44,19 @@ def test_the_device_that_a_file_names(monkeypatch, tmp_path):
         assert tools.get_default_device(default=0) == drv.Device(0)
 
 
-def test_the_next_device_where_one_refuses(monkeypatch):
+def test_the_next_device_is_tried_where_one_refuses(monkeypatch):
+    """Errors that are not the driver's are passed on."""
     monkeypatch.delenv("CUDA_DEVICE", raising=False)
-    monkeypatch.setenv("HOME", "/nowhere")
-    asked = []
+    monkeypatch.setenv("HOME", "/nowhere")  # without .cuda_device
+    tried = []
 
     def refuse(device):
-        asked.append(device)
+        tried.append(device)
         raise drv.LogicError("exclusive")
 
     with pytest.raises(RuntimeError, match="no context could be made on any device") as problem:
         tools.make_default_context(refuse)
-    assert asked == [drv.Device(number) for number in range(drv.Device.count())]
+    assert tried == [drv.Device(number) for number in range(drv.Device.count())]
     assert isinstance(problem.value.__cause__, drv.LogicError)
 
     def fail(device):
@@ -70,7 +71,7 @@ def test_the_next_device_where_one_refuses(monkeypatch):
 
 @pytest.fixture
 def forget():
-    """What the test memoizes is forgotten after it."""
+    """Clears the caches after the test, and forgets the functions that it memoized."""
     before = list(tools.context_dependent_memoized_functions)
     yield
     tools.clear_context_caches()
@@ -100,7 +101,7 @@ def test_results_are_remembered_for_each_context(forget):
     context.detach()
 
 
-def test_without_a_context(run_python):
+def test_memoizing_works_before_a_context_is_made(run_python):
     done = run_python(
         """
         from pycuda import tools
@@ -134,7 +135,7 @@ def test_exceptions_are_not_remembered(forget):
         fail_once([1])
 
 
-def test_what_is_remembered_ends_with_its_context(forget):
+def test_results_and_context_end_when_the_context_has_no_other_reference(forget):
     class Result:
         pass
 
@@ -166,13 +167,14 @@ def test_mark_cuda_test():
 
     before = drv.Context.get_current()
     assert client(5) == 5 and client.__name__ == "client" and client.__doc__ == "A test."
-    assert not hasattr(client, "pytestmark")  # --strict-markers, and it is not registered here
+    # Without the mark: pytest runs with --strict-markers, and this project does not register it.
+    assert not hasattr(client, "pytestmark")
     with pytest.raises(KeyError, match="of the test"):
         client(5, y=3)
     assert drv.Context.get_current() == before and all(context != before for context in seen)
 
 
-def test_a_fixture():
+def test_init_cuda_context_fixture():
     before = drv.Context.get_current()
     fixture = tools.init_cuda_context_fixture()
     context = next(fixture)
@@ -206,8 +208,8 @@ class TestClass:
 """
 
 
-def test_under_pytest(tmp_path):
-    """Test suites of other projects use them like this."""
+def test_the_fixture_and_the_mark_under_pytest(tmp_path):
+    """As test suites of other projects use them."""
     (tmp_path / "test_client.py").write_text(PLUGIN)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", str(tmp_path)]
     for options, outcome in ([], "4 passed"), (["-m", "cuda"], "3 passed, 1 deselected"):

@@ -46,7 +46,7 @@ def test_mymako():
     assert text == "x0;\nx1;\nx2;\n"
 
 
-def test_mymako_without_mako():
+def test_mymako_names_the_package_to_install():
     program = "import sys\nsys.modules['mako'] = None\nimport pycuda._mymako"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1 and "pip install mako" in done.stderr
@@ -90,7 +90,7 @@ def test_bounds():
 # ---- compyte.dtypes
 
 
-def test_registries_of_other_languages():
+def test_registries_of_opencl_and_c99_types():
     registry = dtypes.DTypeRegistry()
     dtypes.fill_registry_with_opencl_c_types(registry)
     dtypes.fill_registry_with_c99_stdint_types(registry)
@@ -112,7 +112,8 @@ def test_a_factorys_own_errors_are_not_hidden():
         dtypes.parse_c_arg_backend("float x", factory, factory)
 
 
-def test_the_older_form_of_registering(monkeypatch):
+def test_the_deprecated_register_dtype(monkeypatch):
+    """It uses the module's registry, which an empty one replaces here."""
     registry = dtypes.DTypeRegistry()
     monkeypatch.setattr(dtypes, "TYPE_REGISTRY", registry)
     pair = np.dtype([("x", np.float32), ("y", np.float32)])
@@ -127,7 +128,7 @@ def test_the_older_form_of_registering(monkeypatch):
     assert registry.dtype_to_ctype(pair) == "pair" and registry.name_to_dtype["couple"] == pair
 
 
-def test_both_directions_of_names_and_dtypes_are_those_of_the_registry():
+def test_the_modules_dictionaries_are_those_of_the_registry():
     assert dtypes.NAME_TO_DTYPE is dtypes.TYPE_REGISTRY.name_to_dtype
     assert dtypes.DTYPE_TO_NAME is dtypes.TYPE_REGISTRY.dtype_to_name
     with pytest.raises(dtypes.TypeNameNotKnown):

@@ -1,4 +1,4 @@
-"""Names that PyCUDA keeps to itself and programs use all the same."""
+"""Private names of PyCUDA that programs use nevertheless."""
 
 import hashlib
 import os
@@ -19,6 +19,7 @@ def test_rounding_of_integers():
 
 
 def test_names_of_the_compiler(monkeypatch, tmp_path):
+    """PATH has only a folder with a file named nvcc, which is found."""
     assert os.path.isfile(os.path.join(compiler._find_pycuda_include_path(), "pycuda-complex.hpp"))
     md5 = compiler._new_md5()
     md5.update(b"kernel")
@@ -29,5 +30,5 @@ def test_names_of_the_compiler(monkeypatch, tmp_path):
     assert compiler._find_nvcc_on_path() == str(nvcc)
 
 
-def test_modules_that_the_driver_module_has():
+def test_modules_that_programs_take_from_pycuda_driver():
     assert driver.np is np and driver.os is os

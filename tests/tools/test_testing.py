@@ -1,4 +1,4 @@
-"""What users' own tests get, in a run of pytest of its own."""
+"""pycuda.testing, as users' own tests import it: in runs of pytest of their own, and its comparisons."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ def test_that_fails():
 """
 
 
-def test_in_a_run_of_its_own(tmp_path):
+def test_devices_leaks_and_comparisons_in_a_users_tests(tmp_path):
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_it.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
@@ -51,7 +51,7 @@ def test_in_a_run_of_its_own(tmp_path):
     assert "leaked objects: {" in done.stdout and "'Stream': 1" in done.stdout, done.stdout
     assert "ERROR test_it.py::test_that_leaves_a_stream[device0]" in done.stdout
     assert "Not equal to tolerance" in done.stdout
-    assert "def assert_allclose" not in done.stdout  # the test's line is shown, not ours
+    assert "def assert_allclose" not in done.stdout  # the traceback ends at the test's line
 
 
 MARKED = """
@@ -71,19 +71,21 @@ def test_other():
 def test_mark_cuda_test_in_a_project_that_does_not_know_the_mark(tmp_path, options):
     (tmp_path / "test_it.py").write_text(MARKED)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(tmp_path)]
-    # Plugins read what pytest-xdist says to its workers there.
+    # Plugins would read the variables that pytest-xdist sets for its workers.
     alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=alone)
     assert "2 passed" in done.stdout and "warning" not in done.stdout, done.stdout + done.stderr
 
 
 class Foreign:
+    """An array of another package: it only has __cuda_array_interface__."""
+
     def __init__(self, array):
         self.memory = array
         self.__cuda_array_interface__ = array.__cuda_array_interface__
 
 
-def test_comparisons(primary_context):
+def test_comparisons_of_host_device_and_foreign_arrays(primary_context):
     host = np.linspace(0, 1, 50, dtype="f")
     device = gpuarray.to_gpu(host)
     for each in device, Foreign(device), host:

@@ -1,4 +1,4 @@
-"""What a program with types of its own does with these modules; a type checker reads it, it is never run."""
+"""A program with types that uses these modules. test_typed.py has mypy check it; it is never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers of the tests of arrays."""
+"""Makes the helpers of the tests of arrays (tests/gpuarray) importable."""
 
 import sys
 from pathlib import Path

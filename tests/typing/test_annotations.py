@@ -1,5 +1,6 @@
-"""The stubs follow from the annotations, and each Any that is left in them is listed here. That annotations
-match results is tested with the functions: tests/gpuarray/numpy_api/test_numpy_names.py.
+"""The stubs are what tools/numpy_stubs.py makes of the annotations, and each Any that is left in them is
+listed here. That annotations match results is tested with the functions, in
+tests/gpuarray/numpy_api/test_numpy_names.py.
 """
 
 import ast
@@ -15,20 +16,21 @@ from annotations import STUBS
     reason="the stubs are those of NumPy 2.4, written by Python 3.11 or later",
 )
 @pytest.mark.parametrize("path", STUBS.stubs(), ids=lambda path: str(path.relative_to(STUBS.FOLDER)))
-def test_the_stubs_are_what_the_functions_are(path):
+def test_the_stubs_agree_with_the_annotations(path):
     assert path.read_text() == STUBS.stubs()[path], "python tools/numpy_stubs.py writes them again"
 
 
-# ---- where nothing is said
+# ---- Any
 
-SAYS_NOTHING = {
+# "module: name" of every function or attribute of type Any, with the reasons.
+OF_TYPE_ANY = {
     # Python's numbers, nested lists of them, what pickle stores.
     "gpuarray: GPUArray.item", "gpuarray: GPUArray.tolist", "gpuarray: GPUArray.__reduce_ex__",
     # Whatever NumPy's function returns.
     "gpuarray: GPUArray.__array_function__", "gpuarray: GPUArray.__array_ufunc__",
-    # Whether flags are true is known when the program runs.
+    # Depends on flags, which are known only at run time.
     "gpuarray: unique", "numpy/__init__: unique",
-    # Capsules, addresses or allocations, owners of memory, and what the user made them of.
+    # Capsules, addresses or allocations, owners of memory, and objects that users passed.
     "_driver: _GPUArrayBase.__dlpack__", "_driver: _GPUArrayBase.gpudata", "_driver: _GPUArrayBase.data",
     "_driver: _GPUArrayBase.base", "_driver: _GPUArrayBase.allocator", "_driver: ArgumentHandler.array",
     "_driver: ExternalMemoryPool.resource", "_driver: RegisteredHostMemory.base",
@@ -40,11 +42,11 @@ SAYS_NOTHING = {
 }  # fmt: skip
 
 
-def silent(node, prefix):
-    """The public names whose type is Any, or is not said."""
+def names_of_type_any(node, prefix):
+    """The public names in the class or module whose type is Any or missing, with the prefix."""
     for each in ast.iter_child_nodes(node):
         if isinstance(each, ast.ClassDef) and (each.name == "_GPUArrayBase" or each.name[0] != "_"):
-            yield from silent(each, f"{prefix}{each.name}.")
+            yield from names_of_type_any(each, f"{prefix}{each.name}.")
         elif isinstance(each, ast.FunctionDef) and (each.name[0] != "_" or each.name.startswith("__")):
             if each.returns is None or ast.unparse(each.returns) in ("Any", "_Any"):
                 yield prefix + each.name
@@ -52,9 +54,9 @@ def silent(node, prefix):
             yield prefix + ast.unparse(each.target)
 
 
-def test_where_the_stubs_say_nothing():
+def test_every_any_in_the_stubs_is_listed():
     found = set()
     for name in ("numpy/__init__", "numpy/linalg", "numpy/fft", "gpuarray", "_driver"):
         tree = ast.parse((STUBS.FOLDER / f"{name}.pyi").read_text())
-        found |= {f"{name}: {each}" for each in silent(tree, "")}
-    assert found == SAYS_NOTHING
+        found |= {f"{name}: {each}" for each in names_of_type_any(tree, "")}
+    assert found == OF_TYPE_ANY

@@ -22,25 +22,26 @@ needs_assert_type = pytest.mark.skipif(
 
 
 def element(of):
-    """The class of the elements in NDArray[np.float32] or GPUArray[np.float32]; np.generic for Any."""
+    """The elements' class in a type of arrays, as NDArray[np.float32] or GPUArray[np.float32]; np.generic for
+    Any."""
     last = typing.get_args(of)[-1]
     last = typing.get_args(last)[0] if typing.get_origin(last) is np.dtype else last
     return np.generic if last is typing.Any else last
 
 
 def without_alias(of):
-    """NDArray[np.float32] of NumPy 2.5 is an alias's: this is the numpy.ndarray that it stands for."""
+    """The type without alias: from NumPy 2.5 on, NDArray[np.float32] is an alias of an ndarray[...]."""
     alias = getattr(typing.get_origin(of), "__value__", None)
     return of if alias is None else alias[typing.get_args(of)]
 
 
 def assert_is_of(value, of):
-    """typing.assert_type, for the value that there is when the program runs."""
+    """Asserts at run time what typing.assert_type(value, of) says to a type checker; returns the value."""
     of = without_alias(of)
     origin, arguments = typing.get_origin(of) or of, typing.get_args(of)
-    assert isinstance(value, origin), f"{type(value).__name__} is no {of}"
+    assert isinstance(value, origin), f"expected {of}, got {type(value).__name__}"
     if origin in (GPUArray, np.ndarray) and arguments:
-        assert issubclass(value.dtype.type, element(of)), f"an array of {value.dtype} is no {of}"
+        assert issubclass(value.dtype.type, element(of)), f"expected {of}, got an array of {value.dtype}"
     elif origin is tuple and arguments[-1] is not ...:
         for each, part in zip(value, arguments, strict=True):
             assert_is_of(each, part)
@@ -64,6 +65,7 @@ def test_a_wrong_type_is_found(primary_context):
 @pytest.mark.usefixtures("primary_context")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_runs_and_its_types_are_true(name, monkeypatch):
+    """Its calls of typing.assert_type, which does nothing at run time, check the values."""
     monkeypatch.setattr(typing, "assert_type", assert_is_of)
     spec = importlib.util.spec_from_file_location(f"typed_{name}", FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
