@@ -144,6 +144,53 @@ def _scaled_bessel_i(order):
     return lambda r: mpmath.exp(-1 / r) * mpmath.besseli(order, 1 / r) / sqrt(r)
 
 
+def _stirling_rest(r):
+    x = 1 / r
+    return mpmath.loggamma(x) - (x - mpf(1) / 2) * (mpmath.log(x) - 1) - (mpmath.log(2 * mpmath.pi) - 1) / 2
+
+
+def _bessel_part(order, of_logarithm):
+    """2 J_n(x) / (pi x^n), or what Y_n(x) is beyond logarithm and pole, as functions of x^2 - 12.5."""
+
+    def part(u):
+        x = sqrt(u + 12.5)
+        j = 2 / mpmath.pi * mpmath.besselj(order, x)
+        if of_logarithm:
+            return j / x**order
+        pole = 2 / (mpmath.pi * x) if order else 0
+        return (mpmath.bessely(order, x) - j * mpmath.log(x) + pole) / x**order
+
+    return part
+
+
+def _hankel_part(order, odd):
+    """P, or x times Q, of DLMF 10.17.4 as functions of 1 / x^2."""
+
+    def part(s):
+        x = 1 / sqrt(s)
+        angle, factor = x - (2 * order + 1) * mpmath.pi / 4, sqrt(mpmath.pi * x / 2)
+        j, y = factor * mpmath.besselj(order, x), factor * mpmath.bessely(order, x)
+        sine, cosine = mpmath.sin(angle), mpmath.cos(angle)
+        return x * (y * cosine - j * sine) if odd else j * cosine + y * sine
+
+    return part
+
+
+def _bessel_rows(order):
+    degrees = (7, 7) if order else (7, 8)
+    size = None if order == 0 else lambda u: sqrt(u + 12.5)
+    return {
+        f"bessel_y{order}, of the logarithm": Row(
+            _bessel_part(order, True), -12.4999999, 12.5, degrees[0], size or (lambda u: 1)
+        ),
+        f"bessel_y{order}": Row(
+            _bessel_part(order, False), -12.4999999, 12.5, degrees[1], size or (lambda u: 1)
+        ),
+        f"bessel_y{order}, P": Row(_hankel_part(order, False), 1e-5, 0.04, 4),
+        f"bessel_y{order}, Q x": Row(_hankel_part(order, True), 1e-5, 0.04, 3, sqrt),
+    }
+
+
 DIGAMMA_ROOT = mpmath.findroot(mpmath.digamma, 1.46)
 ROWS = {
     "log_of_sum": Row(
@@ -175,6 +222,14 @@ ROWS = {
     "gamma_power_factor, a < 1": Row(lambda a: 1 / mpmath.gamma(1 + a), 1e-9, 1, 8),
     "gamma_power_factor": Row(_inverse_scaled_gamma, 1e-4, 1, 7),
     "small_upper_gamma": Row(lambda a: mpmath.loggamma(1 + a) / a, 1e-9, 1.25, 9, lambda a: 1),
+    "log_gamma, before 3": Row(lambda t: mpmath.loggamma(t + 2) / (t * (t + 1)), -1 + 1e-9, 1, 11),
+    "log_gamma, from 3 on": Row(_of_root(lambda r: _stirling_rest(r) / r), 1e-6, 1 / 9, 2, sqrt),
+    "sine_and_cosine, sine": Row(_of_root(lambda x: (mpmath.sin(x) - x) / x**3), 1e-9, 0.62, 2, lambda q: q),
+    "sine_and_cosine, cosine": Row(
+        _of_root(lambda x: (mpmath.cos(x) - 1 + x * x / 2) / x**4), 1e-9, 0.62, 2, lambda q: q * q
+    ),
+    **_bessel_rows(0),
+    **_bessel_rows(1),
     "uniform_gamma_tail": Surface(_temme_rest, 1 / 6, -1.6, 1.6, (12, 8, 5, 2), _temme_weight),
 }
 

@@ -320,7 +320,7 @@ SCIPY_FUNCTIONS = {
         "ndtri": "normcdfinv(a)",
         "log_ndtr": "pycuda::log_normal_cdf(a)",
         # gamma and beta functions
-        "gamma": "tgamma(a)",
+        "gamma": "pycuda::gamma_function(a)",
         "gammaln": "pycuda::log_gamma(a)",
         "loggamma": "a < L1(0) ? L1(NAN) : pycuda::log_gamma(a)",
         "psi": "pycuda::digamma(a)",

@@ -20,8 +20,8 @@ PYCUDA_INLINE void sine_and_cosine(float x, float &sine, float &cosine)
     }
     const float n = rintf(x * 0.636619772f);
     const float r = fmaf(n, 1.7151245e-15f, fmaf(n, 4.371139e-08f, fmaf(n, -1.5707964f, x))), q = r * r;
-    const float s = fmaf(polynomial(q, -0.166666552f, 0.00833218824f, -0.00019517995f), q * r, r);
-    const float c = polynomial(q, 1.0f, -0.5f, 0.0416666456f, -0.00138873013f, 2.44306702e-05f);
+    const float s = fmaf(polynomial(q, -0.16666655f, 0.008332188f, -0.00019517995f), q * r, r);
+    const float c = polynomial(q, 1.0f, -0.5f, 0.041666646f, -0.0013887301f, 2.443067e-05f);
     const int quarter = (int)n;
     sine = quarter & 1 ? c : s;
     cosine = quarter & 1 ? s : c;
@@ -38,17 +38,17 @@ PYCUDA_INLINE float bessel_y0(float x)
 {
     if (x < 5.0f) {
         const float u = fmaf(x, x, -12.5f);
-        const float j = polynomial(u, -0.244935974f, -0.0110265296f, 0.00289042434f, -0.000117400712f,
-                                   2.22655126e-06f, -2.51056971e-08f, 1.90596233e-10f, -1.03091038e-12f);
-        const float rest = polynomial(u, 0.483724862f, -0.0346124656f, -0.00301168952f, 0.000198920403f,
-                                      -4.56770795e-06f, 5.77868065e-08f, -4.72781037e-10f, 2.73533019e-12f,
+        const float j = polynomial(u, -0.24493597f, -0.01102653f, 0.0028904243f, -0.00011740071f,
+                                   2.2265513e-06f, -2.5105697e-08f, 1.9059623e-10f, -1.0309104e-12f);
+        const float rest = polynomial(u, 0.48372486f, -0.034612466f, -0.0030116895f, 0.0001989204f,
+                                      -4.567708e-06f, 5.7786806e-08f, -4.7278104e-10f, 2.7353302e-12f,
                                       -1.12159275e-14f);
         return fmaf(logf(x), j, rest);
     }
     if (isinf(x)) return 0;
     const float root = rsqrtf(x), r = root * root, q = r * r;
-    const float p = polynomial(q, 1.0f, -0.0703088269f, 0.11114084f, -0.479953617f, 2.04476643f);
-    const float o = r * polynomial(q, -0.124999456f, 0.0730388537f, -0.205626816f, 0.754318595f);
+    const float p = polynomial(q, 1.0f, -0.07030883f, 0.11114084f, -0.4799551f, 2.0448072f);
+    const float o = r * polynomial(q, -0.124999456f, 0.073038846f, -0.20562622f, 0.7543082f);
     float sine, cosine;
     sine_and_cosine(x, sine, cosine);
     return 0.564189584f * root * fmaf(p, sine - cosine, o * (sine + cosine));
@@ -60,16 +60,16 @@ PYCUDA_INLINE float bessel_y1(float x)
     if (x == 0.0f) return -INFINITY;
     if (x < 5.0f) {
         const float u = fmaf(x, x, -12.5f);
-        const float j = polynomial(u, 0.0220530592f, -0.0115616834f, 0.000704404258f, -1.78133723e-05f,
-                                   2.51057145e-07f, -2.27184827e-09f, 1.44321222e-11f, -6.66335747e-14f);
-        const float rest = polynomial(u, 0.139749393f, 0.00728692114f, -0.00104396977f, 3.39696016e-05f,
-                                      -5.50217351e-07f, 5.4690128e-09f, -3.72603823e-11f, 1.80275852e-13f);
+        const float j = polynomial(u, 0.02205306f, -0.011561683f, 0.00070440426f, -1.7813372e-05f,
+                                   2.5105714e-07f, -2.2718483e-09f, 1.4432122e-11f, -6.6633575e-14f);
+        const float rest = polynomial(u, 0.1397494f, 0.007286921f, -0.0010439698f, 3.39696e-05f,
+                                      -5.5021735e-07f, 5.469013e-09f, -3.7260382e-11f, 1.8027585e-13f);
         return fmaf(x, fmaf(logf(x), j, rest), -0.636619772f / x);
     }
     if (isinf(x)) return 0;
     const float root = rsqrtf(x), r = root * root, q = r * r;
-    const float p = polynomial(q, 1.0f, 0.117183343f, -0.143053174f, 0.572374761f, -2.37450743f);
-    const float o = r * polynomial(q, 0.374999374f, -0.10230618f, 0.253080726f, -0.890933931f);
+    const float p = polynomial(q, 1.0f, 0.11718334f, -0.14305317f, 0.57237494f, -2.3745093f);
+    const float o = r * polynomial(q, 0.37499937f, -0.102306224f, 0.2530836f, -0.89097905f);
     float sine, cosine;
     sine_and_cosine(x, sine, cosine);
     return 0.564189584f * root * fmaf(o, sine - cosine, -p * (sine + cosine));
@@ -84,18 +84,18 @@ template <int N> PYCUDA_INLINE float scaled_bessel_i(float x)
         const float q = y * y;
         const float p =
             N ? y
-                    * polynomial(q, 0.5f, 0.0625f, 0.00260416721f, 5.42531343e-05f, 6.7824385e-07f,
-                                 5.64320146e-09f, 3.41209561e-11f, 1.34681044e-13f, 7.73130117e-16f)
-              : polynomial(q, 1.0f, 0.249999985f, 0.0156250205f, 0.000434018904f, 6.78341848e-06f,
-                           6.76392702e-08f, 4.81071571e-10f, 2.08244966e-12f, 1.45300879e-14f);
+                    * polynomial(q, 0.5f, 0.0625f, 0.0026041672f, 5.4253134e-05f, 6.7824385e-07f,
+                                 5.6432015e-09f, 3.4120956e-11f, 1.3468104e-13f, 7.731301e-16f)
+              : polynomial(q, 1.0f, 0.24999999f, 0.01562502f, 0.0004340189f, 6.7834185e-06f,
+                           6.763927e-08f, 4.8107157e-10f, 2.0824497e-12f, 1.4530088e-14f);
         value = expf(-y) * p;
     } else {
         const float root = rsqrtf(y), r = root * root;
         value = root
-                * (N ? polynomial(r, 0.398942292f, -0.149610192f, -0.0462486744f, -0.0536452048f,
-                                  0.0782252103f, -0.669272959f)
-                     : polynomial(r, 0.398942262f, 0.0498752072f, 0.0275570601f, 0.0411540978f,
-                                  -0.0789059624f, 0.589055836f));
+                * (N ? polynomial(r, 0.3989423f, -0.14961019f, -0.046248674f, -0.053645205f,
+                                  0.07822521f, -0.66927296f)
+                     : polynomial(r, 0.39894226f, 0.049875207f, 0.02755706f, 0.041154098f,
+                                  -0.07890596f, 0.58905584f));
     }
     return N && x < 0.0f ? -value : value;
 }

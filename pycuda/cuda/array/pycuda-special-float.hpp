@@ -47,8 +47,8 @@ PYCUDA_INLINE float log_of_sum(float u, float rest)
     const int bits = __float_as_int(u), exponent = (bits - 0x3f2aaaab) & 0xff800000;  // u / 2^n: 2/3 to 4/3
     const float scale = __int_as_float(0x3f800000 - exponent);
     const float f = fmaf(rest, scale, __int_as_float(bits - exponent) - 1.0f), s = f * f;
-    const float p = polynomial(f, 0.333332151f, -0.249998048f, 0.20010443f, -0.166801795f, 0.140053794f,
-                               -0.121883899f, 0.139864683f, -0.128741801f);
+    const float p = polynomial(f, 0.33333215f, -0.24999805f, 0.20010443f, -0.1668018f, 0.1400538f,
+                               -0.1218839f, 0.13986468f, -0.1287418f);
     const float log_f = fmaf(s, fmaf(p, f, -0.5f), f);
     return fmaf(exponent * 1.1920929e-7f, 0.693147182f, log_f);
 }
@@ -67,10 +67,10 @@ PYCUDA_INLINE float log_of_one_plus(float v)
 PYCUDA_INLINE float scaled_erfcx(float quarter, double scale)
 {
     const float part = (float)(scale / 4);
-    const float p = polynomial(1.0f - quarter, 1.02158272f * part, -0.687160671f * part, 0.279471338f * part,
-                               -0.03644301f * part, -0.0215027537f * part, 0.00648584869f * part,
-                               0.00305764051f * part, -0.000860011613f * part, -0.000598505663f * part,
-                               7.26325088e-05f * part, 8.43607559e-05f * part);
+    const float p = polynomial(1.0f - quarter, 1.0215827f * part, -0.6871607f * part, 0.27947134f * part,
+                               -0.03644301f * part, -0.021502754f * part, 0.0064858487f * part,
+                               0.0030576405f * part, -0.0008600116f * part, -0.00059850566f * part,
+                               7.263251e-05f * part, 8.4360756e-05f * part);
     return quarter * p;
 }
 
@@ -134,8 +134,8 @@ PYCUDA_INLINE float logit(float x)
     const float s = fmaf(2.0f, x, -1.0f), q = s * s;
     if (q < 0.16f)
         return s
-               * polynomial(q, 2.0f, 0.666666627f, 0.400004596f, 0.285538256f, 0.225292414f, 0.155283809f,
-                            0.260953873f);
+               * polynomial(q, 2.0f, 0.6666666f, 0.4000046f, 0.28553826f, 0.22529241f, 0.15528381f,
+                            0.26095387f);
     float r;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(1.0f - x));  // 1 - x may be 0
     return logf(x * r);
@@ -162,7 +162,7 @@ PYCUDA_INLINE float positive_kl_divergence(float x, float y)
     if (fabsf(difference) > 0.333f * sum || !(sum > 1e-30f && sum < 1e30f))
         return x_log_ratio(x, y) - difference;
     const float w = difference * reciprocal(sum), q = w * w;
-    const float p = polynomial(q, 0.333333343f, 0.199996397f, 0.14306514f, 0.106959641f, 0.123506226f);
+    const float p = polynomial(q, 0.33333334f, 0.1999964f, 0.14306514f, 0.10695964f, 0.123506226f);
     return difference * w * fmaf(p, fmaf(w, w, w), 1.0f);
 }
 
@@ -174,8 +174,8 @@ PYCUDA_INLINE float digamma_pole(float x)
 {
     if (x >= 0.0f) return -1.0f / x;
     const float r = x - rintf(x);
-    const float p = polynomial(r * r, 3.28986812f, 2.16463804f, 2.03542972f, 1.98858404f, 2.22902846f,
-                               0.727194309f, 5.19798899f);
+    const float p = polynomial(r * r, 3.289868f, 2.164638f, 2.0354297f, 1.988584f, 2.2290285f,
+                               0.7271943f, 5.197989f);
     return r == 0.0f ? NAN : fmaf(r, p, -1.0f / r);
 }
 
@@ -187,13 +187,13 @@ PYCUDA_INLINE float digamma(float x)
     float value;
     if (y < 2.0f) {
         const float p =
-            polynomial(y - 1.5f, 0.951055884f, -0.423627466f, 0.240539089f, -0.148400471f, 0.095107168f,
-                       -0.062033277f, 0.0394171253f, -0.0259065889f, 0.0238251686f, -0.0161623247f);
+            polynomial(y - 1.5f, 0.9510559f, -0.42362747f, 0.24053909f, -0.14840047f, 0.09510717f,
+                       -0.062033277f, 0.039417125f, -0.025906589f, 0.023825169f, -0.016162325f);
         value = ((y - 1.46163213f) - 1.24381499e-08f) * p;
     } else {
         float r;
         asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(y));  // y may be infinite
-        const float p = polynomial(r * r, 0.0833323896f, -0.0083000781f, 0.00356111047f, -0.00182819366f);
+        const float p = polynomial(r * r, 0.08333239f, -0.008300078f, 0.0035611105f, -0.0018281937f);
         value = logf(y) - r * fmaf(r, p, 0.5f);
     }
     return x < 1.0f ? value + digamma_pole(x) : value;

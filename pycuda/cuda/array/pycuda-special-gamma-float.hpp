@@ -1,4 +1,4 @@
-// ln Gamma, the incomplete gamma functions and Hurwitz's zeta function of floats, included by
+// Gamma, ln Gamma, the incomplete gamma functions and Hurwitz's zeta function of floats, included by
 // pycuda-special.hpp. Only exponents are computed in double: a float's rounding error there would be many of
 // the result's.
 #ifndef PYCUDA_SPECIAL_GAMMA_FLOAT_HPP
@@ -69,11 +69,11 @@ PYCUDA_INLINE double gamma_power_exponent(float a, float x, double &u, double &r
 PYCUDA_INLINE float gamma_power_factor(float a)
 {
     if (a < 1.0f)
-        return polynomial(a, 1.0f, 0.577215552f, -0.655874491f, -0.0420412123f, 0.166736633f, -0.04274543f,
-                          -0.0087877484f, 0.00659390539f, -0.00109720987f);
+        return polynomial(a, 1.0f, 0.57721555f, -0.6558745f, -0.042041212f, 0.16673663f, -0.04274543f,
+                          -0.008787748f, 0.0065939054f, -0.0010972099f);
     return rsqrtf(a)
-           * polynomial(reciprocal(a), 0.398942292f, -0.0332462527f, 0.00140168029f, 0.00097236404f,
-                        0.000193244588f, -0.000787826255f, 0.000542601512f, -0.00013867153f);
+           * polynomial(reciprocal(a), 0.3989423f, -0.03324626f, 0.0014019011f, 0.00097063545f,
+                        0.00019908465f, -0.00079750153f, 0.0005503356f, -0.00014105586f);
 }
 
 // Q(a, x) for x >= a and else P(a, x), for a >= 6, without the factor exp(-e). DLMF 8.12.3, 8.12.7: the
@@ -81,16 +81,16 @@ PYCUDA_INLINE float gamma_power_factor(float a)
 PYCUDA_INLINE float uniform_gamma_tail(float a, bool upper, float phi)
 {
     const float size = sqrtf(2.0f * phi), eta = upper ? size : -size, r = reciprocal(a);
-    const float s0 = polynomial(eta, -0.333333343f, 0.083333163f, -0.0148147297f, 0.001157702f,
-                                0.000352663979f, -0.000178871204f, 3.91461855e-05f, -2.32870371e-06f,
-                                -1.75527312e-06f, 9.75278752e-07f, -2.30894746e-07f, -3.75934669e-08f,
-                                2.19035783e-08f);
-    const float s1 = polynomial(eta, -0.00185374037f, -0.00346192613f, 0.0026419602f, -0.00100227639f,
-                                0.00021256392f, 6.72124735e-06f, -2.26525973e-05f, 5.68906257e-06f,
-                                -2.04368605e-07f);
-    const float s2 = polynomial(eta, 0.00419285163f, -0.00281991249f, 0.000783119923f, 8.94862749e-05f,
-                                -0.000140462296f, 3.71814908e-05f);
-    const float s3 = polynomial(eta, 0.000215986306f, 0.000890914513f, -0.000506074346f);
+    const float s0 = polynomial(eta, -0.33333334f, 0.083333164f, -0.014814723f, 0.001157703f,
+                                0.0003526447f, -0.00017887403f, 3.9171955e-05f, -2.325779e-06f,
+                                -1.7719716e-06f, 9.74079e-07f, -2.2572016e-07f, -3.742327e-08f,
+                                2.1288935e-08f);
+    const float s1 = polynomial(eta, -0.0018537393f, -0.0034619095f, 0.002641972f, -0.0010022956f,
+                                0.000212554f, 6.7260885e-06f, -2.2648906e-05f, 5.689186e-06f,
+                                -2.0501285e-07f);
+    const float s2 = polynomial(eta, 0.0041928166f, -0.0028200129f, 0.00078309496f, 8.9594614e-05f,
+                                -0.00014044583f, 3.715143e-05f);
+    const float s3 = polynomial(eta, 0.00021613261f, 0.00089099f, -0.00050615595f);
     const float sum = polynomial(r, s0, s1, s2, s3) * (0.398942280f * rsqrtf(a));
     const float half = scaled_erfcx(reciprocal(fmaf(sqrtf(phi * a), 0.25f, 0.5f)), 0.5);
     return upper ? half + sum : half - sum;
@@ -130,9 +130,9 @@ PYCUDA_INLINE float small_upper_gamma(float a, float x)
         term *= -x * reciprocal((float)n);
         sum = fmaf(term, reciprocal(a + n), sum);
     }
-    const float log_gamma = polynomial(a, -0.577215672f, 0.822465181f, -0.400612682f, 0.269653678f,
-                                       -0.201589078f, 0.14841336f, -0.0944487378f, 0.0449666977f,
-                                       -0.0134936133f, 0.00186084665f);  // of 1 + a, by a
+    const float log_gamma = polynomial(a, -0.5772157f, 0.8224652f, -0.40061268f, 0.26965368f,
+                                       -0.20158908f, 0.14841336f, -0.09444874f, 0.044966698f,
+                                       -0.013493613f, 0.0018608466f);  // of 1 + a, by a
     const float power = expm1f(a * (logf(x) - log_gamma));
     return -power - a * fmaf(power, sum, sum);
 }
@@ -177,6 +177,50 @@ PYCUDA_INLINE float upper_gamma(float a, float x)
     return incomplete_gamma_is_special(a, x, lower) ? (float)(1 - lower) : incomplete_gamma(a, x, true);
 }
 
+// ---- Gamma(x)
+
+PYCUDA_INLINE double gamma_function(double x) { return tgamma(x); }
+
+// high + low = z (ln(z) - 1) for z from 1 to 1e30, with about 9 digits behind the point for z < 50: ln as in
+// LogParts, where s, ln(z), ln(z) - 1 and the product are sums of two floats.
+PYCUDA_INLINE void stirling_exponent(float z, float &high, float &low)
+{
+    const int bits = __float_as_int(z), exponent = (bits - 0x3f3504f3) & 0xff800000;
+    const float m = __int_as_float(bits - exponent), n = exponent * 1.1920929e-7f;
+    const float f = m - 1.0f, t = m + 1.0f, r = reciprocal(t), s = f * r, q = s * s;
+    const float s_low = fmaf(-s, m - (t - 1.0f), fmaf(-s, t, f)) * r;
+    const float rest = q * polynomial(q, 0.666666667f, 0.4f, 0.285717606f, 0.22191020f, 0.19369954f);
+    const float part = fmaf(s, rest, 2.0f * s);
+    const float part_low = fmaf(s, rest, fmaf(2.0f, s, -part)) + 2.0f * s_low;
+    const float log_high = fmaf(n, 0.693145752f, part);  // the constant's product is exact
+    const float log_low = (fmaf(n, 0.693145752f, -log_high) + part) + fmaf(n, 1.42860677e-6f, part_low);
+    const float less = log_high - 1.0f, less_low = (log_high - (less + 1.0f)) + log_low;
+    high = z * less;
+    low = fmaf(z, less_low, fmaf(z, less, -high));
+}
+
+// Gamma(z) = exp(e) / (z gamma_power_factor(z)), where e = z ln(z) - z for z >= 1 and else 0; for x < 0 by the
+// reflection DLMF 5.5.3. Where exp(e) could overflow, or exp(-e) be subnormal, it is exp(32) times that.
+PYCUDA_INLINE float gamma_function(float x)
+{
+    const float z = fabsf(x), factor = gamma_power_factor(z);
+    float e = 0, rest = 0;
+    if (z >= 1.0f) stirling_exponent(z, e, rest);
+    const bool large = e > 32.0f;
+    e = large ? e - 32.0f : e;
+    float below = x * factor, scale = 7.89629602e13f, above = 1;
+    if (x < 0.0f) {
+        e = -e;
+        rest = -rest;
+        above = -3.14159265f * factor;
+        below = sinpif(z);
+        if (below == 0.0f) return NAN;
+        scale = 1.26641655e-14f;
+    }
+    const float power = expf(e), value = above * fmaf(power, rest, power) / below;
+    return x > 36.0f ? INFINITY : large ? value * scale : value;
+}
+
 // ---- ln |Gamma(x)|
 
 // For x < 0 what the reflection DLMF 5.5.3 adds to ln |Gamma(-x)|, without its sign: ln |x sin(pi x) / pi|.
@@ -191,14 +235,14 @@ PYCUDA_INLINE float log_gamma(float x)
     float value;
     if (z < 3.0f) {
         const float y = z < 1.0f ? z - 1.0f : z - 2.0f;
-        const float p = polynomial(y, 0.422784328f, -0.100317277f, 0.0329655819f, -0.0123849167f,
-                                   0.00499180192f, -0.00210233894f, 0.000943754276f, -0.000425002421f,
-                                   0.000131167762f, -5.29461176e-05f, 7.79830807e-05f, -3.85535313e-05f);
+        const float p = polynomial(y, 0.42278433f, -0.10031728f, 0.032965582f, -0.012384917f,
+                                   0.004991802f, -0.002102339f, 0.0009437543f, -0.00042500242f,
+                                   0.00013116776f, -5.2946118e-05f, 7.798308e-05f, -3.855353e-05f);
         value = fmaf(p * y, 1.0f + y, z < 1.0f ? -log_z : 0.0f);
     } else {
         float r;
         asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(z));  // z may be infinite
-        const float p = polynomial(r * r, 0.0833332688f, -0.00277280854f, 0.000697233714f);
+        const float p = polynomial(r * r, 0.08333327f, -0.0027728085f, 0.0006972338f);
         value = fmaf(z - 0.5f, log_z - 1.0f, fmaf(r, p, 0.418938533f));
     }
     if (x >= 0.0f || x != x) return value;

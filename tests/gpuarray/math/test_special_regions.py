@@ -74,6 +74,7 @@ for _name, _more in (("beta", ()), ("betaln", ("zero",))):
     ]
 for _name in ("gammaln", "loggamma"):
     REGIONS[_name] = [((decades(-37, 37),), 4, 10, "zero"), ((line(0.5, 3.5),), 4, None)]
+REGIONS["gamma"] = [((line(-36, 36),), 6, 60), ((signed(-37, 0),), 5, 5), ((line(0.5, 4),), 6, 10)]
 REGIONS["gammaln"] += [((line(-10, 0),), 8, 60, "zero")]
 REGIONS["_zeta"] = [
     ((1 + decades(-4, 1), decades(-30, 8)), 8, None),
