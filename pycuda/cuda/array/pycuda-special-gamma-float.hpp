@@ -199,8 +199,8 @@ PYCUDA_INLINE void stirling_exponent(float z, float &high, float &low)
     low = fmaf(z, less_low, fmaf(z, less, -high));
 }
 
-// Gamma(z) = exp(e) / (z gamma_power_factor(z)), where e = z ln(z) - z for z >= 1 and else 0; for x < 0 by the
-// reflection DLMF 5.5.3. Where exp(e) could overflow, or exp(-e) be subnormal, it is exp(32) times that.
+// Gamma(z) = exp(e) / (z gamma_power_factor(z)), where e = z ln(z) - z for z >= 1 and else 0; for x < 0 by
+// the reflection DLMF 5.5.3. Where exp(e) could overflow, or exp(-e) be subnormal, it is exp(32) times that.
 PYCUDA_INLINE float gamma_function(float x)
 {
     const float z = fabsf(x), factor = gamma_power_factor(z);
