@@ -20,6 +20,7 @@ from pycuda._array.linear.checks import without_checks
 from pycuda._array.linear.diagonals import diagonal
 from pycuda._array.linear.matrices import common_dtype, in_columns, in_rows
 from pycuda._array.linear.solving import diagonals_of, lu_of, solve_by_lu
+from pycuda._libraries import small_lapack
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -371,8 +372,12 @@ def cho_factor(
     dtype = common_dtype(a)
     checks.refuse_in_capture("pycuda.linalg.cho_factor")
     finite = _finite_flags(check_finite, a)
-    factor, info = in_columns(a, dtype), checks.new_info(a.shape[:-2], a.allocator)
-    lapack.potrf(factor, not lower, info)
+    info = checks.new_info(a.shape[:-2], a.allocator)
+    if lapack.has_small(a):
+        factor = small_lapack.cholesky(a.astype(dtype, copy=False), not lower, 0, info)
+    else:
+        factor = in_columns(a, dtype)
+        lapack.potrf(factor, not lower, info)
     _refuse_infinite(finite)
     text = "{}-th leading minor of the array is not positive definite"
     checks.raise_if_failed(info, text.format, factor)

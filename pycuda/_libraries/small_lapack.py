@@ -1,9 +1,12 @@
 """LAPACK's factorizations of small matrices by our own kernels, one launch for a whole stack: the libraries
 launch kernels for each matrix, or need an array of addresses. For the arguments see
-pycuda._array.linear.lapack.
+pycuda._array.linear.lapack. `error` is the address of an int that becomes 1 if a matrix fails, or 0.
 """
 
 from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +14,13 @@ from pycuda import _driver
 from pycuda._driver import _collapse_axes
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import factorize as kernels
+from pycuda._kernels.plans.caches import planned
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 _MAX_GRID = 2**31 - 1
-_NO_PIVOTS = np.intp(0)
+_NULL = np.intp(0)
 
 
 def can_factor(a) -> bool:
@@ -23,7 +30,7 @@ def can_factor(a) -> bool:
 
 
 def can_solve(a, columns: int) -> bool:
-    """Whether gesv() and inverse() can solve systems of this size with so many right-hand sides."""
+    """Whether solve() takes systems of this size with so many right-hand sides."""
     return can_factor(a) and kernels.fits_with_sides(a.shape[-1], columns, a.itemsize)
 
 
@@ -47,14 +54,73 @@ def row_order(pivots, order, inverse: bool) -> None:
     _launch(kernels.row_order_kernel(), *plan, shared, pivots, order, spare, rows, count, int(inverse))
 
 
-def potrf(a, upper, info) -> None:
-    side, element = a.shape[-1], elements.stored(a.dtype)
-    if lanes := kernels.lanes(side):
-        function = kernels.cholesky_by_lanes(element, lanes)
-        _launch(function, *kernels.plan_lanes(info.size, side), a, info, side, int(upper), info.size)
-        return
-    plan = kernels.plan_factorization(info.size, side, side, a.itemsize)
-    _launch(kernels.cholesky_kernel(element), *plan, a, info, side, int(upper))
+def _stacks(*arrays) -> list[kernels.Stack] | None:
+    """Each array, whose axes before the last two are the same, as a stack of matrices at equal distances.
+    None if there is one whose matrices are not.
+    """
+    steps = zip(arrays[0].shape[:-2], *(each.strides[:-2] for each in arrays), strict=True)
+    axes, _ = _collapse_axes(list(steps), len(arrays))
+    if len(axes) > 1:
+        return None
+    steps = axes[0][1:] if axes else [0] * len(arrays)
+    return [kernels.Stack(*each.strides[-2:], step) for each, step in zip(arrays, steps, strict=True)]
+
+
+def _in_stacks(key: tuple, *arrays) -> tuple:
+    """(the plan for this key of planned(), the arrays). Where the plan is None, as arrays are no _stacks(),
+    they are replaced by copies.
+    """
+    plan = planned((*key[:1], len(arrays), *key[1:]), arrays)
+    if plan is None:
+        return _in_stacks(key, *(each.copy("C") for each in arrays))
+    return plan, *arrays
+
+
+def _plan_solve(a, b) -> tuple[kernels.Launch | None, None]:
+    stacks, (*batch, side, columns) = _stacks(a, b), b.shape
+    element, count = elements.stored(a.dtype), math.prod(batch)
+    return stacks and kernels.plan_solve(element, a.itemsize, count, side, columns, *stacks), None
+
+
+def _plan_inverse(a) -> tuple[kernels.Launch | None, None]:
+    stacks, (*batch, side, _) = _stacks(a), a.shape
+    element, count = elements.stored(a.dtype), math.prod(batch)
+    return stacks and kernels.plan_solve(element, a.itemsize, count, side, side, *stacks, None), None
+
+
+def _plan_cholesky(upper: bool, a) -> tuple[kernels.Launch | None, None]:
+    stacks, (*batch, side, _) = _stacks(a), a.shape
+    element, count = elements.stored(a.dtype), math.prod(batch)
+    return stacks and kernels.plan_cholesky(element, a.itemsize, count, side, *stacks, upper), None
+
+
+def solve(a, b, error: int = 0) -> GPUArray:
+    """The solutions x of a x = b, NaN where a matrix is singular. The operands have one dtype and are stacks
+    of equally many matrices, of any strides.
+    """
+    plan, a, b = _in_stacks((_plan_solve,), a, b)
+    x = _driver.GPUArray(b.shape, b.dtype, b.allocator)
+    plan.queue(a, b, error, x)
+    return x
+
+
+def inverse(a, error: int = 0) -> GPUArray:
+    """The inverses of matrices of any strides, NaN where one is singular."""
+    plan, a = _in_stacks((_plan_inverse,), a)
+    x = _driver.GPUArray(a.shape, a.dtype, a.allocator)
+    plan.queue(a, a, error, x)
+    return x
+
+
+def cholesky(a, upper: bool, error: int = 0, info=_NULL) -> GPUArray:
+    """The factors of Hermitian matrices of any strides, of which a triangle is read, with zeros in the other
+    triangle; NaN where a matrix is not positive definite. info: becomes, for each matrix, the size of the
+    first leading minor that is not positive, or 0.
+    """
+    plan, a = _in_stacks((_plan_cholesky, upper), a)
+    factor = _driver.GPUArray(a.shape, a.dtype, a.allocator)
+    plan.queue(a, error, info, factor)
+    return factor
 
 
 def _solve(a, pivots, b, transposed: int, exchanged: int, triangles) -> None:
@@ -64,32 +130,6 @@ def _solve(a, pivots, b, transposed: int, exchanged: int, triangles) -> None:
     _launch(kernels.systems(elements.stored(a.dtype)), *plan, a, pivots, b, systems)
 
 
-def _solve_strided(a, b, info, identity: bool) -> None:
-    """Solve small systems, whose matrices may have any strides. A stack whose matrices are not at equal
-    distances is copied first. identity: the right-hand sides are the identity matrix, so b becomes the
-    inverse.
-    """
-    side, columns = b.shape[-2:]
-    axes, _ = _collapse_axes(list(zip(a.shape[:-2], a.strides[:-2], strict=True)), 1)
-    if len(axes) > 1:
-        a = a.copy("C")
-        axes = [(info.size, side * side * a.itemsize)]
-    strides = *a.strides[-2:], axes[0][1] if axes else 0
-    element = elements.stored(a.dtype)
-    lanes = kernels.lanes(side)
-    *plan, packed = kernels.plan_strided(info.size, side, columns, a.itemsize, strides, identity)
-    function = kernels.strided_by_lanes(element, lanes) if lanes else kernels.strided_kernel(element)
-    _launch(function, *plan, a, b, info, packed)
-
-
-def gesv(a, x, info) -> None:
-    _solve_strided(a, x, info, identity=False)
-
-
-def inverse(a, x, info) -> None:
-    _solve_strided(a, x, info, identity=True)
-
-
 def getrs(lu, pivots, b, transposed) -> None:
     lower, upper = (0, 1), (1, 0)
     triangles = (upper, lower) if transposed else (lower, upper)
@@ -97,4 +137,4 @@ def getrs(lu, pivots, b, transposed) -> None:
 
 
 def trsm(a, b, upper, transposed, unit) -> None:
-    _solve(a, _NO_PIVOTS, b, transposed, 0, [(int(upper), int(unit))])
+    _solve(a, _NULL, b, transposed, 0, [(int(upper), int(unit))])

@@ -18,6 +18,7 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core import captures
+from pycuda._array.core.flags import ErrorCheck
 from pycuda._array.core.memory import new
 from pycuda._driver import _check_writable, _collapse_axes, _packed_strides
 from pycuda._kernels.builtin import elements
@@ -56,71 +57,19 @@ class Positions(NamedTuple):
 # ---- errors found on the device
 
 
-class _Word:
-    """A word of host memory that kernels set if an index is out of bounds, and an event to wait for them: a
-    stream of another library cannot be waited for, an event recorded in it can.
-    """
-
-    __slots__ = "address", "event", "value"
-
-    def __init__(self):
-        self.value = _driver.pagelocked_zeros(1, np.int32, mem_flags=_driver.host_alloc_flags.DEVICEMAP)
-        self.address = self.value.base.get_device_pointer()
-        self.event = _driver.Event(_driver.event_flags.DISABLE_TIMING)
+def _index_error() -> IndexError:
+    return IndexError("index is out of bounds")
 
 
-# (spare words, words in use) of each context. Spare words are 0. A word whose wait was interrupted stays in
-# use and is never spare again, as its kernel may still write to it.
-_words = memoized_in_context(lambda: ([], []), 256)
-
-
-class _Check:
-    """A `with` block around launches of kernels that check indices; nothing unless the mode is RAISE. Its end
-    waits for the kernels, and raises IndexError if an index was out of bounds.
-    """
-
-    __slots__ = "recorded", "spare", "stream", "used", "word"
-
-    def __init__(self, mode, stream):
-        self.stream, self.word, self.recorded = stream, None, False
-        if mode == "RAISE":
-            captures.refuse(
-                "indexing by an array on the device", "the host reads whether an index is out of bounds",
-                stream,
-                "take(), put() and take_along_axis() with mode='wrap' or 'clip' can be",
-            )  # fmt: skip
-            self.spare, self.used = _words()
-            try:
-                self.word = self.spare.pop()
-            except IndexError:
-                self.word = _Word()
-            self.used.append(self.word)
-
-    @property
-    def address(self):
-        """The address of the word, for the next kernel; 0 if that kernel need not check indices."""
-        return 0 if self.recorded or self.word is None else self.word.address
-
-    def record(self):
-        """End the checking: kernels that are launched from now on are not waited for."""
-        if self.word is not None and not self.recorded:
-            self.word.event.record(self.stream)
-            self.recorded = True
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, problem, traceback):
-        word = self.word
-        if word is None or kind is not None:
-            return
-        self.record()
-        word.event.synchronize()
-        wrong, word.value[0] = word.value[0], 0
-        self.used.remove(word)
-        self.spare.append(word)
-        if wrong:
-            raise IndexError("index is out of bounds")
+def _check(mode: str, stream) -> ErrorCheck:
+    """A `with` block around launches of kernels that check indices; nothing unless the mode is RAISE."""
+    if mode == "RAISE":
+        captures.refuse(
+            "indexing by an array on the device", "the host reads whether an index is out of bounds",
+            stream,
+            "take(), put() and take_along_axis() with mode='wrap' or 'clip' can be",
+        )  # fmt: skip
+    return ErrorCheck(mode == "RAISE", stream, _index_error)
 
 
 def _plan_check(length: int, numbers, error, refused) -> tuple:
@@ -135,7 +84,7 @@ def _plan_check(length: int, numbers, error, refused) -> tuple:
 
 
 def _queue_check(numbers, length: int, check, stream, refused=0) -> None:
-    """Queue a kernel that checks indices. It sets the word of `check` and, if it is an array, `refused`,
+    """Queue a kernel that checks indices. It sets the flag of `check` and, if it is an array, `refused`,
     which a later kernel reads. The host does not wait for that one."""
     launched((_plan_check, 1, length), (numbers, check.address, refused), stream)
     check.record()
@@ -236,7 +185,7 @@ def indexed_copy(array, positions: Positions, axes, other, put=False, stream=Non
             host_indices(numbers.get(stream=stream), length, "RAISE")
         return
     function, grid, block, rest = plan
-    with _Check(mode, stream) as check:
+    with _check(mode, stream) as check:
         error = check.address
         if put and mode == "RAISE":
             error = _queue_check_of_put(numbers, length, check, stream)
@@ -289,7 +238,7 @@ def is_remembered_take(a, numbers, allocator) -> bool:
 def take_axis(a, numbers, axis: int = 0, mode: str = "RAISE", stream=None) -> GPUArray:
     """The elements with these indices along an axis: a new array."""
     length = a.shape[axis]
-    with _Check(mode, stream) as check:
+    with _check(mode, stream) as check:
         if _is_checked_before(mode, numbers, a.nbytes // length * numbers.size):
             _queue_check(numbers, length, check, stream)
         return launched((_plan_take, 2, axis, mode), (a, numbers, check.address), stream)
@@ -311,7 +260,7 @@ def _plan_take_along(axis: int, mode: str, shape, a, numbers, error) -> tuple:
 
 def take_along(a, numbers, axis: int, mode: str, shape, stream=None) -> GPUArray:
     """The elements along an axis by an index for each place along the others: a new array of this shape."""
-    with _Check(mode, stream) as check:
+    with _check(mode, stream) as check:
         key = _plan_take_along, 2, axis, mode, shape
         return launched(key, (a, numbers, check.address), stream)
 
@@ -337,7 +286,7 @@ def combined_offsets(parts: list[Positions], shape, stream=None) -> Positions:
         capacity = axis_capacity(len(axes))
         function = kernels.offsets(elements.stored(part.array.dtype), part.mode, position > 0, capacity)
         plan = kernels.picking(offsets.size, part.length, part.step, axes, capacity)
-        with _Check(part.mode, stream) as check:
+        with _check(part.mode, stream) as check:
             function.prepared_async_call(
                 kernels.offsets_grid(offsets.size), _BLOCK, stream, offsets, part.array, check.address, plan
             )

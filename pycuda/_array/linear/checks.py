@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.creation import full
 from pycuda._array.core.elementwise import apply
+from pycuda._array.core.flags import ErrorCheck
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -66,6 +68,14 @@ def refuse_in_capture(name: str) -> None:
             "the host must read whether the factorization failed",
             instead="in pycuda.linalg.without_checks() it can be, and what fails is NaN",
         )
+
+
+def linalg_error(text: str) -> ErrorCheck:
+    """A `with` block around launches of kernels that fill the results of matrices that fail with NaN. They
+    report it by the block's address; its end waits for them and raises LinAlgError with this text. Within
+    without_checks() it does nothing.
+    """
+    return ErrorCheck(are_wanted(), _driver.current_stream(), lambda: np.linalg.LinAlgError(text))
 
 
 def new_info(batch, allocator=None) -> GPUArray:

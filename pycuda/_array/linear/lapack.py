@@ -44,29 +44,24 @@ def _factorizer(a):
     return _library()
 
 
-def needs_factors(a, columns: int) -> bool:
-    """Whether systems with that many right-hand sides are solved by getrf and getrs: NumPy and the kernels
-    for small matrices have gesv and inverse, which take less time.
+def has_small(a, columns: int | None = None) -> bool:
+    """Whether there are kernels, those of small_lapack, that factor such matrices and, unless `columns` is
+    None, solve with so many right-hand sides.
     """
-    return not host.is_possible() and not (a.size and columns and small_lapack.can_solve(a, columns))
-
-
-def new_solutions(shape, dtype, allocator=None) -> GPUArray:
-    """New matrices for gesv() and inverse(): C-contiguous where NumPy writes them, else column by column."""
-    return (new if host.is_possible() else new_columns)(shape, dtype, allocator)
+    if host.is_possible() or not a.size:
+        return False
+    return small_lapack.can_factor(a) if columns is None else small_lapack.can_solve(a, columns)
 
 
 def gesv(a, x, info) -> None:
-    """Overwrite x, the right-hand sides, by the solutions of a x = b. `a` has any strides and is not
-    changed.
-    """
+    """Overwrite x, the right-hand sides, by the solutions of a x = b, by NumPy. `a` is not changed."""
     if info.size:
-        _factorizer(a).gesv(a, x, info)
+        host_lapack.gesv(a, x, info)
 
 
 def inverse(a, x, info) -> None:
-    """Overwrite x by the inverse of `a`, which has any strides and is not changed."""
-    _factorizer(a).inverse(a, x, info)
+    """Overwrite x by the inverse of `a`, by NumPy."""
+    host_lapack.inverse(a, x, info)
 
 
 def getrf(a, pivots, info) -> None:
@@ -116,10 +111,10 @@ def getrs(lu, pivots, b, transposed: int = 0) -> None:
 
 def potrf(a, upper: bool, info) -> None:
     """The Cholesky factorization of Hermitian matrices, of which the upper or the lower triangle is read and
-    becomes the factor. The other triangle may be overwritten.
+    becomes the factor. The other triangle may be overwritten. By NumPy or cuSOLVER.
     """
     if a.size:
-        _factorizer(a).potrf(a, upper, info)
+        _library().potrf(a, upper, info)
 
 
 def trsm(a, b, upper: bool, transposed: int, unit: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,11 +26,15 @@ def common_dtype(*arrays) -> np.dtype:
     """The dtype in which NumPy gives results for these: single precision only if all have it, and double for
     integers. TypeError for half.
     """
-    for each in arrays:
-        if each.dtype.kind not in "biufc" or each.dtype == np.float16:
-            raise TypeError(f"array type {each.dtype.name} is unsupported in linalg")
-    exact = [np.dtype(np.float64) if each.dtype.kind in "biu" else each.dtype for each in arrays]
-    return np.result_type(*exact)
+    return _common_dtype(*(each.dtype for each in arrays))
+
+
+@functools.cache
+def _common_dtype(*dtypes) -> np.dtype:
+    for each in dtypes:
+        if each.kind not in "biufc" or each == np.float16:
+            raise TypeError(f"array type {each.name} is unsupported in linalg")
+    return np.result_type(*(np.float64 if each.kind in "biu" else each for each in dtypes))
 
 
 def stacked(function, a, *rest, **keywords) -> GPUArray:

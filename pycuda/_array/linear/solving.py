@@ -25,6 +25,7 @@ from pycuda._array.linear.matrices import (
     new_columns,
     stacked_square,
 )
+from pycuda._libraries import small_lapack
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Array, Inexact, Scalar, SlogdetResult
@@ -66,18 +67,26 @@ def solve_by_lu(factors, pivots, b, dtype, transposed=0) -> GPUArray:
     return x
 
 
-def _solve_systems(a, right, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
-    """(solutions, info, the diagonals of U or None if there were no LU factors)"""
-    a = a.astype(dtype, copy=False)
-    if lapack.needs_factors(a, right.shape[-1]):
+def _solutions(a, right, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
+    """By NumPy or by LU factors: (solutions, info, the diagonals of U or None without LU factors)."""
+    if not lapack.is_by_numpy():
         factors, pivots, info = lu_of(a, dtype)
         return solve_by_lu(factors, pivots, right, dtype), info, diagonals_of(factors)
     batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
-    x = lapack.new_solutions((*batch, *right.shape[-2:]), dtype, right.allocator)
+    x, info = new((*batch, *right.shape[-2:]), dtype, right.allocator), checks.new_info(batch, a.allocator)
     assign(x, right)
-    info = checks.new_info(batch, a.allocator)
     lapack.gesv(broadcast_to(a, (*batch, *a.shape[-2:])), x, info)
     return x, info, None
+
+
+def _solve_small(a, right) -> GPUArray:
+    """The solutions by small_lapack."""
+    if a.shape[:-2] != right.shape[:-2]:
+        batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
+        a = broadcast_to(a, (*batch, *a.shape[-2:]))
+        right = broadcast_to(right, (*batch, *right.shape[-2:]))
+    with checks.linalg_error(SINGULAR) as check:
+        return small_lapack.solve(a, right, check.address)
 
 
 def solve(a: Array[Inexact], b: Array[Inexact]) -> GPUArray[Inexact]:
@@ -89,17 +98,20 @@ def solve(a: Array[Inexact], b: Array[Inexact]) -> GPUArray[Inexact]:
         raise numpy_error(np.linalg.solve, a, b)
     dtype = common_dtype(a, b)
     checks.refuse_in_capture("numpy.linalg.solve")
-    x, info, diagonals = _solve_systems(a, right, dtype)
-    checks.raise_if_failed(info, SINGULAR, x, diagonals=diagonals)
-    return x[..., 0] if b.ndim == 1 else in_rows(x)
+    a, right = a.astype(dtype, copy=False), right.astype(dtype, copy=False)
+    if right.size and lapack.has_small(a, right.shape[-1]):
+        x = _solve_small(a, right)
+    else:
+        x, info, diagonals = _solutions(a, right, dtype)
+        checks.raise_if_failed(info, SINGULAR, x, diagonals=diagonals)
+        x = in_rows(x)
+    return x[..., 0] if b.ndim == 1 else x
 
 
-def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
-    """(inverses, info, the diagonals of U or None if there were no LU factors)"""
-    a = a.astype(dtype, copy=False)
-    if not lapack.needs_factors(a, a.shape[-1]):
-        x = lapack.new_solutions(a.shape, dtype, a.allocator)
-        info = checks.new_info(a.shape[:-2], a.allocator)
+def _inverses(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
+    """By NumPy or by LU factors: (inverses, info, the diagonals of U or None without LU factors)."""
+    if lapack.is_by_numpy():
+        x, info = new(a.shape, dtype, a.allocator), checks.new_info(a.shape[:-2], a.allocator)
         lapack.inverse(a, x, info)
         return x, info, None
     factors, pivots, info = lu_of(a, dtype)
@@ -109,12 +121,26 @@ def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
     return x, info, diagonals_of(factors)
 
 
+def unchecked_inverse(a, dtype) -> GPUArray:
+    """The inverses, NaN for singular matrices."""
+    a = a.astype(dtype, copy=False)
+    if lapack.has_small(a, a.shape[-1]):
+        return small_lapack.inverse(a)
+    x, info, _ = _inverses(a, dtype)
+    checks.fill_failed(info, x)
+    return x
+
+
 def inv(a: Array[Inexact]) -> GPUArray[Inexact]:
     """numpy.linalg.inv"""
     a = stacked_square(np.linalg.inv, a)
     dtype = common_dtype(a)
     checks.refuse_in_capture("numpy.linalg.inv")
-    x, info, diagonals = unchecked_inverse(a, dtype)
+    a = a.astype(dtype, copy=False)
+    if lapack.has_small(a, a.shape[-1]):
+        with checks.linalg_error(SINGULAR) as check:
+            return small_lapack.inverse(a, check.address)
+    x, info, diagonals = _inverses(a, dtype)
     checks.raise_if_failed(info, SINGULAR, x, diagonals=diagonals)
     return in_rows(x)
 

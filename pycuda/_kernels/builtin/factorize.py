@@ -6,7 +6,9 @@ in shared memory (pycuda-factorize.hpp), or some lanes of a warp have one in reg
 from __future__ import annotations
 
 import struct
+from typing import Any, NamedTuple
 
+from pycuda._driver import current_stream
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.axes import ceil_div, power_at_least
 from pycuda._kernels.plans.caches import context_dependent_memoize
@@ -48,10 +50,14 @@ def lu_kernel(element: str):
 
 
 @context_dependent_memoize
-def cholesky_kernel(element: str):
-    """Function(a, info, side, upper)."""
-    parameters = f"{element} *a, int *info, int side, int upper"
-    return _kernel(element, parameters, "factor_cholesky(a, info, side, upper)", "PPii")
+def _cholesky_kernel(element: str, lanes: int):
+    """Function(a, error, info, factor, plan). lanes: how many share a matrix; 0: a block does."""
+    parameters = f"const char *a, int *error, int *info, {element} *factor, StridedCholesky plan"
+    codes = f"PPPP{_STRIDED_CHOLESKY.size}s"
+    if not lanes:
+        return _kernel(element, parameters, "cholesky_strided(a, error, info, factor, plan)", codes)
+    body = f"cholesky_by_lanes<{element}, {lanes}>(a, error, info, factor, plan)"
+    return _kernel(element, parameters, body, codes, "-lanes", LANES_THREADS)
 
 
 _ROW_ORDER = """#include "array/pycuda-row-order.hpp"
@@ -89,32 +95,22 @@ def systems(element: str):
 
 
 @context_dependent_memoize
-def strided_kernel(element: str):
-    """Function(a, b, info, plan)."""
-    parameters = f"const char *a, {element} *b, int *info, Strided plan"
-    return _kernel(element, parameters, "solve_strided(a, b, info, plan)", f"PPP{_STRIDED.size}s")
-
-
-@context_dependent_memoize
-def strided_by_lanes(element: str, lanes: int):
-    """Function(a, b, info, plan)."""
-    parameters = f"const char *a, {element} *b, int *info, Strided plan"
-    body = f"solve_by_lanes<{element}, {lanes}>(a, b, info, plan)"
-    return _kernel(element, parameters, body, f"PPP{_STRIDED.size}s", "-lanes", LANES_THREADS)
-
-
-@context_dependent_memoize
-def cholesky_by_lanes(element: str, lanes: int):
-    """Function(a, info, side, upper, count)."""
-    parameters = f"{element} *a, int *info, int side, int upper, int count"
-    body = f"cholesky_by_lanes<{element}, {lanes}>(a, info, side, upper, count)"
-    return _kernel(element, parameters, body, "PPiii", "-lanes", LANES_THREADS)
+def _solve_kernel(element: str, lanes: int, sides: int):
+    """Function(a, b, error, x, plan). lanes: how many share a matrix, or 0 if a block has it. sides: for how
+    many right-hand sides lanes solve at a time."""
+    parameters = f"const char *a, const char *b, int *error, {element} *x, StridedSystems plan"
+    codes = f"PPPP{_STRIDED_SYSTEMS.size}s"
+    if not lanes:
+        return _kernel(element, parameters, "solve_strided(a, b, error, x, plan)", codes)
+    body = f"solve_by_lanes<{element}, {lanes}, {sides}>(a, b, error, x, plan)"
+    return _kernel(element, parameters, body, codes, "-lanes", LANES_THREADS)
 
 
 # ---- how a launch is divided
 
-_SYSTEMS = struct.Struct("q9i4x")
-_STRIDED = struct.Struct("3q4i")
+_SYSTEMS = struct.Struct("q9i4x")  # struct Systems
+_STRIDED_SYSTEMS = struct.Struct("6q4i")
+_STRIDED_CHOLESKY = struct.Struct("3q3i4x")
 
 
 def _bytes(rows: int, columns: int, itemsize: int) -> int:
@@ -133,14 +129,38 @@ def _block(rows: int, columns: int) -> tuple[int, int, int]:
     return (_WARP if max(rows, columns) <= _WARP else _THREADS), 1, 1
 
 
-def lanes(side: int) -> int:
+def _lanes(side: int) -> int:
     """How many lanes of a warp share a matrix of this size; 0 if a block takes it instead."""
     return 0 if side > _MAX_LANES else max(power_at_least(side), _MIN_LANES)
 
 
-def plan_lanes(count: int, side: int):
+class Launch(NamedTuple):
+    """The launch of a kernel for a stack of matrices, except addresses."""
+
+    function: Any
+    grid: tuple[int, int]
+    block: tuple[int, int, int]
+    shared: int  # bytes of shared memory
+    arguments: bytes  # the last argument
+
+    def queue(self, *addresses) -> None:
+        """Launch on the current stream."""
+        self.function.prepared_async_call(
+            self.grid, self.block, current_stream(), *addresses, self.arguments, shared_size=self.shared
+        )
+
+
+class Stack(NamedTuple):
+    """A stack of matrices of any strides, in bytes: struct Steps."""
+
+    row: int
+    column: int
+    matrix: int
+
+
+def _plan_lanes(count: int, lanes: int):
     """(grid, block, shared memory)"""
-    return (ceil_div(count * lanes(side), LANES_THREADS), 1), (LANES_THREADS, 1, 1), 0
+    return (ceil_div(count * lanes, LANES_THREADS), 1), (LANES_THREADS, 1, 1), 0
 
 
 def plan_factorization(count: int, rows: int, columns: int, itemsize: int):
@@ -153,13 +173,33 @@ def fits_with_sides(side: int, columns: int, itemsize: int) -> bool:
     return _bytes(side, side + 2 * columns, itemsize) <= _MAX_SHARED
 
 
-def plan_strided(count: int, side: int, columns: int, itemsize: int, strides, identity: bool):
-    """(grid, block, bytes of shared memory, struct Strided). strides: in bytes, from row to row, from column
-    to column and from matrix to matrix."""
-    packed = _STRIDED.pack(*strides, side, columns, identity, count)
-    if lanes(side):
-        return *plan_lanes(count, side), packed
-    return (count, 1), _block(side, columns), _bytes(side, side + 2 * columns, itemsize), packed
+# Right-hand sides for which lanes solve at a time, where there are several.
+_SIDES = 4
+
+
+def plan_solve(element: str, itemsize: int, count: int, side: int, columns: int, a: Stack, b: Stack | None):
+    """The Launch(a, b, error, x) that solves `count` systems with so many columns of right-hand sides. b:
+    None for the identity."""
+    identity = b is None
+    packed = _STRIDED_SYSTEMS.pack(*a, *(b or a), side, columns, identity, count)
+    lanes = _lanes(side)
+    function = _solve_kernel(element, lanes, 1 if columns == 1 else _SIDES)
+    if lanes:
+        return Launch(function, *_plan_lanes(count, lanes), packed)
+    shared = _bytes(side, side + 2 * columns, itemsize)
+    return Launch(function, (count, 1), _block(side, columns), shared, packed)
+
+
+def plan_cholesky(element: str, itemsize: int, count: int, side: int, a: Stack, upper: bool) -> Launch:
+    """The Launch(a, error, info, factor) that factors `count` matrices, of which a triangle is read."""
+    if upper:
+        a = Stack(a.column, a.row, a.matrix)
+    packed = _STRIDED_CHOLESKY.pack(*a, side, upper, count)
+    lanes = _lanes(side)
+    function = _cholesky_kernel(element, lanes)
+    if lanes:
+        return Launch(function, *_plan_lanes(count, lanes), packed)
+    return Launch(function, *plan_factorization(count, side, side, itemsize), packed)
 
 
 def plan_systems(

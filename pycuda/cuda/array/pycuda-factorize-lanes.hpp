@@ -28,129 +28,137 @@ template <int LANES> struct Row {
     }
 };
 
-// Gaussian elimination with partial pivoting. Rows are not interchanged but stay in their threads: `place` is
-// where the thread's row would be (LANES until its row is chosen as pivot), order[k] the lane of the row that
-// would be at place k.
-template <class T, int LANES> struct Elimination {
-    T row[LANES];
-    int place, order[LANES];
-    int failed; // the first pivot that is 0, counted from 1, or 0
+// The functions that follow assign by conditional expressions, without branches: with branches the compiler
+// keeps the arrays in local memory.
 
-    __device__ __forceinline__ void eliminate(const Row<LANES> &at)
-    {
-        typedef typename Number<T>::Real R;
-        place = LANES;
-        failed = 0;
-#pragma unroll
-        for (int k = 0; k < LANES; k++) {
-            R size = Number<T>::size(row[k]);
-            size = size != size ? R(1) / R(0) : size; // a NaN becomes the pivot, so that the results are NaN
-            const int pivot = row_of_largest<LANES>(place == LANES ? size : R(-1), at.mine);
-            order[k] = at.first + pivot;
-            if (at.mine == pivot) place = k;
-            const T divisor = from_lane(row[k], order[k]);
-            if (divisor == T(0)) {
-                failed = failed ? failed : k + 1;
-            } else if (place == LANES) {
-                row[k] = row[k] / divisor;
-            }
-#pragma unroll
-            for (int j = k + 1; j < LANES; j++) {
-                const T above = from_lane(row[j], order[k]);
-                if (place == LANES) row[j] = row[j] - row[k] * above;
-            }
-        }
-    }
-
-    // x: the thread's element of a right-hand side. It becomes the element of the solution at `place`.
-    template <int N> __device__ __forceinline__ void solve(T (&x)[N]) const
-    {
-#pragma unroll
-        for (int k = 0; k < LANES; k++)
-#pragma unroll
-            for (int n = 0; n < N; n++) {
-                const T solved = from_lane(x[n], order[k]);
-                if (place > k) x[n] = x[n] - row[k] * solved;
-            }
-#pragma unroll
-        for (int k = LANES - 1; k >= 0; k--)
-#pragma unroll
-            for (int n = 0; n < N; n++) {
-                if (place == k) x[n] = x[n] / row[k];
-                const T solved = from_lane(x[n], order[k]);
-                if (place < k) x[n] = x[n] - row[k] * solved;
-            }
-    }
-};
-
-// Replaces b by x, as solve_strided() does.
+// Gaussian elimination with partial pivoting. Rows are not interchanged but stay in their threads. `place`
+// becomes the place where the thread's row would be, order[k] the lane of the row that would be at place k.
+// Returns whether a pivot is 0; then the results are of no use.
 template <class T, int LANES>
-__device__ __forceinline__ void solve_by_lanes(const char *a, T *b, int *info, const Strided &plan)
-{
-    enum { N = 2 }; // right-hand sides at a time
-    const Row<LANES> at(plan.count);
-    const int side = plan.side, columns = plan.columns;
-    Elimination<T, LANES> e;
-    a += at.matrix * plan.matrix + at.mine * plan.row;
-    b += at.matrix * side * columns;
-#pragma unroll
-    for (int j = 0; j < LANES; j++)
-        e.row[j] =
-            at.mine < side && j < side ? *reinterpret_cast<const T *>(a + j * plan.column) : T(at.mine == j);
-    e.eliminate(at);
-#pragma unroll 1
-    for (int c = 0; c < columns; c += N) {
-        T x[N];
-#pragma unroll
-        for (int n = 0; n < N; n++) {
-            const bool is_there = at.mine < side && c + n < columns;
-            x[n] = plan.identity ? T(at.mine == c + n) : is_there ? b[at.mine + (c + n) * side] : T(0);
-        }
-        e.solve(x);
-#pragma unroll
-        for (int n = 0; n < N; n++)
-            if (at.exists && e.place < side && c + n < columns) b[e.place + (c + n) * side] = x[n];
-    }
-    if (at.exists && at.mine == 0) info[at.matrix] = e.failed;
-}
-
-// Replaces a triangle of each matrix by its factor, as factor_cholesky() does.
-template <class T, int LANES>
-__device__ __forceinline__ void cholesky_by_lanes(T *a, int *info, int side, int upper, int count)
+__device__ __forceinline__ bool eliminate_rows(T (&row)[LANES], int (&order)[LANES], int &place,
+                                               const Row<LANES> &at)
 {
     typedef typename Number<T>::Real R;
-    const Row<LANES> at(count);
-    const int mine = at.mine;
+    enum { NOT_YET = LANES }; // the place of a row that was no pivot so far
+    bool has_failed = false;
+    place = NOT_YET;
+#pragma unroll
+    for (int k = 0; k < LANES; k++) {
+        R size = Number<T>::size(row[k]);
+        size = size != size ? R(1) / R(0) : size; // a NaN becomes the pivot, so that the results are NaN
+        const int pivot = row_of_largest<LANES>(place == NOT_YET ? size : R(-1), at.mine);
+        order[k] = at.first + pivot;
+        place = at.mine == pivot ? k : place;
+        const T divisor = from_lane(row[k], order[k]);
+        has_failed = has_failed || divisor == T(0);
+        const T factor = row[k] / divisor;
+        row[k] = place == NOT_YET ? factor : row[k];
+#pragma unroll
+        for (int j = k + 1; j < LANES; j++) {
+            const T rest = row[j] - factor * from_lane(row[j], order[k]);
+            row[j] = place == NOT_YET ? rest : row[j];
+        }
+    }
+    return has_failed;
+}
+
+// Solves for N right-hand sides by what eliminate_rows() left. x: the thread's elements of them. They become
+// the elements of the solutions at `place`.
+template <class T, int LANES, int N>
+__device__ __forceinline__ void solve_by_rows(const T (&row)[LANES], const int (&order)[LANES], int place,
+                                              T (&x)[N])
+{
+#pragma unroll
+    for (int k = 0; k < LANES; k++)
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            const T rest = x[n] - row[k] * from_lane(x[n], order[k]);
+            x[n] = place > k ? rest : x[n];
+        }
+#pragma unroll
+    for (int k = LANES - 1; k >= 0; k--)
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            const T quotient = x[n] / row[k];
+            x[n] = place == k ? quotient : x[n];
+            const T rest = x[n] - row[k] * from_lane(x[n], order[k]);
+            x[n] = place < k ? rest : x[n];
+        }
+}
+
+// As solve_strided(), for systems of up to LANES rows, N right-hand sides at a time.
+template <class T, int LANES, int N>
+__device__ __forceinline__ void solve_by_lanes(const char *a, const char *b, int *error, T *x,
+                                               const StridedSystems &plan)
+{
+    const Row<LANES> at(plan.count);
+    const int side = plan.side, columns = plan.columns, mine = at.mine;
     T row[LANES];
-    int failed = 0;
-    a += at.matrix * side * side;
+    int order[LANES], place;
+    a += at.matrix * plan.a.matrix + mine * plan.a.row;
+    b += at.matrix * plan.b.matrix + mine * plan.b.row;
+    x += at.matrix * side * columns;
 #pragma unroll
     for (int j = 0; j < LANES; j++) {
         row[j] = T(mine == j);
-        if (mine < side && j <= mine)
-            row[j] = upper ? Number<T>::conj(a[j + mine * side]) : a[mine + j * side];
+        if (mine < side && j < side) row[j] = *reinterpret_cast<const T *>(a + j * plan.a.column);
+    }
+    const bool has_failed = eliminate_rows(row, order, place, at);
+#pragma unroll 1
+    for (int c = 0; c < columns; c += N) {
+        T solved[N];
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            solved[n] = T(plan.identity && mine == c + n);
+            if (!plan.identity && mine < side && c + n < columns)
+                solved[n] = *reinterpret_cast<const T *>(b + (c + n) * plan.b.column);
+        }
+        solve_by_rows(row, order, place, solved);
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            if (at.exists && place < side && c + n < columns)
+                x[place * columns + c + n] = has_failed ? Number<T>::nan() : solved[n];
+    }
+    if (has_failed && error) *error = 1;
+}
+
+// As cholesky_strided(), for matrices of up to LANES rows.
+template <class T, int LANES>
+__device__ __forceinline__ void cholesky_by_lanes(const char *a, int *error, int *info, T *factor,
+                                                  const StridedCholesky &plan)
+{
+    typedef typename Number<T>::Real R;
+    const Row<LANES> at(plan.count);
+    const int mine = at.mine, side = plan.side;
+    T row[LANES];
+    int failed = 0;
+    a += at.matrix * plan.a.matrix + mine * plan.a.row;
+    factor += at.matrix * side * side;
+#pragma unroll
+    for (int j = 0; j < LANES; j++) {
+        row[j] = T(mine == j);
+        if (mine < side && j <= mine) row[j] = *reinterpret_cast<const T *>(a + j * plan.a.column);
+        row[j] = plan.upper ? Number<T>::conj(row[j]) : row[j];
     }
 #pragma unroll
     for (int k = 0; k < LANES; k++) {
         const R square = Number<T>::real(from_lane(row[k], at.first + k));
-        if (!(square > 0) && !failed) failed = k + 1;
-        const T root = T(::sqrt(square));
-        if (!failed) row[k] = mine == k ? root : row[k] / root;
+        failed = !failed && !(square > 0) ? k + 1 : failed;
+        const T root = T(::sqrt(square)), quotient = row[k] / root;
+        row[k] = mine == k ? root : quotient;
 #pragma unroll
-        for (int j = k + 1; j < LANES; j++) {
-            const T factor = Number<T>::conj(from_lane(row[k], at.first + j));
-            if (!failed && mine >= j) row[j] = row[j] - row[k] * factor;
-        }
+        for (int j = k + 1; j < LANES; j++)
+            row[j] = row[j] - row[k] * Number<T>::conj(from_lane(row[k], at.first + j));
     }
 #pragma unroll
     for (int j = 0; j < LANES; j++)
-        if (at.exists && mine < side && j <= mine) {
-            if (upper)
-                a[j + mine * side] = Number<T>::conj(row[j]);
-            else
-                a[mine + j * side] = row[j];
+        if (at.exists && mine < side && j < side) {
+            const T value = failed ? Number<T>::nan() : j <= mine ? row[j] : T(0);
+            factor[plan.upper ? j * side + mine : mine * side + j] =
+                plan.upper ? Number<T>::conj(value) : value;
         }
-    if (at.exists && mine == 0) info[at.matrix] = failed;
+    if (at.exists && mine == 0 && info) info[at.matrix] = failed;
+    if (failed && error) *error = 1;
 }
 
 } // namespace pycuda

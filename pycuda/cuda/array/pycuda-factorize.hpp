@@ -15,6 +15,7 @@ template <class T> struct Number {
     static __device__ __forceinline__ T real(T x) { return x; }
     static __device__ __forceinline__ T conj(T x) { return x; }
     static __device__ __forceinline__ T size(T x) { return ::fabs(x); }
+    static __device__ __forceinline__ T nan() { return T(__int_as_float(0x7fffffff)); }
 };
 
 #ifdef PYCUDA_COMPLEX_HPP
@@ -28,6 +29,10 @@ template <class R> struct Number<complex<R>> {
     static __device__ __forceinline__ R size(const complex<R> &z)
     {
         return ::fabs(z._M_re) + ::fabs(z._M_im);
+    }
+    static __device__ __forceinline__ complex<R> nan()
+    {
+        return complex<R>(Number<R>::nan(), Number<R>::nan());
     }
 };
 #endif
@@ -158,18 +163,35 @@ template <class T> __device__ void factor_lu(T *a, index_t *pivots, int *info, i
     if (threadIdx.x == 0) info[blockIdx.x] = failed;
 }
 
-// Replaces a triangle of each matrix, which is Hermitian, by its factor: a = L L' or U' U. info: the first
-// leading minor that is not positive, counted from 1, or 0.
-template <class T> __device__ void factor_cholesky(T *a, int *info, int side, int upper)
+// Bytes from one row, column and matrix of an operand to the next.
+struct Steps {
+    index_t row, column, matrix;
+};
+
+// Hermitian matrices of any strides, of which the lower triangle is read. Where `upper`, what is taken for
+// the lower triangle is the transposed upper one: a.row and a.column are interchanged.
+struct StridedCholesky {
+    Steps a;
+    int side, upper, count;
+};
+
+// Computes the factor of each matrix, a = L L' or U' U, contiguous row by row, with zeros in the other
+// triangle. It is NaN where a leading minor is not positive; then *error is set, unless that is NULL, and
+// info[matrix], unless that is NULL, becomes the size of the first such minor, otherwise 0.
+template <class T>
+__device__ void cholesky_strided(const char *a, int *error, int *info, T *factor, const StridedCholesky &plan)
 {
     typedef typename Number<T>::Real R;
     T *s = shared_memory<T>();
-    const int step = leading(side);
+    const int side = plan.side, step = leading(side);
     int failed = 0;
-    a += (index_t)blockIdx.x * side * side;
+    a += (index_t)blockIdx.x * plan.a.matrix;
+    factor += (index_t)blockIdx.x * side * side;
     for (int j = warp(); j < side; j += warps()) // s becomes the lower triangle
-        for (int i = j + lane(); i < side; i += WARP)
-            s[i + j * step] = upper ? Number<T>::conj(a[j + i * side]) : a[i + j * side];
+        for (int i = j + lane(); i < side; i += WARP) {
+            const T value = *reinterpret_cast<const T *>(a + i * plan.a.row + j * plan.a.column);
+            s[i + j * step] = plan.upper ? Number<T>::conj(value) : value;
+        }
     for (int k = 0; k < side && !failed; k++) {
         __syncthreads();
         const R square = Number<T>::real(s[k + k * step]);
@@ -183,19 +205,21 @@ template <class T> __device__ void factor_cholesky(T *a, int *info, int side, in
             s[i + k * step] = i == k ? T(root) : s[i + k * step] / T(root);
         __syncthreads();
         for (int j = k + 1 + warp(); j < side; j += warps()) {
-            const T factor = Number<T>::conj(s[j + k * step]);
+            const T other = Number<T>::conj(s[j + k * step]);
             for (int i = j + lane(); i < side; i += WARP)
-                s[i + j * step] = s[i + j * step] - s[i + k * step] * factor;
+                s[i + j * step] = s[i + j * step] - s[i + k * step] * other;
         }
     }
     __syncthreads();
-    for (int j = warp(); j < side; j += warps())
-        for (int i = j + lane(); i < side; i += WARP)
-            if (upper)
-                a[j + i * side] = Number<T>::conj(s[i + j * step]);
-            else
-                a[i + j * side] = s[i + j * step];
-    if (threadIdx.x == 0) info[blockIdx.x] = failed;
+    for (int i = warp(); i < side; i += warps())
+        for (int j = lane(); j < side; j += WARP) {
+            const T value = failed       ? Number<T>::nan()
+                            : plan.upper ? (j >= i ? Number<T>::conj(s[j + i * step]) : T(0))
+                                         : (j <= i ? s[i + j * step] : T(0));
+            factor[i * side + j] = value;
+        }
+    if (threadIdx.x == 0 && info) info[blockIdx.x] = failed;
+    if (threadIdx.x == 0 && failed && error) *error = 1;
 }
 
 struct Triangle {
@@ -204,9 +228,9 @@ struct Triangle {
 
 // Systems that are solved by one triangle of each matrix, or by one and then another.
 struct Systems {
-    index_t columns;      // right-hand sides
-    int side, tile;       // of a matrix; right-hand sides of a block
-    int transposed;       // 0: triangles as they are, 1: transposed, 2: transposed and conjugated
+    index_t columns; // right-hand sides
+    int side, tile; // of a matrix; right-hand sides of a block
+    int transposed; // 0: triangles as they are, 1: transposed, 2: transposed and conjugated
     int exchanged, count; // rows are exchanged by pivots before (1), after (-1) or never (0); triangles
     Triangle triangles[2];
 };
@@ -274,40 +298,50 @@ template <class T> __device__ void solve(const T *a, const index_t *pivots, T *b
     store(b, x, side, columns);
 }
 
-// Systems a x = b of matrices of any strides.
-struct Strided {
-    index_t row, column, matrix; // bytes from one to the next
-    int side, columns;           // of a matrix; right-hand sides
-    int identity, count;         // whether b is the identity; matrices
+// Systems a x = b of operands of any strides.
+struct StridedSystems {
+    Steps a, b;
+    int side, columns; // of a matrix; right-hand sides
+    int identity, count; // whether b is the identity, which is not read; matrices
 };
 
-// Replaces b by the solutions of a z = b, or by the inverse of a if plan.identity: then b is not read. info
-// is what eliminate() returns. In shared memory s is a, and x, next to it, the right-hand sides: elimination
-// makes s the triangle U and x the right-hand sides for U. y are the solutions.
-template <class T> __device__ void solve_strided(const char *a, T *b, int *info, const Strided &plan)
+// Copies a matrix of any strides to shared memory; the caller synchronizes.
+template <class T>
+__device__ void load_strided(T *to, const char *from, const Steps &steps, int rows, int columns)
+{
+    const bool by_row =
+        (steps.row < 0 ? -steps.row : steps.row) <= (steps.column < 0 ? -steps.column : steps.column);
+    for (int n = warp(); n < (by_row ? columns : rows); n += warps())
+        for (int m = lane(); m < (by_row ? rows : columns);
+             m += WARP) { // lanes read along the shorter stride
+            const int i = by_row ? m : n, j = by_row ? n : m;
+            to[i + j * leading(rows)] = *reinterpret_cast<const T *>(from + i * steps.row + j * steps.column);
+        }
+}
+
+// Computes the solutions x, contiguous row by row. They are NaN for a singular matrix; then *error is set,
+// unless that is NULL. In shared memory s is a, and the next columns are the right-hand sides: elimination
+// makes s the triangle U. y are the solutions.
+template <class T>
+__device__ void solve_strided(const char *a, const char *b, int *error, T *x, const StridedSystems &plan)
 {
     const int side = plan.side, columns = plan.columns, step = leading(side);
-    T *s = shared_memory<T>(), *x = s + side * step, *y = x + columns * step;
-    const bool by_row =
-        (plan.row < 0 ? -plan.row : plan.row) <= (plan.column < 0 ? -plan.column : plan.column);
-    a += (index_t)blockIdx.x * plan.matrix;
-    b += (index_t)blockIdx.x * side * columns;
-    for (int n = warp(); n < side; n += warps())
-        for (int m = lane(); m < side; m += WARP) { // lanes read along the shorter stride
-            const int i = by_row ? m : n, j = by_row ? n : m;
-            s[i + j * step] = *reinterpret_cast<const T *>(a + i * plan.row + j * plan.column);
-        }
+    T *s = shared_memory<T>(), *right = s + side * step, *y = right + columns * step;
+    load_strided(s, a + blockIdx.x * plan.a.matrix, plan.a, side, side);
+    x += (index_t)blockIdx.x * side * columns;
     if (plan.identity) {
         for (int j = warp(); j < columns; j += warps())
-            for (int i = lane(); i < side; i += WARP) x[i + j * step] = T(i == j);
+            for (int i = lane(); i < side; i += WARP) right[i + j * step] = T(i == j);
     } else {
-        load(x, b, side, columns);
+        load_strided(right, b + blockIdx.x * plan.b.matrix, plan.b, side, columns);
     }
     const int failed = eliminate(s, (index_t *)0, side, side + columns);
     const Triangle upper = {1, 0}; // whose diagonal is not 1
-    solve_triangle(s, x, y, side, columns, upper, 0);
-    store(b, y, side, columns);
-    if (threadIdx.x == 0) info[blockIdx.x] = failed;
+    solve_triangle(s, right, y, side, columns, upper, 0);
+    for (int i = warp(); i < side; i += warps())
+        for (int j = lane(); j < columns; j += WARP)
+            x[i * columns + j] = failed ? Number<T>::nan() : y[i + j * step];
+    if (threadIdx.x == 0 && failed && error) *error = 1;
 }
 
 } // namespace pycuda

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._array.core import gather
+from pycuda._array.core import flags
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
@@ -226,51 +226,51 @@ def test_one_axis(data):
 
 def test_a_check_within_a_check(monkeypatch):
     """If a destructor indexes an array while the check of another index begins or ends, each check has its
-    own word, and the outer one still raises its error. The outer check's methods __enter__ and __exit__ are
+    own flag, and the outer one still raises its error. The outer check's methods __enter__ and __exit__ are
     patched here to index an array once more.
     """
     array, wrong = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([7]))
-    enter = gather._Check.__enter__
+    enter = flags.ErrorCheck.__enter__
 
     def entered(self):
         with monkeypatch.context() as patched:
-            patched.setattr(gather._Check, "__enter__", enter)
+            patched.setattr(flags.ErrorCheck, "__enter__", enter)
             array[gpuarray.to_gpu(np.array([2]))]
         return enter(self)
 
-    def left(self, *error, leave=gather._Check.__exit__):
-        monkeypatch.setattr(gather._Check, "__exit__", leave)
+    def left(self, *error, leave=flags.ErrorCheck.__exit__):
+        monkeypatch.setattr(flags.ErrorCheck, "__exit__", leave)
         array[gpuarray.to_gpu(np.array([2]))]
         return leave(self, *error)
 
-    monkeypatch.setattr(gather._Check, "__enter__", entered)
-    monkeypatch.setattr(gather._Check, "__exit__", left)
+    monkeypatch.setattr(flags.ErrorCheck, "__enter__", entered)
+    monkeypatch.setattr(flags.ErrorCheck, "__exit__", left)
     with pytest.raises(IndexError):
         array[wrong]
 
 
-def test_the_word_of_an_interrupted_check_is_not_used_again():
-    """A kernel writes to the word of its call if an index is out of bounds. After an interrupt the kernel may
+def test_the_flag_of_an_interrupted_check_is_not_used_again():
+    """A kernel writes to the flag of its call if an index is out of bounds. After an interrupt the kernel may
     still write to it, which a later call would take for its own error. The event that the check waits for is
     replaced by one whose record() raises KeyboardInterrupt.
     """
     array, places = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([1]))
     array[places]
-    spare, used = gather._words()
+    spare, used = flags._flags()
     before = len(used)
 
     class Interrupted:
         def record(self, stream):
             raise KeyboardInterrupt
 
-    word = spare[-1]  # which the next check takes
-    event, word.event = word.event, Interrupted()
+    flag = spare[-1]  # which the next check takes
+    event, flag.event = flag.event, Interrupted()
     with pytest.raises(KeyboardInterrupt):
         array[places]
-    assert word in used and word not in spare and len(used) == before + 1
-    word.value[0] = 1  # as the interrupted call's kernel would write it
+    assert flag in used and flag not in spare and len(used) == before + 1
+    flag.value[0] = 1  # as the interrupted call's kernel would write it
     assert array[places].get() == [1]
-    word.event, word.value[0] = event, 0
+    flag.event, flag.value[0] = event, 0
 
 
 def test_unsigned_indices():

@@ -90,20 +90,32 @@ def test_systems_of_any_strides(side, right, dtype):
         matrices, _ = laid(a, layout)
         for stack, want in ((matrices, a), (matrices[::-1], a[::-1]), (matrices[:, 1:], a[:, 1:])):
             stack = stack.astype(dtype, copy=False)
-            x, info = columns(np.ascontiguousarray(b[:, : want.shape[1]])), zeros(*want.shape[:2])
-            info.fill(-1)
-            small_lapack.gesv(stack, x, info)
-            assert not info.get().any()
+            right = gpuarray.to_gpu(b)[:, : want.shape[1]]
+            x = small_lapack.solve(stack, right)
             near(x, np.linalg.solve(want, b[:, : want.shape[1]]), bound)
             if small_lapack.can_solve(stack, side):
-                x = columns(np.full_like(want, 7))
-                small_lapack.inverse(stack, x, info)
-                near(x, np.linalg.inv(want), bound)
+                near(small_lapack.inverse(stack), np.linalg.inv(want), bound)
             assert (stack.get() == want).all()
     one = np.broadcast_to(gpuarray.to_gpu(a[0, 0]), (2, 3, side, side))
-    x, info = columns(b), zeros(2, 3)
-    small_lapack.gesv(one, x, info)
-    near(x, np.linalg.solve(a[0, 0], b), bound)
+    other = np.broadcast_to(gpuarray.to_gpu(b[0, :1].swapaxes(-1, -2).copy()).mT, b.shape)
+    near(small_lapack.solve(one, other), np.linalg.solve(a[0, 0], other.get()), bound)
+
+
+@pytest.mark.parametrize("side", [3, 20])
+def test_a_singular_matrix_among_others(side):
+    """Its results are NaN, those for the others are right, and the flag says so."""
+    a, b = draw(3, side, side), draw(3, side, 2)
+    a[1, 0] = 0
+    flag = gpuarray.zeros(1, np.int32)
+    stack, right = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+    for x, want in (
+        (small_lapack.solve(stack, right, flag), lambda i: np.linalg.solve(a[i], b[i])),
+        (small_lapack.inverse(stack, flag), lambda i: np.linalg.inv(a[i])),
+    ):
+        assert flag.get() == 1
+        assert np.isnan(x[1].get()).all()
+        for i in (0, 2):
+            near(x[i], want(i), 60 * side * epsilon("d") * condition(a[i]))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -115,17 +127,17 @@ def test_cholesky(side, upper, dtype):
     a = definite(3, side, side, dtype=dtype)
     a[1] = -a[1]
     a[2, -1, -1] = np.nan
-    keep = np.triu if upper else np.tril
-    mask = keep(np.ones((side, side), bool))
-    factor, info = columns(np.where(mask, a, np.array(7, dtype))), zeros(3)
-    info.fill(-1)
-    small_lapack.potrf(factor, upper, info)
-    assert info.get().tolist() == [0, 1, side]
-    want = np.linalg.cholesky(a[0])
-    near(
-        gpuarray.to_gpu(keep(factor[0].get())), want.conj().T if upper else want, 100 * side * epsilon(dtype)
-    )
-    assert (factor[0].get()[~mask] == 7).all()
+    mask = (np.triu if upper else np.tril)(np.ones((side, side), bool))
+    given = np.where(mask, a, np.array(7, dtype))  # the other triangle is not read
+    for layout in (given, given.swapaxes(-1, -2).copy().swapaxes(-1, -2)):
+        flag, info = gpuarray.zeros(1, np.int32), zeros(3)
+        info.fill(-1)
+        factor = small_lapack.cholesky(gpuarray.to_gpu(layout), upper, flag, info)
+        assert info.get().tolist() == [0, 1, side]
+        assert flag.get() == 1
+        want = np.linalg.cholesky(a[0])
+        near(factor[0], want.conj().T if upper else want, 100 * side * epsilon(dtype))
+        assert np.isnan(factor[1:].get()).all()
 
 
 def test_pivots_are_those_of_lapack():
