@@ -259,8 +259,8 @@ def test_skips_by_arrays_have_pycudas_parameter_name(cls):
 
 @pytest.mark.parametrize("cls", ALL)
 def test_fill_gives_the_numbers_of_gen(cls):
-    """Into arrays at addresses of any alignment, on a stream, and into strided ones; nothing else is
-    written."""
+    """fill_uniform() writes to addresses of any alignment, on a stream, and to strided arrays, and nothing
+    else."""
     expected = new(cls).gen_uniform((61, 40), np.float32).get()
     stream = drv.Stream()
     for shift in 0, 1, 2:
@@ -361,7 +361,7 @@ HASHES = {
 
 @pytest.mark.parametrize("cls", ALL)
 def test_numbers_have_the_recorded_hashes(cls):
-    """They must not change between versions."""
+    """A generator's numbers must not change between versions."""
     generator = new(cls)
     digest = hashlib.sha256()
     for size, dtype in (1000, np.uint32), (777, np.float32), (10_001, np.float64), (3, np.uint32):

@@ -450,7 +450,7 @@ def test_bad_arguments():
             SUM(x, gpuarray.zeros(10, wrong), x)
     with pytest.raises(TypeError, match="'y' is a NumPy array"):
         SUM(x, np.zeros(10, np.int32), x)
-    SUM(x, x, x)
+    SUM(x, x, x)  # a valid call, which is remembered: the errors stay the same
     with pytest.raises(TypeError, match="'y' is a NumPy array"):
         SUM(x, np.zeros(10, np.int32), x)
     with pytest.raises(TypeError, match="'y' is int"):

@@ -277,7 +277,7 @@ def test_parameters_broadcast(rng):
 
 
 def test_invalid_parameters(rng):
-    """They raise if they are in host memory; on the device they give NaN, as they are not read."""
+    """Parameters in host memory raise; those on the device are not read by the host and give NaN."""
     for call, text in [
         (lambda: rng.normal(0, -1), "scale < 0"), (lambda: rng.exponential([1, -1]), "scale < 0"),
         (lambda: rng.gamma(-1), "shape < 0"), (lambda: rng.beta(0, 1), "a <= 0"),

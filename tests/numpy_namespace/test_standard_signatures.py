@@ -170,7 +170,8 @@ def test_each_call_of_the_standard_is_possible(name, parameters):
 
 
 def test_defaults_are_those_of_the_standard():
-    """Or None or np._NoValue, which mean them in NumPy. correction= is ddof= in NumPy."""
+    """A default may also be None or np._NoValue, by which NumPy means the same value. correction= is NumPy's
+    ddof=."""
     wrong = []
     for name, parameters in rows(SIGNATURES):
         if name in NUMPYS_OWN:

@@ -198,7 +198,7 @@ def test_an_array_made_during_a_capture():
 
 
 def test_without_scipy(run_python):
-    """Only get(), which makes an array of SciPy, needs it."""
+    """Only get(), which makes a sparse array of SciPy, needs SciPy."""
     run_python(
         """
         import sys

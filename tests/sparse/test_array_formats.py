@@ -88,7 +88,8 @@ def test_diagonals(data):
 
 
 def test_duplicates_are_summed_in_order():
-    """In the order of the elements: in float32 1e8 + 1 - 1e8 is 0, but 1e8 - 1e8 + 1 is 1."""
+    """Duplicates are added in the order of the elements: in float32 1e8 + 1 - 1e8 is 0, but 1e8 - 1e8 + 1 is
+    1."""
     indices = [0, 1, 0, 1, 0, 1], [2, 0, 2, 0, 2, 0]
     values = np.array([1e8, 1e8, 1, -1e8, -1e8, 1], np.float32)
     made = csr_array((values, indices), shape=(2, 3))

@@ -126,7 +126,7 @@ def test_strides_of_the_dense_operand(view):
 
 
 def test_broadcast_operands():
-    """Their strides are 0."""
+    """Broadcast operands have strides of 0."""
     mat = sparse.csr_array(np.arange(20.0).reshape(4, 5))
     one = gpuarray.to_gpu(np.array([3.0]))
     assert ((csr_array(mat) @ gpuarray.broadcast_to(one, (5,))).get() == mat @ np.full(5, 3.0)).all()

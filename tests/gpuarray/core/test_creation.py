@@ -38,7 +38,7 @@ def test_arange(limits, dtype):
 
 
 def test_arange_has_pycudas_arguments():
-    """Without dtype= it warns of the dtype that it takes; wrong arguments raise PyCUDA's errors."""
+    """arange() without dtype= warns of the dtype that it takes; wrong arguments raise PyCUDA's errors."""
     with pytest.warns(UserWarning, match="int64"):
         same(gpuarray.arange(5), np.arange(5))
     with pytest.warns(UserWarning, match="float64"):

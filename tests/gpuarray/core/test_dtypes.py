@@ -82,7 +82,7 @@ def test_sums_are_computed_in_numpys_dtype_whatever_out_has():
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_argmax_and_argmin_are_cast_to_the_dtype_of_out(name):
-    """Their results are integers: dtypes of out to which NumPy does not cast these are refused."""
+    """The indices are integers: an out= of a dtype to which NumPy does not cast integers is refused."""
     host = np.array([3.0, 9, 1])
     for wanted in ("i1", "i4", "i8", "u8", "f8", "?"):
         same(
@@ -138,7 +138,6 @@ def test_a_comparison_of_two_python_numbers_writes_to_out():
 @pytest.mark.parametrize("shape, axis", [((2, 0, 0), 2), ((0, 3), 1), ((0, 0), 1), ((3, 0, 2), 0), ((0,), 0)])
 @pytest.mark.parametrize("name", ["max", "sum", "argmin", "any"])
 def test_reductions_of_empty_arrays(name, shape, axis):
-    """Where there is a neutral value or the result is empty, there is a result; otherwise an error, as in
-    NumPy."""
+    """A reduction of no elements gives its neutral value, or raises NumPy's error if it has none."""
     host = np.zeros(shape)
     same(lambda a: getattr(a, name)(axis=axis), [host], [gpuarray.to_gpu(host)])

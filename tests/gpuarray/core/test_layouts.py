@@ -209,7 +209,7 @@ def test_foreign_arrays_that_are_not_aligned_are_refused(primary_context, offset
 
 
 def test_ravel_and_reshape_to_one_axis_are_contiguous(primary_context):
-    """They are a copy if the operand's elements are not contiguous."""
+    """The result is a copy if the operand's elements are not contiguous."""
     host = np.arange(8, dtype=np.float32)
     for index in (slice(None, None, 2), BACK):
         array = gpuarray.to_gpu(host)

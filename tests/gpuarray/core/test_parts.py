@@ -171,7 +171,8 @@ def test_the_properties_are_packed_copies(dtype):
         assert (device.get() == host).all()
 
 
-def test_kernels_and_copies_take_the_properties():
+def test_the_properties_real_and_imag_are_contiguous_copies():
+    """Unlike the views of np.real() and np.imag() they have an address."""
     host = numbers(np.complex64)
     device, out = gpuarray.to_gpu(host), np.empty((5, 7), np.float32)
     double = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }").get_function("twice")

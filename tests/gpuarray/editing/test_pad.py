@@ -81,7 +81,6 @@ def test_elements_of_any_size_and_corners(dtype, shape, mode, data):
 
 @pytest.mark.parametrize("mode", INDEXED)
 def test_kernels_for_results_of_more_than_2_31_elements(monkeypatch, mode):
-    """They count in 64 bits. _NARROW is the number of elements from which they are chosen: 1 chooses them
-    here."""
+    """The kernels with indices of 64 bits are chosen from _NARROW elements on: 1 chooses them here."""
     monkeypatch.setattr(rearrange, "_NARROW", 1)
     same(lambda a: np.pad(a, ((2, 9), (0, 1), (5, 4)), mode), np.arange(24.0).reshape(2, 3, 4))

@@ -152,8 +152,7 @@ def test_work_after_an_index_of_large_rows_is_ordered():
     st.data(),
 )
 def test_many_elements_of_many_rows(seed, dtype, columns, alike, data):
-    """As many rows as the kernel that gathers from rows in shared memory is used for; `alike`: with the same
-    indices for each row."""
+    """The kernel that gathers from rows in shared memory is used; `alike`: each row has the same indices."""
     rng = np.random.default_rng(seed)
     rows, start = kernels._MANY_ROWS, data.draw(st.integers(0, 3))
     nbytes = (rows * columns + start) * np.dtype(dtype).itemsize

@@ -174,7 +174,7 @@ def test_the_warning_names_the_users_line():
     "numbers", [(0, 5.5, 1), (0, 5, 1), (0.0, 5), (0, 5, 1.0), (0, 2**63, 2**61), (True, 4), (3,), (0, 5.5)]
 )
 def test_dtype_of_arange(numbers):
-    """It depends on each of start, stop and step."""
+    """The dtype depends on each of start, stop and step."""
     array = gpuarray.zeros(1, np.float32)
     got, want = np.arange(*numbers, like=array), np.arange(*numbers)
     assert got.dtype == want.dtype

@@ -400,7 +400,7 @@ def test_host_arrays(host, ours):
 
 
 def test_other_libraries_arrays_in_host_memory_are_indices(host, ours):
-    """They are read by __array__(), not by DLPack."""
+    """Such indices are read by __array__(), not by DLPack."""
 
     class OnHost(Producer):
         def __array__(self, dtype=None, copy=None):

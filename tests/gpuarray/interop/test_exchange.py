@@ -122,7 +122,7 @@ def like(shape, *, code=2, bits=32, kind=CUDA):
 
 
 def test_allocation(table):
-    """It may be called without the GIL, as ctypes does here."""
+    """The table's allocate() may be called without the GIL, as ctypes does here."""
     out, errors = ctypes.POINTER(Versioned)(), []
     set_error = SetError(lambda context, kind, message: errors.append((kind, message)))
     assert table.allocate(like((3, 5)), out, None, set_error) == 0 and not errors

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.gpu("other libraries have no CPU device")
 
 @pytest.fixture(autouse=True)
 def context_of_libraries(primary_context):
-    """All of the libraries work in the primary context. Waits for queued work after the test."""
+    """Makes all libraries work in the primary context, and waits for queued work after the test."""
     yield
     drv.Context.synchronize()
 

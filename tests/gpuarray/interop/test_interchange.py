@@ -155,7 +155,7 @@ def test_every_public_function_takes_them():
 
 
 def test_decorated_functions_look_like_functions():
-    """They have the signature, docstring, name and repr of a function, can be pickled and bound."""
+    """Functions such as gpuarray.sum have a signature, docstring, name and repr, can be pickled and bound."""
     import inspect
 
     assert list(inspect.signature(gpuarray.sum).parameters) == ["a", "dtype", "stream", "allocator"]

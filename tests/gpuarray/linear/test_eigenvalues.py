@@ -60,7 +60,8 @@ def test_eig_and_eigvals(dtype, layout):
 
 
 def test_results_are_real_if_all_eigenvalues_are():
-    """Without checks they are complex: their dtype must not depend on values that the host does not read."""
+    """Without checks results are always complex: the dtype must not depend on values that the host does not
+    read."""
     real, rotation = np.array([[2.0, 1], [0, 3]]), np.array([[0.0, 1], [-1, 0]])
     for a in (real, rotation, np.stack([real, rotation]), real.astype("F")):
         check_types(np.linalg.eig(gpuarray.to_gpu(a)), np.linalg.eig(a))

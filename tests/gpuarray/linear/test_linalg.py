@@ -82,7 +82,7 @@ def test_vectors_and_batches():
 
 
 def test_singular_and_indefinite_matrices():
-    """They raise SciPy's errors, or warn as SciPy does; without checks results are NaN."""
+    """Such matrices raise SciPy's errors, or warn as SciPy does; without checks results are NaN."""
     singular = np.diag([1.0, 0, 2])
     text = "^singular matrix: resolution failed at diagonal 1$"
     for library, convert in ((linalg, gpuarray.to_gpu), (scipy.linalg, np.asarray)):

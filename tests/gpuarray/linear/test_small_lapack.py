@@ -167,7 +167,8 @@ def test_matrices_that_do_not_fit_into_shared_memory_are_not_taken():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_functions_of_numpy(monkeypatch, dtype):
-    """They use our own kernels if there is no library; NumPy on the host is disabled."""
+    """np.linalg's functions use our own kernels if there is no library; NumPy on the host is disabled
+    here."""
     monkeypatch.setattr(host, "is_possible", lambda: False)
     a, b = draw(5, 9, 9, dtype=dtype), draw(9, 2, dtype=dtype)
     on_device, bound = gpuarray.to_gpu(a), 100 * epsilon(dtype) * condition(a)

@@ -109,7 +109,7 @@ def test_views_and_assignment():
 
 
 def test_reductions_and_scans():
-    """They accumulate floats and round once."""
+    """Sums are accumulated in float32 and rounded once."""
     host = (np.random.default_rng(4).normal(size=(70, 300)) + 1).astype(BFLOAT16)
     array, wide = gpuarray.to_gpu(host), host.astype(np.float64)
     for name in ("sum", "mean", "var", "max", "min"):
@@ -123,7 +123,7 @@ def test_reductions_and_scans():
 
 @pytest.mark.parametrize("other", [BFLOAT16, np.int8, np.int32, np.float16, np.float32, np.float64])
 def test_products_of_matrices_have_numpys_dtype(other):
-    """With ml_dtypes this is float32 even if both operands are bfloat16."""
+    """With ml_dtypes NumPy's dtype is float32 even if both operands are bfloat16."""
     left = (np.arange(12).reshape(3, 4) % 5).astype(BFLOAT16)
     right = (np.arange(8).reshape(4, 2) % 3).astype(other)
     check((gpuarray.to_gpu(left) @ gpuarray.to_gpu(right)).get(), left @ right)
@@ -156,7 +156,7 @@ def test_kernels_that_users_write():
 
 
 def test_arrays_of_half_are_refused_for_bfloat16():
-    """Both have 16 bits."""
+    """float16 must not be taken for bfloat16, which has 16 bits too."""
     kernel = ElementwiseKernel("__nv_bfloat16 *x, __nv_bfloat16 s", "x[i] = s", "set")
     with pytest.raises(TypeError, match="bfloat16"):
         kernel(gpuarray.zeros(3, np.float16), BFLOAT16.type(1))

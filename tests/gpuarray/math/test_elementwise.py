@@ -193,7 +193,7 @@ def test_python_ints_beyond_the_dtype(char):
 
 
 def test_python_ints_beyond_all_floats_raise():
-    """As in NumPy, even if the array has only infinities and NaNs."""
+    """NumPy raises too, even if the array has only infinities and NaNs."""
     array = gpuarray.to_gpu(np.array([1, np.inf, np.nan], np.float32))
     for function in (*COMPARISONS, operator.pow, operator.ipow):
         with pytest.raises(OverflowError):
@@ -284,7 +284,8 @@ def test_methods_of_arrays():
 
 
 def test_a_0d_array_of_an_integer_is_an_address_for_the_driver():
-    """It has __index__ too, but the driver's functions take the array's address, not its value."""
+    """An array with one integer has __index__ too, but the driver's functions take its address, not its
+    value."""
     import pycuda.driver as drv
 
     array, target = gpuarray.to_gpu(np.array(7)), np.zeros((), np.int64)

@@ -85,7 +85,8 @@ def test_dtype_and_out(ufunc, method):
 @pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod"])
 @pytest.mark.parametrize("given, wanted", [("i8", "u8"), ("u8", "i8"), ("i4", "u8")])
 def test_integers_are_exact(name, given, wanted):
-    """Even for int64 and uint64, whose common dtype is float64, in which 2**53 + 1 cannot be represented."""
+    """int64 and uint64 have the common dtype float64, which cannot represent 2**53 + 1; it must not be
+    used."""
     big = 2**31 - 1 if given == "i4" else 2**53 + 1
     host = np.array([big, 1, 3] if given == "u8" else [-big, 1, -3], given)
     integers = np.array([[int(each) for each in host]], object)  # Python's, computed exactly

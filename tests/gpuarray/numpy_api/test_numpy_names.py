@@ -745,7 +745,7 @@ def test_every_name_has_its_place(names, here, not_here):
 
 @pytest.mark.parametrize("name", sorted(split(NOT_HERE)))
 def test_what_is_not_here_is_refused(name):
-    """It raises instead of copying to the host. The error names the function if NumPy dispatches it to
+    """A call raises instead of copying to the host. The error names the function if NumPy dispatches it to
     pycuda."""
     function = find(name)
     if function is None or name in NOT_HERE[HOST_ONLY].split():

@@ -122,7 +122,7 @@ def test_arrays_in_host_memory_are_refused():
 
 
 def test_scalars_and_0d_arrays_of_numpy_are_operands():
-    """They are arguments of the launch, and need no copy."""
+    """Such operands are arguments of the launch, and need no copy."""
     array = gpuarray.to_gpu(np.arange(3, dtype=np.float32))
     for number in (2, 2.5, np.float32(2), np.array(2.0), np.array(2), True):
         same(lambda a, n=number: np.add(a, n), array.get())
@@ -414,7 +414,7 @@ def test_text_and_files(tmp_path):
 
 
 def test_functions_for_dask_are_registered_by_the_import(tmp_path):
-    """Even if dask was imported before, as in a worker."""
+    """Importing pycuda registers them even if dask was imported before, as in a worker."""
     pytest.importorskip("dask.base")
     program = (
         "import dask, pycuda.driver as drv, numpy as np\n"

@@ -161,7 +161,8 @@ def test_reverse():
 
 
 def test_add_timer():
-    """It gets the number of elements of all three arrays and what returns the kernel's time."""
+    """The timer gets the number of elements of all three arrays and a function that returns the kernel's
+    time."""
     x, y, out = (gpuarray.to_gpu(np.arange(5.0)) for _ in range(3))
     calls = []
     result = x.mul_add(2, y, 3, add_timer=lambda count, timer: calls.append((count, timer)))

@@ -110,7 +110,7 @@ def test_every_function(name, dtype):
     ],
 )  # fmt: skip
 def test_shapes_that_are_divided_differently(shape, axis):
-    """For each way of dividing elements among blocks and threads one shape, with strides of either sign."""
+    """Each shape is divided among blocks and threads in another way; strides have either sign."""
     host = numbers(np.random.default_rng(1), shape, "f")
     array = gpuarray.to_gpu(host)
     check("sum", host, array, axis=axis)

@@ -16,7 +16,7 @@ DTYPES = ["f4", "i4", "?"]
 
 
 def rounded(pair):
-    """Both arrays with floats rounded to integers: few different values, of which two arrays have some in
+    """The two arrays with floats rounded to integers, so that they have few different values and some in
     common."""
     return tuple(np.round(each) if each.dtype.kind == "f" else each for each in pair)
 

@@ -151,7 +151,8 @@ def test_long_rows(shape, axis):
 
 
 def test_kernels_for_more_than_2_30_elements(monkeypatch):
-    """They count in 64 bits. pass_shape() chooses them by its result's field `wide`, which is set here."""
+    """These kernels count in 64 bits. pass_shape() chooses them by its result's field `wide`, which is set
+    here."""
     narrow = sort.pass_shape
     monkeypatch.setattr(sort, "pass_shape", lambda *args: narrow(*args)._replace(wide=True))
     host = np.random.default_rng(5).integers(-1000, 1000, (2, 20_000)).astype("i")

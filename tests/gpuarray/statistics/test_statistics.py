@@ -266,7 +266,7 @@ def test_digitize_reads_edges_while_it_searches(monkeypatch, edges):
 
 
 def test_bincount_of_floats_or_of_two_axes():
-    """It raises NumPy's errors; the shape is checked before the dtype."""
+    """Such operands raise NumPy's errors; the shape is checked before the dtype."""
     same(np.bincount, np.zeros((2, 2)))
     same(np.bincount, np.zeros(2))
     same(np.bincount, np.zeros((2, 2), int))
