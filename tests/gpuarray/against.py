@@ -89,7 +89,7 @@ def same(call, *arrays, rtol=0.0, atol=0.0):
     want = outcome(call, [np.asarray(host) for host, _ in pairs])
     got = outcome(call, [on_device for _, on_device in pairs])
     if isinstance(want, Exception):
-        assert isinstance(got, Exception), f"{got!r} in place of {want!r}"
+        assert isinstance(got, Exception), f"{got!r} instead of {want!r}"
         kinds = (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError)
         assert any(isinstance(got, kind) and isinstance(want, kind) for kind in kinds), (got, want)
         return

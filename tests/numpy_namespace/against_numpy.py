@@ -32,7 +32,7 @@ def _array(dtype, shape, seed):
 
 
 def on_device(value):
-    """The value with copies on the device in place of NumPy's arrays, also in lists and tuples."""
+    """The value with copies on the device instead of NumPy's arrays, also in lists and tuples."""
     if isinstance(value, np.ndarray):
         return xp.asarray(value)
     if isinstance(value, list | tuple):

@@ -13,7 +13,7 @@ V, W = np.arange(3), np.array([7, 8, 9], np.int16)
 
 
 def on_device(key):
-    """The index with GPUArrays in place of NumPy's arrays."""
+    """The index with GPUArrays instead of NumPy's arrays."""
     if isinstance(key, tuple):
         return tuple(map(on_device, key))
     return gpuarray.to_gpu(key) if isinstance(key, np.ndarray) else key

@@ -29,7 +29,7 @@ NOT_HERE = {
         test""",
     "names from before NumPy 2": "in1d row_stack trapz",
 }
-# Names whose values are neither NumPy's nor functions in place of NumPy's.
+# Names whose values are neither NumPy's nor functions instead of NumPy's.
 OWN = {
     "asnumpy",
     "fft",

@@ -46,7 +46,7 @@ def _assign(to, value):
 
 
 def _random(x):
-    """Fills x; returns zeros, which are compared in place of the random numbers."""
+    """Fills x; returns zeros, which are compared instead of the random numbers."""
     curandom.XORWOWRandomNumberGenerator().fill_uniform(x)
     values = x.get()
     assert ((values >= 0) & (values <= 1)).all()

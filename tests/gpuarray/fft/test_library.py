@@ -243,7 +243,7 @@ assert cache.fft_plans() == []
 
 
 def run(run_python, program, library, **keywords):
-    """Runs a program with this library in place of cuFFT; asserts that it succeeds."""
+    """Runs a program with this library instead of cuFFT; asserts that it succeeds."""
     run_python(program.replace("{library!r}", repr(library)), check=True, **keywords)
 
 

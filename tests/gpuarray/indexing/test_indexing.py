@@ -55,7 +55,7 @@ def indices(draw, shape, assigning=False):
 
 
 def on_device(index):
-    """The index with copies on the device in place of NumPy's arrays."""
+    """The index with copies on the device instead of NumPy's arrays."""
     return tuple(gpuarray.to_gpu(item) if isinstance(item, np.ndarray) else item for item in index)
 
 

@@ -1,4 +1,4 @@
-"""Other libraries must not import the folder tests/sparse in place of the package `sparse`."""
+"""Other libraries must not import the folder tests/sparse instead of the package `sparse`."""
 
 import sys
 

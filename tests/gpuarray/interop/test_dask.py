@@ -9,7 +9,7 @@ import pytest
 from pycuda import gpuarray
 
 dask = pytest.importorskip("dask")
-sys.modules.setdefault("sparse", None)  # dask would import tests/sparse in place of the package `sparse`
+sys.modules.setdefault("sparse", None)  # dask would import tests/sparse instead of the package `sparse`
 da = pytest.importorskip("dask.array")
 if sys.modules["sparse"] is None:
     del sys.modules["sparse"]

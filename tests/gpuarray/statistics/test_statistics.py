@@ -24,7 +24,7 @@ NEAR = {"rtol": 2e-5, "atol": 2e-5}
 
 
 def with_nan(pair, chance=0.3):
-    """(host, device) with NaN in place of some floats, each with this probability."""
+    """(host, device) with NaN instead of some floats, each with this probability."""
     host, on_device = pair
     if host.dtype.kind not in "fc":
         return pair
@@ -36,7 +36,7 @@ def with_nan(pair, chance=0.3):
 
 
 def for_products(pair, name):
-    """(host, device) with powers of two in place of floats if the function named is a product: mostly 1, so
+    """(host, device) with powers of two instead of floats if the function named is a product: mostly 1, so
     that products are exact in any order and do not overflow."""
     host, on_device = pair
     if "prod" not in name or host.dtype.kind not in "fc":
