@@ -22,7 +22,7 @@ def run(body, dtype=np.int32, count=32, value=None):
     __global__ void warp(const {ctype} *a, {ctype} *z)
     {{
         int lane = threadIdx.x % 32;
-        {ctype} x = a[threadIdx.x], r = 0 * lane + 0 * x;
+        {ctype} x = a[threadIdx.x], r = 0 * lane + 0 * x;  // so that no body leaves lane or x unused
         {body}
         z[threadIdx.x] = r;
     }}

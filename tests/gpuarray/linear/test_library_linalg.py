@@ -323,7 +323,7 @@ else:
 
 @pytest.fixture
 def library(compiled):
-    """Compiles host_cusolver.c with these options; returns the library's path."""
+    """A function that compiles host_cusolver.c with the compiler's options and returns the library's path."""
 
     def compile(*options):
         return compiled((HERE / "host_cusolver.c").read_text(), *options)

@@ -23,7 +23,7 @@ def difference(function, results, entry):
 
 
 def complaint(function, group, results, entry):
-    """ "" if the results agree with the record, else a text that says what differs.
+    """A text that says how the results differ from the record, empty if they agree.
 
     entry: the function's Entry, or None if nothing was recorded.
     """
