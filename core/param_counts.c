@@ -153,10 +153,21 @@ static void read_entry(ParamCounts *counts, PtxText *text)
         add(counts, name.at, (size_t)(name.end - name.at), params);
 }
 
+/* Whether the version is one in which parameters are declared in the body, where they are not counted. */
+static bool has_parameters_inside(PtxText version)
+{
+    static const char *const versions[] = {"1.0", "1.1", "1.2", "1.3"};
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (is(version, versions[i])) return true;
+    return false;
+}
+
 static void read_ptx(ParamCounts *counts, PtxText text)
 {
-    for (PtxText token = next_token(&text); token.at < token.end; token = next_token(&text))
+    for (PtxText token = next_token(&text); token.at < token.end; token = next_token(&text)) {
+        if (is(token, ".version") && has_parameters_inside(next_token(&text))) return;
         if (is(token, ".entry")) read_entry(counts, &text);
+    }
 }
 
 /* ---- Any image ---- */

@@ -59,7 +59,9 @@ typedef struct Lower {
     Arena scratch; /* for the whole lowering */
     Arena body; /* for one function, reused for the next */
     FunctionFacts *functions; /* by PtxFunction.id */
-    uint64_t *addresses; /* by id of the module's variables: in memory, a .shared offset, or NO_ADDRESS */
+    uint64_t
+        *addresses; /* by id of the module's variables: in memory, a .shared or .local offset, NO_ADDRESS */
+    uint64_t local_size; /* of the module's .local variables, which each thread has before its frames */
     uint64_t **reach; /* by entry: the set of functions that it may run, a bit for each id */
     uint32_t entry_count;
     const AluPattern **alu_patterns; /* by PtxForm.id */

@@ -174,7 +174,17 @@ static void ptx_pragma(PtxParser *p)
     ptx_skip_to_semicolon(p);
 }
 
-/* item = file | section | pragma | alias | linkage? (function | variable) */
+/* Old compilers put debugging information into lines that begin so. */
+static bool ptx_accept_dwarf(PtxParser *p)
+{
+    static const char prefix[] = "@@DWARF";
+    if (strncmp(p->tok.start, prefix, sizeof prefix - 1) != 0) return false;
+    p->at += strcspn(p->at, "\n");
+    ptx_next(p);
+    return true;
+}
+
+/* item = file | section | pragma | alias | registers | linkage? (function | variable) */
 static void ptx_item(PtxParser *p)
 {
     PtxLinkage linkage = ptx_linkage(p);
@@ -197,7 +207,9 @@ static void ptx_item(PtxParser *p)
         ptx_pragma(p);
     else if (ptx_accept_directive(p, PTX_DIRECTIVE_alias))
         ptx_alias(p);
-    else
+    else if (ptx_has_thread_variables(p) && ptx_is_directive(p, PTX_DIRECTIVE_reg))
+        ptx_note_thread_registers(p);
+    else if (!ptx_accept_dwarf(p))
         ptx_fail_expected(p, "a directive, a function or a variable");
 }
 

@@ -106,9 +106,9 @@ static PtxModule *ptx_module_new(const char *text, size_t length, const PtxOptio
 
 static void ptx_scratch_free(PtxParser *p)
 {
-    PtxVector *vectors[] = {&p->bindings, &p->fixups,   &p->scopes, &p->globals,    &p->functions,
-                            &p->files,    &p->forms,    &p->insns,  &p->registers,  &p->variables,
-                            &p->labels,   &p->operands, &p->bytes,  &p->relocations};
+    PtxVector *vectors[] = {&p->bindings, &p->fixups,   &p->scopes, &p->globals,     &p->functions,
+                            &p->files,    &p->forms,    &p->insns,  &p->registers,   &p->variables,
+                            &p->labels,   &p->operands, &p->bytes,  &p->relocations, &p->thread_registers};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         chunks_return(p->options.chunks, vectors[i]->items, vectors[i]->bytes);
     ptx_names_free(p);

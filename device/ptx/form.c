@@ -193,6 +193,19 @@ static bool ptx_is_known(PtxParser *p, const PtxMnemonic *m, const PtxForm *form
     return false;
 }
 
+/* Adds a word that the mnemonic implies, if there is an instruction with it. */
+static void ptx_imply(PtxParser *p, PtxMnemonic *m, PtxForm *form, const char *text)
+{
+    if (m->count == sizeof m->words / sizeof *m->words || form->modifier_count == PTX_MAX_MODIFIERS) return;
+    const PtxName *word = ptx_word(text, strlen(text));
+    m->start[m->count] = 0;
+    m->words[m->count++] = (uint16_t)ptx_word_index(word);
+    if (ptx_is_known(p, m, form))
+        ptx_form_add(form, word);
+    else
+        m->count--;
+}
+
 /* Adds .ftz to instructions for sm_1x that can have it, since those GPUs had no subnormal
  * floats; to cvt from .f64 only since PTX 1.5. */
 static void ptx_add_flush(PtxParser *p, PtxMnemonic *m, PtxForm *form)
@@ -200,14 +213,24 @@ static void ptx_add_flush(PtxParser *p, PtxMnemonic *m, PtxForm *form)
     bool from_f64 = form->opcode == PTX_OP_cvt && form->types[1] == PTX_f64;
     if (p->module->target >= 20 || ptx_has(form, PTX_MOD_ftz) || (from_f64 && p->module->version < 15))
         return;
-    if (m->count == sizeof m->words / sizeof *m->words || form->modifier_count == PTX_MAX_MODIFIERS) return;
-    const PtxName *word = ptx_word("ftz", strlen("ftz"));
-    m->start[m->count] = 0;
-    m->words[m->count++] = (uint16_t)ptx_word_index(word);
-    if (ptx_is_known(p, m, form))
-        ptx_form_add(form, word);
-    else
-        m->count--;
+    ptx_imply(p, m, form, "ftz");
+}
+
+/* Before PTX 1.4 an instruction without a word for its rounding had one, which implied.def says. */
+static void ptx_add_rounding(PtxParser *p, PtxMnemonic *m, PtxForm *form)
+{
+    static const struct {
+        uint16_t opcode;
+        uint8_t type;
+        const char *word;
+    } rows[] = {
+#define IMPLIED(opcode, type, word) {PTX_OP_##opcode, PTX_##type, word},
+#include "ptx/implied.def"
+    };
+    if (p->module->version >= 14 || ptx_is_known(p, m, form)) return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].opcode == form->opcode && rows[i].type == form->types[0])
+            ptx_imply(p, m, form, rows[i].word);
 }
 
 PtxRule *ptx_rule(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
@@ -217,6 +240,7 @@ PtxRule *ptx_rule(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
     if (name->length > UINT16_MAX) ptx_fail(p, line, column, "unknown instruction");
     PtxRule *rule = ptx_new(p, sizeof *rule);
     ptx_decode(p, &m, &rule->form);
+    ptx_add_rounding(p, &m, &rule->form);
     ptx_add_flush(p, &m, &rule->form);
     ptx_add_signatures(p, &m, rule);
     ptx_check_form(p, &rule->form, line, column);

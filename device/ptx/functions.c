@@ -110,9 +110,8 @@ static PtxFunction *ptx_find_function(PtxParser *p, PtxName *name, const PtxToke
     return f;
 }
 
-/* Declares a parameter or result in the scope of the body: a variable, or for .reg a register. The registers
- * of a vector get consecutive numbers. An entry's parameter _ is not declared. */
-static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
+/* The registers of a vector get consecutive numbers. An entry's parameter _ is not declared. */
+void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
 {
     PtxName *name = ptx_intern(p, variable->name, strlen(variable->name));
     if (name == p->sink) return;
@@ -134,6 +133,28 @@ static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
     for (uint32_t part = 1; part < count; part++) ptx_find_register(p, name, part, &vector);
 }
 
+/* The limit on the size of an entry's parameters, reported in ptxas's words. */
+static void ptx_check_parameter_space(PtxParser *p, const PtxFunction *f, const PtxToken *tok)
+{
+    enum { MAX_PARAM_BYTES = 0x7ffc, MAX_PARAM_BYTES_BEFORE_8_1 = 0x1100 };
+    const PtxModule *m = p->module;
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < f->param_count; i++) {
+        uint64_t align = f->params[i]->align ? f->params[i]->align : 1;
+        size = (size + align - 1) / align * align + f->params[i]->size;
+    }
+    if (size <= MAX_PARAM_BYTES_BEFORE_8_1) return;
+    unsigned max = m->version < 81 ? MAX_PARAM_BYTES_BEFORE_8_1 : MAX_PARAM_BYTES;
+    if (size > max)
+        ptx_fail(p, tok->line, tok->column,
+                 "Entry function '%s' uses too much parameter space (0x%llx bytes, 0x%x max)%s", f->name,
+                 (unsigned long long)size, max,
+                 max == MAX_PARAM_BYTES ? "" : "; more than 4352 bytes need PTX ISA .version 8.1 or later");
+    if (m->target < 70)
+        ptx_fail(p, tok->line, tok->column,
+                 "Feature 'Kernel parameter size larger than 4352 bytes' requires .target sm_70 or higher");
+}
+
 /* Reads the body of a function; `tok` is its name. */
 static void ptx_define(PtxParser *p, PtxFunction *f, const PtxToken *tok)
 {
@@ -144,11 +165,15 @@ static void ptx_define(PtxParser *p, PtxFunction *f, const PtxToken *tok)
     f->column = tok->column;
     p->function = f;
     p->declared = 0;
+    if (f->is_entry) ptx_open_thread_registers(p);
+    p->body_depth = p->scopes.count;
     ptx_open_scope(p);
     for (uint32_t i = 0; i < f->return_count; i++) ptx_bind_parameter(p, f->returns[i]);
     for (uint32_t i = 0; i < f->param_count; i++) ptx_bind_parameter(p, f->params[i]);
     ptx_body(p);
+    if (p->body_depth) ptx_close_scope(p);
     p->function = NULL;
+    if (f->is_entry) ptx_check_parameter_space(p, f, tok);
 }
 
 typedef struct PtxParams {
@@ -182,28 +207,6 @@ static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, 
     f->return_count = returns.count;
     f->params = params.items;
     f->param_count = params.count;
-}
-
-/* The limit on the size of an entry's parameters, reported in ptxas's words. */
-static void ptx_check_parameter_space(PtxParser *p, const PtxFunction *f, const PtxToken *tok)
-{
-    enum { MAX_PARAM_BYTES = 0x7ffc, MAX_PARAM_BYTES_BEFORE_8_1 = 0x1100 };
-    const PtxModule *m = p->module;
-    uint64_t size = 0;
-    for (uint32_t i = 0; i < f->param_count; i++) {
-        uint64_t align = f->params[i]->align ? f->params[i]->align : 1;
-        size = (size + align - 1) / align * align + f->params[i]->size;
-    }
-    if (size <= MAX_PARAM_BYTES_BEFORE_8_1) return;
-    unsigned max = m->version < 81 ? MAX_PARAM_BYTES_BEFORE_8_1 : MAX_PARAM_BYTES;
-    if (size > max)
-        ptx_fail(p, tok->line, tok->column,
-                 "Entry function '%s' uses too much parameter space (0x%llx bytes, 0x%x max)%s", f->name,
-                 (unsigned long long)size, max,
-                 max == MAX_PARAM_BYTES ? "" : "; more than 4352 bytes need PTX ISA .version 8.1 or later");
-    if (m->target < 70)
-        ptx_fail(p, tok->line, tok->column,
-                 "Feature 'Kernel parameter size larger than 4352 bytes' requires .target sm_70 or higher");
 }
 
 /* function = (".entry" name | ".func" attribute? parameters? name) parameters? performance* (body | ";")

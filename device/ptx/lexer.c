@@ -370,6 +370,20 @@ void ptx_next_statement(PtxParser *p)
     ptx_name_token(p, PTX_TOKEN_NAME, start, at);
 }
 
+/* Reads "[bank]" where PTX before 2.2 named the bank of .const; all that is not .extern is in bank 0. */
+static void ptx_bank(PtxParser *p, const PtxToken *first)
+{
+    static const char space[] = ".const";
+    size_t length = sizeof space - 1;
+    if (p->module->version >= 22 || !ptx_is(p, '[') || first->length < length) return;
+    if (memcmp(first->start + first->length - length, space, length) != 0) return;
+    ptx_next(p);
+    if (p->tok.kind != PTX_TOKEN_INTEGER || p->tok.bits)
+        ptx_fail(p, p->tok.line, p->tok.column, "only bank 0 of .const is supported by the CPU device");
+    ptx_next(p);
+    ptx_expect(p, ']');
+}
+
 PtxName *ptx_mnemonic(PtxParser *p)
 {
     PtxToken first = p->tok;
@@ -378,6 +392,7 @@ PtxName *ptx_mnemonic(PtxParser *p)
     p->at = at;
     first.length = (uint32_t)(at - first.start);
     ptx_next(p);
+    ptx_bank(p, &first);
     if (p->tok.kind == PTX_TOKEN_DIRECTIVE) return ptx_joined_mnemonic(p, first);
     return whole ? first.name : ptx_intern(p, first.start, first.length);
 }

@@ -19,7 +19,7 @@
 #include "ptx/arena.h"
 #include "ptx/ptx.h"
 
-#define PTX_OLDEST_VERSION 14 /* before it kernels had no parameter list */
+#define PTX_OLDEST_VERSION 10
 #define PTX_NEWEST_VERSION 99 /* any 9.x: what a minor version adds is refused by name if it is not known */
 #define PTX_MAX_DEPTH 64          /* of nested scopes, vectors, parentheses */
 #define PTX_MAX_REGISTERS (1u << 20) /* declared at one time in a function */
@@ -238,6 +238,12 @@ typedef struct PtxRule {
 
 /* ---- the parser ---- */
 
+/* A place of the text, to read it again. */
+typedef struct PtxPlace {
+    const char *at, *line_start;
+    uint32_t line;
+} PtxPlace;
+
 typedef struct PtxParser {
     PtxModule *module;
     PtxLog *log;
@@ -260,6 +266,8 @@ typedef struct PtxParser {
     PtxVector insns, registers, variables, labels;
     PtxVector operands; /* of the instruction and nested lists in work */
     PtxVector bytes, relocations; /* of the initializer in work */
+    PtxVector thread_registers; /* PtxPlace: .reg outside of functions */
+    uint32_t body_depth; /* scopes around that of the function's body */
     bool labels_allowed; /* an unknown name in the operands is a label */
     uint32_t declared; /* registers of the function, against PTX_MAX_REGISTERS */
     uint64_t initialized; /* bytes of initializers of the module, against PTX_MAX_BYTES */
@@ -410,6 +418,9 @@ uint32_t ptx_plain_integer(PtxParser *p, const char *what);
 
 /* functions.c */
 void ptx_function(PtxParser *p, PtxLinkage linkage);
+/* Declares a parameter or result of the function in work in the current scope: a variable, or for .reg a
+ * register. */
+void ptx_bind_parameter(PtxParser *p, PtxVariable *variable);
 void ptx_alias(PtxParser *p);
 /* Skips .abi_preserve or .abi_preserve_control, which the token is, and its number. */
 void ptx_skip_abi_preserve(PtxParser *p);
@@ -417,6 +428,13 @@ void ptx_skip_abi_preserve(PtxParser *p);
 /* statement.c, operand.c */
 void ptx_body(PtxParser *p);
 void ptx_register_declaration(PtxParser *p);
+/* Whether registers and variables in .local may be declared here, outside of functions. */
+bool ptx_has_thread_variables(const PtxParser *p);
+/* Notes and skips a declaration of registers outside of functions. */
+void ptx_note_thread_registers(PtxParser *p);
+/* Opens a scope, around that of a kernel's body, with these registers, if there are any. Only kernels have
+ * them: no value goes from one function to another by them. */
+void ptx_open_thread_registers(PtxParser *p);
 /* Read the operands of an instruction, or of a call, into p->operands. */
 void ptx_operand_list(PtxParser *p);
 void ptx_call_operands(PtxParser *p);

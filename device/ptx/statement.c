@@ -235,7 +235,7 @@ static bool ptx_statement(PtxParser *p)
     }
     if (ptx_is(p, '}')) {
         ptx_close_scope(p);
-        if (!p->scopes.count) return false;
+        if (p->scopes.count == p->body_depth) return false;
         ptx_next(p);
         return true;
     }

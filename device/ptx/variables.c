@@ -70,6 +70,39 @@ void ptx_register_declaration(PtxParser *p)
     ptx_expect(p, ';');
 }
 
+static PtxPlace ptx_place(const PtxParser *p) { return (PtxPlace){p->tok.start, p->line_start, p->line}; }
+
+/* Makes the token at a place the current one. */
+static void ptx_go_to(PtxParser *p, PtxPlace place)
+{
+    p->at = place.at;
+    p->line_start = place.line_start;
+    p->line = place.line;
+    ptx_next(p);
+}
+
+void ptx_note_thread_registers(PtxParser *p)
+{
+    *(PtxPlace *)ptx_push(p, &p->thread_registers, sizeof(PtxPlace)) = ptx_place(p);
+    while (!ptx_accept(p, ';')) {
+        if (p->tok.kind == PTX_TOKEN_END) ptx_fail_expected(p, "';'");
+        ptx_next(p);
+    }
+}
+
+void ptx_open_thread_registers(PtxParser *p)
+{
+    const PtxPlace *places = p->thread_registers.items;
+    if (!p->thread_registers.count) return;
+    PtxPlace here = ptx_place(p);
+    ptx_open_scope(p);
+    for (uint32_t i = 0; i < p->thread_registers.count; i++) {
+        ptx_go_to(p, places[i]);
+        ptx_register_declaration(p);
+    }
+    ptx_go_to(p, here);
+}
+
 uint32_t ptx_number(PtxParser *p, const char *what, uint64_t max)
 {
     uint32_t line = p->tok.line, column = p->tok.column;
@@ -260,6 +293,37 @@ static void ptx_check_reference(PtxParser *p, const PtxVariable *variable, bool 
                  "handle of an object");
 }
 
+/* Whether .param variables of the body in work are the kernel's parameters: those of PTX before 1.4 had no
+ * other place. */
+static bool ptx_declares_parameters(const PtxParser *p)
+{
+    return p->function && p->function->is_entry && p->module->version < 14;
+}
+
+/* Adds a parameter that a kernel's body declares. */
+static void ptx_add_parameter(PtxParser *p, PtxVariable *variable)
+{
+    PtxFunction *f = p->function;
+    PtxVariable **all = ptx_new(p, (f->param_count + 1) * sizeof(PtxVariable *));
+    if (f->param_count) memcpy(all, f->params, f->param_count * sizeof(PtxVariable *));
+    all[f->param_count++] = variable;
+    f->params = all;
+    ptx_bind_parameter(p, variable);
+}
+
+/* Makes a variable of .tex, which before PTX 1.5 were the references to textures, one of these. */
+static void ptx_make_reference(PtxParser *p, PtxVariable *variable)
+{
+    if (p->module->version >= 15)
+        ptx_fail(p, variable->line, variable->column, ".tex is of PTX before 1.5: this is '.global .texref'");
+    if ((variable->type != PTX_u32 && variable->type != PTX_u64) || variable->vector > 1 || p->function)
+        ptx_fail(p, variable->line, variable->column,
+                 "a variable in .tex is a single .u32 or .u64 outside of functions");
+    variable->space = PTX_SPACE_GLOBAL;
+    variable->type = PTX_texref;
+    variable->align = 0;
+}
+
 /* name dimensions initializer? ; `qualifiers` is a variable with what the statement says before the name */
 static void ptx_one_variable(PtxParser *p, const PtxVariable *qualifiers)
 {
@@ -269,6 +333,7 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *qualifiers)
     variable->column = p->tok.column;
     PtxName *name = ptx_expect_name(p, "a variable's name");
     ptx_check_reference(p, variable, false);
+    if (variable->space == PTX_SPACE_TEX) ptx_make_reference(p, variable);
     variable->name = name->text;
     variable->function = p->function;
     variable->defined = variable->linkage != PTX_LINKAGE_EXTERN;
@@ -277,8 +342,14 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *qualifiers)
     bool open = variable->dim_count && !variable->dims[0], initialized = ptx_is(p, '=');
     if (open && !initialized && variable->defined && variable->space != PTX_SPACE_PARAM)
         ptx_fail(p, variable->line, variable->column, "'%s' needs a size or an initializer", name->text);
+    if (variable->space == PTX_SPACE_PARAM && ptx_declares_parameters(p)) {
+        ptx_add_parameter(p, variable);
+        return;
+    }
     variable = ptx_declare_variable(p, name, variable);
     if (!ptx_accept(p, '=')) return;
+    if (variable->space == PTX_SPACE_LOCAL && !p->function)
+        ptx_fail(p, variable->line, variable->column, "a variable in .local has no initial value");
     if (!variable->defined)
         ptx_fail(p, variable->line, variable->column, "an .extern variable cannot be initialized");
     if (ptx_types[variable->type].class == PTX_OPAQUE)
@@ -287,8 +358,12 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *qualifiers)
         ptx_initializer(p, variable);
 }
 
+/* Before PTX 3.0 a thread had memory and registers that all functions shared, outside of any stack. */
+bool ptx_has_thread_variables(const PtxParser *p) { return !p->function && p->module->version < 30; }
+
 static bool ptx_space_allowed(const PtxParser *p, PtxSpace space)
 {
+    if (space == PTX_SPACE_LOCAL && ptx_has_thread_variables(p)) return true;
     if (space == PTX_SPACE_LOCAL || space == PTX_SPACE_PARAM) return p->function != NULL;
     return space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST || space == PTX_SPACE_SHARED
            || space == PTX_SPACE_TEX;

@@ -31,6 +31,17 @@ static void test_ptx(void)
     CHECK(!counts.first);
 }
 
+/* Before PTX 1.4 the parameters are in the body. */
+static void test_old_ptx(void)
+{
+    ParamCounts counts = of_text(".version 1.3\n.target sm_13\n.entry a { .param .u32 x; exit; }");
+    CHECK_EQUAL(param_counts_find(&counts, "a"), -1);
+    param_counts_free(&counts);
+    counts = of_text(".version 1.4\n.target sm_13\n.entry a { exit; }");
+    CHECK_EQUAL(param_counts_find(&counts, "a"), 0);
+    param_counts_free(&counts);
+}
+
 /* Truncated PTX yields no count for the truncated entry, and nothing past its end is read. */
 static void test_truncated_ptx(void)
 {
@@ -101,6 +112,7 @@ static void test_cubin(void)
 int main(void)
 {
     test_ptx();
+    test_old_ptx();
     test_truncated_ptx();
     test_cubin();
     return check_done();

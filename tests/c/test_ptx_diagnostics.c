@@ -110,7 +110,8 @@ static void test_limits(void)
     CHECK_EQUAL(status(".version 8.1\n.target sm_75", 80, 75), PTX_UNSUPPORTED_VERSION);
     CHECK_EQUAL(status(".version 8.0\n.target sm_80", 80, 75), PTX_UNSUPPORTED_TARGET);
     CHECK_EQUAL(status(".version 1.4\n.target sm_13", 0, 0), PTX_OK);
-    CHECK_EQUAL(status(".version 1.3\n.target sm_13", 0, 0), PTX_UNSUPPORTED_VERSION);
+    CHECK_EQUAL(status(".version 1.0\n.target sm_10", 0, 0), PTX_OK);
+    CHECK_EQUAL(status(".version 0.9\n.target sm_10", 0, 0), PTX_UNSUPPORTED_VERSION);
     CHECK_EQUAL(status(".version 99.0\n.target sm_75", 0, 0), PTX_UNSUPPORTED_VERSION);
     CHECK_EQUAL(status(".version 9.0\n.target sm_120f", 0, 0), PTX_OK);
     CHECK_EQUAL(status(".version 8\n.target sm_75", 0, 0), PTX_INVALID);

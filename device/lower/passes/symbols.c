@@ -115,6 +115,14 @@ static void check_constants(Lower *lower)
                    (unsigned long long)size, MAX_CONSTANTS);
 }
 
+/* Its place in a thread's local memory. */
+static void place_local(Lower *lower, const PtxVariable *v)
+{
+    uint64_t offset = align_up(lower->local_size, v->align ? v->align : 1);
+    lower->addresses[v->id] = offset;
+    lower->local_size = offset + v->size;
+}
+
 void lower_symbols(Lower *lower)
 {
     const PtxModule *tree = lower->tree;
@@ -127,6 +135,7 @@ void lower_symbols(Lower *lower)
         lower->addresses[i] = NO_ADDRESS;
         if (!lower_owns(lower, tree->globals[i])) continue;
         if (lives_in_memory(tree->globals[i])) place_variable(lower, tree->globals[i]);
+        if (tree->globals[i]->space == PTX_SPACE_LOCAL) place_local(lower, tree->globals[i]);
         if (is_reference(tree->globals[i])) number_reference(lower, tree->globals[i]);
     }
     if (lower->log->errors) return;

@@ -68,6 +68,7 @@ void select_frame(Select *s)
     Arena *arena = s->f->scratch;
     if (tree->is_entry) {
         kernel_params(s);
+        s->local_size = s->lower->local_size;
     } else {
         s->returns = ARENA_ARRAY(arena, LocalPlace, tree->return_count);
         s->params = ARENA_ARRAY(arena, LocalPlace, tree->param_count);
@@ -136,6 +137,18 @@ static uint64_t memory_address(Select *s, const PtxVariable *v, uint32_t column)
     return 0;
 }
 
+/* The module's .local variables are where the kernel's frame begins; other functions have theirs behind it,
+ * and get the offset from a row. */
+static void address_of_thread_local(Select *s, const PtxVariable *v, uint32_t column, Address *a)
+{
+    a->space = PTX_SPACE_LOCAL;
+    a->offset += (int64_t)memory_address(s, v, column);
+    a->relative = s->tree->is_entry;
+    if (a->relative) return;
+    a->row = lower_constant(s->lower, CLASS_64, (uint64_t)a->offset, 0);
+    a->offset = 0;
+}
+
 /* Sets the space of an address to that of a variable, and adds the variable's offset. */
 static void address_of_variable(Select *s, const PtxVariable *v, uint32_t column, Address *a)
 {
@@ -146,6 +159,11 @@ static void address_of_variable(Select *s, const PtxVariable *v, uint32_t column
         a->offset += (int64_t)shared_offset(s, v);
         break;
     case PTX_SPACE_LOCAL:
+        if (!v->function) {
+            address_of_thread_local(s, v, column, a);
+            break;
+        }
+        /* fall through */
     case PTX_SPACE_PARAM:
     case PTX_SPACE_PARAM_ENTRY:
     case PTX_SPACE_PARAM_FUNC:
@@ -212,6 +230,7 @@ Ref select_variable_address(Select *s, const PtxOperand *o, RegisterClass class)
 {
     Address a = {.row = REF_ABSENT, .offset = o->offset};
     address_of_variable(s, o->variable, o->column, &a);
+    if (a.row != REF_ABSENT) return a.row; /* of 64 bits */
     if (a.space != PTX_SPACE_LOCAL && a.space != PTX_SPACE_PARAM)
         return lower_constant(s->lower, class, (uint64_t)a.offset, 0);
     LowerInsn *insn =
