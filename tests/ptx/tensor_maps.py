@@ -1,5 +1,5 @@
-"""Tensor maps for tests: the driver's functions by ctypes, a kernel around a copy, and what copies give, by
-NumPy."""
+"""Tensor maps for tests: the driver's functions by ctypes, a kernel around a copy, and the expected results
+of copies, by NumPy."""
 
 import ctypes
 import functools
@@ -8,12 +8,12 @@ import numpy as np
 
 import pycuda.driver as drv
 
-# CUtensorMapDataType, by the names of NumPy's dtypes where there are such.
+# CUtensorMapDataType, by names of NumPy's dtypes if they exist.
 TYPES = {
     "u1": 0, "u2": 1, "u4": 2, "i4": 3, "u8": 4, "i8": 5, "f2": 6, "f4": 7, "f8": 8, "bf16": 9,
     "f4 ftz": 10, "tf32": 11, "tf32 ftz": 12, "16u4 align8": 13,
 }  # fmt: skip
-# bfloat16 and the rest are bits here.
+# Dtypes of the arrays for the other types.
 DTYPES = {"bf16": "u2", "f4 ftz": "f4", "tf32": "f4", "tf32 ftz": "f4", "16u4 align8": "u1"}
 
 
@@ -29,31 +29,31 @@ class Refused(Exception):
 
 
 def checked(code):
-    """Raises Refused where a CUresult is an error."""
+    """Raises Refused if a CUresult is an error."""
     if code:
         raise Refused(code)
 
 
 def room(at=0):
-    """The 128 bytes of a map, so far after where the driver wants them."""
+    """The 128 bytes of a map, `at` bytes after a multiple of 64, which the driver requires."""
     bytes_ = np.zeros(128 + 128, np.uint8)
     return bytes_[-bytes_.ctypes.data % 64 + at :][:128]
 
 
 def words(values, kind):
-    """Numbers of each dimension as the driver takes them: the outermost dimension is first here, last
-    there."""
+    """One number for each dimension as an array for the driver, where the outermost dimension is last; here
+    it is first."""
     return np.array([*values][::-1] or [0], kind)
 
 
 def encoded(name, address, kind, shape, box, *, steps=None, strides=None, swizzle=0, fill=0, interleave=0,
             promotion=0, rank=None, mode=(), at=0):  # fmt: skip
-    """The map that the driver's function `name` makes of an array at this address, of a kind in TYPES and
-    this shape, the outermost dimension first, as NumPy has it.
+    """The map from the driver's function `name` for an array at this address, of a kind in TYPES and this
+    shape, the outermost dimension first as in NumPy.
 
     box, mode: the arguments in which the functions differ; steps: between the elements that are copied, in
-    each dimension; strides: bytes, for all dimensions but the innermost; swizzle, fill, interleave,
-    promotion: the driver's numbers; rank: other than that of the shape; at: where the map begins (room())."""
+    each dimension; strides: bytes, for all dimensions except the innermost; swizzle, fill, interleave,
+    promotion: the driver's numbers; rank: if not that of the shape; at: where the map begins (room())."""
     size = np.dtype(DTYPES.get(kind, kind)).itemsize
     if strides is None:
         strides = [size * int(np.prod(shape[d:])) for d in range(1, len(shape))]
@@ -89,7 +89,7 @@ def encode(address, kind, shape, box, **options):
 
 
 def encode_images(address, kind, shape, lower, upper, channels, pixels, **options):
-    """A tensor map of a batch of images; the corners of the box begin with the outermost dimension, too."""
+    """A tensor map of a batch of images; the corners of the box also begin with the outermost dimension."""
     held = words(lower, "i4"), words(upper, "i4")
     box = [*(ctypes.c_void_p(array.ctypes.data) for array in held), channels, pixels]
     return encoded("cuTensorMapEncodeIm2col", address, kind, shape, box, **options)
@@ -109,7 +109,7 @@ def places(shape, corner, box, steps):
 
 
 def box_of(array, corner, box, steps=None, fill=0):
-    """What a load of the box at this corner gives: `fill` outside the array."""
+    """The expected result of a load of the box at this corner: `fill` outside the array."""
     along, within = places(array.shape, corner, box, steps or [1] * array.ndim)
     clipped = [i.clip(0, size - 1) for i, size in zip(along, array.shape, strict=True)]
     inside = functools.reduce(np.logical_and.outer, within)
@@ -117,8 +117,8 @@ def box_of(array, corner, box, steps=None, fill=0):
 
 
 def with_box(array, values, corner, box, steps=None, combine=lambda old, new: new):
-    """The array after a store of values to the box at this corner: what is outside of it is left out.
-    combine: what becomes of an old and a new value."""
+    """The expected array after a store of values to the box at this corner; values outside it are ignored.
+    combine: the result for an old and a new value."""
     along, within = places(array.shape, corner, box, steps or [1] * array.ndim)
     in_bounds = np.ix_(*(i[ok] for i, ok in zip(along, within, strict=True)))
     out = array.copy()
@@ -127,8 +127,8 @@ def with_box(array, values, corner, box, steps=None, combine=lambda old, new: ne
 
 
 def swizzled(tile, mode):
-    """The bytes of a tile in shared memory: of 8 lines of 128 bytes each, chunks of 16 bytes change their
-    places within 32, 64 or 128 bytes (modes 1 to 3)."""
+    """The bytes of a tile in shared memory: in 8 lines of 128 bytes, chunks of 16 bytes are permuted within
+    32, 64 or 128 bytes (modes 1 to 3)."""
     data = np.frombuffer(tile.tobytes(), np.uint8)
     padded = np.zeros(-(-len(data) // 1024) * 1024, np.uint8)
     padded[: len(data)] = data
@@ -143,8 +143,8 @@ def swizzled(tile, mode):
 ROOM = 16384  # bytes of shared memory
 # Fills shared memory (room) from global memory, runs {text}, copies shared memory back. For {text}: m is the
 # map's address, c0 ... c4 the coordinates of the corner, innermost first, size the bytes that a load copies,
-# near the room's address, bar a barrier for one thread, ranks a mask of the own block, w a cache policy; the
-# first thread has `first` set.
+# near the room's address, bar a barrier for one thread, ranks a mask with this block, w a cache policy;
+# `first` is true in the first thread.
 KERNEL = """.version 8.6
 .target {target}
 .address_size 64
@@ -196,8 +196,8 @@ def store_text(rank, name="cp.async.bulk.tensor", words=".tile.bulk_group", more
 
 
 def run(text, tensor, shared, corner, size=0, target="sm_90"):
-    """The bytes of shared memory after the kernel with this text and map: at first it has the bytes `shared`,
-    then 0xA5. corner: the outermost dimension first; size: bytes of a load."""
+    """The bytes of shared memory after the kernel with this text and map. Before it they are `shared`,
+    followed by 0xA5. corner: the outermost dimension first; size: bytes of a load."""
     memory = np.full(ROOM, 0xA5, np.uint8)
     memory[: len(shared)] = shared
     place = drv.to_device(memory)

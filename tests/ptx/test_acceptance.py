@@ -1,9 +1,9 @@
-"""What the front end takes and refuses is what ptxas takes and refuses: thousands of statements made from the
-device's own tables, right and wrong ones, are shown to both.
+"""The front end accepts and refuses what ptxas accepts and refuses: both get thousands of statements
+generated from the device's own tables, valid and invalid ones.
 
-ptxas is asked about three targets: an instruction that one of them has is right. What the device answers with
-"not supported" it knows, too. tests/ptx/acceptance/known.py lists where the two differ on purpose.
-PYCUDA_ACCEPTANCE=N makes N times as many statements.
+ptxas compiles for three targets: an instruction that one of them has is valid. A statement that the device
+refuses as "not supported" counts as accepted. tests/ptx/acceptance/known.py lists the intended differences.
+PYCUDA_ACCEPTANCE=N generates N times as many statements.
 """
 
 import os
@@ -29,7 +29,7 @@ SUPPORT = "not supported by the CPU device"
 
 @pytest.fixture(scope="module")
 def ptxas():
-    """The path of a ptxas whose verdicts these are: other versions know other instructions."""
+    """The path of a ptxas of version 13; others know other instructions."""
     path = judges.find_ptxas()
     if path is None:
         pytest.skip("no ptxas")
@@ -40,7 +40,7 @@ def ptxas():
 
 
 def verdicts(judge_of, made):
-    """{statement: None where one target takes it, else what the last one says}"""
+    """{statement: None if one target accepts it, otherwise the complaint for the last one}"""
     found = dict.fromkeys(made, "")
     for target in TARGETS:
         left = [statement for statement, verdict in found.items() if verdict is not None]
@@ -49,7 +49,7 @@ def verdicts(judge_of, made):
 
 
 def differences(ours, theirs, more=()):
-    """Lines that say which compiler alone accepts what."""
+    """Yields a line for each statement that only one of the two accepts, unless the difference is known."""
     for statement, refused in ours.items():
         complaint = theirs[statement]
         if complaint and complaint.startswith(judges.CRASH):
@@ -62,10 +62,11 @@ def differences(ours, theirs, more=()):
             and SUPPORT not in refused
             and not known.is_known(statement, refused, [*known.STRICT, *more])
         ):
-            yield f"ptxas alone takes    {statement}   {refused}"
+            yield f"ptxas alone accepts  {statement}   {refused}"
 
 
 def compare(path, seed, count):
+    """Checks `count` generated statements, of which 1/8 to 1/2 must be valid."""
     made = statements.generate(random.Random(seed), per_row=1, mutants=3)
     made = statements.shuffled(made, seed)[:count]
     ours = verdicts(judges.Device, made)
@@ -82,7 +83,7 @@ def test_statements(at_capability, ptxas, seed):
 
 
 def wrong_refusals(statement):
-    """What the device may say of a right statement if it has the words or the operands wrong."""
+    """Messages with which the device might refuse a valid statement by mistake."""
     mnemonic, _, operands = statement.rstrip(";").partition(" ")
     yield (
         "words",
@@ -95,8 +96,8 @@ def wrong_refusals(statement):
 
 
 def test_no_row_hides_behind_a_known_difference(ptxas):
-    """If the device refused what a row of the tables says, the tests above would fail: at least one statement
-    of each row that ptxas takes is no known difference."""
+    """If the device refused all of a row of the tables, the tests above would fail: at least one statement of
+    each row that ptxas accepts is not a known difference."""
     rows, rng = tables.instruction_rows(), random.Random(5)
     made = [[statements.spelled(each) for each in statements.seeds_of(row, rng, 2)] for row in rows]
     theirs = verdicts(
@@ -144,7 +145,7 @@ def test_mutants_of_files(at_capability, ptxas, name, seed):
 
 
 def compare_older(path, target, version):
-    """Right statements in modules for older devices: what needs more than they have is refused."""
+    """Valid statements in modules for older devices: those that need a newer one are refused."""
     made = statements.generate(random.Random(7), per_row=0, mutants=0)
     theirs, ours = judges.Ptxas(path, target, version), judges.Device(target, version)
     ours, theirs = ours.judge(made), theirs.judge(made)
@@ -162,7 +163,8 @@ def test_older_targets(at_capability, ptxas, older):
 
 
 def compare_headers(path, target):
-    """What CUDA's headers may make of a kernel for this target runs, or is known not to."""
+    """The device accepts the asm statements of CUDA's headers that ptxas accepts, except for known
+    differences."""
     made = headers.statements(Path(path).resolve().parents[1] / "include")
     ours, theirs = judges.Device(target), judges.Ptxas(path, target).judge(list(made))
     right = [statement for statement, refused in theirs.items() if not refused]
@@ -175,5 +177,5 @@ def compare_headers(path, target):
     assert not found, "\n".join(found)
 
 
-def test_what_headers_are_written_with(at_capability, ptxas):
+def test_statements_of_cuda_headers(at_capability, ptxas):
     at_capability((9, 0), compare_headers, ptxas, "sm_90a")

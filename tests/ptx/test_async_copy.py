@@ -1,4 +1,4 @@
-"""cp.async: every size, part of an element, nothing of it; and the ways to wait."""
+"""cp.async: copies of every size, of part of an element and of nothing; and the ways to wait."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,8 @@ WAITS = (
 
 
 def partly(size, read):
-    """What is in shared memory when the first `read` bytes of `size` were copied, by the source."""
+    """A function from the source to the expected shared memory, if the first `read` bytes of `size` are
+    copied and the others cleared."""
 
     def result(data):
         wanted = np.full_like(data, 255)
@@ -62,7 +63,7 @@ def partly(size, read):
 
 
 def cases():
-    """{text: its result}"""
+    """{text: a function from the source to the expected result}"""
     found = {}
     lane = np.arange(THREADS)
     for cache, sizes in (("ca", (4, 8, 16)), ("cg", (16,))):
@@ -89,7 +90,7 @@ def cases():
 
 
 def hinted():
-    """The same with a policy for the cache."""
+    """Like cases(), with a cache policy."""
     found = {}
     lane = np.arange(THREADS)
     for cache, sizes in (("ca", (4, 8, 16)), ("cg", (16,))):
@@ -153,7 +154,7 @@ def check_refused():
 
 
 def fault(text):
-    """What a kernel's end is; its context is gone then."""
+    """The message of the fault that ends the kernel, and its context."""
     data = drv.to_device(np.zeros((THREADS, 16), np.uint8))
     function = load(text)
     with pytest.raises(drv.Error) as found:

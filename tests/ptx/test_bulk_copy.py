@@ -95,7 +95,7 @@ def check_within():
 
 
 def check_waits_for_bytes():
-    """Bytes that were expected and do not come: the phase does not end."""
+    """A phase does not end before all expected bytes have arrived: here 16 are missing, a deadlock."""
     data = drv.to_device(np.zeros(BYTES // 4, np.uint32))
     copy = LOADS[0].format(c=".shared::cluster")
     function = load(f"{EXPECT.format(4112)} @first {copy} {WAIT}")
@@ -124,8 +124,8 @@ def test_copies(at_capability):
 
 
 @pytest.mark.parametrize("check", [check_waits_for_bytes, check_refused, check_within])
-@pytest.mark.cpu("a GPU waits for ever, and has neighbors in launches of clusters only")
-def test_waits_and_bounds_that_only_the_cpu_device_checks(at_capability, check):
+@pytest.mark.cpu("a GPU waits for ever, and copies to other blocks only in launches of clusters")
+def test_checks_of_the_cpu_device(at_capability, check):
     at_capability((9, 0), check)
 
 

@@ -1,4 +1,4 @@
-"""Hints for caches: taken wherever the manual has them, results stay the same; the bits of policies."""
+"""Cache hints are accepted wherever the manual has them and do not change results; the bits of policies."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def policies():
 
 
 def spelled():
-    """{kernel: what is added to the first of each lane's four words}"""
+    """{kernel: the number that it adds to the first of each lane's four words}"""
     first = (
         ".L1::evict_normal",
         ".L1::evict_unchanged",

@@ -1,8 +1,8 @@
 """The carry flag between every two extended-precision instructions, against a model of the hardware.
 
-There is one flag, CC.CF, and all instructions mean the same by it: what comes out of an adder. A difference
-a - b is the sum a + ~b + 1, so that its flag says "no borrow", and the next instruction adds that: sub.cc,
-then addc, is a + b + 1 where nothing was borrowed.
+There is one flag, CC.CF, and for all instructions it is the carry out of an adder. A difference a - b is the
+sum a + ~b + 1, so that its flag means "no borrow", and the next instruction adds it: addc after sub.cc is a +
+b + 1 if nothing was borrowed.
 """
 
 import numpy as np
@@ -48,7 +48,7 @@ ret;
 
 
 def operands():
-    """Three values a lane, each pair of them together once."""
+    """Three values for each lane; the first two are all pairs of VALUES."""
     pairs = [(a, b) for a in VALUES for b in VALUES]
     return np.array([(a, b, VALUES[(7 * i + 3) % len(VALUES)]) for i, (a, b) in enumerate(pairs)], np.uint64)
 
@@ -61,7 +61,7 @@ def statement(operation, kind):
 
 
 def model(chain, a, b, c):
-    """What the hardware gives for each instruction of a chain."""
+    """The result of each instruction of a chain by the hardware's rules."""
     flag, results = 0, []
     for operation, kind in chain:
         bits = WORDS[kind]
@@ -90,6 +90,7 @@ def launch(text, given, results):
 
 
 def check(chain):
+    """Runs a chain of (operation, kind) and compares the result of each instruction with the model."""
     given, text = operands(), ""
     for n, (operation, kind) in enumerate(chain):
         widened = "" if WORDS[kind] == 64 else "cvt.u64.u32 d64, d32; "
@@ -113,7 +114,7 @@ def test_pairs(primary_context, start, kinds):
 @pytest.mark.parametrize("kind", WORDS)
 @pytest.mark.parametrize("start", STARTS)
 def test_chains(primary_context, start, kind):
-    """A link reads the flag and writes it again; the last of the chain reads what that one wrote."""
+    """A link reads the flag and writes it; the last instruction reads the flag of the link."""
     for link in LINKS:
         for end in ENDS:
             check([(start, kind), (link, kind), (end, kind)])
@@ -128,6 +129,6 @@ RECORDED = [
 
 @pytest.mark.parametrize(("text", "wanted"), RECORDED)
 def test_recorded(primary_context, text, wanted):
-    """What an H200 gave."""
+    """Results of an H200."""
     text += " cvt.u64.u32 d64, d32; st.global.b64 [out], d64;"
     assert launch(text, operands()[:1], 1) == wanted

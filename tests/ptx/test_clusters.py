@@ -1,7 +1,8 @@
-"""Instructions of clusters: addresses of other blocks' shared memory, what goes there, their barrier.
+"""Instructions of clusters: addresses of other blocks' shared memory, accesses to it, the barrier of a
+cluster.
 
 Blocks of 32 threads in clusters of four. `room` has 1000 * block + thread in the words of each block, `next`
-is the rank of the block after the own one. What each thread leaves in z follows from the PTX manual.
+is the rank of the next block in the cluster. The expected z of each thread follows from the PTX manual.
 """
 
 import numpy as np
@@ -44,8 +45,8 @@ SUM = "mad.lo.u32 x, t, 4, near; ld.shared.u32 z, [x]; ld.shared.u32 y, [x+128];
 
 BLOCK, THREAD = np.divmod(np.arange(BLOCKS * THREADS), THREADS)
 RANK = BLOCK % SIZE
-NEXT = BLOCK - RANK + (RANK + 1) % SIZE  # the block that the own one writes to
-LAST = BLOCK - RANK + (RANK - 1) % SIZE  # that which writes to the own one
+NEXT = BLOCK - RANK + (RANK + 1) % SIZE  # the block that this one writes to
+LAST = BLOCK - RANK + (RANK - 1) % SIZE  # the block that writes to this one
 MINE, THEIRS, BEFORE = (1000 * block + THREAD for block in (BLOCK, NEXT, LAST))
 
 CASES = {
@@ -69,7 +70,7 @@ CASES = {
         THEIRS,
     "cvta.to.shared::cluster.u64 o, far; ld.shared::cluster.u32 z, [o];": THEIRS,
     "cvta.to.shared::cluster.u64 o, generic; ld.shared::cluster.u32 z, [o];": MINE,
-    # What addresses are.
+    # Ranks and spaces of addresses.
     "getctarank.shared::cluster.u32 z, place;": (RANK + 1) % SIZE,
     "getctarank.shared::cluster.u32 z, near;": RANK,
     "getctarank.shared::cluster.u32 z, room;": RANK,
@@ -139,7 +140,7 @@ CASES = {
     f" [place+128], [room], 128, [bar]; {WAIT.format('')} mad.lo.u32 x, t, 4, near;"
     " ld.shared.u32 z, [x+128];":
         MINE + BEFORE,
-    # The barrier in its forms; what one block does while it has arrived and another has not.
+    # The forms of the barrier, and code between arriving and waiting.
     "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned; mov.u32 z, 1;": 0 * RANK + 1,
     "barrier.cluster.arrive.relaxed; barrier.cluster.wait; fence.acq_rel.cluster; mov.u32 z, 1;":
         0 * RANK + 1,
@@ -169,7 +170,7 @@ def check_cases():
         assert (out == expected).all(), (text, out.reshape(BLOCKS, -1)[:, :4])
 
 
-# Reductions of many bytes to global memory: what memory has, what comes, what is there then.
+# Reductions of many bytes to global memory: the type of elements and the operation.
 REDUCTIONS = {
     "add.u32": (np.uint32, np.add),
     "add.s32": (np.int32, np.add),
@@ -229,7 +230,7 @@ def check_reductions():
 
 
 def check_no_cluster():
-    """A block that was launched without a cluster is one of its own."""
+    """A block that was launched without clusters is a cluster of one block."""
     text = "mapa.u64 at, generic, 0; ld.u32 x, [at]; getctarank.u64 y, generic; mad.lo.u32 z, y, 7, x;"
     text += "barrier.cluster.arrive; barrier.cluster.wait; mov.u32 x, %cluster_nctarank; add.u32 z, z, x;"
     text += (
@@ -247,7 +248,7 @@ def check_all():
     check_no_cluster()
 
 
-def test_every_thread_gets_what_its_cluster_has_for_it(at_capability):
+def test_cluster_instructions(at_capability):
     at_capability((9, 0), check_all)
 
 

@@ -1,6 +1,7 @@
-"""mul and add or sub without a rounding: where they become one fma, and where not, as on a GPU.
+"""A mul and an add or sub without a rounding modifier become one fma in the same cases as on a GPU.
 
-The manual leaves it open; the model here is what ptxas 13.0 makes of generated programs.
+The manual does not define these; the model here was derived from the code of ptxas 13.0 for generated
+programs.
 """
 
 import random
@@ -56,8 +57,8 @@ def text(steps, stored, kind, flush=""):
 
 
 class Contracted:
-    """Which sums take which of their operands' products: `takes` has the operand (0 or 1) that becomes part
-    of an fma, by the name of the sum."""
+    """Which product each sum is contracted with: takes[sum] is the number (0 or 1) of the operand whose
+    product becomes part of the fma."""
 
     def __init__(self, steps, stored):
         self.steps, self.stored = {step[1]: step for step in steps}, stored
@@ -75,7 +76,7 @@ class Contracted:
                     self.decide(value, step, single)
 
     def sums_of(self, value):
-        """The sums that read a product, also through changes of sign; none when something else does, too."""
+        """The sums that read a product, directly or negated; none if anything else reads it."""
         found = []
         for reader in self.readers[value]:
             operation = self.steps[reader][0]
@@ -95,7 +96,7 @@ class Contracted:
         return (value if value in self.sums else None), negative
 
     def decide(self, value, step, single):
-        """Which product a sum takes, if any: of two, that with fewer readers, or the first."""
+        """Chooses the product that a sum takes, if any: of two the one with fewer readers, else the first."""
         may = []
         for slot in (0, 1):
             product, _ = self.product(step[2 + slot])
@@ -126,6 +127,7 @@ class Contracted:
 
 
 def run(source, memory, **options):
+    """Runs the kernel in one thread; returns the memory after it."""
     module = drv.module_from_buffer(source.encode(), **options)
     module.get_function("k")(drv.InOut(memory), block=(1, 1, 1))
     return memory
@@ -154,7 +156,8 @@ def test_generated_programs(kind, flush, seed):
 
 A, B = np.float32(1 + 2**-12), np.float32(1 + 2**-13)
 PRODUCT = np.float32(float(A) * float(B))
-EXACT = np.float32(float(A) * float(B) - float(PRODUCT))  # what an fma leaves of a * b - fl(a * b)
+EXACT = np.float32(float(A) * float(B) - float(PRODUCT))  # the result of an fma for a * b - PRODUCT
+# Whether the product and the sum in each body become an fma; c is PRODUCT.
 BODIES = {
     "mul.f32 e, a, b; sub.f32 d, e, c;": True,
     "mul.f32 e, a, b; sub.rn.f32 d, e, c;": False,
@@ -186,7 +189,8 @@ mov.f32 d, 0f3F000000;
 """
 
 
-def left_over(body, **options):
+def difference(body, **options):
+    """The value of d after a body: EXACT if it ran one fma, 0 if it rounded twice."""
     source = f"{PREAMBLE}{ENTRY}{FRAME}{body}\nst.global.f32 [o+16], d;\nret;\n}}"
     return run(source, np.array([A, B, PRODUCT, 0, 0], np.float32), **options)[4]
 
@@ -194,10 +198,10 @@ def left_over(body, **options):
 @pytest.mark.parametrize("body", BODIES)
 def test_a_product_and_a_sum_become_one_fma_where_ptxas_makes_one(body):
     assert EXACT > 0
-    assert left_over(body) == (EXACT if BODIES[body] else 0)
+    assert difference(body) == (EXACT if BODIES[body] else 0)
 
 
-# What stands between a product and its sum: whether one fma comes of them all the same.
+# Instructions between a product and its sum: whether the two still become one fma.
 BETWEEN = {
     "div.rn.f32 f, b, a;": False,
     "div.approx.f32 f, b, a;": True,
@@ -253,5 +257,5 @@ def test_instructions_between_the_product_and_the_sum(text):
 def test_not_at_optimization_level_0():
     level = drv.jit_option.OPTIMIZATION_LEVEL
     body = next(iter(BODIES))
-    assert left_over(body, options=[(level, 0)]) == 0
-    assert left_over(body, options=[(level, 1)]) == EXACT
+    assert difference(body, options=[(level, 0)]) == 0
+    assert difference(body, options=[(level, 1)]) == EXACT

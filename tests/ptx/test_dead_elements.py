@@ -1,4 +1,5 @@
-"""Unused elements of a vector load need not be there; all of it must be aligned all the same."""
+"""Unused elements at the end or the start of a vector load may be outside the allocation, but the whole
+vector must be aligned."""
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ SUM = "add.u32 x, x, y; add.u32 x, x, z; st.global.u32 [o], x;"
 
 
 def run(text, size=12, offset=0):
+    """The word at [out] after a kernel with the pointer to `size` bytes of 1, plus the offset."""
     given = drv.mem_alloc(size)
     drv.memset_d8(given, 1, size)
     out = np.zeros(1, np.uint32)
@@ -36,9 +38,9 @@ def test_last_element_is_dead(primary_context, load):
 
 DEAD = {
     "overwritten": LOAD + "mov.u32 w, 5;" + SUM + "add.u32 x, x, w; st.global.u32 [o], x;",
-    "overwritten on every way": LOAD + SUM + "@q bra A; mov.u32 w, 1; bra B; A: mov.u32 w, 5; B:"
+    "overwritten on every path": LOAD + SUM + "@q bra A; mov.u32 w, 1; bra B; A: mov.u32 w, 5; B:"
     "add.u32 x, x, w; st.global.u32 [o], x;",
-    "only for what is dead": LOAD + "add.u32 n, w, 1; add.u32 n, n, 2;" + SUM,
+    "only for a dead value": LOAD + "add.u32 n, w, 1; add.u32 n, n, 2;" + SUM,
     "only for itself in a loop": "L:" + LOAD + "add.u32 y, y, 0; add.u32 w, w, 1; add.u32 n, n, 1;"
     "setp.lt.u32 again, n, 3; @again bra L;" + SUM,
 }
@@ -46,7 +48,7 @@ DEAD = {
 
 @pytest.mark.parametrize("case", DEAD)
 def test_last_value_is_dead(primary_context, case):
-    """It is the value that has no use; the register may have one."""
+    """The loaded value has no use; its register may be used with another value."""
     assert run(DEAD[case]) == 3 * 0x01010101 + (5 if "overwritten" in case else 0)
 
 
@@ -60,7 +62,7 @@ def test_a_vector_load_may_begin_before_memory_if_those_elements_are_not_used(pr
 FAULTS = {
     "read": (LOAD + SUM + "st.global.u32 [o], w;", 12, 0, "invalid read of 16 bytes"),
     "read after a branch": (LOAD + SUM + "@!q bra E; st.global.u32 [o], w; E:", 12, 0, "read of 16 bytes"),
-    "read in the next turn": (
+    "read in the next iteration": (
         "L: add.u32 m, w, 0;" + LOAD + "add.u32 n, n, 1; setp.lt.u32 again, n, 2; @again bra L;"
         "st.global.u32 [o], m;",
         12,

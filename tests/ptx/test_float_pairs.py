@@ -1,4 +1,5 @@
-"""f32x2: what two instructions of f32 give, in every rounding; products that go into sums are one fma."""
+"""f32x2 instructions return the results of two f32 instructions, in every rounding, also where a product and
+a sum become one fma."""
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ ret;
 
 
 def inputs():
-    """Any bits in a third of the lanes, numbers near each other in another, tiny ones in the last."""
+    """Random bits in a third of the lanes, numbers near each other in the second, tiny ones in the last."""
     random = np.random.default_rng(11)
     words = random.integers(0, 2**32, (LANES, 6), dtype=np.uint32)
     near = words & 0x807FFFFF | random.integers(120, 135, words.shape, dtype=np.uint32) << 23
@@ -53,6 +54,7 @@ def halves(text):
 
 
 def check(texts):
+    """Statements on pairs and the same on their halves have equal results."""
     given = inputs()
     for text in texts:
         source = KERNEL.format(pairs=text, singles=halves(text.rstrip(";")))

@@ -1,6 +1,6 @@
-"""Copies of tensors in modes im2col: consecutive pixels in the box of a map, of image after image, against a
-walk in NumPy by the PTX manual. Which maps are refused is as an H100's driver (580.159) has it. Only the CPU
-device has run the modes im2col::w."""
+"""Copies of tensors in im2col modes: consecutive pixels in the box of a map, image after image, against a
+walk in NumPy by the PTX manual. The maps that are refused are those that an H100's driver (580.159) refuses.
+The im2col::w modes have been run only on the CPU device."""
 
 import sys
 from itertools import islice, product
@@ -34,8 +34,8 @@ def braces(values):
 
 
 def walk(start, first, last, steps, still=0):
-    """Places (image, [D, [H,]] W) from a start on: the box is walked from its first place to its last, image
-    by image; the `still` outer dimensions of an image do not change."""
+    """Yields places (image, [D, [H,]] W) from a start on, within the box from `first` to `last`, image by
+    image; the `still` outermost dimensions of an image do not change."""
     at = [*start]
     while True:
         yield tuple(at)
@@ -49,7 +49,7 @@ def walk(start, first, last, steps, still=0):
 
 
 def row_of(array, place, offsets, channel, channels, fill=0):
-    """`channels` channels of a pixel, from number `channel` on; `fill` where there are none."""
+    """`channels` channels of a pixel, from number `channel` on; `fill` outside the array."""
     row = np.full(channels, fill, array.dtype)
     place = place[0], *(i + offset for i, offset in zip(place[1:], offsets, strict=True))
     if all(0 <= i < size for i, size in zip(place, array.shape, strict=False)):
@@ -60,8 +60,8 @@ def row_of(array, place, offsets, channel, channels, fill=0):
 
 
 def pixels_of(array, corner, lower, upper, steps, offsets, pixels, channels, fill=0):
-    """What a copy gives: so many pixels, from the corner (image, places, channel) on. The box within an image
-    reaches from `lower` to the last place plus `upper` (PTX manual, "im2col mode")."""
+    """The expected result of a copy: so many pixels, from the corner (image, places, channel) on. The box
+    within an image reaches from `lower` to the last place plus `upper` (PTX manual, "im2col mode")."""
     last = [size - 1 + beyond for size, beyond in zip(array.shape[1:-1], upper, strict=True)]
     places = islice(walk(corner[:-1], lower, last, steps), pixels)
     return np.array([row_of(array, place, offsets, corner[-1], channels, fill) for place in places])
@@ -70,7 +70,7 @@ def pixels_of(array, corner, lower, upper, steps, offsets, pixels, channels, fil
 def check_load(
     kind, shape, corner, lower, upper, pixels, channels, offsets, *, steps=None, swizzle=0, fill=0
 ):
-    """A load gives the pixels, swizzled, and writes nothing else."""
+    """A load writes the pixels, swizzled, and nothing else."""
     array, space = numbers(shape, kind), len(shape) - 2
     memory, steps = drv.to_device(array), steps or [1] * space
     tensor = encode_images(memory, kind, shape, lower, upper, channels, pixels, steps=[1, *steps, 1],
@@ -182,7 +182,7 @@ def test_copies(at_capability, check):
 
 
 def rows_of(array, corner, lower, upper, step, offset, group, count, halo, channels):
-    """So many pixels of a row of each image, each group with the next ones after it."""
+    """`count` pixels along rows, in groups that each have the `halo` pixels after them as well."""
     space = array.ndim - 2
     last = [0] * (space - 1) + [array.shape[-2] - 1 + upper]
     steps, first = [1] * (space - 1) + [step], [0] * (space - 1) + [lower]
@@ -192,7 +192,7 @@ def rows_of(array, corner, lower, upper, step, offset, group, count, halo, chann
     return np.array([row_of(array, place, offsets, corner[-1], channels) for place in chosen])
 
 
-# An array, where a copy begins, the box along W, a step, pixels (128: those of mode w::128), halo, offset.
+# The shape of an array, corner, lower, upper, step along W, pixels (128: mode w::128), halo, offset.
 WIDE = [
     ((3, 9, 32), (0, 0, 0), 0, 0, 1, 9, 2, 0),
     ((3, 9, 32), (0, -3, 0), -1, 0, 1, 9, 0, 1),
@@ -231,7 +231,7 @@ def check_refused_wide():
 
 
 @pytest.mark.parametrize("check", [check_rows, check_refused_wide])
-@pytest.mark.cpu("made by the manual; no GPU of compute capability 10.0 has answered")
+@pytest.mark.cpu("written by the manual, not run on a GPU of compute capability 10.0")
 def test_rows(at_capability, check):
     at_capability((10, 0), check)
 
@@ -249,6 +249,7 @@ REFUSED = [
 
 
 def code_of(encode, asked):
+    """The CUresult of a function of tensor_maps with these arguments."""
     try:
         encode(**asked)
     except Refused as refused:

@@ -1,7 +1,8 @@
-"""Every form of each PTX instruction: every lane's result against what a GPU gave (tools/record_ptx.py).
+"""Every form of each PTX instruction: the results of all lanes against those recorded on a GPU
+(tools/record_ptx.py).
 
-Forms that this device's compute capability does not have run in one child process on a CPU device that has
-it.
+Forms that need a higher compute capability than this device's run in one child process, on a CPU device that
+has it.
 """
 
 import os
@@ -26,7 +27,7 @@ ABOVE = "PYCUDA_CPU_COMPUTE_CAPABILITY"
 
 
 def verdict(form, function):
-    """Nothing where all is well, else what is wrong."""
+    """What is wrong with a form; empty if nothing is."""
     if isinstance(function, runner.Refused):
         return f"refused: {function}"
     if form.name not in RECORDS[form.family]:
@@ -35,8 +36,7 @@ def verdict(form, function):
 
 
 class Device:
-    """Modules of the families asked for so far, and what the child process said of those that need a newer
-    device."""
+    """Loaded functions by family, and the child process's verdicts on forms that need a newer device."""
 
     def __init__(self):
         self.functions, self.above = {}, None
@@ -67,8 +67,9 @@ class Device:
 
 
 def ask_child(above, **environment):
-    """Runs this file as a program on a CPU device of the highest capability needed: verdicts on forms above a
-    capability by their names, and under "device" its own. On a processor without PYCUDA_CPU_ISA only that."""
+    """Runs this file as a program on a CPU device of the highest capability needed. Returns verdicts on forms
+    above a capability by their names, and the device's name as "device"; only the latter if the processor
+    lacks PYCUDA_CPU_ISA."""
     highest = max(sm for _, sm in FAMILIES)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", __file__, str(above)],
@@ -103,12 +104,12 @@ def device():
 
 @pytest.fixture(autouse=True)
 def no_leaks():
-    """The modules stay for the whole file."""
+    """Replaces the check for leaks: modules stay loaded for the whole file."""
 
 
 def instructions():
-    """The forms of each instruction that need one compute capability. A test for each of thousands of forms
-    would take much longer than the forms do."""
+    """{name of a test: forms}, by instruction and compute capability. Thousands of tests, one for each form,
+    would take much longer."""
     found = {}
     for (family, sm), forms in FAMILIES.items():
         for form in forms:
@@ -120,7 +121,7 @@ INSTRUCTIONS = instructions()
 
 
 def complaints(verdicts):
-    """The names of forms with wrong results, the first 20 with what is wrong."""
+    """A text with the number of wrong forms and the first 20 of them; empty if there are none."""
     wrong = {name: verdict for name, verdict in verdicts.items() if verdict}
     lines = [f"{name}: {verdict}" for name, verdict in list(wrong.items())[:20]]
     return "\n".join([f"{len(wrong)} of {len(verdicts)} forms", *lines]) if wrong else ""

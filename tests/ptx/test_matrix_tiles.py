@@ -37,14 +37,15 @@ def load(text, sm=75):
 
 
 def run(text, data, order, sm=75):
-    """data: 32 rows of 8 halves, a lane's row each; order: the row that a lane has the address of."""
+    """The result of a kernel. data: 32 rows of 8 halves, one for each lane; order: the row whose address each
+    lane has."""
     out = np.zeros_like(data)
     load(text, sm)(drv.In(data), drv.Out(out), drv.In(order.astype(np.uint32)), block=(32, 1, 1))
     return out
 
 
 def in_lanes(tiles):
-    """The words of (tiles, 8, 8) halves in each lane: (32, tiles, 2)."""
+    """The halves of tiles (tiles, 8, 8) that each lane holds: (32, tiles, 2)."""
     return tiles.reshape(len(tiles), 8, 4, 2).transpose(1, 2, 0, 3).reshape(32, len(tiles), 2)
 
 

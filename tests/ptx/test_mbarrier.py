@@ -1,4 +1,4 @@
-"""Barriers in shared memory: phases, counts of threads and bytes, waits that end and one that never would."""
+"""mbarrier objects in shared memory: phases, counts of threads and bytes, waits, and deadlocks."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ st.global.b32 [out], z;
 ret;
 }}
 """
-# A value goes round the block in each phase; every way to spell the wait.
+# In each of 5 rounds a thread gets the value of the next thread, between two phases of the barrier.
 ROUND = """
 mov.u32 x, t; shl.b32 y, t, 2; mov.u32 z, room; add.u32 y, y, z; mov.u32 count, 0;
 next:
@@ -91,9 +91,9 @@ ARRIVE = "mbarrier.arrive.shared.b64 s, [bars+8];"
 STATE = TEST.format(parity="", operand="s")
 EVEN, ODD = TEST.format(parity=".parity", operand="0"), TEST.format(parity=".parity", operand="1")
 PENDING = "mbarrier.pending_count.b64 x, s; mad.lo.u32 z, z, 16, x;"
-# One thread plays all: what z is at the end, most significant question first.
+# One thread arrives for all: the expected z has a bit for each test, the first in the most significant one.
 SOLO = {
-    # a fresh barrier is in its even phase, the odd one before it is over
+    # a new barrier is in its even phase, and the odd phase before it counts as completed
     (1, EVEN + ODD): 0b01,
     (1, ARRIVE + STATE + EVEN + ODD): 0b110,
     (2, ARRIVE + STATE + EVEN + ODD): 0b001,
@@ -132,7 +132,8 @@ def check_solo():
         assert z == wanted, (text, bin(z), bin(wanted))
 
 
-# The producer waits for the consumers and they for it; no thread takes part in both barriers' arrivals.
+# A warp produces ten values for each lane, and the others consume them: each side waits at the other's
+# barrier.
 EXCHANGE = """
 .reg .pred producer; setp.lt.u32 producer, t, 32; sub.u32 count, n, 32;
 @first mbarrier.init.shared.b64 [bars+8], 32; @first mbarrier.init.shared.b64 [bars+16], count;
@@ -161,7 +162,7 @@ def check_exchange():
         assert (out == np.where(lane < 32, 0, 45 + 10 * (lane % 32))).all(), threads
 
 
-# A thread whose wait fails may do what the others wait for.
+# A thread whose test fails continues, and only then does what the others wait for.
 POLL = """
 .reg .pred ready; @first bra polls;
 waits: ld.volatile.shared.u32 y, [room]; setp.eq.u32 p, y, 0; @p bra waits;
@@ -242,7 +243,7 @@ def test_lane_by_lane(at_capability, monkeypatch, seed):
          "mbarrier.test_wait.shared.b64 p, [bars], s;", "was not initialized"),
     ],
 )  # fmt: skip
-@pytest.mark.cpu("a GPU does not see it, or does not say what was wrong")
+@pytest.mark.cpu("a GPU does not detect it, or does not say what was wrong")
 def test_misuse(at_capability, text, message):
     at_capability((9, 0), check_fault, text, message)
 
@@ -251,7 +252,8 @@ def test_misuse(at_capability, text, message):
 @pytest.mark.parametrize("sleep", ["", "nanosleep.u32 100;", "mov.u64 o, %globaltimer;"])
 @pytest.mark.cpu("a GPU waits for ever")
 def test_a_wait_that_would_never_end_is_an_error(at_capability, wait, sleep):
-    """Half of the threads arrive: the others' loop ends with an error that says where they wait."""
+    """Half of the threads do not arrive: the loop of the others ends with an error that says where they
+    wait."""
     text = (
         "setp.lt.u32 p, t, 32; @p bra done; mbarrier.arrive.shared.b64 s, [bars];\n"
         f"again: mbarrier.{wait}.shared.b64 p, [bars], s;\n{sleep} @!p bra again;\ndone: bar.sync 0;"

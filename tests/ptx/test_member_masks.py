@@ -1,6 +1,6 @@
-"""Collectives by lanes that are not in their own member mask. A lane that comes while all lanes that it names
-are elsewhere ends the kernel. A lane that comes with one of those goes on; an H200 ends the kernel in some
-such cases."""
+"""Collectives by lanes that are not in their own member mask. If all lanes in a lane's mask are at other
+instructions, the kernel ends with an error. If one of them is at the same instruction, the lane goes on; an
+H200 ends the kernel in some such cases."""
 
 import json
 
@@ -28,7 +28,8 @@ try:
 except drv.Error as error:
     print(error)
 """
-LOST = {
+# The lower half runs a collective of the upper half, which is past it.
+MISSED = {
     "barrier": "@!low bra L; bar.warp.sync 0xffff0000; L:",
     "shuffle": "@!low bra L; shfl.sync.idx.b32 r, t, 3, 31, 0xffff0000; L:",
     "vote": "@!low bra L; vote.sync.ballot.b32 r, low, 0xffff0000; L:",
@@ -37,7 +38,8 @@ LOST = {
 
 @pytest.fixture
 def run(run_python):
-    """What the lanes have in r, or the error: in a process of its own, as a fault ends a GPU's context."""
+    """A function that runs a body in a new process, because a fault ends a GPU's context; it returns r of all
+    lanes, or the error."""
 
     def run_body(body):
         output = run_python(PROGRAM.format(text=HEAD % body), check=True).stdout
@@ -46,15 +48,15 @@ def run(run_python):
     return run_body
 
 
-@pytest.mark.parametrize("name", LOST)
-def test_a_lane_whose_named_lanes_are_all_elsewhere_ends_the_kernel(run, name):
-    assert "an illegal instruction was encountered" in run(LOST[name])
+@pytest.mark.parametrize("name", MISSED)
+def test_a_lane_whose_mask_has_only_lanes_elsewhere_ends_the_kernel(run, name):
+    assert "an illegal instruction was encountered" in run(MISSED[name])
 
 
-class TestWhoGoesOn:
+class TestLanesThatGoOn:
     @pytest.mark.cpu("an H200 ends the kernel: an illegal instruction")
-    def test_with_a_lane_that_is_named(self, run):
-        """Lanes 1 to 15 come with lane 0; the upper half does not come at all."""
+    def test_with_a_lane_in_the_mask(self, run):
+        """Lanes 0 to 15 run a collective of lane 0; the upper half does not run it."""
         body = "@!low bra L; shfl.sync.idx.b32 r, t, 3, 31, 1; bar.warp.sync 1; L:"
         assert run(body) == [3] * 16 + [0] * 16
 
@@ -62,17 +64,16 @@ class TestWhoGoesOn:
         assert run("shfl.sync.bfly.b32 r, t, 1, 31, 0xfffffffe;") == [lane ^ 1 for lane in range(32)]
 
     @pytest.mark.cpu("an H200 ends the kernel: an illegal instruction")
-    def test_each_names_the_others(self, run):
-        """Each lane has its own mask, which lacks it."""
+    def test_each_mask_has_all_other_lanes(self, run):
         body = "shl.b32 m, 1, t; not.b32 m, m; vote.sync.ballot.b32 r, low, m; bar.warp.sync m;"
         assert run(body) == [0xFFFF] * 32
 
     @pytest.mark.cpu("an H200 ends the kernel: an illegal instruction")
     def test_two_masks(self, run):
-        """The lower half names itself, the upper half the lower one."""
+        """The masks of both halves have only lanes of the lower half."""
         assert run("mov.u32 m, 0xffff; bar.warp.sync m; mov.u32 r, 1;") == [1] * 32
         body = "selp.u32 m, 0xffff, 0xff, low; bar.warp.sync m; mov.u32 r, 1;"
         assert run(body) == [1] * 32
 
-    def test_the_named_have_exited(self, run):
+    def test_lanes_in_the_mask_have_exited(self, run):
         assert run("@!low exit; bar.warp.sync 0xffff0000; mov.u32 r, 1;") == [1] * 16 + [0] * 16

@@ -22,7 +22,7 @@ BITS = ["m8n8k128", "m16n8k128", "m16n8k256"]
 
 
 def product(shape, kinds, a, b, c, words=("", ""), sm=80, before=""):
-    """What mma makes of matrices; kinds of d, a, b, c; words stand before and after them."""
+    """The result of mma for matrices; kinds: of d, a, b, c; words: modifiers before and after these types."""
     given = {
         role: matrices.registers(x, shape, kind, role)
         for role, x, kind in zip("abc", (a, b, c), kinds[1:], strict=True)
@@ -40,7 +40,8 @@ def product(shape, kinds, a, b, c, words=("", ""), sm=80, before=""):
 
 
 def random_reals(random, shape, kind, spread=0):
-    """Matrices of numbers that the type holds exactly, with exponents over a range."""
+    """Random matrices a and b that the type holds exactly, with exponents over a range, and a function that
+    returns c for a type."""
     m, n, k = matrices.size_of(shape)
 
     def numbers(rows, columns, of):
@@ -78,7 +79,7 @@ def check_exact_reals():
 
 
 def check_special_reals():
-    """NaNs stay NaNs, infinities that meet are none, others stay; overflow is infinite."""
+    """NaNs and infinities propagate, infinities of both signs become NaN, and overflow is infinite."""
     for shape, kind in REALS:
         m, n, k = matrices.size_of(shape)
         a, b, c = np.ones((m, k)), np.ones((k, n)), np.zeros((m, n))
@@ -96,7 +97,7 @@ def check_special_reals():
 
 
 def check_tf32_is_cut():
-    """The last 13 bits of a tf32 do not count."""
+    """The last 13 bits of a tf32 are ignored."""
     a = np.full((16, 8), 1 + 2.0**-23, np.float32)
     found = product("m16n8k8", ("f32", "tf32", "tf32", "f32"), a, np.ones((8, 8)), np.zeros((16, 8)))
     assert (found == 8).all()
@@ -127,6 +128,7 @@ def rounded_sum(row, column, start, rounding):
 
 
 def rounded_once(exact, rounding):
+    """A fraction as a double, in the rounding "rn", "rm" or "rp"."""
     near = float(exact)
     if rounding == "rm" and Fraction(near) > exact:
         return float(np.nextafter(near, -np.inf))
@@ -270,6 +272,6 @@ FORM = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {f0, f1, f2, f3}, {r0, 
 @pytest.mark.parametrize(
     ("threads", "text"), [(16, FORM), (32, f"@p {FORM}"), (32, f"@p exit; {FORM}"), (33, FORM)]
 )
-@pytest.mark.cpu("a GPU does not see it")
+@pytest.mark.cpu("a GPU does not detect it")
 def test_needs_all_lanes(at_capability, threads, text):
     at_capability((9, 0), check_fault, threads, text, "mma is for all 32 threads of a warp")

@@ -1,7 +1,7 @@
 """mma.sync of shapes and types that sm_90 has no instruction for: eight-bit floats, and m8n8k4 of halves.
 
-ptxas makes other instructions of them, which say what comes out to the bit. Their steps are written out here:
-the products of a tensor core added up in whole numbers, floats in NumPy.
+ptxas compiles them to other instructions, which determine every bit of the results. The tests follow these
+steps: sums of a tensor core in integers, and sums of floats in NumPy.
 """
 
 import sys
@@ -42,7 +42,7 @@ def multiplied(shape, kinds, a, b, c, sums):
 
 
 def bytes_of(random, size, special):
-    """Any bits, or what is finite and near one: sums of the first overflow or are no number."""
+    """Random bytes; unless `special`, of finite numbers near one, whose sums are finite."""
     anything = random.integers(0, 256, size)
     return anything if special else (anything & 0x87) | random.integers(4, 11, size) << 3
 
@@ -67,7 +67,7 @@ def check_bytes():
 
 
 def check_bytes_one_by_one():
-    """All pairs of bytes as the only numbers, which every rounding keeps."""
+    """Single products of bytes, which no rounding changes: all first factors, eight second ones."""
     for kind in ("e4m3", "e5m2"):
         every = decoded(np.arange(256), kind)
         for first in range(0, 256, 16):
@@ -89,7 +89,8 @@ def quad_lanes(product):
 
 
 def quad_places(role, columns, kind):
-    """(row, column) of each element of the eight lanes that hold a product: the tables of the PTX manual."""
+    """(row, column) of each element in each of the eight lanes that hold a product, by the tables of the PTX
+    manual."""
     places = []
     for half in (0, 4):
         for within in range(4):
@@ -134,8 +135,8 @@ def fused(x, y, z):
 
 
 def quad_product(a, b, c, sums):
-    """a @ b + c of four matrices as ptxas makes it of m8n8k4 for sm_90: of fused multiply-adds of floats,
-    four in a chain, where sums are halves two in each of two."""
+    """a @ b + c of four matrices as ptxas computes m8n8k4 for sm_90: by fused multiply-adds of floats, in one
+    chain of four, or two chains of two if sums are halves."""
     x = [a[:, :, k, None] for k in range(4)]
     y = [b[:, k, None, :] for k in range(4)]
     c = np.asarray(c, np.float32)

@@ -1,6 +1,5 @@
-"""mma.sp in every shape and type, with random metadata in the lanes that each selector names, against
-products of the matrix that they stand for: NumPy's where no rounding counts, else those of a model of tensor
-cores and of the dense mma.
+"""mma.sp in every shape and type, with random metadata in the lanes of each selector, against products of the
+dense matrix: NumPy's if nothing is rounded, otherwise those of a model of tensor cores and of the dense mma.
 """
 
 import sys
@@ -31,8 +30,8 @@ WHOLES = [
     for first in "su"
     for second in "su"
 ]
-# The figures of the PTX manual: which lane of four, from which bit on, has the metadata of which row (0, or 8
-# for that below) from which column on. Selector 0; others name the lanes that follow.
+# From the figures of the PTX manual, for selector 0: (lane of four, first bit, row, first column) of
+# metadata; row 8 is 8 rows below. Other selectors use the next lanes.
 METADATA = {
     ("m16n8k16", 16): [(0, 0, 0, 0), (0, 16, 8, 0)],
     ("m16n8k32", 16): [(0, 0, 0, 0), (0, 16, 8, 0), (1, 0, 0, 16), (1, 16, 8, 16)],
@@ -43,14 +42,13 @@ METADATA = {
     ("m16n8k64", 4): [(0, 0, 0, 0), (1, 0, 8, 0)],
     ("m16n8k128", 4): [(0, 0, 0, 0), (1, 0, 8, 0), (2, 0, 0, 64), (3, 0, 8, 64)],
 }
-CHUNK = {32: 2, 16: 4, 8: 4, 4: 8}  # columns that four bits of metadata stand for
+CHUNK = {32: 2, 16: 4, 8: 4, 4: 8}  # columns for which there are four bits of metadata, by bits of an element
 
 
 class Pattern:
     """Which columns of a sparse a are stored, at random, for a shape and a type of elements.
 
-    Of each four columns two are stored (of tf32: of each two one); the first of two may be the later one,
-    unless ordered."""
+    Of every four columns two are stored (tf32: of every two, one), in any order unless `ordered`."""
 
     def __init__(self, random, shape, kind, ordered):
         self.shape, self.bits = shape, matrices.BITS[kind]
@@ -73,7 +71,7 @@ class Pattern:
         return range(4 // (1 + max(lane for lane, *_ in METADATA[self.shape, self.bits])))
 
     def words(self, random, selector):
-        """The metadata of each lane; those that are not asked have something else."""
+        """The metadata of each lane; lanes that the selector does not choose have random words."""
         table = METADATA[self.shape, self.bits]
         lanes, chunk = 1 + max(lane for lane, *_ in table), CHUNK[self.bits]
         chunks = 4 if self.bits >= 16 else 8
@@ -87,7 +85,7 @@ class Pattern:
         return words[:, None]
 
     def dense(self, a):
-        """The matrix that the stored columns a stand for."""
+        """The dense matrix whose stored columns are `a`."""
         whole = np.zeros((self.rows, self.depth), a.dtype)
         np.put_along_axis(whole, self.columns, a, 1)
         return whole
@@ -106,7 +104,7 @@ def launched(text, kinds, given, shape, sm):
 
 
 def product(form, pattern, metadata, selector, a, b, c, variant="sp", word=""):
-    """What mma.sp makes of half of a, b and c."""
+    """The result of mma.sp for the stored columns of a, b and c."""
     shape, sums, first, second = form
     m, n, k = matrices.size_of(shape)
     types = {"d": sums, "a": first, "b": second, "c": sums}
@@ -123,7 +121,7 @@ def product(form, pattern, metadata, selector, a, b, c, variant="sp", word=""):
 
 
 def dense_product(form, a, b, c):
-    """What the dense mma makes of a, b and c."""
+    """The result of the dense mma for a, b and c."""
     shape, sums, kind, _ = form
     types = {"d": sums, "a": kind, "b": kind, "c": sums}
     given = {
@@ -135,7 +133,7 @@ def dense_product(form, a, b, c):
 
 
 def encoded(values, kind):
-    """Bytes that stand for these numbers."""
+    """The bytes of these numbers."""
     every = decoded(np.arange(255), kind)
     return np.argmax(every[None, None, :] == values[:, :, None], 2)
 
@@ -151,7 +149,7 @@ def numbers(random, size, kind, most):
 
 
 def each(random, forms):
-    """(form, metadata's variant, a pattern, a selector) of all of them."""
+    """Yields (form, variant of metadata, pattern, selector) for all of these."""
     for form in forms:
         for variant in VARIANTS:
             pattern = Pattern(random, form[0], form[2], variant != "sp")
@@ -191,7 +189,7 @@ def stored(random, size, kind, spread):
 
 
 def check_bits():
-    """Every product that is there, and c, are one sum of a tensor core: what is not there changes nothing."""
+    """The products of stored elements and c are one sum of a tensor core; other elements change nothing."""
     random = np.random.default_rng(2)
     for form, variant, pattern, selector in each(random, FLOATS):
         if selector:
@@ -214,7 +212,7 @@ def check_bits():
 
 
 def check_bytes():
-    """Two sums of halves, of the first and of the last two of four neighbors that are there; c is last."""
+    """Two sums of halves, of the first and of the last two of every four stored elements; c is added last."""
     random = np.random.default_rng(3)
     for form, variant, pattern, selector in each(random, BYTES):
         m, n, k = matrices.size_of(form[0])
@@ -228,7 +226,7 @@ def check_bytes():
 
 
 def check_special():
-    """A NaN counts where it is selected, and nowhere else."""
+    """NaNs and infinities count only where they are selected."""
     random = np.random.default_rng(4)
     for form, variant, pattern, selector in each(random, FLOATS):
         m, n, k = matrices.size_of(form[0])
@@ -275,7 +273,7 @@ ret;
 
 
 def answer(text, target="sm_90", version="9.0"):
-    """What is said of one instruction: nothing when it is taken."""
+    """The error of a module with one instruction; empty if it is accepted."""
     try:
         drv.module_from_buffer(MODULE.format(text=text, target=target, version=version).encode())
         return ""
@@ -284,7 +282,7 @@ def answer(text, target="sm_90", version="9.0"):
 
 
 def vector(kind, elements):
-    """Registers that hold so many elements of a whole matrix."""
+    """The registers of one lane for a matrix of so many elements."""
     size = matrices.BITS[kind]
     letter = {"f32": "f", "f64": "d"}.get(kind, "r")
     return (

@@ -1,4 +1,5 @@
-"""A 32-bit address register may lie below zero when the instruction's offset brings the sum back."""
+"""A 32-bit address register may be below the start of its space if the instruction's offset makes the sum
+valid."""
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from pycuda.driver import module_from_buffer
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-# base is 4096 below the lane's element (place) of the variable that the body names `cell`.
+# base is 4096 below the address of the lane's element of `cell`.
 KERNEL = """.version 7.8
 .target {target}
 .address_size 64

@@ -1,4 +1,4 @@
-"""Forms that nvcc does not write and other compilers, or older ones, do."""
+"""Forms that other compilers write, or older ones, and nvcc does not."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def run(body, top="", threads=1, **options):
 
 @pytest.mark.parametrize("space", ["global", "const"])
 def test_variables_of_bodies(primary_context, space):
-    """Two of one name in two scopes, and one of the module; a function keeps its own."""
+    """Variables of one name in two scopes, in the module and in a function are separate."""
     body = f"""{{ .{space} .u32 g = 5; ld.{space}.u32 r0, [g]; }} {{ .{space} .u32 g = 7;
     ld.{space}.u32 r1, [g]; }}
     ld.global.u32 r2, [g]; call (r3), ff, (); {STORE}"""
@@ -46,7 +46,7 @@ def test_variables_of_bodies(primary_context, space):
     assert run(body, top)[0, :4].tolist() == [5, 7, 6, 3]
 
 
-def test_variable_of_a_body_lives_on(primary_context):
+def test_variable_of_a_body_keeps_its_value(primary_context):
     function = load(".global .u32 g; atom.global.add.u32 r0, [g], 1; st.global.u32 [a], r0;")
     out = np.zeros(16, np.uint32)
     for _ in range(3):
@@ -108,7 +108,7 @@ def test_prototypes_without_semicolon(primary_context):
 @pytest.mark.parametrize("version", ["1.4", "2.0", "3.0", "3.1"])
 @pytest.mark.parametrize("target", ["sm_10", "sm_13", "sm_20"])
 def test_old_ptx(primary_context, version, target):
-    """mad of floats without a rounding is a fused one; sm_1x has no subnormal numbers."""
+    """mad of floats without a rounding modifier is fused; sm_1x flushes subnormal numbers."""
     if target == "sm_20" and version == "1.4":
         pytest.skip("PTX 1.4 does not know sm_20")
     body = """mov.f32 f0, 0f3f800001; mov.f32 f1, 0fbf800000; mad.f32 f2, f0, f0, f1; mov.b32 r0, f2;
@@ -125,8 +125,8 @@ def test_old_ptx(primary_context, version, target):
     assert out[:3].tolist() == [np.float32(square).view(np.uint32), subnormal, 1]
 
 
-def test_sized_externs_are_ones_own(primary_context):
-    """A module that is not linked has them itself: zeros in memory, static bytes in shared memory."""
+def test_sized_externs_are_allocated(primary_context):
+    """A module that is not linked allocates them: zeros in memory, static bytes in shared memory."""
     top = ".extern .global .u32 g[4]; .extern .const .u32 c; .extern .shared .align 16 .b8 near[260];"
     body = f"""mov.u32 r4, 9; st.shared.u32 [near+256], r4; ld.shared.u32 r0, [near+256];
     ld.global.u32 r1, [g+12];
@@ -145,9 +145,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.cpu("ptxas -c takes them, whole programs may be asked for more")
+@pytest.mark.cpu("ptxas -c accepts them, but not for whole programs")
 @pytest.mark.parametrize("space", ["global", "const"])
-def test_externs_that_nobody_uses(primary_context, space):
+def test_unused_externs(primary_context, space):
     assert run(f"mov.u32 r0, 5; {STORE}", f".extern .{space} .u32 g[];")[0, 0] == 5
 
 
@@ -165,7 +165,7 @@ def test_refusals_say_why(primary_context, top, message):
 
 
 def test_member_mask_without_the_caller(primary_context):
-    """Membership of a lane is not checked: those that run together take part together."""
+    """Lanes that run together take part together, also those that are not in their mask."""
     body = "shfl.sync.bfly.b32 r0, t, 1, 31, 0xfffffffe; setp.eq.u32 p0, t, t; "
     body += "vote.sync.ballot.b32 r1, p0, 0xffff0000; bar.warp.sync 2; mov.u32 r2, 7; mov.u32 r3, 8;"
     found = run(body + STORE, threads=32)

@@ -1,4 +1,4 @@
-"""Shared memory that is not the program's: cooperative groups keep what tiles of several warps need there."""
+"""Reserved shared memory, where cooperative groups keep the state of tiles of several warps."""
 
 import numpy as np
 import pytest
@@ -64,8 +64,8 @@ extern "C" __global__ void k(int *out)
 
 
 def check_places():
-    """288 bytes from %reserved_smem_offset_1 on keep what is written there while the program writes all of
-    its own 148 bytes (100 dynamic, 48 static); the registers say where the reserved part begins and ends."""
+    """288 bytes from %reserved_smem_offset_1 on keep their values while the program writes all of its own 148
+    bytes (100 dynamic, 48 static); the registers have the bounds of the reserved part."""
     out = np.zeros(6, np.uint32)
     drv.module_from_buffer(KERNEL.encode()).get_function("k")(drv.InOut(out), block=(1, 1, 1), shared=100)
     kept, begin, first, end, cap, total = map(int, out)
@@ -74,7 +74,7 @@ def check_places():
 
 
 def check_tiles():
-    """Tiles of 64 and 128 threads, which exchange by way of it, whatever was there before."""
+    """Tiles of 64 and 128 threads exchange values through it, whatever bytes it had before."""
     module, out = SourceModule(TILES, no_extern_c=True), np.zeros((4, 768), np.int32)
     module.get_function("fill")(block=(256, 1, 1), grid=(4, 1), shared=49152)
     module.get_function("k")(drv.InOut(out), block=(256, 1, 1), grid=(4, 1))

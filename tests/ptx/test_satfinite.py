@@ -1,4 +1,4 @@
-"""cvt to halves with .satfinite: what is beyond the greatest finite number becomes that, NaN stays."""
+"""cvt to halves with .satfinite: larger numbers become the greatest finite one, NaN stays NaN."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ GREATEST = {"f16": 0x7BFF, "bf16": 0x7F7F}
 
 
 def bits_of(x, kind, rounding):
-    """The half that a float becomes, infinity at most; towards zero, no more than it is."""
+    """The bits of a float rounded to a half, in the rounding "rn" or "rz", without saturation."""
     if kind == "bf16":
         words = x.view(np.uint32).astype(np.uint64)
         low = words >> 16 & 1

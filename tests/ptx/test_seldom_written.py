@@ -1,4 +1,4 @@
-"""Forms that compilers do not write but people do: values against what the PTX manual says of them."""
+"""Forms that compilers do not write but people do, with the results that the PTX manual defines."""
 
 import numpy as np
 import pytest
@@ -130,7 +130,7 @@ def test_f16x2_registers_hold_integers():
     ],
 )
 @pytest.mark.parametrize("compare", ["eq", "lt", "ge"])
-def test_set_gives_a_half(kind, values, compare):
+def test_set_returns_a_half(kind, values, compare):
     size = values.itemsize
     body = (
         f".reg .{kind} a, b; ld.global.{kind} a, [from]; ld.global.{kind} b, [from+{size}];"
@@ -163,7 +163,7 @@ def widened_bfloats():
     assert got.view(np.float32)[0] == -3.140625 and got.view(np.float64)[1] == -3.140625
 
 
-def halves_beside_floats():
+def halves_with_floats():
     """add, sub and fma of .f32 with sources of 16 bits: widened exactly, then one operation of .f32."""
     halves, single = np.array([1.5, -0.3], np.float16), np.float32(2.7)
     for kind, wide in (("f16", halves.astype(np.float32)), ("bf16", None)):
@@ -184,10 +184,10 @@ def halves_beside_floats():
         assert got.tolist() == [a + single, b - single, exact, np.clip(a + single, 0, 1)]
 
 
-def test_halves_beside_floats(at_capability):
-    at_capability((10, 0), halves_beside_floats)
+def test_halves_with_floats(at_capability):
+    at_capability((10, 0), halves_with_floats)
 
 
 @pytest.mark.parametrize("check", [set_gives_a_bfloat, widened_bfloats], ids=lambda check: check.__name__)
-def test_of_later_devices(at_capability, check):
+def test_bfloats(at_capability, check):
     at_capability((9, 0), check)

@@ -1,4 +1,4 @@
-"""sured and istypep: what reductions leave in a surface, and which handle is of which object."""
+"""sured and istypep: results of reductions in a surface, and the kind of object of a handle."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def kernel(text, kind="b32"):
 
 
 def array_of(data, dimensions):
-    """An Array for surfaces of (depth, height, width) numbers of 32 bits."""
+    """An Array with data of (depth, height, width) numbers of 32 bits, for surfaces."""
     descr = drv.ArrayDescriptor3D()
     depth, height, width = data.shape
     descr.width, descr.num_channels = width, 1
@@ -53,6 +53,7 @@ def array_of(data, dimensions):
 
 
 def moved(array, data, there):
+    """Copies data to the array if `there`, otherwise the array to data; returns data."""
     copy = drv.Memcpy3D()
     (copy.set_src_host if there else copy.set_dst_host)(data)
     (copy.set_dst_array if there else copy.set_src_array)(array)
@@ -72,6 +73,7 @@ def places(shape):
 
 
 def reduced(name, data, values):
+    """The expected data after the reduction with one value of each thread."""
     result = data.copy()
     FUNCTIONS[name].at(result, places(data.shape), values)
     return result
@@ -99,7 +101,7 @@ def test_unformatted(operation, kind, dimensions):
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("kind", "ui")
 def test_formatted(name, kind):
-    """The surface's format says whether its numbers have a sign; x counts elements."""
+    """The format of the surface determines whether numbers are signed; x counts elements."""
     dtype = np.dtype(f"{kind}4")
     random = np.random.default_rng(7)
     data = random.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (1, 4, 8), dtype)
@@ -112,7 +114,7 @@ def test_formatted(name, kind):
 
 @pytest.mark.parametrize("boundary", ["clamp", "zero"])
 def test_outside(boundary):
-    """Clamped to the nearest element, or left out."""
+    """Values outside the surface go to the nearest element, or are ignored."""
     data, values = np.zeros((1, 4, 8), np.uint32), np.arange(1, THREADS + 1, dtype=np.uint32)
     array = array_of(data, 2)
     surface = drv.SurfaceObject(array)
@@ -156,7 +158,7 @@ except drv.Error as error:
         ("sured.b.add.1d.u32.trap [h, {x}], c;", "u4", "the instruction is for 1d"),
     ],
 )
-@pytest.mark.cpu("a GPU does not say what was wrong, or does not see it")
+@pytest.mark.cpu("a GPU does not say what was wrong, or does not detect it")
 def test_fault(run_python, text, dtype, message):
     """The fault ends the whole context, so this needs a process of its own."""
     folder = __file__.rsplit("/", 1)[0]
@@ -185,7 +187,7 @@ def test_refused(mnemonic, message):
 @pytest.mark.parametrize("question", ["texref", "surfref", "samplerref"])
 @pytest.mark.cpu("a GPU's compiler answers for variables, not for handles of objects")
 def test_istypep(question):
-    """The kind of the object that a handle stands for. No handle is that of a sampler without its texture."""
+    """Whether a handle is of an object of the kind; no handle is of a sampler without a texture."""
     array = array_of(np.zeros((1, 4, 8), np.uint32), 2)
     surface, texture = drv.SurfaceObject(array), drv.TextureObject(array, flags=drv.TRSF_READ_AS_INTEGER)
     handles = {"surfref": surface, "texref": texture, "none": 0, "odd": 64}

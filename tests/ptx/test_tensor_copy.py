@@ -15,7 +15,7 @@ import pycuda.driver as drv
 
 
 def check_load(kind, shape, box, corner, *, steps=None, swizzle=0, text=None):
-    """A load gives the box, swizzled, and writes nothing else; text: that of another load."""
+    """A load writes the box, swizzled, and nothing else; text: another load."""
     array = numbers(shape, kind)
     memory = drv.to_device(array)
     tile = box_of(array, corner, box, steps)
@@ -28,8 +28,8 @@ def check_load(kind, shape, box, corner, *, steps=None, swizzle=0, text=None):
     assert (found[untouched] == 0xA5).all(), (kind, shape, box, corner, steps, swizzle)
 
 
-# Shapes of an array of 4-byte elements and of a box; corners of the box, in the innermost dimension at
-# multiples of 16 bytes.
+# The shapes of an array of 4-byte elements and of a box; corners of the box, which in the innermost dimension
+# are at multiples of 16 bytes.
 BOXES = [
     ((64,), (16,), [(0,), (4,), (60,), (-4,), (64,), (-16,)]),
     ((62,), (16,), [(44,), (48,), (60,)]),
@@ -59,7 +59,7 @@ def check_steps():
         for corner in ((0, 0), (1, 8), (-3, -8), (9, 24)):
             check_load("u2", (16, 32), (8, 16), corner, steps=(steps[0], 1))
             check_load("u4", (5, 16, 32), (3, 8, 4), (1, *corner), steps=(*steps, 1))
-    # The innermost dimension's is ignored.
+    # The step of the innermost dimension is ignored.
     array = numbers((8, 32), "u2")
     memory = drv.to_device(array)
     tensor = encode(memory, "u2", (8, 32), (4, 8), steps=(1, 2))
@@ -77,7 +77,7 @@ def check_swizzles():
 
 
 def check_swizzle_goes_by_addresses():
-    """A box that does not begin a pattern of 1024 bytes continues it."""
+    """The swizzle pattern of 1024 bytes depends on addresses, not on where the box starts."""
     array = numbers((32, 128), "u1")
     memory = drv.to_device(array)
     for mode, start in product((1, 2, 3), (128, 384, 896)):
@@ -91,7 +91,7 @@ def check_swizzle_goes_by_addresses():
 
 
 def check_strides():
-    """Rows that are further apart than they are long, and rows that are in several planes."""
+    """Rows with gaps between them, and rows that belong to several planes."""
     array = numbers((8, 32), "u4")
     memory = drv.to_device(array)
     tensor = encode(memory, "u4", (8, 19), (4, 8), strides=[128])
@@ -138,8 +138,8 @@ def check_spellings():
 
 
 def check_store(kind, shape, box, corner, *, steps=None, swizzle=0, text=None, combine=None, limit=None):
-    """A store leaves the array with the box in it; text, combine: another store, and what it makes of old and
-    new values; limit: all numbers are below it."""
+    """A store writes the box to the array and nothing else; text, combine: another store, and its result for
+    old and new values; limit: all numbers are below it."""
     array, tile = numbers(shape, kind), numbers(box, kind)
     tile = np.ascontiguousarray(box_of(tile, (0,) * len(box), box, steps))[..., ::-1].copy()
     if limit:
@@ -216,7 +216,8 @@ ret;
 
 
 def check_multicast():
-    """A copy to the same place in each block of a cluster, whose barriers all count the bytes."""
+    """A copy writes to the same place in each block of a cluster, and the barrier of each counts the
+    bytes."""
     array = numbers((8, 16), "u4")
     memory = drv.to_device(array)
     tensor, out = encode(memory, "u4", (8, 16), (4, 8)), np.zeros((2, 4, 8), "u4")
@@ -236,7 +237,7 @@ def test_copies(at_capability, check):
     at_capability((9, 0), check)
 
 
-# What an H100 takes for an illegal instruction.
+# Cases in which an H100 reports an illegal instruction.
 ILLEGAL = {
     "load at 4 bytes": ("f4", (0, 1), load_text(2)),
     "load at -8 bytes": ("f4", (0, -2), load_text(2)),

@@ -1,4 +1,4 @@
-"""Tensor maps: what the driver makes of a tensor, what kernels change in it, and where maps lie."""
+"""Tensor maps: those encoded by the driver, changes by kernels, and the spaces that maps may be in."""
 
 import ctypes
 import sys
@@ -52,6 +52,8 @@ def module(text, corner):
 
 
 def run(text, corner, given, size, address=0, prepare=None):
+    """The bytes that the kernel loads by the map after `text`; prepare: called with the module before
+    that."""
     out = drv.to_device(np.zeros(8192, np.uint8))
     code = module(text, corner)
     if prepare:
@@ -64,7 +66,7 @@ def array_of(shape, kind):
     return np.arange(np.prod(shape), dtype=kind).reshape(shape)
 
 
-# --- where they lie ---
+# --- spaces ---
 
 
 def check_places():
@@ -122,17 +124,17 @@ def check_grid_constant():
     assert (out == box_of(array, (5, -4), (4, 8))).all()
 
 
-# --- what kernels change ---
+# --- changes by kernels ---
 
 
 def replace(space, field, value, bits=32):
-    """Sets a field of the map in global or shared memory."""
+    """PTX that sets a field of the map in global or shared memory."""
     where = {"global": "[m]", "shared::cta": "[map]"}[space]
     return f"@first tensormap.replace.tile.{field}.{space}.b1024.b{bits} {where}, {value};"
 
 
 def replace_all(space, shape, box, steps, strides, kind, swizzle, fill):
-    """Sets all fields of the map; kind: the driver's number of the type."""
+    """PTX that sets all fields of the map; kind: the driver's number of the type."""
     pieces = [
         replace(space, "global_address", "at", 64), replace(space, "rank", len(shape) - 1),
         replace(space, "elemtype", kind), replace(space, "interleave_layout", 0),
@@ -153,7 +155,7 @@ F16 = 6
 
 
 def check_replace(template=None):
-    """Every field, in global memory and in shared memory, from where the map is copied."""
+    """Every field is replaced, in global memory, and in shared memory, from which the map is then copied."""
     shape, box, steps, corner = (5, 6, 32), (3, 4, 16), (2, 1, 1), (3, -1, 24)
     array = array_of(shape, "f2")
     memory = drv.to_device(array)
@@ -214,6 +216,7 @@ MISSING = [{"kind": "f4 ftz"}, {"kind": "tf32"}, {"kind": "16u4 align8"}, {"swiz
 
 
 def code_of(**change):
+    """The CUresult of encoding a valid map with these changes."""
     asked = {"address": 4096, "kind": "u4", "shape": (8, 16), "box": (4, 8), **change}
     try:
         encode(**asked)
@@ -293,13 +296,13 @@ def test_maps(at_capability, check):
 
 
 @pytest.mark.parametrize("check", [check_replace_zeros, check_missing, check_unloaded])
-@pytest.mark.cpu("a GPU's maps of zeros are none, and it has other modes and words")
-def test_what_is_the_cpu_device_s(at_capability, check):
+@pytest.mark.cpu("a GPU refuses maps of zeros, and has other modes and messages")
+def test_maps_on_the_cpu_device(at_capability, check):
     at_capability((9, 0), check)
 
 
-@pytest.mark.cpu("a GPU has what it has")
-def test_older_devices_have_none(at_capability):
+@pytest.mark.cpu("the compute capability of a GPU is fixed")
+def test_older_devices_have_no_maps(at_capability):
     at_capability((8, 0), check_older)
 
 

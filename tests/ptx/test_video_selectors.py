@@ -1,4 +1,4 @@
-"""Operands of video instructions are refused at load that mean nothing, or that a GPU's compiler refuses."""
+"""Loading refuses operands of video instructions that have no meaning, or that a GPU's compiler refuses."""
 
 import pytest
 from devices import on_cpu_device

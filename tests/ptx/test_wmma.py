@@ -43,7 +43,7 @@ ret;
 
 
 def stored(matrix, kind, columns, stride):
-    """A matrix in memory, its lines (rows, or columns) `stride` elements apart."""
+    """The array of a matrix in memory, with its lines (rows, or columns) `stride` elements apart."""
     lines = np.asarray(matrix).T if columns else np.asarray(matrix)
     wide = np.zeros((len(lines), stride), lines.dtype)
     wide[:, : lines.shape[1]] = lines
@@ -56,7 +56,7 @@ def stored(matrix, kind, columns, stride):
 
 
 def taken(memory, kind, shape, columns, stride):
-    """The matrix of this shape that lies in memory as stored() puts it; columns: its lines are columns."""
+    """The matrix of this shape from an array in the layout of stored(); columns: its lines are columns."""
     lines = matrices.from_bits(memory.astype(np.uint64), kind).reshape(-1, stride)
     lines = lines[:, : shape[0] if columns else shape[1]]
     return lines.T if columns else lines
@@ -74,7 +74,8 @@ def registers(form):
 
 
 def mnemonic(form, layouts, words=""):
-    """Of the product; layouts: "row" or "col" of a, b, c and d; words: the operation on bits."""
+    """The mnemonic of the product; layouts: "row" or "col" for a, b, c and d; words: the operation on
+    bits."""
     shape, kind, sums, *_ = form
     kinds = f"{sums}.{sums}" if kind == "f16" else f"{sums}.{kind}.{kind}.{sums}"
     combine = f"{words}.popc" if kind == "b1" else ""
@@ -107,7 +108,7 @@ def load(text, form):
 
 
 def run(form, matrices_of, layouts, extra=0, text=None, **options):
-    """d of matrices a, b and c; extra: elements between the lines of what lies in memory."""
+    """The result d for matrices a, b and c; extra: elements between the lines in memory."""
     shape, kind, sums, *_ = form
     m, n, k = matrices.size_of(shape)
     lengths = [(m if layouts[0] == "col" else k), (k if layouts[1] == "col" else n)]
@@ -144,7 +145,7 @@ def layouts_of(kind):
     return list(product(("row", "col"), repeat=4))
 
 
-def compiled_code(form, a, b, c, words=""):
+def exact_product(form, a, b, c, words=""):
     if form[1] == "b1" and words == ".xor":
         return (a[:, :, None] != b[None]).sum(1) + c
     return a @ b + c
@@ -159,13 +160,13 @@ def check_exact():
             given = small(random, form)
             for more in (0, extra):
                 found = run(form, given, layouts, more, words=words)
-                assert (found == compiled_code(form, *given, words)).all(), (form, layouts, more)
+                assert (found == exact_product(form, *given, words)).all(), (form, layouts, more)
         given = small(random, form)
         layouts = ("row", "col", "row", "row")
         assert (
-            run(form, given, layouts, space="", words=words) == compiled_code(form, *given, words)
+            run(form, given, layouts, space="", words=words) == exact_product(form, *given, words)
         ).all(), form
-    assert (run(FORMS[-1], given, layouts, words=".and") == compiled_code(FORMS[-1], *given, ".and")).all()
+    assert (run(FORMS[-1], given, layouts, words=".and") == exact_product(FORMS[-1], *given, ".and")).all()
 
 
 def check_saturated():
@@ -201,7 +202,8 @@ def check_rounded():
 
 
 def check_elements():
-    """Sums may be changed element by element, as floats or as halves: both have them in the same order."""
+    """Fragments of sums in floats and in halves have their elements in the same order, so that one can be
+    converted to the other element by element."""
     form = ("m16n16k16", "f16", "f32", 8, 8, 8)
     narrow = "\n".join(
         f"{{ .reg .b16 lo, hi; cvt.rn.f16.f32 lo, rc{2 * k}; cvt.rn.f16.f32 hi, rc{2 * k + 1};"
@@ -222,7 +224,7 @@ def check_elements():
 
 
 def check_shared():
-    """Through shared memory, by addresses of 32 bits with offsets."""
+    """Loads from shared memory, by 32-bit addresses with offsets."""
     form = ("m16n16k16", "f16", "f32", 8, 8, 8)
     words = "{w0, w1, w2, w3}"
     product_text = whole(form, ("row", "col", "row", "row")).replace(".global.f16", ".shared.f16")
@@ -272,8 +274,8 @@ def old_ptx(text, form, version):
 
 
 def check_old_ptx():
-    """Sums in floats that become halves: .satfinite cuts them off, which keeps what is finite so. To
-    other sums it does nothing on sm_90."""
+    """Before PTX 6.5, sums in floats may be stored as halves: with .satfinite they are truncated, so that
+    finite sums stay finite. For other sums .satfinite does nothing on sm_90."""
     form, layouts = FORMS[1], ("row", "col", "row", "row")
     a = np.full((16, 16), 100.0)
     c = np.linspace(-160001, -90001, 256).reshape(16, 16).astype(np.float32)
@@ -348,6 +350,6 @@ LOAD = f"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {EIGHT}, [a]"
         (f"mov.u32 t, %laneid; setp.lt.u32 p, t, 8; @p {LOAD};", "wmma_load is for all 32 threads of a warp"),
     ],
 )
-@pytest.mark.cpu("a GPU does not see it, or does not say what was wrong")
+@pytest.mark.cpu("a GPU does not detect it, or does not say what was wrong")
 def test_fault(at_capability, text, message):
     at_capability((8, 0), check_fault, text, message)

@@ -1,3 +1,3 @@
-"""What ptxas accepts and what the CPU device accepts: statements made from the device's own tables, and
-mutants of them, judged by both.
+"""Compares what ptxas and the CPU device accept: statements generated from the device's own tables, and
+mutants of them, are judged by both.
 """

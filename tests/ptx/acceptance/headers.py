@@ -1,18 +1,18 @@
-"""The instructions that CUDA's own headers are written with: their asm statements, with registers of this
-package's preamble for the operands."""
+"""The instructions in the asm statements of CUDA's own headers, with registers of this package's preamble for
+their operands."""
 
 import re
 from collections import Counter
 from pathlib import Path
 
 REGISTERS = {"r": "b32", "l": "b64", "f": "f32", "d": "f64", "h": "b16", "q": "b128"}
-# What the macros for a pointer's constraint stand for.
+# Macros that stand for the constraint of a pointer.
 POINTERS = re.compile(r"_CG_ASM_PTR\w*|__CUDA_\w*PTR\w*|__LDG_PTR|__ASM_PTR|__SIZE_\w*")
 COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 START = re.compile(r"\basm\s*(?:volatile|__volatile__)?\s*\(")
 LITERAL = re.compile(r'\s*"((?:[^"\\]|\\.)*)"')
 CONSTRAINT = re.compile(r'"[=+&]*([rlfdhqnC])"\s*\(')
-# Not of compute capability 9.0, or not done: docs/cpu_device.md says so.
+# Not in compute capability 9.0, or not supported (docs/cpu_device.md).
 LEFT_OUT = re.compile(
     r"tcgen05|wgmma|tensor|clusterlaunch|multimem|current_graph_exec|cvta\.(to\.)?param\.u32"
 )
@@ -33,7 +33,7 @@ def statements(folder):
 
 
 def filled(text, at):
-    """The statement that begins at a place, its operands replaced; "" where a macro makes its text."""
+    """The asm statement that begins at a place, its operands replaced; "" if its text comes from a macro."""
     template = ""
     while match := LITERAL.match(text, at):
         template, at = template + match[1], match.end()

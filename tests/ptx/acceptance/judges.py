@@ -1,4 +1,4 @@
-"""The two judges: ptxas, which is given many statements at once, and the CPU device, which is given one."""
+"""The two judges: ptxas, which gets many statements at once, and the CPU device, which gets one at a time."""
 
 import os
 import re
@@ -10,9 +10,9 @@ from pathlib import Path
 from .statements import ENDING, preamble
 
 PLACE = re.compile(r"^ptxas \S+, line (\d+); (error|fatal) +: (.*)$", re.M)
-BATCH = 300
-OLDEST = "sm_75"  # that ptxas 13 compiles for; modules may name older ones
-CRASH = "ptxas ended with"
+BATCH = 300  # statements in one run of ptxas
+OLDEST = "sm_75"  # the oldest target of ptxas 13; modules may name older ones
+CRASH = "ptxas ended with"  # starts the message of a ptxas that crashed
 
 
 def find_ptxas():
@@ -24,6 +24,7 @@ def find_ptxas():
 
 
 def version_of(path):
+    """(major, minor) of this ptxas."""
     text = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
     return tuple(map(int, re.search(r"release (\d+)\.(\d+)", text).groups()))
 
@@ -38,7 +39,7 @@ class Ptxas:
         self.runs = 0
 
     def complaints(self, text, parse_only=True):
-        """[(line, kind, message)] about a whole file; a line of 0 where ptxas names none."""
+        """[(line, kind, message)] about a whole file; line 0 if ptxas names none."""
         self.runs += 1
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "a.ptx"
@@ -58,7 +59,7 @@ class Ptxas:
         return found
 
     def text(self, statements):
-        """A file with these statements, one a line."""
+        """A file with these statements, one on each line."""
         return self.preamble + "\n".join(statements) + ENDING
 
     def alone(self, statement, parse_only=True):
@@ -67,14 +68,15 @@ class Ptxas:
         return output[0][2] if output else None
 
     def judge(self, statements, parse_only=True):
-        """{statement: None or what is wrong with it}"""
+        """{statement: None if it is accepted, otherwise the complaint}"""
         verdicts = {}
         for start in range(0, len(statements), BATCH):
             self.judge_batch(statements[start : start + BATCH], verdicts, parse_only)
         return verdicts
 
     def judge_batch(self, batch, verdicts, parse_only):
-        """A syntax error ends ptxas's reading: what stands in its line is judged alone and left out."""
+        """Adds the verdicts on a batch. ptxas stops at a syntax error: the statement in that line is judged
+        alone, and the others again without it."""
         left = list(batch)
         while left:
             fatal, wrong = None, {}
@@ -90,7 +92,7 @@ class Ptxas:
             at = fatal[0]
             if 0 <= at < len(left) and self.alone(left[at], parse_only):
                 verdicts[left[at]] = fatal[1]
-                # What stands before it has been read, but symbols are looked up at the end only.
+                # Statements before it were parsed, but symbols are looked up only at the end of the file.
                 del left[at]
             elif len(left) == 1:
                 verdicts[left[0]] = self.alone(left[0], parse_only)
@@ -108,7 +110,7 @@ class Device:
         self.preamble = preamble(version, target)
 
     def load(self, text):
-        """None, or the message that the device refuses this module with."""
+        """None if the device accepts the module, otherwise its error message."""
         import pycuda.driver as drv
 
         try:

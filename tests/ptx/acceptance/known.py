@@ -1,11 +1,11 @@
-"""Where the CPU device and ptxas knowingly disagree. Few, and each says so exactly: (the statement, what the
-compiler that refuses it says, why). A statement that is refused for another reason is not known, nor one
-that is right by the tables: test_acceptance.py holds that no row of them hides behind a difference.
+"""Known differences between the CPU device and ptxas: (statement, message of the one that refuses it,
+reason), the first two as regular expressions. A statement refused with another message is not known, and
+test_acceptance.py checks that no row of the tables is covered by a difference entirely.
 """
 
 import re
 
-# ptxas refuses these, the device takes them.
+# ptxas refuses these, the device accepts them.
 GENEROUS = [
     (
         r"^cp\.async\.bulk\.tensor\.\dd\.shared\.",
@@ -77,7 +77,7 @@ GENEROUS = [
     (r"^cvta\.\S* \w+, (sf|tx);", r"State space mismatch", "the address of a reference, whatever the space"),
 ]
 
-# ptxas takes these, the device refuses them.
+# ptxas accepts these, the device refuses them.
 STRICT = [
     (
         r"\[b32_\d",
@@ -210,7 +210,7 @@ STRICT = [
     ),
 ]
 
-# What a target or version lacks and either of the two lets pass.
+# What a target or version lacks, although one of the two accepts it.
 OLDER = [
     (r"^(min|max)\..* .*, .*, .*, ", ".", "three operands: the row, not the words, would have to say so"),
     (r"^mbarrier\.arrive\S* .*, .*, ", ".", "the same of a count"),
@@ -224,6 +224,7 @@ OLDER = [
 
 
 def is_known(statement, refusal, differences):
+    """Whether one of the differences has this statement and this message."""
     return any(
         re.search(pattern, statement) and re.search(reason, refusal) for pattern, reason, _ in differences
     )

@@ -7,7 +7,7 @@ HEAD = 7  # tokens of .version and .target
 
 
 def of_file(text, rng, count):
-    """So many mutants of a file."""
+    """Yields `count` mutants of a file."""
     spans = [found.span() for found in TOKEN.finditer(text) if not found[0].startswith(("//", "/*"))]
     for _ in range(count):
         at = rng.randrange(HEAD, len(spans) - 1)
@@ -16,7 +16,7 @@ def of_file(text, rng, count):
         kind = rng.choice(["delete", "double", "swap", "other"])
         if kind == "delete":
             yield text[:start] + text[end:]
-        elif kind == "double" and not token.startswith("."):  # ptxas overlooks a word given twice
+        elif kind == "double" and not token.startswith("."):  # ptxas ignores a modifier that is repeated
             yield text[:end] + " " + token + text[end:]
         elif kind == "swap":
             yield text[:start] + text[following:last] + text[end:following] + token + text[last:]

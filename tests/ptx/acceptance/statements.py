@@ -1,7 +1,7 @@
-"""Statements: one or more for every row of the tables, and mutants of them in their words and operands.
+"""Statements: one or more for every row of the tables, and mutants of their words and operands.
 
-What is made here may be valid or invalid PTX; only the judges decide. Statements stand in
-the body of PREAMBLE, which declares registers of every type and variables in every space.
+They may be valid or invalid PTX; only the judges decide. Statements go into the body of PREAMBLE, which
+declares registers of every type and variables in every space.
 """
 
 import random
@@ -10,7 +10,7 @@ import re
 from . import tables
 
 REGISTER_TYPES = "b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 s64 b128 f16 f16x2 f32 f64 pred".split()
-# What holds a value of a type that is not a register's: as the manual has it.
+# Type of the registers that hold a value of a type which registers cannot have, by its bits (PTX manual).
 CARRIERS = {1: "b32", 2: "b32", 4: "b32", 8: "b16", 16: "b16", 32: "b32", 64: "b64", 128: "b128"}
 
 PREAMBLE = (
@@ -25,7 +25,7 @@ PREAMBLE = (
 
 
 def preamble(version, target):
-    """PREAMBLE for a target; without registers that this or its version has not."""
+    """PREAMBLE for a target, without registers of types that the target or the version lacks."""
     text = PREAMBLE.replace("VERSION", version).replace("TARGET", target)
     capability = int(re.search(r"\d+", target)[0])
     if float(version) < 8.3 or capability < 70:
@@ -69,7 +69,7 @@ def braces(kind, count, first=0):
 
 
 class Form:
-    """The words of one mnemonic, as the operands of its row see them."""
+    """The words of one mnemonic, from which the operands of its row follow."""
 
     def __init__(self, words):
         self.words = [word[1:] for word in words]
@@ -78,8 +78,8 @@ class Form:
         self.vector = next((int(w[1]) for w in self.words if re.fullmatch(r"v[248]", w)), 1)
 
     def type(self, text, otherwise="b32"):
-        """The type that an operand of the row names: itself, by its number among the mnemonic's types, or
-        "w" for the first of them, widened."""
+        """The type of an operand of the row, which is named, or a number among the mnemonic's types, or "w"
+        for the first of those, widened."""
         if text.isdigit():
             return self.types[int(text)] if int(text) < len(self.types) else otherwise
         if text == "w":
@@ -93,14 +93,14 @@ class Form:
         return f"[b64_{at}]" if not (space or "").startswith("shared") else f"[b32_{at}]"
 
     def tuple(self):
-        """A texture or surface and coordinates: as many as its geometry has, of three a vector of four."""
+        """A texture or surface and the coordinates of its geometry; three are written as a vector of four."""
         count = next((COORDINATES[w] for w in self.words if w in COORDINATES), 1)
         kind = self.types[-1] if self.types and self.types[-1] in ("f32", "s32") else "b32"
         count = {3: 4}.get(count, count)
         return f"[b64_0, {braces(kind, count)}]"
 
     def operand(self, text, at):
-        """What a row's operand (its own spelling) is in a statement; None: it is left out."""
+        """The operand of a statement for an operand as the row spells it; None if it is left out."""
         if text.startswith("policy"):
             return "b64_7" if "L2::cache_hint" in self.words else None
         if text.startswith("[t]"):
@@ -130,7 +130,7 @@ class Form:
 
 
 def operands_of(row, words, with_optional):
-    """The operands of a statement with these words; whether with those that the row marks "?"."""
+    """The operands of a statement with these words, with or without those that the row marks "?"."""
     form, found = Form(words), []
     for at, text in enumerate(row.operands):
         if text.endswith("?") and not with_optional:
@@ -148,7 +148,7 @@ def seed(row, words, with_optional=False):
 
 
 def complemented(statement):
-    """The same with every predicate that is read negated."""
+    """The statement with every predicate that it reads negated."""
     opcode, words, operands = statement
     return opcode, words, operands[:1] + [re.sub(r"^pred_", "!pred_", operand) for operand in operands[1:]]
 
@@ -164,7 +164,8 @@ def seeds_of(row, rng, count):
     first = [None if element.optional else element.words[0] for element in row.elements]
 
     def with_word(wanted, word):
-        """A statement with this word of one element, none of optional elements, any of the others."""
+        """A statement with this word of one element, no optional ones, and a random word of each other
+        element."""
         words = []
         for element in row.elements:
             if element is wanted:
@@ -174,7 +175,7 @@ def seeds_of(row, rng, count):
         return seed(row, words)
 
     def any_of_all():
-        """A statement with any words; each optional one is in it at a chance of 0.4."""
+        """A statement with random words; each optional element is in it with a probability of 0.4."""
         words = [
             None if element.optional and rng.random() < 0.6 else rng.choice(element.words)
             for element in row.elements
@@ -191,8 +192,8 @@ def seeds_of(row, rng, count):
     return found + [any_of_all() for _ in range(count)]
 
 
-# Operands to put in the place of others. Not among them is what ptxas takes in places where it means nothing:
-# names of functions, addresses other than mov's, a sink as the second of a pair.
+# Operands that replace other ones. It lacks those that ptxas accepts where they mean nothing: names of
+# functions, addresses other than those of mov, a sink as the second of a pair.
 POOL = [f"{name}_1" for name in REGISTER_TYPES if name != "f16x2"]
 POOL += (
     "0 1 -1 7 16 31 32 63 255 256 0x7fffffff 0xffffffff 0x100000000 -32769 65536 0xffffffffffffffff 0U 1.0"
@@ -228,7 +229,7 @@ POOL += [
     "{b8_1, b8_2, b8_3, b8_4}",
 ]
 
-# Words that ptxas overlooks wherever they stand.
+# Words that ptxas ignores anywhere.
 OVERLOOKED = (
     "b1 b2 u2 s2 b4 u4 s4 b8x16 b6x16_p32 b4x16_p64 pred texref surfref samplerref b256 b1024 rank box_dim"
     " global_dim global_stride element_stride elemtype interleave_layout swizzle_mode swizzle_atomicity"
@@ -268,7 +269,7 @@ class Mutator:
         items = words if in_words else operands
         fresh = self.word(opcode) if in_words else self.rng.choice(POOL)
         if in_words and fresh in words and fresh[1:] not in tables.TYPES:
-            kind = "drop"  # ptxas overlooks a word that is given twice
+            kind = "drop"  # ptxas ignores a word that is repeated
         if kind == "insert" or not items:
             items.insert(self.rng.randint(0, len(items)), fresh)
         elif kind == "drop":
@@ -282,8 +283,8 @@ class Mutator:
 
 
 def generate(rng, per_row=6, mutants=4, opcodes=None):
-    """Statements as text, each once, rows in the order of the table: of each row its seeds, `per_row` of them
-    random, and as many mutants of each seed."""
+    """Statements as text, without duplicates, in the order of the rows: for each row its seeds, `per_row` of
+    them random, and `mutants` mutants of each seed."""
     rows = [row for row in tables.instruction_rows() if opcodes is None or row.opcode in opcodes]
     mutator, found = Mutator(rows, rng), {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""Modules, declarations and bodies written by hand, one a line: legal ones and their illegal neighbors."""
+"""Modules, declarations and bodies written by hand, one on each line: valid ones and similar invalid ones."""
 
 # Before an empty kernel.
 DECLARATIONS = r"""
@@ -287,7 +287,7 @@ MODULES = r"""
 
 
 def texts(preamble, ending):
-    """Whole modules; preamble and ending are put around the bodies."""
+    """Yields whole modules; `preamble` and `ending` go around the bodies."""
     head = ".version 9.0\n.target sm_90a\n.address_size 64\n"
     yield from (head + line + " .visible .entry k() { ret; }" for line in DECLARATIONS.strip().splitlines())
     yield from (preamble + line + ending for line in BODIES.strip().splitlines())

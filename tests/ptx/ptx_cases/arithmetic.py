@@ -4,7 +4,7 @@ The notation is explained in expand.py; `table` is its Table, to which each func
 section.
 """
 
-# Words of mnemonics: one of them must be there, or where they stand in {}, may.
+# Words of mnemonics: one of those in () is required, those in {} are optional.
 INT = "(.u16|.s16|.u32|.s32|.u64|.s64)"
 WORD = "(.u32|.s32|.u64|.s64)"
 SHORT = "(.u16|.s16|.u32|.s32)"
@@ -115,7 +115,7 @@ def half(table):
     rows(THREE, "fma.rn{.ftz}{.sat}.f16x2")
     rows(THREE, f"fma.rn{{.ftz}}.relu{kinds}", sm=80)
     rows(THREE, f"fma.rn.oob{{.relu}}{kinds}", "fma.rn.oob{.relu}(.bf16|.bf16x2)", sm=90)
-    # The NaN that says "out of bounds" to .oob: in one of two halves, or in one operand.
+    # The NaN that means "out of bounds" to .oob: in one of two halves, or in one operand.
     for kind, value in (
         ("f16", "0xfff7"),
         ("f16x2", "0x3c00fff7"),

@@ -16,7 +16,7 @@ INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 
 
 def contains(wide, narrow):
-    """Whether a type holds every value of another: then there is nothing to saturate."""
+    """Whether the first type holds every value of the second, so that nothing saturates."""
     more = int(wide[1:]) - int(narrow[1:])
     return more >= 0 if wide[0] == narrow[0] else wide[0] == "s" and more > 0
 
@@ -74,8 +74,8 @@ def convert(table):
     rows("d:b32, a:s32, b:s32, c:b32", "cvt.pack.sat(.u8|.s8|.u4|.s4|.u2|.s2).s32.b32")
 
 
-# The function that lop3 computes, as the table of its results: constants and what compilers write, as 0x96
-# (the exclusive or of three), 0xCA (selection), 0xE8 (majority).
+# Tables of functions for lop3: constants and those that compilers write, such as 0x96 (the exclusive or of
+# three), 0xCA (selection), 0xE8 (majority).
 LUTS = (
     0x00,
     0x01,

@@ -1,9 +1,8 @@
-"""Rows in the notation of the PTX manual become forms: one mnemonic, its operands, one kernel each.
+"""Expands rows in the notation of the PTX manual to forms: one mnemonic with operands, and one kernel each.
 
-`{.a|.b}` is an optional word, `(.a|.b)` one that must be there. Operands are written name:kind; the names
-d, q, r, s are results, a, b, c, e are sources; everything else stands in the instruction as it is. Kinds:
-those of inputs.py, or @ (the last type of the mnemonic), @0 @1 (the n-th), w (twice as wide as the first
-type).
+`{.a|.b}` is an optional word, `(.a|.b)` a required one. Operands are written name:kind; the names d, q, r, s
+are results, a, b, c, e are sources; all other text is copied to the instruction. Kinds are those of
+inputs.py, or @ (the last type of the mnemonic), @0 @1 (the n-th), w (twice as wide as the first type).
 """
 
 import re
@@ -20,7 +19,7 @@ OPERAND = re.compile(r"\b([a-z]):(@?\w*)")
 
 @dataclass(frozen=True)
 class Form:
-    """One instruction form and what stands around it in its kernel."""
+    """One instruction form and the statements around it in its kernel."""
 
     name: str  # unique; the mnemonic, then what distinguishes it from others
     family: str  # rows of one section of the manual
@@ -28,10 +27,10 @@ class Form:
     operands: tuple = ()  # (name, kind) of each
     sm: int = 75  # the compute capability it needs
     before: str = ""  # statements ahead of it
-    after: str = ""  # and behind it
-    cell: str = ""  # the memory that the register `cell` points at: a name of kernels.CELLS
-    lanes: int = LANES  # how many lanes run it, each with operands of its own
-    cancel: bool = False  # c is about minus the product of a and b in half of the lanes
+    after: str = ""  # statements after it
+    cell: str = ""  # the memory that the register `cell` points to: a name of kernels.CELLS
+    lanes: int = LANES  # how many lanes run it, each with its own operands
+    cancel: bool = False  # in half of the lanes c is about minus the product of a and b
     opcode: str = field(default="", compare=False)
 
     @property
@@ -64,7 +63,7 @@ def wide(kind):
 
 
 def kind_of(word, types):
-    """What stands after the colon of an operand, as a kind of inputs.py; types: those of the mnemonic."""
+    """The kind of inputs.py for the text after the colon of an operand; types: those of the mnemonic."""
     if word == "w":
         return wide(types[0])
     kind = word
@@ -102,8 +101,7 @@ def one_form(family, mnemonic, operands, note, options):
 
 
 class Table:
-    """Collects rows. A later row that repeats a form is left out, so that a row may be broader than
-    needed."""
+    """Collects forms. A form that an earlier row had is not added again, so that rows may overlap."""
 
     def __init__(self):
         self.forms = {}

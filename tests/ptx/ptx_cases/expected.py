@@ -1,8 +1,9 @@
-"""What a GPU gave, stored compactly: per form a hash of all results, and marks that say which lanes differ.
+"""Recorded results of a GPU, stored compactly: for each form a hash of all results, and marks that show which
+lanes differ.
 
-One file per family. A form's results are cut into up to 1024 groups of lanes; a mark is two bits of the
-group's own hash, so that three of four differing groups are pointed at. The results of the first lanes are
-kept themselves.
+There is one file for each family. The results of a form are cut into up to 1024 groups of lanes; a mark is
+two bits of the hash of a group, so that three of four differing groups are found. The results of the first
+lanes are stored as they are.
 """
 
 import hashlib
@@ -17,11 +18,11 @@ from .runner import array
 
 FOLDER = Path(__file__).parent.parent / "expected"
 GROUPS = 1024
-SAMPLE = 8  # lanes kept
+SAMPLE = 8  # lanes whose results are stored
 
 
 def rows_of(form, outputs):
-    """The result bytes of each lane, one row a lane. outputs: the arrays that runner.run gave."""
+    """The result bytes of each lane, one row for each. outputs: the arrays from runner.run()."""
     return np.concatenate([output.reshape(form.lanes, -1).view(np.uint8) for output in outputs], 1)
 
 
@@ -47,7 +48,7 @@ def array_digest(kind, name, lanes, cancel):
 
 
 def sources_digest(form):
-    """A digest of the operands and of the instruction with what stands around it."""
+    """A digest of the operands and of the instruction with the statements around it."""
     data = b"".join(array_digest(kind, name, form.lanes, form.cancel) for name, kind in form.sources)
     around = f"{form.before}|{form.text}|{form.after}|{form.results}|{form.cell}|{form.lanes}"
     return hashlib.blake2b(data + around.encode(), digest_size=4).digest()
@@ -55,7 +56,7 @@ def sources_digest(form):
 
 @dataclass
 class Entry:
-    source: bytes  # sources_digest(): says whether the record is of this form
+    source: bytes  # sources_digest(): differs if the record is of another form or of other inputs
     digest: bytes  # of all results
     marks: np.ndarray
     sample: np.ndarray  # result bytes of the first lanes
@@ -94,7 +95,7 @@ def save(family, entries, device, folder=FOLDER):
 
 
 def load(family, folder=FOLDER):
-    """{form name: Entry}; empty where nothing was recorded yet."""
+    """{form name: Entry}; empty if nothing was recorded yet."""
     if not path(family, folder).exists():
         return {}
     with np.load(path(family, folder)) as file:
@@ -109,8 +110,8 @@ def load(family, folder=FOLDER):
 
 
 def differing_lanes(entry, rows):
-    """(lanes of which the sample differs, groups of lanes whose marks do): not both empty when the digests
-    differ, unless all marks collide."""
+    """(lanes whose sample differs, groups of lanes whose marks differ). If the digests differ, both are empty
+    only if all marks collide."""
     groups = np.flatnonzero(unpacked(entry.marks) != unpacked(marks(rows)))
     size = len(rows) // min(GROUPS, len(rows))
     lanes = np.flatnonzero((entry.sample != rows[: len(entry.sample)]).any(1))

@@ -1,7 +1,8 @@
-"""What the lanes are given: special values first, in all pairs, then random bits and rounding boundaries.
+"""The operands of the lanes: special values first, in all pairs, then random bits and rounding boundaries.
 
-A kind names what an operand holds (f32, shift, lane ...) and which register carries it. The values are a
-function of kind, operand and lane alone, made by a generator of our own: recorded results depend on them.
+A kind says which values an operand has (f32, shift, lane ...) and which register holds it. The values depend
+only on kind, operand and lane, and come from a generator in this file, because recorded results depend on
+them.
 """
 
 from functools import cache
@@ -76,7 +77,7 @@ def mix(x):
 
 
 def random_bits(salt, lanes):
-    """64 bits for each lane; another salt gives others."""
+    """64 random bits for each lane, which depend on the salt."""
     return mix(mix(np.arange(lanes, dtype=np.uint64)) ^ np.uint64(salt * 0x100000001))
 
 
@@ -166,7 +167,7 @@ def pick(table, operand, lane):
 
 
 def random_floats(kind, operand, lanes):
-    """Equal parts of any bits, values near each other, and rounding boundaries at every bit."""
+    """A mix of random bits, values near each other, and rounding boundaries at every bit."""
     exponent, fraction = FLOATS[kind]
     r, q = random_bits(operand, lanes), random_bits(operand + 16, lanes)  # r: digits, q: choices
     width = np.uint64(exponent + fraction + 1)
@@ -182,7 +183,7 @@ def random_floats(kind, operand, lanes):
         tie = tie + (q >> np.uint64(32)) % np.uint64(3) - np.uint64(1)
     # Few bits of fraction: products and sums that hit ties exactly.
     short = close & ~np.uint64((1 << fraction - fraction // 3) - 1)
-    # Rounding at the fraction a narrower type has, over its range of exponents.
+    # Ties over the range of exponents of a narrower type, for roundings to its fraction.
     spread = np.uint64((1 << exponent - 1) - 1) + (q >> np.uint64(8)) % np.uint64(80) - np.uint64(40)
     spread = np.minimum(spread, np.uint64((1 << exponent) - 1))
     wide = sign | (spread << np.uint64(fraction) & np.uint64(((1 << exponent) - 1) << fraction)) | (tie & low)
@@ -191,7 +192,7 @@ def random_floats(kind, operand, lanes):
 
 
 def float_values(kind, operand, lanes):
-    """Pairs of special values in the first lanes, at most three quarters of all, then random ones."""
+    """Special values in the first lanes (at most three quarters of all, see pick()), then random ones."""
     special = special_floats(kind)
     lane = np.arange(lanes)
     values = random_floats(kind, operand, lanes)
@@ -201,7 +202,7 @@ def float_values(kind, operand, lanes):
 
 
 def integer_values(bits, operand, lanes):
-    """The same for integers; random ones have any magnitude, half of them few significant bits."""
+    """Like float_values() for integers; random ones have any magnitude, half of them few significant bits."""
     special = list(dict.fromkeys(v & (1 << bits) - 1 for v in INTEGERS))
     r, q = random_bits(operand + 32, lanes), random_bits(operand + 48, lanes)
     shift = q >> np.uint64(8) & np.uint64(63)
@@ -213,7 +214,7 @@ def integer_values(bits, operand, lanes):
 
 
 def shift_values(operand, lanes):
-    """Counts below 80, and of one lane in eight any 64 bits."""
+    """Counts below 80; in one lane of eight any 64 bits."""
     r, q = random_bits(operand + 64, lanes), random_bits(operand + 80, lanes)
     return np.where(q & np.uint64(7) == 0, r, r % np.uint64(80))
 
@@ -254,7 +255,7 @@ def values(kind, operand, lanes):
 
 
 def product_canceled(kind, lanes):
-    """Operands for fma. In half of the random lanes the third is about minus the others' product."""
+    """The third operands for fma: in half of the lanes about minus the product of the other two."""
     a, b, c = (values(kind, operand, lanes) for operand in range(3))
     number = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[kind]
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Compares what the device gave with what the GPU gave."""
+"""Compares the results of the device with those recorded on a GPU."""
 
 from . import expected
 from .inputs import WIDTH
@@ -6,7 +6,7 @@ from .runner import describe
 
 
 def shown(form, rows, lane):
-    """The results of a lane, in hex; rows: as rows_of() gives them."""
+    """The results of a lane, in hex; rows: from rows_of()."""
     at, text = 0, []
     for name, kind in form.results:
         size = (
@@ -18,7 +18,7 @@ def shown(form, rows, lane):
 
 
 def complaint(form, outputs, entry):
-    """An empty text where the results agree, else one that says what differs."""
+    """A text that says what differs; empty if the results agree."""
     rows = expected.rows_of(form, outputs)
     if entry.source != expected.sources_digest(form):
         return "the record is of another instruction or other inputs: run tools/record_ptx.py on a GPU"

@@ -1,9 +1,9 @@
-"""The kernel of a form: load the operands of a lane, apply the instruction, store what it gives."""
+"""The kernel of a form: loads the operands of a lane, runs the instruction, stores the results."""
 
 from .inputs import WIDTH
 
 BLOCK = 128  # threads
-# What the instructions of forms name: cells (16 bytes of global memory for each lane), table (constant
+# Names that instructions of forms use: cells (16 bytes of global memory for each lane), table (constant
 # memory), fixed (global memory that only loads of read-only data use), same() (returns its parameter of 16
 # bytes), next() (adds 1), sum() (of the numbers up to its parameter, by recursion).
 HEAD = """.version 8.5
@@ -34,7 +34,7 @@ mov.u32 thread, %tid.x; mov.u32 index, %ctaid.x; mad.lo.u32 index, index, {block
 {after}{stores}ret;
 }}
 """
-# What makes `cell` the lane's own address in each kind of memory.
+# Statements that set `cell` to the lane's own address, for each kind of memory.
 CELLS = {
     "": "",
     "global": "mov.u64 cell, cells; mul.wide.u32 offset, index, 16; add.u64 cell, cell, offset;\n",
@@ -58,7 +58,7 @@ def register(name, kind):
 
 
 def address(name, kind):
-    """Makes `base` the address of the lane's element in the array of an operand."""
+    """PTX that sets `base` to the address of the lane's element in the array of an operand."""
     return (
         f"ld.param.u64 base, [{{entry}}_{name}]; mul.wide.u32 offset, index, {size_of(kind)}; "
         "add.u64 base, base, offset; "

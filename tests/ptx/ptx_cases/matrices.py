@@ -1,10 +1,10 @@
-"""Matrices of mma as the PTX manual lays them out over lanes and registers; how far products may be off."""
+"""Matrices of mma in the layout over lanes and registers of the PTX manual; error bounds of products."""
 
 import numpy as np
 
 import pycuda.driver as drv
 
-# Of an element of each type.
+# Bits of an element of each type.
 BITS = {
     "f16": 16,
     "bf16": 16,
@@ -20,9 +20,9 @@ BITS = {
     "e4m3": 8,
     "e5m2": 8,
 }
-# As the PTX manual lays them out (9.7.14.5): which elements of a matrix a lane has in each of its registers,
-# by (shape, bits of an element). Of a (row, column), of b the row of a register's first element, from the
-# lane's first element.
+# The layouts of the PTX manual (9.7.14.5): which elements of a matrix a lane has in each of its registers, by
+# (shape, bits of an element). For a, (row, column) of a register's first element, for b its row, counted from
+# the lane's first element.
 A_REGISTERS = {
     ("m16n8k8", 16): [(0, 0), (8, 0)],
     ("m16n8k16", 16): [(0, 0), (8, 0), (0, 8), (8, 8)],
@@ -60,7 +60,7 @@ B_REGISTERS = {
     ("m8n8k128", 1): [0],
     ("m16n8k128", 1): [0],
     ("m16n8k256", 1): [0, 128],
-    # Of sparse products alone.
+    # Only for sparse products.
     ("m16n8k32", 16): [0, 8, 16, 24],
     ("m16n8k16", 32): [0, 4, 8, 12],
     ("m16n8k64", 8): [0, 16, 32, 48],
@@ -88,7 +88,7 @@ def as_bits(values, kind):
 
 
 def from_bits(bits, kind):
-    """The numbers that such bits stand for; integers as int32."""
+    """The numbers with these bits; integers as int32."""
     if kind == "f64":
         return bits.view(np.float64)
     if kind == "f16":
@@ -172,8 +172,8 @@ def moves(role, count, kind, to_registers):
 
 
 def kernel(text, counts, kinds, sm=80, version="8.5"):
-    """A kernel that runs `text` on registers d0.., a0.., b0.., c0.., which are its parameters in that order,
-    and e0 where there is metadata: counts and kinds by role."""
+    """A kernel that runs `text` on registers d0.., a0.., b0.., c0.., and e0 for metadata. Its parameters are
+    arrays of the registers in this order; counts and kinds are by role."""
     roles = [role for role in "dabce" if role in counts]
     types = {"f64": "f64", "f32": "f32"}
     declared = " ".join(
@@ -192,8 +192,8 @@ def kernel(text, counts, kinds, sm=80, version="8.5"):
 
 
 def bound(a, b, c, kind):
-    """What a product of these may be off by: all numbers are cut off below 24 bits of the largest, the sum is
-    once more; then it may be rounded to a half."""
+    """The error bound of a product of these: all terms are truncated to 24 bits of the largest one, the sum
+    is truncated again, and then it may be rounded to a half."""
     products = np.abs(a[:, :, None] * b[None, :, :])
     largest = np.maximum(products.max(1), np.abs(c))
     exact = np.abs(a @ b + c)

@@ -1,7 +1,7 @@
 """Rows of loads and stores, atomics and the instructions of a warp or block (PTX manual, 9.7.9, 9.7.13).
 
-Every lane has a cell of memory of its own (the register `cell`), so that results do not depend on an
-order."""
+Every lane has its own cell of memory (the register `cell`), so that results do not depend on the order of
+lanes."""
 
 from .expand import spellings, types_of
 from .inputs import WIDTH
@@ -15,15 +15,17 @@ REGISTER = {"8": "b32", "16": "b16", "32": "b32", "64": "b64"}
 
 
 def kinds(names):
-    """The types of a choice, each with the register that holds it (bytes are seen widened to 32 bits)."""
+    """The types of a choice, each with its register type (bytes are held in registers of 32 bits)."""
     return [(name, REGISTER[name[2:]]) for name in names[1:-1].split("|")]
 
 
 def filled(space):
+    """PTX that fills the cell with the operands a, b, c and e."""
     return FILL.replace("st.b32", f"st{space}.b32")
 
 
 def read_back(space):
+    """PTX that loads the cell into the results q, r and s."""
     return f"ld{space}.b32 q:b32, [cell]; ld{space}.b32 r:b32, [cell+4]; ld{space}.b64 s:b64, [cell+8];"
 
 
@@ -119,7 +121,7 @@ def atomic(table):
         table.rows("atomic", operands, *mnemonics, lanes=1024, sm=sm, **options)
 
     def around(mnemonic, space, cell):
-        """The cell is filled and read by plain accesses."""
+        """Options that fill the cell with a before the operation and load it into q after it."""
         kind = types_of(mnemonic)[-1]
         bits = WIDTH[kind]
         return {
@@ -129,7 +131,7 @@ def atomic(table):
         }
 
     def each(names, space, cell, words="", sm=75):
-        """Rows of atom and red for these operations in a space, where cells are of this kind; words:
+        """Adds rows of atom and red for these operations in a space, with cells of this kind; words:
         modifiers before the space."""
         for operation in names:
             for mnemonic in spellings(f"{words}{space}.{operation}"):
@@ -290,7 +292,7 @@ def parameters(table):
         table.rows("parameter", operands, *mnemonics, lanes=1024, **options)
 
     opened = "{ .param .align 16 .b8 to[16]; .param .align 16 .b8 fro[16]; "
-    # One type on both sides: what other types see of a parameter, the GPU's compiler leaves open.
+    # One type on both sides: the GPU's compiler does not define what a load of another type returns.
     filled_in = "".join(f"st.param.b32 [to+{4 * i}], {name}:b32; " for i, name in enumerate("abce"))
     call = "call (fro), same, (to);"
     for kind, reg in kinds(KINDS):

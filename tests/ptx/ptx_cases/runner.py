@@ -1,4 +1,4 @@
-"""Runs forms on the device of this process: what each lane got, as the bytes of the result arrays."""
+"""Runs forms on the device of this process and returns the arrays of results."""
 
 from functools import cache
 
@@ -9,11 +9,11 @@ import pycuda.driver as drv
 from . import kernels
 from .inputs import LANES, WIDTH, product_canceled, values
 
-UNWRITTEN = 0xCD  # what a result is that the kernel does not write
+UNWRITTEN = 0xCD  # the value of results that the kernel does not write
 
 
 class Refused(Exception):
-    """The device does not load this form; says its message."""
+    """The device does not load this form; has its message."""
 
 
 @cache
@@ -34,7 +34,7 @@ def operand(form, name, kind):
 
 
 def capability():
-    """Of the current device: 90 for 9.0."""
+    """The compute capability of the current device: 90 for 9.0."""
     return (
         10 * drv.Context.get_device().compute_capability()[0]
         + drv.Context.get_device().compute_capability()[1]
@@ -42,8 +42,8 @@ def capability():
 
 
 def load(forms):
-    """The function of each form, from one module; where the device refuses that, from smaller ones, and for a
-    form that it refuses alone, Refused."""
+    """The function of each form, from one module, or from smaller ones if the device refuses that; Refused
+    for a form that it refuses alone."""
     try:
         module = drv.module_from_buffer(kernels.module(forms).encode())
         return [module.get_function(f"f{i}") for i in range(len(forms))]

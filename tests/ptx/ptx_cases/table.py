@@ -12,7 +12,7 @@ def all_forms():
 
 
 def families():
-    """Forms of one section and one compute capability: what is recorded and loaded together."""
+    """{(family, compute capability): forms}, the groups that are recorded and loaded together."""
     groups = {}
     for form in all_forms():
         groups.setdefault((form.family, form.sm), []).append(form)

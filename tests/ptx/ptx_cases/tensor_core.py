@@ -1,18 +1,19 @@
-"""What a tensor core of sm_90 adds up, in whole numbers; floats of eight bits, which it makes halves of."""
+"""A model of the sums of a tensor core of sm_90, in integers; and floats of eight bits, which it converts to
+halves."""
 
 import numpy as np
 
-KEPT = 25  # bits below the first one that a tensor core adds up
+KEPT = 25  # bits below the first one that a tensor core keeps of each term
 
 
 def same(found, wanted):
-    """The same bits, whatever those of a NaN."""
+    """Whether all bits are the same; NaNs may differ."""
     words = np.uint32 if wanted.dtype == np.float32 else np.uint16
     return ((found.view(words) == wanted.view(words)) | (np.isnan(found) & np.isnan(wanted))).all()
 
 
 def decoded(byte, kind):
-    """The number that a byte stands for."""
+    """The numbers of floats of eight bits ("e4m3" or "e5m2")."""
     if kind == "e5m2":
         return np.asarray(np.uint16(byte) << np.uint16(8)).view(np.float16).astype(float)
     sign, exponent, fraction = byte >> 7, byte >> 3 & 15, byte & 7
@@ -21,18 +22,18 @@ def decoded(byte, kind):
 
 
 def stored_exponent(x):
-    """The stored exponent of a half: subnormal ones have the minimum."""
+    """The exponent of a half; subnormal ones have the minimum, zero has None."""
     return max(np.frexp(x)[1] - 1, -14) if x else None
 
 
 def cut_off(x):
-    """A float towards zero."""
+    """The number rounded to a float, towards zero."""
     near = np.float32(x)
     return near if abs(float(near)) <= abs(x) or np.isinf(x) else np.nextafter(near, np.float32(0))
 
 
 def core_sum(first, terms, sums):
-    """The sum of a tensor core: of `first` and the products of pairs of halves, all cut off at one place.
+    """The tensor core's sum of `first` and the products of pairs of halves, all truncated at the same bit.
 
     sums: "f32" or "f16", the type of `first` and of the sum."""
     plain = float(first) + sum(float(x) * float(y) for x, y in terms)
@@ -50,8 +51,8 @@ def core_sum(first, terms, sums):
 
 
 def emulated(a, b, c, sums):
-    """a @ b + c: a sum of the products of the first two of every four neighbors, then one of the last two,
-    which starts with it; then c is added. sums: as core_sum() has it."""
+    """a @ b + c: of every four columns of a, the products of the first two are summed, then those of the last
+    two are added to that sum; then c is added. sums: as for core_sum()."""
     number = np.float32 if sums == "f32" else np.float16
     result = np.zeros(c.shape, number)
     for i in range(a.shape[0]):
