@@ -416,7 +416,7 @@ static CUresult replay_unmapped(CUdeviceptr address)
     return result;
 }
 
-/* Kernels and graphs fault where a range is not mapped, not accessible, read-only, or mapped no more. */
+/* Kernels and graphs fault if a range is not mapped, not accessible, read-only, or unmapped again. */
 static void test_faults(void)
 {
     CUmemGenericAllocationHandle memory = create(UNIT, 0);

@@ -91,7 +91,7 @@ static void test_addresses_are_reused(void)
     CHECK_EQUAL(again, first);
 }
 
-/* A freed range is found no more, is filled with poison, and is still reported as the nearest one. */
+/* A freed range is not found, is filled with poison, and is still reported as the nearest one. */
 static void test_freed(void)
 {
     MemoryRange range;

@@ -142,7 +142,7 @@ static void test_reports(void)
     CHECK_TEXT(ptx_log_text(&log), "");
 }
 
-/* A line of any length and any bytes gives a short message of printable characters. */
+/* The message for a line of any length and any bytes is short and has only printable characters. */
 static void test_long_lines(void)
 {
     static char text[20000];

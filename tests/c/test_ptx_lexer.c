@@ -61,7 +61,7 @@ static void test_floats(void)
     CHECK_EQUAL(value("f32", "-2.5"), 0xc0200000);
     CHECK_EQUAL(value("f32", ".5"), 0x3f000000);
     CHECK_EQUAL(value("f32", "16777217.0"), 0x4b800000); /* a tie, to even */
-    CHECK_EQUAL(value("f32", "0f7FA00001"), 0x7fa00001); /* a signalling NaN stays what it is */
+    CHECK_EQUAL(value("f32", "0f7FA00001"), 0x7fa00001); /* a signalling NaN keeps its bits */
     CHECK_EQUAL(value("f32", "0f00000001"), 1);
     CHECK(value("f64", "0d3FF8000000000000") == 0x3ff8000000000000);
     CHECK(value("f64", "1.5") == 0x3ff8000000000000);

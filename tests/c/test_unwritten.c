@@ -73,7 +73,7 @@ static uint64_t get(MemoryMap *map, uint64_t size, MemoryKind kind)
     return memory_map_alloc(map, &(MemoryRequest){.size = size, .kind = kind, .shared = size % 2 != 0});
 }
 
-/* New device memory is unwritten, variables are not, and freed memory is tracked no more. */
+/* New device memory is unwritten, variables are not, and freed memory is not tracked. */
 static void test_allocations(void)
 {
     MemoryMap *map = memory_map_create();

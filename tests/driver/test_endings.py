@@ -1,4 +1,4 @@
-"""How programs end, with every kind of object alive: each is a process of its own, whose exit code, stdout
+"""Programs end cleanly with every kind of object alive: each runs in a new process, whose exit code, stdout
 and stderr are checked."""
 
 import pytest
@@ -83,7 +83,7 @@ def test_normal_end(ends, start, ending):
 
 @every_start
 def test_exit_in_nested_calls(ends, start):
-    """sys.exit in a nested call, while each frame holds things of its own."""
+    """sys.exit in a nested call, while each frame holds objects."""
     program = "def deep(n):\n    mine = Things()\n    deep(n - 1) if n else sys.exit(3)\ndeep(3)\n"
     assert ends(start, program) == (3, "", "")
 

@@ -1,6 +1,6 @@
-"""What ptxas refuses for its size is refused on every device, in ptxas's words, so that a program that runs
-on the CPU device runs on a GPU. A kernel loaded as PTX may have as much static shared memory as a block can
-have (opt-in); one compiled from source to machine code 48 KiB."""
+"""Kernels that exceed a limit of ptxas are refused on every device, with ptxas's messages, so that a program
+that runs on the CPU device runs on a GPU. A kernel loaded as PTX may have as much static shared memory as a
+block can have (opt-in); one compiled from source to machine code 48 KiB."""
 
 import numpy as np
 import pytest

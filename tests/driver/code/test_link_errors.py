@@ -1,5 +1,5 @@
-"""What does not link is refused as by NVIDIA's linker: the same cases, in its words, at the same call. Where
-nvlink is installed it links the cases too."""
+"""Modules that do not link are refused in the same cases as by NVIDIA's linker, with its messages, at the
+same call. If nvlink is installed, it links the cases as well."""
 
 import os
 import shutil

@@ -11,7 +11,7 @@ SUCCESS, INVALID_VALUE, NOT_SUPPORTED = 0, 1, 801
 # CUcoredumpSettings.
 ON_EXCEPTION, TRIGGER_HOST, LIGHTWEIGHT, USER_TRIGGER, FILE, PIPE, FLAGS = range(1, 8)
 TEXT = 1024  # bytes of a text
-# The size of each value in bytes, and the settings that a context has of its own.
+# The size of each value in bytes, and the settings that each context has.
 SIZES = {ON_EXCEPTION: 1, TRIGGER_HOST: 1, LIGHTWEIGHT: 1, USER_TRIGGER: 1, FILE: TEXT, PIPE: TEXT, FLAGS: 4}
 OF_CONTEXTS = sorted(SIZES.keys() - {USER_TRIGGER, PIPE})
 
@@ -60,7 +60,7 @@ def own(context, driver_library):
 
 
 def test_sizes_of_values(settings):
-    """A query without a buffer gives the size; a setting that there is not in the scope is an error."""
+    """A query without a buffer returns the size; a setting that the scope lacks is an error."""
     known = sorted(SIZES) if settings.read.__name__.endswith("Global") else OF_CONTEXTS
     for which in range(10):
         expected = (SUCCESS, SIZES[which]) if which in known else (INVALID_VALUE, 5)

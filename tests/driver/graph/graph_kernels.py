@@ -1,4 +1,4 @@
-"""What the tests of graphs share: two kernels in PTX, and short names."""
+"""Helpers of the tests of graphs: two kernels in PTX, and short names."""
 
 import numpy as np
 

@@ -390,8 +390,8 @@ def test_parameters_of_other_kinds_of_nodes(stream, data):
 
 
 def test_new_parameters_of_nodes_live_as_long_as_they_are_in_use(stream, data):
-    """What the executable graph was given is released when update() replaces it, the graph's own when it
-    ends."""
+    """Objects of an executable graph are released when update() replaces them, those of the graph when it is
+    destroyed."""
 
     class Called:
         def __call__(self):

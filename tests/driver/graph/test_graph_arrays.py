@@ -236,8 +236,8 @@ def seeds(count):
 @pytest.mark.parametrize("used", [False, True], ids=["new", "used"])
 @pytest.mark.parametrize("kind", GENERATORS.values(), ids=GENERATORS)
 def test_replays_continue_a_generators_sequence(stream, kind, used, skip):
-    """Each replay gives the numbers that the next eager call would have given, for a new generator and for
-    one that was used before."""
+    """Each replay returns the numbers of the next eager call, for a new generator and for one that was used
+    before."""
     made, wanted = (kind(seed_getter=seeds) for _ in range(2))
     a, b = (gpuarray.empty(1000, np.float32) for _ in range(2))
 
@@ -285,8 +285,8 @@ def test_a_generator_is_used_in_another_stream_during_a_capture(primary_context)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
-def test_each_replay_of_rand_gives_other_numbers(stream, dtype):
-    """The first launch gives those of the eager call."""
+def test_each_replay_of_rand_returns_other_numbers(stream, dtype):
+    """The first launch returns those of the eager call."""
     np.random.seed(11)
     expected = curandom.rand(10_001, dtype).get()
     np.random.seed(11)

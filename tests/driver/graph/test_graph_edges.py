@@ -31,7 +31,8 @@ def run(graph):
 
 
 def test_edges_are_added_and_removed(primary_context):
-    """A second edge between the same nodes, a cycle and an edge that there is not are errors."""
+    """A second edge between the same nodes, a cycle, and the removal of an edge that does not exist are
+    errors."""
     graph = drv.Graph()
     first, second = graph.add_empty(), graph.add_empty()
     graph.add_edge(first, [second])

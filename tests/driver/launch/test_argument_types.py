@@ -38,8 +38,8 @@ def said(function, arguments):
 
 
 def says(position, *values):
-    """What launches of `typed` report with each value at that position, as a list of texts. A launch with
-    good arguments in between reports nothing, and a repeated one the same again."""
+    """The error texts of launches of `typed` with each value at that position. Checks that a launch with good
+    arguments in between reports nothing, and a repeated launch the same."""
     texts = []
     for value in values:
         wrong = [*GOOD[:position], value, *GOOD[position + 1 :]]

@@ -74,7 +74,7 @@ class TestImport:
 
     @pytest.mark.parametrize("size, max_bytes", [(1, 1), (4096, 4096), (2 * SIZE, SIZE)])
     def test_only_as_much_as_was_imported_is_mapped(self, external, size, max_bytes):
-        """And no more than the memory has, whatever size the import names."""
+        """The imported size limits mappings, and so does the size of the memory if that is smaller."""
         kept, fd = External.exported()
         result, memory = external.import_memory(fd, size=size, flags=DEDICATED)
         assert result == SUCCESS
@@ -174,8 +174,7 @@ class TestArrays:
         return levels
 
     def test_levels_are_in_the_memory(self, external, memory, levels):
-        """What a fill of the memory writes is in a level, and what a copy writes to the level is in the
-        memory."""
+        """A fill of the memory shows in a level, and a copy to the level shows in the memory."""
         cuda, level = external.cuda, c_void_p()
         address = external.mapped(memory, 1 << 20, 1 << 20)
         drv.memset_d32(address, 0x3F800000, 1 << 18)  # the bits of 1.0f

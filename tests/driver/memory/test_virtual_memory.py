@@ -69,7 +69,7 @@ def add_index(supported):
 
 
 def mapped(unit, pieces=1, **options):
-    """A range with so many pieces of memory at its beginning, and room for as many more."""
+    """A range with `pieces` allocations mapped at its beginning, and room for as many more."""
     space = drv.AddressRange(2 * pieces * unit)
     for piece in range(pieces):
         space.map(piece * unit, drv.PhysicalMemory(unit, **options))

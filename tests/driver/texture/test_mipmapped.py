@@ -492,7 +492,7 @@ def test_a_query_of_the_number_of_levels():
 
 def test_texels_by_integer_coordinates(module):
     """tex.level with integers: coordinates are clamped to the first level and then to the one that is read; a
-    level that there is not reads as 0. The second result is the texel at 0, 0."""
+    level that does not exist reads as 0. The second result is the texel at 0, 0."""
     levels = levels_of([32, 8], 2, 3)
     texture, found = texture_of(levels), np.zeros((2, 4), np.float32)
     for x, y, level, expected in (
