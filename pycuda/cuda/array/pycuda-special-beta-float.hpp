@@ -19,7 +19,7 @@ PYCUDA_INLINE double beta_power_exponent(double a, double b, double x, double ex
     e = fma(b, less_log_of_one_plus(part_b * r_b, y * sum * r_b), e);
     if (a >= 1 && b >= 1) return e;
     const double linear = (a < 1 ? a : 1) * part_a + (b < 1 ? b : 1) * part_b;
-    return e - linear + ((a + b < 1 ? 0 : a + b) - (a < 1 ? 0 : a) - (b < 1 ? 0 : b));
+    return a + b < 1 ? e - linear : e - linear + ((a < 1 ? a : 0) + (b < 1 ? b : 0));
 }
 
 PYCUDA_INLINE float beta_power_factor(float a, float b)
@@ -37,7 +37,7 @@ PYCUDA_INLINE double beta_exponent(double a, double b)
     const double sum = a + b, rest = sum < 1 ? 0 : sum - 1;
     const double u_a = a < 1 ? rest : b * near_reciprocal(a), u_b = b < 1 ? rest : a * near_reciprocal(b);
     const double e = fma(a, log_of_one_plus(u_a, 1 + u_a), b * log_of_one_plus(u_b, 1 + u_b));
-    return a >= 1 && b >= 1 ? e : e - ((sum < 1 ? 0 : sum) - (a < 1 ? 0 : a) - (b < 1 ? 0 : b));
+    return sum < 1 ? e : e - ((a < 1 ? a : 0) + (b < 1 ? b : 0));
 }
 
 PYCUDA_INLINE float beta_factor(float a, float b)
@@ -65,21 +65,26 @@ PYCUDA_INLINE float log_beta(float a, float b)
 
 // ---- I_x(a, b)
 
-// The continued fraction of DLMF 8.17.22, two of its steps in one, by Steed's method (DLMF 3.10.14), for x up
-// to the mean. `excess`: a - x (a + b). It takes fewer steps than the square root of a or b, or up to 15 for
-// floats and 30 for doubles. NaN if it does not converge.
+// The continued fraction of DLMF 8.17.22, two of its steps in one, for x up to the mean, where `excess` is
+// a - x (a + b). It is the sum of the steps' changes, by Steed's method (DLMF 3.10.14), but for large
+// parameters, where the sum's digits cancel, a product, by Lentz's (3.10.13). It takes fewer steps than the
+// square root of a or b, or up to 15 for floats and 30 for doubles. NaN if it does not converge.
 template <class T> static __device__ T beta_fraction(T a, T b, T x, T excess)
 {
-    T r = reciprocal(a + T(1)), d = reciprocal((excess + T(1)) * r), change = d, sum = d;
+    T r = reciprocal(a + T(1)), value = (excess + T(1)) * r, d = reciprocal(value), e = 0;
+    T change = d, sum = d;
     for (int n = 1; n <= SPECIAL_MAX_STEPS; n++) {
         const T m = n, more = a + m, left = n == 1 ? T(1) : more - T(1);
         const T across = (b - m) * x * r, term = ((more - T(1) + b) * x * r) * (left * (m * across));
         r = reciprocal(more + m + T(1));
         const T part = fma(more * r, fma(m, T(2) - x, excess + T(1)), fma(m, across, m));
-        d = reciprocal(fma(term, d, part));
+        const T c = fma(term, d, part);
+        d = reciprocal(c);
+        e = reciprocal(fma(term, e, part));
+        value *= c * e;
         change *= fma(part, d, T(-1));
         sum += change;
-        if (fabs(change) <= least_weight<T>() * fabs(sum)) return sum;
+        if (fabs(change * value) <= least_weight<T>()) return a < T(500) ? sum : reciprocal(value);
     }
     return T(NAN);
 }
@@ -99,7 +104,7 @@ static __device__ float incomplete_beta_inside(float a, float b, float x)
     const bool above = excess < -0.5 || (excess < 0 && x > 0.5f);
     if (slow || (above && !(b < 1.0f && x < 0.9f))) {
         const float tail = power * beta_power_factor(b, a) * beta_fraction(b, a, 1.0f - x, -distance);
-        if (b >= 1.0f || tail < 0.7f) return 1.0f - tail;
+        if (b >= 1.0f || tail < 0.7f) return tail > 1.0f ? 0.0f : 1.0f - tail;
         if (slow) return incomplete_beta_in_double(a, b, x);
     }
     return power * beta_power_factor(a, b) * beta_fraction(a, b, x, distance);

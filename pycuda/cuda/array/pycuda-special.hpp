@@ -292,7 +292,8 @@ static __device__ double incomplete_beta(double a, double b, double x)
     const double distance = upper ? -excess : excess;
     const double fraction = beta_fraction(upper ? b : a, upper ? a : b, upper ? y : x, distance);
     const double value = beta_power(a, b, x, y) * fraction / (upper ? b : a);
-    return upper ? 1 - value : value;
+    if (!upper) return value;
+    return value > 1 ? 0 : 1 - value;
 }
 
 static __device__ __noinline__ float incomplete_beta_in_double(float a, float b, float x)

@@ -58,12 +58,13 @@ for _name in ("gammainc", "gammaincc"):
         ((_a, _a * (1 + line(-3, 3) / np.sqrt(_a))), 10, 40000),
         ((_huge, _huge * (1 + line(-4, 4) / np.sqrt(_huge))), 10, None),
     ]
+_p, _q = decades(3, 5), decades(3, 5)
 REGIONS["betainc"] = [
     ((decades(-3, 3), decades(-3, 3), line(0, 1)), 24, None),
     ((line(0, 2), line(0, 2), line(0, 1)), 14, None),
     ((decades(0, 3), decades(0, 3), decades(-6, 0)), 14, None),
     ((decades(-2, 1), decades(-3, 0), 1 - decades(-7, -1)), 30, None),
-    ((decades(4, 5), decades(4, 5), line(0, 1)), 14, 4e4),
+    ((_p, _q, (_p + line(-3, 3) * np.sqrt(_p * _q / (_p + _q))) / (_p + _q)), 40, 4e4),
 ]
 for _name, _more in (("beta", ()), ("betaln", ("zero",))):
     REGIONS[_name] = [
