@@ -154,6 +154,7 @@ print(outstanding() - before, live() == alive, pool.active_bytes + host_pool.act
 '''
 
 KINDS = [
+    "mipmapped array", "level", "green context", "green stream",
     "memory", "managed", "page-locked", "registered", "array", "texture", "surface", "surface's array",
     "reference", "module", "function", "linker", "stream", "event", "pooled", "pooled host", "pool",
     "host pool", "managed pool", "driver's pool", "of a driver's pool", "external pool", "gpuarray",
