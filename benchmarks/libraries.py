@@ -21,6 +21,8 @@ from pycuda import cumath
 
 
 class Ours:
+    """PyCUDA."""
+
     name = "pycuda"
     functions = np  # NumPy's functions take GPUArrays
     math = cumath

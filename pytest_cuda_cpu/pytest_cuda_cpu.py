@@ -135,6 +135,7 @@ class _Tests:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
+        """Fails the phase of a test in which kernels failed, unless the test has the mark `cuda_faults`."""
         outcome = yield
         report, faults = outcome.get_result(), self._new_faults()
         if call.when == "teardown" and (grown := self._memory_growth()):

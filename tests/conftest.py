@@ -64,6 +64,7 @@ file_of_last_test = pytest.StashKey[Path]()
 
 
 def pytest_runtest_setup(item):
+    """Skips tests that the marks gpu, cpu and driver exclude here."""
     if item.path != item.session.stash.get(file_of_last_test, item.path):
         _exclude_present_objects()
     item.session.stash[file_of_last_test] = item.path

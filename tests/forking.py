@@ -31,6 +31,7 @@ def others_sleep():
 
 
 def fork():
+    """os.fork(). Under AddressSanitizer it first waits until the other threads sleep."""
     while under_asan() and not others_sleep():
         time.sleep(0.001)
     with warnings.catch_warnings():

@@ -33,6 +33,8 @@ class Row(NamedTuple):
 
 
 def _fitted(matrix: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The coefficients with the least weighted maximum error, by Lawson's algorithm: least squares, repeated
+    with more weight where the error is large."""
     best, found = np.inf, None
     lawson = np.full(len(values), 1 / len(values))
     for _ in range(ROUNDS):

@@ -95,6 +95,9 @@ def rot(memory, n, x, incx, y, incy, c, s):
 
 
 def rotm(memory, n, x, incx, y, incy, sparam):
+    """The first element of sparam says which elements of the 2 x 2 matrix follow; the others are 0,
+    1 or -1.
+    """
     flag, h11, h21, h12, h22 = np.asarray(sparam, memory.dtype)
     if flag == -2:
         h11, h21, h12, h22 = 1, 0, 0, 1
@@ -202,10 +205,13 @@ def gbmv(memory, trans, m, n, kl, ku, alpha, A, lda, x, incx, beta, y, incy):
     return _times_vector(memory, array, dense, (m, n), alpha, x, incx, beta, y, incy, trans)
 
 
-# Functions for symmetric and for Hermitian matrices are made in pairs.
+# Products with symmetric matrices differ from those with Hermitian ones in `dense` only, so each of these
+# makes the function for one of them. The three are for full, banded and packed storage.
 
 
 def _symmetric_vector(hermitian):
+    """symv or hemv: y = alpha * A x + beta * y."""
+
     def symv(memory, uplo, n, alpha, A, lda, x, incx, beta, y, incy):
         def dense(a):
             return _symmetric(a, uplo, hermitian)
@@ -217,6 +223,8 @@ def _symmetric_vector(hermitian):
 
 
 def _symmetric_band_vector(hermitian):
+    """sbmv or hbmv: the same of a banded matrix."""
+
     def sbmv(memory, uplo, n, k, alpha, A, lda, x, incx, beta, y, incy):
         def dense(a):
             return _symmetric(_one_sided(a, n, k, uplo), uplo, hermitian)
@@ -228,6 +236,8 @@ def _symmetric_band_vector(hermitian):
 
 
 def _symmetric_packed_vector(hermitian):
+    """spmv or hpmv: the same of a packed matrix."""
+
     def spmv(memory, uplo, n, alpha, AP, x, incx, beta, y, incy):
         def dense(a):
             return _symmetric(_unpack_triangle(a, n, uplo), uplo, hermitian)
@@ -247,6 +257,8 @@ spmv, hpmv = map(_symmetric_packed_vector, (False, True))
 
 
 def _outer(conjugated):
+    """ger, geru or gerc: A += alpha * x y^T, or x y^H if conjugated."""
+
     def ger(memory, m, n, alpha, x, incx, y, incy, A, lda):
         def compute(x, y, a):
             a += alpha * np.outer(x, y.conj() if conjugated else y)
@@ -391,6 +403,8 @@ def gemm(memory, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc):
 
 
 def _times_symmetric(hermitian):
+    """symm or hemm: C = alpha * A B + beta * C, or B A, where A is symmetric or Hermitian."""
+
     def symm(memory, side, uplo, m, n, alpha, A, lda, B, ldb, beta, C, ldc):
         def compute(a, b, c):
             a = _symmetric(a, uplo, hermitian)
@@ -571,6 +585,7 @@ def getrsBatched(memory, trans, n, nrhs, Aarray, lda, devIpiv, Barray, ldb, info
 
 
 def getriBatched(memory, n, A, lda, P, C, ldc, info, batchSize):
+    """The inverses are the solutions for the columns of the identity. The infos are 0."""
     pivots, read = _pivots(memory, P, n, batchSize)
     factors = [memory.matrix(each, n, n, lda) for each in memory.pointers(A, batchSize)]
     inverses = [memory.matrix(each, n, n, ldc) for each in memory.pointers(C, batchSize)]

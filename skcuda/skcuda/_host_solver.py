@@ -96,6 +96,8 @@ def geqrf(memory, m, n, a, lda, tau, workspace, lwork, devInfo):
 
 
 def _reflectors(name):
+    """orgqr or ungqr, as LAPACK's function of that name: the matrix Q of the reflectors of geqrf."""
+
     def orgqr(memory, m, n, k, a, lda, tau, work, lwork, devInfo):
         def compute(tau, a, info):
             (function,) = get_lapack_funcs((name,), (a,))
@@ -110,7 +112,7 @@ orgqr, ungqr = map(_reflectors, ("orgqr", "ungqr"))
 
 
 def _columns(job: str, full: int, reduced: int) -> int:
-    """How many singular vectors the letter jobu or jobvt wants in memory of their own."""
+    """How many singular vectors the letter jobu or jobvt asks for in an array of their own."""
     return {"a": full, "s": reduced, "o": 0, "n": 0}[job]
 
 

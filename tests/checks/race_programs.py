@@ -259,7 +259,7 @@ KERNEL last_to_come_sums(int *data) { /* a counter says which thread is last */
     }
 }
 
-KERNEL flag_by_volatile(int *data) { /* in shared memory the check wants atomics for flags */
+KERNEL flag_by_volatile(int *data) { /* in shared memory the check requires atomics for flags */
     __shared__ volatile int flag;
     __shared__ int value;
     if (T == 0) flag = 0;

@@ -145,6 +145,8 @@ class Attempt:
         return f"call {self.n}, {self.failed}, fails with {self.code}:"
 
     def run(self, function, arguments):
+        """Calls the function in a thread of its own, and sets the attributes."""
+
         def body():
             before = core._fault_calls()
             core._fault_arm(self.n, self.code)

@@ -107,6 +107,7 @@ def load(name):
 
 
 def check_ring():
+    """Each block reads the shared memory of the next in its cluster."""
     x = np.random.default_rng(1).integers(0, 1000, 64 * 12).astype(np.float32)
     out = np.zeros_like(x)
     load("ring")(drv.In(x), drv.Out(out), block=(64, 1, 1), grid=(12, 1))
@@ -134,6 +135,7 @@ def check_histogram():
 
 
 def check_rounds():
+    """Each block reads all blocks of its cluster, in several rounds with barriers between them."""
     blocks, threads, count = 24, 40, 5
     values, sums = np.arange(1, blocks + 1).reshape(-1, 3), 0
     for _ in range(count):
@@ -200,6 +202,7 @@ def refused(message, kernel, *arguments, **shape):
 
 
 def check_refusals():
+    """Launches whose clusters do not fit the grid, the kernel or the device."""
     ring, histogram = load("ring"), load("histogram")
     x = drv.mem_alloc(4096)
     refused("grid.x is 6, which is not a multiple of its cluster's, 4", ring, x, x, grid=(6, 1))

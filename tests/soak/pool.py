@@ -36,6 +36,7 @@ class Worker(threading.Thread):
             self.wrong.append("an owner was lost")
 
     def run(self):
+        """The thread's work. It removes the first entry of `wrong` when it has come to its end."""
         self.context.push()
         live, exponent = [], LARGEST.bit_length() - 1
         for _ in range(self.count):

@@ -147,7 +147,7 @@ class Worker:
     # ---- contexts
 
     def enter(self):
-        """Makes a context current as the plan wants it."""
+        """Makes the planned context current, and the thread's streams in it."""
         kind = self.plan.contexts
         if kind == "each":  # the kinds are explained in plan.CONTEXTS
             self.own = drv.Device(self.number % drv.Device.count()).make_context()
