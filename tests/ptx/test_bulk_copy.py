@@ -65,6 +65,7 @@ def load(text):
 
 
 def check_copies():
+    """Loads and stores of every spelling copy all bytes."""
     data = np.random.default_rng(1).integers(0, 2**32, BYTES // 4, np.uint32)
     texts = [
         f"{EXPECT.format(4096)} @!first bra over; {copy.format(c=space)} over: {WAIT} {TAKE}"

@@ -209,6 +209,7 @@ done: ret;
 
 
 def check_reductions():
+    """Reductions to global memory have NumPy's results, also for subnormal numbers."""
     random = np.random.default_rng(1)
     for name, (dtype, operation) in REDUCTIONS.items():
         real = np.issubdtype(dtype, np.floating)

@@ -153,6 +153,7 @@ def check_spellings():
 
 
 def check_stores():
+    """Stores and reductions of rows of pixels change these pixels only."""
     for name, words, combine in (
         ("cp.async.bulk.tensor", ".im2col_no_offs.bulk_group", lambda old, new: new),
         ("cp.reduce.async.bulk.tensor", ".add.im2col_no_offs.bulk_group", np.add),
@@ -205,6 +206,7 @@ WIDE = [
 
 
 def check_rows():
+    """Loads in the im2col::w modes."""
     for shape, corner, lower, upper, step, pixels, halo, offset in WIDE:
         array, is_128 = numbers(shape, "f2"), pixels == 128
         memory, space = drv.to_device(array), len(shape) - 2

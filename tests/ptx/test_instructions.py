@@ -82,6 +82,7 @@ def ask_child(above, **environment):
 
 
 def answer_parent(above):
+    """Writes verdicts on forms above the capability, and the device's name, to stdout: see ask_child()."""
     device = Device()
     verdicts = {"device": drv.Device(0).name()}
     if verdicts["device"].endswith(os.environ.get("PYCUDA_CPU_ISA", "") + ")"):

@@ -55,6 +55,7 @@ def rows(seed):
 
 
 def check_loads():
+    """ldmatrix of 1, 2 and 4 tiles, transposed or not, by every kind of address."""
     data, order = rows(1)
     for count, registers in COUNTS.items():
         for trans in ("", ".trans"):
@@ -75,6 +76,7 @@ def check_loads():
 
 
 def check_stores():
+    """stmatrix of 1, 2 and 4 tiles, transposed or not, by every kind of address."""
     data, order = rows(2)
     words = data.reshape(32, 4, 2)
     for count, registers in COUNTS.items():

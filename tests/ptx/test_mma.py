@@ -56,6 +56,7 @@ def random_reals(random, shape, kind, spread=0):
 
 
 def check_reals():
+    """Products of random floats are within the error bound."""
     random = np.random.default_rng(1)
     for shape, kind in REALS:
         for sums in ("f32", "f16") if kind == "f16" else ("f32",):
@@ -104,6 +105,7 @@ def check_tf32_is_cut():
 
 
 def check_doubles():
+    """Products of doubles whose sums are exact."""
     random = np.random.default_rng(3)
     for shape in DOUBLES:
         m, n, k = matrices.size_of(shape)
@@ -149,6 +151,7 @@ def check_rounded_doubles():
 
 
 def check_wholes():
+    """Products of integers, which wrap or saturate."""
     random = np.random.default_rng(4)
     for bits, shapes in WHOLES.items():
         low, high = -(2 ** (int(bits) - 1)), 2 ** (int(bits) - 1)
@@ -168,6 +171,7 @@ def check_wholes():
 
 
 def check_bits():
+    """Products of bits, by exclusive or and by and."""
     random = np.random.default_rng(5)
     for shape in BITS:
         m, n, k = matrices.size_of(shape)

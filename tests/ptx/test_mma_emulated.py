@@ -48,6 +48,7 @@ def bytes_of(random, size, special):
 
 
 def check_bytes():
+    """Products of random eight-bit floats are those of emulated(), to the bit."""
     random = np.random.default_rng(5)
     forms = [(s, x, y) for s in ("m16n8k32", "m16n8k16") for x in ("e4m3", "e5m2") for y in ("e4m3", "e5m2")]
     for shape, *kinds in forms:
@@ -150,6 +151,7 @@ def quad_product(a, b, c, sums):
 
 
 def check_quads():
+    """m8n8k4 in every layout and type has the results of quad_product(), to the bit."""
     random = np.random.default_rng(6)
 
     def numbers(size, kind):

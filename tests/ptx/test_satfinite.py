@@ -35,6 +35,7 @@ def bits_of(x, kind, rounding):
 
 
 def check_all():
+    """Random floats and the limits of both formats, in every rounding, single and packed."""
     random = np.random.default_rng(1)
     x = (random.normal(size=224) * 2.0 ** random.integers(-30, 30, 224)).astype(np.float32)
     edges = [

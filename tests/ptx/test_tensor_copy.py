@@ -55,6 +55,7 @@ def check_types():
 
 
 def check_steps():
+    """Loads with steps between the elements of a box."""
     for steps in ((1, 2), (3, 1), (2, 5), (8, 1)):
         for corner in ((0, 0), (1, 8), (-3, -8), (9, 24)):
             check_load("u2", (16, 32), (8, 16), corner, steps=(steps[0], 1))
@@ -103,6 +104,7 @@ def check_strides():
 
 
 def check_nan():
+    """With fill 1, floats outside the array are a NaN with certain bits."""
     for kind in ("f2", "f4", "f8"):
         array = numbers((8, 32), kind)
         memory, unit = drv.to_device(array), 16 // array.itemsize
@@ -121,6 +123,7 @@ def check_nan():
 
 
 def check_spellings():
+    """Every way to write a load or prefetch."""
     shape, box, corner = (8, 16), (4, 8), (3, 4)
     for space, mode, policy in product(("shared::cluster", "shared::cta"), (".tile", ""), (False, True)):
         words = ".L2::cache_hint" if policy else ""
@@ -153,6 +156,7 @@ def check_store(kind, shape, box, corner, *, steps=None, swizzle=0, text=None, c
 
 
 def check_stores():
+    """Stores of boxes, types, swizzles and steps."""
     for shape, box, corners in BOXES:
         for corner in corners:
             if min(corner) >= 0:

@@ -152,6 +152,7 @@ def exact_product(form, a, b, c, words=""):
 
 
 def check_exact():
+    """Exact products in every form and layout, with and without gaps between lines."""
     random = np.random.default_rng(1)
     for form in FORMS:
         extra = 128 if form[1] == "b1" else 32
@@ -178,6 +179,7 @@ def check_saturated():
 
 
 def check_rounded():
+    """Products of random floats are within the error bound."""
     random = np.random.default_rng(2)
     for form in FORMS:
         shape, kind, sums, *_ = form

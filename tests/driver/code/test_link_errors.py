@@ -107,6 +107,7 @@ CASES = {
 @pytest.mark.usefixtures("primary_context")
 @pytest.mark.parametrize("name", CASES)
 def test_the_driver(name):
+    """The driver's linker reports the error of a case, at the call that a GPU's linker reports it at."""
     texts, says = CASES[name]
     logs = []
     linker = drv.Linker(lambda *log: logs.append(log))

@@ -71,6 +71,7 @@ def test_pop_of_an_empty_stack():
 
 
 def test_with(device):
+    """A context is current in its with block, and the previous one after it, also after an exception."""
     before = drv.Context.get_current()
     context = device.make_context()
     context.pop()

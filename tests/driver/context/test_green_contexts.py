@@ -226,6 +226,7 @@ def test_a_stream_knows_its_green_context(green):
 
 
 def test_two_at_once(whole, kernels):
+    """Two green contexts exist at the same time, and kernels run in the streams of both."""
     groups, _ = whole.split(whole.min_partition_size, groups=2)
     contexts = [drv.GreenContext(group) for group in groups]
     assert contexts[0].id != contexts[1].id

@@ -33,6 +33,7 @@ class TestAtomics:
         assert max(found) < 1 << 7
 
     def test_what_is_refused(self, cuda):
+        """Null pointers, unknown operations, a count of 0 and devices that do not exist are errors."""
         ask, found, one = (
             cuda.cuDeviceGetHostAtomicCapabilities,
             (c_uint * OPERATIONS)(),
@@ -82,6 +83,7 @@ class TestHandles:
         return call(byref(handle), c_size_t(address), c_size_t(size), kind, c_ulonglong(flags))
 
     def test_what_is_refused(self, cuda, memory):
+        """Unknown flags and kinds, and ranges that are not whole pages of one allocation are errors."""
         assert self.ask(cuda, memory, flags=2) == self.ask(cuda, memory, kind=2) == INVALID_VALUE
         for address, size in (
             (memory, PAGE - 1),

@@ -37,6 +37,7 @@ def test_nothing_runs_before_the_launch(affine, stream, data):
 
 
 def test_fork_and_join(affine, stream, data):
+    """A capture that spans two streams by events becomes one graph with both branches."""
     other, fork, join = drv.Stream(), drv.Event(), drv.Event()
     second = gpuarray.zeros(COUNT, np.uint32)
     with stream.capture() as graph:
@@ -230,6 +231,7 @@ def test_memory_of_a_graph(affine, stream, data):
 
 
 def test_wrong_nodes(affine, data):
+    """Wrong arguments of nodes are errors and add no node."""
     graph = drv.Graph()
     with pytest.raises(ValueError, match="block"):
         graph.add_kernel(affine, data, u32(1), u32(1))
@@ -280,6 +282,7 @@ CLUSTER_SIZES = b"""
 
 
 def cluster_in_a_graph():
+    """A kernel node launches clusters; a grid that is not a multiple of the cluster is an error."""
     sizes = drv.module_from_buffer(CLUSTER_SIZES).get_function("sizes")
     found = gpuarray.zeros(4, np.uint32)
     graph = drv.Graph()

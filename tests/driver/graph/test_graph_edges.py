@@ -57,6 +57,7 @@ def test_a_graph_without_edges(primary_context):
 
 
 def test_edges_with_data(affine, data):
+    """Edges keep their data, also in a clone of the graph."""
     graph, (first, second, third) = kernels(affine, data)
     graph.add_edge(first, second, data=PROGRAMMATIC)
     graph.add_edge(second, third)

@@ -193,6 +193,7 @@ def test_a_captured_scan_gives_the_right_sums_in_every_replay(library, stream):
 
 
 def test_a_host_function(library, stream):
+    """A Python function captured into another library's graph runs at each launch."""
     seen = []
     library.begin(stream)
     stream.launch_host_func(seen.append, 1)

@@ -160,6 +160,7 @@ def test_which_operations_a_node_may_have(cuda, graph, words):
 
 
 def test_a_node_waits(cuda, graph, words, stream):
+    """A wait node holds the graph until another stream writes the value."""
     at, other = int(words), drv.Stream(drv.stream_flags.NON_BLOCKING)
     add(cuda, graph, batch(operation(WAIT_32, at, 3, flags=WAIT_EQUAL), operation(WRITE_32, at + 4, 4)))
     executable = instantiate(cuda, graph)

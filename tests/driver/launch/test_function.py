@@ -159,6 +159,7 @@ def test_too_much_shared_memory(module):
 
 
 def test_stream(module):
+    """Launches in a stream run in order, and a launch in another stream after it is synchronized."""
     stream, other = drv.Stream(), drv.Stream(drv.stream_flags.NON_BLOCKING)
     data = drv.to_device(np.zeros(64, np.int32))
     add_one = module.get_function("add_one")
@@ -220,6 +221,7 @@ def test_from_a_thread_without_a_context(module, memory):
 
 
 def test_attributes(module):
+    """Attributes are properties of a function and the same by get_attribute(); all of the enum exist."""
     function = module.get_function("bounded")
     assert function.max_threads_per_block == 64
     assert function.get_attribute(drv.function_attribute.MAX_THREADS_PER_BLOCK) == 64

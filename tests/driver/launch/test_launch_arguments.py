@@ -190,6 +190,7 @@ def address_seen(module, argument):
 
 
 def test_addresses(module):
+    """Every kind of object with memory is passed as its address."""
     memory = drv.mem_alloc(256)
     array = gpuarray.empty((4, 5), np.float32)
 

@@ -130,6 +130,7 @@ def on_two_devices(library):
 
 
 def test_two_devices(run_python, driver_library):
+    """Runs on_two_devices() in a process with two devices."""
     if not on_cpu_device() and drv.Device.count() < 2:
         pytest.skip("needs two GPUs")
     folder = __file__.rpartition("/")[0]

@@ -77,6 +77,7 @@ def test_types_may_be_an_iterator(fill):
 
 @pytest.mark.parametrize("pointer", ["allocation", "array", "int", "intp", "uint64"])
 def test_pointers(fill, pointer):
+    """Each kind of pointer is accepted for the code P."""
     array = gpuarray.zeros(40, np.float32)
     given = {
         "allocation": array.gpudata,
@@ -109,6 +110,7 @@ def test_call_before_prepare(fill):
 
 
 def test_async_and_timed(fill):
+    """Prepared asynchronous and timed calls run the kernel; the latter return the seconds."""
     array, stream = gpuarray.zeros(40, np.float32), drv.Stream()
     fill.prepare("Pif")
     fill.prepared_async_call(GRID, BLOCK, stream, array, 40, 3)
@@ -139,6 +141,7 @@ def test_shared_size(module):
 
 
 def test_every_code(module):
+    """Each code of a format string, and each dtype, passes its values."""
     out = gpuarray.zeros(13, np.float64)
     function = module.get_function("all_codes").prepare("P?bBhHiIlLfdF")
     numbers = [-100, 200, -30000, 60000, -(2**31), 2**32 - 1, -(2**40), 2**50, 0.5, 1e-300]

@@ -28,6 +28,7 @@ def stream(primary_context):
 
 @pytest.fixture
 def copy(stream, driver_library):
+    """A function that copies a batch in `stream`."""
     cuda = ctypes.CDLL(driver_library)
 
     def copy(pairs, attributes=((IN_STREAM_ORDER, 0),)):
@@ -115,6 +116,7 @@ def linear(memory, row=16, layer=2):
 class TestShapes:
     @pytest.fixture
     def copy_shapes(self, stream, driver_library):
+        """A function that copies a batch of shapes in `stream`."""
         cuda = ctypes.CDLL(driver_library)
 
         def copy_shapes(*shapes, flags=0):

@@ -307,6 +307,7 @@ class TestGraphs:
         assert first.get() == 1
 
     def test_a_clone_signals(self, external, graph, semaphore, stream):
+        """A signal node still works in a clone of its graph."""
         graph.add("Signal", [semaphore])
         clone = Graph.__new__(Graph)
         clone.cuda, clone.handle, clone.exec = graph.cuda, c_void_p(), c_void_p()

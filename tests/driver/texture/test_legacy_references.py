@@ -221,6 +221,7 @@ def test_created_references(cuda, module, image, array):
 
 
 def test_defaults(linear):
+    """A new texture reference has the defaults of the manual and is bound to nothing."""
     form, channels, minimum, maximum = c_uint(9), c_int(9), c_float(9), c_float(9)
     color = (c_float * 4)(9, 9, 9, 9)
     assert linear.GetFormat(byref(form), byref(channels)) == SUCCESS
@@ -428,6 +429,7 @@ def test_a_destroyed_array_reads_as_zeros(image, module):
 
 
 def test_mipmapped_arrays(image, module):
+    """A reference bound to a mipmapped array reads the level that its clamp chooses."""
     description = drv.ArrayDescriptor3D()
     description.width = description.height = 4
     description.format, description.num_channels = drv.array_format.FLOAT, 1

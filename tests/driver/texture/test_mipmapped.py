@@ -94,6 +94,8 @@ def module():
 
 @pytest.fixture
 def read(module):
+    """A function that reads texels by a kernel of the module."""
+
     def read(name, texture, x, y=0, z=0, a=0, b=0, c=0, d=0, dtype=np.float32):
         """(points, 4) numbers: what the kernel of that name reads. x, y, z: coordinates; a to d: level or
         gradients; all are broadcast to one length, a multiple of 32."""
@@ -247,6 +249,7 @@ def test_weights_of_the_two_slices_of_a_level(read):
 
 
 def test_layers(read):
+    """Levels of layered textures are sampled for each layer separately."""
     layer, detail = np.arange(64) % 3, np.arange(64) % 8 / 4
     for dimensions in 1, 2:
         levels = levels_of([16, 16][:dimensions], dimensions, 3, layers=3)

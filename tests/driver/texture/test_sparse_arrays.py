@@ -281,6 +281,7 @@ def test_memory_keeps_its_contents_when_it_is_unmapped(sparse):
 
 
 def test_layers_and_depth(sparse):
+    """Tiles are mapped in one layer, and in a part of a 3D array; only these keep data."""
     memory = sparse.memory()
     layers, data = sparse.array(128, 256, 3, LAYERED), numbers(3, 256, 128)
     assert sparse.change(layers, memory, at={"layer": 2, "height": 256}) == SUCCESS

@@ -59,6 +59,7 @@ def module():
     ],
 )
 def test_every_dimension(module, name, shape, dimensions, flags):
+    """Kernels read and write arrays through surface references of each dimension."""
     data = np.random.default_rng(0).integers(0, 100, (*shape, 2)).astype(np.float32)
     array = array_of(data, dimensions, flags | SURFACE)
     surfref = module.get_surfref(name)

@@ -145,6 +145,7 @@ def test_an_address_that_is_not_aligned(module):
 
 
 def test_rows_of_memory(module):
+    """A reference reads pitched memory; wrong addresses, pitches and descriptions change nothing."""
     memory, pitch = drv.mem_alloc_pitch(16, 3, 4)
     copy = drv.Memcpy2D()
     copy.set_src_host(matrix())
@@ -186,6 +187,7 @@ def test_bind_to_texref_ext(module, code, channels):
 
 
 def test_bind_to_texref(module):
+    """A reference reads a bound GPUArray; a misaligned slice needs allow_offset, which returns the offset."""
     texref = module.get_texref("row")
     data = np.arange(40, dtype=np.float32)
     array = gpuarray.to_gpu(data)

@@ -67,6 +67,7 @@ def any_numbers(code, *shape):
 @pytest.mark.parametrize("channels", [1, 2, 4])
 @pytest.mark.parametrize("code", C_TYPES)
 def test_elements(code, channels):
+    """Kernels read every element type, with and without READ_AS_INTEGER."""
     module = SourceModule(ELEMENTS)
     data = any_numbers(code, 8, 16, channels)
     texref = module.get_texref(f"{code}_{channels}")
@@ -112,6 +113,7 @@ def test_halves():
 
 
 def test_srgb():
+    """With SRGB, three channels are converted to linear numbers, and alpha is not."""
     module = SourceModule(ELEMENTS)
     data = np.arange(512, dtype=np.uint16).reshape(8, 16, 4).astype(np.uint8)
     texref = module.get_texref("nu1_4")
@@ -192,6 +194,7 @@ def configure(texref, modes, filtering, normalized):
 @pytest.mark.parametrize("mode", [WRAP, CLAMP, MIRROR, BORDER])
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 def test_every_mode(dimensions, mode, filtering, normalized):
+    """Samples in every combination of modes equal those of the model, to the bit."""
     module = SourceModule(DIMENSIONS)
     sizes = SIZES[:dimensions]
     data = np.random.default_rng(0).integers(0, 1000, (*sizes[::-1], 1)).astype(np.float32)
@@ -204,6 +207,7 @@ def test_every_mode(dimensions, mode, filtering, normalized):
 
 
 def test_layers():
+    """Each layer of 1D and 2D textures is sampled separately."""
     module = SourceModule(DIMENSIONS)
     data = np.random.default_rng(1).integers(0, 1000, (3, 8, 16, 2)).astype(np.float32)
     layer = np.arange(512) % 3

@@ -49,6 +49,7 @@ __global__ void unsigneds(uint4 *out, cudaTextureObject_t t, AT) { out[I] = tex2
 
 @pytest.fixture
 def read():
+    """A function that reads texels by a kernel."""
     module = SourceModule(SOURCE)
 
     def read(name, texture, *coordinates, dtype=np.float32):
@@ -81,6 +82,7 @@ SIZES, STEPS = [16, 8, 4], [16, 4, 4]
 @pytest.mark.parametrize("mode", [WRAP, CLAMP, MIRROR, BORDER])
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 def test_every_mode(read, dimensions, mode, filtering, normalized):
+    """Samples in every combination of modes equal those of the model, to the bit."""
     data = integers(*([1] * (3 - dimensions)), *SIZES[:dimensions][::-1], 1)
     modes = [mode] * dimensions + [CLAMP] * (3 - dimensions)
     texture = drv.TextureObject(
@@ -196,6 +198,7 @@ def test_border_color(read):
 
 
 def test_layers(read):
+    """Each layer of 1D and 2D textures is sampled separately."""
     data = integers(3, 8, 16, 2)
     flat = data[:, :1]
     layer = np.arange(512) % 3
@@ -255,6 +258,7 @@ def test_linear_memory(read):
 
 @pytest.mark.parametrize("code", ["u1", "i2", "f4"])
 def test_rows_of_memory(read, code):
+    """A texture of pitched memory is sampled like an array."""
     data = np.arange(8 * 13).reshape(8, 13, 1).astype(code)
     memory, pitch = drv.mem_alloc_pitch(13 * data.itemsize, 8, 4)
     copy = drv.Memcpy2D()
@@ -365,6 +369,7 @@ def test_wrong_arguments():
 
 
 def test_lifetimes(read):
+    """A texture keeps its array alive; a freed object cannot be used, and free() may be repeated."""
     data = integers(1, 4, 4, 1)
     texture = drv.TextureObject(array_of(data, 2))
     gc.collect()
