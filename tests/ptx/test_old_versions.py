@@ -127,43 +127,55 @@ LOCAL = """.version 2.0
 .local .u32 before;
 .local .align 8 .b8 table[24];
 .func fill (.reg .u32 %x)
-{
-    .reg .u32 %r<3>; .reg .u64 %a; .local .u32 own[8];
-    st.local.u32 [own+4], 5;
+{{
+    .reg .u32 %r<3>; .reg .u64 %a; {in_function}
     st.local.u32 [table+8], %x;
     mov.u64 %a, table;
-    ld.local.u32 %r1, [own+4];
     ld.local.u32 %r2, [before];
     add.u32 %r1, %r1, %r2;
     st.local.u32 [%a+12], %r1;
     ret;
-}
+}}
 .entry k (.param .u64 out)
-{
-    .reg .u32 %r<6>; .reg .u64 %rd<5>; .local .u32 mine[4];
+{{
+    .reg .u32 %r<6>; .reg .u64 %rd<5>; {in_kernel}
     ld.param.u64 %rd1, [out];
     mov.u32 %r1, %tid.x;
     mul.wide.u32 %rd2, %r1, 16;
     add.u64 %rd1, %rd1, %rd2;
-    st.local.u32 [mine], 1000;
     st.local.u32 [before], %r1;
     add.u32 %r2, %r1, 100;
     call fill, (%r2);
     mov.u64 %rd3, table;
-    ld.local.v2.u32 {%r3, %r4}, [%rd3+8];
-    ld.local.u32 %r5, [mine];
-    st.global.v2.u32 [%rd1], {%r3, %r4};
+    ld.local.v2.u32 {{%r3, %r4}}, [%rd3+8];
+    {after}
+    st.global.v2.u32 [%rd1], {{%r3, %r4}};
     st.global.u32 [%rd1+8], %r5;
     exit;
-}
+}}
 """
 
 
-def test_local_variables_that_functions_share():
-    """Before PTX 3.0, each thread has its own."""
+def assert_each_thread_has_its_own(text):
     threads = np.arange(4)
     wanted = np.stack([threads + 100, threads + 5, np.full(4, 1000), np.zeros(4, int)], axis=1)
-    assert run(LOCAL)[:16].reshape(4, 4).tolist() == wanted.tolist()
+    assert run(text)[:16].reshape(4, 4).tolist() == wanted.tolist()
+
+
+def test_local_variables_that_functions_share():
+    """Before PTX 3.0."""
+    texts = {"in_function": "mov.u32 %r1, 5;", "in_kernel": "", "after": "mov.u32 %r5, 1000;"}
+    assert_each_thread_has_its_own(LOCAL.format(**texts))
+
+
+@pytest.mark.cpu("NVIDIA's assembler gives a kernel's own .local variable the place of a shared one")
+def test_local_variables_of_all_and_of_one_function():
+    texts = {
+        "in_function": ".local .u32 own[8]; st.local.u32 [own+4], 5; ld.local.u32 %r1, [own+4];",
+        "in_kernel": ".local .u32 mine[4]; st.local.u32 [mine], 1000;",
+        "after": "ld.local.u32 %r5, [mine];",
+    }
+    assert_each_thread_has_its_own(LOCAL.format(**texts))
 
 
 def test_registers_outside_of_functions_are_each_kernels_own():
