@@ -42,7 +42,7 @@ def fault(context):
 
 
 @pytest.mark.parametrize("count", [1, 100, 1001, 100_000, 1_000_000])
-def test_past_the_end(context, module, count):
+def test_writes_past_the_end_of_an_array(context, module, count):
     array = gpuarray.zeros(count, np.float32)
     module.get_function("fill")(array, block=(256, 1, 1), grid=(-(-count // 256), 1))
     message = fault(context)
@@ -50,7 +50,7 @@ def test_past_the_end(context, module, count):
 
 
 @pytest.mark.parametrize("kind", [drv.DeviceMemoryPool, drv.ManagedMemoryPool])
-def test_blocks_of_pools(context, module, kind):
+def test_writes_past_the_end_of_a_pools_block(context, module, kind):
     pool = kind()
     pool.allocate(1020).free()
     block = pool.allocate(1000)
@@ -59,7 +59,7 @@ def test_blocks_of_pools(context, module, kind):
     block.free()
 
 
-def test_page_locked_pool(context, module):
+def test_writes_past_the_end_of_page_locked_memory(context, module):
     pool = drv.PageLockedMemoryPool()
     block = pool.allocate((250,), np.float32)
     module.get_function("fill")(np.uintp(block.ctypes.data), block=(256, 1, 1))
@@ -75,7 +75,7 @@ def test_a_view_ends_with_its_array(context, module):
     assert "of 4000 bytes" in fault(context)
 
 
-def test_use_after_free(context, module):
+def test_writes_to_an_array_that_was_freed(context, module):
     array = gpuarray.zeros(256, np.float32)
     fill, address = module.get_function("fill"), array.ptr
     fill(array, block=(256, 1, 1))

@@ -27,17 +27,17 @@ def unexpected(verdicts):
 
 
 @pytest.mark.parametrize("threads", ["1", "4"])
-def test_programs(verdicts, monkeypatch, threads):
+def test_each_program_has_its_report(verdicts, monkeypatch, threads):
     monkeypatch.setenv("PYCUDA_CPU_THREADS", threads)
     assert not unexpected(verdicts("block_programs", "racecheck"))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_in_random_order(verdicts, seed):
+def test_the_reports_are_the_same_in_random_order(verdicts, seed):
     assert not unexpected(verdicts("block_programs", "racecheck", schedule=f"random:{seed}"))
 
 
-def test_message(verdicts):
+def test_the_message_names_both_accesses_and_their_lines(verdicts):
     name = "stencil_in_place"
     text = verdicts("block_programs", "racecheck", only=[name])[name]
     lines = block_programs.SOURCE.splitlines()

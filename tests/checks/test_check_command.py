@@ -71,7 +71,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("what", FAULTS)
-def test_a_fault(check, what):
+def test_the_summary_has_each_fault_and_the_line_of_its_launch(check, what):
     source, says = FAULTS[what]
     done, counts = check(source=source)
     summary = done.stderr.partition("pycuda.check: ")[2]
@@ -92,7 +92,7 @@ def test_exit_code_arguments_and_memory(check):
     assert done.returncode == 1 and "past the end" in done.stderr
 
 
-def test_pytest(check, tmp_path):
+def test_a_run_of_pytest_fails_for_a_fault_in_a_passed_test(check, tmp_path):
     (tmp_path / "test_it.py").write_text(PRELUDE + "def test_it(): fill(array, block=(65, 1, 1))\n")
     done, counts = check("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py")
     assert done.returncode == 1 and counts[0] == 1 and "1 passed" in done.stdout

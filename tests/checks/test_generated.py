@@ -30,7 +30,7 @@ def run(run_python, strength, count, schedule):
 
 
 @pytest.mark.parametrize("schedule", [None, "random:5"])
-def test_nothing_is_found(run_python, schedule):
+def test_nothing_is_reported(run_python, schedule):
     assert run(run_python, "relaxed.cta", 150, schedule) == "{}\n"
 
 

@@ -19,13 +19,13 @@ def unexpected(verdicts):
     return {name: text for name, text in verdicts.items() if not is_expected(name, text)}
 
 
-def test_programs(verdicts):
+def test_each_program_has_its_report(verdicts):
     found = verdicts("init_programs", "initcheck,initcheck-shared")
     assert found.keys() == init_programs.PROGRAMS.keys()
     assert not unexpected(found)
 
 
-def test_in_random_order(verdicts):
+def test_the_reports_are_the_same_in_random_order(verdicts):
     assert not unexpected(verdicts("init_programs", "initcheck,initcheck-shared", schedule="random:3"))
 
 

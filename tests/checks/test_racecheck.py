@@ -28,7 +28,7 @@ def unexpected(verdicts, programs=race_programs.PROGRAMS):
     }
 
 
-def test_programs(verdicts):
+def test_each_program_has_its_report(verdicts):
     found = verdicts("race_programs", "racecheck")
     assert found.keys() == race_programs.PROGRAMS.keys()
     assert not unexpected(found)
@@ -51,7 +51,7 @@ def test_copies_and_barriers_in_shared_memory(verdicts, schedule):
     assert not unexpected(found, copy_programs.PROGRAMS)
 
 
-def test_message(verdicts):
+def test_the_message_names_both_accesses_and_their_lines(verdicts):
     name = "tiles_with_one_barrier"
     text = verdicts("race_programs", "racecheck", only=[name])[name]
     lines = race_programs.SOURCE.splitlines()

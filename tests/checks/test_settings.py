@@ -17,7 +17,7 @@ except drv.Error as error:
 @pytest.mark.parametrize(
     "checks", ["", "racecheck", "racecheck,initcheck,initcheck-shared,synccheck", "synccheck, initcheck"]
 )
-def test_known_words(run_python, checks):
+def test_names_of_checks_are_accepted(run_python, checks):
     assert run_python(INIT, env={"PYCUDA_CPU_CHECK": checks}, check=True).stdout == "well\n"
 
 

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.cpu("the CPU device's checks")
 EXPECTED = {name: word for name, (_, _, word) in sync_programs.PROGRAMS.items()}
 
 
-def test_programs(verdicts):
+def test_each_program_has_its_report(verdicts):
     found = verdicts("sync_programs", "synccheck")
     assert found.keys() == EXPECTED.keys()
     assert not {

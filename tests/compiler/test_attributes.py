@@ -81,7 +81,7 @@ def test_other_attributes_are_not_moved():
         assert attributes.moved(text, words) == text and attributes.first_line(text, words) is None
 
 
-def test_in_a_header(tmp_path, monkeypatch):
+def test_in_a_header_the_message_names_the_place_to_correct(tmp_path, monkeypatch):
     (tmp_path / "pair.h").write_text("// a\ntypedef struct {float x, y;} __align__(32) T;\n")
     monkeypatch.setattr(build.finder, "find_nvcc", lambda name: None)
     with pytest.raises(drv.CompileError, match=r"pair\.h\(2\): .*struct __align__\(16\) Name"):

@@ -43,7 +43,7 @@ def test_dtype_to_ctype_of_the_unknown():
     assert tools.dtype_to_ctype(np.int32, with_fp_tex_hack=True) == "int"
 
 
-def test_registering():
+def test_dtypes_are_registered_under_several_names():
     registry = dtypes.DTypeRegistry()
     dtypes.fill_registry_with_c_types(registry, respect_windows=False)
     pair = np.dtype([("a", np.int32), ("b", np.float32)])
@@ -142,7 +142,7 @@ def test_declarators():
     assert tools.ScalarArg([("a", "i4"), ("b", "f8")], "s").struct_char == "12s"
 
 
-def test_packing():
+def test_pack_aligns_as_numpy_does():
     assert packing.calcsize("iPf") == 20 and packing.calcsize("iF") == 12 and packing.calcsize("iD") == 24
     data = packing.pack("iD", 7, 1 + 2j)
     expected = np.zeros(1, np.dtype([("a", "i4"), ("z", "c16")], align=True))
@@ -156,7 +156,7 @@ def test_bitlog2(n):
     assert tools.bitlog2(n) == (int(np.floor(np.log2(n))) if n else 0)
 
 
-def test_strides():
+def test_strides_and_flags_are_numpys():
     for shape in ((3, 4, 5), (1, 7), (), (6,)):
         for order, function in (("C", array.c_contiguous_strides), ("F", array.f_contiguous_strides)):
             assert function(8, shape) == np.empty(shape, np.float64, order=order).strides

@@ -294,7 +294,7 @@ def test_computed_include_is_not_cached(folder, compilations, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["argument", "environment"])
-def test_switched_off(folder, compilations, monkeypatch, how):
+def test_without_a_cache_each_call_compiles(folder, compilations, monkeypatch, how):
     if how == "environment":
         monkeypatch.setenv("PYCUDA_DISABLE_CACHE", "")
     cache_dir = False if how == "argument" else None
@@ -398,7 +398,7 @@ def test_unusable_folder_warns_once(tmp_path, compilations):
     assert len(compilations) == 2
 
 
-def test_full_disk(folder, compilations, monkeypatch):
+def test_a_full_disk_warns_and_leaves_no_file(folder, compilations, monkeypatch):
     def full(*arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 

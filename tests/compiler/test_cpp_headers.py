@@ -53,7 +53,7 @@ def no_nvcc(monkeypatch):
 
 @has_toolkit
 @pytest.mark.parametrize("header", USES)
-def test_header(header, no_nvcc):
+def test_each_header_gives_the_right_values(header, no_nvcc):
     found, right = evaluate(header)
     assert found == right
 

@@ -140,7 +140,7 @@ def test_data_and_files(tmp_path):
 
 
 @pytest.mark.gpu("the CPU device loads PTX only")
-def test_cubins():
+def test_relocatable_cubins_are_linked():
     module = DynamicModule()
     for source in (FIRST, SECOND):
         code = compile(source, options=RELOCATABLE, no_extern_c=True)
@@ -162,7 +162,7 @@ def test_a_cubin_on_the_cpu_device_is_refused():
 # ---- The log
 
 
-def test_message_handler():
+def test_the_message_handler_gets_the_result_and_both_logs():
     calls = []
     module = DynamicModule(
         message_handler=lambda *words: calls.append(words), log_verbose=True, no_extern_c=True

@@ -21,7 +21,7 @@ def error_of(source, **arguments):
     return caught.value
 
 
-def test_attributes():
+def test_a_compile_error_has_message_command_and_output():
     error = error_of("__global__ void k() { nonsense }")
     assert isinstance(error, drv.Error)
     assert "kernel.cu" in error.msg and 'identifier "nonsense" is undefined' in error.stderr

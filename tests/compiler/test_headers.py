@@ -162,7 +162,7 @@ def test_typedefs_and_macros_of_the_same_names(no_nvcc):
         SourceModule(text, cache_dir=False)
 
 
-def test_users_headers(tmp_path):
+def test_headers_include_others_relative_to_themselves(tmp_path):
     (tmp_path / "kernels.cuh").write_text(
         '#include "parts/add.h"\n__global__ void k(long long *a) { a[0] = add(1, 2); }\n'
     )
@@ -211,7 +211,7 @@ has_toolkit = pytest.mark.skipif(
     ],
 )
 @pytest.mark.parametrize("extern_c", [True, False])
-def test_toolkit_header(header, extern_c, no_nvcc):
+def test_headers_of_the_toolkit_compile(header, extern_c, no_nvcc):
     text = f'#include <{header}>\nextern "C" __global__ void k(float4 *a) {{ a[0].x = 1; }}'
     assert SourceModule(text, no_extern_c=not extern_c).get_function("k")
 

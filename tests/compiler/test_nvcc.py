@@ -33,7 +33,7 @@ def run(module):
     return result[0]
 
 
-def test_named_nvcc(no_nvrtc, nvcc):
+def test_an_nvcc_that_is_named_compiles(no_nvrtc, nvcc):
     assert run(SourceModule(PLAIN, nvcc=nvcc)) == 42
 
 
@@ -60,7 +60,7 @@ def test_asked_for_by_the_environment(no_nvrtc, monkeypatch):
     assert run(SourceModule(PLAIN + "\n// by the environment")) == 42
 
 
-def test_fatbin(no_nvrtc):
+def test_nvcc_makes_fat_binaries(no_nvrtc):
     code = compile_source(PLAIN, target="fatbin", arch="sm_80")
     assert code[:4] == bytes.fromhex("50ed55ba")
 
@@ -98,7 +98,7 @@ def test_header_edit_is_seen(tmp_path, nvcc):
     assert b"22222" in compile_source(**arguments)
 
 
-def test_failure(nvcc):
+def test_an_error_of_nvcc_has_its_command_and_line(nvcc):
     with pytest.raises(drv.CompileError) as caught:
         SourceModule("\n__global__ void k() { nonsense }", nvcc=nvcc)
     assert caught.value.command_line[0] == nvcc and 'kernel.cu(2): error: identifier "nonsense"' in (
@@ -106,7 +106,7 @@ def test_failure(nvcc):
     )
 
 
-def test_keep(capsys, tmp_path, monkeypatch, nvcc):
+def test_keep_prints_the_folder_with_the_output(capsys, tmp_path, monkeypatch, nvcc):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     compile_source(PLAIN, nvcc=nvcc, keep=True, target="ptx", arch="sm_80")

@@ -147,7 +147,7 @@ def test_fast_math_changes_the_code():
     assert b"div.rn.f32" in exact and b"div.rn" not in fast and b"div.approx.ftz.f32" in fast
 
 
-def test_line_information():
+def test_lineinfo_adds_lines_to_the_ptx():
     assert b".loc" in compile_source(PLAIN, options=["-lineinfo"], target="ptx")
     assert b".loc" not in compile_source(PLAIN, options=[], target="ptx")
 
@@ -179,7 +179,7 @@ def test_definitions_reach_the_kernel():
     assert result[0] == 1234
 
 
-def test_forced_header(tmp_path):
+def test_a_header_of_include_is_compiled_first(tmp_path):
     (tmp_path / "forced.h").write_text("#define ANSWER 42\n")
     result = np.zeros(1, np.int32)
     module = SourceModule(

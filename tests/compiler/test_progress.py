@@ -83,6 +83,6 @@ def test_a_module_on_a_terminal():
         os.close(theirs)
 
 
-def test_a_module_in_a_pipe():
+def test_nothing_is_printed_into_a_pipe():
     done = run_with_stderr_on(subprocess.PIPE)
     assert done.returncode == 0 and not done.stderr

@@ -29,13 +29,13 @@ PLAIN = "__global__ void k(int *a) { *a = 7; }"
     [Generated(PLAIN), "\ufeff" + PLAIN, b"\xef\xbb\xbf" + PLAIN.encode()],
     ids=["str", "bom", "bytes"],
 )
-def test_source(source):
+def test_a_source_may_be_bytes_or_an_object_with_str(source):
     a = np.zeros(1, np.int32)
     SourceModule(source).get_function("k")(drv.Out(a), block=(1, 1, 1))
     assert a[0] == 7
 
 
-def test_parts_of_kernels():
+def test_parts_of_array_kernels_may_be_objects_with_str():
     a = gpuarray.to_gpu(np.arange(5, dtype=np.float32))
     twice = Generated("__device__ float twice(float a) { return 2 * a; }")
     double = ElementwiseKernel("float *a", Generated("a[i] = twice(a[i])"), preamble=twice)
@@ -50,7 +50,7 @@ def test_parts_of_kernels():
 
 
 @pytest.mark.parametrize("wrong", [None, 5, 2.5, object(), [PLAIN], np.float32(1), Generated])
-def test_no_text(wrong):
+def test_what_is_no_text_is_refused(wrong):
     with pytest.raises(TypeError, match="source is"):
         SourceModule(wrong)
     with pytest.raises(TypeError, match="preamble is"):
@@ -63,6 +63,6 @@ def test_bytes_are_refused_as_operation():
 
 
 @pytest.mark.parametrize("name", ["kernel.cu", "/some/where/kernel.cuh", "a b/kernel.ptx"[2:]])
-def test_the_name_of_a_file(name):
+def test_the_name_of_a_file_is_refused_with_advice(name):
     with pytest.raises(ValueError, match=r"looks like the name of a file: SourceModule\(open\(path\)"):
         SourceModule(name)

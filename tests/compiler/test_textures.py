@@ -114,7 +114,7 @@ def test_compile_plain():
     check(drv.module_from_buffer(compile_plain(source, ["-arch", arch], False, "nvcc", None, "ptx")))
 
 
-def test_lines_of_messages():
+def test_messages_have_the_lines_of_the_users_source():
     with pytest.raises(drv.CompileError, match=r"kernel\.cu\(3\): error") as caught:
         SourceModule("texture<float> tex;\ntexture<float, 2> other;\nnonsense;\n")
     assert "1 error" in caught.value.stderr and "pycuda-textures" not in caught.value.stderr

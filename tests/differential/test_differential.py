@@ -44,7 +44,7 @@ def test_a_program_runs_by_itself(run_python):
     ([1, 2], [1, 3], 0), ([1.0], [1], 0), ([1], [[1]], 0), ([0.0], [-0.0], 0), ([np.nan], [1.0], 8),
     ([1.0], [1.0 + 1e-9], 8), ([1, 2], [1, 2, 3], 0),
 ])  # fmt: skip
-def test_what_is_different(got, want, ulp):
+def test_compare_finds_differences(got, want, ulp):
     on_device = gpuarray.to_gpu(np.array(got))
     compare(on_device, np.array(got), ulp)
     with pytest.raises(Difference):

@@ -32,5 +32,5 @@ def check():
 
 
 @pytest.mark.cpu("what the CPU device does not execute")
-def test_instructions(at_capability):
+def test_the_list_has_exactly_the_unsupported_instructions(at_capability):
     at_capability((9, 0), check)

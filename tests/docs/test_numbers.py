@@ -78,7 +78,7 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize("page, words, numbers", NUMBERS, ids=[f"{row[0]}-{row[1]}" for row in NUMBERS])
-def test_number(page, words, numbers):
+def test_numbers_on_a_page_are_those_in_the_code(page, words, numbers):
     text = re.sub(r"[\s;]+", " ", (ROOT / "docs" / f"{page}.md").read_text())
     found = re.search(re.escape(words).replace(r"\#", r"([\d,]+)(?:st|nd|rd|th)?"), text)
     assert found, f"docs/{page}.md does not say it any more"

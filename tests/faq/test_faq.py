@@ -338,6 +338,6 @@ def test_the_cache_is_not_among_temporary_files(run_python, tmp_path):
 
 
 @pytest.mark.cpu("asks for the CPU device by name")
-def test_without_a_gpu(program):
+def test_programs_run_on_the_cpu_device_without_a_gpu(program):
     output = program("print(drv.Device(0).name(), drv.mem_get_info()[0] > 0)", env={"PYCUDA_DEVICE": "cpu"})
     assert output.startswith("CPU device") and output.endswith("True\n")

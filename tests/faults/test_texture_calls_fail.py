@@ -72,7 +72,7 @@ in_a_context(work, code, may_be=no_more_parameters)
 
 
 @pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
-def test_references(run_python, code):
+def test_each_call_for_references_fails_once(run_python, code):
     done = run_python(f"code = {code}\n" + PROGRAM, env={"PYCUDA_FAULT_CALL": "0"}, timeout=300)
     assert done.returncode == 0, done.stderr
     total, failures, quiet = map(int, done.stdout.split())

@@ -382,7 +382,7 @@ def test_without_a_context_of_opengl(primary_context):
     assert drv.have_gl_ext()
 
 
-def test_autoinit(gl, run_python):
+def test_autoinit_makes_a_context_for_opengl(gl, run_python):
     program = """
 import sys
 sys.path.insert(0, {folder!r})

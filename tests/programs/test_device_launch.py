@@ -385,7 +385,7 @@ def check_depth(module):
     assert out.tolist() == [deepest, TOO_MANY_PENDING, deepest]
 
 
-def test_depth():
+def test_a_kernel_launches_itself_as_deep_as_the_limit():
     module = build(ERRORS)
     for _ in range(2):
         check_depth(module)
@@ -409,7 +409,7 @@ def test_pending_launches(pending_limit):
 
 
 @pytest.mark.parametrize("stream", ["0", "cudaStreamFireAndForget", "cudaStreamTailLaunch"])
-def test_fault_in_a_child(run_python, stream):
+def test_a_fault_in_a_child_is_reported(run_python, stream):
     done = run_python(
         f"""
         import numpy as np

@@ -254,7 +254,7 @@ def test_refused_copies():
     ids=["copy", "fill"],
 )
 @pytest.mark.cpu("a GPU does not report the address")
-def test_invalid_addresses(run_python, call, message):
+def test_copies_with_invalid_addresses_are_reported(run_python, call, message):
     done = run_python(
         f"""
         import numpy as np

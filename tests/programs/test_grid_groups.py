@@ -85,7 +85,7 @@ def test_a_barrier_of_the_whole_grid(groups):
     check_turns(groups.get_function("turn"), BLOCKS, THREADS)
 
 
-def test_hundreds_of_blocks(groups):
+def test_a_barrier_of_hundreds_of_blocks(groups):
     check_turns(groups.get_function("turn"), 300, 32)
 
 

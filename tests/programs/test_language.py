@@ -296,7 +296,7 @@ def test_heap(programs):
     assert (out == wanted).all()
 
 
-def test_heap_without_room(programs):
+def test_malloc_of_more_than_the_heap_returns_null(programs):
     out = np.zeros(1, np.int32)
     launch(programs, "heap_full", drv.InOut(out), block=1)
     assert out[0] == 1

@@ -47,7 +47,7 @@ def recorded():
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_the_same_bits(options):
+def test_results_have_the_bits_of_a_gpu(options):
     module, known = load(options), recorded()
     assert len(KERNELS) == 19
     assert not [kernel for kernel in KERNELS if result(module, kernel) != known[kernel, options]]

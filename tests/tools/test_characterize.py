@@ -16,11 +16,11 @@ def context(primary_context):
     tools.clear_context_caches()
 
 
-def test_the_platform():
+def test_platform_bits():
     assert characterize.platform_bits() == 8 * ctypes.sizeof(ctypes.c_void_p)
 
 
-def test_the_device():
+def test_the_device_has_a_stack_and_doubles():
     assert characterize.has_stack() is True and characterize.has_double_support() is True
 
 

@@ -80,7 +80,7 @@ def test_as_strided():
     assert view.tolist() == [[0, 1, 2], [1, 2, 3], [2, 3, 4]] and np.shares_memory(a, view)
 
 
-def test_bounds():
+def test_bound_gives_the_first_address_and_the_end():
     a = np.zeros((4, 6), np.float32)
     low, high = array.bound(a)
     assert (low, high) == (a.ctypes.data, a.ctypes.data + a.nbytes)
