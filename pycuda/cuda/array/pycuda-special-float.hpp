@@ -29,12 +29,17 @@ PYCUDA_INLINE float reciprocal(float x)
     return fmaf(r, fmaf(-x, r, 1.0f), r);
 }
 
-// 1 / x within an ulp, for x whose reciprocal is normal.
-PYCUDA_INLINE double reciprocal(double x)
+// 1 / x within 1e-12, and within an ulp, for x whose reciprocal is normal.
+PYCUDA_INLINE double near_reciprocal(double x)
 {
     double r;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
-    r = fma(r, fma(-x, r, 1.0), r);
+    return fma(r, fma(-x, r, 1.0), r);
+}
+
+PYCUDA_INLINE double reciprocal(double x)
+{
+    const double r = near_reciprocal(x);
     return fma(r, fma(-x, r, 1.0), r);
 }
 

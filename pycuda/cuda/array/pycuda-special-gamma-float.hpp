@@ -8,13 +8,6 @@
 
 namespace pycuda {
 
-// 1 / x within about 2e-14, for x in the range of floats from 1e-37 on.
-PYCUDA_INLINE double near_reciprocal(double x)
-{
-    const double r = 0.25f * reciprocal((float)(0.25 * x));
-    return fma(r, fma(-x, r, 1.0), r);
-}
-
 // ln(1 + u) = n ln(2) + f - part, where 1 + u = 2^n (1 + f). DLMF 4.6.4: with s = f / (2 + f), ln(1 + f) is
 // 2 atanh(s) = f - s (f - rest), here within 1e-11 of itself.
 struct LogParts {
@@ -157,9 +150,9 @@ static __device__ float incomplete_gamma(float a, float x, bool wants_upper)
 }
 
 // Whether `lower`, P(a, x), is known without computation: at the limits of a and x, or NaN outside of them.
-PYCUDA_INLINE bool incomplete_gamma_is_special(double a, double x, double &lower)
+template <class T> PYCUDA_INLINE bool incomplete_gamma_is_special(T a, T x, T &lower)
 {
-    lower = NAN;
+    lower = T(NAN);
     if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return true;
     lower = a == 0 || isinf(x) ? 1 : 0;
     return a == 0 || x == 0 || isinf(a) || isinf(x);
@@ -167,14 +160,14 @@ PYCUDA_INLINE bool incomplete_gamma_is_special(double a, double x, double &lower
 
 PYCUDA_INLINE float lower_gamma(float a, float x)
 {
-    double lower;
-    return incomplete_gamma_is_special(a, x, lower) ? (float)lower : incomplete_gamma(a, x, false);
+    float lower;
+    return incomplete_gamma_is_special(a, x, lower) ? lower : incomplete_gamma(a, x, false);
 }
 
 PYCUDA_INLINE float upper_gamma(float a, float x)
 {
-    double lower;
-    return incomplete_gamma_is_special(a, x, lower) ? (float)(1 - lower) : incomplete_gamma(a, x, true);
+    float lower;
+    return incomplete_gamma_is_special(a, x, lower) ? 1 - lower : incomplete_gamma(a, x, true);
 }
 
 // ---- Gamma(x)
