@@ -10,7 +10,7 @@ constexpr int temme_counts[TEMME_TERMS] = {18, 17, 16, 15, 13, 12, 10, 8, 7, 5, 
 
 // c_k(eta) of DLMF 8.12.7 for |eta| <= 1, a polynomial for each k, whose highest power is first:
 // tools/special_expansion.py computes them.
-__constant__ double temme_coefficients[] = {
+static __constant__ double temme_coefficients[] = {
     2.3082598788940625e-11, -7.633306132058169e-11, -2.1770444043413224e-11, 9.455251949303792e-10,
     -4.38677177201652e-09, 1.0232297936089856e-08, 6.711179640521681e-09, -1.766427073442631e-07,
     8.296697629433903e-07, -1.8540678996510688e-06, -2.1854481836922604e-06, 3.9192632872717645e-05,

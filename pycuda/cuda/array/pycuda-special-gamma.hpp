@@ -64,7 +64,7 @@ PYCUDA_INLINE double upper_gamma(double a, double x)
 }
 
 // B_2k / (2 k)!, DLMF 24.2.1
-__device__ const double bernoulli_over_factorial[] = {
+static __device__ const double bernoulli_over_factorial[] = {
     1. / 12,         -1. / 720,       1. / 30240,      -1. / 1209600,
     1. / 47900160,   -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13,
     8.5860620562778446e-15, -2.1748686985580619e-16, 5.5090028283602295e-18, -1.3954464685812523e-19,

@@ -120,7 +120,7 @@ PYCUDA_INLINE double stirling_rest(double x)
 
 // DLMF 5.15.1, 5.7.6: the Taylor series of psi at its positive root, whose coefficients are Hurwitz's zeta
 // function there.
-__device__ const double digamma_series[] = {
+static __device__ const double digamma_series[] = {
     0.9676722454476212, -0.4427631689835921, 0.258499760955651, -0.16394270544240652,
     0.10782405069126237, -0.07219956125645471, 0.04880428816414311, -0.03316112647484736,
     0.022597648232218104, -0.01542476590494896, 0.010538791616612175, -0.007204534386356869,
