@@ -42,8 +42,8 @@ PYCUDA_INLINE double beta_exponent(double a, double b)
 
 PYCUDA_INLINE float beta_factor(float a, float b)
 {
-    const float sum = a + b, ratio = sum / fmaxf(a, b);
-    return gamma_power_factor(sum) / (gamma_power_factor(a) * gamma_power_factor(b)) * ratio / fminf(a, b);
+    const float sum = a + b, ratio = sum * reciprocal(fmaxf(a, b)) * reciprocal(fminf(a, b));
+    return gamma_power_factor(sum) * reciprocal(gamma_power_factor(a) * gamma_power_factor(b)) * ratio;
 }
 
 PYCUDA_INLINE bool beta_is_ordinary(float a, float b) { return fminf(a, b) > 1e-37f && fmaxf(a, b) < 1e36f; }

@@ -253,19 +253,20 @@ PYCUDA_INLINE float power_of_one_plus(float v, float s) { return expf(-s * log_o
 // Euler-Maclaurin. q^(1-s) is a factor, so that rounding errors of the other exponents have little weight.
 PYCUDA_INLINE float zeta_of_positive(float s, float q)
 {
-    const float r = fminf(1.0f / q, 1e29f), w = q + 3.0f, r_w = reciprocal(w), ratio = s * r_w;
+    const float r_q = reciprocal(q), r = fminf(r_q, 1e29f);
+    const float w = q + 3.0f, r_w = reciprocal(w), ratio = s * r_w;
     const float s1 = (s + 1.0f) * r_w, s2 = (s + 2.0f) * r_w, s3 = (s + 3.0f) * r_w, s4 = (s + 4.0f) * r_w;
     const float s5 = (s + 5.0f) * r_w, s6 = (s + 6.0f) * r_w, s7 = (s + 7.0f) * r_w, s8 = (s + 8.0f) * r_w;
     float rest = fmaf(2.08767570e-8f * s7, s8, -8.26719577e-7f);
     rest = fmaf(rest * s5, s6, 3.30687831e-5f);
     rest = fmaf(rest * s3, s4, -1.38888889e-3f);
     rest = fmaf(rest * s1, s2, 8.33333333e-2f);
-    const float tail = fmaf(ratio, rest, 0.5f) + w / (s - 1.0f);
+    const float tail = fmaf(w, reciprocal(s - 1.0f), fmaf(ratio, rest, 0.5f));
     float sum = power_of_one_plus(3.0f * r, s) * (ratio < 150.0f ? tail : 0.0f);
     sum += power_of_one_plus(2.0f * r, s);
     sum += power_of_one_plus(r, s);
     sum += 1.0f;
-    return exp_of_negative((s - 1.0) * log_of_one_plus(q - 1.0, q)) * (sum / q);
+    return exp_of_negative((s - 1.0) * log_of_one_plus(q - 1.0, q)) * (sum * r_q);
 }
 
 PYCUDA_INLINE float hurwitz_zeta(float s, float q)
