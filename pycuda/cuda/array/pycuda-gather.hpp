@@ -86,7 +86,7 @@ __device__ __forceinline__ void find_indices(const char *from, const Picking<D> 
 #pragma unroll
     for (int u = 0; u < N; u++) {
         walk_to<D>(plan.walk, first + u * blockDim.x, at[u]);
-        indices[u] = *reinterpret_cast<const I *>(from + at[u][1]);
+        indices[u] = load_once(reinterpret_cast<const I *>(from + at[u][1]));
     }
 }
 
@@ -113,13 +113,17 @@ __device__ __forceinline__ void pick(char *array, const char *indices, int *erro
         }
 #pragma unroll
         for (int u = 0; u < N; u++) {
-            const char *const from = PUT ? other + at[u][2] : array + at[u][0];
-            moved[u] = PUT || at[u][1] ? *reinterpret_cast<const T *>(from) : T();
+            if (PUT)
+                moved[u] = load_once(reinterpret_cast<const T *>(other + at[u][2]));
+            else
+                moved[u] = at[u][1] ? *reinterpret_cast<const T *>(array + at[u][0]) : T();
         }
 #pragma unroll
         for (int u = 0; u < N; u++) {
-            char *const to = PUT ? array + at[u][0] : other + at[u][2];
-            if (!PUT || (at[u][1] && !refused)) *reinterpret_cast<T *>(to) = moved[u];
+            if (!PUT)
+                store_once(reinterpret_cast<T *>(other + at[u][2]), moved[u]);
+            else if (at[u][1] && !refused)
+                *reinterpret_cast<T *>(array + at[u][0]) = moved[u];
         }
     });
     if (MODE == RAISE && !PUT && wrong && error) *error = 1;
@@ -148,9 +152,9 @@ __device__ __forceinline__ void move_rows(char *array, const char *indices, int 
     for (index_t i = (index_t)blockIdx.y * blockDim.x + threadIdx.x; i < plan.words;
          i += (index_t)gridDim.y * blockDim.x) {
         if (!PUT)
-            in_other[i] = is_valid ? in_array[i] : make_uint4(0, 0, 0, 0);
+            store_once(in_other + i, is_valid ? load_once(in_array + i) : make_uint4(0, 0, 0, 0));
         else if (is_valid)
-            in_array[i] = in_other[i];
+            store_once(in_array + i, load_once(in_other + i));
     }
     if (MODE == RAISE && !PUT && wrong && error) *error = 1;
 }
@@ -204,7 +208,7 @@ __device__ __forceinline__ void gather(const char *array, const char *indices, i
         lanes<I, V, 1> loaded;
         lanes<T, V, 1> values[R];
         index_t at[V];
-        loaded.load(own + first, 0);
+        loaded.load_once(own + first);
 #pragma unroll
         for (int v = 0; v < V; v++) at[v] = number(loaded(v));
 #pragma unroll
@@ -214,11 +218,12 @@ __device__ __forceinline__ void gather(const char *array, const char *indices, i
                 for (int v = 0; v < V; v++) values[r](v) = element(r, at[v]);
 #pragma unroll
         for (int r = 0; r < R; r++)
-            if (R == 1 || row * R + r < rows.count) values[r].store(out + r * count + first, 0);
+            if (R == 1 || row * R + r < rows.count) values[r].store_once(out + r * count + first);
     } else {
         for (index_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
-            const index_t at = number(own[i]);
-            for (int r = 0; r < R && row * R + r < rows.count; r++) out[r * count + i] = element(r, at);
+            const index_t at = number(load_once(own + i));
+            for (int r = 0; r < R && row * R + r < rows.count; r++)
+                store_once(out + r * count + i, element(r, at));
         }
     }
     if (MODE == RAISE && wrong && error) *error = 1;

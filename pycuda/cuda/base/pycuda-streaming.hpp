@@ -24,6 +24,38 @@ template <int BYTES> struct access {
     typedef typename word<size>::type type;
 };
 
+// An element as words as large as its alignment allows.
+template <class T> struct words_of {
+    enum { largest = access<sizeof(T)>::size, aligned = alignof(T) };
+    enum { bytes = (int)largest < (int)aligned ? (int)largest : (int)aligned, count = sizeof(T) / bytes };
+    typedef typename word<bytes>::type type;
+};
+
+// Loads an element of global memory that is not read again: its line is the first to leave the caches.
+template <class T> __device__ __forceinline__ T load_once(const T *from)
+{
+    typedef words_of<T> words;
+    T loaded;
+#pragma unroll
+    for (int k = 0; k < words::count; k++) {
+        const typename words::type moved = __ldcs((const typename words::type *)from + k);
+        memcpy((char *)&loaded + k * words::bytes, &moved, words::bytes);
+    }
+    return loaded;
+}
+
+// Stores an element to global memory that is not read soon: its line is the first to leave the caches.
+template <class T> __device__ __forceinline__ void store_once(T *to, const T &value)
+{
+    typedef words_of<T> words;
+#pragma unroll
+    for (int k = 0; k < words::count; k++) {
+        typename words::type moved;
+        memcpy(&moved, (const char *)&value + k * words::bytes, words::bytes);
+        __stcs((typename words::type *)to + k, moved);
+    }
+}
+
 // The elements, in registers: element k is k % V of round k / V.
 template <class T, int V, int ROUNDS> class lanes {
     enum { bytes = V * (int)sizeof(T), unit_bytes = access<bytes>::size, units = bytes / unit_bytes };
@@ -33,6 +65,26 @@ template <class T, int V, int ROUNDS> class lanes {
   public:
     // Whether an array that begins at `at` is aligned for load() and store(): views may have any address.
     static __device__ __forceinline__ bool fit(const T *at) { return (size_t)at % unit_bytes == 0; }
+
+    // load() and store() of memory that is not read again, or not soon: of the first round.
+    __device__ __forceinline__ void load_once(const T *from)
+    {
+#pragma unroll
+        for (int k = 0; k < units; k++) {
+            const unit moved = __ldcs((const unit *)from + k);
+            memcpy(raw + k * unit_bytes, &moved, unit_bytes);
+        }
+    }
+
+    __device__ __forceinline__ void store_once(T *to) const
+    {
+#pragma unroll
+        for (int k = 0; k < units; k++) {
+            unit moved;
+            memcpy(&moved, raw + k * unit_bytes, unit_bytes);
+            __stcs((unit *)to + k, moved);
+        }
+    }
 
     // The first round's elements begin at `from`, each further round's `step` elements later.
     __device__ __forceinline__ void load(const T *from, size_t step)
