@@ -3,6 +3,7 @@
 
 #include "api/stream/capture.h"
 #include "graph/condition.h"
+#include "graph/device_launch.h"
 #include "graph/program.h"
 
 Exec *exec_of(CUgraphExec handle)
@@ -34,6 +35,8 @@ static CUresult check_conditions(const Graph *graph, CUgraphInstantiateResult *w
 static CUresult fill_exec(Exec *exec, const Graph *graph, Node **error_node, CUgraphInstantiateResult *why)
 {
     TRY(check_conditions(graph, why));
+    if (exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+        TRY(graph_check_device_launch(graph, error_node, why));
     TRY(program_new(graph, &exec->program, error_node, why));
     if (!user_references_copy(&exec->users, &graph->users)) return CUDA_ERROR_OUT_OF_MEMORY;
     if (!program_claim(exec->program)) return CUDA_ERROR_INVALID_VALUE;
@@ -61,13 +64,14 @@ static CUresult make_exec(CUgraphExec *out, CUgraph graph, unsigned long long fl
                           CUgraphInstantiateResult *why)
 {
     const unsigned long long supported = 15; /* all CUDA_GRAPH_INSTANTIATE_FLAG_* */
+    const unsigned long long excluding =
+        CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     Context *context;
     Exec *dead = NULL;
     *why = CUDA_GRAPH_INSTANTIATE_ERROR;
     TRY(context_enter(&context));
     TRY(capture_check_thread());
-    if (flags & ~supported) return CUDA_ERROR_INVALID_VALUE;
-    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) return CUDA_ERROR_NOT_SUPPORTED;
+    if (flags & ~supported || (flags & excluding) == excluding) return CUDA_ERROR_INVALID_VALUE;
     CUresult result = WITH_GRAPHS(instantiate(out, graph, flags, error_node, why, &dead));
     if (dead) PUT(dead);
     if (!result) *why = CUDA_GRAPH_INSTANTIATE_SUCCESS;
@@ -78,6 +82,8 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned l
 {
     Node *error_node = NULL;
     CUgraphInstantiateResult why;
+    TRY(driver_check());
+    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) return CUDA_ERROR_INVALID_VALUE; /* it needs a stream */
     return make_exec(out, graph, flags, &error_node, &why);
 }
 
@@ -116,7 +122,8 @@ static CUresult get_flags(CUgraphExec handle, cuuint64_t *flags)
 {
     const Exec *exec = exec_of(handle);
     if (!exec) return CUDA_ERROR_INVALID_VALUE;
-    *flags = exec->flags & ~(unsigned long long)CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+    *flags = exec->flags
+             & (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
     return CUDA_SUCCESS;
 }
 
@@ -124,6 +131,14 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
 {
     TRY(driver_check());
     return flags ? WITH_GRAPHS(get_flags(exec, flags)) : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Kernels may launch it as it is now. */
+static CUresult note_upload(Exec *exec)
+{
+    if (!exec) return CUDA_ERROR_INVALID_VALUE;
+    exec->uploaded = true;
+    return CUDA_SUCCESS;
 }
 
 /* Without the graphs' lock, because it may wait while the queue is full. That is safe, as the driver's
@@ -135,18 +150,19 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle)
     Exec *exec = object_get(handle, OBJECT_GRAPH_EXEC);
     CUresult result = exec ? queue_wait_room(stream) : CUDA_ERROR_INVALID_VALUE;
     if (!result) result = replay_submit(exec, stream);
+    if (!result) result = WITH_GRAPHS(note_upload(exec));
     if (exec) PUT(exec);
     PUT(stream);
     return result;
 }
 
-/* Does nothing: the instantiation has prepared everything. */
+/* There is nothing to do: the instantiation has prepared everything. */
 CUresult cuGraphUpload(CUgraphExec exec, CUstream handle)
 {
     Stream *stream;
     TRY(stream_enter(handle, &stream));
     PUT(stream);
-    return WITH_GRAPHS(exec_of(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    return WITH_GRAPHS(note_upload(exec_of(exec)));
 }
 
 /* *out: whether the node is enabled, if `out` is not NULL. Sets that to *set, if `set` is not NULL. */
@@ -166,6 +182,7 @@ static CUresult get_or_set_enabled(CUgraphExec exec_handle, CUgraphNode node_han
     TRY(work_copy(&work, &step->work));
     Step *other = step_new(step, &work);
     Program *program = other ? program_own(&exec->program) : NULL;
+    exec->uploaded = false;
     if (!program) {
         if (other) work_free(&other->work);
         free(other);

@@ -6,6 +6,7 @@
  *   capture.[ch] capture_mode.c                      streams whose commands become nodes
  *   program.[ch] exec.c replay.c update.c            executable graphs
  *   memory.[ch] condition.[ch] user_object.[ch]      what graphs hold
+ *   device_launch.[ch]                           graphs that kernels launch
  *   legacy.c    older versions of functions
  *
  * A command that can be captured is described in the same way for both cases: in a captured stream it

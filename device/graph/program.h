@@ -49,6 +49,8 @@ struct CUgraphExec_st {
     UserReferences users; /* owned */
     Stream *stream; /* of the last launch, a reference: the next launch waits for it; or NULL */
     uint64_t number; /* of that launch's task */
+    bool uploaded; /* as it is now: kernels may launch it; under the graphs' lock */
+    _Atomic unsigned pending; /* launches that are not done */
 };
 
 /* Makes the program of a graph. After an error *why says what is wrong, and *error_node is the node that it

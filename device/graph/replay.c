@@ -8,13 +8,14 @@
 
 #include "api/memory/stream_values.h"
 #include "graph/condition.h"
-#include "graph/program.h"
+#include "graph/device_launch.h"
 
 /* The position in a program. A task has a stack of them: of the whole program, and of each body that it is
  * in. */
 typedef struct Frame {
     const Program *program;
     size_t next; /* the index of the step to be done next */
+    GraphRun *run; /* owned: the launch whose graph the program is; NULL: a body in the launch below */
 } Frame;
 
 typedef struct ReplayTask {
@@ -27,11 +28,13 @@ typedef struct ReplayTask {
     size_t ended_count;
     Frame *frames;              /* the stack; the innermost program last */
     size_t depth, capacity;
+    KernelLaunches launches;    /* by the kernel that is running */
     bool begun;
     KernelRun run;              /* of the kernel that is running */
 } ReplayTask;
 
-static bool push_program(ReplayTask *task, const Program *program)
+/* Adds a program to the stack. run: the launch that it is of, or NULL; the stack owns it after a success. */
+static bool push_program(ReplayTask *task, const Program *program, GraphRun *run)
 {
     if (task->depth == task->capacity) {
         size_t capacity = task->capacity ? 2 * task->capacity : 2;
@@ -40,7 +43,7 @@ static bool push_program(ReplayTask *task, const Program *program)
         task->frames = frames;
         task->capacity = capacity;
     }
-    task->frames[task->depth++] = (Frame){program, 0};
+    task->frames[task->depth++] = (Frame){program, 0, run};
     return true;
 }
 
@@ -74,13 +77,59 @@ static const Program *choose_body(const Step *step, bool *again)
     return body < conditional->size ? step->bodies[body] : NULL;
 }
 
+/* The launch of the graph that is running: the innermost one. */
+static GraphRun *current_run(const ReplayTask *task)
+{
+    size_t i = task->depth;
+    while (!task->frames[i - 1].run) i--;
+    return task->frames[i - 1].run;
+}
+
+static void fail_for_memory(Stream *stream)
+{
+    context_fail(stream->object.context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for a graph's body", 0);
+}
+
+/* Puts launches onto the stack, the last one first, so that the first one is the next to run. */
+static void push_runs(ReplayTask *task, GraphRun *reversed, Stream *stream)
+{
+    for (GraphRun *run = reversed, *next; run; run = next) {
+        next = run->next;
+        if (push_program(task, run->program, run)) continue;
+        graph_run_free(run);
+        fail_for_memory(stream);
+    }
+}
+
+/* After a kernel: what it has launched runs now, or after the graph that the kernel belongs to. */
+static void take_launches(ReplayTask *task, Stream *stream)
+{
+    GraphRuns now;
+    graph_runs_init(&now);
+    for (GraphRun *run = task->launches.runs.first, *next; run; run = next) {
+        next = run->next;
+        graph_runs_append(run->is_tail ? &current_run(task)->tails : &now, run);
+    }
+    graph_runs_init(&task->launches.runs);
+    push_runs(task, graph_runs_take_reversed(&now), stream);
+}
+
+static bool do_kernel(ReplayTask *task, const Step *step, Stream *stream)
+{
+    Exec *exec = current_run(task)->exec;
+    bool by_kernels = exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+    task->launches.exec = exec;
+    task->run.graph_launches = &task->launches;
+    task->run.current_graph = by_kernels ? (uintptr_t)exec : 0;
+    return launch_go_on(&task->run, &step->launch, step->work.kernel.function, stream);
+}
+
 /* Does the step; false if a kernel is not finished. */
 static bool do_step(ReplayTask *task, const Step *step, Stream *stream)
 {
     const MemoryRange *range = task->ranges ? &task->ranges[step->slot] : NULL;
     switch (step->work.type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-        return launch_go_on(&task->run, &step->launch, step->work.kernel.function, stream);
+    case CU_GRAPH_NODE_TYPE_KERNEL: return do_kernel(task, step, stream);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: event_reach(step->work.event, task->tickets[step->slot]); break;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: pool_range_begin(range); break;
     case CU_GRAPH_NODE_TYPE_MEM_FREE: pool_range_end(range, false); break;
@@ -97,13 +146,23 @@ static bool do_step(ReplayTask *task, const Step *step, Stream *stream)
     return true;
 }
 
+/* Takes the innermost program off the stack. If it is a launch its tails are next. */
+static void end_program(ReplayTask *task, Stream *stream)
+{
+    GraphRun *run = task->frames[--task->depth].run;
+    if (!run) return;
+    GraphRun *tails = graph_runs_take_reversed(&run->tails);
+    graph_run_free(run);
+    push_runs(task, tails, stream);
+}
+
 /* Does one step of the innermost program, or leaves that program at its end. False if a kernel is not
  * finished. */
 static bool advance_step(ReplayTask *task, Stream *stream)
 {
     Frame *frame = &task->frames[task->depth - 1];
     if (frame->next == frame->program->count) {
-        task->depth--;
+        end_program(task, stream);
         return true;
     }
     const Step *step = frame->program->steps[frame->next];
@@ -113,11 +172,11 @@ static bool advance_step(ReplayTask *task, Stream *stream)
         bool again;
         const Program *body = choose_body(step, &again);
         if (!again) frame->next++;
-        if (body && !push_program(task, body))
-            context_fail(stream->object.context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for a graph's body", 0);
+        if (body && !push_program(task, body, NULL)) fail_for_memory(stream);
     } else {
         if (!do_step(task, step, stream)) return false;
         frame->next++;
+        if (task->launches.runs.first) take_launches(task, stream);
     }
     return true;
 }
@@ -147,6 +206,12 @@ static void free_replay(Task *self)
 {
     ReplayTask *task = (ReplayTask *)self;
     const Program *program = task->program;
+    for (size_t i = 0; i < task->depth; i++)
+        if (task->frames[i].run) graph_run_free(task->frames[i].run);
+    for (GraphRun *run = graph_runs_take_reversed(&task->launches.runs), *next; run; run = next) {
+        next = run->next;
+        graph_run_free(run);
+    }
     for (size_t i = 0; task->ranges && i < program->ranges; i++)
         if (task->ranges[i].block) pool_range_settle(&task->ranges[i]);
     for (size_t i = 0; task->ended && i < task->ended_count; i++)
@@ -174,9 +239,13 @@ static ReplayTask *task_new(Exec *exec)
     task->exec = exec;
     object_hold(OBJECT(exec));
     task->program = program_hold(program);
+    pthread_mutex_init(&task->launches.lock, NULL);
+    graph_runs_init(&task->launches.runs);
+    GraphRun *run = graph_run_new(exec, program);
     bool ok = (!program->ranges || (task->ranges && task->ended)) && (!program->tickets || task->tickets)
-              && push_program(task, program);
+              && run && push_program(task, program, run);
     if (ok) return task;
+    if (run) graph_run_free(run);
     free_replay(&task->task);
     return NULL;
 }

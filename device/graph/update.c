@@ -71,6 +71,7 @@ static CUgraphExecUpdateResult check_update(const Work *now, const Work *then)
 static CUresult put_step(Exec *exec, size_t index, Step *step)
 {
     Program *program = program_own(&exec->program);
+    exec->uploaded = false;
     if (program)
         program_set(program, index, step);
     else

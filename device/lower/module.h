@@ -40,6 +40,7 @@ typedef struct FunctionFacts {
     uint32_t dynamic_align;
     bool grid_sync; /* reads %envreg1 or 2, as the grid barrier of cooperative groups does */
     bool texture_references; /* names a .texref */
+    bool graph_launches; /* calls cudaGraphLaunch */
     uint32_t entry; /* index among the entries, NO_ENTRY */
     uint64_t *shared_offset; /* of its own .shared variables, by variable id */
     uint32_t pools[FRAME_POOLS]; /* bytes of the pools of its frame */

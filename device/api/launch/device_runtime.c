@@ -132,6 +132,7 @@ void device_runtime_init(DeviceRuntime *runtime, Function *function)
         .next_grid_id = next_grid_id,
         .answer = answer_question,
         .set_condition = condition_set_by_kernel,
+        .launch_graph = graph_launch_by_kernel,
         .max_pending = (uint32_t)atomic_load(
             &function->object.context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT]),
     };

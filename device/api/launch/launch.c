@@ -89,6 +89,8 @@ static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Functio
     }
     if (!bind_references(run, function, stream->head->ticket)) return NULL;
     device_runtime_init(&run->runtime, function);
+    run->runtime.graph_launches = run->graph_launches;
+    run->runtime.current_graph = run->current_graph;
     run->launch = *prepared;
     run->launch.grid_id = run->runtime.next_grid_id(run->runtime.closure);
     run->launch.stack_limit = stack == DEFAULT_STACK ? 0 : (uint32_t)stack;
@@ -210,6 +212,14 @@ CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **ex
     return CUDA_SUCCESS;
 }
 
+/* Kernels that launch graphs are nodes of graphs. */
+static CUresult check_outside_graphs(const CodeFunction *code)
+{
+    if (!code->launches_graphs) return CUDA_SUCCESS;
+    log_error("launch of %s: a kernel that calls cudaGraphLaunch must be a node of a graph", code->name);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 static CUresult submit_launch(Function *function, Stream *stream, const LaunchConfig *requested,
                               void **pointers, void **extra)
 {
@@ -218,6 +228,7 @@ static CUresult submit_launch(Function *function, Stream *stream, const LaunchCo
     if (function->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
     if (stream_is_captured(stream)) return capture_add_kernel(stream, function, shape, pointers, extra);
     TRY(launch_check_shape(function, shape));
+    TRY(check_outside_graphs(function->code));
     if (shape->cooperative) TRY(launch_check_cooperative(function, shape));
     TRY(queue_wait_room(stream));
     LaunchTask *task = malloc(params_room(sizeof *task + function->code->param_size) + PARAMS_ALIGN);
@@ -225,6 +236,8 @@ static CUresult submit_launch(Function *function, Stream *stream, const LaunchCo
     uint8_t *params = task->params_room + (-(uintptr_t)task->params_room & (PARAMS_ALIGN - 1));
     task->task = (Task){.run = run_launch, .release = free_launch, .stoppable = true};
     task->run.grid = NULL;
+    task->run.graph_launches = NULL;
+    task->run.current_graph = 0;
     task->run.bindings = module_bind_references(function->module);
     memset(params, 0, function->code->param_size);
     CUresult result = launch_copy_params(function->code, pointers, extra, params);

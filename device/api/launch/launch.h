@@ -65,6 +65,8 @@ typedef struct KernelRun {
     GridRun *grid; /* NULL: it has not begun, or is done */
     TextureBinding
         *bindings; /* owned: what the module's texture and surface references are bound to; or NULL */
+    void *graph_launches; /* DeviceRuntime.graph_launches */
+    uint64_t current_graph; /* DeviceRuntime.current_graph */
     GridLaunch launch;
     DeviceRuntime runtime;
     ExecFault fault;
@@ -81,6 +83,8 @@ void device_runtime_init(DeviceRuntime *runtime, Function *function);
 /* Defined in graph/condition.c: sets the value of a conditional node, as a kernel asks. False if there is no
  * such handle. */
 bool condition_set(CUgraphConditionalHandle handle, unsigned value);
+/* Defined in graph/device_launch.c: DeviceRuntime.launch_graph. */
+int graph_launch_by_kernel(void *launches, uint64_t graph, uint64_t stream);
 /* The context's heap for device-side malloc, made at the first call. NULL if out of memory. */
 DeviceHeap *context_heap(Context *context);
 

@@ -226,6 +226,7 @@ struct CodeFunction {
     const struct CodeLockstep *lockstep; /* NULL: warps do not start in lockstep (lockstep.h) */
     bool uses_grid_sync; /* reads %envreg1/2 or barrier state that needs all blocks resident */
     bool uses_texture_references; /* of the module: itself, or what it calls */
+    bool launches_graphs; /* itself, or what it calls */
 };
 
 typedef struct CodeGlobal {

@@ -157,6 +157,18 @@ uint64_t runtime_LaunchDevice(RuntimeCall *c)
     return launch_child(c, c->values[1], &call, c->values[9]);
 }
 
+uint64_t runtime_GraphLaunch(RuntimeCall *c)
+{
+    const DeviceRuntime *runtime = runtime_launch(c)->runtime;
+    int error = runtime->launch_graph(runtime->graph_launches, c->values[0], c->values[1]);
+    if (error != RUNTIME_NO_GRAPH) return (uint64_t)error;
+    exec_fault(c->warp, c->insn, c->lane, CUDA_ERROR_ILLEGAL_ADDRESS,
+               "cudaGraphLaunch: 0x%llx is no graph that was instantiated for launches by kernels",
+               (unsigned long long)c->values[0]);
+    c->faulted = true;
+    return 0;
+}
+
 /* --- errors -------------------------------------------------------------------------------------------- */
 
 uint64_t runtime_PeekAtLastError(RuntimeCall *c)

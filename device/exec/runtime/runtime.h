@@ -33,7 +33,8 @@ enum {
     RUNTIME_TOO_MANY_PENDING = 69,
     RUNTIME_INVALID_FUNCTION = 98,
     RUNTIME_INVALID_HANDLE = 400,
-    RUNTIME_NOT_SUPPORTED = 801
+    RUNTIME_NOT_SUPPORTED = 801,
+    RUNTIME_NO_GRAPH = -1 /* the handle is of no graph that kernels may launch: a fault */
 };
 
 /* One call by one lane. */

@@ -25,6 +25,7 @@ static void add_number(Lower *lower, uint32_t **list, uint32_t *count, uint32_t 
 static void add_callee(Lower *lower, FunctionFacts *facts, const PtxFunction *callee)
 {
     if (lower_aliased(callee)->is_entry) return;
+    facts->graph_launches |= !lower_aliased(callee)->defined && !strcmp(callee->name, "cudaGraphLaunch");
     uint32_t id = lower_aliased(callee)->id;
     add_number(lower, &facts->callees, &facts->callee_count, &facts->callee_capacity, id);
 }
@@ -243,6 +244,7 @@ void lower_entry_needs(Lower *lower)
         for (uint32_t id = 0; id < count; id++) {
             if (!lower_reaches(lower, facts->entry, id)) continue;
             facts->code->uses_grid_sync |= lower->functions[id].grid_sync;
+            facts->code->launches_graphs |= lower->functions[id].graph_launches;
             facts->code->uses_texture_references |= lower->functions[id].texture_references;
             if (lower->functions[id].code) add_needs(facts->code, lower->functions[id].code);
         }

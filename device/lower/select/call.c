@@ -51,7 +51,8 @@ typedef enum DeviceFunction {
     ALIGNED_MALLOC,
     FREE,
     RUNTIME_FIRST, /* the functions of the device runtime start here, in the order of runtime.def */
-    SET_CONDITIONAL = RUNTIME_FIRST + RUNTIME_GraphSetConditional
+    SET_CONDITIONAL = RUNTIME_FIRST + RUNTIME_GraphSetConditional,
+    LAUNCH_GRAPH = RUNTIME_FIRST + RUNTIME_GraphLaunch
 } DeviceFunction;
 
 static const struct {
@@ -70,9 +71,13 @@ static DeviceFunction provided_by_name(const char *name)
     static const struct {
         const char *name;
         DeviceFunction function;
-    } names[] = {{"vprintf", VPRINTF}, {"__assertfail", ASSERTFAIL},
-                 {"malloc", MALLOC},   {"__cuda_syscall_aligned_malloc", ALIGNED_MALLOC},
-                 {"free", FREE},       {"cudaGraphSetConditional", SET_CONDITIONAL}};
+    } names[] = {{"vprintf", VPRINTF},
+                 {"__assertfail", ASSERTFAIL},
+                 {"malloc", MALLOC},
+                 {"__cuda_syscall_aligned_malloc", ALIGNED_MALLOC},
+                 {"free", FREE},
+                 {"cudaGraphSetConditional", SET_CONDITIONAL},
+                 {"cudaGraphLaunch", LAUNCH_GRAPH}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i].name)) return names[i].function;
     for (unsigned i = 0; i < RUNTIME_COUNT; i++)

@@ -26,6 +26,7 @@ static const uint16_t special_ops[PTX_SPECIAL_COUNT] = {
     READ(lanemask_lt),
     READ(lanemask_ge),
     READ(lanemask_gt),
+    READ(current_graph_exec),
     READ(clock),
     READ(clock_hi),
     READ(clock64),
