@@ -50,8 +50,8 @@ typedef struct DeviceRuntime {
     int (*answer)(void *closure, const RuntimeQuestion *question, uint64_t *answer); /* 0, or CUDA runtime's
                                                                                         error code */
     bool (*set_condition)(uint64_t handle, uint32_t value); /* of a graph; false when there is none */
-    /* Launches the executable graph with that handle; `stream` says when it runs (cudaStreamGraphTailLaunch
-     * and its like). `launches` is graph_launches. 0, or a RUNTIME_ error. */
+    /* Launches the executable graph with that handle; `stream` says when it runs (cudaStreamGraphTailLaunch,
+     * for example). `launches` is graph_launches. 0, or a RUNTIME_ error. */
     int (*launch_graph)(void *launches, uint64_t graph, uint64_t stream);
     void *graph_launches; /* of the graph that the launch is a node of; NULL: of none */
     uint64_t current_graph; /* %current_graph_exec */
