@@ -18,8 +18,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo install test test-c test-gpu asan tsan fuzz faults soak differential older bench \
-  plots figures coverage acceptance array-api docs gallery wheels try-wheel format lint lint-c \
-  lint-python clean
+  plots figures coverage acceptance array-api other-packages docs gallery wheels try-wheel format \
+  lint lint-c lint-python clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -144,6 +144,10 @@ acceptance: setup ## compare with ptxas what the CPU device accepts, twenty time
 array-api: setup ## call all that SciPy and scikit-learn offer to any library's arrays, write the docs' lists
 	PYCUDA_ARRAY_API=all $(BIN)/pytest tests/array_api
 	$(BIN)/python tests/array_api/test_array_api.py
+
+other-packages: setup ## install numba-cuda, tinygrad and others, run a program of each
+	PYCUDA_DEVICE=cpu PYCUDA_OTHER_PACKAGES=$(BUILD)/packages $(BIN)/pytest \
+	  tests/programs/test_other_packages.py
 
 docs: setup ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser
