@@ -122,9 +122,10 @@ cudaError_t run_cudaGetDeviceFlags(unsigned int *flags)
     CUcontext current;
     if (!flags) return cudaErrorInvalidValue;
     TRY(cuCtxGetCurrent(&current));
-    if (current) return (cudaError_t)cuCtxGetFlags(flags);
     TRY(run_cudaGetDevice(&device));
-    return (cudaError_t)cuDevicePrimaryCtxGetState(device, flags, &active);
+    TRY(current ? cuCtxGetFlags(flags) : cuDevicePrimaryCtxGetState(device, flags, &active));
+    *flags |= CU_CTX_MAP_HOST; /* of every context since CUDA 11 */
+    return cudaSuccess;
 }
 
 cudaError_t run_cudaSetDeviceFlags(unsigned int flags)
@@ -134,14 +135,13 @@ cudaError_t run_cudaSetDeviceFlags(unsigned int flags)
     return (cudaError_t)cuDevicePrimaryCtxSetFlags_v2(device, flags);
 }
 
-/* flags: whether device_flags are to be set. */
+/* flags: whether device_flags are to be set; other bits mean nothing. */
 cudaError_t run_cudaInitDevice(int device, unsigned int device_flags, unsigned int flags)
 {
     enum { FLAGS_ARE_VALID = 1 };
     CUcontext context;
     TRY(check_device(device));
-    if (flags & ~(unsigned)FLAGS_ARE_VALID) return cudaErrorInvalidValue;
-    if (flags) TRY(cuDevicePrimaryCtxSetFlags_v2(device, device_flags));
+    if (flags & FLAGS_ARE_VALID) TRY(cuDevicePrimaryCtxSetFlags_v2(device, device_flags));
     return runtime_primary(device, &context);
 }
 

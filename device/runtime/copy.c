@@ -3,21 +3,21 @@
 
 cudaError_t run_cudaMemcpy(void *to, const void *from, size_t count, enum cudaMemcpyKind kind)
 {
-    if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
     if (!count) return cudaSuccess;
     switch (kind) {
     case cudaMemcpyHostToDevice: return (cudaError_t)PTDS_OF(cuMemcpyHtoD_v2)(ADDRESS(to), from, count);
     case cudaMemcpyDeviceToHost: return (cudaError_t)PTDS_OF(cuMemcpyDtoH_v2)(to, ADDRESS(from), count);
     case cudaMemcpyDeviceToDevice:
         return (cudaError_t)PTDS_OF(cuMemcpyDtoD_v2)(ADDRESS(to), ADDRESS(from), count);
-    default: return (cudaError_t)PTDS_OF(cuMemcpy)(ADDRESS(to), ADDRESS(from), count);
+    case cudaMemcpyHostToHost:
+    case cudaMemcpyDefault: return (cudaError_t)PTDS_OF(cuMemcpy)(ADDRESS(to), ADDRESS(from), count);
+    default: return cudaErrorInvalidMemcpyDirection;
     }
 }
 
 cudaError_t run_cudaMemcpyAsync(void *to, const void *from, size_t count, enum cudaMemcpyKind kind,
                                 cudaStream_t stream)
 {
-    if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
     if (!count) return cudaSuccess;
     switch (kind) {
     case cudaMemcpyHostToDevice:
@@ -26,7 +26,10 @@ cudaError_t run_cudaMemcpyAsync(void *to, const void *from, size_t count, enum c
         return (cudaError_t)PTSZ_OF(cuMemcpyDtoHAsync_v2)(to, ADDRESS(from), count, stream);
     case cudaMemcpyDeviceToDevice:
         return (cudaError_t)PTSZ_OF(cuMemcpyDtoDAsync_v2)(ADDRESS(to), ADDRESS(from), count, stream);
-    default: return (cudaError_t)PTSZ_OF(cuMemcpyAsync)(ADDRESS(to), ADDRESS(from), count, stream);
+    case cudaMemcpyHostToHost:
+    case cudaMemcpyDefault:
+        return (cudaError_t)PTSZ_OF(cuMemcpyAsync)(ADDRESS(to), ADDRESS(from), count, stream);
+    default: return cudaErrorInvalidMemcpyDirection;
     }
 }
 

@@ -66,12 +66,18 @@ static void set_target_array(CUDA_MEMCPY2D *copy, cudaArray_t to, size_t x, size
     copy->dstY = y;
 }
 
+/* Whether the rows that are copied are at most a pitch long. */
+static bool fits(const CUDA_MEMCPY2D *copy, size_t pitch)
+{
+    return !copy->Height || copy->WidthInBytes <= pitch;
+}
+
 static cudaError_t plain_2d(CUDA_MEMCPY2D *copy, void *to, size_t to_pitch, const void *from,
                             size_t from_pitch, enum cudaMemcpyKind kind)
 {
     CUmemorytype from_type, to_type;
     TRY(memory_types(kind, &from_type, &to_type));
-    if (copy->WidthInBytes > to_pitch || copy->WidthInBytes > from_pitch) return cudaErrorInvalidPitchValue;
+    if (!fits(copy, to_pitch) || !fits(copy, from_pitch)) return cudaErrorInvalidPitchValue;
     set_source(copy, from_type, from, from_pitch);
     set_target(copy, to_type, to, to_pitch);
     return cudaSuccess;
@@ -99,7 +105,8 @@ static cudaError_t to_array(CUDA_MEMCPY2D *copy, cudaArray_t to, size_t x, size_
     CUmemorytype from_type, to_type;
     TRY(memory_types(kind, &from_type, &to_type));
     if (to_type == CU_MEMORYTYPE_HOST) return cudaErrorInvalidMemcpyDirection;
-    if (copy->WidthInBytes > pitch) return cudaErrorInvalidPitchValue;
+    if (!to) return cudaErrorInvalidResourceHandle;
+    if (!fits(copy, pitch)) return cudaErrorInvalidPitchValue;
     set_source(copy, from_type, from, pitch);
     set_target_array(copy, to, x, y);
     return cudaSuccess;
@@ -111,7 +118,8 @@ static cudaError_t from_array(CUDA_MEMCPY2D *copy, void *to, size_t pitch, cudaA
     CUmemorytype from_type, to_type;
     TRY(memory_types(kind, &from_type, &to_type));
     if (from_type == CU_MEMORYTYPE_HOST) return cudaErrorInvalidMemcpyDirection;
-    if (copy->WidthInBytes > pitch) return cudaErrorInvalidPitchValue;
+    if (!from) return cudaErrorInvalidResourceHandle;
+    if (!fits(copy, pitch)) return cudaErrorInvalidPitchValue;
     set_source_array(copy, from, x, y);
     set_target(copy, to_type, to, pitch);
     return cudaSuccess;
@@ -326,15 +334,17 @@ static bool is_empty(struct cudaExtent extent) { return !extent.width || !extent
 cudaError_t run_cudaMemcpy3D(const struct cudaMemcpy3DParms *copy)
 {
     CUDA_MEMCPY3D driver;
+    if (copy && is_empty(copy->extent)) return cudaSuccess;
     TRY(runtime_copy_3d(copy, &driver));
-    return is_empty(copy->extent) ? cudaSuccess : (cudaError_t)PTDS_OF(cuMemcpy3D_v2)(&driver);
+    return (cudaError_t)PTDS_OF(cuMemcpy3D_v2)(&driver);
 }
 
 cudaError_t run_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *copy, cudaStream_t stream)
 {
     CUDA_MEMCPY3D driver;
+    if (copy && is_empty(copy->extent)) return cudaSuccess;
     TRY(runtime_copy_3d(copy, &driver));
-    return is_empty(copy->extent) ? cudaSuccess : (cudaError_t)PTSZ_OF(cuMemcpy3DAsync_v2)(&driver, stream);
+    return (cudaError_t)PTSZ_OF(cuMemcpy3DAsync_v2)(&driver, stream);
 }
 
 static cudaError_t copy_3d_peer(const struct cudaMemcpy3DPeerParms *copy, CUDA_MEMCPY3D_PEER *out)
@@ -389,10 +399,8 @@ cudaError_t run_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *copy, 
 cudaError_t runtime_copy_line(void *to, const void *from, size_t count, enum cudaMemcpyKind kind,
                               CUDA_MEMCPY3D *out)
 {
-    struct cudaMemcpy3DParms copy = {.srcPtr = {(void *)from, count, count, 1},
-                                     .dstPtr = {to, count, count, 1},
-                                     .extent = {count, 1, 1},
-                                     .kind = kind};
+    struct cudaMemcpy3DParms copy = {
+        .srcPtr = {.ptr = (void *)from}, .dstPtr = {.ptr = to}, .extent = {count, 1, 1}, .kind = kind};
     return runtime_copy_3d(&copy, out);
 }
 
@@ -425,10 +433,10 @@ cudaError_t runtime_copy_3d_back(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DP
     if (from_array)
         out->srcArray = copy->srcArray;
     else
-        out->srcPtr = (struct cudaPitchedPtr){from, copy->srcPitch, copy->WidthInBytes, copy->srcHeight};
+        out->srcPtr = (struct cudaPitchedPtr){from, copy->srcPitch, 0, copy->srcHeight};
     if (to_array)
         out->dstArray = copy->dstArray;
     else
-        out->dstPtr = (struct cudaPitchedPtr){to, copy->dstPitch, copy->WidthInBytes, copy->dstHeight};
+        out->dstPtr = (struct cudaPitchedPtr){to, copy->dstPitch, 0, copy->dstHeight};
     return cudaSuccess;
 }

@@ -23,9 +23,10 @@ static const ErrorText texts[] = {
 
 static _Thread_local cudaError_t last_error;
 
+/* cudaErrorNotReady answers a question: it is not kept. */
 cudaError_t runtime_return(cudaError_t error)
 {
-    if (error) last_error = error;
+    if (error && error != cudaErrorNotReady) last_error = error;
     return error;
 }
 
@@ -81,7 +82,7 @@ cudaError_t run_cudaGetDriverEntryPoint(const char *symbol, void **function, uns
 /* Tables between NVIDIA's own libraries. */
 cudaError_t run_cudaGetExportTable(const void **table, const cudaUUID_t *id)
 {
-    if (!table || !id) return cudaErrorInvalidValue;
-    *table = NULL;
-    return cudaErrorSymbolNotFound;
+    (void)id;
+    if (table) *table = NULL;
+    return cudaErrorInvalidValue;
 }

@@ -4,25 +4,21 @@
 /* Where the kernel cannot be found, *out is the host function: the launch then names the error. */
 cudaError_t run___cudaGetKernel(cudaKernel_t *out, const void *host)
 {
-    CUfunction kernel;
     *out = (cudaKernel_t)host;
-    TRY(runtime_kernel(host, &kernel));
-    *out = (cudaKernel_t)kernel;
-    return cudaSuccess;
+    return runtime_registered_kernel(host, out);
 }
 
 cudaError_t run_cudaGetKernel(cudaKernel_t *out, const void *host)
 {
-    CUfunction kernel;
-    if (!out) return cudaErrorInvalidValue;
-    TRY(runtime_kernel(host, &kernel));
-    *out = (cudaKernel_t)kernel;
-    return cudaSuccess;
+    return out ? runtime_registered_kernel(host, out) : cudaErrorInvalidValue;
 }
 
 cudaError_t run_cudaGetFuncBySymbol(cudaFunction_t *out, const void *host)
 {
-    return out ? runtime_function(host, out) : cudaErrorInvalidValue;
+    cudaKernel_t kernel;
+    if (!out) return cudaErrorInvalidValue;
+    TRY(runtime_registered_kernel(host, &kernel));
+    return (cudaError_t)cuKernelGetFunction(out, kernel);
 }
 
 /* INT(field, attribute) and SIZE(field, attribute) of struct cudaFuncAttributes. */

@@ -30,12 +30,11 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
     return cudaSuccess;
 }
 
-/* The driver's error of a launch, as the runtime's: a shape that no kernel can have is a configuration. */
+/* The driver's error of a launch, as the runtime's: CUDA 12 has an error for shapes that no kernel can have. */
 static cudaError_t launch_error(CUresult result, dim3 grid, dim3 block)
 {
     enum { MAX_BLOCK_Z = 64, MAX_THREADS = 1024, MAX_GRID_YZ = 65535 };
-    if (result == CUDA_ERROR_INVALID_HANDLE) return cudaErrorInvalidDeviceFunction;
-    if (result != CUDA_ERROR_INVALID_VALUE) return (cudaError_t)result;
+    if (CUDART_MAJOR >= 13 || result != CUDA_ERROR_INVALID_VALUE) return (cudaError_t)result;
     bool empty = !grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z;
     bool large = block.x > MAX_THREADS || block.y > MAX_THREADS || block.z > MAX_BLOCK_Z
                  || grid.y > MAX_GRID_YZ || grid.z > MAX_GRID_YZ

@@ -40,7 +40,7 @@ cudaError_t run_cudaMallocManaged(void **out, size_t size, unsigned int flags)
 {
     if (!out) return cudaErrorInvalidValue;
     *out = NULL;
-    return (cudaError_t)cuMemAllocManaged((CUdeviceptr *)out, size, flags);
+    return size ? (cudaError_t)cuMemAllocManaged((CUdeviceptr *)out, size, flags) : cudaSuccess;
 }
 
 cudaError_t run_cudaFree(void *address)

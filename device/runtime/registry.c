@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct FatBinary {
-    const void *image;
+    const FatWrapper *image;
     CUlibrary library;
     cudaError_t error; /* why it could not be loaded */
     bool tried;
@@ -119,8 +119,7 @@ static cudaError_t load_locked(FatBinary *binary)
 {
     if (!binary->tried) {
         binary->tried = true;
-        binary->error =
-            (cudaError_t)cuLibraryLoadData(&binary->library, binary->image, NULL, NULL, 0, NULL, NULL, 0);
+        binary->error = (cudaError_t)runtime_load_image(&binary->library, binary->image);
     }
     return binary->error;
 }
@@ -150,6 +149,16 @@ cudaError_t runtime_kernel(const void *host, CUfunction *out)
     return host ? error : cudaErrorInvalidDeviceFunction;
 }
 
+cudaError_t runtime_registered_kernel(const void *host, cudaKernel_t *out)
+{
+    cudaError_t error = cudaErrorInvalidDeviceFunction;
+    pthread_mutex_lock(&registry_lock);
+    Symbol *symbol = find_symbol_locked(host, false);
+    if (symbol && !(error = find_kernel_locked(symbol))) *out = symbol->kernel;
+    pthread_mutex_unlock(&registry_lock);
+    return error;
+}
+
 cudaError_t runtime_function(const void *host, CUfunction *out)
 {
     CUfunction kernel, function;
@@ -174,10 +183,20 @@ static cudaError_t variable_locked(const Symbol *symbol, Variable *out)
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : (cudaError_t)result;
 }
 
+/* The managed variable at that address: host code names it by its address on the device. */
+static Symbol *find_managed_locked(const void *address)
+{
+    for (size_t i = 0; i < symbol_places; i++)
+        if (symbols[i].binary && symbols[i].is_managed && *(const void *const *)symbols[i].host == address)
+            return address ? &symbols[i] : NULL;
+    return NULL;
+}
+
 cudaError_t runtime_variable(const void *host, Variable *out)
 {
     pthread_mutex_lock(&registry_lock);
     Symbol *symbol = find_symbol_locked(host, true);
+    if (!symbol) symbol = find_managed_locked(host);
     cudaError_t error = symbol ? variable_locked(symbol, out) : cudaErrorInvalidSymbol;
     pthread_mutex_unlock(&registry_lock);
     return error;

@@ -7,6 +7,7 @@
 
 /* The driver's functions come from libcuda.so.1, not from this library. */
 #define CU_API __attribute__((visibility("default")))
+#include "abi/fat_binary.h"
 #include "runtime/types.h"
 
 #define RT_API __attribute__((visibility("default"))) /* exported */
@@ -36,6 +37,9 @@ cudaError_t runtime_need_context(void); /* makes a context current, unless one i
 /* The primary context of the device, which is kept until the device is reset. */
 cudaError_t runtime_primary(int device, CUcontext *out);
 
+/* image.c; a context is current. */
+CUresult runtime_load_image(CUlibrary *out, const FatWrapper *wrapper);
+
 /* registry.c: what the addresses of host code stand for. */
 typedef struct Variable {
     CUdeviceptr address; /* in the current context */
@@ -43,7 +47,9 @@ typedef struct Variable {
 } Variable;
 /* What the driver can launch, for a host function, a cudaKernel_t or a cudaFunction_t. */
 cudaError_t runtime_kernel(const void *host, CUfunction *out);
-/* The same, as a function of the current context. */
+/* Of a host function only. */
+cudaError_t runtime_registered_kernel(const void *host, cudaKernel_t *out);
+/* As runtime_kernel(), a function of the current context. */
 cudaError_t runtime_function(const void *host, CUfunction *out);
 cudaError_t runtime_variable(const void *host, Variable *out);
 /* The host function of a function of the current context; the function itself where there is none. */

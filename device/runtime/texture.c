@@ -1,6 +1,8 @@
 /* Texture and surface objects: the runtime's descriptions as the driver's, and back. */
 #include "runtime/runtime.h"
 
+#include <string.h>
+
 static cudaError_t driver_resource(const struct cudaResourceDesc *desc, CUDA_RESOURCE_DESC *out)
 {
     ElementFormat element;
@@ -53,9 +55,10 @@ static void runtime_resource(const CUDA_RESOURCE_DESC *desc, struct cudaResource
 /* The driver's flags for fields that are structure members in the runtime. */
 enum { NO_TRILINEAR_OPTIMIZATION = 0x20, SEAMLESS_CUBEMAP = 0x40 };
 
+enum { READ_ELEMENTS = 0 }; /* enum cudaTextureReadMode: not normalized */
+
 static unsigned texture_flags(const struct cudaTextureDesc *desc)
 {
-    enum { READ_ELEMENTS = 0 }; /* enum cudaTextureReadMode */
     unsigned flags = 0;
     if (desc->readMode == READ_ELEMENTS) flags |= CU_TRSF_READ_AS_INTEGER;
     if (desc->normalizedCoords) flags |= CU_TRSF_NORMALIZED_COORDINATES;
@@ -78,16 +81,60 @@ static void driver_texture(const struct cudaTextureDesc *desc, CUDA_TEXTURE_DESC
     for (int i = 0; i < 4; i++) out->borderColor[i] = desc->borderColor[i];
 }
 
+/* The format of a resource's elements. */
+static cudaError_t element_format(const CUDA_RESOURCE_DESC *resource, CUarray_format *out)
+{
+    CUDA_ARRAY3D_DESCRIPTOR shape;
+    CUarray array = resource->res.array.hArray;
+    switch (resource->resType) {
+    case CU_RESOURCE_TYPE_LINEAR: *out = resource->res.linear.format; return cudaSuccess;
+    case CU_RESOURCE_TYPE_PITCH2D: *out = resource->res.pitch2D.format; return cudaSuccess;
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+        TRY(cuMipmappedArrayGetLevel(&array, resource->res.mipmap.hMipmappedArray, 0));
+    }
+    TRY(cuArray3DGetDescriptor_v2(&shape, array));
+    *out = shape.Format;
+    return cudaSuccess;
+}
+
+/* Only integers of 8 and 16 bits can be normalized, and only what is read as floats can be filtered. */
+static cudaError_t check_reads(const CUDA_RESOURCE_DESC *resource, const struct cudaTextureDesc *texture)
+{
+    CUarray_format format;
+    TRY(element_format(resource, &format));
+    struct cudaChannelFormatDesc channels = runtime_channel_desc(format, 1);
+    bool floats = channels.f == cudaChannelFormatKindFloat, narrow = !floats && channels.x <= 16;
+    if (texture->readMode != READ_ELEMENTS && !narrow) return cudaErrorInvalidNormSetting;
+    if (texture->filterMode == CU_TR_FILTER_MODE_LINEAR && texture->readMode == READ_ELEMENTS && !floats)
+        return cudaErrorInvalidFilterSetting;
+    return cudaSuccess;
+}
+
 cudaError_t run_cudaCreateTextureObject(cudaTextureObject_t *out, const struct cudaResourceDesc *resource,
                                         const struct cudaTextureDesc *texture,
                                         const struct cudaResourceViewDesc *view)
 {
     CUDA_RESOURCE_DESC driver_from;
     CUDA_TEXTURE_DESC how;
-    if (!out || !texture) return cudaErrorInvalidValue;
+    if (!out) return cudaErrorInvalidValue;
+    if (!texture) return cudaErrorInvalidResourceHandle;
     TRY(driver_resource(resource, &driver_from));
+    TRY(check_reads(&driver_from, texture));
     driver_texture(texture, &how);
-    return (cudaError_t)cuTexObjectCreate(out, &driver_from, &how, view);
+    CUDA_RESOURCE_VIEW_DESC part = {0};
+    if (view) memcpy(&part, view, sizeof *view);
+    return (cudaError_t)cuTexObjectCreate(out, &driver_from, &how, view ? &part : NULL);
+}
+
+/* The runtime's structure is the beginning of the driver's. */
+cudaError_t run_cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *out,
+                                                     cudaTextureObject_t texture)
+{
+    CUDA_RESOURCE_VIEW_DESC desc;
+    if (!out) return cudaErrorInvalidValue;
+    TRY(cuTexObjectGetResourceViewDesc(&desc, texture));
+    memcpy(out, &desc, sizeof *out);
+    return cudaSuccess;
 }
 
 cudaError_t run_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *out, cudaTextureObject_t texture)

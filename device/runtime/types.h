@@ -41,6 +41,9 @@ enum cudaChannelFormatKind {
     cudaChannelFormatKindNone
 };
 
+/* Only pointers to it are passed on. */
+enum cudaAtomicOperation { CUDA_ATOMIC_OPERATION_UNUSED };
+
 typedef struct dim3 {
     unsigned int x, y, z;
 } dim3;
@@ -92,7 +95,6 @@ typedef CUDA_GRAPH_INSTANTIATE_PARAMS cudaGraphInstantiateParams;
 #define cudaMemAllocNodeParams CUDA_MEM_ALLOC_NODE_PARAMS_v1_st
 #define cudaArraySparseProperties CUDA_ARRAY_SPARSE_PROPERTIES_st
 #define cudaArrayMemoryRequirements CUDA_ARRAY_MEMORY_REQUIREMENTS_st
-#define cudaResourceViewDesc CUDA_RESOURCE_VIEW_DESC_st
 #define cudaExternalMemoryHandleDesc CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st
 #define cudaExternalMemoryBufferDesc CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st
 #define cudaExternalSemaphoreHandleDesc CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st
@@ -182,6 +184,15 @@ struct cudaResourceDesc {
 #endif
 };
 
+struct cudaResourceViewDesc {
+    CUresourceViewFormat format;
+    size_t width, height, depth;
+    unsigned int firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+#if CUDART_MAJOR >= 13
+    unsigned int reserved[16];
+#endif
+};
+
 struct cudaTextureDesc {
     unsigned int addressMode[3], filterMode, readMode;
     int sRGB;
@@ -242,22 +253,15 @@ struct cudaExternalMemoryMipmappedArrayDesc {
 #endif
 };
 
-/* The nodes of which the runtime's structure is not the driver's. */
+/* The nodes of which the runtime's structure is not the driver's: the beginnings that all versions have. */
 struct cudaKernelNodeParamsV2 {
     void *func;
     dim3 gridDim, blockDim;
     unsigned int sharedMemBytes;
     void **kernelParams, **extra;
-#if CUDART_MAJOR >= 13
-    CUcontext ctx;
-    unsigned int functionType;
-#endif
 };
 struct cudaMemcpyNodeParams {
-    int flags, reserved[CUDART_MAJOR >= 13 ? 1 : 3];
-#if CUDART_MAJOR >= 13
-    CUcontext ctx;
-#endif
+    int flags, reserved[3];
     struct cudaMemcpy3DParms copyParams;
 };
 struct cudaGraphNodeParams {

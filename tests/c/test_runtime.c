@@ -46,7 +46,8 @@ static const char ptx[] =
 static struct {
     FatHeader header;
     FatEntry entry;
-    char text[sizeof ptx + 8];
+    FatPacking packing;
+    _Alignas(8) char text[sizeof ptx + 8 - sizeof ptx % 8];
 } image;
 static FatWrapper wrapper = {FAT_WRAPPER_MAGIC, 1, &image, NULL};
 
@@ -61,14 +62,16 @@ static unsigned *shared_count;
 
 static void **register_image(void)
 {
+    enum { LINUX_64_BIT = 0x11 };
     image.header = (FatHeader){FAT_MAGIC, 1, sizeof(FatHeader), sizeof image - sizeof(FatHeader)};
     image.entry = (FatEntry){.kind = 1,
                              .version = 0x101,
-                             .header_size = sizeof(FatEntry),
+                             .header_size = sizeof(FatEntry) + sizeof(FatPacking),
                              .size = sizeof image.text,
                              .minor = 0,
                              .major = 7,
                              .architecture = 50};
+    image.packing.flags = LINUX_64_BIT;
     memcpy(image.text, ptx, sizeof ptx);
     void **handle = __cudaRegisterFatBinary(&wrapper);
     static const struct {
@@ -150,13 +153,15 @@ static void test_launch(void)
     CHECK(!cudaMemcpyFromSymbol(&value, &total, 4, 0, cudaMemcpyDeviceToHost));
     CHECK_EQUAL(value, COUNT);
     CHECK(__cudaInitModule((void **)NULL) == 1);
-    CHECK_EQUAL(launch_add(memory, COUNT, grid, huge, NULL), cudaErrorInvalidConfiguration);
+    CHECK_EQUAL(launch_add(memory, COUNT, grid, huge, NULL),
+                CUDART_MAJOR < 13 ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue);
     dim3 any;
     size_t shared;
     cudaStream_t stream;
     CHECK_EQUAL(__cudaPopCallConfiguration(&any, &any, &shared, &stream), cudaErrorMissingConfiguration);
     CHECK_EQUAL(cudaLaunchKernel((const void *)unregistered, grid, block, NULL, 0, NULL),
-                cudaErrorInvalidDeviceFunction);
+                cudaErrorInvalidResourceHandle);
+    CHECK_EQUAL(cudaLaunchKernel(NULL, grid, block, NULL, 0, NULL), cudaErrorInvalidDeviceFunction);
     CHECK_EQUAL(cudaLaunchKernel((const void *)missing, grid, block, NULL, 0, NULL),
                 cudaErrorInvalidDeviceFunction);
     CHECK(!cudaFree(memory));
@@ -192,6 +197,7 @@ static void test_functions(void)
     CHECK(!cudaFuncGetName(&name, (const void *)add));
     CHECK_TEXT(name, "add");
     CHECK_EQUAL(cudaFuncGetAttributes(&attributes, (const void *)missing), cudaErrorInvalidDeviceFunction);
+    CHECK_EQUAL(cudaGetKernel(&kernel, (const void *)unregistered), cudaErrorInvalidDeviceFunction);
     cudaGetLastError();
 }
 
