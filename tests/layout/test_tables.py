@@ -38,6 +38,43 @@ def test_tables_agree_with_cuda_h(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+def test_the_runtime_library_agrees_with_its_headers(tmp_path):
+    site = [path for each in map(Path, sys.path) for path in each.glob("nvidia/*/include")]
+    folder = next((path for path in HEADERS + site if (path / "cuda_runtime.h").is_file()), None)
+    if folder is None or shutil.which("gcc") is None:
+        pytest.skip("the headers of CUDA's runtime or gcc are not installed")
+    major = re.search(r"#define CUDART_VERSION +(\d+)\d{3}", (folder / "cuda_runtime_api.h").read_text())[1]
+    parts = []
+    for name, options in ("ours", []), ("real", ["-DCHECK_REAL", f"-I{folder}"]):
+        parts.append(tmp_path / f"{name}.o")
+        command = ["gcc", "-std=gnu11", f"-I{ROOT}", f"-I{ROOT / 'device'}", f"-I{HERE}"]
+        command += [f"-DCUDART_MAJOR={major}", *options, "-c", HERE / "check_runtime.c", "-o", parts[-1]]
+        subprocess.run(command, check=True)
+    subprocess.run(["gcc", *parts, "-o", tmp_path / "check_runtime"], check=True)
+    done = subprocess.run([tmp_path / "check_runtime"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.cpu("the folder of the CPU device's libraries")
+def test_the_runtime_library_exports_what_nvidias_does(cpu_device_library):
+    """Where a wheel of NVIDIA's is installed: every symbol, in its version."""
+    site = [path for each in map(Path, sys.path) for path in each.glob("nvidia/*/lib/libcudart.so.*")]
+    if not site or shutil.which("nm") is None:
+        pytest.skip("NVIDIA's libcudart or nm is not installed")
+    for theirs in site:
+        listed = []
+        for library in theirs, Path(cpu_device_library).parent / theirs.name:
+            done = subprocess.run(
+                ["nm", "-D", "--defined-only", "--with-symbol-versions", library],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            listed.append({line.split()[2] for line in done.stdout.splitlines()})
+        assert len(listed[0]) > 400
+        assert listed[0] - listed[1] == set()
+
+
 def test_nvtx_memory_agrees_with_its_header(tmp_path):
     folder = next((path for path in HEADERS if (path / "nvtx3/nvToolsExtMem.h").is_file()), None)
     if folder is None or shutil.which("gcc") is None:
