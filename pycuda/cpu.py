@@ -21,7 +21,7 @@ _RUNNER = "cuda-cpu"
 
 
 def path() -> str:
-    """The folder of the CPU device's libraries, ``libcuda.so.1`` and ``libcuda.so``.
+    """The folder of the CPU device's libraries, ``libcuda.so.1`` and ``libcudart.so.13`` among them.
 
     Returns
     -------
