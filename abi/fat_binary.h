@@ -10,7 +10,7 @@ enum { FAT_MAGIC = 0xba55ed50u, FAT_WRAPPER_MAGIC = 0x466243b1u };
 typedef struct FatWrapper {
     uint32_t magic, version;
     const void *data;
-    const void *file_name; /* of version 2: the list of fat binaries that `data` was linked of, ended by NULL */
+    const void *file_name; /* of version 2: the fat binaries that were linked to `data`, ended by NULL */
 } FatWrapper;
 
 typedef struct FatHeader {
