@@ -30,7 +30,7 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
     return cudaSuccess;
 }
 
-/* The driver's error of a launch, as the runtime's: CUDA 12 has an error for shapes that no kernel can have. */
+/* The driver's error of a launch, as the runtime's: CUDA 12 has one for shapes that no kernel can have. */
 static cudaError_t launch_error(CUresult result, dim3 grid, dim3 block)
 {
     enum { MAX_BLOCK_Z = 64, MAX_THREADS = 1024, MAX_GRID_YZ = 65535 };
