@@ -43,8 +43,8 @@ static CUresult add_parts(CUlinkState link, const void *const *parts)
     return result;
 }
 
-/* Of a program that was compiled in parts (nvcc -rdc=true): what nvcc has linked is machine code; beside it
- * are the parts as they were. */
+/* Of a program that was compiled in parts (nvcc -rdc=true): what nvcc has linked is machine code, and it
+ * keeps the parts as they were. */
 static CUresult load_parts(CUlibrary *out, const void *const *parts)
 {
     CUlinkState link;

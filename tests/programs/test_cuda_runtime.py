@@ -198,7 +198,7 @@ def test_launches_textures_graphs_and_properties(compiled):
 
 def test_a_program_compiled_in_parts_whose_kernels_launch_kernels(compiled, nvcc):
     if not any(Path(nvcc).resolve().parents[1].glob("lib*/libcudadevrt.a")):
-        pytest.skip("no libcudadevrt.a beside nvcc")
+        pytest.skip("no libcudadevrt.a in the toolkit of nvcc")
     done = run("--log", compiled(*PARTS, options=["-rdc=true"]))
     assert (done.stdout, done.stderr) == ("cudaSuccess 0\n", "")
 
