@@ -78,7 +78,7 @@ int graph_launch_by_kernel(void *place, uint64_t handle, uint64_t stream)
     enum { TAIL = 1, FIRE_AND_FORGET, SIBLING, KIND_SHIFT = 56 };
     KernelLaunches *launches = place;
     uint64_t kind = stream >> KIND_SHIFT;
-    if (!launches || kind << KIND_SHIFT != stream || kind < TAIL || kind > SIBLING)
+    if (!launches || !handle || kind << KIND_SHIFT != stream || kind < TAIL || kind > SIBLING)
         return RUNTIME_INVALID_VALUE;
     Exec *exec = object_get((void *)(uintptr_t)handle, OBJECT_GRAPH_EXEC);
     bool fits = exec && exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;

@@ -172,6 +172,12 @@ def test_a_graph_launches_itself_as_its_tail(graphs):
     assert list(log.results) == [0] * 128
 
 
+def test_a_graph_that_the_host_alone_launches_has_no_handle(graphs):
+    """%current_graph_exec is 0 in it, which is no graph to launch."""
+    log = graphs.run(graphs.new([("repeats", c_int(20))]))
+    assert (log.count, log.results[1], log.current) == (1, INVALID_VALUE, 0)
+
+
 def test_a_graph_is_uploaded_first(graphs):
     cuda, inner = graphs.cuda, graphs.new([noting(1)], DEVICE_LAUNCH)
     outer = graphs.new([launching(inner, FIRE_AND_FORGET)])
