@@ -17,6 +17,9 @@ static void test_alloc(void)
     OK(cuMemGetInfo_v2(&free_before, &total));
     CHECK_EQUAL(total, 64 << 20);
     CHECK_EQUAL(free_before, total);
+    OK(cuMemGetInfo_v2(&free_now, NULL));
+    CHECK_EQUAL(free_now, total);
+    BAD(cuMemGetInfo_v2(NULL, NULL));
     OK(cuMemAlloc_v2(&a, 1000));
     OK(cuMemGetInfo_v2(&free_now, &total));
     CHECK_EQUAL(free_before - free_now, 1000);

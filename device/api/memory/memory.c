@@ -190,13 +190,14 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     return context_error(context);
 }
 
+/* Either pointer may be NULL. */
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
     Context *context;
     TRY(context_enter(&context));
-    if (!free_bytes || !total) return CUDA_ERROR_INVALID_VALUE;
-    *total = context->device->memory_size;
-    *free_bytes = context->device->memory_size - atomic_load(&context->device->memory_used);
+    if (!free_bytes && !total) return CUDA_ERROR_INVALID_VALUE;
+    if (total) *total = context->device->memory_size;
+    if (free_bytes) *free_bytes = context->device->memory_size - atomic_load(&context->device->memory_used);
     return CUDA_SUCCESS;
 }
 
