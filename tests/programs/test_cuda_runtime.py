@@ -232,6 +232,13 @@ def test_a_program_that_opens_the_library(major):
     assert (done.stdout, done.stderr) == (f"3 {major} 0505050505050505\n", "")
 
 
+def test_a_process_whose_folders_were_set_at_its_start(run_python):
+    """As in the process of pytest --cuda-cpu: the libraries are found by their names from then on."""
+    code = "import ctypes, pycuda.cpu; ctypes.CDLL(pycuda.cpu.path() + '/libcuda-names.so')\n"
+    done = run_python(code + OPENS.format(major=13), env={"PYCUDA_CPU_DEVICES": "3"}, check=True)
+    assert done.stdout == "3 13 0505050505050505\n"
+
+
 def test_an_older_driver_is_insufficient_for_the_newer_library():
     code = "import ctypes; print(ctypes.CDLL('libcudart.so.13').cudaFree(None))"
     done = run(sys.executable, "-c", code, PYCUDA_CPU_DRIVER_VERSION="12040")
