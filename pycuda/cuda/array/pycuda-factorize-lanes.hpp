@@ -31,22 +31,24 @@ template <int LANES> struct Row {
 // The functions that follow assign by conditional expressions, without branches: with branches the compiler
 // keeps the arrays in local memory.
 
-// Gaussian elimination with partial pivoting. Rows are not interchanged but stay in their threads. `place`
-// becomes the place where the thread's row would be, order[k] the lane of the row that would be at place k.
-// Returns whether a pivot is 0; then the results are of no use.
+// Gaussian elimination with partial pivoting of the first `side` rows. Rows are not interchanged but stay in
+// their threads. `place` becomes the place where the thread's row would be, order[k] the lane of the row that
+// would be at place k. Returns whether a pivot is 0; then the results are of no use. The other rows take no
+// part: 0 times an infinity is a NaN.
 template <class T, int LANES>
-__device__ __forceinline__ bool eliminate_rows(T (&row)[LANES], int (&order)[LANES], int &place,
+__device__ __forceinline__ bool eliminate_rows(T (&row)[LANES], int (&order)[LANES], int &place, int side,
                                                const Row<LANES> &at)
 {
     typedef typename Number<T>::Real R;
     enum { NOT_YET = LANES }; // the place of a row that was no pivot so far
     bool has_failed = false;
-    place = NOT_YET;
+    place = at.mine < side ? (int)NOT_YET : at.mine;
 #pragma unroll
     for (int k = 0; k < LANES; k++) {
         R size = Number<T>::size(row[k]);
         size = size != size ? R(1) / R(0) : size; // a NaN becomes the pivot, so that the results are NaN
-        const int pivot = row_of_largest<LANES>(place == NOT_YET ? size : R(-1), at.mine);
+        const int largest = row_of_largest<LANES>(place == NOT_YET ? size : R(-1), at.mine);
+        const int pivot = k < side ? largest : k;
         order[k] = at.first + pivot;
         place = at.mine == pivot ? k : place;
         const T divisor = from_lane(row[k], order[k]);
@@ -62,11 +64,11 @@ __device__ __forceinline__ bool eliminate_rows(T (&row)[LANES], int (&order)[LAN
     return has_failed;
 }
 
-// Solves for N right-hand sides by what eliminate_rows() left. x: the thread's elements of them. They become
-// the elements of the solutions at `place`.
+// Solves for N right-hand sides by what eliminate_rows() left of `side` rows. x: the thread's elements of
+// them. They become the elements of the solutions at `place`.
 template <class T, int LANES, int N>
 __device__ __forceinline__ void solve_by_rows(const T (&row)[LANES], const int (&order)[LANES], int place,
-                                              T (&x)[N])
+                                              int side, T (&x)[N])
 {
 #pragma unroll
     for (int k = 0; k < LANES; k++)
@@ -82,7 +84,7 @@ __device__ __forceinline__ void solve_by_rows(const T (&row)[LANES], const int (
             const T quotient = x[n] / row[k];
             x[n] = place == k ? quotient : x[n];
             const T rest = x[n] - row[k] * from_lane(x[n], order[k]);
-            x[n] = place < k ? rest : x[n];
+            x[n] = place < k && k < side ? rest : x[n];
         }
 }
 
@@ -103,7 +105,7 @@ __device__ __forceinline__ void solve_by_lanes(const char *a, const char *b, int
         row[j] = T(mine == j);
         if (mine < side && j < side) row[j] = *reinterpret_cast<const T *>(a + j * plan.a.column);
     }
-    const bool has_failed = eliminate_rows(row, order, place, at);
+    const bool has_failed = eliminate_rows(row, order, place, side, at);
 #pragma unroll 1
     for (int c = 0; c < columns; c += N) {
         T solved[N];
@@ -113,7 +115,7 @@ __device__ __forceinline__ void solve_by_lanes(const char *a, const char *b, int
             if (!plan.identity && mine < side && c + n < columns)
                 solved[n] = *reinterpret_cast<const T *>(b + (c + n) * plan.b.column);
         }
-        solve_by_rows(row, order, place, solved);
+        solve_by_rows(row, order, place, side, solved);
 #pragma unroll
         for (int n = 0; n < N; n++)
             if (at.exists && place < side && c + n < columns)

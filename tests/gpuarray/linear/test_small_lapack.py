@@ -101,6 +101,20 @@ def test_systems_of_any_strides(side, right, dtype):
     near(small_lapack.solve(one, other), np.linalg.solve(a[0, 0], other.get()), bound)
 
 
+@pytest.mark.parametrize("side", [1, 2, 3, 5, 9, 17])
+def test_infinite_operands(side):
+    """Lanes without a row of the matrix do not make NaN of results that have none."""
+    a, b = np.triu(draw(side, side)) + 3 * np.eye(side), draw(side, 2)
+    a[:, -1] = 1
+    b[-1, 0] = np.inf
+    found = small_lapack.solve(gpuarray.to_gpu(a), gpuarray.to_gpu(b)).get()
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(found, np.linalg.solve(a, b), 1e-10)
+        a[-1, -1] = np.inf
+        found = small_lapack.solve(gpuarray.to_gpu(a), gpuarray.to_gpu(b[:, 1:])).get()
+        np.testing.assert_allclose(found, np.linalg.solve(a, b[:, 1:]), 1e-10)
+
+
 @pytest.mark.parametrize("side", [3, 20])
 def test_a_singular_matrix_among_others(side):
     """Its results are NaN, those for the others are right, and the flag says so."""
