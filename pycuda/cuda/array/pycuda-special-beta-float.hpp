@@ -113,7 +113,7 @@ static __device__ float incomplete_beta_inside(float a, float b, float x)
 static __device__ float incomplete_beta(float a, float b, float x)
 {
     if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b))) return NAN;
-    if (x == 0 || x == 1) return x;
+    if (x == 0 || x == 1) return fabsf(x);
     if (a == 0 || isinf(b)) return 1;
     if (b == 0 || isinf(a)) return 0;
     return incomplete_beta_inside(a, b, x);

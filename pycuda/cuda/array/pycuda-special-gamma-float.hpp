@@ -217,6 +217,7 @@ PYCUDA_INLINE float gamma_function(float x)
 // ---- ln |Gamma(x)|
 
 // For x < 0 what the reflection DLMF 5.5.3 adds to ln |Gamma(-x)|, without its sign: ln |x sin(pi x) / pi|.
+// Not for x near 0, whose square underflows.
 PYCUDA_INLINE float log_of_reflection(float x) { return logf(fabsf(x * (sinpif(x) * 0.318309886f))); }
 
 PYCUDA_INLINE double log_gamma(double x) { return x == -INFINITY ? x : lgamma(x); }
@@ -238,8 +239,9 @@ PYCUDA_INLINE float log_gamma(float x)
         const float p = polynomial(r * r, 0.08333327f, -0.0027728085f, 0.0006972338f);
         value = fmaf(z - 0.5f, log_z - 1.0f, fmaf(r, p, 0.418938533f));
     }
-    if (x >= 0.0f || x != x) return value;
-    return isinf(x) ? x : -value - log_of_reflection(x);
+    if (x > -1e-10f || x != x) return value;
+    if (isinf(x)) return x;
+    return x == rintf(x) ? INFINITY : -value - log_of_reflection(x);
 }
 
 // ---- Hurwitz's zeta function

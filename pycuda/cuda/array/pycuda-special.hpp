@@ -270,8 +270,8 @@ PYCUDA_INLINE double log1p_less_x(double u, double plus_one)
 static __device__ __noinline__ double beta_power(double a, double b, double x, double y)
 {
     if (fmin(a, b) < 10) {
-        const double log_y = x < 0.5 ? log1p(-x) : log(y);
-        return exp(a * log(x) + b * log_y - log_beta_of_positive(a, b));
+        const double log_x = x < 0.5 ? log(x) : log1p(-y), log_y = x < 0.5 ? log1p(-x) : log(y);
+        return exp(a * log_x + b * log_y - log_beta_of_positive(a, b));
     }
     const double sum = a + b, t = x < y ? fma(x, sum, -a) : fma(-y, sum, b);
     const double rest = stirling_rest(a) + stirling_rest(b) - stirling_rest(sum);
@@ -280,14 +280,15 @@ static __device__ __noinline__ double beta_power(double a, double b, double x, d
 }
 
 // I_x(a, b), DLMF 8.17.2: for x up to the mean of the distribution by beta_fraction(), for larger x by the
-// symmetry 8.17.4; near the mean by the one that converges fast.
-static __device__ double incomplete_beta(double a, double b, double x)
+// symmetry 8.17.4; near the mean by the one that converges fast. y: 1 - x, which may have digits that x, near
+// 1, does not.
+static __device__ double incomplete_beta(double a, double b, double x, double y)
 {
     if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b))) return NAN;
-    if (x == 0 || x == 1) return x;
+    if (x == 0 || y == 0) return x == 0 ? 0 : 1;
     if (a == 0 || isinf(b)) return 1;
     if (b == 0 || isinf(a)) return 0;
-    const double y = 1 - x, excess = x < y ? fma(-x, a + b, a) : fma(y, a + b, -b);
+    const double excess = x < y ? fma(-x, a + b, a) : fma(y, a + b, -b);
     const bool upper = fabs(excess) > 0.5 ? excess < 0 : excess < 0 ? x > 0.5 : y < 1e-3;
     const double distance = upper ? -excess : excess;
     const double fraction = beta_fraction(upper ? b : a, upper ? a : b, upper ? y : x, distance);
@@ -295,6 +296,8 @@ static __device__ double incomplete_beta(double a, double b, double x)
     if (!upper) return value;
     return value > 1 ? 0 : 1 - value;
 }
+
+PYCUDA_INLINE double incomplete_beta(double a, double b, double x) { return incomplete_beta(a, b, x, 1 - x); }
 
 static __device__ __noinline__ float incomplete_beta_in_double(float a, float b, float x)
 {
@@ -306,12 +309,16 @@ PYCUDA_INLINE bool f_is_defined(double a, double b, double x) { return a > 0 && 
 
 PYCUDA_INLINE double f_distribution(double a, double b, double x)
 {
-    return f_is_defined(a, b, x) ? incomplete_beta(a / 2, b / 2, a * x / (b + a * x)) : NAN;
+    const double ratio = a / b * x, above = 1 + ratio;
+    if (!f_is_defined(a, b, x)) return NAN;
+    return incomplete_beta(a / 2, b / 2, isinf(ratio) ? 1 : ratio / above, 1 / above);
 }
 
 PYCUDA_INLINE double f_tail(double a, double b, double x)
 {
-    return f_is_defined(a, b, x) ? incomplete_beta(b / 2, a / 2, b / (b + a * x)) : NAN;
+    const double ratio = a / b * x, above = 1 + ratio;
+    if (!f_is_defined(a, b, x)) return NAN;
+    return incomplete_beta(b / 2, a / 2, 1 / above, isinf(ratio) ? 1 : ratio / above);
 }
 
 }  // namespace pycuda

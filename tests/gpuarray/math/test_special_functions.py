@@ -178,6 +178,24 @@ def test_betainc_of_large_parameters():
     assert np.isnan(huge).all()  # as the documentation says
 
 
+@pytest.mark.parametrize("char", "fd")
+def test_f_distribution_of_very_different_parameters(char):
+    """Also where the ratio of the parameters is below the rounding error of 1, and for infinite x."""
+    many = np.array([1e3, 1e8, 1e12, 1e15, 1e20], char)
+    few, x = np.array([3], char), np.array([[2], [np.inf]], char)
+    for function in (special.fdtr, special.fdtrc):
+        for operands in ((few, many, x), (many, few, x), (many, many[::-1], x * 1e30)):
+            got = function(*map(gpuarray.to_gpu, operands)).get()
+            want = function(*(each.astype("d") for each in operands))
+            np.testing.assert_allclose(got, want, rtol=2e-6 if char == "f" else 1e-11)
+
+
+def test_gammaln_of_negative_numbers_near_zero_and_far_from_it():
+    x = np.array([-1e-8, -1e-20, -1e-30, -1e-40, -1e20, -3e38, -3], np.float32)
+    got = special.gammaln(gpuarray.to_gpu(x)).get()
+    np.testing.assert_allclose(got, special.gammaln(x.astype("d")), rtol=1e-6)
+
+
 def test_incomplete_gamma_functions_of_large_and_small_parameters():
     rng = np.random.default_rng(5)
     for a, bound in ((rng.uniform(50, 5000, 500), 2e-12), (10 ** rng.uniform(-6, 0, 500), 2e-14)):
