@@ -7,6 +7,7 @@
 #include "api/base/driver.h"
 #include "api/base/log.h"
 #include "api/copy/array.h"
+#include "api/memory/memory.h"
 #include "api/memory/stream_values.h"
 #include "api/stream/green.h"
 #include "graph/condition.h"
