@@ -2,6 +2,7 @@
 #include "runtime/runtime.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_DEVICES = 64 };
@@ -17,8 +18,14 @@ static _Atomic unsigned reset_count;
 static _Thread_local int thread_device;
 static _Thread_local unsigned thread_resets; /* that this thread has seen */
 
+_Atomic bool runtime_is_ending;
+
+static void end(void) { runtime_is_ending = true; }
+
+/* Called in main or later: the process calls end() before what was registered before main. */
 static void start_driver(void)
 {
+    atexit(end);
     int version = 0;
     driver_error = (cudaError_t)cuInit(0);
     if (!driver_error) driver_error = (cudaError_t)cuDriverGetVersion(&version);

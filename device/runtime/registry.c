@@ -70,6 +70,7 @@ void **__cudaRegisterFatBinary(void *image)
 
 void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
 
+/* When the process exits the library stays: to unload it would wait for kernels that are still running. */
 void __cudaUnregisterFatBinary(void **handle)
 {
     FatBinary *binary = (FatBinary *)handle;
@@ -78,7 +79,7 @@ void __cudaUnregisterFatBinary(void **handle)
     for (size_t i = 0; i < symbol_places; i++)
         if (symbols[i].binary == binary) symbols[i].binary = NULL;
     pthread_mutex_unlock(&registry_lock);
-    if (binary->library) cuLibraryUnload(binary->library);
+    if (binary->library && !runtime_is_ending) cuLibraryUnload(binary->library);
     free(binary);
 }
 

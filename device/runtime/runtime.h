@@ -32,6 +32,7 @@ extern _Thread_local bool runtime_null_is_per_thread;
 cudaError_t runtime_return(cudaError_t error);
 
 /* context.c */
+extern _Atomic bool runtime_is_ending; /* the process exits */
 cudaError_t runtime_need_driver(void);  /* initializes the driver, once */
 cudaError_t runtime_need_context(void); /* makes a context current, unless one is */
 /* The primary context of the device, which is kept until the device is reset. */

@@ -232,6 +232,26 @@ def test_a_program_that_opens_the_library(major):
     assert (done.stdout, done.stderr) == (f"3 {major} 0505050505050505\n", "")
 
 
+ENDLESS = """
+#include <cstdio>
+__global__ void spin(volatile int *a) { while (!*a) {} }
+int main()
+{
+    int *a;
+    cudaMalloc(&a, 4);
+    cudaMemset(a, 0, 4);
+    spin<<<1, 1>>>(a);
+    puts("end");
+}
+"""
+
+
+@pytest.mark.timeout(30)
+def test_a_kernel_that_runs_when_the_program_ends(compiled):
+    done = run(compiled(ENDLESS))
+    assert (done.stdout, done.returncode) == ("end\n", 0)
+
+
 def test_a_process_whose_folders_were_set_at_its_start(run_python):
     """As in the process of pytest --cuda-cpu: the libraries are found by their names from then on."""
     code = "import ctypes, pycuda.cpu; ctypes.CDLL(pycuda.cpu.path() + '/libcuda-names.so')\n"
