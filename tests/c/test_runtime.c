@@ -180,6 +180,10 @@ static void test_managed_variable(void **handle)
     CHECK_EQUAL(*shared_count, before + 2);
     CHECK(!cudaPointerGetAttributes(&attributes, shared_count));
     CHECK_EQUAL(attributes.type, 3);
+    CHECK_EQUAL(cudaFree(shared_count), cudaErrorInvalidValue);
+    CHECK_EQUAL(cudaGetLastError(), cudaErrorInvalidValue);
+    CHECK(!cudaMemcpyToSymbol(shared_count, &before, 4, 0, cudaMemcpyHostToDevice)
+          && *shared_count == before);
     *shared_count = 0;
 }
 

@@ -30,7 +30,7 @@ static uint64_t allocate_variable(void *closure, const char *name, uint64_t size
 {
     static const MemoryKind kinds[] = {[VARIABLE_GLOBAL] = MEMORY_GLOBAL,
                                        [VARIABLE_CONST] = MEMORY_CONST,
-                                       [VARIABLE_MANAGED] = MEMORY_MANAGED};
+                                       [VARIABLE_MANAGED] = MEMORY_GLOBAL_MANAGED};
     Module *module = closure;
     CUdeviceptr address;
     (void)name;

@@ -47,10 +47,10 @@ static CUresult link_add(CpuLink *link, const void *data, size_t size, const cha
 
 /* LowerHost.allocate and release. */
 static uint64_t allocate_variable(void *closure, const char *name, uint64_t size, uint64_t align,
-                                  bool is_const)
+                                  VariableKind kind)
 {
     void *memory;
-    (void)closure, (void)name, (void)is_const;
+    (void)closure, (void)name, (void)kind;
     size_t aligned = align < sizeof memory ? sizeof memory : align;
     return posix_memalign(&memory, aligned, size) ? 0 : (uint64_t)(uintptr_t)memory;
 }

@@ -135,7 +135,7 @@ static CUresult advise_range(const MemoryRange *range, uint64_t address, uint64_
 static bool find_managed(CUdeviceptr address, size_t count, MemoryRange *range)
 {
     return count && memory_map_find_for_call(driver_memory(), address, count, range)
-           && range->kind == MEMORY_MANAGED;
+           && memory_is_managed(range->kind);
 }
 
 static CUresult check_managed(CUdeviceptr address, size_t count, MemoryRange *range)

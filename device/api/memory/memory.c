@@ -121,7 +121,7 @@ const char *memory_refusal(const void *closure, const MemoryRange *range, bool w
 {
     const Context *context = closure;
     int device = context->device->ordinal;
-    if (memory_is_of_host(range) || range->kind == MEMORY_MANAGED) return NULL;
+    if (memory_is_of_host(range) || memory_is_managed(range->kind)) return NULL;
     if (range->kind == MEMORY_MAPPED) {
         if ((write ? range->writers : range->readers) >> device & 1) return NULL;
         return range->readers >> device & 1 ? "this device may only read it (cuMemSetAccess)"

@@ -25,7 +25,7 @@ static CUresult answer_attribute(const MemoryRange *range, CUpointer_attribute a
         ANSWER(DEVICE_POINTER, CUdeviceptr, address)
         ANSWER(SYNC_MEMOPS, unsigned, 0)
         ANSWER(BUFFER_ID, unsigned long long, range->id)
-        ANSWER(IS_MANAGED, unsigned, range->kind == MEMORY_MANAGED)
+        ANSWER(IS_MANAGED, unsigned, memory_is_managed(range->kind))
         ANSWER(DEVICE_ORDINAL, unsigned, (unsigned)range->device)
         ANSWER(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, range->shared)
         ANSWER(RANGE_START_ADDR, CUdeviceptr, range->base)
@@ -41,7 +41,7 @@ static CUresult answer_attribute(const MemoryRange *range, CUpointer_attribute a
         ANSWER(IS_HW_DECOMPRESS_CAPABLE, unsigned, 0)
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         *out = (Answer){address, sizeof(void *)};
-        return host || range->kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        return host || memory_is_managed(range->kind) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
@@ -90,7 +90,7 @@ static CUresult answer_virtual(const VirtualFacts *facts, CUpointer_attribute at
 /* Whether kernels of the context can use the memory: memory of another device needs peer access. */
 static bool is_reachable(Context *context, const MemoryRange *range)
 {
-    if (memory_is_of_host(range) || range->kind == MEMORY_MANAGED
+    if (memory_is_of_host(range) || memory_is_managed(range->kind)
         || range->device == context->device->ordinal)
         return true;
     return atomic_load(&context->peers) >> range->device & 1;

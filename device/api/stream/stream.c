@@ -228,7 +228,7 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t len
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
         return CUDA_ERROR_INVALID_VALUE;
     if (!memory_map_find_for_call(driver_memory(), address, length, &range)) return CUDA_ERROR_INVALID_VALUE;
-    return range.kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return memory_is_managed(range.kind) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* A call of one function of the program, in order with the stream's work. */

@@ -725,6 +725,7 @@ const char *memory_kind_name(MemoryKind kind)
         [MEMORY_MANAGED] = "managed memory",
         [MEMORY_REGISTERED] = "registered host memory",
         [MEMORY_GLOBAL] = "global variable",
+        [MEMORY_GLOBAL_MANAGED] = "managed variable",
         [MEMORY_CONST] = "constant variable",
         [MEMORY_PARAMS] = "kernel parameters",
         [MEMORY_ARRAY] = "array",

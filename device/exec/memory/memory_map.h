@@ -22,6 +22,7 @@ typedef enum MemoryKind {
     MEMORY_MANAGED,     /* managed memory */
     MEMORY_REGISTERED,  /* the program's own host memory, registered */
     MEMORY_GLOBAL,      /* a module's .global variable */
+    MEMORY_GLOBAL_MANAGED, /* one that the host may use, too */
     MEMORY_CONST,       /* a module's .const variable */
     MEMORY_PARAMS,      /* kernel parameters, read by address */
     MEMORY_ARRAY, /* the storage of a CUDA array: copies reach it, loads and stores of kernels do not */
@@ -32,6 +33,12 @@ typedef enum MemoryKind {
     MEMORY_RESERVED, /* reserved addresses that nothing is mapped to */
     MEMORY_KINDS
 } MemoryKind;
+
+/* Whether host and devices use the memory under one address. */
+static inline bool memory_is_managed(MemoryKind kind)
+{
+    return kind == MEMORY_MANAGED || kind == MEMORY_GLOBAL_MANAGED;
+}
 
 /* Closed ranges are reserved, inaccessible addresses. No lookup finds them; messages name them. */
 typedef enum MemoryState { MEMORY_LIVE, MEMORY_FREED, MEMORY_CLOSED } MemoryState;

@@ -46,7 +46,7 @@ static bool host_wrote(MemoryMap *map, uint64_t address)
     MemoryRange range;
     uint64_t word = address & ~UINT64_C(3), unused;
     bool found = atomic_load(&map->has_discarded) && memory_map_find(map, address, &range);
-    if (!found || range.kind != MEMORY_MANAGED) return false;
+    if (!found || !memory_is_managed(range.kind)) return false;
     for (uint64_t at = word; at < word + 4; at++) {
         bool unwritten = unwritten_find(unwritten_of(map, at), at, 1, &unused);
         if (unwritten && *(const uint8_t *)(uintptr_t)at != fill_pattern(at)) return true;
