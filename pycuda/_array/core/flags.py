@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -24,9 +25,50 @@ class _Flag:
         self.event = _driver.Event(_driver.event_flags.DISABLE_TIMING)
 
 
-# (spare flags, flags in use) of each context. Spare flags are 0. A flag whose wait was interrupted stays in
-# use and is never spare again, as its kernel may still write to it.
-_flags = memoized_in_context(lambda: ([], []), 256)
+class _Flags:
+    """The flags of a context."""
+
+    __slots__ = "abandoned", "spare", "used"
+
+    def __init__(self):
+        self.spare: list[_Flag] = []  # which are 0
+        self.used: list[_Flag] = []
+        # Flags whose block or wait was interrupted: kernels may write to them until their events are reached.
+        self.abandoned: list[_Flag] = []
+
+    def take(self) -> _Flag:
+        flag = self._unused()
+        self.used.append(flag)
+        return flag
+
+    def _unused(self) -> _Flag:
+        try:
+            return self.spare.pop()
+        except IndexError:
+            pass
+        try:
+            flag = self.abandoned.pop(0)
+        except IndexError:
+            return _Flag()
+        if flag.event.query():
+            flag.value[0] = 0
+            return flag
+        self.abandoned.append(flag)
+        return _Flag()
+
+    def give_back(self, flag: _Flag) -> bool:
+        """Make a flag that no kernel writes to spare. Returns whether it was set."""
+        is_set, flag.value[0] = bool(flag.value[0]), 0
+        self.used.remove(flag)
+        self.spare.append(flag)
+        return is_set
+
+    def abandon(self, flag: _Flag) -> None:
+        self.used.remove(flag)
+        self.abandoned.append(flag)
+
+
+_flags = memoized_in_context(_Flags, 256)
 
 
 class ErrorCheck:
@@ -36,17 +78,13 @@ class ErrorCheck:
     is_wanted: False for a block that checks nothing and does not wait.
     """
 
-    __slots__ = "flag", "is_recorded", "make_error", "spare", "stream", "used"
+    __slots__ = "flag", "flags", "is_recorded", "make_error", "stream"
 
     def __init__(self, is_wanted: bool, stream: Any, make_error: Callable[[], Exception]) -> None:
         self.stream, self.flag, self.is_recorded, self.make_error = stream, None, False, make_error
         if is_wanted:
-            self.spare, self.used = _flags()
-            try:
-                self.flag = self.spare.pop()
-            except IndexError:
-                self.flag = _Flag()
-            self.used.append(self.flag)
+            self.flags = _flags()
+            self.flag = self.flags.take()
 
     @property
     def address(self) -> int:
@@ -64,12 +102,18 @@ class ErrorCheck:
 
     def __exit__(self, kind, problem, traceback) -> None:
         flag = self.flag
-        if flag is None or kind is not None:
+        if flag is None:
+            return
+        if kind is not None:
+            with contextlib.suppress(_driver.Error):  # that of the block is raised
+                self.record()
+                self.flags.abandon(flag)
             return
         self.record()
-        flag.event.synchronize()
-        is_set, flag.value[0] = flag.value[0], 0
-        self.used.remove(flag)
-        self.spare.append(flag)
-        if is_set:
+        try:
+            flag.event.synchronize()
+        except BaseException:
+            self.flags.abandon(flag)
+            raise
+        if self.flags.give_back(flag):
             raise self.make_error()

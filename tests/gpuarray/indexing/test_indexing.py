@@ -256,7 +256,7 @@ def test_the_flag_of_an_interrupted_check_is_not_used_again():
     """
     array, places = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([1]))
     array[places]
-    spare, used = flags._flags()
+    spare, used = flags._flags().spare, flags._flags().used
     before = len(used)
 
     class Interrupted:
@@ -271,6 +271,27 @@ def test_the_flag_of_an_interrupted_check_is_not_used_again():
     flag.value[0] = 1  # as the interrupted call's kernel would write it
     assert array[places].get() == [1]
     flag.event, flag.value[0] = event, 0
+
+
+def test_flags_of_failed_calls_are_used_again():
+    """Each call whose memory cannot be allocated leaves its flag, which later calls take."""
+    matrix = gpuarray.to_gpu(np.eye(3))
+    kept = flags._flags()
+
+    def fail():
+        with flags.ErrorCheck(True, None, IndexError):
+            raise MemoryError
+
+    count = max(len(kept.spare) + len(kept.abandoned), 1)
+    for _ in range(count + 10):
+        with pytest.raises(MemoryError):
+            fail()
+        drv.Context.synchronize()
+    assert len(kept.abandoned) == count
+    kept.abandoned[0].value[0] = 1  # as the failed call's kernel may have written it
+    index = gpuarray.to_gpu(np.array([2, 0]))
+    assert (matrix[index].get() == np.eye(3)[[2, 0]]).all()
+    assert len(kept.abandoned) == count - 1 and len(kept.spare) == 1
 
 
 def test_unsigned_indices():
