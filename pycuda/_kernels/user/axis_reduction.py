@@ -128,12 +128,12 @@ _COLUMNS = """
   }}
   if ({runs} > 1) {{
     PYCUDA_SHARED(out_type, pycuda_runs, {threads});
-    pycuda::place(pycuda_runs + threadIdx.x, pycuda_sum);
+    pycuda::store_shared(pycuda_runs + threadIdx.x, pycuda_sum);
     __syncthreads();
     if (pycuda_run == 0)
 #pragma unroll 1
       for (int k = 1; k < {runs}; k++)
-        pycuda_sum = pycuda_reduce(pycuda_sum, pycuda::fetch(pycuda_runs + k * {block} + threadIdx.x));
+        pycuda_sum = pycuda_reduce(pycuda_sum, pycuda::load_shared(pycuda_runs + k * {block} + threadIdx.x));
   }}
   if (pycuda_run == 0 && pycuda_result < pycuda_results)
     pycuda_out[pycuda_result * gridDim.y + blockIdx.y] = {result}(pycuda_sum);

@@ -238,12 +238,12 @@ extern "C" __global__ void __launch_bounds__({block_size}) {name}({", ".join(dec
   out_type acc = {expression("neutral", neutral, name)};
   for (unsigned s = 0; s < seq_count && i < n; s++, i += BLOCK_SIZE)
     acc = pycuda_reduce(acc, {expression("map_expr", map_expr, name)});
-  pycuda::place(pycuda_parts + tid, acc);
+  pycuda::store_shared(pycuda_parts + tid, acc);
   __syncthreads();
   for (unsigned half = BLOCK_SIZE / 2; half > 0; half /= 2) {{
     if (tid < half) {{
-      acc = pycuda_reduce(acc, pycuda::fetch(pycuda_parts + tid + half));
-      pycuda::place(pycuda_parts + tid, acc);
+      acc = pycuda_reduce(acc, pycuda::load_shared(pycuda_parts + tid + half));
+      pycuda::store_shared(pycuda_parts + tid, acc);
     }}
     __syncthreads();
   }}

@@ -70,8 +70,8 @@ template <class T> __device__ __forceinline__ T from_lane_below(const T &value, 
     return out.value();
 }
 
-// To and from memory that other blocks access, bypassing the L1 cache.
-template <class T> __device__ __forceinline__ void put(T *to, const T &value)
+// To and from memory that other blocks access: volatile accesses bypass the L1 cache.
+template <class T> __device__ __forceinline__ void store_volatile(T *to, const T &value)
 {
     const parcel<T> moved(value);
     volatile typename parcel<T>::word *at = (volatile typename parcel<T>::word *)to;
@@ -79,7 +79,7 @@ template <class T> __device__ __forceinline__ void put(T *to, const T &value)
     for (int k = 0; k < parcel<T>::count; k++) at[k] = moved.words[k];
 }
 
-template <class T> __device__ __forceinline__ T get(const T *from)
+template <class T> __device__ __forceinline__ T load_volatile(const T *from)
 {
     parcel<T> moved;
     const volatile typename parcel<T>::word *at = (const volatile typename parcel<T>::word *)from;
@@ -89,11 +89,11 @@ template <class T> __device__ __forceinline__ T get(const T *from)
 }
 
 // To and from shared memory; the caller synchronizes.
-template <class T> __device__ __forceinline__ void place(T *to, const T &value)
+template <class T> __device__ __forceinline__ void store_shared(T *to, const T &value)
 {
     *(parcel<T> *)to = parcel<T>(value);
 }
-template <class T> __device__ __forceinline__ T fetch(const T *from)
+template <class T> __device__ __forceinline__ T load_shared(const T *from)
 {
     return ((const parcel<T> *)from)->value();
 }

@@ -62,12 +62,12 @@ template <class T, class Reduce> __device__ __forceinline__ T reduce_rows(const 
 template <class T, class Reduce> __device__ __forceinline__ T reduce_warps(const T &value, Reduce reduce)
 {
     PYCUDA_SHARED(T, parts, REDUCE_WARPS);
-    if (threadIdx.x % 32 == 0) place(parts + threadIdx.x / 32, value);
+    if (threadIdx.x % 32 == 0) store_shared(parts + threadIdx.x / 32, value);
     __syncthreads();
     T total = value;
     if (threadIdx.x == 0)
 #pragma unroll 1
-        for (int k = 1; k < REDUCE_WARPS; k++) total = reduce(total, fetch(parts + k));
+        for (int k = 1; k < REDUCE_WARPS; k++) total = reduce(total, load_shared(parts + k));
     __syncthreads();
     return total;
 }
@@ -85,7 +85,7 @@ __device__ __forceinline__ void reduce_blocks(const T &value, const T &neutral, 
         return;
     }
     if (threadIdx.x == 0) {
-        put(parts + blockIdx.x, total);
+        store_volatile(parts + blockIdx.x, total);
         __threadfence();
         is_last = atomicAdd(counter, 1u) == gridDim.x - 1;
     }
@@ -96,7 +96,7 @@ __device__ __forceinline__ void reduce_blocks(const T &value, const T &neutral, 
     const unsigned from = threadIdx.x * share, to = min(from + share, gridDim.x);
     T mine = neutral;
 #pragma unroll 1
-    for (unsigned k = from; k < to; k++) mine = reduce(mine, get(parts + k));
+    for (unsigned k = from; k < to; k++) mine = reduce(mine, load_volatile(parts + k));
     total = reduce_warps(reduce_lanes(mine, reduce), reduce);
     if (threadIdx.x == 0) {
         *out = Result(total);

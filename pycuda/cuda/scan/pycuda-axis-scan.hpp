@@ -137,7 +137,7 @@ __device__ __forceinline__ typename Op::Acc scan_warps_before(typename Op::Acc b
     typedef typename Op::Acc Acc;
 #pragma unroll 1
     for (unsigned k = first; k < threadIdx.x / 32; k++)
-        before = Op::combine(before, fetch((const Acc *)of_warps + k));
+        before = Op::combine(before, load_shared((const Acc *)of_warps + k));
     return before;
 }
 
@@ -153,7 +153,7 @@ __device__ __forceinline__ void scan_short_rows(const char *in, char *out, const
     Chunks<Op> mine;
     mine.template load<ALIGNED>(in + kept.offset, first, length, plan.step);
     const Acc sum = mine.scan();
-    if (threadIdx.x % 32 == 31) place(of_warps + warp, sum);
+    if (threadIdx.x % 32 == 31) store_shared(of_warps + warp, sum);
     __syncthreads();
     const Acc before = scan_warps_before<Op>(Op::neutral(), of_warps, warp - place_in_row);
     mine.template store<ALIGNED>(out + kept.other, first, length, plan.out, before);
@@ -380,23 +380,23 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
     }
     Acc before = Op::neutral();
     if (SHAPE != COLUMN_THREAD) {
-        place(of_warps + 32 * warp + lane, part[ITEMS - 1]);
+        store_shared(of_warps + 32 * warp + lane, part[ITEMS - 1]);
         __syncthreads();
         if (SHAPE == COLUMN_TILES) {
             if (warp == 0) {
-                Acc whole = fetch(of_warps + lane);
+                Acc whole = load_shared(of_warps + lane);
 #pragma unroll 1
                 for (int k = 1; k < SCAN_WARPS; k++)
-                    whole = Op::combine(whole, fetch(of_warps + 32 * k + lane));
-                place(of_warps + 32 * SCAN_WARPS + lane,
-                      scan_column_before<Op>(scan_part<Acc>(state, block, plan.tiles * 64), number,
-                                             plan.tiles, whole));
+                    whole = Op::combine(whole, load_shared(of_warps + 32 * k + lane));
+                store_shared(of_warps + 32 * SCAN_WARPS + lane,
+                             scan_column_before<Op>(scan_part<Acc>(state, block, plan.tiles * 64), number,
+                                                    plan.tiles, whole));
             }
             __syncthreads();
-            before = fetch(of_warps + 32 * SCAN_WARPS + lane);
+            before = load_shared(of_warps + 32 * SCAN_WARPS + lane);
         }
 #pragma unroll 1
-        for (int k = 0; k < warp; k++) before = Op::combine(before, fetch(of_warps + 32 * k + lane));
+        for (int k = 0; k < warp; k++) before = Op::combine(before, load_shared(of_warps + 32 * k + lane));
     }
     if (whole) {
 #pragma unroll

@@ -79,7 +79,7 @@ template <class T> struct mailbox<T, false> {
     enum { ENTRIES = 1 };
     static __device__ __forceinline__ void post(const scan_state &state, size_t at, const T &value)
     {
-        put((T *)state.values + at, value);
+        store_volatile((T *)state.values + at, value);
         __threadfence();
         ((volatile unsigned long long *)state.entries)[at] = state.launch;
     }
@@ -88,7 +88,7 @@ template <class T> struct mailbox<T, false> {
     {
         if ((unsigned)((volatile unsigned long long *)state.entries)[at] != state.launch) return false;
         __threadfence();
-        value = parcel<T>(get((const T *)state.values + at));
+        value = parcel<T>(load_volatile((const T *)state.values + at));
         return true;
     }
 };
@@ -252,15 +252,15 @@ __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned row
         if (old != none) {
             const unsigned tile = rows == 1 ? old : old / rows, row = old - tile * rows;
             if (warp == 0) {
-                const Item found = scan_row<Item>(state, row, tiles).before(tile, fetch(sums), combine);
-                if (lane == 0) place(of_tiles + turn, found);
+                const Item found = scan_row<Item>(state, row, tiles).before(tile, load_shared(sums), combine);
+                if (lane == 0) store_shared(of_tiles + turn, found);
             }
             __syncthreads();
             bool has = tile > 0;
-            Item before = fetch(of_tiles + turn);
+            Item before = load_shared(of_tiles + turn);
 #pragma unroll 1
             for (unsigned k = 0; k < warp; k++) {
-                const Item sum = fetch(sums + k);
+                const Item sum = load_shared(sums + k);
                 before = has ? combine(before, sum) : sum;
                 has = true;
             }
@@ -269,13 +269,13 @@ __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned row
         if (more) {
             const Item sum = work.sum(slot);
             __syncthreads();
-            if (lane == 31) place(sums + warp, sum);
+            if (lane == 31) store_shared(sums + warp, sum);
             if (threadIdx.x == 0) tickets[turn] = next;
             __syncthreads();
             if (warp == 0) {
-                Item whole = fetch(sums);
+                Item whole = load_shared(sums);
 #pragma unroll 1
-                for (int k = 1; k < WARPS; k++) whole = combine(whole, fetch(sums + k));
+                for (int k = 1; k < WARPS; k++) whole = combine(whole, load_shared(sums + k));
                 const unsigned tile = rows == 1 ? ticket : ticket / rows;
                 scan_row<Item>(state, ticket - tile * rows, tiles).publish(tile, whole, combine);
             }
@@ -308,11 +308,11 @@ __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, W
         if (held) {
             const Item *const sums = of_warps + (turn ^ 1) * WARPS;
             bool has = old_tile > 0;
-            const Item all = has ? before_tile.value() : fetch(sums);
-            Item before = all, whole = fetch(sums);
+            const Item all = has ? before_tile.value() : load_shared(sums);
+            Item before = all, whole = load_shared(sums);
 #pragma unroll
             for (unsigned k = 0; k < WARPS; k++) {
-                const Item sum = fetch(sums + k);
+                const Item sum = load_shared(sums + k);
                 if (k) whole = combine(whole, sum);
                 if (k >= warp) continue;
                 before = has ? combine(before, sum) : sum;
@@ -323,7 +323,7 @@ __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, W
         }
         if (!more) break;
         const Item sum = work.sum(0);
-        if (lane == 31) place(of_warps + turn * WARPS + warp, sum);
+        if (lane == 31) store_shared(of_warps + turn * WARPS + warp, sum);
         __syncthreads();
         held = true;
         old_row = row;
