@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 
 /* The device's pool of that kind for graphs, made at the first call; NULL if out of memory. */
-static Pool *pool_of(Device *device, PoolKind kind)
+static Pool *graph_pool(Device *device, PoolKind kind)
 {
     driver_lock();
     Pool **pool = &device->graph_pools[kind];
@@ -43,7 +43,7 @@ static void allow_access(Pool *pool, const CUmemAccessDesc *wanted)
 }
 
 /* Graphs allocate memory of a device, its own or managed memory, which processes do not share. */
-static CUresult check_properties(const CUmemPoolProps *properties, Device **device, PoolKind *kind)
+static CUresult check_graph_pool_properties(const CUmemPoolProps *properties, Device **device, PoolKind *kind)
 {
     CUresult result = pool_check_properties(properties, device, kind);
     if (result) return result == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : result;
@@ -56,10 +56,10 @@ CUresult graph_memory_new(Context *context, const CUDA_MEM_ALLOC_NODE_PARAMS *pa
     const CUmemPoolProps *properties = &params->poolProps;
     Device *device;
     PoolKind kind;
-    TRY(check_properties(properties, &device, &kind));
+    TRY(check_graph_pool_properties(properties, &device, &kind));
     if (!params->bytesize || !are_valid(params->accessDescs, params->accessDescCount))
         return CUDA_ERROR_INVALID_VALUE;
-    Pool *pool = pool_of(device, kind);
+    Pool *pool = graph_pool(device, kind);
     GraphMemory *memory = calloc(1, sizeof *memory);
     if (!pool || !memory) {
         free(memory);
@@ -99,7 +99,7 @@ static CUresult enter_attribute(CUdevice ordinal, CUgraphMem_attribute attribute
     Device *device = driver_device(ordinal);
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
     if (!value || attribute > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) return CUDA_ERROR_INVALID_VALUE;
-    *pool = pool_of(device, POOL_DEVICE);
+    *pool = graph_pool(device, POOL_DEVICE);
     return *pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

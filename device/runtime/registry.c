@@ -171,7 +171,7 @@ cudaError_t runtime_function(const void *host, CUfunction *out)
 }
 
 /* A managed variable has one address in every context. */
-static CUresult address_of(CUlibrary library, const Symbol *symbol, Variable *out)
+static CUresult symbol_address(CUlibrary library, const Symbol *symbol, Variable *out)
 {
     if (symbol->is_managed) return cuLibraryGetManaged(&out->address, &out->size, library, symbol->name);
     return cuLibraryGetGlobal(&out->address, &out->size, library, symbol->name);
@@ -180,7 +180,7 @@ static CUresult address_of(CUlibrary library, const Symbol *symbol, Variable *ou
 static cudaError_t variable_locked(const Symbol *symbol, Variable *out)
 {
     TRY(load_locked(symbol->binary));
-    CUresult result = address_of(symbol->binary->library, symbol, out);
+    CUresult result = symbol_address(symbol->binary->library, symbol, out);
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : (cudaError_t)result;
 }
 

@@ -39,7 +39,7 @@ static void array_release(Object *object)
         memory_release_of(object, array->storage);
 }
 
-static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+static CUresult check_array_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     enum {
         KNOWN_FLAGS = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP
@@ -61,7 +61,7 @@ static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 
 CUresult array_new(Context *context, const CUDA_ARRAY3D_DESCRIPTOR *shape, Array **out)
 {
-    TRY(check_shape(shape));
+    TRY(check_array_shape(shape));
     Array *array = object_new(OBJECT_ARRAY, sizeof *array, context, array_release);
     if (!array) return CUDA_ERROR_OUT_OF_MEMORY;
     array->shape = *shape;

@@ -88,8 +88,8 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes
 
 typedef CUDA_MEMCPY3D_BATCH_OP ShapedCopy;
 
-/* Bytes of an element of a side that is an array; 0 for other sides. */
-static size_t element_of(const CUmemcpy3DOperand *side)
+/* Bytes of an element of a side that is an array; 0 for other sides, and if no array has that handle. */
+static size_t array_element_size(const CUmemcpy3DOperand *side)
 {
     Array *array =
         side->type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? object_get(side->array.array, OBJECT_ARRAY) : NULL;
@@ -110,7 +110,7 @@ static bool is_valid_side(const CUmemcpy3DOperand *side)
  * their elements have different sizes. */
 static size_t unit_of(const ShapedCopy *copy)
 {
-    size_t from = element_of(&copy->from), to = element_of(&copy->to);
+    size_t from = array_element_size(&copy->from), to = array_element_size(&copy->to);
     if (!is_valid_side(&copy->from) || !is_valid_side(&copy->to) || (from && to && from != to)) return 0;
     return from ? from : to ? to : 1;
 }

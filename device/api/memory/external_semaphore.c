@@ -26,7 +26,7 @@ static void semaphore_release(Object *object)
 }
 
 /* Checks the kind of the handle. Only those of Linux are supported. */
-static CUresult check_handle(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *handle)
+static CUresult check_semaphore_handle(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *handle)
 {
     int type = handle->type;
     if (handle->flags || type < OPAQUE_FD || type > LAST_TYPE) return CUDA_ERROR_INVALID_VALUE;
@@ -55,7 +55,7 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore *out,
     Context *context;
     TRY(context_enter(&context));
     if (!out || !handle) return CUDA_ERROR_INVALID_VALUE;
-    TRY(check_handle(handle));
+    TRY(check_semaphore_handle(handle));
     ExternalSemaphore *semaphore = object_new(OBJECT_EXTERNAL_SEMAPHORE, sizeof *semaphore, context, NULL);
     if (!semaphore) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = map_word(context, handle->handle.fd, &semaphore->word);

@@ -39,7 +39,7 @@ int physical_handle_types(void)
 /* ---- What may be requested ---- */
 
 /* An error if memory with these properties cannot be made. *device: the one that they name. */
-static CUresult check_properties(const CUmemAllocationProp *properties, Device **device)
+static CUresult check_allocation_properties(const CUmemAllocationProp *properties, Device **device)
 {
     if (!properties) return CUDA_ERROR_INVALID_VALUE;
     if (properties->type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
@@ -71,7 +71,7 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
     if (!granularity
         || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM && option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
         return CUDA_ERROR_INVALID_VALUE;
-    TRY(check_properties(properties, &device));
+    TRY(check_allocation_properties(properties, &device));
     *granularity = PHYSICAL_GRANULARITY;
     return CUDA_SUCCESS;
 }
@@ -171,7 +171,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size, const CUmem
     Device *device;
     TRY(driver_check());
     if (!out || flags) return CUDA_ERROR_INVALID_VALUE;
-    TRY(check_properties(properties, &device));
+    TRY(check_allocation_properties(properties, &device));
     if (!size || size % PHYSICAL_GRANULARITY) {
         log_error("the size of physical memory must be a multiple of %llu bytes, not %zu",
                   (unsigned long long)PHYSICAL_GRANULARITY, size);

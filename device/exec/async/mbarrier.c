@@ -50,7 +50,7 @@ typedef struct Place {
 } Place;
 
 /* A lane's address operand as an address in the cluster's shared memory (cluster.h). */
-static uint64_t address_of(const Warp *warp, const Insn *insn, int lane)
+static uint64_t mbarrier_address(const Warp *warp, const Insn *insn, int lane)
 {
     uint64_t address = insn->mods & MEM_ADDR32 ? ROW(const uint32_t, warp, insn->a)[lane]
                                                : ROW(const uint64_t, warp, insn->a)[lane];
@@ -72,7 +72,7 @@ static bool find_place(Place *p, uint64_t address)
     return true;
 }
 
-static bool locate(Place *p) { return find_place(p, address_of(p->warp, p->insn, p->lane)); }
+static bool locate(Place *p) { return find_place(p, mbarrier_address(p->warp, p->insn, p->lane)); }
 
 static bool read_state(Place *p)
 {

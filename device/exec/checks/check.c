@@ -253,7 +253,8 @@ static bool check_access(const CheckedAccess *access)
     return access->is_offset || access_global(access);
 }
 
-static uint64_t address_of(const Warp *w, const Insn *i, int l)
+/* Lane l's address operand, with the immediate. */
+static uint64_t lane_address(const Warp *w, const Insn *i, int l)
 {
     uint64_t address =
         i->mods & MEM_ADDR32 ? ROW(const uint32_t, w, i->a)[l] : ROW(const uint64_t, w, i->a)[l];
@@ -290,7 +291,7 @@ static bool access_by_lanes(Warp *w, const Insn *i, GlobalCursor *cursor)
     if (!part.count) return true;
     x.bytes *= part.count;
     if (i->mods & MEM_ATOMIC) x.kind = ACCESS_ATOMIC;
-    for (int l = 0; l < WARP_LANES; l++) address[l] = address_of(w, i, l) + part.first * form->bytes;
+    for (int l = 0; l < WARP_LANES; l++) address[l] = lane_address(w, i, l) + part.first * form->bytes;
     for (uint32_t rest = w->mask; rest; rest &= ~x.lanes) {
         x.lanes = form->kind == ACCESS_READ ? lanes_at_one_place(address, rest) : rest & -rest;
         x.address = address[__builtin_ctz(rest)];
@@ -361,7 +362,7 @@ static const Insn *run_strong(Warp *w, const Insn *i)
     uint64_t address[WARP_LANES];
     uint32_t lanes = is_acquire(i) ? w->mask : 0;
     if (!race) return run_access(w, i);
-    for (int l = 0; l < WARP_LANES; l++) address[l] = address_of(w, i, l);
+    for (int l = 0; l < WARP_LANES; l++) address[l] = lane_address(w, i, l);
     global_race_begin_strong(race);
     const Insn *next = run_access(w, i);
     for (; lanes; lanes &= lanes - 1) global_race_acquire(w, address[__builtin_ctz(lanes)]);

@@ -10,7 +10,8 @@ enum { TILE = 8, TILE_ROW_BYTES = 16 };
 
 /* --- memory -------------------------------------------------------------------------------------------- */
 
-static uint64_t address_of(const Collective *collective, unsigned lane)
+/* A lane's address operand, without the immediate: of a row, or of the whole matrix. */
+static uint64_t collective_address(const Collective *collective, unsigned lane)
 {
     const Insn *insn = collective->insn[lane];
     const uint8_t *row = collective_rows(collective, lane, insn->a);
@@ -72,9 +73,9 @@ static void set_tile_word(Tile *t, unsigned lane, bool transposed, uint32_t word
 static uint8_t *tile_row(const Collective *collective, unsigned tile, unsigned row, bool write)
 {
     unsigned lane = tile * TILE + row;
-    uint8_t *place =
-        host_bytes(collective, lane, memory_offset(collective->insn[lane], address_of(collective, lane)),
-                   TILE_ROW_BYTES, TILE_ROW_BYTES, write, false);
+    uint8_t *place = host_bytes(collective, lane,
+                                memory_offset(collective->insn[lane], collective_address(collective, lane)),
+                                TILE_ROW_BYTES, TILE_ROW_BYTES, write, false);
     return checked_bytes(collective, lane, place, TILE_ROW_BYTES, write);
 }
 
@@ -153,12 +154,14 @@ static bool find_stored(Stored *s, const Collective *collective, bool write)
     const Fragment *f = &access->fragment;
     unsigned vectors = access->columns ? f->columns : f->rows,
              length = access->columns ? f->rows : f->columns;
-    *s = (Stored){
-        .collective = collective, .access = access, .address = address_of(collective, 0), .write = write};
+    *s = (Stored){.collective = collective,
+                  .access = access,
+                  .address = collective_address(collective, 0),
+                  .write = write};
     s->stride = stride_of(collective, 0, access);
     s->bits = matrix_type_bits(f->type);
     for (unsigned l = 1; l < WARP_LANES; l++) {
-        if (address_of(collective, l) == s->address && stride_of(collective, l, access) == s->stride)
+        if (collective_address(collective, l) == s->address && stride_of(collective, l, access) == s->stride)
             continue;
         exec_fault(collective->warp, collective->insn[l], (int)l, CUDA_ERROR_LAUNCH_FAILED,
                    "the lanes of a warp give different addresses or strides of one matrix");

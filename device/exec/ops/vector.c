@@ -16,7 +16,7 @@ typedef struct Chunk {
 } Chunk;
 
 /* Lane l's address operand, without the immediate. */
-static uint64_t address_of(const Access *access, int l)
+static uint64_t vector_address(const Access *access, int l)
 {
     return access->i->mods & MEM_ADDR32 ? ROW(const uint32_t, access->w, access->i->a)[l]
                                         : ROW(const uint64_t, access->w, access->i->a)[l];
@@ -81,10 +81,10 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
             x.i->mods & MEM_COUNT ? vector_part(x.w->current->function, x.i) : (VectorPart){0, 1}; \
         const uint32_t each = x.size / (x.i->mods & MEM_COUNT ? x.i->mods & MEM_COUNT : 1), \
                        skip = part.first * each; \
-        if (!is_aligned(&x, address_of(&x, l), local)) return false; \
+        if (!is_aligned(&x, vector_address(&x, l), local)) return false; \
         if (!part.count) return true; \
         x.size = each; \
-        const uint8_t *p = at_##space##_lane(&x, l, address_of(&x, l) + skip, part.count * each); \
+        const uint8_t *p = at_##space##_lane(&x, l, vector_address(&x, l) + skip, part.count * each); \
         if (p) memcpy(c->stage + (uint32_t)l * c->x.size + skip, p, part.count * each); \
         return p != NULL; \
     } \
@@ -92,14 +92,15 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
     { \
         const Access *x = &c->x; \
         if ((lane_pattern) != DENSE) return NULL; \
-        return at_##space##_lane(x, 0, address_of(x, 0), (uint64_t)x->size * WARP_LANES); \
+        return at_##space##_lane(x, 0, vector_address(x, 0), (uint64_t)x->size * WARP_LANES); \
     } \
     static const uint8_t *fetch_##space(Chunk *c) \
     { \
         const Access *x = &c->x; \
         const AddressPattern pattern = lane_pattern; \
         const uint64_t bytes = pattern == DENSE ? (uint64_t)x->size * WARP_LANES : x->size; \
-        const uint8_t *p = pattern == SCATTERED ? NULL : at_##space##_lane(x, 0, address_of(x, 0), bytes); \
+        const uint8_t *p = NULL; \
+        if (pattern != SCATTERED) p = at_##space##_lane(x, 0, vector_address(x, 0), bytes); \
         if (p) { \
             c->step = pattern == DENSE ? x->size : 0; \
             return p; \
@@ -107,11 +108,11 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
         c->step = x->size; \
         for (uint32_t rest = x->w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
-            p = at_##space##_lane(x, l, address_of(x, l), x->size); \
+            p = at_##space##_lane(x, l, vector_address(x, l), x->size); \
             if (p) { \
                 move_bytes(c->stage + (uint32_t)l * x->size, p, x->size); \
             } else if (!fetch_part_##space(c, l)) { \
-                fault_##space(x, l, address_of(x, l)); \
+                fault_##space(x, l, vector_address(x, l)); \
                 return NULL; \
             } \
         } \
@@ -123,9 +124,9 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
         uint8_t *p; \
         for (uint32_t rest = x->w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
-            p = at_##space##_lane(x, l, address_of(x, l), x->size); \
+            p = at_##space##_lane(x, l, vector_address(x, l), x->size); \
             if (!p) { \
-                fault_##space(x, l, address_of(x, l)); \
+                fault_##space(x, l, vector_address(x, l)); \
                 return false; \
             } \
             move_bytes(p, c->stage + (uint32_t)l * x->size, x->size); \

@@ -74,7 +74,7 @@ static bool is_stream(const RuntimeCall *c, uint64_t handle)
     return handle <= STREAM_LAST || is_handle(c, handle);
 }
 
-static uint64_t check_handle(const RuntimeCall *c, uint64_t handle)
+static uint64_t check_runtime_handle(const RuntimeCall *c, uint64_t handle)
 {
     return is_handle(c, handle) ? 0 : RUNTIME_INVALID_HANDLE;
 }
@@ -89,8 +89,8 @@ uint64_t runtime_EventCreateWithFlags(RuntimeCall *c)
     return new_handle(c, (uint32_t)c->values[1], EVENT_DISABLE_TIMING);
 }
 
-uint64_t runtime_StreamDestroy(RuntimeCall *c) { return check_handle(c, c->values[0]); }
-uint64_t runtime_EventDestroy(RuntimeCall *c) { return check_handle(c, c->values[0]); }
+uint64_t runtime_StreamDestroy(RuntimeCall *c) { return check_runtime_handle(c, c->values[0]); }
+uint64_t runtime_EventDestroy(RuntimeCall *c) { return check_runtime_handle(c, c->values[0]); }
 
 uint64_t runtime_StreamWaitEvent(RuntimeCall *c)
 {
@@ -101,7 +101,7 @@ uint64_t runtime_StreamWaitEvent(RuntimeCall *c)
 
 uint64_t runtime_EventRecord(RuntimeCall *c)
 {
-    return is_stream(c, c->values[1]) ? check_handle(c, c->values[0]) : RUNTIME_INVALID_HANDLE;
+    return is_stream(c, c->values[1]) ? check_runtime_handle(c, c->values[0]) : RUNTIME_INVALID_HANDLE;
 }
 
 uint64_t runtime_EventRecordWithFlags(RuntimeCall *c)
