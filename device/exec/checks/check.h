@@ -59,7 +59,7 @@ void check_cluster_wait(const Warp *warp, uint32_t lanes);
 
 /* --- exec/checks/copies.c ------------------------------------------------------------------------------ */
 
-/* The copies of a block; NULL if out of memory. */
+/* The copies of a block: none yet. NULL if out of memory. */
 AsyncCopies *async_copies_create(uint32_t warps, uint32_t shared_size);
 void async_copies_destroy(AsyncCopies *copies);
 bool async_copies_fit(const AsyncCopies *copies, uint32_t warps, uint32_t shared_size);
@@ -68,8 +68,10 @@ void async_copies_forget(AsyncCopies *copies);
 /* Checks an access. False when it overlaps a copy that is in flight: then a fault is recorded. */
 bool async_copies_access(const AsyncCopies *copies, const RaceAccess *access);
 
-/* Notes that a lane has issued a copy to shared memory. False if out of memory: then a fault is recorded. */
-bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, uint32_t bytes);
+/* Notes, for racecheck, that a lane has issued a copy of `bytes` bytes to `to` in its block's shared memory,
+ * which is in flight until check_copies_end(). Checks nothing: check_reach() does. False only if out of
+ * memory: then a fault is recorded. */
+bool check_note_copy(const Warp *warp, const Insn *insn, int lane, const void *to, uint32_t bytes);
 /* Notes that lanes have waited for their copies, except for the `kept` newest groups (COPIES_ALL: without
  * exception). COPIES_COMMIT: that they begin a new group. */
 #define COPIES_ALL UINT32_MAX

@@ -72,7 +72,7 @@ bool async_copies_access(const AsyncCopies *copies, const RaceAccess *access)
     return true;
 }
 
-bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, uint32_t bytes)
+bool check_note_copy(const Warp *warp, const Insn *insn, int lane, const void *to, uint32_t bytes)
 {
     const Block *block = warp->block;
     Checker *checker = block->checker;
@@ -86,7 +86,6 @@ bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, ui
                              block->grid->function->name);
             return false;
         }
-        async_copies_forget(checker->copies);
     }
     for (uint32_t w = offset / WORD_BYTES; w < (offset + bytes) / WORD_BYTES; w++)
         checker->copies->to[w] = (AsyncCopy){insn, thread, checker->copies->open[thread]};

@@ -46,7 +46,7 @@ LANE_FN bool copy_lane(const Access *access, int l)
     uint8_t *place = range_reach(access->w, access->i, l, &reach);
     if (place && access->w->block->checker
         && !(check_reach(access->w, access->i, l, place, access->size, ACCESS_WRITE)
-             && check_copy(access->w, access->i, l, place, access->size)))
+             && check_note_copy(access->w, access->i, l, place, access->size)))
         return false;
     if (place) memcpy(place, element, access->size);
     return place != NULL;
