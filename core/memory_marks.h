@@ -17,7 +17,8 @@
 /* Whether a tool wants these reports; determined once, after a context was created. */
 bool memory_marks_wanted(void);
 
-/* Registers this memory as a heap with nothing in use; returns its handle. */
+/* Registers this memory as a heap with nothing in use; returns its handle. This function and those below may
+ * be called only after memory_marks_wanted() was true. */
 IN_CALL void *memory_marks_block(CUdeviceptr pointer, size_t bytes);
 
 /* Marks the first `size` bytes of the heap as in use, until memory_marks_end(). size: at most the heap's. */

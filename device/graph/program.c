@@ -101,6 +101,8 @@ size_t program_find(const Program *program, uint64_t node)
     return found ? program->places[low].index : program->count;
 }
 
+/* Adds a step at the end. The program takes the caller's reference to it. False if out of memory: then the
+ * caller keeps it. */
 static bool add_step(Building *building, Step *step)
 {
     Program *program = building->program;

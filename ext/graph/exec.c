@@ -1,4 +1,4 @@
-/* GraphExec: a graph made ready, launched and updated. */
+/* GraphExec: an instantiated graph, launched and updated. */
 #include "ext/graph/graph.h"
 
 #include <time.h>

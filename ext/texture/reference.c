@@ -237,8 +237,9 @@ static unsigned reference_shape_of(const CUDA_ARRAY3D_DESCRIPTOR *array)
     return array->Height ? REFERENCE_2D : REFERENCE_1D;
 }
 
-/* -1 with LogicError when memory of this shape is not what the reference was declared for. */
-static int check_shape(ReferenceObject *self, unsigned shape, const char *routine, const char *what)
+/* -1 with LogicError when memory of this shape is not what the reference was declared for. A reference that
+ * belongs to no module has no declaration: all shapes fit. what: a noun for the memory, for the message. */
+static int check_declared_shape(ReferenceObject *self, unsigned shape, const char *routine, const char *what)
 {
     const Reference *reference = self->reference;
     unsigned declared = reference->declared.kind;
@@ -249,7 +250,7 @@ static int check_shape(ReferenceObject *self, unsigned shape, const char *routin
     raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine, "%s '%s' was declared as %s, the %s is %s%s",
                  kind_name(reference->surface), reference->name, shape_name(declared), what,
                  shape_name(shape),
-                 declared == REFERENCE_1D && shape == REFERENCE_2D ? " (of 1D is an Array of height 0)" : "");
+                 declared == REFERENCE_1D && shape == REFERENCE_2D ? " (a 1D Array has height 0)" : "");
     return -1;
 }
 
@@ -300,7 +301,7 @@ int reference_set_array(ReferenceObject *self, PyObject *array)
     if (cuda_array_handle(state, array, "array", &resource.res.array.hArray) < 0
         || check_context(self, cuda_array_cast(array)->context, routine) < 0
         || cuda_array_describe(state, resource.res.array.hArray, &shape) < 0
-        || check_shape(self, reference_shape_of(&shape), routine, "Array") < 0)
+        || check_declared_shape(self, reference_shape_of(&shape), routine, "Array") < 0)
         return -1;
     if (self->reference->surface && !(shape.Flags & CUDA_ARRAY3D_SURFACE_LDST)) {
         raise_driver(state, CUDA_ERROR_INVALID_VALUE, routine,
@@ -319,7 +320,7 @@ int reference_set_mipmapped_array(ReferenceObject *self, PyObject *array)
         || check_context(self, mipmapped_array_cast(array)->context, routine) < 0)
         return -1;
     CUDA_ARRAY3D_DESCRIPTOR shape = mipmapped_array_cast(array)->shape;
-    if (check_shape(self, reference_shape_of(&shape), routine, "MipmappedArray") < 0) return -1;
+    if (check_declared_shape(self, reference_shape_of(&shape), routine, "MipmappedArray") < 0) return -1;
     return bind_resource(self->reference, array, &resource, &shape);
 }
 
@@ -388,7 +389,7 @@ int reference_set_linear(ReferenceObject *self, PyObject *memory, size_t bytes, 
     CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_LINEAR};
     CUdeviceptr address;
     size_t alignment;
-    if (check_shape(self, REFERENCE_1D, "cuTexRefSetAddress", "memory") < 0
+    if (check_declared_shape(self, REFERENCE_1D, "cuTexRefSetAddress", "memory") < 0
         || read_memory(self, memory, bytes, "cuTexRefSetAddress", &address) < 0
         || device_limit(self, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, &alignment) < 0)
         return -1;
@@ -409,7 +410,7 @@ int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *des
     if (!convert_check_type(descriptor, state->ArrayDescriptor_type, "descr")) return -1;
     CUDA_ARRAY3D_DESCRIPTOR shape = cuda_array_descriptor_cast(descriptor)->value;
     if (shape.Height == 0) shape.Height = 1;
-    if (check_shape(self, REFERENCE_2D, routine, "memory") < 0
+    if (check_declared_shape(self, REFERENCE_2D, routine, "memory") < 0
         || texture_read_memory(state, memory, &shape, pitch, &resource) < 0
         || read_memory(self, memory, pitch * (shape.Height - 1) + 1, routine, &address) < 0
         || device_limit(self, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, &alignment) < 0

@@ -95,9 +95,11 @@ static inline void context_put(Context *context) { atomic_fetch_sub(&context->us
 Context *context_find(const void *handle);
 /* Some live derived context with that base, with a reference; NULL if there is none. */
 Context *context_find_derived(const Context *base);
-/* Calls `act` for each live context. */
+/* Calls `act` for each live context of the process, of every device, primary and derived ones included. There
+ * is a reference to the context meanwhile, and the list is not locked; contexts created meanwhile are not
+ * visited. `act` has no result and cannot end the iteration: what it finds it stores itself. */
 void context_each_live(void (*act)(Context *context));
-/* Calls `act` for each live context whose streams have unfinished work. */
+/* The same for the live contexts whose streams have unfinished work at the moment of their turn. */
 void context_each_busy(void (*act)(Context *context));
 /* An id that no context of the process has had. */
 unsigned long long context_new_id(void);

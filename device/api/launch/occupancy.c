@@ -31,13 +31,19 @@ int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_share
     return smaller(blocks, by_registers ? by_registers : 1);
 }
 
-/* The flag CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE (1) changes nothing, in this function and in
- * cuOccupancyMaxPotentialBlockSizeWithFlags: it is for GPUs that cache global memory in shared memory. */
+/* Whether all bits of `flags` are known. The only flag, CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE, changes
+ * nothing: it is for GPUs that cache global memory in shared memory. */
+static bool are_known_flags(unsigned flags)
+{
+    enum { DISABLE_CACHING_OVERRIDE = 1 };
+    return !(flags & ~(unsigned)DISABLE_CACHING_OVERRIDE);
+}
+
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction handle, int threads,
                                                               size_t dynamic_shared, unsigned int flags)
 {
     Function *function;
-    if (!blocks || threads <= 0 || flags > 1) return CUDA_ERROR_INVALID_VALUE;
+    if (!blocks || threads <= 0 || !are_known_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     *blocks = occupancy_blocks(function->code, threads, dynamic_shared);
     PUT(function);
@@ -92,7 +98,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunc
 {
     Function *function;
     int blocks = 0;
-    if (!grid || !block || limit < 0 || flags > 1) return CUDA_ERROR_INVALID_VALUE;
+    if (!grid || !block || limit < 0 || !are_known_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     int max = function_max_threads(function->code);
     *block = best_block(function->code, size_of, fixed, limit ? smaller(limit, max) : max, &blocks);

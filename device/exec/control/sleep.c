@@ -35,6 +35,7 @@ const Insn *sleep_enter(Warp *warp, const Insn *insn)
 {
     Group *g = warp->current;
     uint64_t wanted = longest_duration(warp, insn);
+    /* Also for 0 ns: a loop with a nanosleep is a spin wait, and its turns do not count as progress. */
     warp->spinning = true;
     if (!wanted) return group_yield(warp, insn + 1);
     g->pc = insn + 1;

@@ -159,7 +159,8 @@ static bool are_parts_of(const Path *path, const BlockAccess *access, uint32_t o
     return path->parts[operand] == (1u << access->count) - 1;
 }
 
-/* An operand, or a value, is stored to `operand`. */
+/* Notes in path->copies that a store to `operand` copies another operand, or a value, there; no step is added
+ * for it. `copies` has room: each store has an operand of its own. */
 static bool add_store(Path *path, const BlockAccess *access, uint8_t operand)
 {
     uint8_t from = 0;
