@@ -107,7 +107,9 @@ def place(table):
 
 
 def sections(results):
-    """The text of the page for each table: title, notes, pictures, rows."""
+    """The text of the page for each table in the folder `results`: title, notes, pictures, rows. The table
+    "Bandwidth" is in bandwidth().
+    """
     found = {name: table for name, table in tables(results).items() if table["title"] != "Bandwidth"}
     for name, table in sorted(found.items(), key=lambda item: place(item[1])):
         notes = [

@@ -91,7 +91,9 @@ def copy_headers(version: str, headers: Path) -> Path:
 
 
 def describe_python(version: str, arch: str) -> Path:
-    """Writes what meson must know of an interpreter that is not installed (PEP 739). Returns the file."""
+    """Writes what meson must know of an interpreter that is not installed (PEP 739). Returns the file, which
+    names the folder that copy_headers() makes.
+    """
     path = BUILD / f"python-{version}-{arch}.json"
     suffix = f".cpython-{version.replace('.', '')}-{arch}-linux-gnu.so"
     details = {

@@ -47,7 +47,7 @@ def runs(path: str) -> bool:
     try:
         version_text(path)
     except OSError as problem:
-        if not is_of_system(problem):
+        if not is_of_system(problem):  # a TimeoutError of a signal handler ends the call
             raise
         return False
     return True

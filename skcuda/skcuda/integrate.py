@@ -68,7 +68,9 @@ def simps(x_gpu, dx=1.0, even="avg", handle=None):
     dx : float, optional
     even : {"avg", "first", "last"}, optional
         Of an even number of samples: the rule is used for the first or the last N - 2 intervals, and the
-        other one is a trapezoid; or the mean of both.
+        interval that is left is a trapezoid; or the mean of both.
+    handle : cuBLAS handle, optional
+        The integral is computed on its stream.
     """
     return _integral(x_gpu, _simpson_weights(len(x_gpu), even), dx, handle)
 

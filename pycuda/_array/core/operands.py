@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
+# What NumPy's functions have as the value of an argument that is not given, and may pass on.
+MISSING = getattr(np, "_NoValue", None)
+
+
+def keeps_axes(keepdims) -> bool:
+    """Whether reduced axes are kept, with length 1, by an argument keepdims= that may be MISSING."""
+    return keepdims is not MISSING and bool(keepdims)
+
+
 def is_number(value) -> bool:
     """Whether the value is a number that a launch passes to the kernel: of Python's, of NumPy's, or a 0-d
     array in host memory.

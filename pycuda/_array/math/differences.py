@@ -13,7 +13,7 @@ from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
-from pycuda._array.core.operands import as_array, checked_out, is_number
+from pycuda._array.core.operands import MISSING, as_array, checked_out, is_number
 from pycuda._array.reduction.reduce import sum_dtype
 from pycuda._array.reduction.scans import scan
 from pycuda._array.shape.joining import concatenate
@@ -23,14 +23,12 @@ if TYPE_CHECKING:
     from pycuda._array.core.types import Array, Inexact, Scalar
     from pycuda.gpuarray import GPUArray
 
-_MISSING = getattr(np, "_NoValue", None)
-
 
 def _is_given(value) -> bool:
     """Whether the caller gave a value: NumPy's default is an object of its own, the array API standard's
     None.
     """
-    return value is not _MISSING and value is not None
+    return value is not MISSING and value is not None
 
 
 def _slice_of_axis(a, axis, start, end) -> GPUArray:
@@ -50,7 +48,7 @@ def _as_part(value, a, axis) -> GPUArray:
     return broadcast_to(value, tuple(1 if each == axis else n for each, n in enumerate(a.shape)))
 
 
-def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING) -> GPUArray:
+def diff(a, n=1, axis=-1, prepend=MISSING, append=MISSING) -> GPUArray:
     """Each element less the one before, n times over."""
     n = operator.index(n)
     if n == 0:

@@ -10,7 +10,7 @@ from pycuda import _driver
 from pycuda._array.core import broadcast, creation
 from pycuda._array.core.devices import check_device
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.operands import as_array
+from pycuda._array.core.operands import MISSING, as_array, keeps_axes
 from pycuda._array.editing import repeats
 from pycuda._array.indexing import take_put
 from pycuda._array.interop import printing
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pycuda._array.core.types import Array, Arrays, DTypeOf, Floating, Inexact, Scalar
     from pycuda.gpuarray import GPUArray
 
-MISSING = getattr(np, "_NoValue", None)
 _REAL = (int, float, np.integer, np.floating)
 
 
@@ -40,10 +39,10 @@ def _reduction(name):
     def function(
         a: Array[Inexact], axis=None, dtype=None, out=None, keepdims=False, initial=MISSING, where=True
     ) -> GPUArray[Inexact]:
-        if initial is MISSING and where is True and axis is dtype is out is None and keepdims is not True:
+        if initial is MISSING and where is True and axis is dtype is out is None and not keeps_axes(keepdims):
             return getattr(_driver.GPUArray, name)(a)  # whose launch may be remembered
         return getattr(_driver.GPUArray, name)(
-            a, axis, dtype, out, keepdims is True, **_given(initial=initial), where=where
+            a, axis, dtype, out, keeps_axes(keepdims), **_given(initial=initial), where=where
         )
 
     function.__name__ = name
@@ -57,7 +56,7 @@ def _extreme(name):
         a: Array[Scalar], axis=None, out=None, keepdims=False, initial=MISSING, where=True
     ) -> GPUArray[Scalar]:
         return getattr(_driver.GPUArray, name)(
-            a, axis, out, keepdims is True, **_given(initial=initial), where=where
+            a, axis, out, keeps_axes(keepdims), **_given(initial=initial), where=where
         )
 
     function.__name__ = name
@@ -68,7 +67,7 @@ def _boolean(name):
     """all or any with NumPy's parameters."""
 
     def function(a, axis=None, out=None, keepdims=False, *, where=True) -> GPUArray[np.bool_]:
-        return getattr(_driver.GPUArray, name)(a, axis, out, keepdims is True, where=where)
+        return getattr(_driver.GPUArray, name)(a, axis, out, keeps_axes(keepdims), where=where)
 
     function.__name__ = name
     return function
@@ -78,7 +77,7 @@ def _index_of_extreme(name):
     """argmax or argmin with NumPy's parameters."""
 
     def function(a, axis=None, out=None, *, keepdims=False) -> GPUArray[np.intp]:
-        return getattr(_driver.GPUArray, name)(a, axis, out, keepdims is True)
+        return getattr(_driver.GPUArray, name)(a, axis, out, keeps_axes(keepdims))
 
     function.__name__ = name
     return function
@@ -105,7 +104,7 @@ def mean(
     a: Array[Inexact], axis=None, dtype=None, out=None, keepdims=False, *, where=True
 ) -> GPUArray[Inexact]:
     """np.mean"""
-    return _driver.GPUArray.mean(a, axis, dtype, out, keepdims is True, where=where)
+    return _driver.GPUArray.mean(a, axis, dtype, out, keeps_axes(keepdims), where=where)
 
 
 def _spread(name):
@@ -117,7 +116,7 @@ def _spread(name):
     ) -> GPUArray[Floating]:  # fmt: skip
         more = _given(mean=mean, correction=correction)
         return getattr(_driver.GPUArray, name)(
-            a, axis, dtype, out, ddof, keepdims is True, where=where, **more
+            a, axis, dtype, out, ddof, keeps_axes(keepdims), where=where, **more
         )
 
     function.__name__ = name

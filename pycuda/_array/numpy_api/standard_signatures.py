@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pycuda._array.core.operands import MISSING
 from pycuda._array.numpy_api import numpy_signatures
-from pycuda._array.numpy_api.numpy_signatures import MISSING
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray

@@ -16,7 +16,7 @@ from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import ELEMENTWISE, apply, warn_discarded
 from pycuda._array.core.memory import new, overlap
-from pycuda._array.core.operands import as_array, as_mask, checked_out, result_or_out
+from pycuda._array.core.operands import MISSING, as_array, as_mask, checked_out, result_or_out
 from pycuda._array.linear import products
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.numpy_api import segments
@@ -336,7 +336,7 @@ def call_reduce(
     if unknown:
         raise TypeError(f"np.{ufunc.__name__}.reduce on GPUArrays takes no {', '.join(sorted(unknown))}=")
     out, keepdims = _single(out), bool(keepdims)
-    initial = None if initial is getattr(np, "_NoValue", None) else initial
+    initial = None if initial is MISSING else initial
     name = ELEMENTWISE[ufunc]
     if ufunc in (np.logical_and, np.logical_or) and initial is not None:
         result = call_reduce(ufunc, array, axis, dtype, None, keepdims, None, where)

@@ -15,7 +15,7 @@ from pycuda import _driver
 from pycuda._array.core.axes import INDEX, normalized_axes
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
-from pycuda._array.core.operands import as_array, result_or_out
+from pycuda._array.core.operands import as_array, keeps_axes, result_or_out
 from pycuda._array.core.packed import as_packed
 from pycuda._array.indexing.take_put import take_along_axis
 from pycuda._array.shape.joining import concatenate
@@ -126,11 +126,12 @@ def nanmedian(
     if not a.size:
         return nanmean(a, axis, None, out, keepdims)
     if a.dtype.kind not in "fcV":
-        return median(a, axis, out, overwrite_input, keepdims is True)
+        return median(a, axis, out, overwrite_input, keeps_axes(keepdims))
     counts = found.counts().astype(INDEX)
     first = apply("maximum", apply("floor_divide", apply("subtract", counts, 1), 2), 0)
     result = _middle(found.rows, first, apply("floor_divide", counts, 2))
-    return result_or_out(result.reshape(found.kept_dims if keepdims is True and a.ndim else found.kept), out)
+    shape = found.kept_dims if keeps_axes(keepdims) and a.ndim else found.kept
+    return result_or_out(result.reshape(shape), out)
 
 
 # ---- quantiles: where in a row of n they are, for q on the host or on the device
@@ -334,7 +335,7 @@ def _quantiles(percent, skip_nan):
         interpolation=None,
     ) -> GPUArray:  # fmt: skip
         method = method if interpolation is None else interpolation
-        return _quantile(a, q, axis, out, method, keepdims is True, weights, percent, skip_nan)
+        return _quantile(a, q, axis, out, method, keeps_axes(keepdims), weights, percent, skip_nan)
 
     return function
 

@@ -13,7 +13,7 @@ from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
-from pycuda._array.core.operands import as_array, real_dtype, result_or_out
+from pycuda._array.core.operands import MISSING, as_array, keeps_axes, real_dtype, result_or_out
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.reduction.masked import counted_elements, has_nan, masked_mean, masked_var, without_nan
 from pycuda._array.reduction.reduce import reduce
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def _none_if_no_value(value):
     """The argument; None for the value that NumPy passes if none was given."""
-    return None if value is getattr(np, "_NoValue", None) else value
+    return None if value is MISSING else value
 
 
 # ---- numpy.nan*
@@ -42,7 +42,7 @@ def nansum(
         axis=axis,
         dtype=dtype,
         out=out,
-        keepdims=keepdims is True,
+        keepdims=keeps_axes(keepdims),
         initial=_none_if_no_value(initial),
         where=where,
     )
@@ -56,7 +56,7 @@ def nanprod(
         axis=axis,
         dtype=dtype,
         out=out,
-        keepdims=keepdims is True,
+        keepdims=keeps_axes(keepdims),
         initial=_none_if_no_value(initial),
         where=where,
     )
@@ -68,7 +68,7 @@ def _nan_extreme(name, ufunc):
     def function(
         a: Array[Scalar], axis=None, out=None, keepdims=False, initial=None, where=True
     ) -> GPUArray[Scalar]:
-        initial, keepdims = _none_if_no_value(initial), keepdims is True
+        initial, keepdims = _none_if_no_value(initial), keeps_axes(keepdims)
         if initial is None and where is not True and where is not None:
             raise ValueError(
                 f"reduction operation '{ufunc}' does not have an identity, so to use a where mask one has to "
@@ -105,7 +105,7 @@ def nanmean(
     """The mean of the elements that are not NaN; NaN where there is none."""
     if axis is not None:
         axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
-    return result_or_out(masked_mean(a, counted_elements(a, where), axis, dtype, keepdims is True), out)
+    return result_or_out(masked_mean(a, counted_elements(a, where), axis, dtype, keeps_axes(keepdims)), out)
 
 
 def _nan_spread(name):
@@ -124,7 +124,7 @@ def _nan_spread(name):
         correction=None,
     ) -> GPUArray[Floating]:
         ddof = ddof if _none_if_no_value(correction) is None else correction
-        keepdims, mean = keepdims is True, _none_if_no_value(mean)
+        keepdims, mean = keeps_axes(keepdims), _none_if_no_value(mean)
         if axis is not None:
             axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
         has_kernel = dtype is None or is_real_variance(a.dtype, np.dtype(dtype))
@@ -146,13 +146,13 @@ def _nan_place(name):
 
     def function(a, axis=None, out=None, *, keepdims=False) -> GPUArray[np.intp]:
         if not has_nan(a):
-            return getattr(a, name)(axis=axis, out=out, keepdims=keepdims is True)
+            return getattr(a, name)(axis=axis, out=out, keepdims=keeps_axes(keepdims))
         mask = apply("isnan", a)
         if bool(mask.all(axis=axis).any()):
             raise ValueError("All-NaN slice encountered")
         never_chosen = -math.inf if name == "argmax" else math.inf
         kept = apply("where", mask, never_chosen, a)
-        return getattr(kept, name)(axis=axis, out=out, keepdims=keepdims is True)
+        return getattr(kept, name)(axis=axis, out=out, keepdims=keeps_axes(keepdims))
 
     function.__doc__ = f"{name}() of the elements that are not NaN. Waits for the stream: all may be NaN."
     return function
@@ -176,7 +176,7 @@ def nancumprod(a: Array[Inexact], axis=None, dtype=None, out=None) -> GPUArray[I
 
 def ptp(a: Array[Scalar], axis=None, out=None, keepdims=False) -> GPUArray[Scalar]:
     """The maximum less the minimum."""
-    maximum, minimum = (each(axis=axis, keepdims=keepdims is True) for each in (a.max, a.min))
+    maximum, minimum = (each(axis=axis, keepdims=keeps_axes(keepdims)) for each in (a.max, a.min))
     return apply("subtract", maximum, minimum, out=out)
 
 
@@ -184,7 +184,7 @@ def average(
     a, axis=None, weights=None, returned=False, *, keepdims=False
 ) -> GPUArray | tuple[GPUArray, GPUArray]:
     """The mean, or that of elements with weights. Where weights sum to 0 it is not finite."""
-    keepdims = keepdims is True
+    keepdims = keeps_axes(keepdims)
     if axis is not None:
         axis = normalized_axes(axis, a.ndim, scalars=False)
     if weights is None:

@@ -210,7 +210,8 @@ PLACES = "DEVICE, HOST, HOST_NUMA, MEMORY_TYPE = 2, 1, 3, 2\nLOCATION = {}\n"
 
 
 @pytest.mark.parametrize(
-    "location", [1, pytest.param(3, marks=pytest.mark.driver(13000, "shared pools of host memory"))]
+    "location",
+    [1, pytest.param(3, marks=pytest.mark.cpu("an H200 refuses cuMemcpyHtoD to such a pool of host memory"))],
 )
 def test_a_pool_shared_by_two_processes(program, tmp_path, location):
     """Of memory of the device, of memory of a NUMA node."""

@@ -345,3 +345,17 @@ def test_reductions_of_subsets():
         gpuarray.subset_sum(gpuarray.to_gpu(np.array([42])), array)
     with pytest.raises(TypeError):
         gpuarray.max(gpuarray.to_gpu(host + 0j))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sum", "prod", "max", "min", "all", "any", "mean", "std", "var", "ptp", "argmax", "argmin", "median",
+     "average", "nanmax", "nansum", "nanmean", "nanstd", "nanmedian", "count_nonzero", "quantile"],
+)  # fmt: skip
+def test_keepdims_may_be_a_number(name):
+    """As in NumPy: 1 keeps the reduced axes, 0 does not."""
+    a = np.arange(6.0).reshape(2, 3)
+    q = (0.5,) if name == "quantile" else ()
+    for keepdims, shape in ((1, (2, 1)), (0, (2,))):
+        assert getattr(np, name)(a, *q, axis=1, keepdims=keepdims).shape == shape
+        assert getattr(np, name)(gpuarray.to_gpu(a), *q, axis=1, keepdims=keepdims).shape == shape
