@@ -12,8 +12,12 @@
 enum { STRIDES_MAX_DIMS = 64 }; /* NumPy's own limit */
 enum { WIDEST_ACCESS = 16 };    /* bytes that one load or store of a kernel's thread moves at most */
 
-/* Bytes between neighboring elements, in either direction. */
-static inline ptrdiff_t strides_distance(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
+/* Bytes between neighboring elements, in either direction. The smallest stride, which has no positive
+ * counterpart, is returned as it is. */
+static inline ptrdiff_t strides_distance(ptrdiff_t stride)
+{
+    return stride < 0 ? (ptrdiff_t)(0 - (size_t)stride) : stride;
+}
 
 /* The number of elements; -1 if a length is negative or the number of bytes overflows. */
 ptrdiff_t strides_count(int ndim, const ptrdiff_t *shape, ptrdiff_t itemsize);

@@ -64,7 +64,7 @@ static int check_span(GPUArrayObject *array, const Py_ssize_t *strides)
     MemorySpan memory = memory_of(array);
     if (!array->size) return 0;
     if (strides_extent(array->ndim, array->shape, strides, array->itemsize, &low, &high)
-        && (CUdeviceptr)-low <= array->pointer - memory.low
+        && -(CUdeviceptr)low <= array->pointer - memory.low
         && (CUdeviceptr)high <= memory.high - array->pointer)
         return 0;
     PyErr_SetString(PyExc_ValueError, "strides is not compatible with available memory");
