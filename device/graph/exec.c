@@ -45,9 +45,9 @@ static CUresult fill_exec(Exec *exec, const Graph *graph, Node **error_node, CUg
     return result;
 }
 
-/* *dead: a reference to the new object, which the caller releases without the lock. */
+/* *own: a reference to the new object, which the caller releases without the lock. */
 static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags, Node **error_node,
-                            CUgraphInstantiateResult *why, Exec **dead)
+                            CUgraphInstantiateResult *why, Exec **own)
 {
     const Graph *graph = graph_of(handle);
     if (!graph || !out) return CUDA_ERROR_INVALID_VALUE;
@@ -56,7 +56,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
     exec->flags = flags;
     CUresult result = fill_exec(exec, graph, error_node, why);
     if (!result) *out = exec;
-    *dead = exec;
+    *own = exec;
     return result;
 }
 
@@ -64,16 +64,16 @@ static CUresult make_exec(CUgraphExec *out, CUgraph graph, unsigned long long fl
                           CUgraphInstantiateResult *why)
 {
     const unsigned long long supported = 15; /* all CUDA_GRAPH_INSTANTIATE_FLAG_* */
-    const unsigned long long excluding =
+    const unsigned long long not_both =
         CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     Context *context;
-    Exec *dead = NULL;
+    Exec *own = NULL;
     *why = CUDA_GRAPH_INSTANTIATE_ERROR;
     TRY(context_enter(&context));
     TRY(capture_check_thread());
-    if (flags & ~supported || (flags & excluding) == excluding) return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = WITH_GRAPHS(instantiate(out, graph, flags, error_node, why, &dead));
-    if (dead) PUT(dead);
+    if (flags & ~supported || (flags & not_both) == not_both) return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = WITH_GRAPHS(instantiate(out, graph, flags, error_node, why, &own));
+    if (own) PUT(own);
     if (!result) *why = CUDA_GRAPH_INSTANTIATE_SUCCESS;
     return result;
 }

@@ -144,9 +144,11 @@ static PyObject *param_set(PyObject *self, PyObject *const *args, Py_ssize_t cou
 {
     FunctionObject *function = function_cast(self);
     StatefulLaunch *launch = stateful(function, "param_set");
+    CUstream stream; /* the launch may name another: the current one is ordered after foreign work */
     LaunchArgs values;
-    if (!launch) return NULL;
-    int failed = launch_args_read(&values, function, args, count, NULL);
+    if (!launch || launch_read_stream(function->state, stream_or_current(function->state, NULL), &stream) < 0)
+        return NULL;
+    int failed = launch_args_read(&values, function, args, count, stream);
     if (!failed && values.handlers) {
         PyErr_SetString(PyExc_TypeError, "param_set takes no ArgumentHandler: their copies belong to a call");
         failed = -1;

@@ -75,8 +75,9 @@ def missing_header(log: str) -> str | None:
 
 
 def refused_source(log: str, has_host: bool, toolkit) -> str | None:
-    """The first error that nvcc may not report: one about code for the host or about what NVRTC does not
-    have, or in a header of the toolkit. None if there is none. toolkit: the folders of its headers.
+    """The first error that nvcc might not have: one about what NVRTC does not have, or in a header of the
+    toolkit; any error if the source has functions for the host (has_host). None if there is none. toolkit:
+    the folders of its headers.
     """
     folders = tuple(os.path.join(folder, "") for folder in toolkit)
     errors = list(_ERROR.finditer(log))

@@ -176,7 +176,7 @@ def _rotg(handle, a, b) -> tuple[float, float, float, float]:
 
 
 def _complex_rotg(handle, a, b) -> tuple[complex, complex, float, complex]:
-    """(r, b, c, s): the rotation of (a, b) to (r, 0), where c is real."""
+    """(r, b, c, s): the rotation of (a, b) to (r, 0), where c is real; b is where _rotg() has z."""
     a, b = complex(a), complex(b)
     if not a:
         return b, b, 0.0, 1 + 0j

@@ -572,3 +572,12 @@ def test_a_reference_that_writes_is_found_by_the_compiler():
         for each in (kernel, through, through):
             each(x)
         assert (x.get() == 3).all()
+
+
+def test_elements_that_a_macro_skips_keep_their_values():
+    skip = "#define SKIP(c) if (c) continue"
+    kernel = ElementwiseKernel("float *x, float *y", "SKIP(y[i] < 0); x[i] = 1", preamble=skip)
+    y = np.tile(np.float32([-1, 1, 2]), LONG // 3 + 1)
+    x = gpuarray.to_gpu(np.full_like(y, 7))
+    kernel(x, gpuarray.to_gpu(y))
+    assert (x.get() == np.where(y < 0, 7, 1)).all()

@@ -41,6 +41,12 @@ def test_kind_of_use(text, kind):
     assert use(text)[:2] == kind
 
 
+@pytest.mark.parametrize("body", ["if (c) continue", "if (c) {", "for (; c;)", "c; } else {"])
+def test_a_macro_that_may_decide_what_is_reached_leaves_nothing_certain(body):
+    assert not use("SKIP(y[i] < 0); x[i] = 3", f"#define SKIP(c) {body}").assigned
+    assert use("SKIP(y[i] < 0); x[i] = 3", "#define SKIP(c) (void)(c)").assigned
+
+
 @pytest.mark.parametrize(
     "text, written, assigned, read",
     [

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "abi/cpu_device.h"
 #include "abi/fat_binary.h"
@@ -254,7 +255,9 @@ CUresult image_read_file(const char *path, char **data, size_t *size)
     FILE *file = fopen(path, "rb");
     char *bytes = NULL;
     if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
+    struct stat about;
     CUresult result = CUDA_ERROR_FILE_NOT_FOUND;
+    if (fstat(fileno(file), &about) || S_ISDIR(about.st_mode)) goto end;
     long length = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
     if (length < 0 || fseek(file, 0, SEEK_SET)) goto end;
     result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -262,9 +265,13 @@ CUresult image_read_file(const char *path, char **data, size_t *size)
     if (!bytes) goto end;
     *size = fread(bytes, 1, (size_t)length, file);
     bytes[*size] = '\0';
-    result = CUDA_SUCCESS;
+    result = ferror(file) ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_SUCCESS;
 end:
     fclose(file);
+    if (result != CUDA_SUCCESS) {
+        free(bytes);
+        bytes = NULL;
+    }
     *data = bytes;
     return result;
 }

@@ -207,13 +207,19 @@ CUresult context_error(const Context *context)
     return (CUresult)atomic_load_explicit(&context->error, memory_order_acquire);
 }
 
+/* Every fault is reported. The first one is recorded: its launch before its error, so that a thread that
+ * sees the error finds the launch. */
 void context_fail(Context *context, CUresult error, const char *text, uint64_t launch)
 {
-    int no_error = CUDA_SUCCESS;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* streams of a context may fail at once */
     log_error("%s", text);
     report_fault(text, launch);
-    if (!context_error(context)) atomic_store(&context->failed_launch, launch);
-    atomic_compare_exchange_strong(&context->error, &no_error, (int)error);
+    pthread_mutex_lock(&lock);
+    if (!context_error(context)) {
+        atomic_store(&context->failed_launch, launch);
+        atomic_store(&context->error, (int)error);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 cuuint64_t context_failed_launch(void)

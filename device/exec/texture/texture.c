@@ -299,18 +299,21 @@ SurfacePlace surface_place(const Texture *s, const uint32_t coordinates[4], uint
 
 /* --- queries ------------------------------------------------------------------------------------------ */
 
+/* The layers of an array stand for the axis after its last one, too, and linear memory has the height 0. */
 uint32_t texture_query(const Texture *texture, TextureQuery query, uint32_t level)
 {
     if (level >= texture->levels) return 0;
     const Texture one = texture_level(texture, level), *t = &one;
     bool memory = t->shape == TEXTURE_LINEAR;
     unsigned count = axis_count(t->shape);
-    uint32_t layers = t->shape == TEXTURE_CUBE                             ? 0
-                      : t->shape == TEXTURE_ACUBE                          ? t->size[2] / 6
+    uint32_t layers = t->shape == TEXTURE_ACUBE                            ? t->size[2] / 6
                       : t->shape == TEXTURE_A1D || t->shape == TEXTURE_A2D ? t->size[2]
                                                                            : 0;
-    static const uint32_t modes[] = {
-        [TEXTURE_WRAP] = 0, [TEXTURE_MIRROR] = 1, [TEXTURE_CLAMP] = 3, [TEXTURE_BORDER] = 4};
+    static const uint32_t modes[] = {/* the numbers of the query's answers */
+                                     [TEXTURE_WRAP] = 0,
+                                     [TEXTURE_MIRROR] = 1,
+                                     [TEXTURE_CLAMP] = 3,
+                                     [TEXTURE_BORDER] = 4};
     switch (query) {
     case QUERY_WIDTH: return t->size[0];
     case QUERY_HEIGHT: return memory ? 0 : t->shape == TEXTURE_A1D ? layers : t->size[1];

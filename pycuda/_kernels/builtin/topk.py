@@ -101,7 +101,7 @@ def topk_kernels(keys: Order, vector: int) -> TopkKernels:
 class TopkPlan(NamedTuple):
     """How rows are sampled, and how many pairs are collected."""
 
-    group_size: int  # elements that a thread samples; the first of them represents the group
+    group_size: int  # elements that a thread samples; the first of them in the order represents the group
     step: int  # elements of the row for each sampled one
     rank: int  # the limit is number `rank`, from 1, of those that represent the groups
     capacity: int  # pairs for which a row has memory
@@ -121,16 +121,16 @@ def plan_topk(rows: int, length: int, k: int) -> TopkPlan:
     How often that happens, for rows whose order is independent of the sampled positions: the number of
     sampled elements among the first k is Poisson distributed, so that fewer than k are before the limit in
     less than one of 10,000 rows (8.3e-5, at the worst `expected`), more than `capacity` in less than one of a
-    million. A group with several elements before the limit counts once, by which the limit can only rise, and
-    the number of elements that must fit with it; _OVERSHOOT_FACTOR covers this for ranks up to that of
-    MAX_K."""
+    million. A group with several elements before the limit counts once, so that the limit can only be later
+    in the order, and more elements be before it; _OVERSHOOT_FACTOR covers this for ranks up to
+    that of MAX_K."""
     group_size = min(max(length // (GROUPS * _SAMPLE_STEP), _MIN_GROUP_SIZE), _MAX_GROUP_SIZE)
     step = length // (group_size * GROUPS)
     expected = k / step
     rank = rank_of_limit(expected)
-    largest_overshoot = (_OVERSHOOT_FACTOR * rank + _OVERSHOOT_MARGIN) * step
+    most_before_limit = (_OVERSHOOT_FACTOR * rank + _OVERSHOOT_MARGIN) * step
     parts = max(min(_FALLBACK_BLOCKS // rows, length // _MIN_PART), 1)
-    return TopkPlan(group_size, step, rank, max(largest_overshoot, parts * k), parts)
+    return TopkPlan(group_size, step, rank, max(most_before_limit, parts * k), parts)
 
 
 def pair_size(itemsize: int) -> int:

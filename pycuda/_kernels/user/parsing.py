@@ -272,6 +272,10 @@ def _statement(text: str, at: int) -> int:
     return at + 1
 
 
+# What, in a macro, may decide whether other statements are reached.
+_MACRO_CONTROL = re.compile(r"\b(?:if|else|for|while|do|switch|case|continue)\b|[{}]")
+
+
 def _first_assignment(name: str, text: str) -> _Assignment:
     """The first statement name[i] = ...; that is reached for every i: one that no other statement
     controls."""
@@ -329,11 +333,12 @@ def analyse(vectors, texts, preamble="") -> Analysis:
     # assignments do not count as certain.
     macros = _macros(preamble)
     whole = ";\n".join([*macros, operation, *others])
-    before = sum(len(macro) + 2 for macro in macros)
+    before = sum(len(macro) + len(";\n") for macro in macros)
+    is_plain = not any(map(_MACRO_CONTROL.search, macros))
     changing = _by_reference(preamble)
     uses = {}
     for name in vectors:
-        first = _first_assignment(name, operation)
+        first = _first_assignment(name, operation) if is_plain else _NEVER
         if first is not _NEVER:
             first = _Assignment(first.start + before, first.end + before)
         uses[name] = _look_at(name, whole, first, changing)
@@ -343,6 +348,7 @@ def analyse(vectors, texts, preamble="") -> Analysis:
     # Headers may define macros that use i.
     order_free = re.search(r"(?<![\w.])(?<!->)i\b", rest) is None and "#include" not in preamble
     conditional = _CONDITIONS.search(whole) is not None
+    # Whether i itself is assigned, or declared once more.
     changed = re.search(rf"(?<![\w.])i\b{_ASSIGNS}|(?:\+\+|--)\s*i\b|(?<!&)&\s*i\b|{_INT}+i\b", rest)
     if changed:
         uses = {name: use._replace(indexed=False) for name, use in uses.items()}

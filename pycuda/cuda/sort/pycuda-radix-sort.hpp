@@ -80,7 +80,7 @@ __device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys
 }
 
 // The sum over the lanes up to this one.
-template <class T> __device__ __forceinline__ T sum_of_lanes(T value)
+template <class T> __device__ __forceinline__ T inclusive_sum_of_lanes(T value)
 {
     const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -98,7 +98,7 @@ template <class Count> __device__ __forceinline__ void starts_of_digits(Count *c
     __shared__ Count warps[DIGITS / 32];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     counts += (index_t)blockIdx.x * DIGITS + threadIdx.x;
-    const Count own = *counts, sum = sum_of_lanes(own);
+    const Count own = *counts, sum = inclusive_sum_of_lanes(own);
     if (lane == 31) warps[warp] = sum;
     __syncthreads();
     Count before = sum - own;
@@ -299,7 +299,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
             }
             *(volatile Count *)(states + number * DIGITS + thread) =
                 (place ? tile_count::TILE : tile_count::ALL) | (Count)own;
-            before = sum_of_lanes(own);
+            before = inclusive_sum_of_lanes(own);
             if (lane == 31) shared.warps[warp] = before;
             before -= own;
         }

@@ -63,13 +63,14 @@ template <class Order, RankPass PASS> struct RankCounter {
     }
 };
 
-// Appends the marked ones of a thread's keys to the copies. All threads of the block must call this.
+// Appends the marked ones of a thread's keys to the copies: keys[k] where bit k of `marks` is set. All
+// threads of the block must call this.
 template <class Raw, int ITEMS>
 __device__ __forceinline__ void copy_marked(const Raw (&keys)[ITEMS], unsigned marks, Raw *copies,
                                             unsigned *copied)
 {
     __shared__ unsigned warps[RANK_THREADS / 32], start;
-    const unsigned own = __popc(marks), sum = sum_of_lanes(own), warp = threadIdx.x / 32;
+    const unsigned own = __popc(marks), sum = inclusive_sum_of_lanes(own), warp = threadIdx.x / 32;
     if (threadIdx.x % 32 == 31) warps[warp] = sum;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -98,7 +99,7 @@ __device__ __forceinline__ void find_digit(RankState<Bits> &state, const unsigne
     unsigned own[OWN], total = 0;
 #pragma unroll
     for (int v = 0; v < OWN; v++) total += own[v] = __ldcg(counts + threadIdx.x * OWN + v);
-    const unsigned sum = sum_of_lanes(total), warp = threadIdx.x / 32, rank = state.rank[k];
+    const unsigned sum = inclusive_sum_of_lanes(total), warp = threadIdx.x / 32, rank = state.rank[k];
     if (threadIdx.x % 32 == 31) warps[warp] = sum;
     __syncthreads();
     unsigned before = sum - total;
