@@ -14,7 +14,9 @@
 #include "runtime/types.h"
 
 #ifdef CHECK_REAL
+#if __has_include(<cuda_profiler_api.h>) /* of a package of its own */
 #include <cuda_profiler_api.h>
+#endif
 /* The headers give programs newer versions under these names. */
 #undef cudaGetDeviceProperties
 #undef cudaStreamGetCaptureInfo

@@ -1,4 +1,6 @@
 /* cuGetProcAddress: the newest function of a name whose version is not above the one asked for. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,19 +112,28 @@ CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint
     return !result && status != CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_ERROR_NOT_FOUND : result;
 }
 
+/* Whether the code at this address is NVRTC's: it has a CUDA runtime in it, which it can do without. */
+static bool is_in_nvrtc(void *code)
+{
+    static const char file[] = "libnvrtc.";
+    Dl_info found;
+    if (!dladdr(code, &found) || !found.dli_fname) return false;
+    const char *slash = strrchr(found.dli_fname, '/');
+    return !strncmp(slash ? slash + 1 : found.dli_fname, file, strlen(file));
+}
+
 /* NVIDIA's own libraries ask for tables that are not documented, by which the driver and CUDA's runtime
  * authenticate each other. Programs show only the number of the error, so the cure is printed, once. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
     static const char text[] =
         "NVIDIA's CUDA runtime asks the driver for internal tables, which the CPU device does not have; link "
-        "the "
-        "program with nvcc -cudart shared (not the static default) and run it by cuda-cpu, which has a "
+        "the program with nvcc -cudart shared (not the static default) and run it by cuda-cpu, which has a "
         "libcudart.so.12 and a libcudart.so.13 of its own";
     static atomic_flag printed = ATOMIC_FLAG_INIT;
     if (!table || !id) return CUDA_ERROR_INVALID_VALUE;
     *table = NULL;
-    if (!atomic_flag_test_and_set(&printed)) {
+    if (!is_in_nvrtc(__builtin_return_address(0)) && !atomic_flag_test_and_set(&printed)) {
         log_error("%s", text);
         if (!driver_settings()->log_printed) fprintf(stderr, "CPU device: %s\n", text);
     }
