@@ -62,8 +62,11 @@ def _stacks(*arrays) -> list[kernels.Stack] | None:
     axes, _ = _collapse_axes(list(steps), len(arrays))
     if len(axes) > 1:
         return None
-    steps = axes[0][1:] if axes else [0] * len(arrays)
-    return [kernels.Stack(*each.strides[-2:], step) for each, step in zip(arrays, steps, strict=True)]
+    distances = axes[0][1:] if axes else (0,) * len(arrays)
+    return [
+        kernels.Stack(each.strides[-2], each.strides[-1], distance)
+        for each, distance in zip(arrays, distances, strict=True)
+    ]
 
 
 def _in_stacks(key: tuple, *arrays) -> tuple:
@@ -78,20 +81,26 @@ def _in_stacks(key: tuple, *arrays) -> tuple:
 
 def _plan_solve(a, b) -> tuple[kernels.Launch | None, None]:
     stacks, (*batch, side, columns) = _stacks(a, b), b.shape
+    if stacks is None:
+        return None, None
     element, count = elements.stored(a.dtype), math.prod(batch)
-    return stacks and kernels.plan_solve(element, a.itemsize, count, side, columns, *stacks), None
+    return kernels.plan_solve(element, a.itemsize, count, side, columns, stacks[0], stacks[1]), None
 
 
 def _plan_inverse(a) -> tuple[kernels.Launch | None, None]:
     stacks, (*batch, side, _) = _stacks(a), a.shape
+    if stacks is None:
+        return None, None
     element, count = elements.stored(a.dtype), math.prod(batch)
-    return stacks and kernels.plan_solve(element, a.itemsize, count, side, side, *stacks, None), None
+    return kernels.plan_solve(element, a.itemsize, count, side, side, stacks[0], None), None
 
 
 def _plan_cholesky(upper: bool, a) -> tuple[kernels.Launch | None, None]:
     stacks, (*batch, side, _) = _stacks(a), a.shape
+    if stacks is None:
+        return None, None
     element, count = elements.stored(a.dtype), math.prod(batch)
-    return stacks and kernels.plan_cholesky(element, a.itemsize, count, side, *stacks, upper), None
+    return kernels.plan_cholesky(element, a.itemsize, count, side, stacks[0], upper), None
 
 
 def solve(a, b, error: int = 0) -> GPUArray:

@@ -26,11 +26,11 @@ def common_dtype(*arrays) -> np.dtype:
     """The dtype in which NumPy gives results for these: single precision only if all have it, and double for
     integers. TypeError for half.
     """
-    return _common_dtype(*(each.dtype for each in arrays))
+    return _common_dtype(tuple(each.dtype for each in arrays))
 
 
 @functools.cache
-def _common_dtype(*dtypes) -> np.dtype:
+def _common_dtype(dtypes: tuple) -> np.dtype:
     for each in dtypes:
         if each.kind not in "biufc" or each == np.float16:
             raise TypeError(f"array type {each.name} is unsupported in linalg")
