@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pycuda import _driver
 from pycuda._driver import _collapse_axes
 from pycuda._kernels.builtin import elements
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 _MAX_GRID = 2**31 - 1
-_NULL = np.intp(0)
 
 
 def can_factor(a) -> bool:
@@ -69,67 +66,52 @@ def _stacks(*arrays) -> list[kernels.Stack] | None:
     ]
 
 
-def _in_stacks(key: tuple, *arrays) -> tuple:
-    """(the plan for this key of planned(), the arrays). Where the plan is None, as arrays are no _stacks(),
-    they are replaced by copies.
-    """
-    plan = planned((*key[:1], len(arrays), *key[1:]), arrays)
+def _plan(make, more, *arrays) -> tuple[kernels.Launch | None, None]:
+    """make(element, itemsize, count, side, stacks, more) for the arrays, as planned() calls it; None if they
+    are no _stacks()."""
+    stacks, first = _stacks(*arrays), arrays[0]
+    if stacks is None:
+        return None, None
+    count, side = math.prod(first.shape[:-2]), first.shape[-1]
+    return make(elements.stored(first.dtype), first.itemsize, count, side, stacks, more), None
+
+
+def _planned(make, more, *arrays) -> tuple:
+    """(the plan of _plan(), the arrays). Arrays that are no _stacks() are replaced by copies."""
+    plan = planned((_plan, len(arrays), make, more), arrays)
     if plan is None:
-        return _in_stacks(key, *(each.copy("C") for each in arrays))
+        return _planned(make, more, *(each.copy("C") for each in arrays))
     return plan, *arrays
 
 
-def _plan_solve(a, b) -> tuple[kernels.Launch | None, None]:
-    stacks, (*batch, side, columns) = _stacks(a, b), b.shape
-    if stacks is None:
-        return None, None
-    element, count = elements.stored(a.dtype), math.prod(batch)
-    return kernels.plan_solve(element, a.itemsize, count, side, columns, stacks[0], stacks[1]), None
-
-
-def _plan_inverse(a) -> tuple[kernels.Launch | None, None]:
-    stacks, (*batch, side, _) = _stacks(a), a.shape
-    if stacks is None:
-        return None, None
-    element, count = elements.stored(a.dtype), math.prod(batch)
-    return kernels.plan_solve(element, a.itemsize, count, side, side, stacks[0], None), None
-
-
-def _plan_cholesky(upper: bool, a) -> tuple[kernels.Launch | None, None]:
-    stacks, (*batch, side, _) = _stacks(a), a.shape
-    if stacks is None:
-        return None, None
-    element, count = elements.stored(a.dtype), math.prod(batch)
-    return kernels.plan_cholesky(element, a.itemsize, count, side, stacks[0], upper), None
+def _new_by(plan: kernels.Launch, shape, like, *addresses) -> GPUArray:
+    """A new array of the dtype of `like`, which the kernel of the plan writes; its address is the last."""
+    result = _driver.GPUArray(shape, like.dtype, like.allocator)
+    _launch(plan.function, plan.grid, plan.block, plan.shared, *addresses, result, plan.arguments)
+    return result
 
 
 def solve(a, b, error: int = 0) -> GPUArray:
     """The solutions x of a x = b, NaN where a matrix is singular. The operands have one dtype and are stacks
     of equally many matrices, of any strides.
     """
-    plan, a, b = _in_stacks((_plan_solve,), a, b)
-    x = _driver.GPUArray(b.shape, b.dtype, b.allocator)
-    plan.queue(a, b, error, x)
-    return x
+    plan, a, b = _planned(kernels.plan_solve, b.shape[-1], a, b)
+    return _new_by(plan, b.shape, b, a, b, error)
 
 
 def inverse(a, error: int = 0) -> GPUArray:
     """The inverses of matrices of any strides, NaN where one is singular."""
-    plan, a = _in_stacks((_plan_inverse,), a)
-    x = _driver.GPUArray(a.shape, a.dtype, a.allocator)
-    plan.queue(a, a, error, x)
-    return x
+    plan, a = _planned(kernels.plan_solve, a.shape[-1], a)
+    return _new_by(plan, a.shape, a, a, a, error)
 
 
-def cholesky(a, upper: bool, error: int = 0, info=_NULL) -> GPUArray:
+def cholesky(a, upper: bool, error: int = 0, info=0) -> GPUArray:
     """The factors of Hermitian matrices of any strides, of which a triangle is read, with zeros in the other
     triangle; NaN where a matrix is not positive definite. info: becomes, for each matrix, the size of the
     first leading minor that is not positive, or 0.
     """
-    plan, a = _in_stacks((_plan_cholesky, upper), a)
-    factor = _driver.GPUArray(a.shape, a.dtype, a.allocator)
-    plan.queue(a, error, info, factor)
-    return factor
+    plan, a = _planned(kernels.plan_cholesky, upper, a)
+    return _new_by(plan, a.shape, a, a, error, info)
 
 
 def _solve(a, pivots, b, transposed: int, exchanged: int, triangles) -> None:
@@ -146,4 +128,4 @@ def getrs(lu, pivots, b, transposed) -> None:
 
 
 def trsm(a, b, upper, transposed, unit) -> None:
-    _solve(a, _NULL, b, transposed, 0, [(int(upper), int(unit))])
+    _solve(a, 0, b, transposed, 0, [(int(upper), int(unit))])

@@ -245,7 +245,9 @@ def compress(
     if isinstance(condition, _driver.GPUArray) and out is None and (axis is None or a.ndim == 1):
         flat = a.ravel()
         if is_mask_of_all(condition, flat):
-            normalized_axes(operator.index(axis or 0), 1)  # AxisError for an axis that a 1-D array has not
+            normalized_axes(
+                operator.index(axis or 0), 1
+            )  # AxisError for an axis that a 1-D array does not have
             return take_true(flat, condition, stream, what="compress()")
     if isinstance(condition, _driver.GPUArray):
         (indices,) = coordinates_of_true(condition, stream, what="compress()")

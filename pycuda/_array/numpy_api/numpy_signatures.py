@@ -39,7 +39,7 @@ def _reduction(name):
     def function(
         a: Array[Inexact], axis=None, dtype=None, out=None, keepdims=False, initial=MISSING, where=True
     ) -> GPUArray[Inexact]:
-        if initial is MISSING and where is True and axis is dtype is out is None and not keeps_axes(keepdims):
+        if initial is MISSING and where is True and axis is dtype is out is None and keepdims is False:
             return getattr(_driver.GPUArray, name)(a)  # whose launch may be remembered
         return getattr(_driver.GPUArray, name)(
             a, axis, dtype, out, keeps_axes(keepdims), **_given(initial=initial), where=where

@@ -8,7 +8,6 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from pycuda._driver import current_stream
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.axes import ceil_div, power_at_least
 from pycuda._kernels.plans.caches import context_dependent_memoize
@@ -143,12 +142,6 @@ class Launch(NamedTuple):
     shared: int  # bytes of shared memory
     arguments: bytes  # the last argument
 
-    def queue(self, *addresses) -> None:
-        """Launch on the current stream."""
-        self.function.prepared_async_call(
-            self.grid, self.block, current_stream(), *addresses, self.arguments, shared_size=self.shared
-        )
-
 
 class Stack(NamedTuple):
     """A stack of matrices of any strides, in bytes: struct Steps."""
@@ -177,11 +170,13 @@ def fits_with_sides(side: int, columns: int, itemsize: int) -> bool:
 _SIDES = 4
 
 
-def plan_solve(element: str, itemsize: int, count: int, side: int, columns: int, a: Stack, b: Stack | None):
-    """The Launch(a, b, error, x) that solves `count` systems with so many columns of right-hand sides. b:
-    None for the identity."""
-    identity = b is None
-    packed = _STRIDED_SYSTEMS.pack(*a, *(b or a), side, columns, identity, count)
+def plan_solve(
+    element: str, itemsize: int, count: int, side: int, stacks: list[Stack], columns: int
+) -> Launch:
+    """The Launch(a, b, error, x) that solves `count` systems with so many columns of right-hand sides.
+    stacks: of the matrices and of the right-hand sides, or of the matrices alone for their inverses."""
+    is_inverse = len(stacks) == 1
+    packed = _STRIDED_SYSTEMS.pack(*stacks[0], *stacks[-1], side, columns, is_inverse, count)
     lanes = _lanes(side)
     function = _solve_kernel(element, lanes, 1 if columns == 1 else _SIDES)
     if lanes:
@@ -190,8 +185,11 @@ def plan_solve(element: str, itemsize: int, count: int, side: int, columns: int,
     return Launch(function, (count, 1), _block(side, columns), shared, packed)
 
 
-def plan_cholesky(element: str, itemsize: int, count: int, side: int, a: Stack, upper: bool) -> Launch:
+def plan_cholesky(
+    element: str, itemsize: int, count: int, side: int, stacks: list[Stack], upper: bool
+) -> Launch:
     """The Launch(a, error, info, factor) that factors `count` matrices, of which a triangle is read."""
+    (a,) = stacks
     if upper:
         a = Stack(a.column, a.row, a.matrix)
     packed = _STRIDED_CHOLESKY.pack(*a, side, upper, count)

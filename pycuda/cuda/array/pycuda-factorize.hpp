@@ -213,10 +213,9 @@ __device__ void cholesky_strided(const char *a, int *error, int *info, T *factor
     __syncthreads();
     for (int i = warp(); i < side; i += warps())
         for (int j = lane(); j < side; j += WARP) {
-            const T value = failed       ? Number<T>::nan()
-                            : plan.upper ? (j >= i ? Number<T>::conj(s[j + i * step]) : T(0))
-                                         : (j <= i ? s[i + j * step] : T(0));
-            factor[i * side + j] = value;
+            const int row = plan.upper ? j : i, column = plan.upper ? i : j; // of L
+            const T value = failed ? Number<T>::nan() : column <= row ? s[row + column * step] : T(0);
+            factor[i * side + j] = plan.upper ? Number<T>::conj(value) : value;
         }
     if (threadIdx.x == 0 && info) info[blockIdx.x] = failed;
     if (threadIdx.x == 0 && failed && error) *error = 1;
@@ -311,9 +310,9 @@ __device__ void load_strided(T *to, const char *from, const Steps &steps, int ro
 {
     const bool by_row =
         (steps.row < 0 ? -steps.row : steps.row) <= (steps.column < 0 ? -steps.column : steps.column);
-    for (int n = warp(); n < (by_row ? columns : rows); n += warps())
-        for (int m = lane(); m < (by_row ? rows : columns);
-             m += WARP) { // lanes read along the shorter stride
+    const int near = by_row ? rows : columns, far = by_row ? columns : rows;
+    for (int n = warp(); n < far; n += warps())
+        for (int m = lane(); m < near; m += WARP) { // lanes read along the shorter stride
             const int i = by_row ? m : n, j = by_row ? n : m;
             to[i + j * leading(rows)] = *reinterpret_cast<const T *>(from + i * steps.row + j * steps.column);
         }

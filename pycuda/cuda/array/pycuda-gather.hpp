@@ -208,7 +208,7 @@ __device__ __forceinline__ void gather(const char *array, const char *indices, i
         lanes<I, V, 1> loaded;
         lanes<T, V, 1> values[R];
         index_t at[V];
-        loaded.load_once(own + first);
+        loaded.template load<true>(own + first, 0);
 #pragma unroll
         for (int v = 0; v < V; v++) at[v] = number(loaded(v));
 #pragma unroll
@@ -218,7 +218,8 @@ __device__ __forceinline__ void gather(const char *array, const char *indices, i
                 for (int v = 0; v < V; v++) values[r](v) = element(r, at[v]);
 #pragma unroll
         for (int r = 0; r < R; r++)
-            if (R == 1 || row * R + r < rows.count) values[r].store_once(out + r * count + first);
+            if (R == 1 || row * R + r < rows.count)
+                values[r].template store<true>(out + r * count + first, 0);
     } else {
         for (index_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
             const index_t at = number(load_once(own + i));

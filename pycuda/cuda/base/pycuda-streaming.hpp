@@ -66,43 +66,29 @@ template <class T, int V, int ROUNDS> class lanes {
     // Whether an array that begins at `at` is aligned for load() and store(): views may have any address.
     static __device__ __forceinline__ bool fit(const T *at) { return (size_t)at % unit_bytes == 0; }
 
-    // load() and store() of memory that is not read again, or not soon: of the first round.
-    __device__ __forceinline__ void load_once(const T *from)
+    // The first round's elements begin at `from`, each further round's `step` elements later. ONCE: they are
+    // not read again, or not soon: as load_once() and store_once().
+    template <bool ONCE = false> __device__ __forceinline__ void load(const T *from, size_t step)
     {
 #pragma unroll
-        for (int k = 0; k < units; k++) {
-            const unit moved = __ldcs((const unit *)from + k);
+        for (int k = 0; k < ROUNDS * units; k++) {
+            const unit *const at = (const unit *)(from + k / units * step) + k % units;
+            const unit moved = ONCE ? __ldcs(at) : *at;
             memcpy(raw + k * unit_bytes, &moved, unit_bytes);
         }
     }
 
-    __device__ __forceinline__ void store_once(T *to) const
-    {
-#pragma unroll
-        for (int k = 0; k < units; k++) {
-            unit moved;
-            memcpy(&moved, raw + k * unit_bytes, unit_bytes);
-            __stcs((unit *)to + k, moved);
-        }
-    }
-
-    // The first round's elements begin at `from`, each further round's `step` elements later.
-    __device__ __forceinline__ void load(const T *from, size_t step)
+    template <bool ONCE = false> __device__ __forceinline__ void store(T *to, size_t step) const
     {
 #pragma unroll
         for (int k = 0; k < ROUNDS * units; k++) {
-            const unit moved = ((const unit *)(from + k / units * step))[k % units];
-            memcpy(raw + k * unit_bytes, &moved, unit_bytes);
-        }
-    }
-
-    __device__ __forceinline__ void store(T *to, size_t step) const
-    {
-#pragma unroll
-        for (int k = 0; k < ROUNDS * units; k++) {
+            unit *const at = (unit *)(to + k / units * step) + k % units;
             unit moved;
             memcpy(&moved, raw + k * unit_bytes, unit_bytes);
-            ((unit *)(to + k / units * step))[k % units] = moved;
+            if (ONCE)
+                __stcs(at, moved);
+            else
+                *at = moved;
         }
     }
 
