@@ -372,9 +372,9 @@ def cho_factor(
     dtype = common_dtype(a)
     checks.refuse_in_capture("pycuda.linalg.cho_factor")
     finite = _finite_flags(check_finite, a)
-    info = checks.new_info(a.shape[:-2], a.allocator)
+    a, info = a.astype(dtype, copy=False), checks.new_info(a.shape[:-2], a.allocator)
     if lapack.has_small(a):
-        factor = small_lapack.cholesky(a.astype(dtype, copy=False), not lower, 0, info)
+        factor = small_lapack.cholesky(a, not lower, info=info)
     else:
         factor = in_columns(a, dtype)
         lapack.potrf(factor, not lower, info)

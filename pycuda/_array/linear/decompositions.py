@@ -42,10 +42,11 @@ def cholesky(a: Array[Inexact], /, *, upper=False) -> GPUArray[Inexact]:
     a = stacked_square(np.linalg.cholesky, a, upper=upper)
     dtype = common_dtype(a)
     checks.refuse_in_capture("numpy.linalg.cholesky")
+    a = a.astype(dtype, copy=False)
     if lapack.has_small(a):
         with checks.linalg_error(NOT_DEFINITE) as check:
-            return small_lapack.cholesky(a.astype(dtype, copy=False), bool(upper), check.address)
-    factor = a.astype(dtype, order="C") if lapack.is_by_numpy() else in_columns(a, dtype)
+            return small_lapack.cholesky(a, bool(upper), check.address)
+    factor = a.copy("C") if lapack.is_by_numpy() else in_columns(a, dtype)
     info = checks.new_info(a.shape[:-2], a.allocator)
     lapack.potrf(factor, bool(upper), info)
     checks.raise_if_failed(info, NOT_DEFINITE, factor)

@@ -211,3 +211,14 @@ def test_functions_of_numpy(monkeypatch, dtype):
     a[2, 1, 1] = np.nan
     want, got = np.linalg.inv(a), np.linalg.inv(gpuarray.to_gpu(a)).get()
     assert np.isnan(got[2]).any() and np.allclose(got[[0, 1, 3, 4]], want[[0, 1, 3, 4]], rtol=1e-2)
+
+
+def test_integers_become_doubles_before_their_size_is_judged(monkeypatch):
+    """A matrix that fits shared memory as int8 does not as float64: it is not for these kernels."""
+    monkeypatch.setattr(host, "is_possible", lambda: False)
+    seen = []
+    monkeypatch.setattr(small_lapack, "can_factor", lambda a: seen.append(a.dtype) or True)
+    a = gpuarray.to_gpu(np.eye(4, dtype=np.int8))
+    np.linalg.cholesky(a)
+    linalg.cho_factor(a)
+    assert seen == [np.float64, np.float64]
