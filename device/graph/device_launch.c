@@ -6,13 +6,13 @@
 #include "api/memory/memory.h"
 #include "exec/runtime/runtime.h"
 
-GraphRun *graph_run_new(Exec *exec, Program *program)
+GraphRun *graph_run_new(Exec *exec)
 {
     GraphRun *run = calloc(1, sizeof *run);
     if (!run) return NULL;
     object_hold(OBJECT(exec));
     run->exec = exec;
-    run->program = program_hold(program);
+    run->program = program_hold(exec->program);
     graph_runs_init(&run->tails);
     atomic_fetch_add(&exec->pending, 1);
     return run;
@@ -20,10 +20,7 @@ GraphRun *graph_run_new(Exec *exec, Program *program)
 
 void graph_run_free(GraphRun *run)
 {
-    for (GraphRun *tail = run->tails.first, *next; tail; tail = next) {
-        next = tail->next;
-        graph_run_free(tail);
-    }
+    graph_runs_free(&run->tails);
     atomic_fetch_sub(&run->exec->pending, 1);
     program_put(run->program);
     PUT(run->exec);
@@ -41,6 +38,15 @@ void graph_runs_append(GraphRuns *runs, GraphRun *run)
     run->next = NULL;
     *runs->end = run;
     runs->end = &run->next;
+}
+
+void graph_runs_free(GraphRuns *runs)
+{
+    for (GraphRun *run = runs->first, *next; run; run = next) {
+        next = run->next;
+        graph_run_free(run);
+    }
+    graph_runs_init(runs);
 }
 
 GraphRun *graph_runs_take_reversed(GraphRuns *runs)
@@ -66,7 +72,7 @@ static bool may_launch(Exec *exec, const Exec *own, bool is_tail)
 static int launch_locked(KernelLaunches *launches, Exec *exec, bool is_tail)
 {
     if (!may_launch(exec, launches->exec, is_tail)) return RUNTIME_INVALID_VALUE;
-    GraphRun *run = graph_run_new(exec, exec->program);
+    GraphRun *run = graph_run_new(exec);
     if (!run) return RUNTIME_OUT_OF_MEMORY;
     run->is_tail = is_tail;
     graph_runs_append(&launches->runs, run);
@@ -85,9 +91,7 @@ int graph_launch_by_kernel(void *place, uint64_t handle, uint64_t stream)
     int error = RUNTIME_NO_GRAPH;
     if (fits) {
         graphs_lock();
-        pthread_mutex_lock(&launches->lock);
         error = launch_locked(launches, exec, kind == TAIL);
-        pthread_mutex_unlock(&launches->lock);
         graphs_unlock(CUDA_SUCCESS);
     }
     if (exec) PUT(exec);

@@ -20,20 +20,20 @@ struct GraphRun {
     GraphRuns tails; /* what its kernels have launched to run after it */
 };
 
-/* What the kernel that is running has launched. */
+/* What the kernel that is running has launched; its threads add launches under the graphs' lock. */
 typedef struct KernelLaunches {
-    pthread_mutex_t lock; /* kernels have many threads */
     Exec *exec; /* the graph that the kernel is a node of, borrowed */
     GraphRuns runs;
 } KernelLaunches;
 
-/* A launch of the program of the executable graph, which counts as pending from now on; NULL if out of
- * memory. */
-GraphRun *graph_run_new(Exec *exec, Program *program);
+/* A launch of the executable graph, which counts as pending from now on; NULL if out of memory. */
+GraphRun *graph_run_new(Exec *exec);
 /* The launch is done, or will not run. Releases it, and its tails. */
 void graph_run_free(GraphRun *run);
 void graph_runs_init(GraphRuns *runs);
 void graph_runs_append(GraphRuns *runs, GraphRun *run);
+/* Releases all runs. */
+void graph_runs_free(GraphRuns *runs);
 /* Takes all runs as a list, the last one first. */
 GraphRun *graph_runs_take_reversed(GraphRuns *runs);
 

@@ -149,8 +149,8 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle)
     TRY(stream_enter(stream_handle, &stream));
     Exec *exec = object_get(handle, OBJECT_GRAPH_EXEC);
     CUresult result = exec ? queue_wait_room(stream) : CUDA_ERROR_INVALID_VALUE;
+    if (!result) result = WITH_GRAPHS(note_upload(exec)); /* before its own kernels may launch it */
     if (!result) result = replay_submit(exec, stream);
-    if (!result) result = WITH_GRAPHS(note_upload(exec));
     if (exec) PUT(exec);
     PUT(stream);
     return result;
@@ -181,8 +181,7 @@ static CUresult get_or_set_enabled(CUgraphExec exec_handle, CUgraphNode node_han
     Work work;
     TRY(work_copy(&work, &step->work));
     Step *other = step_new(step, &work);
-    Program *program = other ? program_own(&exec->program) : NULL;
-    exec->uploaded = false;
+    Program *program = other ? exec_own_program(exec) : NULL;
     if (!program) {
         if (other) work_free(&other->work);
         free(other);

@@ -57,9 +57,10 @@ Step *step_new(const Step *like, Work *work)
     return step;
 }
 
-Program *program_own(Program **program)
+Program *exec_own_program(Exec *exec)
 {
-    Program *old = *program;
+    Program *old = exec->program;
+    exec->uploaded = false;
     if (atomic_load(&old->references) == 1) return old;
     Program *copy = malloc(sizeof *copy);
     if (!copy) return NULL;
@@ -78,7 +79,7 @@ Program *program_own(Program **program)
         atomic_fetch_add(&old->steps[i]->references, 1);
     }
     program_put(old);
-    return *program = copy;
+    return exec->program = copy;
 }
 
 void program_set(Program *program, size_t index, Step *step)

@@ -58,9 +58,9 @@ struct CUgraphExec_st {
 CUresult program_new(const Graph *graph, Program **out, Node **error_node, CUgraphInstantiateResult *why);
 Program *program_hold(Program *program);
 void program_put(Program *program);
-/* Makes *program a program that may be changed: if there are other references, a copy. Returns it; NULL if
- * out of memory. */
-Program *program_own(Program **program);
+/* The program of an executable graph, to be changed: if there are other references, a copy. Kernels may not
+ * launch the graph until it is uploaded again. NULL if out of memory. Under the graphs' lock. */
+Program *exec_own_program(Exec *exec);
 /* The index of the step of the node with that id; program->count if there is none. */
 size_t program_find(const Program *program, uint64_t node);
 /* A new step with that work, which it owns; its other properties are copied from `like`, unless that is

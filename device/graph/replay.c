@@ -208,10 +208,7 @@ static void free_replay(Task *self)
     const Program *program = task->program;
     for (size_t i = 0; i < task->depth; i++)
         if (task->frames[i].run) graph_run_free(task->frames[i].run);
-    for (GraphRun *run = graph_runs_take_reversed(&task->launches.runs), *next; run; run = next) {
-        next = run->next;
-        graph_run_free(run);
-    }
+    graph_runs_free(&task->launches.runs);
     for (size_t i = 0; task->ranges && i < program->ranges; i++)
         if (task->ranges[i].block) pool_range_settle(&task->ranges[i]);
     for (size_t i = 0; task->ended && i < task->ended_count; i++)
@@ -239,9 +236,8 @@ static ReplayTask *task_new(Exec *exec)
     task->exec = exec;
     object_hold(OBJECT(exec));
     task->program = program_hold(program);
-    pthread_mutex_init(&task->launches.lock, NULL);
     graph_runs_init(&task->launches.runs);
-    GraphRun *run = graph_run_new(exec, program);
+    GraphRun *run = graph_run_new(exec);
     bool ok = (!program->ranges || (task->ranges && task->ended)) && (!program->tickets || task->tickets)
               && run && push_program(task, program, run);
     if (ok) return task;

@@ -70,8 +70,7 @@ static CUgraphExecUpdateResult check_update(const Work *now, const Work *then)
 /* Replaces a step; owns the caller's reference to it. */
 static CUresult put_step(Exec *exec, size_t index, Step *step)
 {
-    Program *program = program_own(&exec->program);
-    exec->uploaded = false;
+    Program *program = exec_own_program(exec);
     if (program)
         program_set(program, index, step);
     else
