@@ -71,15 +71,13 @@ static const ProcRow *per_thread_variant(const ProcRow *base)
     return base;
 }
 
-/* The row that a program gets which asks for the default stream of each thread; NULL: none in that version,
- * as such streams came with CUDA 7. */
-static const ProcRow *find_per_thread(const char *name, int version)
+/* What a program gets instead of that row if it asks for the default stream of each thread; NULL: nothing in
+ * that version, as such streams came with CUDA 7. */
+static const ProcRow *row_for_per_thread(const ProcRow *row, int version)
 {
     bool exists;
-    const ProcRow *last = newest_row(name, INT32_MAX, &exists);
-    bool has_variant = last && per_thread_variant(last) != last;
-    const ProcRow *row = newest_row(name, version, &exists);
-    if (!row || !has_variant) return row;
+    const ProcRow *newest = newest_row(row->name, INT32_MAX, &exists);
+    if (per_thread_variant(newest) == newest) return row;
     return version < FIRST_PER_THREAD ? NULL : per_thread_variant(row);
 }
 
@@ -92,7 +90,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuu
         return CUDA_ERROR_INVALID_VALUE;
     bool exists;
     const ProcRow *row = newest_row(name, version, &exists);
-    if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) row = find_per_thread(name, version);
+    if (row && flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) row = row_for_per_thread(row, version);
     *function = NULL;
     if (status)
         *status = row      ? CU_GET_PROC_ADDRESS_SUCCESS
