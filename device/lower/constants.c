@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-enum { LANES = 32, ROW_ALIGN = 64, FIRST_SLOTS = 256 };
+enum { ROW_ALIGN = 64, FIRST_SLOTS = 256 };
 
 /* A predicate needs one word, and takes as much as keeps rows aligned. */
 static const uint16_t row_bytes[] = {[CLASS_PREDICATE] = ROW_ALIGN,
-                                     [CLASS_16] = LANES * 2,
-                                     [CLASS_32] = LANES * 4,
-                                     [CLASS_64] = LANES * 8,
-                                     [CLASS_128] = LANES * 16};
+                                     [CLASS_16] = WARP_LANES * 2,
+                                     [CLASS_32] = WARP_LANES * 4,
+                                     [CLASS_64] = WARP_LANES * 8,
+                                     [CLASS_128] = WARP_LANES * 16};
 
 static uint32_t hash_value(RegisterClass class, uint64_t low, uint64_t high)
 {
@@ -23,12 +23,12 @@ static uint32_t hash_value(RegisterClass class, uint64_t low, uint64_t high)
 
 static void fill_32(uint8_t *row, uint32_t value)
 {
-    for (size_t l = 0; l < LANES; l++) memcpy(row + l * 4, &value, 4);
+    for (size_t l = 0; l < WARP_LANES; l++) memcpy(row + l * 4, &value, 4);
 }
 
 static void fill_64(uint8_t *row, uint64_t value)
 {
-    for (size_t l = 0; l < LANES; l++) memcpy(row + l * 8, &value, 8);
+    for (size_t l = 0; l < WARP_LANES; l++) memcpy(row + l * 8, &value, 8);
 }
 
 static void fill_row(uint8_t *row, RegisterClass class, uint64_t low, uint64_t high)
@@ -38,7 +38,7 @@ static void fill_row(uint8_t *row, RegisterClass class, uint64_t low, uint64_t h
     switch (class) {
     case CLASS_PREDICATE: memset(row, low ? 0xff : 0, row_bytes[class]); break;
     case CLASS_16:
-        for (size_t l = 0; l < LANES; l++) memcpy(row + l * 2, &half, 2);
+        for (size_t l = 0; l < WARP_LANES; l++) memcpy(row + l * 2, &half, 2);
         break;
     case CLASS_32: fill_32(row, word); break;
     default:

@@ -15,6 +15,8 @@
 #include "exec/code/ops.h"
 #include "exec/code/wide.h"
 
+enum { WARP_LANES = 32 };
+
 typedef struct Grid Grid;
 typedef struct Warp Warp;
 typedef struct Insn Insn;

@@ -9,7 +9,6 @@
 
 #include "exec/code/code.h"
 
-enum { WARP_LANES = 32 };
 #define FULL_MASK 0xffffffffu
 
 /* Time slices (Warp.fuel), in backward branches: of plain loops, of loops with atomic operations, of

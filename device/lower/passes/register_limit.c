@@ -3,7 +3,7 @@
 #include "lower/module.h"
 
 enum { MIN_REGISTERS = 24, MAX_REGISTERS = 255, REGISTER_UNIT = 8 }; /* of a thread */
-enum { MULTIPROCESSOR_REGISTERS = 65536, MULTIPROCESSOR_THREADS = 1024, WARP_THREADS = 32 };
+enum { MULTIPROCESSOR_REGISTERS = 65536, MULTIPROCESSOR_THREADS = 1024 };
 
 static uint32_t threads_of(const uint32_t shape[3]) { return shape[0] * shape[1] * shape[2]; }
 
@@ -11,7 +11,7 @@ static uint32_t threads_of(const uint32_t shape[3]) { return shape[0] * shape[1]
  * alone do not fit, the limit is that of one block: ptxas ignores a .minnctapersm that cannot be met. */
 static uint32_t limit_of_blocks(uint32_t threads, uint32_t blocks)
 {
-    const uint64_t block_threads = ((uint64_t)threads + WARP_THREADS - 1) / WARP_THREADS * WARP_THREADS;
+    const uint64_t block_threads = ((uint64_t)threads + WARP_LANES - 1) / WARP_LANES * WARP_LANES;
     const bool blocks_fit = blocks && block_threads * blocks <= MULTIPROCESSOR_THREADS;
     const uint64_t resident_threads = blocks_fit ? block_threads * blocks : block_threads;
     if (resident_threads > MULTIPROCESSOR_THREADS) return MAX_REGISTERS;

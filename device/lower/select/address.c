@@ -7,7 +7,7 @@
 #include "exec/code/affine.h"
 #include "lower/select/select.h"
 
-enum { ARGUMENT_ALIGN = 16, LOCAL_LIMIT = 1 << 29, LANES = 32 };
+enum { ARGUMENT_ALIGN = 16, LOCAL_LIMIT = 1 << 29 };
 
 static bool is_param_space(PtxSpace space)
 {
@@ -254,7 +254,7 @@ Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass c
     }
     load.affine = class != CLASS_16;
     load.row = s->code->param_rows_size + (load.affine ? AFFINE_BYTES : 0);
-    s->code->param_rows_size = load.row + (uint32_t)LANES * load.element;
+    s->code->param_rows_size = load.row + (uint32_t)WARP_LANES * load.element;
     s->loads = arena_grow(s->f->scratch, s->loads, s->load_count, &s->load_capacity, sizeof load);
     s->loads[s->load_count++] = load;
     return REF_MAKE(REF_PARAM, load.row);
