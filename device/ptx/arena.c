@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { FIRST_BLOCK = 16 << 10, MAX_BLOCK = 256 << 10, MAX_ALIGN = 64, ALIGN_ANY = 16, FIRST_CAPACITY = 16 };
+enum { FIRST_BLOCK = 16 << 10, MAX_BLOCK = 256 << 10, MAX_ALIGN = 64, FIRST_CAPACITY = 16 };
 
 typedef struct ArenaBlock {
     struct ArenaBlock *older;
@@ -50,7 +50,7 @@ void *arena_zeros(Arena *arena, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) return allocation_failed(arena);
-    void *memory = arena_alloc(arena, bytes, ALIGN_ANY);
+    void *memory = arena_alloc(arena, bytes, ARENA_ALIGN_ANY);
     return memory ? memset(memory, 0, bytes) : NULL;
 }
 
@@ -64,7 +64,7 @@ const char *arena_string(Arena *arena, const char *text)
 void *arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size)
 {
     uint32_t larger = *capacity ? *capacity * 2 : FIRST_CAPACITY;
-    void *grown = arena_alloc(arena, (size_t)larger * size, ALIGN_ANY);
+    void *grown = arena_alloc(arena, (size_t)larger * size, ARENA_ALIGN_ANY);
     if (count) memcpy(grown, array, (size_t)count * size);
     *capacity = larger;
     return grown;

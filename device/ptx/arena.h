@@ -14,6 +14,8 @@
 
 #include "ptx/chunks.h"
 
+enum { ARENA_ALIGN_ANY = 16 }; /* fits any object */
+
 typedef struct Arena {
     struct ArenaBlock *newest;
     uint8_t *next, *end;   /* free part of the newest block */

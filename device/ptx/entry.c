@@ -5,7 +5,7 @@
 
 #include "ptx/parser.h"
 
-enum { FIRST_CAPACITY = 32, MAX_SHOWN_TOKEN = 60, ALIGN_ANY = 16 };
+enum { FIRST_CAPACITY = 32, MAX_SHOWN_TOKEN = 60 };
 
 void ptx_fail_status(PtxParser *p, PtxStatus status, uint32_t line, uint32_t column, const char *format, ...)
 {
@@ -66,7 +66,7 @@ void *ptx_take(PtxParser *p, PtxVector *vector, uint32_t from, size_t item_size)
     uint32_t count = vector->count - from;
     vector->count = from;
     if (!count) return NULL;
-    void *items = arena_alloc(p->arena, count * item_size, ALIGN_ANY);
+    void *items = arena_alloc(p->arena, count * item_size, ARENA_ALIGN_ANY);
     if (!items) ptx_fail_memory(p);
     return memcpy(items, (char *)vector->items + from * item_size, count * item_size);
 }

@@ -238,12 +238,6 @@ typedef struct PtxRule {
 
 /* ---- the parser ---- */
 
-/* A place of the text, to read it again. */
-typedef struct PtxPlace {
-    const char *at, *line_start;
-    uint32_t line;
-} PtxPlace;
-
 typedef struct PtxParser {
     PtxModule *module;
     PtxLog *log;

@@ -70,7 +70,13 @@ void ptx_register_declaration(PtxParser *p)
     ptx_expect(p, ';');
 }
 
-static PtxPlace ptx_place(const PtxParser *p) { return (PtxPlace){p->tok.start, p->line_start, p->line}; }
+/* Where a token begins, to read the text from there again. */
+typedef struct PtxPlace {
+    const char *at, *line_start;
+    uint32_t line;
+} PtxPlace;
+
+static PtxPlace ptx_here(const PtxParser *p) { return (PtxPlace){p->tok.start, p->line_start, p->line}; }
 
 /* Makes the token at a place the current one. */
 static void ptx_go_to(PtxParser *p, PtxPlace place)
@@ -83,7 +89,7 @@ static void ptx_go_to(PtxParser *p, PtxPlace place)
 
 void ptx_note_thread_registers(PtxParser *p)
 {
-    *(PtxPlace *)ptx_push(p, &p->thread_registers, sizeof(PtxPlace)) = ptx_place(p);
+    *(PtxPlace *)ptx_push(p, &p->thread_registers, sizeof(PtxPlace)) = ptx_here(p);
     while (!ptx_accept(p, ';')) {
         if (p->tok.kind == PTX_TOKEN_END) ptx_fail_expected(p, "';'");
         ptx_next(p);
@@ -94,7 +100,7 @@ void ptx_open_thread_registers(PtxParser *p)
 {
     const PtxPlace *places = p->thread_registers.items;
     if (!p->thread_registers.count) return;
-    PtxPlace here = ptx_place(p);
+    PtxPlace here = ptx_here(p);
     ptx_open_scope(p);
     for (uint32_t i = 0; i < p->thread_registers.count; i++) {
         ptx_go_to(p, places[i]);
