@@ -19,8 +19,10 @@ typedef struct FatHeader {
     uint64_t size; /* of the entries */
 } FatHeader;
 
+enum { FAT_PTX = 1 };
+
 typedef struct FatEntry {
-    uint16_t kind, version; /* kind 1: PTX, 2: machine code */
+    uint16_t kind, version; /* kind: FAT_PTX, or 2 for machine code */
     uint32_t header_size;
     uint64_t size; /* of the payload */
     uint32_t compressed_size, options_offset;

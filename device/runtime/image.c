@@ -11,12 +11,11 @@ static size_t fat_size(const void *data)
  * parts, has none for most: the CPU device has that library itself. */
 static bool has_ptx(const void *data, unsigned capability)
 {
-    enum { KIND_PTX = 1 };
     const FatHeader *header = data;
     const char *at = (const char *)data + header->header_size, *end = (const char *)data + fat_size(data);
     while (at < end) {
         const FatEntry *entry = (const FatEntry *)at;
-        if (entry->kind == KIND_PTX && entry->architecture <= capability) return true;
+        if (entry->kind == FAT_PTX && entry->architecture <= capability) return true;
         at += entry->header_size + entry->size;
     }
     return false;

@@ -53,8 +53,7 @@ typedef struct FatChoice {
 
 static void choose_if_better(const FatEntry *entry, const char *payload, int capability, FatChoice *choice)
 {
-    enum { KIND_PTX = 1 };
-    if (entry->kind != KIND_PTX)
+    if (entry->kind != FAT_PTX)
         choice->machine_codes++;
     else if (entry->architecture > (unsigned)capability)
         choice->newer++;
