@@ -199,7 +199,8 @@ static PtxConstant ptx_compare(unsigned sign, bool is_unsigned, uint64_t a, uint
     }
 }
 
-/* x op y of integers. The result is unsigned if one of them is, except for shifts and truth values. */
+/* x op y of integers. A shift has the type of x; comparisons, && and || give 0 or 1 as .s64; any other
+ * result is unsigned if x or y is. */
 static PtxConstant ptx_apply(PtxParser *p, const PtxToken *tok, const PtxConstant *x, const PtxConstant *y)
 {
     bool is_unsigned = x->type == PTX_u64 || y->type == PTX_u64;

@@ -86,8 +86,8 @@ static void *keep_busy(void *argument)
     return NULL;
 }
 
-/* Synchronization and synchronous copies return although another thread keeps its stream busy for ever: they
- * wait only for work that was queued before them. */
+/* Synchronization and synchronous copies return although another thread keeps queuing work into its stream:
+ * they wait only for work that was queued before them. */
 static void test_waits_do_not_include_later_work(void)
 {
     CUstream stream;

@@ -1,4 +1,4 @@
-/* Divergence and progress: locks on which a naive order of lanes waits for ever, barriers, exits, calls.
+/* Divergence and forward progress: locks on which a naive order of lanes livelocks, barriers, exits, calls.
  *
  * Every program runs on the usual schedule, with several worker threads, and with random schedules of
  * single lanes.

@@ -125,7 +125,7 @@ def test_copies(at_capability):
 
 
 @pytest.mark.parametrize("check", [check_waits_for_bytes, check_refused, check_within])
-@pytest.mark.cpu("a GPU waits for ever, and copies to other blocks only in launches of clusters")
+@pytest.mark.cpu("a GPU hangs, and copies to other blocks only in launches of clusters")
 def test_checks_of_the_cpu_device(at_capability, check):
     at_capability((9, 0), check)
 

@@ -250,7 +250,7 @@ def test_misuse(at_capability, text, message):
 
 @pytest.mark.parametrize("wait", ["test_wait", "try_wait"])
 @pytest.mark.parametrize("sleep", ["", "nanosleep.u32 100;", "mov.u64 o, %globaltimer;"])
-@pytest.mark.cpu("a GPU waits for ever")
+@pytest.mark.cpu("a GPU hangs")
 def test_a_wait_that_would_never_end_is_an_error(at_capability, wait, sleep):
     """Half of the threads do not arrive: the loop of the others ends with an error that says where they
     wait."""

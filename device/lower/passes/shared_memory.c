@@ -101,8 +101,8 @@ static void place_variable(Layout *l, uint32_t index)
         if (is_in(v, e) && offset + v->size > l->end[e]) l->end[e] = offset + v->size;
 }
 
-/* Makes extern arrays start at one offset in all kernels that reach a function, the largest of theirs. True
- * if they moved in some kernel. */
+/* Gives the extern arrays that a function names one offset in all kernels that reach it: the largest offset
+ * at which static shared memory ends in one of these kernels, aligned. True if they moved in some kernel. */
 static bool agree_on_dynamic(Layout *l, FunctionFacts *facts)
 {
     Lower *lower = l->lower;

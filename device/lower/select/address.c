@@ -137,8 +137,9 @@ static uint64_t memory_address(Select *s, const PtxVariable *v, uint32_t column)
     return 0;
 }
 
-/* The module's .local variables are where the kernel's frame begins; other functions have theirs behind it,
- * and get the offset from a row. */
+/* A .local variable of module scope has a fixed place in each thread's local memory: at the start of the
+ * kernel's frame, which is the first frame of the stack. A kernel addresses it relative to its own frame;
+ * other functions, whose frames follow, use its offset in local memory, as a constant. */
 static void address_of_thread_local(Select *s, const PtxVariable *v, uint32_t column, Address *a)
 {
     a->space = PTX_SPACE_LOCAL;
