@@ -24,18 +24,25 @@ def rows(name, macro):
     ]
 
 
+def compare(folder, source, headers, *flags):
+    """Builds a program of facts.h from our definitions and NVIDIA's headers, in a temporary folder; it must
+    find no difference.
+    """
+    parts = []
+    for name, options in ("ours", []), ("real", ["-DCHECK_REAL", f"-I{headers}"]):
+        parts.append(folder / f"{name}.o")
+        command = ["gcc", "-std=gnu11", f"-I{ROOT}", f"-I{HERE}", *flags, *options]
+        subprocess.run([*command, "-c", HERE / source, "-o", parts[-1]], check=True)
+    subprocess.run(["gcc", *parts, "-o", folder / "compare", "-ldl"], check=True)
+    done = subprocess.run([folder / "compare"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
 def test_tables_agree_with_cuda_h(tmp_path):
     folder = next((path for path in HEADERS if (path / "cudaTypedefs.h").is_file()), None)
     if folder is None or shutil.which("gcc") is None:
         pytest.skip("CUDA's headers or gcc are not installed")
-    flags = ["gcc", "-std=c11", f"-I{ROOT}", f"-I{HERE}"]
-    real, program = tmp_path / "real.o", tmp_path / "check_abi"
-    subprocess.run(
-        [*flags, f"-I{folder}", "-DCHECK_REAL", "-c", HERE / "check_abi.c", "-o", real], check=True
-    )
-    subprocess.run([*flags, HERE / "check_abi.c", real, "-o", program], check=True)
-    done = subprocess.run([program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    compare(tmp_path, "check_abi.c", folder)
 
 
 def test_the_runtime_library_agrees_with_its_headers(tmp_path):
@@ -44,15 +51,7 @@ def test_the_runtime_library_agrees_with_its_headers(tmp_path):
     if folder is None or shutil.which("gcc") is None:
         pytest.skip("the headers of CUDA's runtime or gcc are not installed")
     major = re.search(r"#define CUDART_VERSION +(\d+)\d{3}", (folder / "cuda_runtime_api.h").read_text())[1]
-    parts = []
-    for name, options in ("ours", []), ("real", ["-DCHECK_REAL", f"-I{folder}"]):
-        parts.append(tmp_path / f"{name}.o")
-        command = ["gcc", "-std=gnu11", f"-I{ROOT}", f"-I{ROOT / 'device'}", f"-I{HERE}"]
-        command += [f"-DCUDART_MAJOR={major}", *options, "-c", HERE / "check_runtime.c", "-o", parts[-1]]
-        subprocess.run(command, check=True)
-    subprocess.run(["gcc", *parts, "-o", tmp_path / "check_runtime"], check=True)
-    done = subprocess.run([tmp_path / "check_runtime"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    compare(tmp_path, "check_runtime.c", folder, f"-DCUDART_MAJOR={major}", f"-I{ROOT / 'device'}")
 
 
 @pytest.mark.cpu("the folder of the CPU device's libraries")
@@ -79,15 +78,7 @@ def test_nvtx_memory_agrees_with_its_header(tmp_path):
     folder = next((path for path in HEADERS if (path / "nvtx3/nvToolsExtMem.h").is_file()), None)
     if folder is None or shutil.which("gcc") is None:
         pytest.skip("the headers of NVTX's extension for memory or gcc are not installed")
-    program = tmp_path / "check_nvtx"
-    parts = []
-    for name, options in ("ours", []), ("real", ["-DABI_USE_NVTX_H", f"-I{folder}"]):
-        parts.append(tmp_path / f"{name}.o")
-        command = ["gcc", "-std=gnu11", f"-I{ROOT}", f"-I{HERE}", f"-DLIST={name}_facts", *options]
-        subprocess.run([*command, "-c", HERE / "check_nvtx.c", "-o", parts[-1]], check=True)
-    subprocess.run(["gcc", *parts, "-o", program, "-ldl"], check=True)
-    done = subprocess.run([program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    compare(tmp_path, "check_nvtx.c", folder)
 
 
 def test_rows_of_libraries_agree_with_their_headers():
