@@ -113,12 +113,6 @@ cudaError_t run_cudaFreeMipmappedArray(cudaMipmappedArray_t array)
     return array ? (cudaError_t)cuMipmappedArrayDestroy(array) : cudaSuccess;
 }
 
-cudaError_t run_cudaGetMipmappedArrayLevel(cudaArray_t *out, cudaMipmappedArray_const_t array,
-                                           unsigned int level)
-{
-    return (cudaError_t)cuMipmappedArrayGetLevel(out, (CUmipmappedArray)array, level);
-}
-
 cudaError_t run_cudaGetChannelDesc(struct cudaChannelFormatDesc *out, cudaArray_const_t array)
 {
     CUDA_ARRAY3D_DESCRIPTOR shape;

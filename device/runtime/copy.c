@@ -117,10 +117,4 @@ cudaError_t run_cudaMemcpyWithAttributesAsync(void *to, const void *from, size_t
     return (cudaError_t)PTSZ_OF(cuMemcpyBatchAsync_v2)(&to_address, &from_address, &size, 1, attributes,
                                                        &start, 1, stream);
 }
-
-cudaError_t run_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *copy, unsigned long long flags,
-                                                cudaStream_t stream)
-{
-    return (cudaError_t)PTSZ_OF(cuMemcpy3DBatchAsync_v2)(1, copy, flags, stream);
-}
 #endif

@@ -63,8 +63,6 @@ cudaError_t run_cudaRuntimeGetVersion(int *out)
     return cudaSuccess;
 }
 
-cudaError_t run_cudaDriverGetVersion(int *out) { return (cudaError_t)cuDriverGetVersion(out); }
-
 cudaError_t run_cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned int version,
                                                  unsigned long long flags, unsigned int *status)
 {

@@ -43,13 +43,3 @@ cudaError_t run_cudaImportExternalSemaphore(cudaExternalSemaphore_t *out,
         .type = desc->type, .handle = desc->handle, .flags = desc->flags};
     return (cudaError_t)cuImportExternalSemaphore(out, &driver);
 }
-
-#if CUDART_MAJOR >= 13
-/* In the same thread of execution as by cudaLaunchHostFunc, whatever the mode of waiting. */
-cudaError_t run_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t function, void *data,
-                                      unsigned int mode)
-{
-    (void)mode;
-    return (cudaError_t)PTSZ_OF(cuLaunchHostFunc)(stream, function, data);
-}
-#endif

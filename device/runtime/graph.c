@@ -159,7 +159,7 @@ cudaError_t run_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMe
     return runtime_copy_3d_back(&copy, out);
 }
 
-/* The same structure under two names. */
+/* The same structure under two names: rows of functions.def cast its pointers, too. */
 _Static_assert(sizeof(struct cudaMemsetParams) == sizeof(CUDA_MEMSET_NODE_PARAMS), "fills have one layout");
 
 cudaError_t run_cudaGraphAddMemsetNode(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *before,
@@ -167,16 +167,6 @@ cudaError_t run_cudaGraphAddMemsetNode(cudaGraphNode_t *out, cudaGraph_t graph, 
 {
     return (cudaError_t)cuGraphAddMemsetNode(out, graph, before, count,
                                              (const CUDA_MEMSET_NODE_PARAMS *)params, current_context());
-}
-
-cudaError_t run_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMemsetParams *out)
-{
-    return (cudaError_t)cuGraphMemsetNodeGetParams(node, (CUDA_MEMSET_NODE_PARAMS *)out);
-}
-
-cudaError_t run_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const struct cudaMemsetParams *params)
-{
-    return (cudaError_t)cuGraphMemsetNodeSetParams(node, (const CUDA_MEMSET_NODE_PARAMS *)params);
 }
 
 cudaError_t run_cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,

@@ -143,3 +143,13 @@ cudaError_t run_cudaLaunchCooperativeKernelMultiDevice(struct cudaLaunchParams *
     return (cudaError_t)cuLaunchCooperativeKernelMultiDevice(launches, count, flags);
 }
 #endif
+
+#if CUDART_MAJOR >= 13
+/* The function runs in the same thread as by cudaLaunchHostFunc, whatever the mode of waiting. */
+cudaError_t run_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t function, void *data,
+                                      unsigned int mode)
+{
+    (void)mode;
+    return (cudaError_t)PTSZ_OF(cuLaunchHostFunc)(stream, function, data);
+}
+#endif

@@ -95,29 +95,6 @@ cudaError_t run_cudaPointerGetAttributes(struct cudaPointerAttributes *out, cons
     return cudaSuccess;
 }
 
-#if CUDART_MAJOR >= 13
-cudaError_t run_cudaMemAdvise(const void *address, size_t count, unsigned int advice, CUmemLocation location)
-{
-    return (cudaError_t)cuMemAdvise_v2(ADDRESS(address), count, advice, location);
-}
-
-cudaError_t run_cudaMemPrefetchAsync(const void *address, size_t count, CUmemLocation location,
-                                     unsigned int flags, cudaStream_t stream)
-{
-    return (cudaError_t)PTSZ_OF(cuMemPrefetchAsync_v2)(ADDRESS(address), count, location, flags, stream);
-}
-#else
-cudaError_t run_cudaMemAdvise(const void *address, size_t count, unsigned int advice, int device)
-{
-    return (cudaError_t)cuMemAdvise(ADDRESS(address), count, advice, device);
-}
-
-cudaError_t run_cudaMemPrefetchAsync(const void *address, size_t count, int device, cudaStream_t stream)
-{
-    return (cudaError_t)PTSZ_OF(cuMemPrefetchAsync)(ADDRESS(address), count, device, stream);
-}
-#endif
-
 cudaError_t run_cudaMemset(void *to, int value, size_t count)
 {
     if (!count) return cudaSuccess;
