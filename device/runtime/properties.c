@@ -3,17 +3,22 @@
 
 #include <string.h>
 
-static cudaError_t attributes(struct cudaDeviceProp *out, int device)
+/* 0 where the driver does not know the attribute. */
+static int attribute(CUdevice_attribute name, int device)
 {
-    int value;
-#define READ(attribute) \
-    (value = 0, cuDeviceGetAttribute(&value, attribute, device) == CUDA_ERROR_NOT_SUPPORTED ? 0 : value)
-#define INT(field, attribute) out->field = READ(attribute);
-#define SIZE(field, attribute) out->field = (size_t)READ(attribute);
+    int value = 0;
+    cuDeviceGetAttribute(&value, name, device);
+    return value;
+}
+
+static void attributes(struct cudaDeviceProp *out, int device)
+{
+#define INT(field, name) out->field = attribute(name, device);
+#define SIZE(field, name) out->field = (size_t)attribute(name, device);
 #define INTS(field, count, ...) \
     { \
         static const CUdevice_attribute rows[count] = {__VA_ARGS__}; \
-        for (int i = 0; i < (count); i++) out->field[i] = READ(rows[i]); \
+        for (int i = 0; i < (count); i++) out->field[i] = attribute(rows[i], device); \
     }
 #define SPECIAL(type, field, bound)
 #include "runtime/properties.def"
@@ -21,7 +26,6 @@ static cudaError_t attributes(struct cudaDeviceProp *out, int device)
 #undef SIZE
 #undef INTS
 #undef SPECIAL
-    return cudaSuccess;
 }
 
 static cudaError_t properties(struct cudaDeviceProp *out, int device)
@@ -32,7 +36,8 @@ static cudaError_t properties(struct cudaDeviceProp *out, int device)
     TRY(cuDeviceTotalMem_v2(&out->totalGlobalMem, device));
     TRY(cuDeviceGetUuid_v2(&uuid, device));
     out->uuid = uuid;
-    return attributes(out, device);
+    attributes(out, device);
+    return cudaSuccess;
 }
 
 #if CUDART_MAJOR >= 13

@@ -14,8 +14,6 @@ cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim,
                                   size_t sharedMem, cudaStream_t stream);
 cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream);
 
-#include <stdlib.h>
-
 #include "abi/fat_binary.h"
 #include "check.h"
 
@@ -78,7 +76,7 @@ static void **register_image(void)
         void (*host)(void);
         const char *name;
     } kernels[] = {{add, "add"}, {fault, "fault"}, {sample, "sample"}, {missing, "missing"}};
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         __cudaRegisterFunction(handle, (const char *)kernels[i].host, NULL, kernels[i].name, -1, NULL, NULL,
                                NULL, NULL, NULL);
     __cudaRegisterVar(handle, &step, NULL, "step", 0, 4, 1, 0);
