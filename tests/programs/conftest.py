@@ -1,6 +1,7 @@
 """Whole programs: each module is compiled once for its file; helpers that several files use."""
 
 import os
+import shutil
 import sys
 
 import pytest
@@ -21,6 +22,15 @@ def context():
     primary.push()
     yield primary
     primary.pop()
+
+
+@pytest.fixture(scope="session")
+def compiler():
+    """The path of the C compiler."""
+    found = shutil.which("cc")
+    if found is None:
+        pytest.skip("no C compiler")
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,10 @@ events, cooperative launches, device properties. LD_LIBRARY_PATH puts the CPU de
 
 import importlib.util
 import os
-import subprocess
 import sys
 
 import pytest
-
-from pycuda import cpu
+from cuda_cpu import run
 
 PROGRAM = r"""
 import sys
@@ -209,6 +207,5 @@ def test_cubins_and_links(tmp_path):
     """Under cuda-cpu, the NVRTC and nvJitLink that cuda.core finds in their wheels return cubins that the CPU
     device runs."""
     (tmp_path / "program.py").write_text(MACHINE_CODE)
-    command = [os.path.join(cpu.path(), "cuda-cpu"), "--", sys.executable, "program.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    done = run(sys.executable, "program.py", cwd=tmp_path, timeout=100)
     assert done.stdout == "done\n", done.stderr

@@ -1,10 +1,9 @@
 """cuda-cpu and `python -m pycuda.cpu`: a program in C on the CPU device, the options, the exit status."""
 
-import os
-import shutil
 import subprocess
 import sys
 
+import cuda_cpu
 import pytest
 
 from pycuda import cpu
@@ -59,19 +58,14 @@ def run(*arguments, **environment):
 
     It runs outside the source tree, whose package has no extension module to import.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYCUDA_CPU_")}
-    command = [sys.executable, "-m", "pycuda.cpu", *map(str, arguments)]
-    environment = {**kept, **environment}
-    return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, env=environment)
+    command = [sys.executable, "-m", "pycuda.cpu"]
+    return cuda_cpu.run(*arguments, command=command, cwd="/", **environment)
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
+def program(tmp_path_factory, compiler):
     """Compiles SOURCE and links it with the CPU device: program(fault) is the path of the executable. With
     fault=1, its kernel writes past its memory."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
     folder = tmp_path_factory.mktemp("program")
     (folder / "fill.c").write_text(SOURCE)
 
@@ -103,10 +97,9 @@ def test_a_fault_is_named_in_the_log(program):
 
 
 def test_cuda_cpu_does_the_same_as_the_module(program):
-    runner = os.path.join(cpu.path(), "cuda-cpu")
-    done = subprocess.run([runner, "--devices", "3", program(fault=0)], capture_output=True, text=True)
+    done = cuda_cpu.run("--devices", 3, program(fault=0))
     assert done.stdout == "3 9 40 41 42\n"
-    assert subprocess.run([runner, "--path"], capture_output=True, text=True).stdout == cpu.path() + "\n"
+    assert cuda_cpu.run("--path").stdout == cpu.path() + "\n"
     assert run("--path").stdout == cpu.path() + "\n"
 
 

@@ -2,12 +2,12 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from cuda_cpu import run
 
 from pycuda import cpu
 
@@ -146,15 +146,6 @@ int main()
 """
 
 
-def run(*command, **environment):
-    """The finished process of the command by cuda-cpu."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYCUDA_CPU_")}
-    runner = os.path.join(cpu.path(), "cuda-cpu")
-    return subprocess.run(
-        [runner, *map(str, command)], capture_output=True, text=True, env={**kept, **environment}
-    )
-
-
 @pytest.fixture
 def compiled(tmp_path, nvcc):
     """Compiles a program to PTX and links it with the CPU device's libcudart."""
@@ -205,7 +196,7 @@ def test_a_program_compiled_in_parts_whose_kernels_launch_kernels(compiled, nvcc
 
 @pytest.mark.timeout(400)
 def test_algorithms_of_cub(compiled):
-    done = run("--log", compiled(ALGORITHMS))
+    done = run("--log", compiled(ALGORITHMS), timeout=None)
     assert (done.stdout, done.stderr) == ("cudaSuccess 0\n", "")
 
 
@@ -265,11 +256,8 @@ def test_an_older_driver_is_insufficient_for_the_newer_library():
     assert done.stdout == "35\n"
 
 
-def test_it_comes_before_the_librarys_place_in_the_program(tmp_path):
+def test_it_comes_before_the_librarys_place_in_the_program(tmp_path, compiler):
     """A program that was linked with another libcudart, and says where that is (RUNPATH)."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
     (tmp_path / "other.c").write_text("int cudaRuntimeGetVersion(int *out) { *out = 1; return 0; }")
     (tmp_path / "versions").write_text("libcudart.so.13 { *; };")
     (tmp_path / "main.c").write_text(
@@ -286,7 +274,7 @@ def test_it_comes_before_the_librarys_place_in_the_program(tmp_path):
     assert run(tmp_path / "main").stdout == "13000\n"
 
 
-def test_the_static_runtime_is_told_what_to_do():
+def test_the_log_says_how_to_link_a_program_with_the_static_runtime():
     """It asks the driver for tables that only NVIDIA's has."""
     code = """
 import ctypes

@@ -3,10 +3,10 @@ errors, and LTO-IR, which it has NVIDIA's library translate to PTX."""
 
 import ctypes
 import os
-import shutil
 import subprocess
 
 import pytest
+from cuda_cpu import preload, run
 
 from pycuda import cpu
 
@@ -156,21 +156,6 @@ def major_of(made):
     major, minor = ctypes.c_uint(), ctypes.c_uint()
     assert made.library.nvJitLinkVersion(ctypes.byref(major), ctypes.byref(minor)) == 0
     return major.value
-
-
-@pytest.fixture(scope="module")
-def compiler():
-    """The path of the C compiler."""
-    found = shutil.which("cc")
-    if found is None:
-        pytest.skip("no C compiler")
-    return found
-
-
-def run(*command):
-    """The finished process of the command under cuda-cpu."""
-    runner = [os.path.join(cpu.path(), "cuda-cpu"), "--", *map(str, command)]
-    return subprocess.run(runner, capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.parametrize("version", ["12_0", "12_9", "13_0", "13_9"])
@@ -337,9 +322,8 @@ def test_lto_ir_by_the_library_that_the_program_has_opened(run_python, nvidias):
     """The program opens NVIDIA's by its path, as packages do: it gets the functions of the stand-in, and
     NVIDIA's version number."""
     source = LTO_PROGRAM.format(tests=os.path.dirname(__file__), library=nvidias)
-    preload = os.path.join(cpu.path(), "libcuda-preload.so")
-    preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD", "").replace(" ", ":"), preload]))
-    answers = run_python_on_cpu_device(run_python, source, LD_PRELOAD=preload)
+    preloaded = preload(os.path.join(cpu.path(), "libcuda-preload.so"))
+    answers = run_python_on_cpu_device(run_python, source, LD_PRELOAD=preloaded)
     assert answers == "13 4\n" + LTO_ANSWERS
 
 

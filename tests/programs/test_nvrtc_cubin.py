@@ -1,10 +1,10 @@
 """Programs under cuda-cpu that get a cubin from NVRTC: it is PTX, which the CPU device loads in its place."""
 
 import os
-import shutil
 import subprocess
 
 import pytest
+from cuda_cpu import RUNNER, preload, run
 
 from pycuda import cpu
 from pycuda._compile.finder import find_nvrtc
@@ -96,27 +96,11 @@ int main(void)
 
 
 @pytest.fixture(scope="module")
-def compiler():
-    """The path of the C compiler."""
-    found = shutil.which("cc")
-    if found is None:
-        pytest.skip("no C compiler")
-    return found
-
-
-@pytest.fixture(scope="module")
 def nvrtc():
     """The path of the NVRTC that PyCUDA would use."""
     found, problem = find_nvrtc(None, None)
     assert found, problem
     return found.path
-
-
-def run(*command, **environment):
-    """The finished process of the command under cuda-cpu."""
-    runner = [os.path.join(cpu.path(), "cuda-cpu"), "--", *map(str, command)]
-    environment = {**os.environ, **environment}
-    return subprocess.run(runner, capture_output=True, text=True, timeout=60, env=environment)
 
 
 def build(compiler, folder, source, *flags):
@@ -173,9 +157,7 @@ def test_lookups_of_the_next_function_start_at_the_library_that_calls_dlsym(tmp_
     library = str(tmp_path / "libnext.so")
     linked = ["-Wl,--no-as-needed", library, f"-Wl,-rpath,{tmp_path}"] if how == "linked" else []
     program = build(compiler, tmp_path, CALLS, "-fno-builtin", *linked)
-    before = os.environ.get("LD_PRELOAD", "").replace(" ", ":")
-    preloaded = ":".join(filter(None, [before, library])) if how == "preloaded" else before
-    done = run(program, LD_PRELOAD=preloaded)
+    done = run(program, LD_PRELOAD=preload(library) if how == "preloaded" else preload())
     assert (done.stdout, done.stderr) == ("42\n", "")
 
 
@@ -185,4 +167,4 @@ def test_what_was_preloaded_stays(tmp_path):
     done = run("sh", "-c", 'echo "$LD_PRELOAD"')
     assert done.stdout == ":".join(filter(None, [before, cpu.path() + "/libcuda-preload.so"])) + "\n"
     assert done.stderr == ""
-    assert run(os.path.join(cpu.path(), "cuda-cpu"), "sh", "-c", "true").stderr == ""
+    assert run(RUNNER, "sh", "-c", "true").stderr == ""

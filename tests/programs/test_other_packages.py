@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from cuda_cpu import run
 from test_cuda_core import PROGRAM as CUDA_CORE
-
-from pycuda import cpu
 
 FOLDER = os.environ.get("PYCUDA_OTHER_PACKAGES")
 pytestmark = [
@@ -51,6 +50,5 @@ def test_a_program(name, tmp_path):
     if name == "cuda_core":
         program = tmp_path / "program.py"
         program.write_text(CUDA_CORE)
-    command = [os.path.join(cpu.path(), "cuda-cpu"), "--log", "--", environment(name), program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = run("--log", environment(name), program, cwd=tmp_path, timeout=None)
     assert done.stdout.splitlines()[-1:] == ["done"] and not done.returncode, done.stdout + done.stderr
