@@ -44,7 +44,7 @@ PYCUDA_INLINE double reciprocal(double x)
 }
 
 // What a term of a sum must exceed, as a fraction of the sum, to be of weight.
-template <class T> constexpr T least_weight() { return sizeof(T) == 4 ? T(2e-8f) : T(3e-17); }
+template <class T> PYCUDA_INLINE constexpr T least_weight() { return sizeof(T) == 4 ? T(2e-8f) : T(3e-17); }
 
 // ln(u + rest) for a normal u > 0, where the rest is at most a rounding error of u.
 PYCUDA_INLINE float log_of_sum(float u, float rest)

@@ -31,13 +31,13 @@ struct LogParts {
 PYCUDA_INLINE double less_log_of_one_plus(double u, double plus_one)
 {
     const LogParts log(u, plus_one);
-    return log.n ? fma(log.n, -0.69314718055994531, (u - log.f) + log.part) : log.part;
+    return log.n ? fma((double)log.n, -0.69314718055994531, (u - log.f) + log.part) : log.part;
 }
 
 PYCUDA_INLINE double log_of_one_plus(double u, double plus_one)
 {
     const LogParts log(u, plus_one);
-    return fma(log.n, 0.69314718055994531, log.f - log.part);
+    return fma((double)log.n, 0.69314718055994531, log.f - log.part);
 }
 
 // exp(-x), without the rounding error of x as a float.

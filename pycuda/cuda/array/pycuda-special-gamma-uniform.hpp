@@ -6,7 +6,7 @@
 namespace pycuda {
 
 enum { TEMME_TERMS = 11 };
-constexpr int temme_counts[TEMME_TERMS] = {18, 17, 16, 15, 13, 12, 10, 8, 7, 5, 3};
+static __device__ constexpr int temme_counts[TEMME_TERMS] = {18, 17, 16, 15, 13, 12, 10, 8, 7, 5, 3};
 
 // c_k(eta) of DLMF 8.12.7 for |eta| <= 1, a polynomial for each k, whose highest power is first:
 // tools/special_expansion.py computes them.

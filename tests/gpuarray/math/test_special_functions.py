@@ -8,6 +8,7 @@ import pytest
 
 from pycuda import gpuarray
 from pycuda._kernels.builtin.functions import SCIPY_FUNCTIONS
+from pycuda.compiler import compile
 
 special = pytest.importorskip("scipy.special")
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of SciPy, about poles
@@ -139,6 +140,22 @@ def test_special_values(name, char):
     np.testing.assert_allclose(got[ordinary], want[ordinary], rtol=bound, atol=least)
     if name not in EITHER_ZERO:
         np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(want[got == 0]))
+
+
+def test_nvcc_compiles_the_headers(nvcc):
+    """NVRTC, which compiles the kernels of the other tests, accepts more."""
+    text = """#define PYCUDA_OPERAND_AXES
+    #include "array/pycuda-special.hpp"
+    template <class T> __device__ T both(T a, T b, T c)
+    {
+        return pycuda::upper_gamma(a, b) + pycuda::incomplete_beta(a, b, c);
+    }
+    __global__ void k(float *x, double *y)
+    {
+        *x = both(x[0], x[1], x[2]);
+        *y = both(y[0], y[1], y[2]);
+    }"""
+    assert compile(text, nvcc=nvcc, no_extern_c=True, target="ptx")
 
 
 @pytest.mark.parametrize("char", "fd")
