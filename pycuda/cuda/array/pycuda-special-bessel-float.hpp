@@ -29,6 +29,14 @@ PYCUDA_INLINE void sine_and_cosine(float x, float &sine, float &cosine)
     if ((quarter + 1) & 2) cosine = -cosine;
 }
 
+// sqrt(1 / (pi x)) (difference (sin(x) - cos(x)) + sum (sin(x) + cos(x))), where `root` is 1 / sqrt(x).
+PYCUDA_INLINE float bessel_wave(float x, float root, float difference, float sum)
+{
+    float sine, cosine;
+    sine_and_cosine(x, sine, cosine);
+    return 0.564189584f * root * fmaf(difference, sine - cosine, sum * (sine + cosine));
+}
+
 PYCUDA_INLINE double bessel_y0(double x) { return y0(x); }
 PYCUDA_INLINE double bessel_y1(double x) { return y1(x); }
 
@@ -49,9 +57,7 @@ PYCUDA_INLINE float bessel_y0(float x)
     const float root = rsqrtf(x), r = root * root, q = r * r;
     const float p = polynomial(q, 1.0f, -0.07030883f, 0.11114084f, -0.4799551f, 2.0448072f);
     const float o = r * polynomial(q, -0.124999456f, 0.073038846f, -0.20562622f, 0.7543082f);
-    float sine, cosine;
-    sine_and_cosine(x, sine, cosine);
-    return 0.564189584f * root * fmaf(p, sine - cosine, o * (sine + cosine));
+    return bessel_wave(x, root, p, o);
 }
 
 // Y_1(x), as Y_0(x).
@@ -70,9 +76,7 @@ PYCUDA_INLINE float bessel_y1(float x)
     const float root = rsqrtf(x), r = root * root, q = r * r;
     const float p = polynomial(q, 1.0f, 0.11718334f, -0.14305317f, 0.57237494f, -2.3745093f);
     const float o = r * polynomial(q, 0.37499937f, -0.102306224f, 0.2530836f, -0.89097905f);
-    float sine, cosine;
-    sine_and_cosine(x, sine, cosine);
-    return 0.564189584f * root * fmaf(o, sine - cosine, -p * (sine + cosine));
+    return bessel_wave(x, root, o, -p);
 }
 
 // exp(-|x|) I_N(x): a polynomial in x^2, for large x one in 1 / |x| (DLMF 10.25.2, 10.40.1).

@@ -110,13 +110,19 @@ static __device__ float incomplete_beta_inside(float a, float b, float x)
     return power * beta_power_factor(a, b) * beta_fraction(a, b, x, distance);
 }
 
+// Whether `value`, I_x(a, b), is known without computation, as in incomplete_gamma_is_special(). y: 1 - x.
+template <class T> PYCUDA_INLINE bool incomplete_beta_is_special(T a, T b, T x, T y, T &value)
+{
+    value = T(NAN);
+    if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b))) return true;
+    value = x != 0 && (y == 0 || a == 0 || isinf(b)) ? 1 : 0;
+    return x == 0 || y == 0 || a == 0 || b == 0 || isinf(a) || isinf(b);
+}
+
 static __device__ float incomplete_beta(float a, float b, float x)
 {
-    if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b))) return NAN;
-    if (x == 0 || x == 1) return fabsf(x);
-    if (a == 0 || isinf(b)) return 1;
-    if (b == 0 || isinf(a)) return 0;
-    return incomplete_beta_inside(a, b, x);
+    float value;
+    return incomplete_beta_is_special(a, b, x, 1 - x, value) ? value : incomplete_beta_inside(a, b, x);
 }
 
 }  // namespace pycuda

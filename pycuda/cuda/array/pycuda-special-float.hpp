@@ -5,8 +5,7 @@
 
 #include "array/pycuda-elementwise.hpp"
 
-namespace pycuda
-{
+namespace pycuda {
 
 // ---- building blocks
 
@@ -21,11 +20,18 @@ template <class T, class... More> PYCUDA_INLINE T polynomial(T x, T c, More... m
     return fma(polynomial(x, more...), x, c);
 }
 
-// 1 / x, rounded to nearest, for x whose absolute value is from 2^-126 to 2^126.
-PYCUDA_INLINE float reciprocal(float x)
+// 1 / x within an ulp; of 0 and infinity, too.
+PYCUDA_INLINE float approximate_reciprocal(float x)
 {
     float r;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+
+// 1 / x, rounded to nearest, for x whose absolute value is from 2^-126 to 2^126.
+PYCUDA_INLINE float reciprocal(float x)
+{
+    const float r = approximate_reciprocal(x);
     return fmaf(r, fmaf(-x, r, 1.0f), r);
 }
 
@@ -67,16 +73,15 @@ PYCUDA_INLINE float log_of_one_plus(float v)
 
 // ---- error functions, the normal distribution
 
-// `scale` exp(z^2) erfc(z) for z >= 0, where `quarter` is 1 / (z / 4 + 1/2): times z + 2 it is a polynomial
-// of (z - 2) / (z + 2).
-PYCUDA_INLINE float scaled_erfcx(float quarter, double scale)
+// `scale` exp(z^2) erfc(z) for z = 4 `quarter` y >= 0: times z + 2 it is a polynomial of (z - 2) / (z + 2).
+PYCUDA_INLINE float scaled_erfcx(float y, float quarter, double scale)
 {
-    const float part = (float)(scale / 4);
-    const float p = polynomial(1.0f - quarter, 1.0215827f * part, -0.6871607f * part, 0.27947134f * part,
+    const float r = reciprocal(fmaf(y, quarter, 0.5f)), part = (float)(scale / 4);
+    const float p = polynomial(1.0f - r, 1.0215827f * part, -0.6871607f * part, 0.27947134f * part,
                                -0.03644301f * part, -0.021502754f * part, 0.0064858487f * part,
                                0.0030576405f * part, -0.0008600116f * part, -0.00059850566f * part,
                                7.263251e-05f * part, 8.4360756e-05f * part);
-    return quarter * p;
+    return r * p;
 }
 
 // exp(x y) without the product's rounding error, where that is finite.
@@ -91,7 +96,7 @@ PYCUDA_INLINE double complementary_error(double x) { return erfc(x); }
 PYCUDA_INLINE float complementary_error(float x)
 {
     const float z = fabsf(x) > 11.0f ? 11.0f : fabsf(x);
-    const float tail = exp_of_product(-z, z) * scaled_erfcx(reciprocal(fmaf(z, 0.25f, 0.5f)), 1);
+    const float tail = exp_of_product(-z, z) * scaled_erfcx(z, 0.25f, 1);
     return x < 0.0f ? 2.0f - tail : tail;
 }
 
@@ -101,15 +106,12 @@ PYCUDA_INLINE double scaled_complementary_error(double x) { return erfcx(x); }
 PYCUDA_INLINE float scaled_complementary_error(float x)
 {
     const float z = fabsf(x), near = z > 9.4f ? 9.4f : z;
-    const float tail = isinf(z) ? 0.0f : scaled_erfcx(reciprocal(fmaf(z, 0.25f, 0.5f)), 1);
+    const float tail = isinf(z) ? 0.0f : scaled_erfcx(z, 0.25f, 1);
     return x < 0.0f ? 2.0f * exp_of_product(near, near) - tail : tail;
 }
 
 // exp(y^2 / 2) Phi(-y) for y >= 0, at most 2^100: DLMF 7.2.2, where z is y / sqrt(2).
-PYCUDA_INLINE float scaled_normal_tail(float y)
-{
-    return scaled_erfcx(reciprocal(fmaf(y, 0.176776695f, 0.5f)), 0.5);
-}
+PYCUDA_INLINE float scaled_normal_tail(float y) { return scaled_erfcx(y, 0.176776695f, 0.5); }
 
 PYCUDA_INLINE double normal_cdf(double x) { return normcdf(x); }
 
@@ -141,9 +143,7 @@ PYCUDA_INLINE float logit(float x)
         return s
                * polynomial(q, 2.0f, 0.6666666f, 0.4000046f, 0.28553826f, 0.22529241f, 0.15528381f,
                             0.26095387f);
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(1.0f - x));  // 1 - x may be 0
-    return logf(x * r);
+    return logf(x * approximate_reciprocal(1.0f - x));  // 1 - x may be 0
 }
 
 template <class T> PYCUDA_INLINE T x_log_ratio(T x, T y);
@@ -196,14 +196,13 @@ PYCUDA_INLINE float digamma(float x)
                        -0.062033277f, 0.039417125f, -0.025906589f, 0.023825169f, -0.016162325f);
         value = ((y - 1.46163213f) - 1.24381499e-08f) * p;
     } else {
-        float r;
-        asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(y));  // y may be infinite
+        const float r = approximate_reciprocal(y);  // y may be infinite
         const float p = polynomial(r * r, 0.08333239f, -0.008300078f, 0.0035611105f, -0.0018281937f);
         value = logf(y) - r * fmaf(r, p, 0.5f);
     }
     return x < 1.0f ? value + digamma_pole(x) : value;
 }
 
-} // namespace pycuda
+}  // namespace pycuda
 
 #endif

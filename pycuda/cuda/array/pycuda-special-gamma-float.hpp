@@ -85,7 +85,7 @@ PYCUDA_INLINE float uniform_gamma_tail(float a, bool upper, float phi)
                                 -0.00014044583f, 3.715143e-05f);
     const float s3 = polynomial(eta, 0.00021613261f, 0.00089099f, -0.00050615595f);
     const float sum = polynomial(r, s0, s1, s2, s3) * (0.398942280f * rsqrtf(a));
-    const float half = scaled_erfcx(reciprocal(fmaf(sqrtf(phi * a), 0.25f, 0.5f)), 0.5);
+    const float half = scaled_erfcx(sqrtf(phi * a), 0.25f, 0.5);
     return upper ? half + sum : half - sum;
 }
 
@@ -130,6 +130,12 @@ PYCUDA_INLINE float small_upper_gamma(float a, float x)
     return -power - a * fmaf(power, sum, sum);
 }
 
+// Whether Q(a, x) for x up to about 1 is by the region not computed as 1 - P(a, x), so that a is small.
+template <class T> PYCUDA_INLINE bool upper_gamma_is_direct(T a, T x)
+{
+    return a < (x > T(0.5) ? T(1.1) * x : T(-0.4) / log(x));
+}
+
 // P(a, x) or Q(a, x) for positive finite a and x: one of the two by the region, the other as 1 less that.
 static __device__ float incomplete_gamma(float a, float x, bool wants_upper)
 {
@@ -137,7 +143,7 @@ static __device__ float incomplete_gamma(float a, float x, bool wants_upper)
     const double e = gamma_power_exponent(a, x, u, ratio);
     bool upper = x >= a;
     float value;
-    if (wants_upper && x < 0.85f && a < (x > 0.5f ? 1.1f * x : -0.4f / logf(x))) {
+    if (wants_upper && x < 0.85f && upper_gamma_is_direct(a, x)) {
         return small_upper_gamma(a, x);
     } else if (a >= 6.0f && ratio > 0.12 && ratio < 3.6) {
         value = exp_of_negative(e) * uniform_gamma_tail(a, upper, (float)(e * near_reciprocal(a)));
@@ -147,27 +153,6 @@ static __device__ float incomplete_gamma(float a, float x, bool wants_upper)
         value = power * (upper ? upper_gamma_sum(a, x) : lower_gamma_sum(a, x));
     }
     return upper == wants_upper ? value : 1.0f - value;
-}
-
-// Whether `lower`, P(a, x), is known without computation: at the limits of a and x, or NaN outside of them.
-template <class T> PYCUDA_INLINE bool incomplete_gamma_is_special(T a, T x, T &lower)
-{
-    lower = T(NAN);
-    if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return true;
-    lower = a == 0 || isinf(x) ? 1 : 0;
-    return a == 0 || x == 0 || isinf(a) || isinf(x);
-}
-
-PYCUDA_INLINE float lower_gamma(float a, float x)
-{
-    float lower;
-    return incomplete_gamma_is_special(a, x, lower) ? lower : incomplete_gamma(a, x, false);
-}
-
-PYCUDA_INLINE float upper_gamma(float a, float x)
-{
-    float lower;
-    return incomplete_gamma_is_special(a, x, lower) ? 1 - lower : incomplete_gamma(a, x, true);
 }
 
 // ---- Gamma(x)
@@ -234,8 +219,7 @@ PYCUDA_INLINE float log_gamma(float x)
                                    0.00013116776f, -5.2946118e-05f, 7.798308e-05f, -3.855353e-05f);
         value = fmaf(p * y, 1.0f + y, z < 1.0f ? -log_z : 0.0f);
     } else {
-        float r;
-        asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(z));  // z may be infinite
+        const float r = approximate_reciprocal(z);  // z may be infinite
         const float p = polynomial(r * r, 0.08333327f, -0.0027728085f, 0.0006972338f);
         value = fmaf(z - 0.5f, log_z - 1.0f, fmaf(r, p, 0.418938533f));
     }

@@ -44,22 +44,30 @@ static __device__ __noinline__ double incomplete_gamma(double a, double x, bool 
         value = uniform_gamma_tail(a, upper, exponent);
     } else {
         upper = x > a && x > (wants_upper ? 1.1 : 1.0);
-        if (wants_upper && x <= 1.1 && !(x > 0.5 ? 1.1 * x < a : -0.4 / log(x) < a))
-            return upper_gamma_series(a, x);
+        if (wants_upper && x <= 1.1 && upper_gamma_is_direct(a, x)) return upper_gamma_series(a, x);
         value = gamma_power(a, x) * (upper ? upper_gamma_sum(a, x) : lower_gamma_sum(a, x));
     }
     return upper == wants_upper ? value : 1 - value;
 }
 
-PYCUDA_INLINE double lower_gamma(double a, double x)
+// Whether `lower`, P(a, x), is known without computation: at the limits of a and x, or NaN outside of them.
+template <class T> PYCUDA_INLINE bool incomplete_gamma_is_special(T a, T x, T &lower)
 {
-    double lower;
+    lower = T(NAN);
+    if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return true;
+    lower = a == 0 || isinf(x) ? 1 : 0;
+    return a == 0 || x == 0 || isinf(a) || isinf(x);
+}
+
+template <class T> PYCUDA_INLINE T lower_gamma(T a, T x)
+{
+    T lower;
     return incomplete_gamma_is_special(a, x, lower) ? lower : incomplete_gamma(a, x, false);
 }
 
-PYCUDA_INLINE double upper_gamma(double a, double x)
+template <class T> PYCUDA_INLINE T upper_gamma(T a, T x)
 {
-    double lower;
+    T lower;
     return incomplete_gamma_is_special(a, x, lower) ? 1 - lower : incomplete_gamma(a, x, true);
 }
 

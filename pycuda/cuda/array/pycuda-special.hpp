@@ -1,7 +1,7 @@
 // Functions that SciPy has and CUDA's headers do not, with SciPy's results at the limits of their domains.
 // Formulas are those of the NIST Digital Library of Mathematical Functions (DLMF), whose sections are named.
-// If a function has only a form for double, floats are computed in double. Forms for float are in
-// pycuda-special-float.hpp.
+// If a function has only a form for double, floats are computed in double. Forms for float, and parts that
+// both have, are in pycuda-special*-float.hpp.
 #ifndef PYCUDA_SPECIAL_HPP
 #define PYCUDA_SPECIAL_HPP
 
@@ -106,16 +106,10 @@ static __device__ __noinline__ double log_gamma_called(double x) { return lgamma
 // DLMF 5.11.1: ln Gamma(x) less (x - 1/2) ln x - x + ln(2 pi) / 2, for x >= 10.
 PYCUDA_INLINE double stirling_rest(double x)
 {
-    const double r = 1 / x, s = r * r;
-    double sum = -3617. / 122400;
-    sum = fma(sum, s, 1. / 156);
-    sum = fma(sum, s, -691. / 360360);
-    sum = fma(sum, s, 1. / 1188);
-    sum = fma(sum, s, -1. / 1680);
-    sum = fma(sum, s, 1. / 1260);
-    sum = fma(sum, s, -1. / 360);
-    sum = fma(sum, s, 1. / 12);
-    return sum * r;
+    const double r = 1 / x;
+    return r
+           * polynomial(r * r, 1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156,
+                        -3617. / 122400);
 }
 
 // DLMF 5.15.1, 5.7.6: the Taylor series of psi at its positive root, whose coefficients are Hurwitz's zeta
@@ -151,13 +145,8 @@ static __device__ double digamma(double x)
     for (; x < 10; x++) sum -= 1 / x;
     if (x > 1e17) return sum + log(x);
     const double r = 1 / x, s = r * r;
-    double rest = 1. / 12;
-    rest = fma(rest, s, -691. / 32760);
-    rest = fma(rest, s, 1. / 132);
-    rest = fma(rest, s, -1. / 240);
-    rest = fma(rest, s, 1. / 252);
-    rest = fma(rest, s, -1. / 120);
-    rest = fma(rest, s, 1. / 12);
+    const double rest =
+        polynomial(s, 1. / 12, -1. / 120, 1. / 252, -1. / 240, 1. / 132, -691. / 32760, 1. / 12);
     return sum + (log(x) - r / 2 - rest * s);
 }
 
@@ -284,10 +273,8 @@ static __device__ __noinline__ double beta_power(double a, double b, double x, d
 // 1, does not.
 static __device__ double incomplete_beta(double a, double b, double x, double y)
 {
-    if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b))) return NAN;
-    if (x == 0 || y == 0) return x == 0 ? 0 : 1;
-    if (a == 0 || isinf(b)) return 1;
-    if (b == 0 || isinf(a)) return 0;
+    double known;
+    if (incomplete_beta_is_special(a, b, x, y, known)) return known;
     const double excess = x < y ? fma(-x, a + b, a) : fma(y, a + b, -b);
     const bool upper = fabs(excess) > 0.5 ? excess < 0 : excess < 0 ? x > 0.5 : y < 1e-3;
     const double distance = upper ? -excess : excess;
@@ -304,22 +291,18 @@ static __device__ __noinline__ float incomplete_beta_in_double(float a, float b,
     return (float)incomplete_beta((double)a, (double)b, (double)x);
 }
 
-// Snedecor's F distribution and its tail: DLMF 8.17.2 of the ratio of the degrees of freedom.
-PYCUDA_INLINE bool f_is_defined(double a, double b, double x) { return a > 0 && b > 0 && x >= 0; }
-
-PYCUDA_INLINE double f_distribution(double a, double b, double x)
+// Snedecor's F distribution or its tail: DLMF 8.17.2 of the ratio of the degrees of freedom.
+PYCUDA_INLINE double f_probability(double a, double b, double x, bool wants_upper)
 {
-    const double ratio = a / b * x, above = 1 + ratio;
-    if (!f_is_defined(a, b, x)) return NAN;
-    return incomplete_beta(a / 2, b / 2, isinf(ratio) ? 1 : ratio / above, 1 / above);
+    if (!(a > 0 && b > 0 && x >= 0)) return NAN;
+    const double ratio = a / b * x, below = isinf(ratio) ? 1 : ratio / (1 + ratio), above = 1 / (1 + ratio);
+    return wants_upper ? incomplete_beta(b / 2, a / 2, above, below)
+                       : incomplete_beta(a / 2, b / 2, below, above);
 }
 
-PYCUDA_INLINE double f_tail(double a, double b, double x)
-{
-    const double ratio = a / b * x, above = 1 + ratio;
-    if (!f_is_defined(a, b, x)) return NAN;
-    return incomplete_beta(b / 2, a / 2, 1 / above, isinf(ratio) ? 1 : ratio / above);
-}
+PYCUDA_INLINE double f_distribution(double a, double b, double x) { return f_probability(a, b, x, false); }
+
+PYCUDA_INLINE double f_tail(double a, double b, double x) { return f_probability(a, b, x, true); }
 
 }  // namespace pycuda
 
