@@ -304,7 +304,10 @@ _ROWS = (
 
 
 def _special(name: str, expression: str) -> Function:
-    return Function(f"special_{name}", FloatLoops(name), _kinds(f=expression), special=True)
+    # CUDA's own functions do without pycuda-special.hpp, which takes as long to compile as their kernels.
+    return Function(
+        f"special_{name}", FloatLoops(name), _kinds(f=expression), special="pycuda::" in expression
+    )
 
 
 SCIPY_FUNCTIONS = {
