@@ -138,9 +138,8 @@ def measure(largest, budget):
     """
     libraries, sizes = installed(ON_GPU, Cuda), [1 << e for e in range(10, largest + 1, 2)]
     end = time.perf_counter() + budget
-    max_seconds = (
-        budget / (len(sizes) * len(libraries) * len(WORK)) / 2
-    )  # the other half is for making arrays
+    # Half of the time is for measurements, the other for making arrays.
+    max_seconds = budget / (len(sizes) * len(libraries) * len(WORK)) / 2
     found, copies = {}, {}
     for n in sizes:
         if time.perf_counter() < end:

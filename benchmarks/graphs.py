@@ -217,9 +217,8 @@ def main():
     measures, parts = ours()
     floor = raw(*parts)
     times = rounds({**floor, **measures, **page(), **cupy_measures(), **torch_measures()})
-    failed = [
-        name for name, found in times.items() if min(found) < 0
-    ]  # raw.c returns errors as negative numbers
+    # raw.c returns errors as negative numbers.
+    failed = [name for name, found in times.items() if min(found) < 0]
     if failed:
         raise SystemExit(f"{failed[0]}: the driver's error {-min(times[failed[0]]):.0f}")
     rows = []

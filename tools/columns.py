@@ -44,9 +44,8 @@ def comment(match):
     if any(re.search(r"^[ \t]{2,}|^- ", part, re.M) for part in paragraphs):
         return text
     filled = [wrapped(" ".join(part.split()), indent + " * ", indent + " * ") for part in paragraphs]
-    if (
-        len(paragraphs) == 1
-    ):  # "*/" stays in the line of the last word: \0 joins them until the line is broken
+    # "*/" stays in the line of the last word: \0 joins them until the line is broken.
+    if len(paragraphs) == 1:
         words = " ".join(paragraphs[0].split()) + "\0*/"
         filled = [wrapped(words, indent + " * ", indent + " * ").replace("\0", " ")]
     body = f"\n{indent} *\n".join(filled)

@@ -76,6 +76,7 @@ class Surface(NamedTuple):
     high: float
     degrees: tuple[int, ...]
     weight: Callable[[Any, Any, Any], Any]  # of u, v and the function's value
+    rounded: type = np.float32
 
 
 def surface_coefficients(row: Surface) -> tuple[list[list[float]], float]:
@@ -92,7 +93,7 @@ def surface_coefficients(row: Surface) -> tuple[list[list[float]], float]:
     error = abs(weights * (matrix @ found - values)).max()
     groups: list[list[float]] = [[] for _ in row.degrees]
     for (k, _), each in zip(powers, found, strict=True):
-        groups[k].append(float(np.float32(each / row.most**k)))
+        groups[k].append(float(row.rounded(each / row.most**k)))
     return groups, float(error)
 
 
@@ -180,14 +181,12 @@ def _hankel_part(order, odd):
 
 def _bessel_rows(order):
     degrees = (7, 7) if order else (7, 8)
-    size = None if order == 0 else lambda u: sqrt(u + 12.5)
+    weight = (lambda u: sqrt(u + 12.5)) if order else (lambda u: 1)
     return {
         f"bessel_y{order}, of the logarithm": Row(
-            _bessel_part(order, True), -12.4999999, 12.5, degrees[0], size or (lambda u: 1)
+            _bessel_part(order, True), -12.4999999, 12.5, degrees[0], weight
         ),
-        f"bessel_y{order}": Row(
-            _bessel_part(order, False), -12.4999999, 12.5, degrees[1], size or (lambda u: 1)
-        ),
+        f"bessel_y{order}": Row(_bessel_part(order, False), -12.4999999, 12.5, degrees[1], weight),
         f"bessel_y{order}, P": Row(_hankel_part(order, False), 1e-5, 0.04, 4),
         f"bessel_y{order}, Q x": Row(_hankel_part(order, True), 1e-5, 0.04, 3, sqrt),
     }
@@ -243,8 +242,6 @@ if __name__ == "__main__":
         else:
             group, error = coefficients(row)
             groups = [group]
+        suffix = "f" if row.rounded is np.float32 else ""
         for group in groups:
-            kind, suffix = (
-                (np.float32, "f") if getattr(row, "rounded", np.float32) == np.float32 else (float, "")
-            )
-            print(f"{name} ({error:.1e}):", ", ".join(f"{kind(each)!s}{suffix}" for each in group))
+            print(f"{name} ({error:.1e}):", ", ".join(f"{row.rounded(each)!s}{suffix}" for each in group))

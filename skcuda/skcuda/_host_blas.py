@@ -16,13 +16,10 @@ import inspect
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-from ._host_solver import lu_without_pivots
+from ._host_solver import SCIPY_TRANS, lu_without_pivots
 from ._memory import address_of
 
 INVALID_VALUE = 7  # CUBLAS_STATUS_INVALID_VALUE
-
-# The parameter `trans` of BLAS's and LAPACK's functions in SciPy.
-_SCIPY_TRANS = {"n": 0, "t": 1, "c": 2}
 
 
 # ---- vectors
@@ -341,7 +338,7 @@ def _solve_triangular(a, b, alpha, side: str, uplo: str, trans: str, diag: str):
     """
     (trsm,) = get_blas_funcs(("trsm",), (a, b))
     right, lower, unit = side == "r", uplo == "l", diag == "u"
-    return trsm(alpha, a, b, side=right, lower=lower, trans_a=_SCIPY_TRANS[trans], diag=unit)
+    return trsm(alpha, a, b, side=right, lower=lower, trans_a=SCIPY_TRANS[trans], diag=unit)
 
 
 def _triangular_vector(array, dense, vector, uplo, trans, diag, solve):
@@ -564,7 +561,7 @@ def _pivots(memory, P, n, count):
 def _solve_factored(a, pivots, b, trans):
     """The solution x of op(a) x = b, where getrf has factorized a."""
     (getrs,) = get_lapack_funcs(("getrs",), (a, b))
-    return getrs(a, pivots, b, trans=_SCIPY_TRANS[trans])[0]
+    return getrs(a, pivots, b, trans=SCIPY_TRANS[trans])[0]
 
 
 def getrsBatched(memory, trans, n, nrhs, Aarray, lda, devIpiv, Barray, ldb, info, batchSize):

@@ -9,8 +9,8 @@ from scipy.linalg import get_lapack_funcs
 
 INVALID_VALUE = 3  # CUSOLVER_STATUS_INVALID_VALUE
 
-# The parameter `trans` of LAPACK's functions in SciPy.
-_SCIPY_TRANS = {"n": 0, "t": 1, "c": 2}
+# The parameter `trans` of BLAS's and LAPACK's functions in SciPy.
+SCIPY_TRANS = {"n": 0, "t": 1, "c": 2}
 
 
 def _info(memory, info, count: int = 1):
@@ -80,7 +80,7 @@ def getrs(memory, trans, n, nrhs, a, lda, devIpiv, B, ldb, devInfo):
         *pivots, b, info = views
         order = pivots[0] - 1 if pivots else np.arange(n, dtype=np.int32)
         (function,) = get_lapack_funcs(("getrs",), (a, b))
-        b[...], info[0] = function(a, order, b, trans=_SCIPY_TRANS[trans])
+        b[...], info[0] = function(a, order, b, trans=SCIPY_TRANS[trans])
 
     pivots = (memory.vector(devIpiv, n, 1, np.int32),) if devIpiv is not None else ()
     outputs = memory.matrix(B, n, nrhs, ldb), _info(memory, devInfo)
