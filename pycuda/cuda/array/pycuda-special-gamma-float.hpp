@@ -130,7 +130,7 @@ PYCUDA_INLINE float small_upper_gamma(float a, float x)
     return -power - a * fmaf(power, sum, sum);
 }
 
-// Whether Q(a, x) for x up to about 1 is by the region not computed as 1 - P(a, x), so that a is small.
+// Whether Q(a, x), for x up to about 1, is computed by itself, not as 1 - P(a, x).
 template <class T> PYCUDA_INLINE bool upper_gamma_is_direct(T a, T x)
 {
     return a < (x > T(0.5) ? T(1.1) * x : T(-0.4) / log(x));
