@@ -189,12 +189,7 @@ static cudaError_t driver_node(const struct cudaGraphNodeParams *params, CUgraph
     if (!params) return cudaErrorInvalidValue;
     memcpy(out, params, sizeof *out);
     switch (params->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: {
-        struct cudaKernelNodeParams kernel;
-        memcpy(&kernel, &params->kernel, sizeof kernel);
-        memset(&out->kernel, 0, sizeof out->kernel);
-        return driver_kernel(&kernel, &out->kernel);
-    }
+    case CU_GRAPH_NODE_TYPE_KERNEL: return driver_kernel(&params->kernel, &out->kernel);
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         out->memcpy = (CUDA_MEMCPY_NODE_PARAMS){.flags = params->memcpy.flags, .copyCtx = current_context()};
         return runtime_copy_3d(&params->memcpy.copyParams, &out->memcpy.copyParams);

@@ -254,12 +254,7 @@ struct cudaExternalMemoryMipmappedArrayDesc {
 };
 
 /* The nodes of which the runtime's structure is not the driver's: the beginnings that all versions have. */
-struct cudaKernelNodeParamsV2 {
-    void *func;
-    dim3 gridDim, blockDim;
-    unsigned int sharedMemBytes;
-    void **kernelParams, **extra;
-};
+#define cudaKernelNodeParamsV2 cudaKernelNodeParams
 struct cudaMemcpyNodeParams {
     int flags, reserved[3];
     struct cudaMemcpy3DParms copyParams;
