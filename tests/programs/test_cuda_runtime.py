@@ -274,7 +274,7 @@ def test_it_comes_before_the_librarys_place_in_the_program(tmp_path, compiler):
     assert run(tmp_path / "main").stdout == "13000\n"
 
 
-def test_the_log_says_how_to_link_a_program_with_the_static_runtime():
+def test_a_message_says_how_to_link_a_program_with_the_static_runtime():
     """It asks the driver for tables that only NVIDIA's has."""
     code = """
 import ctypes

@@ -61,8 +61,8 @@ static void release_variable(void *closure, uint64_t address)
     free((void *)(uintptr_t)address);
 }
 
-/* Whether the texts make a module. */
-static CUresult check_whole(const Image *image, const PtxOptions *limits, PtxLog *log)
+/* Whether the image's texts make a module. */
+static CUresult check_module(const Image *image, const PtxOptions *limits, PtxLog *log)
 {
     LowerHost host = {.allocate = allocate_variable,
                       .release = release_variable,
@@ -78,15 +78,21 @@ static CUresult check_whole(const Image *image, const PtxOptions *limits, PtxLog
     return CUDA_SUCCESS;
 }
 
-static CUresult link_complete(CpuLink *link, const void **image, size_t *size)
+static CUresult check_whole(const CpuLink *link, PtxLog *log)
 {
     Image whole;
+    const TextLink *texts = &link->texts;
+    CUresult result = image_open(texts->image, texts->image_size, link->options.capability, &whole, log);
+    if (!result) result = check_module(&whole, &texts->limits, log);
+    image_close(&whole);
+    return result;
+}
+
+static CUresult link_complete(CpuLink *link, const void **image, size_t *size)
+{
     PtxLog log = {0};
     TRY(text_link_join(&link->texts));
-    CUresult result =
-        image_open(link->texts.image, link->texts.image_size, link->options.capability, &whole, &log);
-    if (!result && !link->options.relocatable) result = check_whole(&whole, &link->texts.limits, &log);
-    image_close(&whole);
+    CUresult result = link->options.relocatable ? CUDA_SUCCESS : check_whole(link, &log);
     *image = link->texts.image;
     *size = link->texts.image_size;
     return keep_log(link, &log, result);
