@@ -63,8 +63,7 @@ int cublasZgemm(void *handle, int transa, int transb, int m, int n, int k, const
     return SUCCESS;
 }
 
-/* c[0] = 1000 trans + 100 uplo + 10 alpha + beta; alpha and beta are real although the matrices are complex.
- * */
+/* c[0] = 1000 trans + 100 uplo + 10 alpha + beta; alpha and beta are real, the matrices complex. */
 int cublasCherk_v2(void *handle, int uplo, int trans, int n, int k, const float *alpha,
                    const float complex *a, int lda, const float *beta, float complex *c, int ldc)
 {
