@@ -33,8 +33,9 @@ static unsigned first_capability(void)
 static CUresult add_parts(CUlinkState link, const void *const *parts)
 {
     CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+    unsigned capability = first_capability();
     for (; *parts; parts++) {
-        if (!has_ptx(*parts, first_capability())) continue;
+        if (!has_ptx(*parts, capability)) continue;
         result = cuLinkAddData_v2(link, CU_JIT_INPUT_FATBINARY, (void *)*parts, fat_size(*parts), NULL, 0,
                                   NULL, NULL);
         if (result) return result;
