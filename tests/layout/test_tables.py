@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 HEADERS = [Path(path) for path in ("/usr/local/cuda/include", "/usr/include", "/opt/cuda/include")]
+WHEELS = [path for each in map(Path, sys.path) for path in each.glob("nvidia/*/include")]
 
 
 def rows(name, macro):
@@ -46,8 +47,7 @@ def test_tables_agree_with_cuda_h(tmp_path):
 
 
 def test_the_runtime_library_agrees_with_its_headers(tmp_path):
-    site = [path for each in map(Path, sys.path) for path in each.glob("nvidia/*/include")]
-    folder = next((path for path in HEADERS + site if (path / "cuda_runtime.h").is_file()), None)
+    folder = next((path for path in HEADERS + WHEELS if (path / "cuda_runtime.h").is_file()), None)
     if folder is None or shutil.which("gcc") is None:
         pytest.skip("the headers of CUDA's runtime or gcc are not installed")
     major = re.search(r"#define CUDART_VERSION +(\d+)\d{3}", (folder / "cuda_runtime_api.h").read_text())[1]
@@ -82,10 +82,9 @@ def test_nvtx_memory_agrees_with_its_header(tmp_path):
 
 
 def test_rows_of_libraries_agree_with_their_headers():
-    folders = [str(path) for path in HEADERS if path.is_dir()]
-    folders += [str(path) for site in map(Path, sys.path) for path in site.glob("nvidia/*/include")]
+    folders = [path for path in HEADERS if path.is_dir()] + WHEELS
     headers = "cublas_v2.h", "cufftXt.h", "cusolverDn.h", "cusparse.h"
-    installed = [any((Path(folder) / header).is_file() for folder in folders) for header in headers]
+    installed = [any((folder / header).is_file() for folder in folders) for header in headers]
     if not all(installed) or shutil.which("gcc") is None:
         pytest.skip("the headers of NVIDIA's libraries or gcc are not installed")
     command = ["gcc", "-std=gnu11", "-fsyntax-only", f"-I{ROOT}", *(f"-I{folder}" for folder in folders)]
