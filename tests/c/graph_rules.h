@@ -79,8 +79,8 @@ static CUresult rules_end(void)
 
 enum { RULES_BLOCKING = CU_STREAM_DEFAULT, RULES_NON_BLOCKING = CU_STREAM_NON_BLOCKING };
 
-/* Runs all rows of the table, each in a capture of its own, and stores their results; returns their number.
- * */
+/* Runs all rows of the table, each in a capture of its own, and stores their results; returns their
+ * number. */
 static size_t rules_run(RuleResult *results)
 {
     size_t count = 0;

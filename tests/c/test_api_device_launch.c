@@ -115,8 +115,8 @@ static void test_order_of_streams(void)
     OK(cuMemFree_v2(out));
 }
 
-/* Copies and fills in the NULL stream run in its order: 3 children, a fill with 7, a copy of that, 1 child.
- * */
+/* Copies and fills in the NULL stream run in its order: 3 children, a fill with 7, a copy of that, 1
+ * child. */
 static void test_copies_and_fills(void)
 {
     unsigned numbers[2] = {0};

@@ -21,8 +21,8 @@ typedef struct Split {
     unsigned min, groups, each, left;
 } Split;
 
-/* The splits of an H200 with its 132 multiprocessors: with coscheduling (in units of 8), and without (of 2).
- * */
+/* The splits of an H200 with its 132 multiprocessors: with coscheduling (in units of 8), and without (of
+ * 2). */
 static const Split together[] = {
     {0, 15, 8, 12},   {1, 15, 8, 12},   {2, 15, 8, 12},   {3, 15, 8, 12},
     {7, 15, 8, 12},   {8, 15, 8, 12},   {9, 8, 16, 4},    {16, 8, 16, 4},

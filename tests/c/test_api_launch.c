@@ -134,8 +134,8 @@ static void store_status(CUstream stream, CUresult status, void *data)
     *(CUresult *)data = status;
 }
 
-/* An access past the end of memory: every later call of that context returns its error; other contexts work.
- * */
+/* An access past the end of memory: every later call of that context returns its error; other contexts
+ * work. */
 static void test_fault(void)
 {
     CUcontext context;

@@ -84,8 +84,8 @@ static void test_contexts_of_threads(void)
     run_concurrently(make_and_destroy, NULL, make_and_destroy, NULL);
 }
 
-/* Makes calls that visit all contexts: a cancel, and frees of addresses, which wait for the kernels of all.
- * */
+/* Makes calls that visit all contexts: a cancel, and frees of addresses, which wait for the kernels of
+ * all. */
 static void *visit_contexts(void *data)
 {
     (void)data;
@@ -352,8 +352,8 @@ static void test_library_outlives_its_contexts(void)
     OK(cuLibraryUnload(library));
 }
 
-/* Allocates memory until some is at the wanted address, which was freed; frees the others. False if none is.
- * */
+/* Allocates memory until some is at the wanted address, which was freed; frees the others. False if none
+ * is. */
 static bool take_address(CUdeviceptr wanted, size_t size)
 {
     bool taken = false;

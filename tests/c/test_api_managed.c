@@ -87,8 +87,8 @@ static void test_accessed_by(void)
     BAD(cuMemRangeGetAttribute(NULL, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, SIZE));
 }
 
-/* A batch has ranges, locations, and the index of the first range for each location, which must begin with 0.
- * */
+/* A batch has ranges, locations, and the index of the first range for each location, which must begin with
+ * 0. */
 static void test_prefetches(void)
 {
     CUmemLocation places[] = {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, {CU_MEM_LOCATION_TYPE_HOST, 0}};

@@ -240,8 +240,8 @@ static void test_indirect_order(void)
     OK(cuEventDestroy_v2(event));
 }
 
-/* When the device has no other memory, another stream's is reused, and the new owner's stream waits for it.
- * */
+/* When the device has no other memory, another stream's is reused, and the new owner's stream waits for
+ * it. */
 static void test_short_of_memory(void)
 {
     unsigned *seen;

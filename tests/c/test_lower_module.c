@@ -51,8 +51,8 @@ static void host_free(Host *host)
     for (uint32_t i = 0; i < host->count; i++) free((void *)(uintptr_t)host->taken[i]);
 }
 
-/* Lowers PTX. Returns the module, or NULL on errors; their messages are in `text`, or printed if it is NULL.
- * */
+/* Lowers PTX. Returns the module, or NULL on errors; their messages are in `text`, or printed if it is
+ * NULL. */
 static CodeModule *lower_text(const char *ptx, Host *host, char *text, size_t size)
 {
     PtxLog log = {.text = NULL};

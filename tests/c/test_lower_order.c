@@ -54,8 +54,8 @@ static bool is_weak_order(const Case *c, const uint32_t *order, uint32_t first, 
     return true;
 }
 
-/* Orders the blocks of the case by lower_order(); returns how many there are in the order, 0 without memory.
- * */
+/* Orders the blocks of the case by lower_order(); returns how many there are in the order, 0 without
+ * memory. */
 static uint32_t order_case(const Case *c, uint32_t *order)
 {
     Arena arena = {.chunks = NULL};

@@ -72,8 +72,8 @@ static Three tie_of_product(const Format *f)
     return (Three){a, b, below(4) ? sign() * (f == &floats ? (double)(float)smaller : smaller) : 0};
 }
 
-/* A sum whose exact product is half a unit of c's last place, or a little less or more; c may be subnormal.
- * */
+/* A sum whose exact product is half a unit of c's last place, or a little less or more; c may be
+ * subnormal. */
 static Three tie_of_sum(const Format *f)
 {
     const int bits = (int)f->bits, e = below(3) ? around(20) : f->min - 1 - (int)below(4);

@@ -647,8 +647,8 @@ static void test_marks(void)
     has_checker = false;
 }
 
-/* pool_leave_event() makes the null stream wait instead of the block's event; if that fails, the host waits.
- * */
+/* pool_leave_event() makes the null stream wait instead of the block's event; if that fails, the host
+ * waits. */
 static void test_leaving_an_event(void)
 {
     Pool pool;
@@ -692,8 +692,8 @@ static void test_order_that_fails(void)
 
 enum { THREADS = 4, TURNS = 20000 };
 
-/* Each thread writes its mark to its blocks. Returns how often the mark changed: two threads had the block.
- * */
+/* Each thread writes its mark to its blocks. Returns how often the mark changed: two threads had the
+ * block. */
 static void *take_and_put(void *data)
 {
     Pool *pool = data;

@@ -1,5 +1,5 @@
-/* Races against a model, in which each thread knows how many accesses of each other thread happened before.
- * */
+/* Races against a model, in which each thread knows how many accesses of each other thread happened
+ * before. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static uint32_t below(uint32_t limit)
     return (uint32_t)(random_state >> 11) % limit;
 }
 
-/* --- the model: every access of the trace, and for each thread how many accesses of each thread it knows --
- * */
+/* --- the model: every access of the trace, and for each thread how many accesses of each thread it knows
+ * -- */
 
 typedef struct Past {
     uint32_t thread, time, offset, bytes;

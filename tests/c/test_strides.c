@@ -95,8 +95,8 @@ static void test_overlap(void)
     CHECK(!strides_may_overlap(2, (const ptrdiff_t[]){1, 4}, (const ptrdiff_t[]){0, 4}, 4));
 }
 
-/* Two views of which strides_may_meet() is false have no common byte; many disjoint views must be recognized.
- * */
+/* Two views of which strides_may_meet() is false have no common byte; many disjoint views must be
+ * recognized. */
 static void test_meeting(void)
 {
     static unsigned char memory[ROOM];

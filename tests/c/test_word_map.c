@@ -16,8 +16,8 @@ typedef struct Known {
 static Known known[KEYS];
 static int values[2 * KEYS];
 
-/* A key as of addresses and small numbers: keys are equal in most bits, and some are prefixes of other keys.
- * */
+/* A key as of addresses and small numbers: keys are equal in most bits, and some are prefixes of other
+ * keys. */
 static void make_key(Known *key, unsigned number)
 {
     key->length = number % (LONGEST + 1);

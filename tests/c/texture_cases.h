@@ -300,8 +300,8 @@ static inline size_t texture_data_bytes(const TextureCase *c)
     return (size_t)texture_axis(c, 0) * texture_axis(c, 1) * texture_axis(c, 2) * texture_element_bytes(c);
 }
 
-/* Whether results may differ from the GPU's by a rounding: blends of two slices of floats of many magnitudes.
- * */
+/* Whether results may differ from the GPU's by a rounding: blends of two slices of floats of many
+ * magnitudes. */
 static inline bool texture_is_close(const TextureCase *c)
 {
     return c->filter == LINEAR && c->spread && c->geometry == G_3D;
