@@ -86,7 +86,7 @@ EXAMPLES = {
     "ldmatrix": "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r}, [s];",
     "stmatrix": "stmatrix.sync.aligned.m8n8.x1.shared.b16 [s], {r};",
     "movmatrix": "movmatrix.sync.aligned.m8n8.trans.b16 r, r;",
-    "wgmma": "wgmma.fence.sync.aligned;",
+    "wgmma": "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {f, f1, f2, f3}, w, w, p, 1, 1, 0, 0;",
     "tcgen05": "tcgen05.wait::ld.sync.aligned;",
     "stacksave": "stacksave.u64 w;",
     "stackrestore": "stackrestore.u64 w;",

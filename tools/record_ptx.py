@@ -11,6 +11,8 @@ Then here:
 On any device:
     python tools/record_ptx.py judge [family or group ...]
         prints what disagrees with the record.
+    python tools/record_ptx.py wgmma
+        replaces the record of wgmma, tests/ptx/expected/wgmma.npz, by what this device gives.
     python tools/record_ptx.py compile
         makes the functions' PTX, tests/mathlib/ptx, by NVRTC from its headers.
 """
@@ -32,7 +34,7 @@ from math_cases import modules
 from math_cases import record as math_record
 from math_cases import runner as math_runner
 from math_cases import table as math_table
-from ptx_cases import expected, judge, runner, table
+from ptx_cases import expected, judge, runner, table, warpgroup
 
 import pycuda.driver as drv
 
@@ -178,6 +180,7 @@ def main():
         ("merge", merge),
         ("judge", compare),
         ("compile", compile_functions),
+        ("wgmma", lambda _: warpgroup.make_record()),
     ):
         command = commands.add_parser(name)
         command.set_defaults(run=function, out=None, names=[], all=False)
@@ -186,7 +189,7 @@ def main():
             command.add_argument("--all", action="store_true", help="record every form again")
         if name == "merge":
             command.add_argument("out", metavar="FOLDER")
-        elif name != "compile":
+        elif name not in ("compile", "wgmma"):
             command.add_argument("names", nargs="*", metavar="NAME", help="a family or a group")
     arguments = parser.parse_args()
     if arguments.run is compare:

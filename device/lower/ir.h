@@ -35,8 +35,8 @@ enum {
 typedef struct LowerInsn {
     uint16_t op, mods;
     uint16_t flags;
-    uint8_t more_count; /* operands in LowerFunction.refs from `more` on */
-    uint8_t more_written; /* how many of these, the first ones, are destinations */
+    uint16_t more_count; /* operands in LowerFunction.refs from `more` on */
+    uint16_t more_written; /* how many of these, the first ones, are destinations */
     Ref d, a, b, c, e;
     Ref guard; /* REF_ABSENT: none */
     uint32_t more;

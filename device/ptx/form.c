@@ -4,6 +4,7 @@
  * rows of an opcode are read at its first use.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ptx/parser.h"
@@ -118,18 +119,37 @@ static void ptx_form_add(PtxForm *form, const PtxName *word)
     }
 }
 
+/* The word of a mnemonic at `text`. Of the shapes of wgmma one word stands for each k, whatever the n: that
+ * of m64n96k16 is m64nNk16, and form->columns becomes 96. */
+static const PtxName *ptx_form_word(const char *text, size_t length, PtxForm *form)
+{
+    static const char start[] = "m64n";
+    enum { COLUMNS_UNIT = 8, MAX_COLUMNS = 256, SIZE = 16 };
+    char word[SIZE], *end;
+    if (length >= SIZE || strncmp(text, start, strlen(start)) != 0) return ptx_word(text, length);
+    const char *digits = text + strlen(start);
+    unsigned long columns = strtoul(digits, &end, 10);
+    bool valid = *digits >= '1' && *digits <= '9' && columns % COLUMNS_UNIT == 0 && columns <= MAX_COLUMNS;
+    if (!valid) return ptx_word("", 0);
+    form->columns = (uint16_t)columns;
+    int written = snprintf(word, SIZE, "%sN%.*s", start, (int)(text + length - end), end);
+    return ptx_word(word, (size_t)written);
+}
+
 /* mnemonic = opcode ("." word)* ; fills the words of *m, and *form but for what its row says */
 static void ptx_decode(PtxParser *p, PtxMnemonic *m, PtxForm *form)
 {
     const char *text = m->name->text, *at = text + strcspn(text, ".");
     const PtxName *opcode = ptx_word(text, (size_t)(at - text));
     if (!opcode->opcode) ptx_fail(p, m->line, m->column, "unknown instruction '%s'", text);
+    if (!ptx_row_modifiers[ptx_first_row[opcode->opcode]])
+        ptx_fail(p, m->line, m->column, "'%s' is not supported by the CPU device", text);
     form->spelling = text;
     form->opcode = opcode->opcode;
     form->vector = 1;
     while (*at) {
         size_t length = strcspn(at + 1, ".");
-        const PtxName *word = ptx_word(at + 1, length);
+        const PtxName *word = ptx_form_word(at + 1, length, form);
         uint32_t column = m->column + (uint32_t)(at - text);
         if (!word->word_kind)
             ptx_fail(p, m->line, column, "unknown modifier '.%.*s' of '%s'", (int)length, at + 1,

@@ -130,6 +130,7 @@ typedef struct PtxForm {
     uint16_t group[PTX_GROUP_COUNT]; /* first modifier of each group, or PTX_MOD_NONE */
     uint64_t set[PTX_MOD_WORDS]; /* bit m: modifier m was given */
     uint32_t row; /* index of the matching row of instructions.def */
+    uint16_t columns; /* the N of a shape .m64nNk16 */
 } PtxForm;
 
 static inline bool ptx_has(const PtxForm *form, PtxModifier modifier)

@@ -13,8 +13,24 @@ typedef struct PtxVersionCheck {
 
 static const PtxVersionCheck ptx_version_checks[] = {
 #define VERSION_CHECK(opcode, words, target, version) {words, PTX_OP_##opcode, target, version},
+#define SPECIFIC_CHECK(opcode, target)
 #include "ptx/version_checks.def"
 };
+
+/* The target number whose sm_NNa alone has an opcode; 0: it is of no architecture alone. */
+static int ptx_specific_target(unsigned opcode)
+{
+    static const struct {
+        uint16_t opcode, target;
+    } rows[] = {
+#define VERSION_CHECK(opcode, words, target, version)
+#define SPECIFIC_CHECK(opcode, target) {PTX_OP_##opcode, target},
+#include "ptx/version_checks.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].opcode == opcode) return rows[i].target;
+    return 0;
+}
 
 /* Whether a mnemonic has a word, or with "generic" no state space. */
 static bool ptx_has_word(const PtxForm *form, const char *word, size_t length)
@@ -51,4 +67,7 @@ void ptx_check_versions(PtxParser *p, const PtxForm *form, uint32_t line, uint32
         ptx_fail(p, line, column, "'%s' needs .version %d.%d or higher, not %d.%d", form->spelling,
                  needed->version / 10, needed->version % 10, m->version / 10, m->version % 10);
     }
+    int specific = ptx_specific_target(form->opcode);
+    if (specific && (m->target != specific || m->target_suffix != 'a'))
+        ptx_fail(p, line, column, "'%s' needs .target sm_%da", form->spelling, specific);
 }

@@ -40,11 +40,14 @@ def ptxas():
 
 
 def verdicts(judge_of, made):
-    """{statement: None if one target accepts it, otherwise the complaint for the last one}"""
+    """{statement: None if one target accepts it, otherwise the last complaint, if possible one that is not
+    about the target}"""
     found = dict.fromkeys(made, "")
     for target in TARGETS:
         left = [statement for statement, verdict in found.items() if verdict is not None]
-        found.update(judge_of(target).judge(left))
+        for statement, verdict in judge_of(target).judge(left).items():
+            if not (verdict and found[statement] and "target" in verdict):
+                found[statement] = verdict
     return found
 
 

@@ -147,6 +147,7 @@ void collective_execute(const Collective *collective)
         if (collective->warp->block->checker) check_warp_sync(collective->warp, collective->lanes);
         break;
     case OP_mma:
+    case OP_wgmma:
     case OP_wmma_load:
     case OP_wmma_store:
     case OP_ldmatrix:

@@ -221,6 +221,7 @@ static size_t described_bytes(const Insn *insn)
 {
     switch (insn->op) {
     case OP_mma: return sizeof(MatrixProduct);
+    case OP_wgmma: return sizeof(WarpgroupProduct);
     case OP_wmma_load:
     case OP_wmma_store: return sizeof(MatrixAccess);
     default: return 0;
@@ -252,6 +253,7 @@ void matrix_execute(const Collective *collective)
     }
     switch (insn->op) {
     case OP_mma: matrix_multiply(collective); break;
+    case OP_wgmma: matrix_multiply_warpgroup(collective); break;
     case OP_ldmatrix: load_tiles(collective); break;
     case OP_stmatrix: store_tiles(collective); break;
     case OP_movmatrix: transpose_tile(collective); break;

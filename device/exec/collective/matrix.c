@@ -6,7 +6,8 @@
  *
  * FP8 numbers (e4m3, e5m2) are multiplied as on sm_90, which has no instruction for them: by two products of
  * halves, first of the lower two bytes of each register, then of the upper two; c is added last, rounded to
- * nearest.
+ * nearest. wgmma multiplies them as they are: 32 products and c are summed at a time, all truncated 13 bits
+ * below the first one, and a sum that is a float keeps 13 bits of its fraction.
  */
 #include "exec/collective/product.h"
 
@@ -17,9 +18,9 @@
 #include "exec/numbers/half.h"
 
 enum { MAX_COLUMNS = 32, MAX_RESULTS = 512 }; /* of a product */
-enum { GROUP = 16, GROUP_TF32 = 8 };          /* products that are summed at a time */
-enum { BELOW = 23 + 2 };                      /* bits that are kept below the first one */
 enum { NO_EXPONENT = -4096 }; /* of zero: less than the sum of any two others */
+#define F16_NEGATIVE_ZERO 0x8000u
+#define F32_NEGATIVE_ZERO 0x80000000u
 
 /* --- values -------------------------------------------------------------------------------------------- */
 
@@ -82,11 +83,11 @@ static int64_t integer_element(MatrixType type, uint32_t word, unsigned element)
 static double real_element(MatrixType type, uint32_t word, unsigned element)
 {
     switch (type) {
-    case MATRIX_F16: return f16_to_f32(word >> 16 * element & 0xffff);
-    case MATRIX_BF16: return bf16_to_f32(word >> 16 * element & 0xffff);
+    case MATRIX_F16: return f16_to_f32(word >> 16 * (element & 1) & 0xffff);
+    case MATRIX_BF16: return bf16_to_f32(word >> 16 * (element & 1) & 0xffff);
     case MATRIX_TF32: return f32_from(word & 0xffffe000);
-    case MATRIX_E4M3: return e4m3_to_f32(word >> 8 * element & 0xff);
-    case MATRIX_E5M2: return f16_to_f32((word >> 8 * element & 0xff) << 8);
+    case MATRIX_E4M3: return e4m3_to_f32(word >> 8 * (element & 3) & 0xff);
+    case MATRIX_E5M2: return f16_to_f32((word >> 8 * (element & 3) & 0xff) << 8);
     default: return f32_from(word);
     }
 }
@@ -105,15 +106,29 @@ static void take_element(const Fragment *f, Matrix *m, unsigned index, unsigned 
     }
 }
 
-/* A register holds 32 bits along k. They stay in one word: `integer` has the words of a by rows, those of b
- * by columns. */
-static void take_bits(const Fragment *f, Matrix *m, unsigned lane, unsigned reg, uint32_t word)
+/* Stores a word of bits along k, the first of which is the element at that place. They stay in one word:
+ * `integer` has the words of a by rows, those of b by columns. */
+static void take_bits(const Fragment *f, Matrix *m, MatrixPlace at, uint32_t word)
 {
-    MatrixPlace at = fragment_place(f, lane, reg, 0);
     unsigned depth = (f->role == MATRIX_A ? f->columns : f->rows) / 32u;
     unsigned line = f->role == MATRIX_A ? at.row : at.column,
              along = f->role == MATRIX_A ? at.column : at.row;
     m->integer[line * depth + along / 32] = word;
+}
+
+void matrix_take_word(const Fragment *f, Matrix *m, MatrixPlace first, bool down, uint32_t word)
+{
+    unsigned packed = fragment_packed(f), index = first.row * f->columns + first.column;
+    if (f->type == MATRIX_B1) {
+        take_bits(f, m, first, word);
+        return;
+    }
+    for (unsigned e = 0; e < packed; e++) take_element(f, m, index + e * (down ? f->columns : 1u), e, word);
+}
+
+void matrix_clear(const Fragment *f, Matrix *m)
+{
+    for (unsigned k = 0; k < (unsigned)f->rows * f->columns; k++) take_element(f, m, k, 0, 0);
 }
 
 /* A lane's register r, in the order of matrix_refs(). */
@@ -131,39 +146,39 @@ static unsigned index_of(const Fragment *f, unsigned packed, MatrixPlace start, 
     return (start.row + at.row) * f->columns + start.column + at.column;
 }
 
-/* Copies a fragment to a matrix; first: the number of its first register. */
-static void read_fragment(const Collective *collective, const Fragment *f, unsigned first, Matrix *m)
+void matrix_read_fragment(const Collective *collective, const Fragment *f, unsigned first, Matrix *m)
 {
     unsigned packed = fragment_packed(f), registers = fragment_needed(f);
     for (unsigned r = 0; r < registers; r++) {
         MatrixPlace start = fragment_register(f, r);
         for (unsigned l = 0; l < WARP_LANES; l++) {
             uint64_t word = lane_word(collective, f, l, first + r);
-            if (f->type == MATRIX_B1) take_bits(f, m, l, r, (uint32_t)word);
+            if (f->type == MATRIX_B1) take_bits(f, m, fragment_place(f, l, r, 0), (uint32_t)word);
             for (unsigned e = 0; f->type != MATRIX_B1 && e < packed; e++)
                 take_element(f, m, index_of(f, packed, start, l, e), e, word);
         }
     }
 }
 
+/* A sum is never a negative zero, not even if it becomes zero by rounding. */
 static uint64_t result_bits(const Fragment *f, const Matrix *m, unsigned index)
 {
     uint64_t bits;
     switch (f->type) {
     case MATRIX_F64: memcpy(&bits, &m->value[index], sizeof bits); return bits;
-    case MATRIX_F16: return to_f16(m->value[index]);
     case MATRIX_S32: return (uint32_t)m->integer[index];
-    default: return to_f32(m->value[index]);
+    case MATRIX_F16: bits = to_f16(m->value[index]); return bits == F16_NEGATIVE_ZERO ? 0 : bits;
+    default: bits = to_f32(m->value[index]); return bits == F32_NEGATIVE_ZERO ? 0 : bits;
     }
 }
 
-static void write_fragment(const Collective *collective, const Fragment *f, const Matrix *m)
+void matrix_write_fragment(const Collective *collective, const Fragment *f, unsigned first, const Matrix *m)
 {
     unsigned packed = fragment_packed(f);
     for (unsigned r = 0; r < f->registers; r++) {
         MatrixPlace start = fragment_register(f, r);
         for (unsigned l = 0; l < WARP_LANES; l++) {
-            Ref ref = matrix_refs(collective, l)[r];
+            Ref ref = matrix_refs(collective, l)[first + r];
             uint64_t word = 0;
             if (ref == REF_ABSENT) continue;
             for (unsigned e = 0; e < packed; e++)
@@ -185,10 +200,23 @@ typedef struct Sums {
     int32_t exponent[MAX_COLUMNS];
 } Sums;
 
+/* How products are summed: so many at a time, with so many bits kept below the first one. */
+typedef struct Summation {
+    unsigned group;
+    int below;
+} Summation;
+
+static Summation summation_of(const MatrixProduct *p)
+{
+    enum { FLOAT_BITS = 23 + 2, NARROW_BITS = 13 };
+    if (is_narrow((MatrixType)p->a.type)) return (Summation){32, NARROW_BITS};
+    return (Summation){p->a.type == MATRIX_TF32 ? 8 : 16, FLOAT_BITS};
+}
+
 /* Adds to each sum of a row the products of `count` elements of a (exponents ea) with those of b's
- * columns (exponents eb), all truncated at the same bit. n: columns. */
+ * columns (exponents eb), all truncated `below` bits below the first one. n: columns. */
 static void add_group(Sums *s, const double *a, const int32_t *ea, const double *b, const int32_t *eb,
-                      unsigned count, unsigned n)
+                      unsigned count, unsigned n, int below)
 {
     int32_t top[MAX_COLUMNS];
     double scale[MAX_COLUMNS], sum[MAX_COLUMNS];
@@ -201,13 +229,13 @@ static void add_group(Sums *s, const double *a, const int32_t *ea, const double 
     }
     for (unsigned j = 0; j < n; j++) {
         top[j] = top[j] > NO_EXPONENT / 2 ? top[j] : 0;
-        scale[j] = power_of_2(BELOW - top[j]);
+        scale[j] = power_of_2(below - top[j]);
         sum[j] = (int32_t)(s->value[j] * scale[j]);
     }
     for (unsigned k = 0; k < count; k++) {
         for (unsigned j = 0; j < n; j++) sum[j] += (int32_t)(a[k] * b[k * n + j] * scale[j]);
     }
-    for (unsigned j = 0; j < n; j++) s->value[j] = sum[j] * power_of_2(top[j] - BELOW);
+    for (unsigned j = 0; j < n; j++) s->value[j] = sum[j] * power_of_2(top[j] - below);
 }
 
 /* If some element is infinite or NaN, `nonfinite` gets the whole product by plain sums, these elements
@@ -247,21 +275,21 @@ static bool separate_nonfinite(const MatrixProduct *p, Matrix *a, Matrix *b, Mat
 static void multiply_reals(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c)
 {
     unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
-    unsigned group = p->a.type == MATRIX_TF32 ? GROUP_TF32 : GROUP;
+    const Summation summation = summation_of(p);
     double nonfinite[MAX_RESULTS];
     bool any_nonfinite = separate_nonfinite(p, a, b, c, nonfinite);
     for (unsigned i = 0; i < m; i++) {
         Sums s;
         memcpy(s.value, c->value + i * n, n * sizeof(double));
         memcpy(s.exponent, c->exponent + i * n, n * sizeof(int32_t));
-        for (unsigned k = 0; k < depth; k += group) {
-            unsigned count = depth - k < group ? depth - k : group;
+        for (unsigned k = 0; k < depth; k += summation.group) {
+            unsigned count = depth - k < summation.group ? depth - k : summation.group;
             for (unsigned j = 0; k && j < n; j++) {
                 s.value[j] = f32_from(to_f32(s.value[j]));
                 s.exponent[j] = exponent_of(s.value[j], MATRIX_F32);
             }
             add_group(&s, a->value + i * depth + k, a->exponent + i * depth + k, b->value + k * n,
-                      b->exponent + k * n, count, n);
+                      b->exponent + k * n, count, n, summation.below);
         }
         memcpy(c->value + i * n, s.value, n * sizeof(double));
     }
@@ -315,6 +343,15 @@ static void multiply_narrow(const MatrixProduct *p, const Matrix *a, const Matri
     for (unsigned k = 0; k < size; k++)
         c->value[k] = p->d.type == MATRIX_F16 ? c->value[k] + sum.value[k]
                                               : (double)((float)c->value[k] + (float)sum.value[k]);
+}
+
+/* The product of FP8 numbers by wgmma. */
+static void multiply_native(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c)
+{
+    enum { DROPPED = (1 << 10) - 1 };
+    multiply_reals(p, a, b, c);
+    for (unsigned k = 0; p->d.type == MATRIX_F32 && k < (unsigned)p->d.rows * p->d.columns; k++)
+        if (c->value[k] - c->value[k] == 0) c->value[k] = f32_from(to_f32(c->value[k]) & ~(uint32_t)DROPPED);
 }
 
 /* Where c has halves and d floats, c's elements get the exponents of floats. */
@@ -386,6 +423,8 @@ void matrix_multiply_values(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix
         multiply_bits(p, a, b, c);
     else if (p->a.type == MATRIX_F64)
         multiply_doubles(p, a, b, c);
+    else if (is_narrow((MatrixType)p->a.type) && p->warpgroup)
+        multiply_native(p, a, b, c);
     else if (is_narrow((MatrixType)p->a.type))
         multiply_narrow(p, a, b, c);
     else if (matrix_is_real(p->a.type))
@@ -394,21 +433,31 @@ void matrix_multiply_values(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix
         multiply_integers(p, a, b, c);
 }
 
+void matrix_metadata(const Collective *collective, unsigned r, uint32_t *metadata)
+{
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        metadata[l] = ((const uint32_t *)(const void *)collective_rows(collective, l,
+                                                                       matrix_refs(collective, l)[r]))[l];
+}
+
 void matrix_multiply(const Collective *collective)
 {
     const MatrixProduct *p = collective->insn[0]->pointer;
     Matrix a = {0}, b = {0}, c = {0};
-    unsigned first = p->d.registers;
+    unsigned at_a = p->d.registers, at_b = at_a + p->a.registers, at_c = at_b + p->b.registers;
     if (p->quads) {
         matrix_multiply_quads(collective, p);
         return;
     }
-    read_fragment(collective, &p->a, first, &a);
-    read_fragment(collective, &p->b, first + p->a.registers, &b);
-    read_fragment(collective, &p->c, first + p->a.registers + p->b.registers, &c);
-    if (p->sparse)
-        matrix_multiply_sparse(collective, p, &a, &b, &c);
-    else
+    matrix_read_fragment(collective, &p->a, at_a, &a);
+    matrix_read_fragment(collective, &p->b, at_b, &b);
+    matrix_read_fragment(collective, &p->c, at_c, &c);
+    if (p->sparse) {
+        uint32_t metadata[WARP_LANES];
+        matrix_metadata(collective, at_c + p->c.registers, metadata);
+        matrix_multiply_sparse(p, metadata, &a, &b, &c);
+    } else {
         matrix_multiply_values(p, &a, &b, &c);
-    write_fragment(collective, &p->d, &c);
+    }
+    matrix_write_fragment(collective, &p->d, 0, &c);
 }

@@ -45,7 +45,18 @@ typedef struct MatrixProduct {
     bool a_columns, b_columns; /* with quads: whether the matrix is stored by columns */
     bool sparse;               /* half of a's columns are stored; metadata say which (sparse.c) */
     uint8_t selector;          /* with sparse: which lanes have the metadata */
+    bool warpgroup;            /* a part of a product by wgmma */
 } MatrixProduct;
+
+/* Insn.pointer of wgmma. Its registers are refs[more ...] in the order d, d as a summand, a unless it is in
+ * shared memory, metadata if a is sparse, and the scale of d: 0 if d is no summand. */
+typedef struct WarpgroupProduct {
+    MatrixProduct tile;        /* a warp's rows of a by eight columns of b */
+    Fragment d;                /* a warp's rows of d */
+    bool a_shared;
+    bool a_transposed, b_transposed; /* of a matrix in shared memory: neighbors are not along k */
+    bool a_negated, b_negated;
+} WarpgroupProduct;
 
 /* Insn.pointer of wmma_load and wmma_store. */
 typedef struct MatrixAccess {
@@ -133,6 +144,7 @@ static inline const Ref *matrix_refs(const Collective *collective, unsigned lane
 void matrix_execute(const Collective *collective);
 /* mma; and its form with quads. */
 void matrix_multiply(const Collective *collective);
+void matrix_multiply_warpgroup(const Collective *collective);
 void matrix_multiply_quads(const Collective *collective, const MatrixProduct *p);
 /* The running lanes come to a matrix operation. Returns the instruction to go on with, NULL when the warp
  * must wait or after a fault. */

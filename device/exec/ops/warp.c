@@ -132,6 +132,7 @@ BOTH(redux_xor_b32, return run_collective(w, i);)
 BOTH(elect, return run_collective(w, i);)
 
 BOTH(mma, return matrix_enter(w, i);)
+BOTH(wgmma, return matrix_enter(w, i);)
 BOTH(wmma_load, return matrix_enter(w, i);)
 BOTH(wmma_store, return matrix_enter(w, i);)
 BOTH(ldmatrix, return matrix_enter(w, i);)

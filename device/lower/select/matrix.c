@@ -3,11 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exec/collective/matrix.h"
-#include "lower/select/select.h"
+#include "lower/select/matrix.h"
 
 enum {
-    MAX_REGISTERS = 64,
     WMMA_HALF_REGISTERS = 8, /* of a or b, whatever its shape */
     QUADS_WORDS = 5 /* modifiers of an mma.m8n8k4 of halves: .sync .aligned .m8n8k4 and two layouts */
 };
@@ -66,8 +64,7 @@ static uint32_t kinds_of(const ShapeKinds *shapes, unsigned count, PtxModifier s
     return 0;
 }
 
-/* MATRIX_TYPES if matrices do not have the type. */
-static MatrixType matrix_type(PtxType type)
+MatrixType matrix_type(PtxType type)
 {
     switch (type) {
     case PTX_f16: return MATRIX_F16;
@@ -134,14 +131,7 @@ static bool is_column(const PtxForm *form, unsigned n)
 
 /* --- registers ----------------------------------------------------------------------------------------- */
 
-typedef struct Registers {
-    Ref refs[MAX_REGISTERS];
-    uint8_t count;
-} Registers;
-
-/* Adds the registers of an operand, which are destinations if `written`. An error, and false, if they are not
- * as many as the fragment has, or of another size. */
-static bool add_registers(Select *s, const PtxOperand *o, const Fragment *f, bool written, Registers *out)
+bool select_registers(Select *s, const PtxOperand *o, const Fragment *f, bool written, Registers *out)
 {
     bool wide = f->type == MATRIX_F64;
     uint32_t count;
@@ -165,8 +155,7 @@ static bool add_registers(Select *s, const PtxOperand *o, const Fragment *f, boo
     return !s->failed;
 }
 
-/* Appends an operation of all lanes on the registers, of which the first `written` are destinations. */
-static LowerInsn *emit_matrix(Select *s, uint16_t op, const Registers *registers, unsigned written)
+LowerInsn *select_collective(Select *s, uint16_t op, const Registers *registers, unsigned written)
 {
     uint32_t more = lower_new_refs(s->f, registers->refs, registers->count);
     Ref everyone = lower_constant(s->lower, CLASS_32, UINT32_MAX, 0);
@@ -174,7 +163,7 @@ static LowerInsn *emit_matrix(Select *s, uint16_t op, const Registers *registers
     insn->c = everyone;
     insn->more = more;
     insn->more_count = registers->count;
-    insn->more_written = (uint8_t)written;
+    insn->more_written = (uint16_t)written;
     return insn;
 }
 
@@ -260,12 +249,12 @@ static void emit_product(Select *s, MatrixProduct *p)
     static const Fragment metadata = {.type = MATRIX_B1, .registers = 1};
     Registers r = {.count = 0};
     GuardedBlock guarded = select_guarded_begin(s);
-    if (add_registers(s, operand_at(s, 0), &p->d, true, &r)
-        && add_registers(s, operand_at(s, 1), &p->a, false, &r)
-        && add_registers(s, operand_at(s, 2), &p->b, false, &r)
-        && add_registers(s, operand_at(s, 3), &p->c, false, &r)
-        && (!p->sparse || add_registers(s, operand_at(s, 4), &metadata, false, &r)))
-        emit_matrix(s, OP_mma, &r, p->d.registers)->pointer = p;
+    if (select_registers(s, operand_at(s, 0), &p->d, true, &r)
+        && select_registers(s, operand_at(s, 1), &p->a, false, &r)
+        && select_registers(s, operand_at(s, 2), &p->b, false, &r)
+        && select_registers(s, operand_at(s, 3), &p->c, false, &r)
+        && (!p->sparse || select_registers(s, operand_at(s, 4), &metadata, false, &r)))
+        select_collective(s, OP_mma, &r, p->d.registers)->pointer = p;
     select_guarded_end(s, guarded);
 }
 
@@ -375,11 +364,11 @@ static void select_wmma_access(Select *s, uint32_t kinds)
     Address a;
     if (!read_wmma_access(s, kinds, access)) return;
     GuardedBlock guarded = select_guarded_begin(s);
-    if (add_registers(s, operand_at(s, store), &access->fragment, !store, &r)
+    if (select_registers(s, operand_at(s, store), &access->fragment, !store, &r)
         && select_address(s, operand_at(s, !store), form->spaces[0], &a)) {
         Ref address = select_address_value(s, &a, &wide);
         Ref stride = s->insn->operand_count > 2 ? select_source(s, operand_at(s, 2), PTX_u32) : REF_ABSENT;
-        LowerInsn *insn = emit_matrix(s, store ? OP_wmma_store : OP_wmma_load, &r, store ? 0 : r.count);
+        LowerInsn *insn = select_collective(s, store ? OP_wmma_store : OP_wmma_load, &r, store ? 0 : r.count);
         insn->a = address;
         insn->b = stride;
         insn->mods = (uint16_t)((wide ? 0 : MEM_ADDR32) | (a.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
@@ -413,9 +402,9 @@ void select_tiles(Select *s)
         return;
     }
     GuardedBlock guarded = select_guarded_begin(s);
-    if (add_registers(s, operand_at(s, store), &words, !store, &r)
+    if (select_registers(s, operand_at(s, store), &words, !store, &r)
         && select_address(s, operand_at(s, !store), form->spaces[0], &a)) {
-        LowerInsn *insn = emit_matrix(s, store ? OP_stmatrix : OP_ldmatrix, &r, store ? 0 : count);
+        LowerInsn *insn = select_collective(s, store ? OP_stmatrix : OP_ldmatrix, &r, store ? 0 : count);
         insn->a = a.row;
         insn->imm = a.offset;
         insn->mods =
@@ -430,7 +419,7 @@ void select_movmatrix(Select *s)
     Registers none = {.count = 0};
     GuardedBlock guarded = select_guarded_begin(s);
     Ref d = select_dest(s, operand_at(s, 0), CLASS_32), a = select_source(s, operand_at(s, 1), PTX_b32);
-    LowerInsn *insn = emit_matrix(s, OP_movmatrix, &none, 0);
+    LowerInsn *insn = select_collective(s, OP_movmatrix, &none, 0);
     insn->d = d;
     insn->a = a;
     select_guarded_end(s, guarded);

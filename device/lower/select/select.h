@@ -208,6 +208,7 @@ uint16_t select_atomic_op(PtxModifier what, PtxType type);
 void select_complete_tx(Select *s, uint32_t bytes);
 void select_mma(Select *s);
 void select_wmma(Select *s);
+void select_wgmma(Select *s);
 void select_tiles(Select *s); /* ldmatrix, stmatrix */
 void select_movmatrix(Select *s);
 void select_tex(Select *s);

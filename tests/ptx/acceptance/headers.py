@@ -13,7 +13,7 @@ START = re.compile(r"\basm\s*(?:volatile|__volatile__)?\s*\(")
 LITERAL = re.compile(r'\s*"((?:[^"\\]|\\.)*)"')
 CONSTRAINT = re.compile(r'"[=+&]*([rlfdhqnC])"\s*\(')
 # Not in compute capability 9.0, or not supported (docs/cpu_device.md).
-LEFT_OUT = re.compile(r"tcgen05|wgmma|tensor|clusterlaunch|multimem|cvta\.(to\.)?param\.u32")
+LEFT_OUT = re.compile(r"tcgen05|tensor|clusterlaunch|multimem|cvta\.(to\.)?param\.u32")
 
 
 def statements(folder):

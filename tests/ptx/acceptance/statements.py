@@ -99,8 +99,19 @@ class Form:
         count = {3: 4}.get(count, count)
         return f"[b64_0, {braces(kind, count)}]"
 
+    def warpgroup(self, text):
+        """The operand of wgmma.mma_async for one of its row, if that is a matrix or a number: with eight
+        columns, no transposition, the signs as they are, and the metadata of the first lanes."""
+        if text == "d:any*":
+            return {"f32": braces("f32", 4), "f16": braces("b32", 2)}.get(self.types[0], braces("b32", 4))
+        if text == "{a:u32}":
+            return braces("b32", 4)
+        return {"#x": "1", "#y": "1", "#z": "0", "#w": "0", "#s": "0"}.get(text)
+
     def operand(self, text, at):
         """The operand of a statement for an operand as the row spells it; None if it is left out."""
+        if "mma_async" in self.words and (operand := self.warpgroup(text)):
+            return operand
         if text.startswith("policy"):
             return "b64_7" if "L2::cache_hint" in self.words else None
         if text.startswith("[t]"):
@@ -156,6 +167,7 @@ def complemented(statement):
 def spelled(statement):
     """The text of a statement."""
     opcode, words, operands = statement
+    words = [re.sub(r"^\.m64nN", ".m64n8", word) for word in words]
     return opcode + "".join(words) + (" " + ", ".join(operands) if operands else "") + ";"
 
 
