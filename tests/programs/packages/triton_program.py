@@ -1,4 +1,4 @@
-"""Triton's compiler: its PTX of a softmax and of a product of matrices, launched by the driver's calls."""
+"""Triton's compiler: its PTX of a softmax and of products of matrices, launched by the driver's calls."""
 
 import ctypes
 from ctypes import byref, c_int, c_size_t, c_ulonglong, c_void_p
@@ -50,9 +50,9 @@ def get(memory, like):
     return out
 
 
-def run(function, signature, constants, grid, *arguments):
-    # tl.dot is wgmma for compute capability 9.0, which the CPU device does not have.
-    made = triton.compile(ASTSource(function, signature, constexprs=constants), GPUTarget("cuda", 80, 32))
+def run(function, signature, constants, grid, *arguments, capability=90):
+    source, target = ASTSource(function, signature, constexprs=constants), GPUTarget("cuda", capability, 32)
+    made = triton.compile(source, target)
     module, kernel = c_void_p(), c_void_p()
     ok(cuda.cuModuleLoadData(byref(module), made.asm["ptx"].encode()))
     ok(cuda.cuModuleGetFunction(byref(kernel), module, made.metadata.name.encode()))
@@ -61,6 +61,7 @@ def run(function, signature, constants, grid, *arguments):
     shape = grid, 1, 1, 32 * made.metadata.num_warps, 1, 1, made.metadata.shared
     ok(cuda.cuLaunchKernel(kernel, *shape, None, pointers, None))
     ok(cuda.cuCtxSynchronize())
+    return made.asm["ptx"]
 
 
 rng = np.random.default_rng(0)
@@ -71,10 +72,18 @@ run(softmax, types, {"BLOCK": 128}, 20, there, out, c_int(100))
 powers = np.exp(x - x.max(1, keepdims=True))
 assert np.allclose(get(out, x), powers / powers.sum(1, keepdims=True), rtol=1e-5)
 
-a, b = (rng.normal(size=(32, 32)).astype(np.float16) for _ in range(2))
-c = np.zeros((32, 32), np.float32)
-memory = put(c)
-types = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "N": "constexpr"}
-run(product, types, {"N": 32}, 1, put(a), put(b), memory)
-assert np.allclose(get(memory, c), a.astype(np.float32) @ b.astype(np.float32), atol=1e-2)
+# tl.dot is mma for compute capability 8.0, and wgmma for 9.0. The products are exact.
+for capability, instruction in ((80, "mma.sync"), (90, "wgmma.mma_async")):
+    for kind, of_c, type in (
+        ("fp16", "fp32", np.float16),
+        ("fp32", "fp32", np.float32),
+        ("i8", "i32", np.int8),
+    ):
+        a, b = (rng.integers(-100, 100, (64, 64)).astype(type) for _ in range(2))
+        c = np.zeros((64, 64), np.int32 if kind == "i8" else np.float32)
+        memory = put(c)
+        types = {"a": f"*{kind}", "b": f"*{kind}", "c": f"*{of_c}", "N": "constexpr"}
+        text = run(product, types, {"N": 64}, 1, put(a), put(b), memory, capability=capability)
+        assert instruction in text, (capability, kind)
+        assert np.array_equal(get(memory, c), a.astype(c.dtype) @ b.astype(c.dtype)), (capability, kind)
 print("done")
