@@ -13,7 +13,6 @@
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/transfer.h"
-#include "ext/launch/function.h"
 #include "ext/memory/pooled_allocation.h"
 
 /* ---- What a tensor is made of ---- */
@@ -205,6 +204,7 @@ typedef struct ExportRequest {
     bool keeps; /* copy=False */
     CUstream consumer;
     bool ordered; /* the consumer's stream is to be ordered after the array's work */
+    bool by_mpi; /* stream=-1 and copy=False: the consumer has no stream and will not wait */
     bool host; /* no stream was named: the consumer may be the host */
 } ExportRequest;
 
@@ -273,6 +273,7 @@ static int read_request(GPUArrayObject *array, PyObject *const given[4], ExportR
         request->copies = copy;
         request->keeps = !copy;
     }
+    request->by_mpi = !request->ordered && request->keeps;
     if (!request->converts || !request->keeps || host_sees(request->device)) return 0;
     PyErr_SetString(PyExc_BufferError,
                     "exporting an array in device memory to the host requires a copy, but copy is False");
@@ -314,26 +315,53 @@ static int order_all(GPUArrayObject *array, CUstream consumer)
     return failed;
 }
 
-int gpuarray_order(GPUArrayObject *array, CUstream consumer)
+/* As order_all(); waits: then waits for the consumer's stream. */
+static int order_here(GPUArrayObject *array, CUstream consumer, bool waits)
+{
+    if (order_all(array, consumer) < 0) return -1;
+    return waits ? gpu_cuStreamSynchronize(array->state, consumer) : 0;
+}
+
+/* As order_here(), in the array's context. */
+static int order_there(GPUArrayObject *array, CUstream consumer, bool waits)
 {
     ContextScope scope;
     if (!array->size) return 0;
-    if (!array->allocation || !array->allocation->context) return order_all(array, consumer);
+    if (!array->allocation || !array->allocation->context) return order_here(array, consumer, waits);
     if (!context_enter_scope(array->allocation->context, &scope)) return 0;
-    int failed = order_all(array, consumer);
+    int failed = order_here(array, consumer, waits);
     context_leave_scope(&scope);
     return failed;
 }
 
+int gpuarray_order(GPUArrayObject *array, CUstream consumer) { return order_there(array, consumer, false); }
+
 /* Waits for the work on the array, before the host reads it. */
 static int wait_for_work(GPUArrayObject *array)
 {
-    return gpuarray_order(array, CU_STREAM_LEGACY) < 0 ? -1 : launch_wait(array->state, CU_STREAM_LEGACY);
+    return order_there(array, CU_STREAM_LEGACY, true) < 0 ? -1 : PyErr_CheckSignals();
+}
+
+/* mpi4py hands the address to the MPI library, which knows no streams: it reads and writes at once, by copies
+ * of its own or on the host. So the work is waited for here, and an MPI library that would access device
+ * memory as if it were the host's is refused. -1 with an exception. */
+static int order_for_mpi(GPUArrayObject *array, const ExportRequest *request)
+{
+    PyObject *self = (PyObject *)array;
+    if (!array->size) return 0;
+    if (!host_sees(request->device)) {
+        PyObject *none = gpuarray_call_python(array->state, "interop.message_passing", "check_library", self,
+                                              NULL, 0, NULL);
+        if (!none) return -1;
+        Py_DECREF(none);
+    }
+    return wait_for_work(array);
 }
 
 /* Makes the consumer's stream wait for the array's work, or waits here for a consumer on the host. */
 static int order_for_consumer(GPUArrayObject *array, const ExportRequest *request)
 {
+    if (request->by_mpi) return order_for_mpi(array, request);
     if (!array->size || !request->ordered) return 0;
     if (request->host && host_sees(request->device)) return wait_for_work(array);
     return gpuarray_order(array, request->consumer) < 0 ? -1 : note_consumer(array, request->consumer);
@@ -395,16 +423,20 @@ const char gpuarray_dlpack_doc[] = PyDoc_STR(
     "\nParameters\n----------\n"
     "stream : int\n"
     "    Of the consumer, whose work comes after the array's: a CUstream; 1 and None are the\n"
-    "    default stream, 2 is that of the thread, -1 leaves the order to the consumer.\n"
+    "    default stream, 2 is that of the thread, -1 leaves the order to the consumer,\n"
+    "    unless copy is False.\n"
     "max_version : (int, int)\n"
     "    (1, 0) or later gives a capsule \"dltensor_versioned\".\n"
     "dl_device : (int, int)\n    (1, 0), the host, gives a copy there.\n"
     "copy : bool\n"
+    "    True gives a copy. False never gives one; with stream=-1, as mpi4py asks, it waits\n"
+    "    for the work on the array: the MPI library has no stream and does not wait.\n"
     "\nReturns\n-------\n"
     "capsule\n"
     "\nRaises\n------\n"
     "BufferError\n"
-    "    DLPack has no such dtype or strides, or what is requested takes a copy that is not wanted.\n"
+    "    DLPack has no such dtype or strides, what is requested takes a copy that is not wanted, or\n"
+    "    the MPI library cannot access device memory.\n"
     "\nNotes\n-----\n"
     "Memory that the host sees, managed or page-locked, is waited for when stream is None: the\n"
     "consumer may be NumPy.");

@@ -1,1 +1,1 @@
-"""GPUArrays and others: DLPack, dask, texture references, text, pickles and Python's numbers."""
+"""GPUArrays and others: DLPack, MPI, dask, texture references, text, pickles and Python's numbers."""
