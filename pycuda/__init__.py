@@ -6,3 +6,16 @@ VERSION_TEXT = ".".join(map(str, VERSION)) + VERSION_STATUS
 __version__ = VERSION_TEXT
 
 from ._base.same_bits import same_bits as same_bits  # noqa: E402
+
+
+def __getattr__(name: str) -> object:
+    """`random`, `arange` and `array`, which dask.array.random takes from the package of a bit generator."""
+    if name == "random":
+        from ._dask import random
+
+        return random
+    if name in {"arange", "array"}:
+        from . import numpy
+
+        return getattr(numpy, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,7 @@ from pycuda._array.core import decorators
 from pycuda._array.editing import repeats
 from pycuda._array.indexing import mask, take_put
 from pycuda._array.indexing.where import choose as _choose
-from pycuda._array.interop import dask
+from pycuda._array.interop.dask.registration import register_if_dask_is_loaded
 from pycuda._array.math import elementwise as _elementwise
 from pycuda._array.numpy_api import protocols
 from pycuda._array.reduction import reductions, scans
@@ -506,8 +506,10 @@ class GPUArray(_GPUArrayBase):
         return scalars.deep_copied(self, memo)
 
     def __dask_tokenize__(self) -> object:
-        """A name for dask that no other array has."""
-        return dask.token(self)
+        """A name for dask: dtype, shape and a hash of the elements, for which pending work is waited for."""
+        from pycuda._array.interop.dask import tokens
+
+        return tokens.token(self)
 
 
 # ---- vector types
@@ -735,4 +737,4 @@ from pycuda._array.statistics.bincount import bincount
 from pycuda._array.statistics.histogram import histogram
 
 _name_public_module(globals())
-dask.register_if_dask_is_loaded()
+register_if_dask_is_loaded()

@@ -6,6 +6,7 @@ import operator
 
 from pycuda import _driver
 from pycuda._array.core.decorators import takes_arrays
+from pycuda._array.interop.dask.registration import register_if_dask_is_loaded
 
 
 def item(array, *args):
@@ -66,6 +67,7 @@ def _unpickled(host, cls=None):
 
 def reduced(array):
     """array.__reduce_ex__(). With protocol 5 the elements may travel out of band: NumPy sees to that."""
+    register_if_dask_is_loaded()  # distributed pickles what is not registered yet
     cls = () if type(array) is _driver.GPUArray else (type(array),)
     return _unpickled, (array.get(), *cls), _user_attributes(array)
 

@@ -66,6 +66,8 @@ def _converted(a, dtype, order, copy) -> GPUArray:
     needed.
     """
     order = "K" if order is None else order
+    if hasattr(a, "__dask_graph__"):
+        a = a.compute()  # dask passes its arrays so, as those that it knows to be on the device
     if not isinstance(a, _driver.GPUArray):
         _check_copy_allowed(copy)
         if not _has_arrays(a):

@@ -17,7 +17,7 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import ELEMENTWISE, apply
-from pycuda._array.interop import dask
+from pycuda._array.interop.dask.registration import register_once
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -204,7 +204,7 @@ def __array_function__(
     kwargs: dict[str, Any],
 ) -> Any:
     """NumPy's functions on GPUArrays, as far as this package has them."""
-    dask.register_once()
+    register_once()
     for kind in types:
         if kind is not _driver.GPUArray and not _is_taken(kind, "__array_function__"):
             return NotImplemented

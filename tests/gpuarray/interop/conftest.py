@@ -1,8 +1,12 @@
-"""Other libraries must not import the folder tests/sparse instead of the package `sparse`."""
+"""Other libraries must not import the folder tests/sparse instead of the package `sparse`. Modules in this
+folder, such as dask_calls.py, can be imported by name."""
 
+import os
 import sys
 
 import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
 
 
 @pytest.fixture(autouse=True)

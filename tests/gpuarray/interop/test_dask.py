@@ -1,8 +1,10 @@
 """dask's arrays of GPUArrays: results are GPUArrays and equal those of dask's arrays of NumPy's arrays."""
 
-import pickle
+import re
 import sys
+from pathlib import Path
 
+import dask_calls
 import numpy as np
 import pytest
 
@@ -45,24 +47,6 @@ def same(call, host=HOST, chunks=(5, 4), rtol=2e-5):
         np.testing.assert_allclose(got.get(), want, rtol=rtol, atol=1e-5)
 
 
-@pytest.mark.parametrize("axis", [None, 0, (0, 1)], ids=str)
-@pytest.mark.parametrize("name", "sum prod max min any all mean std var nansum nanmean nanvar nanmax".split())
-def test_reductions(name, axis):
-    same(lambda d: getattr(da, name)(d, axis=axis))
-
-
-@pytest.mark.parametrize("axis", [None, 1])
-@pytest.mark.parametrize("name", ["argmax", "argmin", "nanargmax"])
-def test_argmax_and_argmin(name, axis):
-    same(lambda d: getattr(da, name)(d, axis=axis))
-
-
-@pytest.mark.parametrize("axis", [0, None])
-@pytest.mark.parametrize("name", ["cumsum", "cumprod", "nancumsum"])
-def test_scans(name, axis):
-    same(lambda d: getattr(da, name)(d, axis=axis))
-
-
 @pytest.mark.parametrize("options", [{"axis": 0}, {"axis": 1, "ddof": 1}, {"keepdims": True}], ids=str)
 def test_moments(options):
     same(lambda d: d.var(**options))
@@ -70,97 +54,82 @@ def test_moments(options):
     same(lambda d: d.astype("i4").std(**options))
 
 
-CALLS = {
-    "add": lambda d: d + d,
-    "sin": lambda d: da.sin(d),
-    "number": lambda d: 2 * d - 1,
-    "compare": lambda d: d > 0.5,
-    "T": lambda d: d.T + 1,
-    "matmul": lambda d: d @ d.T,
-    "dot": lambda d: d.dot(d.T),
-    "dot_vector": lambda d: d.dot(d[0]),
-    "tensordot": lambda d: da.tensordot(d, d, axes=([0], [0])),
-    "einsum": lambda d: da.einsum("ij,kj->ik", d, d),
-    "outer": lambda d: da.outer(d[0], d[1]),
-    "vdot": lambda d: da.vdot(d, d),
-    "slice": lambda d: d[3:12:2, ::-1],
-    "list": lambda d: d[[1, 5, 12]],
-    "mask": lambda d: d[d > 0.5],
-    "where": lambda d: da.where(d > 0.5, d, 0),
-    "concatenate": lambda d: da.concatenate([d, d]),
-    "stack": lambda d: da.stack([d, d]),
-    "block": lambda d: da.block([[d, d], [d, d]]),
-    "reshape": lambda d: d.reshape(-1),
-    "rechunk": lambda d: d.rechunk((3, 10)),
-    "astype": lambda d: d.astype("f8"),
-    "clip": lambda d: da.clip(d, 0.2, 0.4),
-    "round": lambda d: da.round(d, 1),
-    "roll": lambda d: da.roll(d, 3, axis=0),
-    "flip": lambda d: da.flip(d, 0),
-    "rot90": lambda d: da.rot90(d),
-    "repeat": lambda d: da.repeat(d, 2, axis=0),
-    "tile": lambda d: da.tile(d, (2, 1)),
-    "take": lambda d: da.take(d, [1, 3], axis=0),
-    "topk": lambda d: da.topk(d, 3),
-    "diff": lambda d: da.diff(d, axis=0),
-    "gradient": lambda d: da.gradient(d, axis=0),
-    "pad": lambda d: da.pad(d, 1),
-    "pad_edge": lambda d: da.pad(d, ((1, 2), (0, 3)), mode="edge"),
-    "pad_reflect": lambda d: da.pad(d, 2, mode="reflect"),
-    "map_blocks": lambda d: d.map_blocks(lambda b: b * 2),
-    "map_overlap": lambda d: d.map_overlap(lambda b: b * 2, depth=1, boundary="reflect"),
-    "median": lambda d: da.median(d, axis=0),
-    "nanmedian": lambda d: da.nanmedian(d, axis=1),
-    "quantile": lambda d: da.quantile(d, [0.2, 0.7], axis=0),
-    "average": lambda d: da.average(d, axis=1),
-    "cov": lambda d: da.cov(d),
-    "corrcoef": lambda d: da.corrcoef(d),
-    "norm": lambda d: da.linalg.norm(d),
-    "norm_1": lambda d: da.linalg.norm(d, 1, axis=1),
-    "expand_dims": lambda d: da.expand_dims(d, 0),
-    "swapaxes": lambda d: da.swapaxes(d, 0, 1),
-    "moveaxis": lambda d: da.moveaxis(d, 0, 1),
-    "squeeze": lambda d: da.squeeze(d[:, :1], axis=1),
-    "ravel": lambda d: da.ravel(d),
-    "tril": lambda d: da.tril(d),
-    "triu": lambda d: da.triu(d, 1),
-    "diag": lambda d: da.diag(d[0]),
-    "diagonal": lambda d: da.diagonal(d),
-    "trace": lambda d: da.trace(d),
-    "ones_like": lambda d: da.ones_like(d),
-    "full_like": lambda d: da.full_like(d, 3),
-    "allclose": lambda d: da.allclose(d, d),
-    "isclose": lambda d: da.isclose(d, d + 1e-9),
-    "nan_to_num": lambda d: da.nan_to_num(d),
-    "ptp": lambda d: da.ptp(d, axis=0),
-    "unique": lambda d: da.unique(da.round(d, 0)),
-    "isin": lambda d: da.isin(da.round(d, 0), da.round(d[0], 0)),
-    "bincount": lambda d: da.bincount((d * 3 + 20).astype(int).ravel(), minlength=10),
-    "digitize": lambda d: da.digitize(d, np.array([-1.0, 0, 1])),
-    "searchsorted": lambda d: da.searchsorted(da.cumsum(abs(d[0]) + 1, axis=0), d[1]),
-    "histogram": lambda d: da.histogram(d, bins=10, range=(-3, 3))[0],
-    "count_nonzero": lambda d: da.count_nonzero(d > 0),
-    "choose": lambda d: da.choose((d > 0).astype(int), [d, -d]),
-    "select": lambda d: da.select([d > 1, d > 0], [d, -d]),
-    "piecewise": lambda d: da.piecewise(d, [d < 0, d >= 0], [-1, 1]),
-    "insert": lambda d: da.insert(d, 2, d[0], axis=0),
-    "delete": lambda d: da.delete(d, 2, axis=0),
-    "append": lambda d: da.append(d, d, axis=0),
-    "compress": lambda d: da.compress([True, False] * 6 + [True], d, axis=0),
-    "apply_along_axis": lambda d: da.apply_along_axis(lambda x: x.sum(), 1, d),
-    "unravel_index": lambda d: da.unravel_index((abs(d[0]) * 10).astype(int), (10, 10)),
-    "coarsen": lambda d: da.coarsen(np.sum, d.rechunk((4, 4))[:12, :8], {0: 2, 1: 2}),
-    "moment": lambda d: da.reductions.moment(d, 3, axis=0),
-    "percentile": lambda d: da.percentile(d[0], [25, 50]),
-    "ufunc_outer": lambda d: da.add.outer(d[0], d[1]),
-    "real": lambda d: d.real,
-    "view": lambda d: d.view("i4"),
-}
+# Symmetric and positive definite.
+SQUARE = (HOST[:10].T @ HOST[:10] + 10 * np.eye(10)).astype(np.float32)
 
 
-@pytest.mark.parametrize("name", CALLS)
+def compute(call, to_chunks):
+    """What a call of dask_calls.py returns, as a tuple: to_chunks is called with arrays of NumPy's."""
+    d, s = da.from_array(to_chunks(HOST), chunks=(5, 4)), da.from_array(to_chunks(SQUARE), chunks=(5, 5))
+    result = call(da, d, s)
+    return dask.compute(*(result if isinstance(result, tuple | list) else (result,)))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::dask.array.core.PerformanceWarning")
+@pytest.mark.parametrize("name", dask_calls.CALLS)
 def test_functions(name):
-    same(CALLS[name])
+    """Results are GPUArrays, with the shapes, dtypes and, within a tolerance, values of NumPy's chunks."""
+    for call in dask_calls.CALLS[name]:
+        with dask.config.set({"array.backend": "pycuda" if name in dask_calls.NEED_BACKEND else "numpy"}):
+            on_device = compute(call, gpuarray.to_gpu)
+        for got, want in zip(on_device, compute(call, np.asarray), strict=True):
+            assert isinstance(got, gpuarray.GPUArray), type(got)
+            want = np.asarray(want)
+            assert (got.shape, got.dtype) == (want.shape, want.dtype)
+            np.testing.assert_allclose(got.get(), want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", dask_calls.FAILS)
+def test_what_the_page_says_does_not_run(name):
+    with pytest.raises((TypeError, ValueError)):
+        compute(dask_calls.FAILS[name][0], gpuarray.to_gpu)
+
+
+@pytest.mark.parametrize("name", sorted(dask_calls.NEED_BACKEND))
+def test_what_needs_the_backend(name):
+    for call in dask_calls.CALLS[name]:
+        try:
+            results = compute(call, gpuarray.to_gpu)
+        except TypeError:
+            continue
+        assert all(isinstance(each, np.ndarray) for each in results)
+
+
+def functions(module):
+    """The names of the public functions and classes of a module of dask.array's."""
+    return [name for name in dir(module) if name[0] != "_" and callable(getattr(module, name))]
+
+
+def test_every_function_of_dask_is_in_a_table():
+    public = {*functions(da)}
+    for name in "fft", "linalg":
+        module = getattr(da, name)
+        own = [each for each in functions(module) if name == "fft" or each in dir(module)]
+        public |= {f"{name}.{each}" for each in own if getattr(module, each).__module__ == module.__name__}
+    known = {each.partition("(")[0] for each in (*dask_calls.CALLS, *dask_calls.FAILS)} | dask_calls.OTHERS
+    assert public - known == set()
+
+
+def test_the_page_lists_what_runs_and_what_does_not():
+    page = (Path(__file__).parents[3] / "docs" / "dask.md").read_text()
+    runs, fails = (
+        page.split(f"## {title}\n")[1].split("\n## ")[0] for title in ("What runs", "What does not")
+    )
+    assert re.findall(r"`([^`]+)`", runs.split("\n\n")[1]) == sorted(
+        dask_calls.CALLS.keys() - dask_calls.NEED_BACKEND
+    )
+    assert re.findall(r"`([^`]+)`", runs.split("\n\n")[3]) == sorted(dask_calls.NEED_BACKEND)
+    rows = dict(re.findall(r"^\| `([^`]+)` \| (.*) \|$", fails, re.M))
+    assert rows == {name: why for name, (_, why) in dask_calls.FAILS.items()}
+
+
+def test_store_writes_to_an_array_on_the_device(tmp_path):
+    lazy = da.from_array(gpuarray.to_gpu(HOST), chunks=(5, 4))
+    target = gpuarray.zeros(HOST.shape, HOST.dtype)
+    da.store(lazy + 1, target)
+    assert (target.get() == HOST + 1).all()
+    da.to_npy_stack(tmp_path, lazy.rechunk((5, 10)))
+    assert (da.from_npy_stack(tmp_path).compute() == HOST).all()
 
 
 def test_a_gpuarray_and_a_dask_array_give_a_dask_array():
@@ -174,15 +143,6 @@ def test_a_gpuarray_and_a_dask_array_give_a_dask_array():
     assert isinstance(joined, da.Array)
     assert (joined.compute().get() == np.concatenate([host, host])).all()
     assert ((lazy > on_device).compute().get() == (host > host)).all()
-
-
-def test_from_array_names_a_gpuarray_without_pickling_it(monkeypatch):
-    """dask pickles an object to name it unless a function for its class is registered: here pickling would
-    fail."""
-    array = gpuarray.to_gpu(HOST)
-    monkeypatch.setattr(pickle, "dumps", None)
-    first, second = (da.from_array(array, chunks=4) for _ in range(2))
-    assert first.name != second.name
 
 
 def test_numel_of_a_gpuarray_is_on_the_device():

@@ -1,4 +1,4 @@
-"""Registers GPUArrays with dask, once both are imported.
+"""The functions for GPUArrays in the tables of dask.array.dispatch.
 
 dask counts the elements of chunks for means and variances. By default it does so with NumPy arrays, which
 cannot be operands with a GPUArray; it has a table of functions for other array types, CuPy's among them.
@@ -6,10 +6,7 @@ cannot be operands with a GPUArray; it has a table of functions for other array 
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import math
-import sys
 
 import numpy as np
 
@@ -39,8 +36,8 @@ def _percentile(a, q, method="linear"):
     return (np.percentile(a, q, method=method) if len(a) else None), len(a)
 
 
-def register() -> None:
-    """Put GPUArray into dask's tables."""
+def register_lookups() -> None:
+    """Put GPUArray into the tables of dask's arrays."""
     from dask.array import dispatch, register_chunk_type
 
     register_chunk_type(_driver.GPUArray)
@@ -48,34 +45,3 @@ def register() -> None:
     dispatch.numel_lookup.register(_driver.GPUArray, _count_elements)
     dispatch.percentile_lookup.register(_driver.GPUArray, _percentile)
     dispatch.to_numpy_dispatch.register(_driver.GPUArray, _on_host)
-
-
-_registered = False
-
-
-def register_once() -> None:
-    """register(), if it was not called yet and dask's arrays are loaded."""
-    global _registered
-    if not _registered and "dask.array.dispatch" in sys.modules:
-        _registered = True
-        register()
-
-
-def register_if_dask_is_loaded() -> None:
-    """register(), if dask is loaded: a worker of dask may count the elements of a chunk before it calls any
-    function of NumPy's with it, which would call register_once().
-    """
-    if "dask" in sys.modules:
-        with contextlib.suppress(ImportError):
-            importlib.import_module("dask.array.dispatch")
-        register_once()
-
-
-def token(array):
-    """A value from which dask makes the array's name in a graph. It is a new one at each call, while other
-    arrays with equal elements have equal tokens: the elements are not copied to the host to be compared.
-    """
-    import uuid
-
-    register_once()
-    return "pycuda.GPUArray", uuid.uuid4().hex
