@@ -1,0 +1,307 @@
+"""Message passing (MPI) with mpi4py: whether the MPI library accesses device memory, and a communicator that
+sends through host memory where it does not.
+
+::
+
+    import pycuda.gpuarray as gpuarray
+    import pycuda.mpi
+    from mpi4py import MPI
+
+    context = pycuda.mpi.local_device(MPI.COMM_WORLD).retain_primary_context()
+    context.push()
+    comm = pycuda.mpi.communicator(MPI.COMM_WORLD)
+    comm.Allreduce(gpuarray.zeros(4, float), total := gpuarray.empty(4, float))
+
+mpi4py is imported by the functions, not by this module. Importing mpi4py.MPI calls MPI_Init.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+from pycuda import _driver
+from pycuda._array.interop import message_passing
+from pycuda._array.interop.staged_messages import Buffer, buffer_of
+from pycuda._kernels.plans.caches import memoized_in_context
+
+__all__ = ["Request", "StagedComm", "communicator", "is_cuda_aware", "local_device", "staged"]
+
+
+def _mpi() -> Any:
+    from mpi4py import MPI
+
+    return MPI
+
+
+def is_cuda_aware() -> bool | None:
+    """Whether the MPI library that mpi4py has loaded accesses a GPU's memory.
+
+    Asks `MPIX_Query_cuda_support`, which Open MPI and MPICH have.
+
+    Returns
+    -------
+    bool or None
+        None if the library does not say: it has no such function.
+
+    Raises
+    ------
+    ImportError
+        mpi4py is not installed.
+    RuntimeError
+        MPI is not initialized.
+
+    Examples
+    --------
+    >>> pycuda.mpi.is_cuda_aware()  # with the MPICH or the Open MPI of PyPI
+    False
+    """
+    mpi = _mpi()
+    if not mpi.Is_initialized() or mpi.Is_finalized():
+        raise RuntimeError("MPI is not initialized")
+    return message_passing.cuda_support(mpi)
+
+
+def staged(comm: Any) -> StagedComm:
+    """A communicator that copies the elements of GPUArrays through page-locked host memory.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+
+    Returns
+    -------
+    StagedComm
+
+    Examples
+    --------
+    >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+    >>> comm.Bcast(a, root=0)
+    """
+    return comm if isinstance(comm, StagedComm) else StagedComm(comm)
+
+
+def communicator(comm: Any) -> Any:
+    """The communicator for the GPUArrays of the current driver: `comm` itself where the MPI library accesses
+    their memory, else `staged(comm)`.
+
+    The memory of the CPU device is host memory, which every MPI library accesses. A library that does not
+    say whether it is CUDA-aware gets no address of a GPU.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+
+    Returns
+    -------
+    mpi4py.MPI.Comm or StagedComm
+    """
+    return comm if _driver._is_cpu_device() or is_cuda_aware() else staged(comm)
+
+
+def local_device(comm: Any) -> _driver.Device:
+    """The device for this process: the processes of one host take its devices in turn.
+
+    Collective: every process of the communicator calls it.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+
+    Returns
+    -------
+    pycuda.driver.Device
+    """
+    here = comm.Split_type(_mpi().COMM_TYPE_SHARED)
+    try:
+        _driver.init()
+        return _driver.Device(here.Get_rank() % _driver.Device.count())
+    finally:
+        here.Free()
+
+
+_pool = memoized_in_context(_driver.PageLockedMemoryPool, 256)
+
+
+@functools.cache
+def _parameters(method: Any) -> inspect.Signature:
+    return inspect.signature(method)
+
+
+# Methods whose `buf` is received into, and those whose `buf` is sent and then received into.
+_RECEIVE = {"Recv", "Irecv", "Recv_init"}
+_REPLACE = {"Sendrecv_replace", "Isendrecv_replace"}
+# Some processes get nothing in some methods: their arrays keep what they have.
+_PARTIAL = ("Exscan", "Iexscan", "Neighbor", "Ineighbor")
+
+
+class Request:
+    """A request of a `StagedComm`: what has arrived is in the GPUArray once `Wait` or `Test` says so.
+
+    mpi4py's own functions for several requests refuse it, as they would not copy; `Waitall`, `Waitany` and
+    `Testall` here take it and mpi4py's requests.
+    """
+
+    def __init__(self, request: Any, buffers: list[Buffer], started: bool) -> None:
+        self._request, self._buffers, self._pending = request, buffers, started
+
+    def _finish(self, status: Any) -> None:
+        if self._pending:
+            self._pending = False
+            for buffer in self._buffers:
+                buffer.store(status)
+
+    def Wait(self, status: Any = None) -> bool:
+        """Wait until the message is complete, and copy what has arrived. Returns True."""
+        status = _mpi().Status() if status is None else status
+        self._request.Wait(status)
+        self._finish(status)
+        return True
+
+    def Test(self, status: Any = None) -> bool:
+        """Whether the message is complete; then what has arrived is copied."""
+        status = _mpi().Status() if status is None else status
+        done = self._request.Test(status)
+        if done:
+            self._finish(status)
+        return done
+
+    def wait(self, status: Any = None) -> None:
+        """`Wait`, without a result."""
+        self.Wait(status)
+
+    def test(self, status: Any = None) -> tuple[bool, None]:
+        """`Test`, as mpi4py's lower-case method returns it: (whether complete, None)."""
+        return self.Test(status), None
+
+    def Start(self) -> None:
+        """Start a persistent request: the array is read now, after the work that is queued on it."""
+        for buffer in self._buffers:
+            buffer.load()
+        self._pending = True
+        self._request.Start()
+
+    def Cancel(self) -> None:
+        """Cancel the request; `Wait` must follow."""
+        self._request.Cancel()
+
+    def Free(self) -> None:
+        """Free the request. A persistent one is not started any more."""
+        self._request.Free()
+
+    @staticmethod
+    def Waitall(requests: Iterable[Any], statuses: list[Any] | None = None) -> bool:
+        """Wait for all of the requests, of this class or mpi4py's. Returns True."""
+        for number, each in enumerate(requests):
+            each.Wait(statuses[number] if statuses else None)
+        return True
+
+    @staticmethod
+    def Testall(requests: Iterable[Any], statuses: list[Any] | None = None) -> bool:
+        """Whether all of the requests are complete."""
+        return all([each.Test(statuses[n] if statuses else None) for n, each in enumerate([*requests])])
+
+    @staticmethod
+    def Waitany(requests: list[Any], status: Any = None) -> int:
+        """Wait for one of the requests. Returns its index, MPI.UNDEFINED if none is active."""
+        status = _mpi().Status() if status is None else status
+        raw = [each._request if isinstance(each, Request) else each for each in requests]
+        index = _mpi().Request.Waitany(raw, status)
+        for each, handle in zip(requests, raw, strict=True):  # Waitany sets completed handles in its list
+            if isinstance(each, Request):
+                each._request = handle
+        if index >= 0 and isinstance(requests[index], Request):
+            requests[index]._finish(status)
+        return index
+
+
+class StagedComm:
+    """A communicator of mpi4py whose upper-case methods take GPUArrays and give MPI host memory.
+
+    Each array is copied to page-locked memory of a pool before MPI reads it, after the work that is queued on
+    it, and what arrives is copied to the array before the method returns, or at `Request.Wait`. The arrays
+    are those that mpi4py takes: contiguous, in C or Fortran order; [array, count], [array, datatype] and so
+    on as well. Where MPI may leave elements as they are, they stay. All else is the communicator's:
+    attributes, lower-case methods, messages of host arrays. A method that returns a communicator returns a
+    staged one.
+
+    Windows and partitioned communication give MPI the address for longer than a call and are not staged.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+    """
+
+    def __init__(self, comm: Any) -> None:
+        self._comm = comm
+
+    @property
+    def comm(self) -> Any:
+        """The communicator of mpi4py."""
+        return self._comm
+
+    def __repr__(self) -> str:
+        return f"pycuda.mpi.staged({self._comm!r})"
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._comm, name)
+        if not name[0].isupper() or not callable(value):
+            return value
+        signature = _parameters(getattr(type(self._comm), name))
+        if {"buf", "sendbuf", "recvbuf"} & {*signature.parameters}:
+            return functools.partial(self._call, name, signature)
+        return functools.partial(self._wrapped, value)
+
+    def _wrapped(self, method: Any, *args: Any, **keywords: Any) -> Any:
+        result = method(*args, **keywords)
+        return staged(result) if isinstance(result, _mpi().Comm) else result
+
+    def _is_root(self, root: int) -> bool:
+        if self._comm.Is_inter():
+            return root == _mpi().ROOT
+        return root == self._comm.Get_rank()
+
+    def _directions(self, name: str, given: dict[str, Any]) -> dict[str, tuple[bool, bool]]:
+        """{parameter: (whether MPI reads it, whether MPI writes it)}"""
+        at_root = "root" not in given or self._is_root(given["root"])
+        if "buf" in given:
+            if "root" in given:
+                return {"buf": (at_root, not at_root)}
+            if name in _REPLACE:
+                return {"buf": (True, True)}
+            return {"buf": (name not in _RECEIVE, name in _RECEIVE)}
+        scatters = name.lstrip("I").lower().startswith("scatter")
+        in_place = given["sendbuf"] is _mpi().IN_PLACE
+        return {
+            "sendbuf": (at_root or not scatters, False),
+            "recvbuf": (in_place, at_root or scatters),
+        }
+
+    def _call(self, name: str, signature: inspect.Signature, *args: Any, **keywords: Any) -> Any:
+        bound = signature.bind(self._comm, *args, **keywords)
+        bound.apply_defaults()
+        given = bound.arguments
+        if "partitions" in given:
+            raise NotImplementedError(f"{name} is not staged: MPI would keep the address of the array")
+        receives, persists = name in _RECEIVE | _REPLACE or "recvtag" in given, name.endswith("_init")
+        buffers = []
+        for parameter, (loads, stores) in self._directions(name, given).items():
+            filled = not name.startswith(_PARTIAL)
+            given[parameter], buffer = buffer_of(given[parameter], _pool, loads, stores, receives, filled)
+            if buffer is not None:
+                buffers.append(buffer)
+        if not buffers:
+            return getattr(self._comm, name)(*bound.args[1:], **bound.kwargs)
+        if not persists:
+            for buffer in buffers:
+                buffer.load()
+        if receives and "status" in given and given["status"] is None:
+            given["status"] = _mpi().Status()
+        result = getattr(self._comm, name)(*bound.args[1:], **bound.kwargs)
+        if isinstance(result, _mpi().Request):
+            return Request(result, buffers, not persists)
+        for buffer in buffers:
+            buffer.store(given.get("status"))
+        return result

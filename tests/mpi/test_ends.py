@@ -1,0 +1,77 @@
+"""A process that is killed: the others end, nothing of them is left, and mpiexec says so."""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+KILLED = """
+    import os
+    import signal
+    import sys
+    from pathlib import Path
+
+    import numpy as np
+    import pycuda.gpuarray as gpuarray
+    import pycuda.mpi
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    Path(sys.argv[1], str(comm.rank)).write_text(str(os.getpid()))
+    pycuda.mpi.local_device(comm).retain_primary_context().push()
+    mine = pycuda.mpi.communicator(comm) if sys.argv[2] == "direct" else pycuda.mpi.staged(comm)
+    array = gpuarray.to_gpu(np.arange(100000.0))
+    total = gpuarray.empty(100000, float)
+    mine.Allreduce(array, total)
+    if comm.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    mine.Recv(total, source=1)
+"""
+
+
+def alive(pid):
+    """Whether a process runs: one that has ended and is not waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def eventually(condition):
+    for _ in range(100):
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def mapped(name):
+    """Whether a process has mapped a file of this name, for instance one that another test has started."""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            if name in maps.read_text():
+                return True
+    return False
+
+
+@pytest.mark.parametrize("way", ["direct", "staged"])
+@pytest.mark.parametrize("processes", [2, 4])
+def test_a_killed_process(mpi_run, tmp_path, processes, way):
+    before = {*os.listdir("/dev/shm")}
+    done = mpi_run(processes, KILLED, str(tmp_path), way, check=False)
+    assert done.returncode
+    pids = [int((tmp_path / str(rank)).read_text()) for rank in range(processes)]
+    assert eventually(lambda: not any(map(alive, pids)))
+    left = {*os.listdir("/dev/shm")} - before
+    # The CPU device has no files there. MPICH leaves a segment of its own when a process is killed, also with
+    # arrays of NumPy alone.
+    for name in left:
+        if name.startswith("mpich_shm_") and not mapped(name):
+            Path("/dev/shm", name).unlink(missing_ok=True)
+    assert [name for name in left if "cuda" in name or any(str(pid) in name for pid in pids)] == []
+    text = done.stdout + done.stderr
+    # Of those that ended, MPICH names the one that it noticed first.
+    assert any(str(pid) in text for pid in pids), text
+    assert "signal 9" in text or "EXIT CODE: 9" in text or "Killed" in text, text
