@@ -125,9 +125,7 @@ def local_device(comm: Any) -> _driver.Device:
 _pool = memoized_in_context(_driver.PageLockedMemoryPool, 256)
 
 
-@functools.cache
-def _parameters(method: Any) -> inspect.Signature:
-    return inspect.signature(method)
+_parameters = functools.cache(inspect.signature)
 
 
 # Methods whose `buf` is received into, and those whose `buf` is sent and then received into.

@@ -31,11 +31,13 @@ def cuda_support(mpi: ModuleType) -> bool | None:
     return _query(mpi.__file__)
 
 
-@functools.cache
-def _query(extension: str) -> bool | None:
+def _ask(extension: str) -> bool | None:
     # A symbol is looked up in the extension and in the libraries that it is linked with.
     query = getattr(ctypes.CDLL(extension), "MPIX_Query_cuda_support", None)
     return None if query is None else bool(query())
+
+
+_query = functools.cache(_ask)
 
 
 def check_library(array: object) -> None:
