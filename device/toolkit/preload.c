@@ -3,7 +3,8 @@
  * NVRTC makes PTX on its way to a cubin, for every architecture. A program that gets the functions for cubins
  * from an NVRTC that it has found by itself, by dlsym() or by being linked with it, gets those of this file,
  * which answer with that PTX. Of an nvJitLink that it has found it gets the functions of the library of that
- * name in this folder. Nothing else changes, and nothing is opened before the program asks.
+ * name in this folder. A program that opens NVIDIA's CUDA runtime by its path gets the one of this folder.
+ * Nothing else changes, and nothing is opened before the program asks.
  */
 #define _GNU_SOURCE
 #include <link.h>
@@ -16,15 +17,30 @@
 #define EXPORT __attribute__((visibility("default")))
 
 typedef void *Lookup(void *handle, const char *name);
+typedef void *Open(const char *path, int mode);
 
-/* The C library's. glibc has it under one of these versions, by processor and release. */
-static Lookup *system_lookup(void)
+/* A function of the C library. glibc has it under one of these versions, by processor and release. */
+static void *system_function(const char *name)
 {
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
-    static Lookup *found;
+    void *found = NULL;
     for (size_t i = 0; !found && i < sizeof versions / sizeof *versions; i++)
-        *(void **)&found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-    if (!found) abort(); /* no dlsym in the program could work */
+        found = dlvsym(RTLD_NEXT, name, versions[i]);
+    if (!found) abort(); /* no program could work without */
+    return found;
+}
+
+static Lookup *system_lookup(void)
+{
+    static Lookup *found;
+    if (!found) *(void **)&found = system_function("dlsym");
+    return found;
+}
+
+static Open *system_open(void)
+{
+    static Open *found;
+    if (!found) *(void **)&found = system_function("dlopen");
     return found;
 }
 
@@ -97,11 +113,18 @@ static int compiler_place(void *library, const void *base)
 static const char version_name[] = "nvJitLinkVersion";
 static const char compiler_file[] = "libnvrtc.", linker_file[] = "libnvJitLink.so";
 
-static bool is_file(const char *path, const char *file)
+static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return !strncmp(slash ? slash + 1 : path, file, strlen(file));
+    return slash ? slash + 1 : path;
 }
+
+static bool starts_with(const char *name, const char *prefix)
+{
+    return !strncmp(name, prefix, strlen(prefix));
+}
+
+static bool is_file(const char *path, const char *file) { return starts_with(base_name(path), file); }
 
 static void *in_place_of_compiler(const Dl_info *found, const char *name)
 {
@@ -147,11 +170,6 @@ static void *in_place_of(void *function, const char *name)
     if (is_file(found.dli_fname, linker_file)) return in_place_of_linker(function, &found, name);
     if (is_file(found.dli_fname, compiler_file)) return in_place_of_compiler(&found, name);
     return NULL;
-}
-
-static bool starts_with(const char *name, const char *prefix)
-{
-    return !strncmp(name, prefix, strlen(prefix));
 }
 
 static bool may_be_replaced(const char *name)
@@ -207,4 +225,44 @@ EXPORT int nvrtcGetCUBIN(void *program, char *bytes)
 {
     const Compiler *compiler = linked_compiler();
     return compiler ? answer_bytes(compiler, program, bytes) : NVRTC_ERROR_INVALID_PROGRAM;
+}
+
+/* ---- Programs that open the CUDA runtime by its path ---- */
+
+/* Libraries of this folder. NVIDIA's have these names, or these and more of the version. */
+static const char *const runtimes[] = {"libcudart.so.12", "libcudart.so.13"};
+
+/* Which of these the file is, where links lead to another name; NULL: none. */
+static const char *runtime_of(const char *path)
+{
+    char *file = realpath(path, NULL);
+    const char *base = file ? base_name(file) : "", *found = NULL;
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
+        size_t length = strlen(runtimes[i]);
+        if (!strncmp(base, runtimes[i], length) && (!base[length] || base[length] == '.'))
+            found = runtimes[i];
+    }
+    free(file);
+    return found;
+}
+
+/* Not inlined: without its path on the stack dlopen() below ends in a jump. */
+__attribute__((noinline)) static void *open_runtime(const char *path, int mode)
+{
+    char own[PATH_MAX];
+    const char *runtime = runtime_of(path);
+    bool fits = runtime && path_beside_this(runtime, own, sizeof own) < sizeof own;
+    return system_open()(fits ? own : path, mode);
+}
+
+static bool is_path_of_runtime(const char *path)
+{
+    return path && strchr(path, '/') && starts_with(base_name(path), "libcudart.so");
+}
+
+/* A name without a folder is found by LD_LIBRARY_PATH. Anything else is opened by a jump to the C library, as
+ * in dlsym(): it searches the folders that the caller names (RPATH, RUNPATH). */
+EXPORT void *dlopen(const char *path, int mode)
+{
+    return is_path_of_runtime(path) ? open_runtime(path, mode) : system_open()(path, mode);
 }
