@@ -28,6 +28,7 @@ static const Option options[] = {
     {"--capability", "X.Y", "PYCUDA_CPU_COMPUTE_CAPABILITY", NULL, "the compute capability of the devices"},
     {"--memory", "SIZE", "PYCUDA_CPU_MEMORY", NULL, "the memory of a device: 512M, 4G"},
     {"--checks", "LIST", "PYCUDA_CPU_CHECK", NULL, "racecheck, initcheck, initcheck-shared, synccheck"},
+    {"--faults", "WORD", "PYCUDA_CPU_FAULTS", NULL, "report: go on after accesses that are not valid (stop)"},
     {"--log", NULL, "PYCUDA_CPU_LOG", "stderr", "print why calls and kernels fail to stderr"},
 };
 enum { OPTION_COUNT = sizeof options / sizeof *options };

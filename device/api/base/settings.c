@@ -113,6 +113,12 @@ static bool read_report(const char *text, DriverSettings *out)
     return strlen(text) < sizeof out->report && access(text, W_OK) == 0;
 }
 
+static bool read_faults(const char *text, DriverSettings *out)
+{
+    out->faults_reported = strcmp(text, "report") == 0;
+    return out->faults_reported || strcmp(text, "stop") == 0;
+}
+
 static bool read_log(const char *text, DriverSettings *out)
 {
     out->log_printed = strcmp(text, "stderr") == 0;

@@ -18,6 +18,7 @@ typedef struct DriverSettings {
     uint64_t memory; /* bytes of each device */
     unsigned checks; /* CHECK_* of exec/code/code.h */
     char report[256]; /* the path of a file that exists, or "" (api/base/report.h) */
+    bool faults_reported; /* kernels go on after invalid accesses (fault_places.h) */
     bool log_printed; /* every entry of the log goes to stderr as well */
     char problem[512]; /* of the first value that is wrong, in words; "" when all are right */
 } DriverSettings;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/launch/launch.h"
+#include "api/base/fault_places.h"
 #include "api/base/log.h"
 #include "api/base/report.h"
 #include "api/device/device_limits.h"
@@ -55,6 +56,7 @@ void launch_prepare(GridLaunch *launch, const Function *function, const LaunchCo
         .print = context_print,
         .print_closure = context,
         .resident = resident_blocks,
+        .name_fault = driver_settings()->faults_reported ? fault_places_name : NULL,
     };
     uint32_t cluster[3];
     launch_find_cluster(function, shape, cluster);
@@ -98,6 +100,7 @@ static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Functio
     run->launch.heap = context_heap(context);
     run->launch.bindings = run->bindings;
     run->launch.stop = &stream->stop;
+    run->launch.ticket = stream->head->ticket;
     return grid_start(workers, &run->launch, &run->fault);
 }
 

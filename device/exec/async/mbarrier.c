@@ -67,7 +67,12 @@ static bool find_place(Place *p, uint64_t address)
     enum { BARRIER_BYTES = sizeof(uint64_t) };
     const Reach reach = {
         .address = address, .bytes = BARRIER_BYTES, .unit = BARRIER_BYTES, .shared = true, .write = true};
-    if (!range_reach(p->warp, p->insn, p->lane, &reach)) return false;
+    if (!range_look(p->warp, p->insn, &reach)) {
+        if (range_reach(p->warp, p->insn, p->lane, &reach))
+            exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_ILLEGAL_ADDRESS,
+                       "without its mbarrier the kernel cannot go on");
+        return false;
+    }
     p->block = cluster_block_of(p->warp->block, address, &p->offset);
     return true;
 }

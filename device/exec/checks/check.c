@@ -306,11 +306,11 @@ static bool access_lanes(Warp *w, const Insn *i)
     GlobalCursor cursor = {0};
     bool good = access_by_lanes(w, i, &cursor);
     global_race_leave(&cursor);
-    return good;
+    return good || !exec_has_failed(w);
 }
 
-/* Checks one lane's access to bytes at a host address, outside of the instruction's own form. False: a fault
- * was recorded. */
+/* Checks one lane's access to bytes at a host address, outside of the instruction's own form. False: the
+ * launch has failed. */
 bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, AccessKind kind)
 {
     const OperationAccess form = {.bytes = 1, .kind = ACCESS_ATOMIC, .caller_orders = true};
@@ -323,7 +323,7 @@ bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint6
                              .address = (uintptr_t)host,
                              .kind = kind,
                              .cursor = &cursor};
-    bool good = check_access(&x);
+    bool good = check_access(&x) || !exec_has_failed(warp);
     global_race_leave(&cursor);
     return good;
 }

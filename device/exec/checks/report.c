@@ -7,17 +7,9 @@
 #include "exec/state/grid.h"
 #include "exec/memory/memory_map.h"
 
-/* "file:line (PTX line n)" of an instruction of any function of the kernel's module. */
 static const char *source_place(const Block *block, const Insn *insn, char *out, size_t capacity)
 {
-    const CodeModule *module = block->grid->function->module;
-    for (uint32_t f = 0; f < module->function_count; f++) {
-        const CodeFunction *function = module->functions[f];
-        if (insn >= function->insns && insn < function->insns + function->insn_count)
-            return exec_place(function, insn, out, capacity);
-    }
-    snprintf(out, capacity, "an unknown place");
-    return out;
+    return exec_place_in(block->grid->function->module, insn, out, capacity);
 }
 
 /* The name of a variable without C++'s mangling: "tile" for _ZZ6kernelE4tile. *length becomes the name's
@@ -100,7 +92,7 @@ void race_report(const RaceAccess *access, int lane, uint32_t offset, const Race
     describe_variable(block, offset, variable, sizeof variable);
     describe_thread(&block->warps[other->warp], other_lane, thread, sizeof thread);
     source_place(block, other->insn, place, sizeof place);
-    exec_fault(
+    exec_violation(
         access->warp, access->insn, lane, CUDA_ERROR_LAUNCH_FAILED,
         "race at offset 0x%x of shared memory%s: this %u-byte %s, and %s %u-byte %s by thread %s, %s: %s",
         offset, variable, access->bytes, kinds[access->kind], other->bytes == 8 ? "an" : "a", other->bytes,
@@ -147,7 +139,7 @@ void global_race_report(const GlobalAccess *access, uint64_t address, const Glob
     describe_range(block, address, where, sizeof where);
     describe_other(block->grid, other, other_thread, sizeof other_thread);
     source_place(block, insn, place, sizeof place);
-    exec_fault(
+    exec_violation(
         access->warp, access->insn, access->lane, CUDA_ERROR_LAUNCH_FAILED,
         "race between blocks at 0x%llx%s: this %llu-byte %s, and %s %u-byte %s by %s, %s: blocks run in "
         "any order; a fence (__threadfence()) and an atomic operation order them, or two launches",
@@ -163,7 +155,7 @@ void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *co
     describe_variable(block, offset, variable, sizeof variable);
     describe_thread(&block->warps[thread / WARP_LANES], (int)(thread % WARP_LANES), name, sizeof name);
     source_place(block, copy, place, sizeof place);
-    exec_fault(
+    exec_violation(
         access->warp, access->insn, __builtin_ctz(access->lanes), CUDA_ERROR_LAUNCH_FAILED,
         "race at offset 0x%x of shared memory%s: this %u-byte %s, and an asynchronous copy by thread %s, %s: "
         "that thread has not waited for it (cp.async.wait_group, __pipeline_wait_prior())",
@@ -180,12 +172,12 @@ void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared,
         describe_variable(warp->block, first, where, sizeof where);
     else
         describe_range(warp->block, first, where, sizeof where);
-    exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED,
-               "%llu-byte read of uninitialized memory: %s 0x%llx%s%s: %s", (unsigned long long)bytes,
-               shared ? "offset" : "the byte at", (unsigned long long)first,
-               shared ? " of shared memory" : "", where,
-               shared ? "a thread of the block must write it first"
-                      : "a kernel, a copy or a fill must write it first");
+    exec_violation(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED,
+                   "%llu-byte read of uninitialized memory: %s 0x%llx%s%s: %s", (unsigned long long)bytes,
+                   shared ? "offset" : "the byte at", (unsigned long long)first,
+                   shared ? " of shared memory" : "", where,
+                   shared ? "a thread of the block must write it first"
+                          : "a kernel, a copy or a fill must write it first");
 }
 
 /* --- barriers --------------------------------------------------------------------------------------- */
@@ -195,9 +187,10 @@ void check_report_divergence(const Warp *warp, const Group *waiting, uint32_t ot
     const Block *block = warp->block;
     char place[256];
     source_place(block, waiting->pc, place, sizeof place);
-    exec_fault_plain(block->grid, CUDA_ERROR_LAUNCH_FAILED,
-                     "kernel %s, block (%u,%u,%u), warp %u, %s: divergent threads at a barrier: lanes 0x%08x "
-                     "arrived, lanes 0x%08x %s; all threads of a warp must reach the same __syncthreads()",
-                     block->grid->function->name, block->id[0], block->id[1], block->id[2], warp->index,
-                     place, waiting->mask, others, what);
+    exec_violation_plain(
+        block->grid, waiting->pc, CUDA_ERROR_LAUNCH_FAILED,
+        "kernel %s, block (%u,%u,%u), warp %u, %s: divergent threads at a barrier: lanes 0x%08x "
+        "arrived, lanes 0x%08x %s; all threads of a warp must reach the same __syncthreads()",
+        block->grid->function->name, block->id[0], block->id[1], block->id[2], warp->index, place,
+        waiting->mask, others, what);
 }

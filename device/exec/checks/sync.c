@@ -73,7 +73,7 @@ bool check_arrival(Warp *warp, const Insn *insn)
         if (g == warp->current) continue;
         if (waits(g) && g->pc != insn) {
             check_report_divergence(warp, g, warp->mask, "to another one");
-            return false;
+            return !exec_has_failed(warp);
         }
         if (!waits(g) && !has_returned(g) && !warp->randomized) checker->missed[warp->index] |= g->mask;
     }

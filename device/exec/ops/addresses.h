@@ -276,26 +276,33 @@ LANE_FN uint8_t *at_local(const Access *access, int l, uint64_t address, uint64_
     return w->local + (uint64_t)l * w->local_stride + address;
 }
 
-/* --- faults of a lane whose access has no host address; they return NULL ------------------------------- */
+/* --- lanes whose access has no host address ------------------------------------------------------------- */
 
-LANE_FN const Insn *fault_generic(const Access *access, int lane, uint64_t address)
+/* What takes the place of the bytes: a sink if the launch survives the fault, else NULL. */
+LANE_FN uint8_t *sink_if(const Access *access, bool survives)
 {
-    return exec_fault_access(access->w, access->i, lane, address + (uint64_t)access->i->imm, access->size,
-                             access->write);
+    return survives ? exec_sink(access->w, access->size, access->write) : NULL;
 }
 
-LANE_FN const Insn *fault_shared(const Access *access, int lane, uint64_t address)
+LANE_FN uint8_t *fault_generic(const Access *access, int lane, uint64_t address)
 {
-    return exec_fault_window(access->w, access->i, lane, "shared", memory_offset(access->i, address),
-                             access->size, access->w->block->shared_size, access->write);
+    return sink_if(access, exec_fault_access(access->w, access->i, lane, address + (uint64_t)access->i->imm,
+                                             access->size, access->write));
 }
 
-LANE_FN const Insn *fault_local(const Access *access, int lane, uint64_t address)
+LANE_FN uint8_t *fault_shared(const Access *access, int lane, uint64_t address)
+{
+    return sink_if(access,
+                   exec_fault_window(access->w, access->i, lane, "shared", memory_offset(access->i, address),
+                                     access->size, access->w->block->shared_size, access->write));
+}
+
+LANE_FN uint8_t *fault_local(const Access *access, int lane, uint64_t address)
 {
     address =
         memory_offset(access->i, address) + (access->i->a == REF_ABSENT ? access->w->current->local : 0);
-    return exec_fault_window(access->w, access->i, lane, "local", address, access->size,
-                             access->w->block->grid->local_size, access->write);
+    return sink_if(access, exec_fault_window(access->w, access->i, lane, "local", address, access->size,
+                                             access->w->block->grid->local_size, access->write));
 }
 
 #endif

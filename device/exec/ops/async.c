@@ -33,10 +33,7 @@ LANE_FN bool copy_lane(const Access *access, int l)
     }
     if (count) {
         const uint8_t *p = at_generic(access, from, count);
-        if (!p) {
-            fault_generic(access, l, from);
-            return false;
-        }
+        if (!p && !(p = fault_generic(access, l, from))) return false;
         if (access->w->block->checker && !check_reach(access->w, access->i, l, p, count, ACCESS_READ))
             return false;
         memcpy(element, p, count);

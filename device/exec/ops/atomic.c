@@ -45,7 +45,8 @@ static bool is_shared(const Access *access, const void *p)
            || (block->cluster->size > 1 && cluster_holder(block, (uintptr_t)p));
 }
 
-static const Insn *atomic_fault(const Access *access, int l)
+/* What takes the place of the bytes: see fault_generic(). */
+static uint8_t *atomic_fault(const Access *access, int l)
 {
     uint64_t address = atomic_address(access, l);
     return access->i->mods & MEM_SHARED ? fault_shared(access, l, address)
@@ -114,9 +115,11 @@ static uint32_t atomic_fuel(unsigned op)
         for (uint32_t rest = w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
             T *p = (T *)(void *)atomic_place(&x, l); \
-            if (!p) return atomic_fault(&x, l); \
-            update_##name(p, together ? w->mask : 1u << l, b, c, old, is_shared(&x, p)); \
-            if (together) break; \
+            bool valid = p; \
+            if (!valid && !(p = (T *)(void *)atomic_fault(&x, l))) return NULL; \
+            bool all = together && valid; \
+            update_##name(p, all ? w->mask : 1u << l, b, c, old, is_shared(&x, p)); \
+            if (all) break; \
         } \
         if (i->d != REF_ABSENT) { \
             T *d = ROW(T, w, i->d); \
@@ -185,7 +188,7 @@ static const Insn *atom_128(Warp *w, const Insn *i, bool exchange)
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
         u128 *p = (u128 *)(void *)atomic_place(&x, l), old = 0, value = join(b, l);
-        if (!p) return atomic_fault(&x, l);
+        if (!p && !(p = (u128 *)(void *)atomic_fault(&x, l))) return NULL;
         if (exchange) {
             while (!swap_128(p, &old, value)) {
             }

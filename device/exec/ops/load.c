@@ -22,7 +22,7 @@
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) { \
         int l = __builtin_ctz(rest); \
         const uint8_t *p = at_##space(&x, a[l], sizeof(M)); \
-        if (!p) return fault_##space(&x, l, a[l]); \
+        if (!p && !(p = fault_##space(&x, l, a[l]))) return NULL; \
         out[l] = (R)READ(M, p); \
     }
 /* Loads out[l] of addresses that have been checked together (span_has_). Where the host has an
@@ -135,7 +135,7 @@
             int l = __builtin_ctz(rest); \
             uint64_t address = i->mods & MEM_ADDR32 ? narrow[l] : wide[l]; \
             const uint8_t *p = at_local(&x, l, address, sizeof(M)); \
-            if (!p) return fault_local(&x, l, address); \
+            if (!p && !(p = fault_local(&x, l, address))) return NULL; \
             out[l] = (R)PLAIN(M, p); \
         } \
         LANES_LOOP d[l] = w->lanes[l] ? out[l] : d[l]; \

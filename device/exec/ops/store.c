@@ -18,7 +18,7 @@
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) { \
         int l = __builtin_ctz(rest); \
         uint8_t *p = at_##space(&x, a[l], sizeof(M)); \
-        if (!p) return fault_##space(&x, l, a[l]); \
+        if (!p && !(p = fault_##space(&x, l, a[l]))) return NULL; \
         WRITE(M, p, (M)b[l]); \
     }
 /* Stores b[l] at addresses that have been checked together (span_has_). */
@@ -110,7 +110,7 @@
             int l = __builtin_ctz(rest); \
             uint64_t address = i->mods & MEM_ADDR32 ? narrow[l] : wide[l]; \
             uint8_t *p = at_local(&x, l, address, sizeof(M)); \
-            if (!p) return fault_local(&x, l, address); \
+            if (!p && !(p = fault_local(&x, l, address))) return NULL; \
             PLAIN(M, p, (M)b[l]); \
         } \
         return i + 1; \

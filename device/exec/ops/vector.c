@@ -109,12 +109,9 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
         for (uint32_t rest = x->w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
             p = at_##space##_lane(x, l, vector_address(x, l), x->size); \
-            if (p) { \
-                move_bytes(c->stage + (uint32_t)l * x->size, p, x->size); \
-            } else if (!fetch_part_##space(c, l)) { \
-                fault_##space(x, l, vector_address(x, l)); \
-                return NULL; \
-            } \
+            if (!p && fetch_part_##space(c, l)) continue; \
+            if (!p && !(p = fault_##space(x, l, vector_address(x, l)))) return NULL; \
+            move_bytes(c->stage + (uint32_t)l * x->size, p, x->size); \
         } \
         return c->stage; \
     } \
@@ -125,10 +122,7 @@ static bool is_aligned(const Access *access, uint64_t address, bool local)
         for (uint32_t rest = x->w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
             p = at_##space##_lane(x, l, vector_address(x, l), x->size); \
-            if (!p) { \
-                fault_##space(x, l, vector_address(x, l)); \
-                return false; \
-            } \
+            if (!p && !(p = fault_##space(x, l, vector_address(x, l)))) return false; \
             move_bytes(p, c->stage + (uint32_t)l * x->size, x->size); \
         } \
         return true; \

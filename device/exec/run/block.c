@@ -378,6 +378,7 @@ void worker_destroy(Worker *worker)
         worker->free_stores = next;
     }
     lockstep_free(worker->lockstep);
+    for (int k = 0; k < 2; k++) free(worker->sinks[k].bytes);
     grid_run_free(worker->run);
     free(worker);
 }

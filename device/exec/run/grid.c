@@ -115,6 +115,7 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
     atomic_init(&grid->resident, 1);
     grid->stop = launch->stop ? launch->stop : &never_stopped;
     grid->fault = fault;
+    grid->places.count = 0;
     grid->fault_lock = worker_pool_fault_lock(pool);
     grid->print_lock = worker_pool_print_lock(pool);
     grid->job = (PoolJob){.work = help};

@@ -73,9 +73,9 @@ static bool read_bytes(Reader *r, uint64_t address, void *out, uint32_t size)
 {
     if (!range_has(&r->range, address, size)) {
         if (!range_find(r->warp, r->insn, address, size, false)) {
-            if (!r->failed) exec_fault_access(r->warp, r->insn, r->lane, address, size, false);
-            r->failed = true;
-            return false;
+            if (!r->failed) r->failed = !exec_fault_access(r->warp, r->insn, r->lane, address, size, false);
+            if (!r->failed) memset(out, 0, size);
+            return !r->failed;
         }
         r->range = r->warp->worker->loads[range_slot(r->insn)];
     }

@@ -39,8 +39,7 @@ uint64_t runtime_store(RuntimeCall *c, uint64_t address, uint64_t value, uint32_
         memcpy((void *)(uintptr_t)address, &value, size);
         return 0;
     }
-    exec_fault_access(c->warp, c->insn, c->lane, address, size, true);
-    c->faulted = true;
+    c->faulted = !exec_fault_access(c->warp, c->insn, c->lane, address, size, true);
     return 0;
 }
 

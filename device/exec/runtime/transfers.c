@@ -83,8 +83,7 @@ uint64_t runtime_Memcpy3DAsync(RuntimeCall *c)
     uint64_t address = c->values[0];
     Copy3D copy;
     if (!range_find(c->warp, c->insn, address, sizeof copy, false)) {
-        exec_fault_access(c->warp, c->insn, c->lane, address, sizeof(uint64_t), false);
-        c->faulted = true;
+        c->faulted = !exec_fault_access(c->warp, c->insn, c->lane, address, sizeof(uint64_t), false);
         return 0;
     }
     memcpy(&copy, (const void *)(uintptr_t)address, sizeof copy);

@@ -2,6 +2,7 @@
  * to the address. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/state/ranges.h"
@@ -31,6 +32,17 @@ const char *exec_place(const CodeFunction *function, const Insn *insn, char *out
     return out;
 }
 
+const char *exec_place_in(const CodeModule *module, const Insn *insn, char *out, size_t size)
+{
+    for (uint32_t f = 0; f < module->function_count; f++) {
+        const CodeFunction *function = module->functions[f];
+        if (insn >= function->insns && insn < function->insns + function->insn_count)
+            return exec_place(function, insn, out, size);
+    }
+    snprintf(out, size, "an unknown place");
+    return out;
+}
+
 void exec_fault_plain(Grid *grid, CUresult code, const char *format, ...)
 {
     va_list arguments;
@@ -41,23 +53,122 @@ void exec_fault_plain(Grid *grid, CUresult code, const char *format, ...)
     va_end(arguments);
 }
 
-const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, const char *format, ...)
+/* Writes to `out` the kernel, the thread and the place before the text of a fault. */
+static void describe(const Warp *warp, const Insn *insn, int lane, const char *format, va_list arguments,
+                     char *out, size_t capacity)
 {
     const Block *block = warp->block;
     const CodeFunction *function = warp->current ? warp->current->function : block->grid->function;
     bool called = function != block->grid->function;
     char what[640], place[256];
+    vsnprintf(what, sizeof what, format, arguments);
+    exec_place(function, insn, place, sizeof place);
+    snprintf(out, capacity, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u), %s%s%s%s: %s",
+             block->grid->function->name, block->id[0], block->id[1], block->id[2],
+             warp->rows[WARP_ROW_TID].lane[lane], warp->rows[WARP_ROW_TID + 1].lane[lane],
+             warp->rows[WARP_ROW_TID + 2].lane[lane], called ? "in " : "", called ? function->name : "",
+             called ? ", " : "", place, what);
+}
+
+const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, const char *format, ...)
+{
+    char text[FAULT_TEXT];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    describe(warp, insn, lane, format, arguments, text, sizeof text);
     va_end(arguments);
-    exec_place(function, insn, place, sizeof place);
-    exec_fault_plain(block->grid, code, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u), %s%s%s%s: %s",
-                     block->grid->function->name, block->id[0], block->id[1], block->id[2],
-                     warp->rows[WARP_ROW_TID].lane[lane], warp->rows[WARP_ROW_TID + 1].lane[lane],
-                     warp->rows[WARP_ROW_TID + 2].lane[lane], called ? "in " : "",
-                     called ? function->name : "", called ? ", " : "", place, what);
+    exec_fault_plain(warp->block->grid, code, "%s", text);
     return NULL;
+}
+
+/* --- faults that a launch survives --------------------------------------------------------------------- */
+
+/* Counts a fault at a place that the launch has named. False if it has not, or no longer knows. */
+static bool count_known(Grid *grid, const Insn *insn, CUresult code)
+{
+    FaultPlaces *places = &grid->places;
+    bool known = false;
+    pthread_mutex_lock(grid->fault_lock);
+    for (uint32_t k = 0; k < places->count && !known; k++) {
+        known = places->at[k].insn == insn && places->at[k].code == code;
+        if (known) atomic_fetch_add_explicit(places->at[k].faults, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(grid->fault_lock);
+    return known;
+}
+
+/* Names a fault, unless another thread just did, and counts it. */
+static void name_fault(Grid *grid, const Insn *insn, CUresult code, const char *text)
+{
+    FaultPlaces *places = &grid->places;
+    const GridLaunch *launch = grid->launch;
+    char place[256];
+    exec_place_in(grid->function->module, insn, place, sizeof place);
+    _Atomic uint64_t *faults =
+        launch->name_fault(launch->ticket, grid->function->name, place, (int)code, text);
+    if (!faults) return;
+    atomic_fetch_add_explicit(faults, 1, memory_order_relaxed);
+    pthread_mutex_lock(grid->fault_lock);
+    if (places->count < FAULT_PLACES)
+        places->at[places->count++] = (FaultPlace){.insn = insn, .code = code, .faults = faults};
+    pthread_mutex_unlock(grid->fault_lock);
+}
+
+bool exec_violation(Warp *warp, const Insn *insn, int lane, CUresult code, const char *format, ...)
+{
+    Grid *grid = warp->block->grid;
+    char text[FAULT_TEXT];
+    va_list arguments;
+    bool survives = grid->launch->name_fault;
+    if (survives && count_known(grid, insn, code)) return true;
+    va_start(arguments, format);
+    describe(warp, insn, lane, format, arguments, text, sizeof text);
+    va_end(arguments);
+    if (survives)
+        name_fault(grid, insn, code, text);
+    else
+        exec_fault_plain(grid, code, "%s", text);
+    return survives;
+}
+
+bool exec_violation_plain(Grid *grid, const Insn *insn, CUresult code, const char *format, ...)
+{
+    char text[FAULT_TEXT];
+    va_list arguments;
+    bool survives = grid->launch->name_fault;
+    if (survives && count_known(grid, insn, code)) return true;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (survives)
+        name_fault(grid, insn, code, text);
+    else
+        exec_fault_plain(grid, code, "%s", text);
+    return survives;
+}
+
+bool exec_has_failed(const Warp *warp)
+{
+    return atomic_load_explicit(&warp->block->grid->faulted, memory_order_relaxed);
+}
+
+uint8_t *exec_sink(Warp *warp, uint64_t bytes, bool write)
+{
+    enum { ALIGN = 64 };
+    Sink *sink = &warp->worker->sinks[write];
+    uint64_t room = (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+    if (room > sink->size) {
+        free(sink->bytes);
+        sink->bytes = room >= bytes ? aligned_alloc(ALIGN, room) : NULL;
+        sink->size = sink->bytes ? room : 0;
+    }
+    if (sink->bytes)
+        memset(sink->bytes, 0, bytes);
+    else
+        exec_fault_plain(warp->block->grid, CUDA_ERROR_OUT_OF_MEMORY,
+                         "kernel %s: no memory for an access that is not valid",
+                         warp->block->grid->function->name);
+    return sink->bytes;
 }
 
 /* Why the range is not accessible, or NULL. */
@@ -120,27 +231,29 @@ static const char *access_verb(const Insn *insn, bool write)
     return write ? "write of" : "read of";
 }
 
-const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size,
-                              bool write)
+bool exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size, bool write)
 {
+    Grid *grid = warp->block->grid;
     char near[384];
     if (address & (size - 1))
-        return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned %s %u bytes at 0x%llx",
-                          access_verb(insn, write), size, (unsigned long long)address);
-    exec_describe_nearest(warp->block->grid->launch, address, size, write, near, sizeof near);
-    return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid %s %u bytes at 0x%llx: %s",
-                      access_verb(insn, write), size, (unsigned long long)address, near);
+        return exec_violation(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS,
+                              "misaligned %s %u bytes at 0x%llx", access_verb(insn, write), size,
+                              (unsigned long long)address);
+    if (grid->launch->name_fault && count_known(grid, insn, CUDA_ERROR_ILLEGAL_ADDRESS)) return true;
+    exec_describe_nearest(grid->launch, address, size, write, near, sizeof near);
+    return exec_violation(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid %s %u bytes at 0x%llx: %s",
+                          access_verb(insn, write), size, (unsigned long long)address, near);
 }
 
-const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
-                              uint32_t size, uint64_t limit, bool write)
+bool exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
+                       uint32_t size, uint64_t limit, bool write)
 {
     if (offset & (size - 1))
-        return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS,
-                          "misaligned %s %u bytes of %s memory at offset 0x%llx", access_verb(insn, write),
-                          size, space, (unsigned long long)offset);
-    return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
-                      "invalid %s %u bytes of %s memory at offset 0x%llx: it has %llu bytes",
-                      access_verb(insn, write), size, space, (unsigned long long)offset,
-                      (unsigned long long)limit);
+        return exec_violation(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS,
+                              "misaligned %s %u bytes of %s memory at offset 0x%llx",
+                              access_verb(insn, write), size, space, (unsigned long long)offset);
+    return exec_violation(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
+                          "invalid %s %u bytes of %s memory at offset 0x%llx: it has %llu bytes",
+                          access_verb(insn, write), size, space, (unsigned long long)offset,
+                          (unsigned long long)limit);
 }

@@ -18,6 +18,18 @@ typedef struct PoolJob {
     atomic_bool queued;        /* from the request to put it into the list until it is finished */
 } PoolJob;
 
+/* Where the grid has survived faults: those of one place are named once, then counted. */
+enum { FAULT_PLACES = 32 };
+typedef struct FaultPlace {
+    const Insn *insn;
+    CUresult code;
+    _Atomic uint64_t *faults; /* GridLaunch.name_fault's */
+} FaultPlace;
+typedef struct FaultPlaces {
+    uint32_t count;
+    FaultPlace at[FAULT_PLACES];
+} FaultPlaces;
+
 struct Grid {
     PoolJob job;               /* must be first: a pointer to it is cast to Grid */
     const GridLaunch *launch;
@@ -34,6 +46,7 @@ struct Grid {
     uint32_t share; /* clusters that a worker takes at a time */
     ExecFault *fault;
     pthread_mutex_t *fault_lock, *print_lock;
+    FaultPlaces places; /* guarded by fault_lock */
     WorkerPool *pool;
     bool called; /* the pool was asked for help */
     struct Children *children; /* what its threads launch */

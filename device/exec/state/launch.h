@@ -97,6 +97,13 @@ struct GridLaunch {
     void (*print)(void *closure, const char *bytes, size_t count); /* printf's output; called from any worker,
                                       never by two at once */
     void *print_closure;
+    /* Where invalid accesses and what the checks find do not end the launch: names a fault, unless one of its
+     * kind (code, a CUresult) is named for that place of the kernel, and returns the count of such faults,
+     * which lives as long as the process; NULL if out of memory. Called from any worker. The pointer itself
+     * is NULL where a fault ends the launch. */
+    _Atomic uint64_t *(*name_fault)(uint64_t ticket, const char *kernel, const char *place, int code,
+                                    const char *text);
+    uint64_t ticket; /* for name_fault */
     const _Atomic uint32_t *stop; /* GridStop bits that others set, heeded between turns; NULL: never set */
     /* The number of the launch's blocks that the device holds at a time; called when they seem to wait
      * for each other. NULL: all. */

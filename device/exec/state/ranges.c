@@ -91,10 +91,9 @@ uint8_t *range_reach(Warp *warp, const Insn *insn, int lane, const Reach *reach)
 {
     uint8_t *place = range_look(warp, insn, reach);
     if (place) return place;
-    if (reach->shared)
-        exec_fault_window(warp, insn, lane, "shared", reach->address, reach->unit, warp->block->shared_size,
-                          reach->write);
-    else
-        exec_fault_access(warp, insn, lane, reach->address, reach->unit, reach->write);
-    return NULL;
+    bool survives = reach->shared
+                        ? exec_fault_window(warp, insn, lane, "shared", reach->address, reach->unit,
+                                            warp->block->shared_size, reach->write)
+                        : exec_fault_access(warp, insn, lane, reach->address, reach->unit, reach->write);
+    return survives ? exec_sink(warp, reach->bytes, reach->write) : NULL;
 }

@@ -24,8 +24,9 @@ typedef struct Reach {
     uint32_t unit;
     bool shared, write;
 } Reach;
-/* The host address of the bytes; NULL if the lane may not access all of them: range_reach() then records
- * a fault, range_look() does not. */
+/* The host address of the bytes; NULL if the lane may not access all of them: range_reach() then has
+ * recorded a fault, range_look() has not. In a launch that survives the fault range_reach() returns a
+ * sink. */
 uint8_t *range_reach(Warp *warp, const Insn *insn, int lane, const Reach *reach);
 uint8_t *range_look(Warp *warp, const Insn *insn, const Reach *reach);
 /* Empties the worker's caches of ranges: always, or if ranges of the map have gone since they were filled. */

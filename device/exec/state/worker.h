@@ -12,6 +12,12 @@ typedef struct RangeEntry {
     uint64_t base, size;
 } RangeEntry;
 
+/* Memory for accesses that are not valid (exec_sink). */
+typedef struct Sink {
+    uint8_t *bytes;
+    uint64_t size;
+} Sink;
+
 struct Worker {
     RangeEntry loads[RANGE_SLOTS], stores[RANGE_SLOTS]; /* by address of the instruction */
     Worker *next;
@@ -25,6 +31,7 @@ struct Worker {
     uint64_t random; /* state of the random scheduler's generator; 0: no random scheduler */
     uint32_t heeds; /* the GridStop bits at which it stops */
     struct GridRun *run; /* memory for the grid that it leads, or NULL */
+    Sink sinks[2]; /* for reads, for writes */
     struct Lockstep *lockstep; /* memory of run/lockstep.c, or NULL */
 };
 

@@ -1,0 +1,68 @@
+/* See fault_places.h. A place is known by the texts of kernel and place, so that a module that is loaded
+ * again has the same places. */
+#include "api/base/fault_places.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/base/driver.h"
+#include "api/base/log.h"
+#include "api/base/report.h"
+#include "api/base/settings.h"
+
+typedef struct Place {
+    struct Place *next; /* named before this one */
+    _Atomic uint64_t faults;
+    int code;
+    char name[]; /* "KERNEL, PLACE" */
+} Place;
+static Place *newest; /* places live as long as the process */
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static Place *find_locked(const char *name, int code)
+{
+    Place *place = newest;
+    while (place && (place->code != code || strcmp(place->name, name) != 0)) place = place->next;
+    return place;
+}
+
+static Place *add_locked(const char *name, int code)
+{
+    Place *place = calloc(1, sizeof *place + strlen(name) + 1);
+    if (!place) return NULL;
+    place->next = newest;
+    place->code = code;
+    strcpy(place->name, name);
+    newest = place;
+    return place;
+}
+
+_Atomic uint64_t *fault_places_name(uint64_t ticket, const char *kernel, const char *place, int code,
+                                    const char *text)
+{
+    enum { NAME_BYTES = 1024 };
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "%s, %s", kernel, place);
+    pthread_mutex_lock(&places_lock);
+    Place *found = find_locked(name, code);
+    bool first = !found;
+    if (first) found = add_locked(name, code);
+    pthread_mutex_unlock(&places_lock);
+    if (!first) return &found->faults;
+    log_error("%s", text);
+    if (!driver_settings()->log_printed) fprintf(stderr, "CPU device: %s\n", text);
+    report_fault(text, ticket);
+    return found ? &found->faults : NULL;
+}
+
+/* Runs at exit; a forked child prints nothing. */
+__attribute__((destructor)) static void print_counts_at_exit(void)
+{
+    if (driver_check() == CUDA_ERROR_NOT_INITIALIZED) return;
+    for (const Place *place = newest; place; place = place->next) {
+        unsigned long long more = place->faults ? place->faults - 1 : 0;
+        if (more) fprintf(stderr, "CPU device: kernel %s: %llu more such faults\n", place->name, more);
+    }
+}
