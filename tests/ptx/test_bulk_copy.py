@@ -143,10 +143,13 @@ def check_fault(text, message):
     ("operands", "message"),
     [
         ("[near], [from], 24, [bar]", "a copy of 24 bytes, which is not a multiple of 16"),
-        ("[near+8], [from], 32, [bar]", "misaligned write of 16 bytes of shared memory"),
-        ("[near], [from+4], 32, [bar]", "misaligned read of 16 bytes"),
-        ("[near], [from], 1048576, [bar]", "invalid"),
-        ("[near+8192], [from], 4096, [bar]", "invalid write"),
+        (
+            "[near+8], [from], 32, [bar]",
+            "misaligned write of 32 bytes of shared memory at offset 0x8, which is no multiple of 16",
+        ),
+        ("[near], [from+4], 32, [bar]", "misaligned read of 32 bytes at 0x"),
+        ("[near], [from], 1048576, [bar]", "invalid read of 1048576 bytes at 0x"),
+        ("[near+8192], [from], 4096, [bar]", "invalid write of 4096 bytes of shared memory at offset 0x2"),
         ("[near], [from], 32, [near]", "was not initialized, or overwritten"),
     ],
 )

@@ -256,9 +256,14 @@ STRIDE = LOCAL + "@first tensormap.replace.tile.global_stride.global.b1024.b64 [
 OTHER = "mov.u64 m, at; @first tensormap.replace.tile.rank.global.b1024.b32 [m], 1;"
 FAULTS = [
     (GIVEN, (1,), {}, "has another number of dimensions"),
-    (GIVEN, (0, 0), {"box": (256, 16)}, "invalid write"),
-    (GIVEN, (7, 0), {"shape": (1 << 20, 16)}, "invalid read"),
-    (GIVEN + "add.u64 m, m, 16;", (0, 0), {}, "misaligned read of 64 bytes"),
+    (
+        GIVEN,
+        (0, 0),
+        {"box": (256, 16)},
+        "invalid write of a box of 16 x 256 elements (16384 bytes) of shared memory at offset 0x",
+    ),
+    (GIVEN, (7, 0), {"shape": (1 << 20, 16)}, "invalid read of a row of the tensor (32 bytes) at 0x"),
+    (GIVEN + "add.u64 m, m, 16;", (0, 0), {}, "misaligned read of a tensor map (128 bytes) at 0x"),
     ("mov.u64 m, at;", (0, 0), {}, "the bytes are not a tensor map"),
     (OTHER, (0, 0), {}, "neither a tensor map nor zeros"),
     (REPLACE.format("rank", 5), (0, 0), {}, "1 to 5 dimensions"),

@@ -5,6 +5,7 @@
  * In shared memory the rows are consecutive; a swizzle mode moves each chunk of 16 bytes, depending on
  * the address that it would have without. Elements out of the tensor's bounds are filled in a load, and
  * left out in a store. */
+#include <stdio.h>
 #include <string.h>
 
 #include "exec/async/bulk.h"
@@ -130,7 +131,8 @@ static uint8_t *reach_row(const Bulk *bulk, uint64_t address)
     const Reach reach = {.address = address + (uint64_t)((int64_t)t->corner[0] + t->first) * t->element,
                          .bytes = (uint64_t)(t->end - t->first) * t->element,
                          .unit = t->element,
-                         .write = t->store};
+                         .write = t->store,
+                         .what = "a row of the tensor"};
     AccessKind kind = !t->store ? ACCESS_READ : t->op == OP_cp_bulk ? ACCESS_WRITE : ACCESS_ATOMIC;
     uint8_t *place = range_reach(bulk->warp, bulk->insn, bulk->lane, &reach);
     bool seen = place && bulk->warp->block->checker;
@@ -158,17 +160,31 @@ static bool move_row(const Bulk *bulk, uint8_t *box, uint32_t number)
     return true;
 }
 
+/* Names the box in a message, innermost dimension first: "a box of 64 x 32 elements". */
+static void describe_box(const TensorCopy *t, char *out, size_t capacity)
+{
+    const bool tiled = t->map.mode == TENSOR_TILED;
+    const uint32_t pixels[] = {t->row / t->element, t->rows}, *sizes = tiled ? t->count : pixels;
+    size_t length = (size_t)snprintf(out, capacity, "a box of %u", sizes[0]);
+    for (unsigned d = 1; d <= (tiled ? t->map.rank : 1u) && length < capacity; d++)
+        length += (size_t)snprintf(out + length, capacity - length, " x %u", sizes[d]);
+    if (length < capacity) snprintf(out + length, capacity - length, " elements");
+}
+
 /* Bulk.move of a tensor copy. With a swizzle mode bytes after the box's end may change places with its
  * last ones: the box must have room for whole spans. */
 static bool move_box(const Bulk *bulk)
 {
     const TensorCopy *t = bulk->tensor;
     uint64_t span = tensor_swizzle_bytes(t->map.swizzle), unit = span ? span : 1;
+    char what[80];
+    describe_box(t, what, sizeof what);
     const Reach reach = {.address = bulk->target,
                          .bytes = (bulk->bytes + unit - 1) / unit * unit,
                          .unit = SHARED_ALIGN,
                          .shared = true,
-                         .write = !t->store};
+                         .write = !t->store,
+                         .what = what};
     uint8_t *box = range_reach(bulk->warp, bulk->insn, bulk->lane, &reach);
     if (!box) return false;
     if (bulk->warp->block->checker
@@ -291,8 +307,10 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
     const Ref *refs = warp->current->function->refs + insn->more;
     unsigned rank = insn->imm & TENSOR_IMM_RANK;
     TensorCopy t = {.store = insn->imm & TENSOR_STORE};
-    const Reach reach = {
-        .address = ROW(const uint64_t, warp, insn->a)[lane], .bytes = sizeof t.map, .unit = TENSOR_MAP_ALIGN};
+    const Reach reach = {.address = ROW(const uint64_t, warp, insn->a)[lane],
+                         .bytes = sizeof t.map,
+                         .unit = TENSOR_MAP_ALIGN,
+                         .what = "a tensor map"};
     const uint8_t *map = range_reach(warp, insn, lane, &reach);
     if (!map) return false;
     memcpy(&t.map, map, sizeof t.map);

@@ -257,3 +257,26 @@ bool exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space
                           access_verb(insn, write), size, space, (unsigned long long)offset,
                           (unsigned long long)limit);
 }
+
+bool exec_fault_reach(Warp *warp, const Insn *insn, int lane, const Reach *reach)
+{
+    char what[96], near[384];
+    const char *verb = access_verb(insn, reach->write),
+               *at = reach->shared ? "of shared memory at offset" : "at";
+    const unsigned long long address = reach->address, bytes = reach->bytes;
+    if (reach->what)
+        snprintf(what, sizeof what, "%s (%llu bytes)", reach->what, bytes);
+    else
+        snprintf(what, sizeof what, "%llu bytes", bytes);
+    if (address & (reach->unit - 1))
+        return exec_violation(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS,
+                              "misaligned %s %s %s 0x%llx, which is no multiple of %u", verb, what, at,
+                              address, reach->unit);
+    if (reach->shared)
+        snprintf(near, sizeof near, "the block has %llu bytes of it",
+                 (unsigned long long)warp->block->shared_size);
+    else
+        exec_describe_nearest(warp->block->grid->launch, address, bytes, reach->write, near, sizeof near);
+    return exec_violation(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid %s %s %s 0x%llx: %s", verb,
+                          what, at, address, near);
+}

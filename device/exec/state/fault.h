@@ -35,6 +35,9 @@ bool exec_has_failed(const Warp *warp);
 bool exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size, bool write);
 bool exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
                        uint32_t size, uint64_t limit, bool write);
+/* The same for the bytes of a Reach (ranges.h). */
+struct Reach;
+bool exec_fault_reach(Warp *warp, const Insn *insn, int lane, const struct Reach *reach);
 /* Bytes for an access that is not valid, in a launch that survives it: zeros, to which writes are lost. They
  * are the worker's until its next call with the same `write`. NULL if out of memory: then the launch has
  * failed. */

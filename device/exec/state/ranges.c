@@ -91,9 +91,6 @@ uint8_t *range_reach(Warp *warp, const Insn *insn, int lane, const Reach *reach)
 {
     uint8_t *place = range_look(warp, insn, reach);
     if (place) return place;
-    bool survives = reach->shared
-                        ? exec_fault_window(warp, insn, lane, "shared", reach->address, reach->unit,
-                                            warp->block->shared_size, reach->write)
-                        : exec_fault_access(warp, insn, lane, reach->address, reach->unit, reach->write);
-    return survives ? exec_sink(warp, reach->bytes, reach->write) : NULL;
+    if (!exec_fault_reach(warp, insn, lane, reach)) return NULL;
+    return exec_sink(warp, reach->bytes, reach->write);
 }

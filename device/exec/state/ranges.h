@@ -23,6 +23,7 @@ typedef struct Reach {
     uint64_t bytes; /* at least 1 */
     uint32_t unit;
     bool shared, write;
+    const char *what; /* names them in messages: "a row of the tensor"; NULL: so many bytes */
 } Reach;
 /* The host address of the bytes; NULL if the lane may not access all of them: range_reach() then has
  * recorded a fault, range_look() has not. In a launch that survives the fault range_reach() returns a
