@@ -88,7 +88,8 @@ static CodeLine line;
 static CodeModule module;
 static CodeFunction function = {.name = "k", .module = &module, .lines = &line, .line_count = 1};
 static Insn insns[4];
-static Grid grid = {.function = &function, .fault = &fault, .fault_lock = &fault_lock};
+static const GridLaunch launch = {.function = &function}; /* a fault ends it */
+static Grid grid = {.launch = &launch, .function = &function, .fault = &fault, .fault_lock = &fault_lock};
 static Block block = {.grid = &grid,
                       .shared = shared,
                       .warp_count = WARPS,

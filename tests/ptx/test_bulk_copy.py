@@ -145,7 +145,7 @@ def check_fault(text, message):
         ("[near], [from], 24, [bar]", "a copy of 24 bytes, which is not a multiple of 16"),
         (
             "[near+8], [from], 32, [bar]",
-            "misaligned write of 32 bytes of shared memory at offset 0x8, which is no multiple of 16",
+            "misaligned write of 32 bytes of shared memory at offset 0x8, which is not a multiple of 16",
         ),
         ("[near], [from+4], 32, [bar]", "misaligned read of 32 bytes at 0x"),
         ("[near], [from], 1048576, [bar]", "invalid read of 1048576 bytes at 0x"),

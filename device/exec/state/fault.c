@@ -270,7 +270,7 @@ bool exec_fault_reach(Warp *warp, const Insn *insn, int lane, const Reach *reach
         snprintf(what, sizeof what, "%llu bytes", bytes);
     if (address & (reach->unit - 1))
         return exec_violation(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS,
-                              "misaligned %s %s %s 0x%llx, which is no multiple of %u", verb, what, at,
+                              "misaligned %s %s %s 0x%llx, which is not a multiple of %u", verb, what, at,
                               address, reach->unit);
     if (reach->shared)
         snprintf(near, sizeof near, "the block has %llu bytes of it",
