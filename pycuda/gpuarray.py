@@ -15,7 +15,7 @@ from pycuda._array.core import decorators
 from pycuda._array.editing import repeats
 from pycuda._array.indexing import mask, take_put
 from pycuda._array.indexing.where import choose as _choose
-from pycuda._array.interop.dask.registration import register_if_dask_is_loaded
+from pycuda._array.interop.dask import registration
 from pycuda._array.math import elementwise as _elementwise
 from pycuda._array.numpy_api import protocols
 from pycuda._array.reduction import reductions, scans
@@ -737,4 +737,4 @@ from pycuda._array.statistics.bincount import bincount
 from pycuda._array.statistics.histogram import histogram
 
 _name_public_module(globals())
-register_if_dask_is_loaded()
+registration.register_if_dask_is_loaded()

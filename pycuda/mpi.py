@@ -55,8 +55,10 @@ def is_cuda_aware() -> bool | None:
 
     Examples
     --------
-    >>> pycuda.mpi.is_cuda_aware()  # with the MPICH or the Open MPI of PyPI
-    False
+    >>> from mpi4py import MPI
+    >>> import pycuda.mpi
+    >>> pycuda.mpi.is_cuda_aware() in {True, False, None}  # False by PyPI's MPICH and Open MPI
+    True
     """
     mpi = _mpi()
     if not mpi.Is_initialized() or mpi.Is_finalized():
@@ -77,8 +79,15 @@ def staged(comm: Any) -> StagedComm:
 
     Examples
     --------
+    >>> from mpi4py import MPI
+    >>> import pycuda.autoprimaryctx
+    >>> import pycuda.gpuarray as gpuarray
+    >>> import pycuda.mpi
     >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
-    >>> comm.Bcast(a, root=0)
+    >>> a, total = gpuarray.zeros(3, int) + 2, gpuarray.empty(3, int)
+    >>> comm.Allreduce(a, total)
+    >>> total.get() == 2 * comm.Get_size()
+    array([ True,  True,  True])
     """
     return comm if isinstance(comm, StagedComm) else StagedComm(comm)
 
