@@ -30,11 +30,12 @@ static Place *find_locked(const char *name, int code)
 
 static Place *add_locked(const char *name, int code)
 {
-    Place *place = calloc(1, sizeof *place + strlen(name) + 1);
+    size_t length = strlen(name);
+    Place *place = calloc(1, sizeof *place + length + 1);
     if (!place) return NULL;
     place->next = newest;
     place->code = code;
-    strcpy(place->name, name);
+    memcpy(place->name, name, length);
     newest = place;
     return place;
 }
