@@ -1,9 +1,12 @@
 """PYCUDA_CPU_FAULTS=report: kernels go on after accesses that are not valid, which are named once."""
 
+import os
 import re
 import textwrap
 
 import pytest
+
+from pycuda import cpu
 
 pytestmark = pytest.mark.cpu("PYCUDA_CPU_FAULTS")
 
@@ -202,3 +205,16 @@ def test_another_word_is_an_error(run_python):
     done = run_python("import pycuda.driver as drv; drv.init()", env={"PYCUDA_CPU_FAULTS": "ignore"})
     assert done.returncode != 0
     assert 'PYCUDA_CPU_FAULTS is "ignore": it must be stop or report' in done.stderr
+
+
+def test_the_option_of_cuda_cpu(run_python):
+    """--faults report: the exit status is the program's."""
+    program = "import sys\n" + KERNELS + "launch('ld.global.u32 %r, [%a];'); sys.exit(5)"
+    runner = os.path.join(cpu.path(), "cuda-cpu")
+    source = f"""
+import subprocess, sys
+sys.exit(subprocess.call([{runner!r}, "--faults", "report", sys.executable, "-c", {program!r}]))
+"""
+    done = run_python(source, env={"PYCUDA_CPU_FAULTS": None})
+    assert done.returncode == 5
+    assert "invalid read of 4 bytes" in done.stderr
