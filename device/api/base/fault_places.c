@@ -30,12 +30,12 @@ static Place *find_locked(const char *name, int code)
 
 static Place *add_locked(const char *name, int code)
 {
-    size_t length = strlen(name);
-    Place *place = calloc(1, sizeof *place + length + 1);
+    size_t size = strlen(name) + 1;
+    Place *place = calloc(1, sizeof *place + size);
     if (!place) return NULL;
     place->next = newest;
     place->code = code;
-    memcpy(place->name, name, length);
+    memcpy(place->name, name, size);
     newest = place;
     return place;
 }
