@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -207,14 +209,11 @@ def test_another_word_is_an_error(run_python):
     assert 'PYCUDA_CPU_FAULTS is "ignore": it must be stop or report' in done.stderr
 
 
-def test_the_option_of_cuda_cpu(run_python):
+def test_the_option_of_cuda_cpu(tmp_path):
     """--faults report: the exit status is the program's."""
-    program = "import sys\n" + KERNELS + "launch('ld.global.u32 %r, [%a];'); sys.exit(5)"
-    runner = os.path.join(cpu.path(), "cuda-cpu")
-    source = f"""
-import subprocess, sys
-sys.exit(subprocess.call([{runner!r}, "--faults", "report", sys.executable, "-c", {program!r}]))
-"""
-    done = run_python(source, env={"PYCUDA_CPU_FAULTS": None})
-    assert done.returncode == 5
+    program = tmp_path / "program.py"
+    program.write_text(KERNELS + "launch('ld.global.u32 %r, [%a];'); sys.exit(5)")
+    command = [os.path.join(cpu.path(), "cuda-cpu"), "--faults", "report", sys.executable, str(program)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 5, done.stderr
     assert "invalid read of 4 bytes" in done.stderr
