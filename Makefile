@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo install test test-c test-gpu asan tsan fuzz faults soak differential older bench \
-  plots figures coverage acceptance array-api other-packages docs gallery wheels release try-wheel format \
+  plots figures coverage acceptance array-api other-packages docs gallery wheels try-wheel format \
   lint lint-c lint-python clean
 
 help: ## list these words
@@ -162,16 +162,6 @@ wheels: setup ## build manylinux wheels and the sdist into dist (WHEEL_OPTIONS="
 	$(BIN)/python -m pip install -q ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli wheel
 	$(BIN)/python tools/wheels.py --jobs $(JOBS) $(WHEEL_OPTIONS)
 
-TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
-release: setup ## check versions, change log and git, build all that is released into dist, check that (TAG=)
-	$(BIN)/python -m pip install -q build tomli
-	$(BIN)/python tools/release.py sources --tag $(TAG)
-	rm -rf dist
-	$(MAKE) docs wheels
-	for folder in $$($(BIN)/python tools/release.py packages); do \
-	  $(BIN)/python -m build -o dist $$folder >/dev/null || exit 1; done
-	$(BIN)/python tools/release.py files
-
 SUITE ?= trixie
 ARCH ?= amd64
 try-wheel: ## try a wheel of dist in a bare Debian, as root (SUITE=trixie ARCH=amd64)
@@ -186,8 +176,8 @@ C_FILES = $(shell git ls-files '*.c' '*.h')
 format: $(VENV)/.tools ## lay out the sources
 	$(BIN)/python tools/columns.py $(C_FILES) $(shell git ls-files '*.md')
 	$(BIN)/clang-format -i $(C_FILES)
-	$(BIN)/ruff format -q pycuda skcuda pytest_cuda_cpu tests benchmarks docs examples tools
-	$(BIN)/ruff check -q --fix pycuda skcuda pytest_cuda_cpu tests benchmarks docs examples tools
+	$(BIN)/ruff format -q pycuda skcuda tests benchmarks docs examples tools
+	$(BIN)/ruff check -q --fix pycuda skcuda tests benchmarks docs examples tools
 
 lint: lint-c lint-python ## compile with warnings as errors, check layout, types and stubs, clang-tidy, ruff
 
@@ -196,8 +186,8 @@ lint-c: $(VENV)/.tools
 	$(BIN)/python tools/lint_c.py $(BIN) $(BUILD)
 
 lint-python: $(VENV)/.tools
-	$(BIN)/ruff format -q --check pycuda skcuda pytest_cuda_cpu tests benchmarks docs examples tools
-	$(BIN)/ruff check pycuda skcuda pytest_cuda_cpu tests benchmarks docs examples tools
+	$(BIN)/ruff format -q --check pycuda skcuda tests benchmarks docs examples tools
+	$(BIN)/ruff check pycuda skcuda tests benchmarks docs examples tools
 	PYCUDA_DEVICE=cpu MYPYPATH=. $(BIN)/python -m mypy.stubtest pycuda --mypy-config-file pyproject.toml \
 	  --ignore-disjoint-bases --allowlist tools/stubtest_allowlist.txt
 	PYCUDA_DEVICE=cpu $(BIN)/pytest tests/gpuarray/core/test_typing.py \

@@ -41,7 +41,8 @@ typedef struct CpuLaunchNumbers {
 } CpuLaunchNumbers;
 
 typedef struct CpuDeviceTable {
-    size_t size;                       /* of this structure: later versions are longer */
+    size_t size;                       /* of this structure: later versions are longer, and pycuda refuses
+                                        * a shorter one */
     const char *(*init_problem)(void); /* why cuInit failed; "" if unknown */
     CpuParameterKind (*parameter_kind)(CUfunction function, size_t index);
     const CpuMemoryMarks *memory_marks;

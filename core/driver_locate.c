@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/loaded_cpu_device.h"
 #include "core/settings.h"
 
 static const char *const nvidia_names[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"};
 
 /* The CPU device's library, relative to this library's folder: where it is installed, where it is built. */
-static const char *const cpu_places[] = {"_cpu/libcuda.so.1", "../device/libcuda.so.1"};
+static const char *const cpu_places[] = {"cpu/lib/libcuda.so.1", "../device/libcuda.so.1"};
 
 static atomic_bool notice_waits; /* `notice` was not returned yet */
 static char notice[512];
@@ -31,7 +32,19 @@ static CUresult adapt_get_proc_address(const char *name, void **function, int ve
     return result;
 }
 
-/* Fills in all but the handle; false, with the reason, if the library is not a CUDA driver. */
+/* Fills in the table; false, with the reason, if the library is a CPU device with a shorter one. */
+static bool describe_cpu_device(DriverLibrary *library, char *problem, size_t problem_size)
+{
+    CpuDeviceTableFn get_table = (CpuDeviceTableFn)dlsym(library->handle, "cpuDeviceTable");
+    library->cpu_device = get_table ? get_table() : NULL;
+    if (!library->cpu_device || library->cpu_device->size >= sizeof *library->cpu_device) return true;
+    snprintf(
+        problem, problem_size,
+        "this CPU device is of an older version than pycuda: install pycuda-cpu and pycuda of one version");
+    return false;
+}
+
+/* Fills in all but the handle; false, with the reason, if the library is not a CUDA driver for pycuda. */
 static bool describe(DriverLibrary *library, char *problem, size_t problem_size)
 {
     CUresult (*get_version)(int *) = (CUresult(*)(int *))dlsym(library->handle, "cuDriverGetVersion");
@@ -40,8 +53,7 @@ static bool describe(DriverLibrary *library, char *problem, size_t problem_size)
                  "cuDriverGetVersion is missing or fails in this library: it is not a CUDA driver");
         return false;
     }
-    CpuDeviceTableFn cpu_device = (CpuDeviceTableFn)dlsym(library->handle, "cpuDeviceTable");
-    library->cpu_device = cpu_device ? cpu_device() : NULL;
+    if (!describe_cpu_device(library, problem, problem_size)) return false;
     library->get_proc_address = (GetProcAddressFn)dlsym(library->handle, "cuGetProcAddress_v2");
     if (!library->get_proc_address) {
         old_get_proc_address = (OldGetProcAddressFn)dlsym(library->handle, "cuGetProcAddress");
@@ -102,9 +114,11 @@ static bool own_folder(char *folder, size_t size)
     return true;
 }
 
+/* The CPU device that the process has already, that of pycuda-cpu for one; else that of this package. */
 static bool open_cpu(DriverLibrary *library, char *problem, size_t problem_size)
 {
     char folder[PATH_MAX], path[PATH_MAX + 64];
+    if (first_cpu_device(folder)) return open_library(folder, library, problem, problem_size);
     if (!own_folder(folder, sizeof folder)) {
         snprintf(problem, problem_size, "the folder of the CPU device is unknown");
         return false;

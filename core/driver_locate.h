@@ -20,7 +20,7 @@ typedef struct DriverLibrary {
 /* Opens the driver that the environment selects:
  *   PYCUDA_DRIVER=PATH   that library
  *   PYCUDA_DEVICE=gpu    NVIDIA's driver, which must have a device
- *   PYCUDA_DEVICE=cpu    the CPU device
+ *   PYCUDA_DEVICE=cpu    the CPU device: the one that the process has loaded already, else that of pycuda
  *   otherwise            NVIDIA's driver if it loads and has a device, else the CPU device and a notice
  * On failure returns the error for all later driver calls, and writes the reason to `problem`. */
 CUresult driver_locate(DriverLibrary *library, char *problem, size_t problem_size);

@@ -163,8 +163,7 @@ bool driver_is_cpu_device(void) { return cpu_device != NULL; }
 
 void driver_note_host_write(CUdeviceptr address, size_t size)
 {
-    /* An older CPU device, whose table is shorter, lacks the function. */
-    if (cpu_device && cpu_device->size >= sizeof *cpu_device) cpu_device->host_writes(address, size);
+    if (cpu_device) cpu_device->host_writes(address, size);
 }
 
 bool driver_knows_parameter_types(void) { return cpu_device != NULL; }

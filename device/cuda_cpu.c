@@ -38,6 +38,7 @@ static const struct {
     const char *variable;
     bool file;
 } places[] = {
+    {"PYCUDA_DRIVER", true},
     {"NUMBA_CUDA_DRIVER", true},
     {"TRITON_LIBCUDA_PATH", false},
 };

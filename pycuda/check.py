@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from pycuda._base import cpu_report
+from pycuda.cpu import _report
 
 _CHECKS = "racecheck,initcheck,synccheck"
 _SHOWN = 20
@@ -37,7 +37,7 @@ def _count_text(count: int, one: str, more: str) -> str:
     return f"{count} {one if count == 1 else more}"
 
 
-def _summary(report: cpu_report.Report) -> str:
+def _summary(report: _report.Report) -> str:
     """The lines printed at the end."""
     counts = [
         _count_text(len(report.faults), "fault", "faults"),
@@ -119,7 +119,7 @@ def main(arguments: list[str] | None = None) -> int:
         with open(path, "w"):
             pass
         code = _run_program(command, _environment(given.checks, given.seed, path))
-        report, _ = cpu_report.read(path)
+        report, _ = _report.read(path)
     print(_summary(report), file=sys.stderr)
     if code < 0:  # by a signal
         return 128 - code

@@ -9,7 +9,6 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core.decorators import takes_arrays
-from pycuda._base.public_names import documented_init as _documented_init
 from pycuda._driver import _check_writable, _share_memory
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.caches import ContextCache, current
@@ -37,7 +36,6 @@ def __dir__() -> list[str]:
 _FLAG = np.dtype(np.uint8)
 
 
-@_documented_init
 class _ScanKernel:
     """The base of both kinds."""
 
@@ -220,7 +218,6 @@ class _ScanKernel:
         return shape, strides[0]
 
 
-@_documented_init
 class ExclusiveScanKernel(_ScanKernel):
     """Exclusive scan: for each element the combination of all elements before it.
 

@@ -1,10 +1,11 @@
-"""`make wheels`: manylinux wheels of every CPython whose headers are here, for x86_64 and aarch64; the sdist.
+"""`make wheels`: manylinux wheels of pycuda for each CPython whose headers are here, of pycuda-cpu; a sdist.
 
 No container and no foreign interpreter is needed. zig (from PyPI) compiles for any glibc and processor; of an
 interpreter only its headers are used, which are the same for both processors. Headers come from interpreters
 on PATH or in a pyenv, and from folders that --headers names (an unpacked libpython3.14-dev, for one). The CPU
-device is compiled once for each processor, the extension for each version. auditwheel checks that a wheel is
-what its tag says.
+device is compiled once for each processor, the extension for each version. pycuda-cpu is the CPU device
+alone, one wheel for all versions (--cpu makes no other); its metadata are in pycuda_cpu/. auditwheel checks
+that a wheel is what its tag says.
 """
 
 import argparse
@@ -31,6 +32,7 @@ GLIBC = 2, 28  # the oldest that wheels are for
 LARGEST = 3 << 20  # bytes of a wheel
 LARGEST_SDIST = 5 << 20  # with the tests and the results that they compare with
 MINORS = range(10, 15)  # of Python 3
+ARCHS = "x86_64", "aarch64"
 DATE = "1767225600"  # SOURCE_DATE_EPOCH of a wheel: 2026-01-01
 MACHINE = """[binaries]
 c = [{zig!r}, 'cc', '-target', '{arch}-linux-gnu.{major}.{minor}']
@@ -110,42 +112,57 @@ def describe_python(version: str, arch: str) -> Path:
     return path
 
 
-def metadata() -> pyproject_metadata.StandardMetadata:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    return pyproject_metadata.StandardMetadata.from_pyproject(project, ROOT)
+def metadata(folder: Path = ROOT) -> pyproject_metadata.StandardMetadata:
+    """What the folder's pyproject.toml says of a distribution."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())
+    return pyproject_metadata.StandardMetadata.from_pyproject(project, folder)
 
 
 def check_library(path: Path) -> None:
     """Exits if a library has functions of zig's own C library, whose fma() rounds to nearest in every mode.
-    That it imports free() but not memcpy() shows that.
+    That it imports malloc() but not memcpy() shows that.
     """
     from elftools.elf.elffile import ELFFile
 
     with path.open("rb") as file:
         symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
         undefined = {symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"}
-    if "free" in undefined and "memcpy" not in undefined:
+    if "malloc" in undefined and "memcpy" not in undefined:
         sys.exit(f"{path.name} has a memcpy of the compiler's library, and may have an fma of it")
 
 
-def pack(tree: Path, version: str, arch: str) -> Path:
+def entry_points(about: pyproject_metadata.StandardMetadata) -> str:
+    """The text of a wheel's entry_points.txt."""
+    groups = {"console_scripts": about.scripts, **about.entrypoints}
+    return "\n".join(
+        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in rows.items())
+        for group, rows in groups.items()
+        if rows
+    )
+
+
+def pack(tree: Path, about: pyproject_metadata.StandardMetadata, tag: str, dist: Path) -> Path:
     """Packs the installed tree as a wheel, with the same bytes each time. Returns its path."""
-    about = metadata()
-    tag = f"cp{version.replace('.', '')}-cp{version.replace('.', '')}-manylinux_{GLIBC[0]}_{GLIBC[1]}_{arch}"
     for folder in list(tree.rglob("__pycache__")):
         shutil.rmtree(folder)
-    info = tree / f"pycuda-{about.version}.dist-info"
+    name = f"{about.name.replace('-', '_')}-{about.version}"
+    info = tree / f"{name}.dist-info"
     (info / "licenses").mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "LICENSE", info / "licenses")
     (info / "METADATA").write_bytes(bytes(about.as_rfc822()))
+    (info / "entry_points.txt").write_text(entry_points(about))
     (info / "WHEEL").write_text(
         f"Wheel-Version: 1.0\nGenerator: tools/wheels.py\nRoot-Is-Purelib: false\nTag: {tag}\n"
     )
-    command = [sys.executable, "-m", "wheel", "pack", "--dest-dir", DIST, tree]
+    command = [sys.executable, "-m", "wheel", "pack", "--dest-dir", dist, tree]
     subprocess.run(
         command, check=True, stdout=subprocess.DEVNULL, env=os.environ | {"SOURCE_DATE_EPOCH": DATE}
     )
-    return DIST / f"pycuda-{about.version}-{tag}.whl"
+    return dist / f"{name}-{tag}.whl"
+
+
+def platform_tag(arch: str) -> str:
+    return f"manylinux_{GLIBC[0]}_{GLIBC[1]}_{arch}"
 
 
 def audit(wheel: Path) -> None:
@@ -172,10 +189,8 @@ def run_c_tests(build: Path) -> None:
             sys.exit(f"{name} fails as zig compiles it:\n{done.stdout[-2000:]}")
 
 
-def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
-    """Builds a wheel for each version of Python. If this machine can run them, C tests are run with the
-    first.
-    """
+def configure(arch: str, *options: str) -> Path:
+    """Makes the build folder of a processor, or gives the one that is there other options. Returns it."""
     import ziglang
 
     zig = str(Path(ziglang.__file__).parent / "zig")
@@ -183,31 +198,43 @@ def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
     machine.write_text(
         MACHINE.format(zig=zig, arch=arch, python=sys.executable, major=GLIBC[0], minor=GLIBC[1])
     )
+    if (build / "build.ninja").exists():
+        meson("setup", "--reconfigure", "--clearcache", *options, build, ROOT)
+        return build
+    folders = "-Dpython.platlibdir=/site", "-Dpython.purelibdir=/site"
+    first = f"--cross-file={machine}", "-Dbuildtype=release", "-Dctests=true", *folders
+    meson("setup", *first, *options, build, ROOT)
+    return build
+
+
+def install(build: Path, tree: Path) -> Path:
+    """Installs what was built into a new folder. Returns the one in it that is to be a site-packages."""
+    shutil.rmtree(tree, ignore_errors=True)
+    meson("install", "-C", build, "--no-rebuild", "--quiet", "--destdir", tree)
+    for library in (tree / "site").rglob("*.so*"):
+        check_library(library)
+    return tree / "site"
+
+
+def build_cpu_wheel(arch: str, jobs: int) -> None:
+    """Builds the wheel of pycuda-cpu. If this machine can run them, C tests are run."""
+    build = configure(arch, "-Dextension=false")
+    meson("compile", "-C", build, "-j", jobs)
+    if arch == platform.machine():
+        run_c_tests(build)
+    tree = install(build, BUILD / f"tree-cpu-{arch}")
+    audit(pack(tree, metadata(ROOT / "pycuda_cpu"), f"py3-none-{platform_tag(arch)}", DIST))
+
+
+def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
+    """Builds a wheel of pycuda for each version of Python."""
     for version in versions:
         python = f"-Dpython.build_config={describe_python(version, arch)}"
-        if (build / "build.ninja").exists():
-            meson("setup", "--reconfigure", "--clearcache", python, build, ROOT)
-        else:
-            folders = ["-Dpython.platlibdir=/site", "-Dpython.purelibdir=/site"]
-            meson(
-                "setup",
-                f"--cross-file={machine}",
-                "-Dbuildtype=release",
-                "-Dctests=true",
-                *folders,
-                python,
-                build,
-                ROOT,
-            )
+        build = configure(arch, "-Dextension=true", python)
         meson("compile", "-C", build, "-j", jobs)
-        if arch == platform.machine() and version == versions[0]:
-            run_c_tests(build)
-        tree = BUILD / f"tree-{version}-{arch}"
-        shutil.rmtree(tree, ignore_errors=True)
-        meson("install", "-C", build, "--no-rebuild", "--quiet", "--destdir", tree)
-        for library in (tree / "site").rglob("*.so*"):
-            check_library(library)
-        audit(pack(tree / "site", version, arch))
+        tree = install(build, BUILD / f"tree-{version}-{arch}")
+        python_tag = f"cp{version.replace('.', '')}"
+        audit(pack(tree, metadata(), f"{python_tag}-{python_tag}-{platform_tag(arch)}", DIST))
 
 
 def build_sdist() -> None:
@@ -228,9 +255,10 @@ def build_sdist() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--arch", action="append", choices=["x86_64", "aarch64"])
+    parser.add_argument("--arch", action="append", choices=ARCHS)
     parser.add_argument("--headers", action="append", type=Path, default=[], help="a folder with Python.h")
     parser.add_argument("--only", action="append", help="a version of Python, as in 3.12")
+    parser.add_argument("--cpu", action="store_true", help="the wheels of pycuda-cpu alone")
     parser.add_argument("--sdist", action="store_true", help="the sdist alone")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
@@ -240,6 +268,11 @@ def main() -> None:
     if options.sdist:
         build_sdist()
         return
+    archs = options.arch or ARCHS
+    for arch in archs:
+        build_cpu_wheel(arch, options.jobs)
+    if options.cpu:
+        return
     found = find_headers([folder.resolve() for folder in options.headers])
     wanted = options.only or [f"3.{minor}" for minor in MINORS]
     for version in wanted:
@@ -248,7 +281,7 @@ def main() -> None:
     versions = [version for version in wanted if version in found]
     for version in versions:
         copy_headers(version, found[version])
-    for arch in options.arch or ["x86_64", "aarch64"]:
+    for arch in archs:
         build_wheels(arch, versions, options.jobs)
     if not options.only:
         build_sdist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pycuda._base.public_names import documented_init
 from pycuda._driver import Error
 
 
@@ -23,7 +22,6 @@ class _DefaultStream:
 LEGACY_DEFAULT_STREAM = _DefaultStream()
 
 
-@documented_init
 class CompileError(Error):
     """The source does not compile.
 

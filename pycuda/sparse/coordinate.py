@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pycuda._base.public_names import documented_init as _documented_init
 from pycuda.sparse._matrix import compressed_rows
 from pycuda.sparse.operator import MatrixOperator
 
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 
-@_documented_init
 class CoordinateSpMV(MatrixOperator):
     """A sparse matrix on the device, to multiply vectors with.
 

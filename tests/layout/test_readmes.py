@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TOPS = {"abi", "core", "device", "ext", "pycuda", "skcuda", "pytest_cuda_cpu", "tests", "tools"}
+TOPS = {"abi", "core", "device", "ext", "pycuda", "skcuda", "pycuda_cpu", "tests", "tools"}
 TOPS |= {"benchmarks", "docs", "examples"}
 SOURCES = {".c", ".h", ".hpp", ".cu", ".def", ".py", ".md", ".ptx", ".txt", ".svg", ".png"}
 TRACKED = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True).stdout.split()

@@ -45,19 +45,57 @@ def test_headers_are_found_and_copied_without_includes_of_others(wheels, headers
     assert described["abi"]["extension_suffix"] == ".cpython-314-aarch64-linux-gnu.so"
 
 
+def pack(wheels, tree, folder, python):
+    """The content {name: bytes} of a wheel of the distribution whose pyproject.toml is in that folder. It is
+    packed twice, with the same bytes.
+    """
+    arguments = tree, wheels.metadata(folder), f"{python}-{wheels.platform_tag('aarch64')}", wheels.DIST
+    wheel = wheels.pack(*arguments)
+    assert wheel.name.endswith(f"-{python}-manylinux_2_28_aarch64.whl")
+    first = wheel.read_bytes()
+    assert wheels.pack(*arguments).read_bytes() == first
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def test_a_wheel_is_reproducible_and_lists_its_files(wheels, tmp_path):
     tree = tmp_path / "tree"
     (tree / "pycuda" / "__pycache__").mkdir(parents=True)
     (tree / "pycuda" / "__init__.py").write_text("here = True\n")
     (tree / "pycuda" / "__pycache__" / "old.pyc").touch()
-    wheel = wheels.pack(tree, "3.14", "aarch64")
-    assert wheel.name.endswith("-cp314-cp314-manylinux_2_28_aarch64.whl")
-    first = wheel.read_bytes()
-    assert wheels.pack(tree, "3.14", "aarch64").read_bytes() == first
-    with zipfile.ZipFile(wheel) as archive:
-        content = {name: archive.read(name) for name in archive.namelist()}
+    content = pack(wheels, tree, ROOT, "cp314-cp314")
     (record,) = [name for name in content if name.endswith("/RECORD")]
     assert content[record] and not any("__pycache__" in name for name in content)
     info = record.rsplit("/", 1)[0]
     assert "Tag: cp314-cp314-manylinux_2_28_aarch64\n" in content[f"{info}/WHEEL"].decode()
     assert "Requires-Python: >=3.10" in content[f"{info}/METADATA"].decode()
+    groups = content[f"{info}/entry_points.txt"].decode()
+    assert "[console_scripts]\ncuda-cpu = pycuda.cpu:_run\n" in groups
+    assert "[dask.sizeof]\npycuda = " in groups
+
+
+def test_the_wheel_of_pycuda_cpu_needs_nothing_and_has_the_plugin(wheels, tmp_path):
+    package = tmp_path / "tree" / "pycuda_cpu"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    content = pack(wheels, tmp_path / "tree", ROOT / "pycuda_cpu", "py3-none")
+    (info,) = {name.split("/")[0] for name in content} - {"pycuda_cpu"}
+    headers, _, text = content[f"{info}/METADATA"].decode().partition("\n\n")
+    fields = headers.splitlines()
+    assert "License-Expression: MIT" in fields and "License-File: LICENSE" in fields
+    assert [line for line in fields if line.startswith("Requires-Dist")] == [
+        'Requires-Dist: pytest>=7.4; extra == "pytest"'
+    ]
+    assert "Description-Content-Type: text/markdown" in fields and text.startswith("# pycuda-cpu\n")
+    assert content[f"{info}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
+    assert content[f"{info}/entry_points.txt"].decode().splitlines() == [
+        "[console_scripts]",
+        "cuda-cpu = pycuda_cpu:_run",
+        "",
+        "[pytest11]",
+        "cuda_cpu = pycuda_cpu._pytest_plugin",
+    ]
+
+
+def test_the_distributions_have_one_version(wheels):
+    assert len({wheels.metadata(ROOT / name).version for name in (".", "pycuda_cpu", "skcuda")}) == 1

@@ -3,11 +3,13 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from devices import on_cpu_device
 
 import pycuda.driver as drv
+from pycuda import cpu
 from pycuda._compile import libraries
 from pycuda.compiler import SourceModule
 
@@ -31,6 +33,22 @@ def compiler():
     if found is None:
         pytest.skip("no C compiler")
     return found
+
+
+@pytest.fixture(scope="session")
+def pycuda_cpu(tmp_path_factory):
+    """A folder for PYTHONPATH with the package of pycuda-cpu: the modules of pycuda.cpu, and copies of its
+    libraries, which make another CPU device.
+    """
+    folder = tmp_path_factory.mktemp("site")
+    package = folder / "pycuda_cpu"
+    (package / "lib").mkdir(parents=True)
+    for module in Path(cpu.__file__).parent.glob("*.py"):
+        shutil.copy(module, package)
+    for file in Path(cpu.path()).iterdir():
+        if file.is_file() and (".so" in file.name or file.name == "cuda-cpu") and file.suffix != ".map":
+            shutil.copy(file, package / "lib")
+    return folder
 
 
 @pytest.fixture(scope="module")

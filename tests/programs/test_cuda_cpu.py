@@ -1,6 +1,5 @@
 """cuda-cpu and `python -m pycuda.cpu`: a program in C on the CPU device, the options, the exit status."""
 
-import subprocess
 import sys
 
 import cuda_cpu
@@ -9,48 +8,6 @@ import pytest
 from pycuda import cpu
 
 pytestmark = pytest.mark.cpu("the folder of the CPU device's library")
-
-SOURCE = r"""
-#include <stdio.h>
-
-int cuInit(unsigned), cuDeviceGet(int *, int), cuDeviceGetCount(int *), cuCtxSynchronize(void);
-int cuDeviceGetAttribute(int *, int, int), cuCtxCreate_v2(void **, unsigned, int);
-int cuModuleLoadData(void **, const void *), cuModuleGetFunction(void **, void *, const char *);
-int cuMemAlloc_v2(unsigned long long *, size_t), cuMemcpyDtoH_v2(void *, unsigned long long, size_t);
-int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
-                   void **, void **);
-
-#define CHECK(call) do { int code = call; if (code) return printf("%s: %d\n", #call, code), 3; } while (0)
-
-static const char ptx[] =
-    ".version 7.0\n.target sm_50\n.address_size 64\n"
-    ".visible .entry fill(.param .u64 to) {\n"
-    ".reg .b32 %r<2>; .reg .b64 %d<3>;\n"
-    "ld.param.u64 %d0, [to]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; add.u64 %d2, %d0, %d1;\n"
-    "add.u32 %r1, %r0, 40; st.global.u32 [%d2], %r1; ret;\n}\n";
-
-int main(void)
-{
-    int count, device, major;
-    void *context, *module, *function;
-    unsigned long long memory;
-    unsigned out[3];
-    CHECK(cuInit(0));
-    CHECK(cuDeviceGetCount(&count));
-    CHECK(cuDeviceGet(&device, 0));
-    CHECK(cuDeviceGetAttribute(&major, 75, device)); // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
-    CHECK(cuCtxCreate_v2(&context, 0, device));
-    CHECK(cuModuleLoadData(&module, ptx));
-    CHECK(cuModuleGetFunction(&function, module, "fill"));
-    CHECK(cuMemAlloc_v2(&memory, sizeof out));
-    void *parameters[] = {&memory};
-    CHECK(cuLaunchKernel(function, 1, 1, 1, FAULT ? 64 : 3, 1, 1, 0, 0, parameters, 0));
-    CHECK(cuCtxSynchronize());
-    CHECK(cuMemcpyDtoH_v2(out, memory, sizeof out));
-    printf("%d %d %u %u %u\n", count, major, out[0], out[1], out[2]);
-    return 0;
-}
-"""
 
 
 def run(*arguments, **environment):
@@ -64,18 +21,11 @@ def run(*arguments, **environment):
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory, compiler):
-    """Compiles SOURCE and links it with the CPU device: program(fault) is the path of the executable. With
-    fault=1, its kernel writes past its memory."""
+    """Compiles the program: program(fault) is the path of the executable. With fault=1, its kernel writes
+    past its memory.
+    """
     folder = tmp_path_factory.mktemp("program")
-    (folder / "fill.c").write_text(SOURCE)
-
-    def compiled(fault):
-        made = folder / f"fill_{fault}"
-        command = [compiler, f"-DFAULT={fault}", "fill.c", "-o", made, f"-L{cpu.path()}", "-l:libcuda.so.1"]
-        subprocess.run([*command, "-Wl,--allow-shlib-undefined"], cwd=folder, check=True)
-        return made
-
-    return compiled
+    return lambda fault: cuda_cpu.compile_program(compiler, folder, cpu.path(), fault)
 
 
 def test_options_are_those_of_the_device_that_a_c_program_finds(program):

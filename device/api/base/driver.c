@@ -1,8 +1,10 @@
 /* cuInit, why it failed, and what a fork makes of the driver. */
+#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "abi/loaded_cpu_device.h"
 #include "api/base/driver.h"
 #include "api/base/log.h"
 
@@ -68,11 +70,26 @@ static CUresult refuse_for_memory_locked(const DriverSettings *wanted)
         wanted->devices, (unsigned long long)(wanted->memory >> 20), *within ? within : ":");
 }
 
-static CUresult initialize_locked(void)
+/* Writes the path of the CPU device that the process has loaded before this one, and returns it; NULL: none.
+ */
+static const char *device_before(char path[PATH_MAX])
+{
+    static const char here; /* its address is in this library */
+    Dl_info own;
+    return first_cpu_device(path) && dladdr(&here, &own) && strcmp(own.dli_fname, path) ? path : NULL;
+}
+
+/* `other`: what device_before() returns. */
+static CUresult initialize_locked(const char *other)
 {
     if (atomic_load(&driver.initialized)) return CUDA_SUCCESS;
     const DriverSettings *wanted = driver_settings();
     init_problem[0] = '\0';
+    if (other)
+        return refuse_locked(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+                             "this process has a CPU device already, %.400s, and there can be no second one: "
+                             "start the program by cuda-cpu, or let it open only that one",
+                             other);
     if (*wanted->problem) return refuse_locked(CUDA_ERROR_INVALID_VALUE, "%s", wanted->problem);
     if (!wanted->devices) return CUDA_ERROR_NO_DEVICE;
     driver.memory = make_memory(wanted);
@@ -90,8 +107,10 @@ CUresult cuInit(unsigned int flags)
 {
     if (flags) return CUDA_ERROR_INVALID_VALUE;
     if (atomic_load(&driver.forked)) return CUDA_ERROR_NOT_INITIALIZED;
+    char path[PATH_MAX];
+    const char *other = atomic_load(&driver.initialized) ? NULL : device_before(path);
     driver_lock();
-    CUresult result = initialize_locked();
+    CUresult result = initialize_locked(other);
     driver_unlock();
     return result;
 }

@@ -33,8 +33,7 @@ from typing import Any
 
 import pytest
 
-from pycuda import cpu
-from pycuda._base import cpu_report
+from . import _report, path
 
 # Short names of checks in --cuda-cpu-checks, and the names that cuda-cpu takes.
 _SHORT = {"race": "racecheck", "init": "initcheck", "sync": "synccheck"}
@@ -80,7 +79,7 @@ def _settings(devices: str, checks: str) -> dict[str, str]:
     options = [f"--devices={devices}"] if devices else []
     if checks:
         options.append("--checks=" + ",".join(_SHORT.get(each, each) for each in checks.split(",")))
-    command = [os.path.join(cpu.path(), "cuda-cpu"), *options, "--", "env", "-0"]
+    command = [os.path.join(path(), "cuda-cpu"), *options, "--", "env", "-0"]
     done = subprocess.run(command, capture_output=True)
     if done.returncode:
         raise pytest.UsageError(done.stderr.decode().strip())
@@ -93,7 +92,7 @@ def _open_driver() -> ctypes.CDLL:
     try:
         ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
     except OSError:
-        return ctypes.CDLL(os.path.join(cpu.path(), "libcuda-names.so"))
+        return ctypes.CDLL(os.path.join(path(), "libcuda-names.so"))
     raise pytest.UsageError("--cuda-cpu: this process has opened libcuda.so.1 already, before the CPU device")
 
 
@@ -118,7 +117,7 @@ class _Tests:
         self._driver.cpuDeviceRecover()  # waits for all kernels, and clears a context's sticky error
         if os.path.getsize(self._report) == self._read:
             return []
-        report, self._read = cpu_report.read(self._report, self._read)
+        report, self._read = _report.read(self._report, self._read)
         return report.faults
 
     def _memory_growth(self) -> int:
