@@ -45,7 +45,7 @@ def moved(array: Any, written: bool = False) -> Any:
 
 
 def reduced(array: Any, op: Any, written: bool = False) -> Any:
-    """For a reduction: complex numbers are pairs of reals, booleans are bytes. TypeError if NCCL has neither."""
+    """For a reduction: complex numbers are pairs of reals, booleans bytes. TypeError if NCCL has neither."""
     if not isinstance(array, _GPUArrayBase):
         return array
     _check(array, written)
