@@ -60,6 +60,9 @@ SLOWEST = --durations 15 --durations-min 2
 test-gpu: install ## run every test on the GPU; fails where there is none
 	PYCUDA_DEVICE=gpu $(TESTS) -n 1 $(SLOWEST)
 
+test-gpus: install ## run the tests of MPI, NCCL and several devices on two GPUs or more
+	PYCUDA_DEVICE=gpu $(TESTS) -n 1 tests/mpi tests/nccl $(SLOWEST)
+
 # An environment that borrows the packages of the first one, for a build with sanitizers and for a plain one.
 %/venv: | $(SETUP)
 	$(PYTHON) -m venv --without-pip $@

@@ -1,5 +1,5 @@
 /* What NCCL's operations cost from C, on the communicator, the stream and the memory that Python uses: the
- * floor for nccl.py, which builds this as a shared library and passes NCCL's functions as pointers. */
+ * floor for collectives.py, which builds this as a shared library and passes NCCL's functions as pointers. */
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>

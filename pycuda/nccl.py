@@ -25,7 +25,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pycuda import _driver
-from pycuda._array.interop import collectives
+from pycuda._array.interop.collectives import (
+    BYTES,
+    array_of,
+    check_overlap,
+    check_room,
+    part_of,
+    reduction,
+)
 from pycuda._driver import _library_uses, current_stream
 
 __all__ = ["Communicator", "group", "init", "init_all"]
@@ -43,6 +50,12 @@ def _nccl() -> Any:
     import nccl.core
 
     return nccl.core
+
+
+def _bindings() -> Any:
+    import nccl.bindings.nccl
+
+    return nccl.bindings.nccl
 
 
 def _primary(context: _Context | None) -> _driver.Context:
@@ -190,29 +203,36 @@ class Communicator:
     An operation is queued on that stream and does not wait; what was queued there before on the arrays comes
     first, and what is queued there later comes after it. Other streams wait by events, as between all
     operations of GPUArrays. Arrays may be dropped at once: their memory is kept until the operation is done.
-    An operation that is captured becomes part of the graph.
+    An operation that is captured becomes part of the graph. The context of the communicator's device is
+    current.
 
-    Arrays are contiguous, in C or Fortran order, and are sent in the order of their memory. Their elements
-    may be of any type where they are only moved; complex numbers are added and averaged as pairs. All else
-    is nccl4py's: its attributes and methods are here as well, and its buffers (of torch, of CuPy) are taken
-    in a GPUArray's place. Operations in groups belong into `pycuda.nccl.group()`.
+    Arrays are contiguous, in C or Fortran order, and are sent in the order of their memory; parts of arrays
+    (`a[10:20]`) and arrays of other libraries on the device as well. Their elements may be of any type where
+    they are only moved; complex numbers are added and averaged as pairs, of booleans there are MAX and MIN.
+    Operations in groups belong into `pycuda.nccl.group()`. All else is nccl4py's communicator: its attributes
+    and other methods are here as well.
 
     Parameters
     ----------
     comm : nccl.core.Communicator
+        An initialized one.
 
     Raises
     ------
     ValueError
-        By every operation, before anything is sent: an array is not contiguous or not writeable, arrays
-        overlap other than in NCCL's in-place forms, or the number of elements is not divisible by that of
-        ranks.
+        By every operation, before anything is sent: an array is not contiguous, not writeable, too small or
+        of another device; arrays overlap other than in NCCL's in-place forms; the number of elements is not
+        divisible by that of ranks.
     TypeError
-        By reductions: NCCL has no such elements, or not with this operation.
+        The arrays of an operation have different dtypes, or NCCL does not have the reduction for theirs.
+    RuntimeError
+        The communicator was destroyed, or the current context is of another device.
     """
 
     def __init__(self, comm: Any) -> None:
-        self._comm = comm
+        self._comm, self._bindings = comm, _bindings()
+        self._rank, self._ranks, self._device = comm.rank, comm.nranks, _driver.Device(comm.device.device_id)
+        self._handle = self._bindings.Comm(comm.ptr)
 
     @property
     def comm(self) -> Any:
@@ -225,112 +245,105 @@ class Communicator:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._comm, name)
 
-    def _run(
-        self, name: str, sent: Any, received: Any, arguments: tuple[Any, ...], stream: Any, config: Any
-    ) -> None:
-        """Calls nccl4py's method with what was checked, and keeps the arrays as long as they are used."""
+    def _queue(self, name: str, stream: Any, used: tuple[Any, ...], *arguments: Any) -> None:
+        """Calls a function of nccl4py's bindings; what it uses is kept until its work is done."""
+        if self._comm.ptr != self._handle.handle:
+            raise RuntimeError("the communicator was destroyed")
+        if _driver.Context.get_device() != self._device:
+            raise RuntimeError(f"the context of the communicator's device, {self._device!r}, is not current")
         stream = current_stream() if stream is None else stream
-        used = sent, received
-        group_uses = getattr(_open_group, "uses", None)
-        if group_uses is not None:
-            group_uses.append((stream, used))
+        uses = getattr(_open_group, "uses", None)
+        if uses is not None:
+            uses.append((stream, used))
         _library_uses(stream, used)
-        handle = 0 if stream is None else stream.__cuda_stream__()[1]
-        if config is None:
-            getattr(self._comm, name)(*arguments, stream=handle)
-        else:
-            getattr(self._comm, name)(*arguments, stream=handle, config=config)
+        number = 0 if stream is None else stream.__cuda_stream__()[1]
+        getattr(self._bindings, name)(*arguments, self._handle, number)
 
     def send(self, sendbuf: Any, peer: int, *, stream: Any = None) -> None:
-        """Send an array to a rank (ncclSend), which receives as many elements of the same type."""
-        self._run("send", sendbuf, None, (collectives.moved(sendbuf), peer), stream, None)
+        """Send an array to a rank (ncclSend), which receives as many bytes."""
+        a = array_of(sendbuf, stream)
+        self._queue("send", stream, (a,), a.ptr, a.nbytes, BYTES, peer)
 
     def recv(self, recvbuf: Any, peer: int, *, stream: Any = None) -> None:
         """Receive into an array what a rank sends (ncclRecv)."""
-        into = collectives.moved(recvbuf, written=True)
-        self._run("recv", None, recvbuf, (into, peer), stream, None)
+        b = array_of(recvbuf, stream, written=True)
+        self._queue("recv", stream, (b,), b.ptr, b.nbytes, BYTES, peer)
 
-    def broadcast(
-        self, sendbuf: Any, recvbuf: Any, root: int, *, stream: Any = None, config: Any = None
-    ) -> None:
+    def broadcast(self, sendbuf: Any, recvbuf: Any, root: int, *, stream: Any = None) -> None:
         """What `root` has in `sendbuf`, to `recvbuf` of all (ncclBroadcast). Others may give None to send."""
-        sent = collectives.moved(sendbuf) if self._comm.rank == root else None
-        into = collectives.moved(recvbuf, written=True)
-        collectives.check_pair(sent, into, in_place=(0,))
-        self._run(
-            "broadcast", sendbuf if sent is not None else None, recvbuf, (sent, into, root), stream, config
-        )
+        b = array_of(recvbuf, stream, written=True)
+        a = array_of(sendbuf, stream) if self._rank == root else b
+        check_room(a, b, a.size, exactly=True)
+        check_overlap(a, b, 0)
+        self._queue("broadcast", stream, (a, b), a.ptr, b.ptr, b.nbytes, BYTES, root)
 
-    def allreduce(
-        self, sendbuf: Any, recvbuf: Any, op: Any, *, stream: Any = None, config: Any = None
-    ) -> None:
+    def allreduce(self, sendbuf: Any, recvbuf: Any, op: Any, *, stream: Any = None) -> None:
         """The elements of all ranks, combined one by one, to all (ncclAllReduce).
 
         op: `nccl.core.SUM`, `PROD`, `MAX`, `MIN`, `AVG`, or what `create_pre_mul_sum` made.
         """
-        self.reduce(sendbuf, recvbuf, op, stream=stream, config=config)
+        a, b = array_of(sendbuf, stream), array_of(recvbuf, stream, written=True)
+        check_room(a, b, a.size)
+        check_overlap(a, b, 0)
+        self._queue("all_reduce", stream, (a, b), a.ptr, b.ptr, *reduction(a, op), int(op))
 
     def reduce(
-        self,
-        sendbuf: Any,
-        recvbuf: Any,
-        op: Any,
-        root: int | None = None,
-        *,
-        stream: Any = None,
-        config: Any = None,
+        self, sendbuf: Any, recvbuf: Any, op: Any, root: int | None = None, *, stream: Any = None
     ) -> None:
-        """As `allreduce`, to `root` alone (ncclReduce); others may give None to receive."""
-        sent = collectives.reduced(sendbuf, op)
-        receives = root is None or root == self._comm.rank
-        into = collectives.reduced(recvbuf, op, written=True) if receives else None
-        collectives.check_pair(sent, into, in_place=(0,))
-        self._run("reduce", sendbuf, recvbuf if receives else None, (sent, into, op, root), stream, config)
+        """As `allreduce`, to `root` alone (ncclReduce) unless it is None; others may give None to receive."""
+        if root is None:
+            self.allreduce(sendbuf, recvbuf, op, stream=stream)
+            return
+        a = array_of(sendbuf, stream)
+        b = array_of(recvbuf, stream, written=True) if self._rank == root else a
+        check_room(a, b, a.size)
+        check_overlap(a, b, 0)
+        self._queue("reduce", stream, (a, b), a.ptr, b.ptr, *reduction(a, op), int(op), root)
 
-    def reduce_scatter(
-        self, sendbuf: Any, recvbuf: Any, op: Any, *, stream: Any = None, config: Any = None
-    ) -> None:
+    def reduce_scatter(self, sendbuf: Any, recvbuf: Any, op: Any, *, stream: Any = None) -> None:
         """As `allreduce`, a part of the result to each rank (ncclReduceScatter).
 
-        sendbuf: as many elements as `recvbuf` has, for each rank.
+        sendbuf: as many elements for each rank as `recvbuf` has room for.
         """
-        sent, into = collectives.reduced(sendbuf, op), collectives.reduced(recvbuf, op, written=True)
-        part = collectives.part_of(sendbuf, sent, self._comm.nranks)
-        collectives.check_pair(into, sent, in_place=(self._comm.rank * part,))
-        self._run("reduce_scatter", sendbuf, recvbuf, (sent, into, op), stream, config)
+        a, b = array_of(sendbuf, stream), array_of(recvbuf, stream, written=True)
+        part = part_of(a, self._ranks)
+        check_room(a, b, part)
+        check_overlap(b, a, self._rank * part * a.dtype.itemsize)
+        count, number = reduction(a, op)
+        self._queue("reduce_scatter", stream, (a, b), a.ptr, b.ptr, count // self._ranks, number, int(op))
 
-    def allgather(self, sendbuf: Any, recvbuf: Any, *, stream: Any = None, config: Any = None) -> None:
+    def allgather(self, sendbuf: Any, recvbuf: Any, *, stream: Any = None) -> None:
         """The arrays of all ranks, one after another, to all (ncclAllGather)."""
-        self.gather(sendbuf, recvbuf, stream=stream, config=config)
+        a, b = array_of(sendbuf, stream), array_of(recvbuf, stream, written=True)
+        check_room(a, b, self._ranks * a.size)
+        check_overlap(a, b, self._rank * a.nbytes)
+        self._queue("all_gather", stream, (a, b), a.ptr, b.ptr, a.nbytes, BYTES)
 
-    def gather(
-        self, sendbuf: Any, recvbuf: Any, root: int | None = None, *, stream: Any = None, config: Any = None
-    ) -> None:
-        """As `allgather`, to `root` alone (ncclGather); others may give None to receive."""
-        rank = self._comm.rank
-        sent = collectives.moved(sendbuf)
-        receives = root is None or root == rank
-        into = collectives.moved(recvbuf, written=True) if receives else None
-        collectives.check_pair(sent, into, in_place=(rank * collectives.size_of(sent),))
-        self._run("gather", sendbuf, recvbuf if receives else None, (sent, into, root), stream, config)
+    def gather(self, sendbuf: Any, recvbuf: Any, root: int | None = None, *, stream: Any = None) -> None:
+        """As `allgather`, to `root` alone (ncclGather) unless it is None; others may give None to receive."""
+        if root is None:
+            self.allgather(sendbuf, recvbuf, stream=stream)
+            return
+        a, b = array_of(sendbuf, stream), None
+        if self._rank == root:
+            b = array_of(recvbuf, stream, written=True)
+            check_room(a, b, self._ranks * a.size)
+            check_overlap(a, b, self._rank * a.nbytes)
+        self._queue("gather", stream, (a, b), a.ptr, b.ptr if b is not None else 0, a.nbytes, BYTES, root)
 
-    def scatter(
-        self, sendbuf: Any, recvbuf: Any, root: int, *, stream: Any = None, config: Any = None
-    ) -> None:
+    def scatter(self, sendbuf: Any, recvbuf: Any, root: int, *, stream: Any = None) -> None:
         """A part of what `root` has in `sendbuf` to each rank (ncclScatter); others may give None to send."""
-        rank = self._comm.rank
-        sent = collectives.moved(sendbuf) if rank == root else None
-        into = collectives.moved(recvbuf, written=True)
-        if sent is not None:
-            part = collectives.part_of(sendbuf, sent, self._comm.nranks)
-            collectives.check_pair(into, sent, in_place=(rank * part,))
-        self._run(
-            "scatter", sendbuf if sent is not None else None, recvbuf, (sent, into, root), stream, config
-        )
+        a, b = None, array_of(recvbuf, stream, written=True)
+        if self._rank == root:
+            a = array_of(sendbuf, stream)
+            check_room(a, b, part_of(a, self._ranks), exactly=True)
+            check_overlap(b, a, self._rank * b.nbytes)
+        self._queue("scatter", stream, (a, b), a.ptr if a is not None else 0, b.ptr, b.nbytes, BYTES, root)
 
-    def alltoall(self, sendbuf: Any, recvbuf: Any, *, stream: Any = None, config: Any = None) -> None:
+    def alltoall(self, sendbuf: Any, recvbuf: Any, *, stream: Any = None) -> None:
         """A part of `sendbuf` to each rank, and one from each into `recvbuf` (ncclAlltoAll)."""
-        sent, into = collectives.moved(sendbuf), collectives.moved(recvbuf, written=True)
-        collectives.part_of(sendbuf, sent, self._comm.nranks)
-        collectives.check_pair(sent, into, in_place=())
-        self._run("alltoall", sendbuf, recvbuf, (sent, into), stream, config)
+        a, b = array_of(sendbuf, stream), array_of(recvbuf, stream, written=True)
+        part = part_of(a, self._ranks)
+        check_room(a, b, a.size)
+        check_overlap(a, b, None)
+        self._queue("allto_all", stream, (a, b), a.ptr, b.ptr, part * a.dtype.itemsize, BYTES)

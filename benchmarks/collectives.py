@@ -1,7 +1,7 @@
 """NCCL's operations on GPUArrays beside the same calls from C (`nccl_raw.c`), a process for each GPU: time of
 one of many queued operations, and the host's time to queue one, beside nccl4py's own with CuPy's arrays.
 
-`nccl.py [RANKS]` starts the processes; all GPUs if RANKS is left out.
+`collectives.py [RANKS]` starts the processes; all GPUs if RANKS is left out.
 """
 
 import ctypes
@@ -108,7 +108,7 @@ def measure(ranks, rank, unique_id):
                     "pycuda": lambda ours=ours, count=count: timed(ours, count, stream.synchronize),
                 }
                 if cupy and size == SIZES[0]:
-                    with cupy.cuda.ExternalStream(stream.handle):
+                    with cupy.cuda.Stream.from_external(stream):
                         pair = cupy.zeros(n, "f4"), cupy.zeros(received.size, "f4")
                     stream.synchronize()
                     theirs = python_call(comm.comm, operation, *pair, to, source, nccl.core.group)
