@@ -32,7 +32,7 @@ def _type_of(dtype: np.dtype) -> int | None:
 def array_of(buffer: Any, stream: Any, written: bool = False) -> Any:
     """The GPUArray of a buffer, which may be an array of another library on the device.
 
-    Raises ValueError if it is not contiguous or, to be written, read-only; TypeError if it is no array.
+    Raises ValueError if it is not contiguous or, to be written, read-only; TypeError if it is something else.
     """
     array = buffer if isinstance(buffer, _GPUArrayBase) else _views((buffer,), stream)[0]
     if not isinstance(array, _GPUArrayBase):
