@@ -9,40 +9,14 @@ from pathlib import Path
 
 os.environ.setdefault("PYCUDA_DEVICE", "cpu")
 os.environ.setdefault("PYCUDA_CPU_COMPUTE_CAPABILITY", "9.0")
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "ptx"))
 
+from limits_pages import MANUAL
 from ptx_cases import runner, table
 
 import pycuda.driver as drv
 
-# The chapters of the manual's instruction set, and the instructions in each.
-MANUAL = {
-    "integer arithmetic": "add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind fns brev"
-    " bfe bfi szext"
-    " bmsk dp4a dp2a",
-    "extended precision": "addc subc madc",
-    "floating point": "testp copysign fma rcp sqrt rsqrt sin cos lg2 ex2 tanh",
-    "comparison and selection": "set setp selp slct",
-    "logic and shift": "and or xor not cnot lop3 shf shl shr",
-    "data movement": "mov shfl prmt ld ldu st multimem prefetch prefetchu applypriority discard createpolicy"
-    " isspacep"
-    " cvta cvt cvt.pack mapa getctarank cp.async cp.async.bulk cp.reduce.async.bulk cp.async.bulk.tensor"
-    " cp.reduce.async.bulk.tensor tensormap",
-    "texture": "tex tld4 txq istypep",
-    "surface": "suld sust sured suq",
-    "control flow": "bra brx call ret exit",
-    "synchronization": "bar barrier bar.warp.sync barrier.cluster membar fence atom red red.async vote match"
-    " activemask"
-    " redux griddepcontrol elect mbarrier clusterlaunchcontrol",
-    "warp-level matrix": "wmma mma ldmatrix stmatrix movmatrix mma.sp",
-    "asynchronous warpgroup matrix": "wgmma",
-    "fifth-generation tensor core": "tcgen05",
-    "stack": "stacksave stackrestore alloca",
-    "video": "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset",
-    "SIMD video": "vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4"
-    " vset4",
-    "miscellaneous": "brkpt nanosleep pmevent trap setmaxnreg",
-}
 # An instruction for each opcode that has no forms in tests/ptx, with the registers that EXAMPLE declares.
 EXAMPLES = {
     "multimem": "multimem.ld_reduce.relaxed.gpu.global.add.u32 r, [w];",

@@ -142,10 +142,13 @@ static void ptx_decode(PtxParser *p, PtxMnemonic *m, PtxForm *form)
     const char *text = m->name->text, *at = text + strcspn(text, ".");
     const PtxName *opcode = ptx_word(text, (size_t)(at - text));
     if (!opcode->opcode) ptx_fail(p, m->line, m->column, "unknown instruction '%s'", text);
-    if (!ptx_row_modifiers[ptx_first_row[opcode->opcode]])
-        ptx_fail(p, m->line, m->column, "'%s' is not supported by the CPU device", text);
     form->spelling = text;
     form->opcode = opcode->opcode;
+    if (!ptx_row_modifiers[ptx_first_row[opcode->opcode]]) {
+        const char *why = ptx_refusal(form);
+        ptx_fail(p, m->line, m->column, "'%s' is not supported by the CPU device%s%s", text, why ? ": " : "",
+                 why ? why : "");
+    }
     form->vector = 1;
     while (*at) {
         size_t length = strcspn(at + 1, ".");

@@ -443,6 +443,9 @@ void ptx_rules_init(PtxParser *p);
  * together, or are newer than .version and .target */
 void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column);
 void ptx_check_versions(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column);
+/* version_checks.c: whether a mnemonic has all of the words, which are separated by blanks and have no dots;
+ * the word "generic" stands for no state space. */
+bool ptx_has_words(const PtxForm *form, const char *words);
 
 /* check.c, check_call.c: fail if the operands do not fit the rule, or the function called */
 void ptx_check(PtxParser *p, const PtxRule *rule, const PtxInsn *insn);

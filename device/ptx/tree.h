@@ -138,6 +138,9 @@ static inline bool ptx_has(const PtxForm *form, PtxModifier modifier)
     return form->set[modifier / 64] >> (modifier % 64) & 1;
 }
 
+/* Why the CPU device refuses an instruction of that form, for a message; NULL if nothing is known. */
+const char *ptx_refusal(const PtxForm *form);
+
 typedef struct PtxVariable PtxVariable;
 typedef struct PtxFunction PtxFunction;
 typedef struct PtxLabel PtxLabel;

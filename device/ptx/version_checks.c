@@ -42,8 +42,7 @@ static bool ptx_has_word(const PtxForm *form, const char *word, size_t length)
     return at != NULL;
 }
 
-/* Whether a mnemonic has all of the words, which are separated by blanks. */
-static bool ptx_has_words(const PtxForm *form, const char *words)
+bool ptx_has_words(const PtxForm *form, const char *words)
 {
     while (*words) {
         size_t length = strcspn(words, " ");

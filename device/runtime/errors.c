@@ -1,5 +1,9 @@
 /* The last error of each thread, the names and texts of errors, and versions. */
+#include <stdio.h>
+
 #include "runtime/runtime.h"
+
+#pragma weak cpuDeviceLog /* another driver has no such function */
 
 typedef struct ErrorText {
     int code;
@@ -28,6 +32,14 @@ cudaError_t runtime_return(cudaError_t error)
 {
     if (error && error != cudaErrorNotReady) last_error = error;
     return error;
+}
+
+cudaError_t runtime_refuse(const char *function, const char *reason)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s is not supported by the CPU device: %s", function, reason);
+    if (cpuDeviceLog) cpuDeviceLog(text);
+    return runtime_return(cudaErrorNotSupported);
 }
 
 cudaError_t cudaGetLastError(void)

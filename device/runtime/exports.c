@@ -35,15 +35,18 @@ static cudaError_t need_CONTEXT(void) { return runtime_need_context(); }
 #define FUNCTION_PTSZ(name, params, args) FUNCTION_VARIANT(name, _ptsz, params, args)
 #define FUNCTION_PTDS(name, params, args) FUNCTION_VARIANT(name, _ptds, params, args)
 
-#define MISSING(name) \
-    RT_API cudaError_t name(void) { return runtime_return(cudaErrorNotSupported); }
-#define MISSING_NONE(name)
-#define MISSING_PTSZ(name) MISSING(name##_ptsz)
+#define MISSING(name, reason) \
+    RT_API cudaError_t name(void) { return runtime_refuse(#name, why_##reason); }
+#define MISSING_NONE(name, reason)
+#define MISSING_PTSZ(name, reason) MISSING(name##_ptsz, reason)
+
+#define RT_REASON(reason, text) __attribute__((unused)) static const char why_##reason[] = text;
+#include "runtime/functions.def"
 
 #define RT_FORWARD(name, per_thread, needs, params, driver, args) \
     RT_API cudaError_t name params{CALL(needs, driver args)} FORWARD_##per_thread(name, needs, params, \
                                                                                   driver, args)
 #define RT_FUNCTION(name, per_thread, needs, params, args) \
     RT_API cudaError_t name params{CALL(needs, run_##name args)} FUNCTION_##per_thread(name, params, args)
-#define RT_MISSING(name, per_thread) MISSING(name) MISSING_##per_thread(name)
+#define RT_MISSING(name, per_thread, reason) MISSING(name, reason) MISSING_##per_thread(name, reason)
 #include "runtime/functions.def"

@@ -30,6 +30,8 @@ extern _Thread_local bool runtime_null_is_per_thread;
 
 /* errors.c: keeps the error for cudaGetLastError, if it is one, and returns it. */
 cudaError_t runtime_return(cudaError_t error);
+/* Writes to the driver's log why the function is not supported. Returns that error, which is kept. */
+cudaError_t runtime_refuse(const char *function, const char *reason);
 
 /* context.c */
 extern _Atomic bool runtime_is_ending; /* the process exits */

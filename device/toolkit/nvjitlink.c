@@ -332,18 +332,16 @@ nvJitLinkResult nvJitLinkGetLinkedPtx(nvJitLinkHandle handle, char *ptx)
     return result;
 }
 
-#if CUDA_MAJOR >= 13
-/* Linked LTO-IR is not returned. */
-nvJitLinkResult nvJitLinkGetLinkedLTOIRSize(nvJitLinkHandle handle, size_t *size)
-{
-    return handle && size ? NVJITLINK_ERROR_INVALID_INPUT : NULL_INPUT;
-}
-
-nvJitLinkResult nvJitLinkGetLinkedLTOIR(nvJitLinkHandle handle, void *ltoir)
-{
-    return handle && ltoir ? NVJITLINK_ERROR_INVALID_INPUT : NULL_INPUT;
-}
-#endif
+/* The functions that give nothing. */
+#define NVJITLINK_FN(name, params)
+#define NVJITLINK_REFUSED(name, params, why) \
+    nvJitLinkResult nvJitLink##name params \
+    { \
+        if (!handle || !out) return NULL_INPUT; \
+        return refuse(handle, NVJITLINK_ERROR_INVALID_INPUT, "nvJitLink%s: %s", #name, why); \
+    }
+#include "toolkit/nvjitlink_functions.def"
+#undef NVJITLINK_FN
 
 /* The size is that of the text with its NUL; 0 while there is none. */
 nvJitLinkResult nvJitLinkGetErrorLogSize(nvJitLinkHandle handle, size_t *size)

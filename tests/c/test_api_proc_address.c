@@ -19,10 +19,7 @@ static const char *const symbols[] = {
 #include "abi/cuda_exports.def"
 #undef CU_FN
 #undef CU_EXPORT
-    "cpuDeviceTable",
-    "cpuDeviceLinker",
-    "cpuDeviceRecover",
-    "cpuDeviceMemoryUsed",
+    "cpuDeviceTable", "cpuDeviceLinker", "cpuDeviceLog", "cpuDeviceRecover", "cpuDeviceMemoryUsed",
 };
 enum { SYMBOLS = sizeof symbols / sizeof *symbols };
 
@@ -188,6 +185,8 @@ static void test_unsupported(void)
     CUlogIterator from;
     char text[400];
     size_t size = sizeof text;
+    CHECK_EQUAL(cuMemBatchDecompressAsync(), CUDA_ERROR_NOT_INITIALIZED);
+    CHECK_EQUAL(cuInit(0), CUDA_SUCCESS);
     CHECK_EQUAL(cuLogsCurrent(&from, 0), CUDA_SUCCESS);
     CHECK_EQUAL(cuMemBatchDecompressAsync(), CUDA_ERROR_NOT_SUPPORTED);
     CHECK_EQUAL(cuLogsDumpToMemory(&from, text, &size, 0), CUDA_SUCCESS);

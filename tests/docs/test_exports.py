@@ -1,57 +1,41 @@
-"""docs/cpu_device.md lists the driver functions that the CPU device exports without an implementation: they
-return CUDA_ERROR_NOT_SUPPORTED.
-"""
+"""docs/limits/ lists every function that the libraries of the CPU device export, and no other."""
 
-import re
-import struct
-from fnmatch import fnmatchcase
+import sys
 from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.cpu("what the library of the CPU device exports")
+sys.path.insert(0, str(Path(__file__).parent))
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "cpu_device.md"
-WEAK, DYNAMIC_SYMBOLS = (
-    2,
-    11,
-)  # of an ELF file: STB_WEAK, which functions without an implementation are; SHT_DYNSYM
-E_SHOFF, E_SHENTSIZE = 40, 58  # offsets in the ELF header
+from limits import exports, of_major, pages, with_variants
 
-
-def exports(path):
-    """{name: whether it is weak} of the symbols that an ELF library exports."""
-    data = Path(path).read_bytes()
-    table = struct.unpack_from("<Q", data, E_SHOFF)[0]
-    size, count = struct.unpack_from("<HH", data, E_SHENTSIZE)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + size * n) for n in range(count)]
-    _, _, _, _, start, length, link, _, _, entry = next(s for s in sections if s[1] == DYNAMIC_SYMBOLS)
-    names = sections[link][4]
-    found = {}
-    for at in range(start, start + length, entry):
-        name, info, _, section = struct.unpack_from("<IBBH", data, at)
-        if section:
-            text = data[names + name : data.index(b"\0", names + name)].decode()
-            found[text] = info >> 4 == WEAK
-    return found
+pytestmark = pytest.mark.cpu("what the libraries of the CPU device export")
+OWN = {"cuPycudaCancel", "cuPycudaSetTimeout"}  # not of CUDA: for pycuda
+MAJORS = 12, 13
 
 
-def listed():
-    """The names on the page, where * stands for any letters."""
-    text = PAGE.read_text().split("answer `CUDA_ERROR_NOT_SUPPORTED`", 1)[1].split("```", 1)[0]
-    return [pattern for pattern in re.findall(r"`(cu\w[\w*]*)`", text)]
+@pytest.fixture
+def exports_of(cpu_device_library):
+    """A function: the exports of the library with that name in the CPU device's folder."""
+    return lambda name: exports(Path(cpu_device_library).parent / name)
 
 
-def matches(name, pattern):
-    return fnmatchcase(name.removesuffix("_ptsz"), pattern)
+def test_driver(exports_of):
+    exported, functions = exports_of("libcuda.so.1"), pages.driver_functions()
+    assert len(functions) > 500 and set(functions) <= exported
+    others = exported - set(with_variants(functions, exported))
+    assert {name for name in others if not name.startswith("cpuDevice")} == OWN
 
 
-def test_the_page_lists_exactly_the_functions_without_an_implementation(cpu_device_library):
-    found, patterns = exports(cpu_device_library), listed()
-    assert len(found) > 600 and len(patterns) > 2
-    weak = {name for name, is_weak in found.items() if is_weak}
-    named = {name for name in found if any(matches(name, pattern) for pattern in patterns)}
-    assert weak - named == set()
-    assert [name for name in named - weak if "_v" not in name] == []  # second versions have implementations
-    assert [pattern for pattern in patterns if not any(matches(name, pattern) for name in weak)] == []
-    assert [name for name in patterns if "*" not in name and not found[name]] == []
+@pytest.mark.parametrize("major", MAJORS)
+def test_runtime(exports_of, major):
+    exported, functions = exports_of(f"libcudart.so.{major}"), of_major(pages.runtime_functions(), major)
+    assert len(functions) > 300 and set(functions) <= exported
+    others = exported - set(with_variants(functions, exported))
+    assert {name for name in others if not name.startswith("__cuda")} == {f"libcudart.so.{major}"}
+
+
+@pytest.mark.parametrize("major", MAJORS)
+def test_nvjitlink(exports_of, major):
+    exported = {name for name in exports_of(f"libnvJitLink.so.{major}") if name.startswith("nvJitLink")}
+    assert set(of_major(pages.link_functions(), major)) == exported

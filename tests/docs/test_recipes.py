@@ -26,6 +26,7 @@ RECIPES = {
             "CU_FN(cuDeviceGetLuid, cuDeviceGetLuid, 10000, NONE, ASKS,\n"
             "      (char *luid, unsigned int *mask, CUdevice dev), (luid, mask, dev))\n",
         ),
+        ("device/api/base/refused.def", "REFUSED(cuDeviceGetLuid,", None),
         (
             "device/api/device/device.c",
             "CUresult cuDeviceGetName(",

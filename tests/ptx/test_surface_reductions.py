@@ -40,13 +40,13 @@ def kernel(text, kind="b32"):
     return drv.module_from_buffer(source.encode()).get_function("k")
 
 
-def array_of(data, dimensions):
+def array_of(data, dimensions, flags=drv.array3d_flags.SURFACE_LDST):
     """An Array with data of (depth, height, width) numbers of 32 bits, for surfaces."""
     descr = drv.ArrayDescriptor3D()
     depth, height, width = data.shape
     descr.width, descr.num_channels = width, 1
     descr.height, descr.depth = height if dimensions > 1 else 0, depth if dimensions > 2 else 0
-    descr.format, descr.flags = FORMATS[data.dtype.kind], drv.array3d_flags.SURFACE_LDST
+    descr.format, descr.flags = FORMATS[data.dtype.kind], flags
     array = drv.Array(descr)
     moved(array, data, True)
     return array

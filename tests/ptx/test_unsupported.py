@@ -1,5 +1,4 @@
-"""Instructions that the CPU device knows but does not execute: the error names them, and says whose lack it
-is."""
+"""Instructions that the CPU device knows but does not execute: the error names them, and says why."""
 
 import pytest
 from devices import words_are_ours
@@ -17,9 +16,9 @@ ret;
 }}
 """
 TEXTS = {
-    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r], 32;": "not supported by the CPU device",
-    "tcgen05.wait::ld.sync.aligned;": "not supported by the CPU device",
-    "multimem.ld_reduce.relaxed.gpu.global.add.u32 r, [w];": "not supported by the CPU device",
+    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r], 32;": "CPU device: it needs compute",
+    "multimem.ld_reduce.relaxed.gpu.global.add.u32 r, [w];": "CPU device: no device has multicast",
+    "cvta.global.u32 r, r;": "CPU device: generic addresses have 64 bits",
     "tcgen06.wait;": "unknown instruction 'tcgen06.wait'",
 }
 

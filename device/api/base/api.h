@@ -240,6 +240,7 @@ STREAM_VALUES(_v2_ptsz)
 /* Not of the driver API: see abi/cpu_device.h. */
 CU_API const CpuDeviceTable *cpuDeviceTable(void);
 CU_API const CpuLinker *cpuDeviceLinker(void);
+CU_API void cpuDeviceLog(const char *text); /* an error of the library of runtime/ */
 CU_API void cpuDeviceRecover(void);
 CU_API uint64_t cpuDeviceMemoryUsed(void);
 

@@ -75,6 +75,8 @@ void log_error(const char *format, ...)
     va_end(list);
 }
 
+void cpuDeviceLog(const char *text) { log_error("%s", text); }
+
 void log_warning(const char *format, ...)
 {
     va_list list;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "api/base/driver.h"
-#include "api/base/log.h"
+#include "api/base/refused.h"
 
 enum { PROCESS_IS_RUNNING = 0 };
 
@@ -28,13 +28,6 @@ static bool is_valid(const CheckpointArgs *args, unsigned first)
     return valid;
 }
 
-/* Writes to the log that checkpoints are not supported. Returns the error. */
-static CUresult log_unsupported(const char *what)
-{
-    log_error("checkpoints are not supported by the CPU device: %s", what);
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
 CUresult cuCheckpointProcessGetState(int process, int *state)
 {
     TRY(driver_check());
@@ -49,7 +42,7 @@ CUresult cuCheckpointProcessGetRestoreThreadId(int process, int *thread)
     TRY(driver_check());
     if (!thread) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_process(process));
-    return log_unsupported("no restore thread exists");
+    return refuse(REFUSED_cuCheckpointProcessGetRestoreThreadId);
 }
 
 /* The first argument is a time in milliseconds. */
@@ -58,30 +51,30 @@ CUresult cuCheckpointProcessLock(int process, const CheckpointArgs *args)
     TRY(driver_check());
     if (!is_valid(args, 1) || (args && args->words[0] > UINT32_MAX)) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_process(process));
-    return log_unsupported("no process can be locked");
+    return refuse(REFUSED_cuCheckpointProcessLock);
 }
 
 /* The calls that need a locked process, which there is none of. */
-static CUresult refuse_unlocked(int process, const CheckpointArgs *args, unsigned reserved)
+static CUresult refuse_unlocked(int process, const CheckpointArgs *args, unsigned reserved, Refused function)
 {
     TRY(driver_check());
     if (!is_valid(args, reserved)) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_process(process));
-    return CUDA_ERROR_ILLEGAL_STATE;
+    return refuse(function);
 }
 
 CUresult cuCheckpointProcessCheckpoint(int process, const CheckpointArgs *args)
 {
-    return refuse_unlocked(process, args, 0);
+    return refuse_unlocked(process, args, 0, REFUSED_cuCheckpointProcessCheckpoint);
 }
 
 /* The first arguments are pairs of devices. */
 CUresult cuCheckpointProcessRestore(int process, const CheckpointArgs *args)
 {
-    return refuse_unlocked(process, args, 2);
+    return refuse_unlocked(process, args, 2, REFUSED_cuCheckpointProcessRestore);
 }
 
 CUresult cuCheckpointProcessUnlock(int process, const CheckpointArgs *args)
 {
-    return refuse_unlocked(process, args, 0);
+    return refuse_unlocked(process, args, 0, REFUSED_cuCheckpointProcessUnlock);
 }

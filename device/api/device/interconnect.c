@@ -2,7 +2,7 @@
  * memory access. */
 #include <unistd.h>
 
-#include "api/base/log.h"
+#include "api/base/refused.h"
 #include "api/context/context.h"
 
 /* CUatomicOperationCapability. */
@@ -85,6 +85,5 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t
     if (!handle || type != DMA_BUF_FD || flags > MAPPED_BY_PCIE) return CUDA_ERROR_INVALID_VALUE;
     if (!size || size % page || address % page) return CUDA_ERROR_INVALID_VALUE;
     if (!memory_map_find_for_call(driver_memory(), address, size, &range)) return CUDA_ERROR_INVALID_VALUE;
-    log_error("memory of the CPU device has no dma-buf");
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return refuse(REFUSED_cuMemGetHandleForAddressRange);
 }

@@ -1,5 +1,5 @@
-/* First versions of functions, which call the second versions. Those with addresses of 32 bits are in
- * legacy_addresses.c. */
+/* First versions of functions, which call the second versions. Those with addresses of 32 bits are
+ * refused (api/base/refused.def). */
 #include "api/base/api.h"
 
 #define LEGACY(name, second, parameters, arguments) \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/base/refused.h"
 #include "api/memory/memory.h"
 #include "api/stream/capture.h"
 #include "api/stream/stream.h"
@@ -173,13 +174,13 @@ static CUresult single_operation(CUstream stream, int operation, CUdeviceptr add
     return cuStreamBatchMemOp_v2(stream, 1, &single, 0);
 }
 
-/* The result of the first versions of the calls, which NVIDIA's driver supports only if it was set to. */
-static CUresult first_version(CUstream handle)
+/* The result of the first versions of the calls. */
+static CUresult first_version(CUstream handle, Refused function)
 {
     Stream *stream;
     TRY(stream_enter(handle, &stream));
     PUT(stream);
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return refuse(function);
 }
 
 /* The second version of a call, and its first one. */
@@ -191,7 +192,7 @@ static CUresult first_version(CUstream handle)
     CUresult name(CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
     { \
         (void)address, (void)value, (void)flags; \
-        return first_version(stream); \
+        return first_version(stream, REFUSED_##name); \
     }
 
 VALUE(cuStreamWaitValue32, cuuint32_t, WAIT_32)
@@ -203,5 +204,6 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMe
                             unsigned int flags)
 {
     (void)operations, (void)flags;
-    return count > MAX_OPERATIONS ? CUDA_ERROR_INVALID_VALUE : first_version(stream);
+    if (count > MAX_OPERATIONS) return CUDA_ERROR_INVALID_VALUE;
+    return first_version(stream, REFUSED_cuStreamBatchMemOp);
 }

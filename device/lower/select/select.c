@@ -19,10 +19,14 @@ void select_error(Select *s, uint32_t column, const char *format, ...)
                "%s: %s", s->insn->form->spelling, text);
 }
 
-void select_unsupported(Select *s, const char *what)
+void select_unsupported_at(Select *s, uint32_t column, const char *what)
 {
-    select_error(s, 0, "%s%snot supported by the CPU device", what, *what ? " is " : "");
+    const char *why = ptx_refusal(s->insn->form);
+    select_error(s, column, "%s%snot supported by the CPU device%s%s", what, *what ? " is " : "",
+                 why ? ": " : "", why ? why : "");
 }
+
+void select_unsupported(Select *s, const char *what) { select_unsupported_at(s, 0, what); }
 
 LowerInsn *select_emit(Select *s, uint16_t op)
 {

@@ -36,8 +36,10 @@ typedef struct Select {
 
 /* An error at a column of the instruction (0: at its start). The message starts with the mnemonic. */
 void select_error(Select *s, uint32_t column, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* An error at the instruction: `what` ("": the instruction) is not supported by the CPU device. */
+/* An error at the instruction, or at a column of it: `what` ("": the instruction) is not supported by the CPU
+ * device, and the reason that ptx/refused.def has. */
 void select_unsupported(Select *s, const char *what);
+void select_unsupported_at(Select *s, uint32_t column, const char *what);
 
 static inline RegisterClass class_of_bits(unsigned bits)
 {
@@ -94,8 +96,8 @@ void select_deliver(Select *s, Ref d, Ref value);
 /* For instructions that cannot have a guard: what is appended between select_guarded_begin() and
  * select_guarded_end() has none, and a branch skips it in lanes where the guard is false. */
 typedef struct GuardedBlock {
-    bool open;             /* there is a guard */
-    uint32_t label;        /* at the end */
+    bool open; /* there is a guard */
+    uint32_t label; /* at the end */
     Ref guard;
     uint16_t flag;
 } GuardedBlock;
@@ -130,9 +132,9 @@ uint16_t select_relu_op(PtxType type);
 typedef struct Address {
     Ref row;
     int64_t offset;
-    PtxSpace space;        /* SHARED, LOCAL, PARAM of a kernel, or GLOBAL for generic, global and const */
-    bool narrow;           /* the row has 32 bits */
-    bool relative;         /* LOCAL: the offset counts from the start of the function's frame */
+    PtxSpace space; /* SHARED, LOCAL, PARAM of a kernel, or GLOBAL for generic, global and const */
+    bool narrow; /* the row has 32 bits */
+    bool relative; /* LOCAL: the offset counts from the start of the function's frame */
 } Address;
 /* Address.space for an access by a register. The .param of a kernel is then global memory, where its
  * parameter buffer is; that of a function is local memory. */

@@ -175,8 +175,7 @@ static bool read_detail(Select *s, TextureOperands *t)
     uint32_t expected = level ? 3 : gradients ? 4 : 2;
     unsigned count = gradient_count(t->mods & TEX_SHAPE);
     if (s->insn->operand_count > expected) {
-        select_error(s, operand_at(s, expected)->column,
-                     "offsets and depth comparison are not supported by the CPU device");
+        select_unsupported_at(s, operand_at(s, expected)->column, "an offset or a depth to compare with");
         return false;
     }
     if (level) {

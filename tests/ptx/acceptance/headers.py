@@ -12,7 +12,7 @@ COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 START = re.compile(r"\basm\s*(?:volatile|__volatile__)?\s*\(")
 LITERAL = re.compile(r'\s*"((?:[^"\\]|\\.)*)"')
 CONSTRAINT = re.compile(r'"[=+&]*([rlfdhqnC])"\s*\(')
-# Not in compute capability 9.0, or not supported (docs/cpu_device.md).
+# Not in compute capability 9.0, or refused (docs/limits/ptx.md).
 LEFT_OUT = re.compile(r"tcgen05|tensor|clusterlaunch|multimem|cvta\.(to\.)?param\.u32")
 
 
