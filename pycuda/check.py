@@ -40,14 +40,14 @@ def _count_text(count: int, one: str, more: str) -> str:
 def _summary(report: _report.Report) -> str:
     """The lines printed at the end."""
     counts = [
-        _count_text(len(report.faults), "fault", "faults"),
+        _count_text(len(report.all_faults), "fault", "faults"),
         _count_text(report.launches, "launch", "launches"),
         _count_text(report.unfreed, "byte", "bytes") + " not freed at the end",
     ]
     lines = ["pycuda.check: " + ", ".join(counts)]
-    lines += [f"  {fault}" for fault in report.faults[:_SHOWN]]
-    if len(report.faults) > _SHOWN:
-        lines.append(f"  and {len(report.faults) - _SHOWN} more")
+    lines += [f"  {fault}" for fault in report.all_faults[:_SHOWN]]
+    if len(report.all_faults) > _SHOWN:
+        lines.append(f"  and {len(report.all_faults) - _SHOWN} more")
     return "\n".join(lines)
 
 
@@ -123,7 +123,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(_summary(report), file=sys.stderr)
     if code < 0:  # by a signal
         return 128 - code
-    return code or int(bool(report.faults))
+    return code or int(bool(report.all_faults))
 
 
 if __name__ == "__main__":

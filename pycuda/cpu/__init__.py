@@ -56,7 +56,7 @@ def path() -> str:
     return os.path.realpath(os.path.dirname(driver))
 
 
-def _run() -> NoReturn:
+def _main() -> NoReturn:
     """The command cuda-cpu: its arguments are those of this process, which becomes the program."""
     runner = os.path.join(path(), _RUNNER)
     os.execv(runner, [runner, *sys.argv[1:]])

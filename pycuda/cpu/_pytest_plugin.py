@@ -5,7 +5,8 @@ whatever opens it: pycuda, numba-cuda, cuda.core, a library of your own. After e
 its kernels. A test whose kernels failed (an access out of bounds, what ``--cuda-cpu-checks`` detects) fails,
 with the fault in its report. No other test fails for it: the context's sticky error, which on a GPU would
 fail all later tests, is cleared. The summary names the tests after which more device memory is allocated than
-before.
+before. With ``--cuda-cpu-faults=report`` kernels go on after such accesses and tests stay green: the faults
+are in their reports and, with the names of the tests, in the summary.
 
 ::
 
@@ -17,8 +18,8 @@ or in ``pytest.ini``::
     cuda_cpu = true
     cuda_cpu_checks = race,init,sync
 
-A test whose kernels fail on purpose is marked with ``@pytest.mark.cuda_faults``. pytest finds the
-plugin by itself; ``-p no:pytest_cuda_cpu`` keeps it out.
+A test whose kernels fail on purpose is marked with ``@pytest.mark.cuda_faults``. Where the distribution
+pycuda-cpu is installed pytest finds the plugin by itself; ``-p no:cuda_cpu`` keeps it out.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import gc
 import os
 import subprocess
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -37,9 +38,11 @@ from . import _report, path
 
 # Short names of checks in --cuda-cpu-checks, and the names that cuda-cpu takes.
 _SHORT = {"race": "racecheck", "init": "initcheck", "sync": "synccheck"}
-# Names of user properties of a report: how many faults the test's kernels had, how many bytes it leaked.
-_FAULTS, _MEMORY = "cuda_cpu_faults", "cuda_cpu_memory"
-# How many tests that leak memory the summary names.
+# Names of user properties of a report: how many faults the test's kernels had, how many they have survived,
+# how many bytes it leaked.
+_FAULTS, _SURVIVED, _MEMORY = "cuda_cpu_faults", "cuda_cpu_survived_faults", "cuda_cpu_memory"
+_SURVIVED_SECTION = "faults that kernels survived"  # of a report
+# How many tests that leak memory, and how many faults of tests that passed, the summary names.
 _SHOWN = 10
 
 
@@ -52,9 +55,12 @@ def pytest_addoption(parser: Any) -> None:
         "a list of race, init, sync and initcheck-shared: what is detected in kernels beyond their accesses"
     )
     group.addoption("--cuda-cpu-checks", metavar="LIST", help=checks)
+    faults = "report: kernels go on after accesses that are not valid, and tests stay green (default: stop)"
+    group.addoption("--cuda-cpu-faults", metavar="WORD", help=faults)
     parser.addini("cuda_cpu", "as --cuda-cpu", type="bool", default=False)
     parser.addini("cuda_cpu_devices", "as --cuda-cpu-devices", default="")
     parser.addini("cuda_cpu_checks", "as --cuda-cpu-checks", default="")
+    parser.addini("cuda_cpu_faults", "as --cuda-cpu-faults", default="")
 
 
 def pytest_configure(config: Any) -> None:
@@ -69,16 +75,22 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     if given.cuda_cpu or ini("cuda_cpu"):
         devices = given.cuda_cpu_devices or ini("cuda_cpu_devices")
         checks = given.cuda_cpu_checks or ini("cuda_cpu_checks")
-        early_config.pluginmanager.register(_Tests(devices, checks), "cuda_cpu_tests")
+        faults = given.cuda_cpu_faults or ini("cuda_cpu_faults")
+        options = {
+            "--devices": devices,
+            "--checks": ",".join(_SHORT.get(each, each) for each in checks.split(",")),
+            "--faults": faults,
+        }
+        early_config.pluginmanager.register(_Tests(options), "cuda_cpu_tests")
 
 
-def _settings(devices: str, checks: str) -> dict[str, str]:
+def _settings(wanted: dict[str, str]) -> dict[str, str]:
     """The environment variables of a program that cuda-cpu starts with these options. UsageError if cuda-cpu
     refuses a value.
+
+    wanted: the values of options; "" is that of an option which is not given.
     """
-    options = [f"--devices={devices}"] if devices else []
-    if checks:
-        options.append("--checks=" + ",".join(_SHORT.get(each, each) for each in checks.split(",")))
+    options = [f"{name}={value}" for name, value in wanted.items() if value]
     command = [os.path.join(path(), "cuda-cpu"), *options, "--", "env", "-0"]
     done = subprocess.run(command, capture_output=True)
     if done.returncode:
@@ -99,8 +111,8 @@ def _open_driver() -> ctypes.CDLL:
 class _Tests:
     """The hooks around each test."""
 
-    def __init__(self, devices: str, checks: str) -> None:
-        os.environ.update(_settings(devices, checks))
+    def __init__(self, options: dict[str, str]) -> None:
+        os.environ.update(_settings(options))
         file, self._report = tempfile.mkstemp(prefix="cuda-cpu-")
         os.close(file)
         os.environ["PYCUDA_CPU_REPORT"] = self._report
@@ -112,13 +124,11 @@ class _Tests:
     def pytest_unconfigure(self) -> None:
         os.unlink(self._report)
 
-    def _new_faults(self) -> list[str]:
+    def _new_faults(self) -> _report.Report:
         """The faults of kernels since the last call of this method."""
         self._driver.cpuDeviceRecover()  # waits for all kernels, and clears a context's sticky error
-        if os.path.getsize(self._report) == self._read:
-            return []
         report, self._read = _report.read(self._report, self._read)
-        return report.faults
+        return report
 
     def _memory_growth(self) -> int:
         """How many bytes of device memory more are in use than before the test, at least 0."""
@@ -134,38 +144,66 @@ class _Tests:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
-        """Fails the phase of a test in which kernels failed, unless the test has the mark `cuda_faults`."""
+        """Adds the faults of kernels to the report of a phase of a test. The phase fails if kernels failed.
+        With the mark `cuda_faults` nothing is done.
+        """
         outcome = yield
-        report, faults = outcome.get_result(), self._new_faults()
+        report, new = outcome.get_result(), self._new_faults()
         if call.when == "teardown" and (grown := self._memory_growth()):
             report.user_properties.append((_MEMORY, grown))
-        if not faults or item.get_closest_marker("cuda_faults"):
+        if item.get_closest_marker("cuda_faults"):
             return
-        report.user_properties.append((_FAULTS, len(faults)))
+        if new.survived:
+            report.user_properties.append((_SURVIVED, len(new.survived)))
+            report.sections.append((_SURVIVED_SECTION, "\n".join(new.survived)))
+        if not new.faults:
+            return
+        report.user_properties.append((_FAULTS, len(new.faults)))
         if report.passed:
-            report.outcome, report.longrepr = "failed", "\n".join(["kernels of this test failed:", *faults])
+            text = "\n".join(["kernels of this test failed:", *new.faults])
+            report.outcome, report.longrepr = "failed", text
         else:
-            report.sections.append(("faults of kernels", "\n".join(faults)))
+            report.sections.append(("faults of kernels", "\n".join(new.faults)))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Prints the number of faults, and the tests that leak most device memory."""
+        """Prints the number of faults, those that kernels survived, and the tests that leak most memory."""
         reports = [each for group in terminalreporter.stats.values() for each in group]
-        found = [
-            (report.nodeid, name, value)
+        failed, grown = _property(reports, _FAULTS), _property(reports, _MEMORY)
+        survived = [
+            f"{report.nodeid}: {fault}"
             for report in reports
-            for name, value in getattr(report, "user_properties", ())
-            if name in (_FAULTS, _MEMORY)
+            for title, text in getattr(report, "sections", ())
+            if title == _SURVIVED_SECTION
+            for fault in text.splitlines()
         ]
-        if not found:
+        if not (failed or grown or survived):
             return
         terminalreporter.section("CUDA on the CPU device")
-        faults = [value for _, name, value in found if name == _FAULTS]
-        if faults:
-            terminalreporter.line(f"{sum(faults)} faults of kernels, in {len(faults)} tests")
-        grown = sorted(((value, test) for test, name, value in found if name == _MEMORY), reverse=True)
+        line = terminalreporter.line
+        if failed:
+            line(f"{sum(value for value, _ in failed)} faults of kernels, in {len(failed)} tests")
+        if survived:
+            tests = {test for _, test in _property(reports, _SURVIVED)}
+            line(f"{len(survived)} faults that kernels survived, in {len(tests)} tests:")
+            _print_first(line, survived)
         if grown:
-            terminalreporter.line("tests after which more device memory is allocated than before:")
-        for value, test in grown[:_SHOWN]:
-            terminalreporter.line(f"  {value:>12,} bytes  {test}")
-        if len(grown) > _SHOWN:
-            terminalreporter.line(f"  and {len(grown) - _SHOWN} more")
+            line("tests after which more device memory is allocated than before:")
+            _print_first(line, [f"{value:>12,} bytes  {test}" for value, test in sorted(grown, reverse=True)])
+
+
+def _property(reports: list[Any], wanted: str) -> list[tuple[int, str]]:
+    """(value, name of the test) of a user property, where a report has it."""
+    return [
+        (value, report.nodeid)
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == wanted
+    ]
+
+
+def _print_first(line: Callable[[str], None], rows: list[str]) -> None:
+    """Prints rows of the summary, the first _SHOWN of them."""
+    for row in rows[:_SHOWN]:
+        line(f"  {row}")
+    if len(rows) > _SHOWN:
+        line(f"  and {len(rows) - _SHOWN} more")

@@ -9,9 +9,14 @@ from typing import NamedTuple
 class Report(NamedTuple):
     """The events in the processes that wrote to the file."""
 
-    faults: list[str]
+    faults: list[str]  # of kernels that have failed
+    survived: list[str]  # after which kernels went on (PYCUDA_CPU_FAULTS=report)
     launches: int
     unfreed: int
+
+    @property
+    def all_faults(self) -> list[str]:
+        return self.faults + self.survived
 
 
 def read(path: str, start: int = 0) -> tuple[Report, int]:
@@ -21,11 +26,14 @@ def read(path: str, start: int = 0) -> tuple[Report, int]:
         text = file.read()
     lines = text.decode("utf-8", errors="replace").splitlines()
     rows = [line.partition(" ")[::2] for line in lines]
+    sites = dict(value.split(" ", 1) for what, value in rows if what == "site")
+    texts: dict[str, list[str]] = {"fault": [], "survived": []}
     counts: collections.Counter[str] = collections.Counter()
     for what, value in rows:
-        if what not in ("fault", "site"):
+        if what in texts:
+            launch, fault = value.split(" ", 1)
+            texts[what].append(f"{fault} (launched by {sites[launch]})" if launch in sites else fault)
+        elif what != "site":
             counts[what] += int(value)
-    sites = dict(value.split(" ", 1) for what, value in rows if what == "site")
-    faults = [value.split(" ", 1) for what, value in rows if what == "fault"]
-    texts = [f"{text} (launched by {sites[launch]})" if launch in sites else text for launch, text in faults]
-    return Report(texts, counts["launches"], counts["unfreed"]), start + len(text)
+    report = Report(texts["fault"], texts["survived"], counts["launches"], counts["unfreed"])
+    return report, start + len(text)

@@ -164,7 +164,7 @@ def test_each_place_is_named(run, tmp_path):
     named = [line for line in lines if "block (" in line]
     assert len(named) == 2 and "read of" in named[0] and "write of" in named[1]
     assert sum("127 more such faults" in line for line in lines) == 2
-    faults = [line for line in report.read_text().splitlines() if line.startswith("fault")]
+    faults = [line for line in report.read_text().splitlines() if line.startswith("survived")]
     assert len(faults) == 2
 
 

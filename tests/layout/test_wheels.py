@@ -70,7 +70,7 @@ def test_a_wheel_is_reproducible_and_lists_its_files(wheels, tmp_path):
     assert "Tag: cp314-cp314-manylinux_2_28_aarch64\n" in content[f"{info}/WHEEL"].decode()
     assert "Requires-Python: >=3.10" in content[f"{info}/METADATA"].decode()
     groups = content[f"{info}/entry_points.txt"].decode()
-    assert "[console_scripts]\ncuda-cpu = pycuda.cpu:_run\n" in groups
+    assert "[console_scripts]\ncuda-cpu = pycuda.cpu:_main\n" in groups
     assert "[dask.sizeof]\npycuda = " in groups
 
 
@@ -90,7 +90,7 @@ def test_the_wheel_of_pycuda_cpu_needs_nothing_and_has_the_plugin(wheels, tmp_pa
     assert content[f"{info}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
     assert content[f"{info}/entry_points.txt"].decode().splitlines() == [
         "[console_scripts]",
-        "cuda-cpu = pycuda_cpu:_run",
+        "cuda-cpu = pycuda_cpu:_main",
         "",
         "[pytest11]",
         "cuda_cpu = pycuda_cpu._pytest_plugin",

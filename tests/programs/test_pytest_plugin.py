@@ -31,6 +31,44 @@ def test_only_tests_that_caused_faults_fail(tmp_path, name):
     assert grown[0] == ("4,000", "test_leak")
 
 
+# There is no error that the test of a fault on purpose could expect.
+SURVIVING = TESTS.replace("@pytest.mark.cuda_faults", "@pytest.mark.xfail")
+
+
+def test_tests_whose_kernels_survive_their_faults_pass(tmp_path):
+    """Each fault is in the report of its test, although all are at one place of the kernel."""
+    (tmp_path / "test_it.py").write_text(SURVIVING)
+    done, outcomes = run(tmp_path, "--cuda-cpu", "--cuda-cpu-faults=report")
+    assert set(outcomes.values()) == {"PASSED"} and "7 passed, 1 xfailed" in done.stdout
+    assert "faults of kernels, in" not in done.stdout
+    _, _, summary = done.stdout.partition("4 faults that kernels survived, in 4 tests:\n")
+    named = dict(
+        re.findall(r"^  test_it\.py::(\w+): kernel fill, block \(0,0,0\), (thread \S+),", summary, re.M)
+    )
+    assert named == {
+        "test_fault_without_a_wait": "thread (3,0,0)",
+        "test_fault_with_an_error": "thread (2,0,0)",
+        "test_fault_on_purpose": "thread (2,0,0)",
+        "test_fault_in_the_teardown": "thread (5,0,0)",
+    }
+
+
+TRAP = """
+
+def test_trap(driver):
+    driver.trap()
+"""
+
+
+def test_a_fault_that_no_kernel_survives_fails_its_test(tmp_path):
+    (tmp_path / "test_it.py").write_text(SURVIVING + TRAP)
+    (tmp_path / "pytest.ini").write_text("[pytest]\ncuda_cpu = true\ncuda_cpu_faults = report\n")
+    done, outcomes = run(tmp_path, "-n", "2")
+    assert "1 failed, 7 passed, 1 xfailed" in done.stdout and "1 faults of kernels, in 1 tests" in done.stdout
+    assert re.search(r"test_trap .*\nkernels of this test failed:\nkernel stop, .*trap", done.stdout, re.S)
+    assert "4 faults that kernels survived, in 4 tests:" in done.stdout
+
+
 def test_settings_in_pytest_ini_reach_the_workers_of_xdist(tmp_path):
     (tmp_path / "test_it.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\ncuda_cpu = true\ncuda_cpu_devices = 2\n")
@@ -78,6 +116,7 @@ def test_without_the_option_no_driver_library_is_opened(tmp_path):
     ("options", "text"),
     [
         (["--cuda-cpu-checks=races"], 'PYCUDA_CPU_CHECK is "races"'),
+        (["--cuda-cpu-faults=ignore"], 'PYCUDA_CPU_FAULTS is "ignore"'),
         (["--cuda-cpu-devices=99"], 'PYCUDA_CPU_DEVICES is "99"'),
         (["-p", "opens_it"], "this process has opened libcuda.so.1 already"),
     ],

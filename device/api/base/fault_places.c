@@ -13,8 +13,10 @@
 #include "api/base/settings.h"
 
 typedef struct Place {
-    struct Place *next; /* named before this one */
+    struct Place *next; /* added before this one */
     _Atomic uint64_t faults;
+    uint64_t names; /* how often it was named */
+    bool is_named;  /* since fault_places_forget() */
     int code;
     char name[]; /* "KERNEL, PLACE" */
 } Place;
@@ -48,14 +50,25 @@ _Atomic uint64_t *fault_places_name(uint64_t ticket, const char *kernel, const c
     snprintf(name, sizeof name, "%s, %s", kernel, place);
     pthread_mutex_lock(&places_lock);
     Place *found = find_locked(name, code);
-    bool first = !found;
-    if (first) found = add_locked(name, code);
+    if (!found) found = add_locked(name, code);
+    bool is_new = !found || !found->is_named;
+    if (found) {
+        found->names += is_new;
+        found->is_named = true;
+    }
     pthread_mutex_unlock(&places_lock);
-    if (!first) return &found->faults;
+    if (!is_new) return &found->faults;
     log_error("%s", text);
     if (!driver_settings()->log_printed) fprintf(stderr, "CPU device: %s\n", text);
-    report_fault(text, ticket);
+    report_survived_fault(text, ticket);
     return found ? &found->faults : NULL;
+}
+
+void fault_places_forget(void)
+{
+    pthread_mutex_lock(&places_lock);
+    for (Place *place = newest; place; place = place->next) place->is_named = false;
+    pthread_mutex_unlock(&places_lock);
 }
 
 /* Runs at exit; a forked child prints nothing. */
@@ -63,7 +76,7 @@ __attribute__((destructor)) static void print_counts_at_exit(void)
 {
     if (driver_check() == CUDA_ERROR_NOT_INITIALIZED) return;
     for (const Place *place = newest; place; place = place->next) {
-        unsigned long long more = place->faults ? place->faults - 1 : 0;
+        unsigned long long more = place->faults > place->names ? place->faults - place->names : 0;
         if (more) fprintf(stderr, "CPU device: kernel %s: %llu more such faults\n", place->name, more);
     }
 }

@@ -10,4 +10,7 @@
 _Atomic uint64_t *fault_places_name(uint64_t ticket, const char *kernel, const char *place, int code,
                                     const char *text);
 
+/* From now on each place is named once more. */
+void fault_places_forget(void);
+
 #endif

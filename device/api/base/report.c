@@ -37,12 +37,12 @@ bool report_is_on(void) { return driver_settings()->report[0] != '\0'; }
 /* --- faults and where they were launched ----------------------------------------------------------- */
 
 /* The launch with ticket t has entry t % SITES, which it takes from an older launch. There are as many
- * entries as launches can be queued. The site may be set before or after the launch fails: the second of the
- * two events writes it. */
+ * entries as launches can be queued. The site may be set before or after the first fault of the launch: the
+ * second of the two events writes it. */
 enum { SITES = 4096 };
 typedef struct Site {
     uint64_t launch;
-    bool failed;
+    bool has_fault;
     char *text; /* owned; NULL until the launch site is set */
 } Site;
 static Site sites[SITES];
@@ -67,20 +67,25 @@ static Site *site_locked(uint64_t launch)
 
 static void write_site_locked(const Site *site)
 {
-    if (site->failed && site->text) write_launch_line("site", site->launch, site->text);
+    if (site->has_fault && site->text) write_launch_line("site", site->launch, site->text);
 }
 
-void report_fault(const char *text, uint64_t launch)
+static void report_event(const char *what, const char *text, uint64_t launch)
 {
     if (!report_is_on()) return;
-    write_launch_line("fault", launch, text);
+    write_launch_line(what, launch, text);
     if (!launch) return;
     pthread_mutex_lock(&sites_lock);
     Site *site = site_locked(launch);
-    site->failed = true;
-    write_site_locked(site);
+    bool first = !site->has_fault;
+    site->has_fault = true;
+    if (first) write_site_locked(site);
     pthread_mutex_unlock(&sites_lock);
 }
+
+void report_fault(const char *text, uint64_t launch) { report_event("fault", text, launch); }
+
+void report_survived_fault(const char *text, uint64_t launch) { report_event("survived", text, launch); }
 
 void report_site(cuuint64_t launch, const char *text)
 {

@@ -1,5 +1,6 @@
 /* What a runner of tests calls between two of them, by these names: a fault, which ends a context for good on
  * a GPU, then fails the test that caused it and no other. */
+#include "api/base/fault_places.h"
 #include "api/base/report.h"
 #include "api/context/upcalls.h"
 
@@ -12,10 +13,13 @@ static void recover(Context *context)
 }
 
 /* Waits for the work of all contexts, so that its faults are reported (PYCUDA_CPU_REPORT), and lifts the
- * contexts' sticky errors. Before cuInit and in a forked child it does nothing. */
+ * contexts' sticky errors; faults that launches survive are named again. Before cuInit and in a forked child
+ * it does nothing. */
 void cpuDeviceRecover(void)
 {
-    if (driver_check() == CUDA_SUCCESS) context_each_live(recover);
+    if (driver_check() != CUDA_SUCCESS) return;
+    context_each_live(recover);
+    fault_places_forget();
 }
 
 /* Bytes that are allocated, on all devices together. */
