@@ -98,6 +98,10 @@ static uint64_t swizzled_address(unsigned mode, uint64_t address)
     return address ^ (address >> 7 & bits) << 4;
 }
 
+/* The box's address in shared memory, by which its chunks are moved. One that is not aligned is a fault; a
+ * launch that survives it has a sink for the box, of which the chunks stay within. */
+static uint64_t box_offset(const Bulk *bulk) { return bulk->target & ~(uint64_t)(SHARED_ALIGN - 1); }
+
 /* Copies a row between the box and `row`, as t->store says. `offset` is the box's address in shared
  * memory, `box` its host address. */
 static void pass_row(const TensorCopy *t, uint8_t *box, uint64_t offset, uint32_t number, uint8_t *row)
@@ -150,13 +154,13 @@ static bool move_row(const Bulk *bulk, uint8_t *box, uint32_t number)
     if (some && !place) return false;
     uint32_t first = t->first * t->element, bytes = (t->end - t->first) * t->element;
     if (t->store) {
-        pass_row(t, box, bulk->target, number, row);
+        pass_row(t, box, box_offset(bulk), number, row);
         if (some) bulk_combine(t->op, place, row + first, bytes);
         return true;
     }
     if (!some || bytes < t->row) fill_row(t, row);
     if (some) memcpy(row + first, place, bytes);
-    pass_row(t, box, bulk->target, number, row);
+    pass_row(t, box, box_offset(bulk), number, row);
     return true;
 }
 

@@ -119,10 +119,11 @@ const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
     const uint32_t *member = ROW(const uint32_t, warp, member_ref);
     uint32_t own = members_here(warp, member), outside = warp->mask & ~own;
     int first = outside ? __builtin_ctz(outside) : 0;
-    if (outside && check_is_on(warp->block, CHECK_SYNC))
-        return exec_fault(warp, insn, first, CUDA_ERROR_LAUNCH_FAILED,
-                          "%s by lane %d, which its member mask 0x%08x leaves out", exec_op_names[insn->op],
-                          first, member[first]);
+    if (outside && check_is_on(warp->block, CHECK_SYNC)
+        && !exec_violation(warp, insn, first, CUDA_ERROR_LAUNCH_FAILED,
+                           "%s by lane %d, which its member mask 0x%08x leaves out", exec_op_names[insn->op],
+                           first, member[first]))
+        return NULL;
     if (!own) return enter_outside(warp, insn, member);
     uint32_t wanted = member[__builtin_ctz(own)];
     keep_same_mask(warp, insn, member, wanted, outside);
