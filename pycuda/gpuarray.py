@@ -400,32 +400,58 @@ class GPUArray(_GPUArrayBase):
 
     @_overload
     def to_device(
-        self: Array[Scalar], device: drv.Device, /, *, stream: Stream = None
+        self: Array[Scalar], device: drv.Device | drv.Context | int, /, *, stream: Stream = None
     ) -> GPUArray[Scalar]: ...
     @_overload
     def to_device(
         self: Array[Scalar], device: Literal["cpu"], /, *, stream: Stream = None
     ) -> NDArray[Scalar]: ...
 
-    def to_device(self, device: drv.Device | Literal["cpu"], /, *, stream: Stream = None) -> Any:
+    def to_device(
+        self, device: drv.Device | drv.Context | int | Literal["cpu"], /, *, stream: Stream = None
+    ) -> Any:
         """The array on another device, as the array API standard has it.
 
         Parameters
         ----------
-        device : pycuda.driver.Device or "cpu"
-            The array's own device, or the host's memory.
+        device : pycuda.driver.Device, pycuda.driver.Context, int or "cpu"
+            A device or its number: the copy is in the current context if that is on this device, else in the
+            device's primary context. A context: in that one. Or the host's memory.
         stream : Stream, optional
-            Of the copy, which is waited for.
+            Of the copy: one of the array's context or of the result's. By default the current stream there,
+            or the default stream.
 
         Returns
         -------
         GPUArray or numpy.ndarray
-            The array itself on its own device; a copy in host memory for "cpu", as of get().
+            The array itself on its own device or in its own context, else a copy: with the same strides if
+            there are no gaps between the elements, in the same order of axes otherwise. For "cpu" a copy in
+            host memory, as of get(), which is waited for.
 
         Raises
         ------
         ValueError
-            For another device.
+            There is no such device.
+        LogicError
+            The stream is captured.
+
+        Notes
+        -----
+        Calls cuMemcpyPeerAsync. Nothing is waited for: the copy follows the work on the array, and what is
+        queued on the array afterwards follows the copy, as far as it is on the current stream, the default
+        stream, or a stream on which the array was used. Where the devices can access each other's memory,
+        that is enabled for the copy, without a detour through the host.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pycuda.autoinit
+        >>> from pycuda import gpuarray
+        >>> a = gpuarray.to_gpu(np.arange(3))
+        >>> a.to_device(0) is a
+        True
+        >>> a.to_device("cpu")
+        array([0, 1, 2])
         """
         from pycuda._array.interop import interchange
 

@@ -158,7 +158,7 @@ import importlib.util, sys
 import pycuda.driver as drv
 
 drv.init()
-if drv.Device(0).compute_capability() < {capability!r}:
+if {excluded}:
     print("skipped")
     raise SystemExit
 sys.path[:0] = {folders!r}
@@ -169,6 +169,24 @@ drv.Device(0).retain_primary_context().push()
 module.{function}(*{arguments!r})
 drv.Context.pop()
 """
+
+
+def call_in_child(server, folder, function, arguments, excluded, why, **changes):
+    """Calls a function of a test file in a process of its own, with a current context and the changes of the
+    environment. The test fails if the function does. It is skipped, for the reason `why`, if the expression
+    `excluded` is true there. Arguments are passed by their repr().
+    """
+    file = Path(function.__code__.co_filename)
+    source = CHILD.format(
+        excluded=excluded, folders=[str(file.parent), os.path.dirname(__file__)], name=file.stem,
+        file=str(file), function=function.__name__, arguments=arguments,
+    )  # fmt: skip
+    (folder / "program.py").write_text(source)
+    done = server.run(folder, environment(**changes), timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    if done.stdout.strip() == "skipped":
+        pytest.skip(why)
+    assert done.stderr == ""
 
 
 @pytest.fixture(scope="session")
@@ -182,24 +200,32 @@ def loaded_fork_server(tmp_path_factory):
 
 @pytest.fixture
 def at_capability(loaded_fork_server, tmp_path):
-    """A function that calls a function of a test file in a process of its own, with a current context.
-
-    The CPU device is set to the compute capability; on a GPU of a lower one the test is skipped. The test
-    fails if the called function does. Arguments are passed by their repr().
+    """A function that calls a function of a test file in a process of its own (call_in_child). The CPU device
+    is set to the compute capability; on a GPU of a lower one the test is skipped.
     """
 
     def call(capability, function, *arguments):
-        file = Path(function.__code__.co_filename)
-        source = CHILD.format(
-            capability=capability, folders=[str(file.parent), os.path.dirname(__file__)], name=file.stem,
-            file=str(file), function=function.__name__, arguments=arguments,
+        text = "{}.{}".format(*capability)
+        call_in_child(
+            loaded_fork_server, tmp_path, function, arguments,
+            f"drv.Device(0).compute_capability() < {capability!r}", f"needs compute capability {text}",
+            PYCUDA_CPU_COMPUTE_CAPABILITY=text,
         )  # fmt: skip
-        (tmp_path / "program.py").write_text(source)
-        env = environment(PYCUDA_CPU_COMPUTE_CAPABILITY="{}.{}".format(*capability))
-        done = loaded_fork_server.run(tmp_path, env, timeout=100)
-        assert done.returncode == 0, done.stdout + done.stderr
-        if done.stdout.strip() == "skipped":
-            pytest.skip("needs compute capability {}.{}".format(*capability))
+
+    return call
+
+
+@pytest.fixture
+def on_two_devices(loaded_fork_server, tmp_path):
+    """A function that calls a function of a test file in a process of its own (call_in_child) that has two
+    devices: the CPU device has two virtual ones; with one GPU the test is skipped.
+    """
+
+    def call(function, *arguments):
+        call_in_child(
+            loaded_fork_server, tmp_path, function, arguments, "drv.Device.count() < 2", "needs two GPUs",
+            PYCUDA_CPU_DEVICES="2",
+        )  # fmt: skip
 
     return call
 

@@ -134,49 +134,6 @@ static PyObject *context_synchronize(PyObject *cls, PyObject *Py_UNUSED(none))
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(enable_peer_access_doc, "enable_peer_access($type, peer, flags=0)\n--\n\n"
-                                     "Let the current context access the memory of another one.\n"
-                                     "\nParameters\n----------\n"
-                                     "peer : Context\n"
-                                     "flags : int\n    Must be 0.\n"
-                                     "\nRaises\n------\n"
-                                     "LogicError\n    Access is not possible, or was enabled before.\n"
-                                     "\nNotes\n-----\n"
-                                     "Calls cuCtxEnablePeerAccess.");
-PyDoc_STRVAR(disable_peer_access_doc, "disable_peer_access($type, peer, flags=0)\n--\n\n"
-                                      "End what enable_peer_access began.\n"
-                                      "\nParameters\n----------\n"
-                                      "peer : Context\n"
-                                      "flags : int\n    Ignored.\n"
-                                      "\nNotes\n-----\n"
-                                      "Calls cuCtxDisablePeerAccess.");
-
-/* Context.enable_peer_access or, if not `enable`, Context.disable_peer_access. */
-static PyObject *change_peer_access(PyObject *cls, bool enable, FAST_PARAMETERS)
-{
-    ModuleState *state = state_of_class(cls);
-    PyObject *peer;
-    unsigned flags = 0;
-    if (READ_ARGUMENTS(enable ? enable_peer_access_doc : disable_peer_access_doc,
-                       INTO_A(state->Context_type, &peer), INTO(&flags))
-            < 0
-        || !context_check(context_cast(peer), "peer"))
-        return NULL;
-    CUcontext handle = context_cast(peer)->handle;
-    return none_unless(enable ? gpu_cuCtxEnablePeerAccess(state, handle, flags)
-                              : gpu_cuCtxDisablePeerAccess(state, handle));
-}
-
-static PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
-{
-    return change_peer_access(cls, true, args, arg_count, keywords);
-}
-
-static PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
-{
-    return change_peer_access(cls, false, args, arg_count, keywords);
-}
-
 /* ---- Of this context ---- */
 
 PyDoc_STRVAR(get_api_version_doc, "get_api_version($self)\n--\n\n"

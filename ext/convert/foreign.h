@@ -13,6 +13,7 @@ typedef struct ForeignArray {
     bool has_stream; /* the owner may have queued work on the array, on `stream` */
     bool unordered; /* the interface, of version 2 or less, names no stream: `stream` is an assumption */
     CUstream stream;
+    int device; /* on which the memory is; -1: not known, or the host's */
     bool on_host; /* the object is an array in host memory: foreign_describe() returns 0 */
 } ForeignArray;
 
@@ -35,9 +36,8 @@ typedef struct ForeignLayout {
 int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
                      ForeignLayout *layout);
 /* The part of foreign_describe() that asks whether kernels of the current context can use the array's memory,
- * which is of this device (-1: unknown). -1 with ValueError. */
-int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignLayout *layout,
-                          int device);
+ * which is of this device (-1: unknown). Sets array->device. -1 with ValueError. */
+int foreign_check_pointer(ModuleState *state, ForeignArray *array, const ForeignLayout *layout, int device);
 void foreign_layout_clear(ForeignLayout *layout);
 
 /* Whether the object may be an array of another library: false, at little cost, for most other arguments. */

@@ -120,15 +120,17 @@ static int read_flags(PyObject *interface, ForeignLayout *layout)
 }
 
 /* -1 with ValueError when the current context cannot access the array's memory, on device `there` (-1: the
- * driver is asked). */
-static int check_place(ModuleState *state, const ForeignArray *array, int there)
+ * driver is asked). Sets array->device. */
+static int check_place(ModuleState *state, ForeignArray *array, int there)
 {
     CUdevice here = 0;
     CUdeviceptr reached;
     if (gpu_cuCtxGetDevice(state, &here) < 0) return -1;
+    array->device = here;
     if (there == here) return 0;
     CUresult result =
         once_cuPointerGetAttribute(state, &there, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, array->pointer);
+    array->device = result == CUDA_SUCCESS ? there : -1;
     if (result != CUDA_SUCCESS || there == here)
         return 0; /* memory unknown to the driver may be the host's */
     result = once_cuPointerGetAttribute(state, &reached, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, array->pointer);
@@ -140,9 +142,9 @@ static int check_place(ModuleState *state, const ForeignArray *array, int there)
     return -1;
 }
 
-int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignLayout *layout,
-                          int device)
+int foreign_check_pointer(ModuleState *state, ForeignArray *array, const ForeignLayout *layout, int device)
 {
+    array->device = -1;
     if (strides_count(layout->ndim, layout->shape, PyDataType_ELSIZE(layout->dtype)) == 0) return 0;
     if (!array->pointer) {
         PyErr_SetString(PyExc_ValueError, "the array has elements, but its address is 0");

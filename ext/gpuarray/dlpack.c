@@ -13,6 +13,7 @@
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/transfer.h"
+#include "ext/memory/array_device.h"
 #include "ext/memory/pooled_allocation.h"
 
 /* ---- What a tensor is made of ---- */
@@ -68,28 +69,16 @@ static Export *new_export(PyObject *array, int ndim)
 
 /* ---- Where memory is ---- */
 
-/* *out: the device of memory that is not from an allocation of this module, by what the driver says. -1 with
- * an exception. */
+/* *out: the device of memory that is not from an allocation of this module, by what the driver says; what it
+ * does not know is taken for the current device's. -1 with an exception. */
 static int ask_device(GPUArrayObject *array, DLPackDevice *out)
 {
-    ModuleState *state = array->state;
-    unsigned kind = CU_MEMORYTYPE_DEVICE, managed = 0;
     CUdevice device = 0;
-    if (gpu_cuCtxGetDevice(state, &device) < 0) return -1;
-    *out = (DLPackDevice){DLPACK_CUDA, device};
-    if (!array->pointer) return 0;
-    CUresult result =
-        once_cuPointerGetAttribute(state, &kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, array->pointer);
-    if (result != CUDA_SUCCESS) return 0; /* unknown to the driver: taken for the current device's */
-    result = once_cuPointerGetAttribute(state, &managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, array->pointer);
-    if (result == CUDA_SUCCESS && managed) {
-        out->kind = DLPACK_CUDA_MANAGED;
-    } else if (kind == CU_MEMORYTYPE_HOST) {
-        *out = (DLPackDevice){DLPACK_CUDA_HOST, 0};
-        return 0;
-    }
-    result = once_cuPointerGetAttribute(state, &device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, array->pointer);
-    if (result == CUDA_SUCCESS && device >= 0) out->number = device;
+    if (gpu_cuCtxGetDevice(array->state, &device) < 0) return -1;
+    MemoryKind kind = array->pointer ? memory_kind_at(array->state, array->pointer, &device) : MEMORY_UNKNOWN;
+    *out = (DLPackDevice){kind == MEMORY_MANAGED ? DLPACK_CUDA_MANAGED : DLPACK_CUDA, device};
+    if (kind == MEMORY_OF_HOST) *out = (DLPackDevice){DLPACK_CUDA_HOST, 0};
+    if (!array->pointer && array->place >= PLACE_ON) out->number = array->place - PLACE_ON;
     return 0;
 }
 

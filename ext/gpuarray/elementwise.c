@@ -14,6 +14,7 @@
 #include "ext/gpuarray/shared_memory.h"
 #include "ext/gpuarray/transfer.h"
 #include "ext/launch/function.h"
+#include "ext/memory/array_device.h"
 #include "ext/memory/pooled_allocation.h"
 
 enum { MAX_OPERANDS = ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
@@ -123,6 +124,14 @@ static int read_out(ElementwiseRun *run)
         run->key.outs[k] = (PyObject *)run->arrays[k]->dtype;
     }
     run->key.outputs = (uint16_t)run->outputs;
+    return 0;
+}
+
+/* -1 with ValueError when an array is on another device than the current context. */
+static int check_devices(const ElementwiseRun *run)
+{
+    for (int k = 0; k < run->outputs + run->inputs; k++)
+        if (run->arrays[k] && array_device_require(run->arrays[k], run->context) < 0) return -1;
     return 0;
 }
 
@@ -461,7 +470,7 @@ static PyObject *run_call(ElementwiseRun *run)
     if (transfer_stream(run->state, run->call->stream, &run->mode) < 0 || read_out(run) < 0) return NULL;
     int known = read_operands(run);
     if (known <= 0) return known < 0 ? NULL : Py_NewRef(Py_NotImplemented);
-    if (!(run->context = context_current(run->state))) return NULL;
+    if (!(run->context = context_current(run->state)) || check_devices(run) < 0) return NULL;
     if (!(run->loop = elementwise_find(run->context, &run->key))) return NULL;
     if (broadcast_shape(run) < 0 || pack_scalars(run) < 0) return NULL;
     return make_results(run) < 0 || launch_loop(run) < 0 ? NULL : take_results(run);

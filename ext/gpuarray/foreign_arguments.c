@@ -5,6 +5,7 @@
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/gpuarray/launch_cache.h"
+#include "ext/memory/array_device.h"
 #include "ext/stream/stream.h"
 
 /* How deep lists, tuples and dicts are searched: __array_function__ gets a tuple of arguments, of which one
@@ -44,6 +45,56 @@ static bool holds_foreign(ModuleState *state, PyObject *value, int depth)
 static bool foreign_among(ModuleState *state, PyObject *const *values, Py_ssize_t count)
 {
     return any_foreign(state, values, count, DEPTH);
+}
+
+/* ---- Devices ---- */
+
+/* Whether arrays among the values, or in containers among them, were allocated in several contexts. *first:
+ * the context of those that were looked at so far, NULL at the beginning. */
+static bool contexts_differ(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth,
+                            const ContextObject **first)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (gpuarray_check(state, values[i])) {
+            const DeviceAllocationObject *allocation = gpuarray_cast(values[i])->allocation;
+            if (!allocation) continue;
+            if (*first && allocation->context != *first) return true;
+            *first = allocation->context;
+        } else if (depth && (PyList_CheckExact(values[i]) || PyTuple_CheckExact(values[i]))) {
+            if (contexts_differ(state, PySequence_Fast_ITEMS(values[i]), PySequence_Fast_GET_SIZE(values[i]),
+                                depth - 1, first))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* -1 with ValueError if kernels of the context must not use one of these arrays. */
+static int check_each(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth,
+                      const ContextObject *context)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        int failed = 0;
+        if (gpuarray_check(state, values[i]))
+            failed = array_device_require(gpuarray_cast(values[i]), context);
+        else if (depth && (PyList_CheckExact(values[i]) || PyTuple_CheckExact(values[i])))
+            failed = check_each(state, PySequence_Fast_ITEMS(values[i]), PySequence_Fast_GET_SIZE(values[i]),
+                                depth - 1, context);
+        if (failed < 0) return -1;
+    }
+    return 0;
+}
+
+/* -1 with ValueError if the arguments are arrays of several devices. A function would find that out by
+ * itself, but perhaps after it has launched kernels for the arrays of one of them. */
+static int check_devices(ModuleState *state, PyObject *const *values, Py_ssize_t count)
+{
+    const ContextObject *first = NULL;
+    if (!contexts_differ(state, values, count, DEPTH, &first)) return 0;
+    ContextObject *context = context_current(state);
+    int failed = context ? check_each(state, values, count, DEPTH, context) : -1;
+    Py_XDECREF((PyObject *)context);
+    return failed;
 }
 
 /* ---- Replacing ---- */
@@ -237,7 +288,9 @@ static PyObject *call_array_function(PyObject *self, PyObject *const *args, size
         if (result || PyErr_Occurred()) return result;
     }
     if (outer->writes && count && gpuarray_check_kept(outer->state, args[0]) < 0) return NULL;
-    if (gpuarray_check_out_kept(outer->state, outer->function, args, count, keywords) < 0) return NULL;
+    if (gpuarray_check_out_kept(outer->state, outer->function, args, count, keywords) < 0
+        || check_devices(outer->state, args, total) < 0)
+        return NULL;
     PyObject *stream = given_stream(outer, args, count, keywords);
     return foreign_among(outer->state, args, total) ? call_with_views(outer, stream, args, count, keywords)
                                                     : call_on_stream(outer, stream, args, count, keywords);

@@ -8,6 +8,7 @@
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/dlpack.h"
+#include "ext/memory/array_device.h"
 
 /* ---- What keeps the owner ---- */
 
@@ -119,7 +120,10 @@ PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, Foreign
                                  size ? array->pointer : 0, owner);
     else
         Py_DECREF((PyObject *)dtype);
-    if (view) gpuarray_cast(view)->read_only = layout->read_only;
+    if (view) {
+        gpuarray_cast(view)->read_only = layout->read_only;
+        gpuarray_cast(view)->place = array->device < 0 ? PLACE_UNKNOWN : PLACE_ON + array->device;
+    }
     Py_XDECREF(owner);
     foreign_layout_clear(layout);
     return view;

@@ -6,6 +6,35 @@
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/foreign_view.h"
+#include "ext/memory/array_device.h"
+
+/* 1 if the array is on another device than the current context; 0; -1 with an exception. */
+static int is_elsewhere(GPUArrayObject *array)
+{
+    ContextObject *current = array->size ? context_current(array->state) : NULL;
+    if (!current) return array->size ? -1 : 0;
+    int elsewhere =
+        !array_device_is(array, current) && array_device_number(array, current->device) != current->device;
+    Py_DECREF((PyObject *)current);
+    return elsewhere;
+}
+
+/* Calls a method of the array in a context of its device: only there a copy is in order with the work on the
+ * array. */
+static PyObject *call_there(PyObject *(*method)(PyObject *, FAST_PARAMETERS), PyObject *self, FAST_PARAMETERS)
+{
+    ContextScope scope;
+    ContextObject *context = array_device_hold_context(gpuarray_cast(self));
+    PyObject *result = NULL;
+    if (!context) return NULL;
+    if (context_lend(context, &scope)) {
+        result = method(self, args, arg_count, keywords);
+        context_lend_end(&scope);
+    } else
+        context_raise_dead(context, "GPUArray");
+    context_drop(context);
+    return result;
+}
 
 /* Checks the host array that get() is to fill. -1 with an exception; a warning if only the shape differs. */
 static int check_target(GPUArrayObject *array, PyObject *ary)
@@ -82,6 +111,8 @@ const char gpuarray_get_doc[] =
 
 PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS)
 {
+    int elsewhere = is_elsewhere(gpuarray_cast(self));
+    if (elsewhere) return elsewhere < 0 ? NULL : call_there(gpuarray_get, self, args, arg_count, keywords);
     PyObject *ary, *stream;
     TransferMode mode = {0};
     bool locked = false;
@@ -104,6 +135,9 @@ const char gpuarray_get_async_doc[] =
 
 PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS)
 {
+    int elsewhere = is_elsewhere(gpuarray_cast(self));
+    if (elsewhere)
+        return elsewhere < 0 ? NULL : call_there(gpuarray_get_async, self, args, arg_count, keywords);
     PyObject *stream, *ary;
     TransferMode mode = {.async = true};
     if (READ_ARGUMENTS(gpuarray_get_async_doc, INTO(&stream), INTO(&ary)) < 0) return NULL;
@@ -183,6 +217,8 @@ const char gpuarray_set_doc[] = PyDoc_STR("set($self, ary, async_=False, stream=
 
 PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS)
 {
+    int elsewhere = is_elsewhere(gpuarray_cast(self));
+    if (elsewhere) return elsewhere < 0 ? NULL : call_there(gpuarray_set, self, args, arg_count, keywords);
     PyObject *ary, *stream;
     TransferMode mode = {0};
     if (READ_ARGUMENTS(gpuarray_set_doc, INTO(&ary), INTO(&mode.async), INTO(&stream)) < 0) return NULL;
@@ -199,6 +235,9 @@ const char gpuarray_set_async_doc[] = PyDoc_STR("set_async($self, ary, stream=No
 
 PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS)
 {
+    int elsewhere = is_elsewhere(gpuarray_cast(self));
+    if (elsewhere)
+        return elsewhere < 0 ? NULL : call_there(gpuarray_set_async, self, args, arg_count, keywords);
     PyObject *ary, *stream;
     TransferMode mode = {.async = true};
     if (READ_ARGUMENTS(gpuarray_set_async_doc, INTO(&ary), INTO(&stream)) < 0) return NULL;

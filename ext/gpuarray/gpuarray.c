@@ -12,6 +12,7 @@
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/operators.h"
 #include "ext/launch/arguments.h"
+#include "ext/memory/array_device.h"
 #include "ext/memory/device_pointer.h"
 #include "ext/memory/pooled_allocation.h"
 
@@ -162,6 +163,7 @@ int gpuarray_use_memory(GPUArrayObject *array, PyObject *gpudata)
     }
     if (convert_aligned(array->dtype, array->ndim, array->shape, array->strides, address) < 0) return -1;
     array->pointer = address;
+    array->place = gpuarray_check(state, gpudata) ? gpuarray_cast(gpudata)->place : PLACE_UNKNOWN;
     Py_XSETREF(array->allocation, (DeviceAllocationObject *)Py_XNewRef((PyObject *)allocation));
     Py_XSETREF(array->gpudata, Py_NewRef(gpudata));
     return 0;
@@ -408,6 +410,7 @@ PyObject *gpuarray_new_view(GPUArrayObject *parent, PyArray_Descr *dtype, int nd
     view->allocation = (DeviceAllocationObject *)Py_XNewRef((PyObject *)parent->allocation);
     view->gpudata = pointer == parent->pointer ? Py_XNewRef(parent->gpudata) : NULL;
     view->allocator = Py_XNewRef(parent->allocator);
+    view->place = parent->place;
     view->read_only = parent->read_only;
     view->is_interleaved = parent->is_interleaved;
     return array;

@@ -10,6 +10,7 @@
 #include "ext/base/driver_calls.h"
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
+#include "ext/memory/array_device.h"
 #include "ext/memory/copy.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/memory/staging.h"
@@ -314,11 +315,22 @@ static int copy_by_host(GPUArrayObject *to, GPUArrayObject *from, TransferMode m
     return failed ? -1 : 0;
 }
 
+/* -1 with ValueError unless both arrays are on the device of the current context. */
+static int check_devices(GPUArrayObject *to, GPUArrayObject *from)
+{
+    ContextObject *context = context_current(to->state);
+    if (!context) return -1;
+    int failed = array_device_require(to, context) < 0 || array_device_require(from, context) < 0;
+    Py_DECREF((PyObject *)context);
+    return failed ? -1 : 0;
+}
+
 int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 {
     CopyPlan plan;
     if (to->size == 0 || to->itemsize == 0) return 0;
-    if (gpuarray_check_writable(to) < 0 || transfer_use(to, mode) < 0 || transfer_use(from, mode) < 0)
+    if (gpuarray_check_writable(to) < 0 || check_devices(to, from) < 0 || transfer_use(to, mode) < 0
+        || transfer_use(from, mode) < 0)
         return -1;
     bool disjoint = !shared_memory_is_possible(to, from);
     if (!copy_plan_make(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {

@@ -12,6 +12,7 @@
 #include "ext/convert/foreign.h"
 #include "ext/launch/ctypes_argument.h"
 #include "ext/launch/types.h"
+#include "ext/memory/array_device.h"
 #include "ext/memory/device_memory.h"
 #include "ext/memory/device_pointer.h"
 #include "ext/memory/gpuarray_object.h"
@@ -102,6 +103,8 @@ static inline int read_kind(FunctionObject *function, Py_ssize_t position, PyObj
         allocation = device_allocation_cast(argument);
     if (allocation && !allocation_is_usable(function, allocation)
         && launch_args_check_allocation(function, position, allocation) < 0)
+        return -1;
+    if (kind->how == ARGUMENT_ARRAY && array_device_require(gpuarray_cast(argument), function->context) < 0)
         return -1;
     *out = (ArgumentValue){(const char *)argument + kind->where, kind->size, kind->alignment};
     return 0;
@@ -280,8 +283,9 @@ static int address_of_object(FunctionObject *function, Py_ssize_t position, PyOb
     if (gpuarray_check(state, argument)) {
         const GPUArrayObject *ours = gpuarray_cast(argument);
         *out = ours->pointer;
-        bool bad = ours->allocation && launch_args_check_allocation(function, position, ours->allocation) < 0;
-        return bad ? -1 : 1;
+        if (ours->allocation && launch_args_check_allocation(function, position, ours->allocation) < 0)
+            return -1;
+        return array_device_require(gpuarray_cast(argument), function->context) < 0 ? -1 : 1;
     }
     if (PyObject_TypeCheck(argument, state->PointerHolderBase_type))
         return convert_pointer(state, argument, out) < 0 ? -1 : 1;
@@ -472,9 +476,11 @@ static inline bool is_plain(const FunctionObject *function, PyObject *argument, 
     if (kind->type != Py_TYPE(argument) || kind->size != size) return false;
     if (kind->how == ARGUMENT_VALUE) return true;
     if (kind->how == ARGUMENT_ARRAY && gpuarray_cast(argument)->is_interleaved) return false;
-    const DeviceAllocationObject *allocation =
-        kind->how == ARGUMENT_ARRAY ? gpuarray_cast(argument)->allocation : device_allocation_cast(argument);
-    return !allocation || allocation_is_usable(function, allocation);
+    if (kind->how == ARGUMENT_ALLOCATION)
+        return allocation_is_usable(function, device_allocation_cast(argument));
+    const DeviceAllocationObject *allocation = gpuarray_cast(argument)->allocation;
+    return allocation ? allocation_is_usable(function, allocation)
+                      : array_device_is(gpuarray_cast(argument), function->context);
 }
 
 /* Reads an argument that has no fast path. */

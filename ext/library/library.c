@@ -3,6 +3,7 @@
 #include "ext/library/library.h"
 
 #include "ext/convert/convert.h"
+#include "ext/memory/array_device.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 
@@ -93,6 +94,18 @@ PyDoc_STRVAR(uses_doc, "_library_uses(stream, objects)\n--\n\n"
                        "stream : Stream or None\n"
                        "objects : tuple");
 
+/* -1 with ValueError when a GPUArray among the objects is on another device than the current context. */
+static int check_devices(ModuleState *state, PyObject *const *objects, Py_ssize_t count)
+{
+    ContextObject *context = context_current(state);
+    int failed = !context;
+    for (Py_ssize_t i = 0; i < count && !failed; i++)
+        failed =
+            gpuarray_check(state, objects[i]) && array_device_require(gpuarray_cast(objects[i]), context) < 0;
+    Py_XDECREF((PyObject *)context);
+    return failed ? -1 : 0;
+}
+
 static PyObject *library_uses(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
@@ -101,8 +114,10 @@ static PyObject *library_uses(PyObject *module, FAST_PARAMETERS)
     if (READ_ARGUMENTS(uses_doc, INTO(&stream), INTO_A(&PyTuple_Type, &objects)) < 0
         || convert_stream(state, stream, &handle) < 0)
         return NULL;
-    return none_unless(
-        pooled_note(state, PySequence_Fast_ITEMS(objects), PyTuple_GET_SIZE(objects), stream, handle));
+    PyObject *const *items = PySequence_Fast_ITEMS(objects);
+    Py_ssize_t count = PyTuple_GET_SIZE(objects);
+    return none_unless(check_devices(state, items, count) < 0
+                       || pooled_note(state, items, count, stream, handle) < 0);
 }
 
 static PyObject *is_cpu_device(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))

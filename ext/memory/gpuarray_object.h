@@ -20,6 +20,7 @@ typedef struct GPUArrayObject {
     struct _PyArray_Descr *dtype;           /* owned; NULL before __init__ */
     Py_ssize_t size, nbytes, itemsize;      /* nbytes is size * itemsize, whatever the strides */
     int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
+    int place;                              /* of memory without an allocation: array_device.h */
     bool read_only;                         /* as its library exported it, or made so */
     bool is_interleaved;                    /* made of parts of numbers, or of fields of records */
     bool is_part;                           /* a copy that z.real or z.imag made (parts.c) */

@@ -278,13 +278,13 @@ CUresult copy_enter_peer(CUcontext handle, bool captured)
     return result;
 }
 
-/* A copy between contexts waits for the other context's work as well. */
-static CUresult enter_peers(CUcontext first, CUcontext second)
+/* waits: for the work of both contexts. */
+static CUresult enter_peers(CUcontext first, CUcontext second, bool waits)
 {
     CUcontext handles[2] = {first, second};
     for (int i = 0; i < 2; i++) {
         if (!handles[i]) return CUDA_ERROR_INVALID_CONTEXT;
-        TRY(copy_enter_peer(handles[i], false));
+        TRY(copy_enter_peer(handles[i], !waits));
     }
     return CUDA_SUCCESS;
 }
@@ -292,17 +292,20 @@ static CUresult enter_peers(CUcontext first, CUcontext second)
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                       size_t bytes)
 {
-    TRY(enter_peers(to_context, from_context));
+    TRY(enter_peers(to_context, from_context, true));
     return cuMemcpyDtoD_v2(to, from, bytes);
 }
 
+/* On the legacy default stream a copy is in order with the work of both contexts, on any other stream only
+ * with that stream's. */
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                            size_t bytes, CUstream stream)
 {
     Stream *entered;
     TRY(stream_enter(stream, &entered)); /* an error if the stream is captured: graphs have no such node */
+    bool is_legacy = entered == queue_legacy(entered->object.context);
     PUT(entered);
-    TRY(enter_peers(to_context, from_context));
+    TRY(enter_peers(to_context, from_context, is_legacy));
     return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
 }
 

@@ -87,13 +87,10 @@ static CUresult answer_virtual(const VirtualFacts *facts, CUpointer_attribute at
 #undef ANSWER
 }
 
-/* Whether kernels of the context can use the memory: memory of another device needs peer access. */
-static bool is_reachable(Context *context, const MemoryRange *range)
+/* Whether kernels of the context can read the memory: memory of another device needs peer access. */
+static bool is_reachable(const Context *context, const MemoryRange *range)
 {
-    if (memory_is_of_host(range) || memory_is_managed(range->kind)
-        || range->device == context->device->ordinal)
-        return true;
-    return atomic_load(&context->peers) >> range->device & 1;
+    return !memory_refusal(context, range, false);
 }
 
 /* Works without a current context; then access by a device does not matter. A current context that was

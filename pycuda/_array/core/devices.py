@@ -1,8 +1,34 @@
-"""Devices of arrays: that of the current context, on which new arrays are."""
+"""Devices of arrays. New arrays are on that of the current context."""
 
 from __future__ import annotations
 
+import operator
+from typing import Any
+
 from pycuda import _driver
+
+
+def as_device(value: Any) -> _driver.Device:
+    """A Device, or the one of this number. ValueError if there is no such device, TypeError for others."""
+    if isinstance(value, _driver.Device):
+        return value
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"a device is a pycuda.driver.Device, a pycuda.driver.Context or a number, not {value!r}"
+        ) from None
+    if not 0 <= number < _driver.Device.count():
+        raise ValueError(f"unsupported device {number}: there are {_driver.Device.count()}, from 0 on")
+    return _driver.Device(number)
+
+
+def context_on(device: _driver.Device) -> _driver.Context:
+    """The current context if it is on this device, else the device's primary one."""
+    current = _driver.Context.get_current()
+    if current is not None and current_device() == device:
+        return current
+    return device.retain_primary_context()
 
 
 def current_device() -> _driver.Device:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from pycuda import _driver
+from pycuda._array.core.devices import as_device, context_on
 from pycuda._array.core.elementwise import apply
 from pycuda._driver import _from_capsule, _from_table
 
@@ -145,8 +146,7 @@ def to_device(array: GPUArray, device: Any, stream: Stream = None) -> Any:
     """What GPUArray.to_device does."""
     if isinstance(device, str) and device == "cpu":
         return array.get(stream=stream)
-    if device != array.device:
-        raise ValueError(
-            f"unsupported device {device!r}: the array is on {array.device!r}, and 'cpu' copies it"
-        )
-    return array
+    if isinstance(device, _driver.Context):
+        return _driver._copy_to_context(array, device, stream)
+    device = as_device(device)
+    return array if device == array.device else _driver._copy_to_context(array, context_on(device), stream)

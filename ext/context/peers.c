@@ -1,0 +1,115 @@
+/* Access to the memory of other devices (peer access): for kernels when the user asks for it, for copies by
+ * itself. The driver knows only one kind. So that array operations on two devices stay refused when a copy
+ * was made between them, and that the user's own calls have the results that they would have without such
+ * copies, a context notes which access was enabled for copies only. */
+#include "ext/base/driver_calls.h"
+#include "ext/base/errors.h"
+#include "ext/context/context.h"
+#include "ext/convert/convert.h"
+
+/* The entry for the peer, or NULL. */
+static CopyPeer *find_peer(ContextObject *context, const ContextObject *peer)
+{
+    for (int i = 0; i < context->copy_peer_count; i++)
+        if (context->copy_peers[i].serial == peer->serial) return &context->copy_peers[i];
+    return NULL;
+}
+
+/* Whether the access to this peer was enabled for copies only. From now on it counts as the user's. */
+static bool take_over(ContextObject *context, const ContextObject *peer)
+{
+    CopyPeer *entry = find_peer(context, peer);
+    bool was_for_copies = entry && entry->device >= 0;
+    if (entry) entry->device = -1;
+    return was_for_copies;
+}
+
+/* The next copy requests access again. */
+static void forget_peer(ContextObject *context, const ContextObject *peer)
+{
+    CopyPeer *entry = find_peer(context, peer);
+    if (entry) *entry = context->copy_peers[--context->copy_peer_count];
+}
+
+bool context_peer_is_for_copies(const ContextObject *context, CUdevice device)
+{
+    for (int i = 0; i < context->copy_peer_count; i++)
+        if (context->copy_peers[i].device == device) return true;
+    return false;
+}
+
+void context_enable_copies(ContextObject *context, const ContextObject *peer)
+{
+    int possible = 0;
+    if (context->device == peer->device || context->copy_peer_count == MAX_COPY_PEERS
+        || find_peer(context, peer))
+        return;
+    CUresult result = once_cuDeviceCanAccessPeer(context->state, &possible, context->device, peer->device);
+    bool enabled = result == CUDA_SUCCESS && possible
+                   && once_cuCtxEnablePeerAccess(context->state, peer->handle, 0) == CUDA_SUCCESS;
+    if (context->copy_peer_count < MAX_COPY_PEERS)
+        context->copy_peers[context->copy_peer_count++] =
+            (CopyPeer){peer->serial, enabled ? peer->device : -1};
+}
+
+const char enable_peer_access_doc[] =
+    PyDoc_STR("enable_peer_access($type, peer, flags=0)\n--\n\n"
+              "Let the current context access the memory of another one.\n"
+              "\nParameters\n----------\n"
+              "peer : Context\n"
+              "flags : int\n    Must be 0.\n"
+              "\nRaises\n------\n"
+              "LogicError\n    Access is not possible, or was enabled before.\n"
+              "\nNotes\n-----\n"
+              "Calls cuCtxEnablePeerAccess.");
+const char disable_peer_access_doc[] = PyDoc_STR("disable_peer_access($type, peer, flags=0)\n--\n\n"
+                                                 "End what enable_peer_access began.\n"
+                                                 "\nParameters\n----------\n"
+                                                 "peer : Context\n"
+                                                 "flags : int\n    Ignored.\n"
+                                                 "\nNotes\n-----\n"
+                                                 "Calls cuCtxDisablePeerAccess.");
+
+/* Reads the arguments. *current: a new reference to the current context. -1 with an exception. */
+static int read_peer(PyObject *cls, const char *doc, ContextObject **current, ContextObject **peer,
+                     unsigned *flags, FAST_PARAMETERS)
+{
+    ModuleState *state = state_of_type((PyTypeObject *)cls);
+    PyObject *given;
+    if (READ_ARGUMENTS(doc, INTO_A(state->Context_type, &given), INTO(flags)) < 0
+        || !context_check(context_cast(given), "peer") || !(*current = context_current(state)))
+        return -1;
+    *peer = context_cast(given);
+    return 0;
+}
+
+PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
+{
+    ContextObject *current, *peer;
+    unsigned flags = 0;
+    if (read_peer(cls, enable_peer_access_doc, &current, &peer, &flags, args, arg_count, keywords) < 0)
+        return NULL;
+    CUresult result = try_cuCtxEnablePeerAccess(current->state, peer->handle, flags);
+    bool was_for_copies = take_over(current, peer);
+    if (result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED && was_for_copies) result = CUDA_SUCCESS;
+    PyObject *none = none_or_raise(current->state, result, "cuCtxEnablePeerAccess");
+    Py_DECREF((PyObject *)current);
+    return none;
+}
+
+PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
+{
+    ContextObject *current, *peer;
+    unsigned flags = 0;
+    if (read_peer(cls, disable_peer_access_doc, &current, &peer, &flags, args, arg_count, keywords) < 0)
+        return NULL;
+    const CopyPeer *entry = find_peer(current, peer);
+    CUresult result = CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    if (!entry || entry->device < 0) {
+        result = try_cuCtxDisablePeerAccess(current->state, peer->handle);
+        forget_peer(current, peer);
+    }
+    PyObject *none = none_or_raise(current->state, result, "cuCtxDisablePeerAccess");
+    Py_DECREF((PyObject *)current);
+    return none;
+}

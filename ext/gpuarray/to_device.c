@@ -1,0 +1,225 @@
+/* Copies of arrays to memory of another context, which is that of another device as a rule.
+ *
+ * The copy is queued on a stream of the destination, where later work on the result follows by itself. That
+ * stream first waits for the streams on which the source was used, and those then wait for the copy, by
+ * events: so what is queued on the source afterwards does not overtake it, and a pool does not give the
+ * source's memory to others before. The host waits for nothing. */
+#include "core/layout/strides.h"
+#include "ext/base/captured.h"
+#include "ext/base/driver_calls.h"
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
+#include "ext/convert/convert.h"
+#include "ext/gpuarray/transfer.h"
+#include "ext/memory/array_device.h"
+#include "ext/memory/copy.h"
+#include "ext/memory/pooled_allocation.h"
+#include "ext/stream/stream.h"
+
+/* A stream of a context. */
+typedef struct Place {
+    ContextObject *context;
+    CUstream stream;
+} Place;
+
+typedef struct DeviceCopy {
+    GPUArrayObject *from;   /* without gaps */
+    ContextObject *source;  /* held */
+    Place to;               /* its context is borrowed */
+    PyObject *to_object;    /* borrowed: the object of the stream; NULL is the default stream */
+    CUstream with;          /* a stream of the source that the copy follows as well */
+} DeviceCopy;
+
+/* Enters the context. -1 with LogicError when it is gone. */
+static int enter(ContextObject *context, ContextScope *scope)
+{
+    if (context_enter_scope(context, scope)) return 0;
+    context_raise_dead(context, "to_device");
+    return -1;
+}
+
+/* Makes the second stream wait for what is queued on the first one. -1 with an exception. */
+static int order(Place first, Place second)
+{
+    ModuleState *state = first.context->state;
+    ContextScope outer, inner;
+    CUevent event = NULL;
+    if (enter(first.context, &outer) < 0) return -1;
+    int failed = gpu_cuEventCreate(state, &event, CU_EVENT_DISABLE_TIMING);
+    if (!failed) failed = gpu_cuEventRecord(state, event, first.stream);
+    if (!failed) failed = enter(second.context, &inner);
+    if (!failed) {
+        failed = gpu_cuStreamWaitEvent(state, second.stream, event, 0);
+        context_leave_scope(&inner);
+    }
+    if (event) wait_drop_event(state, failed ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS, event);
+    context_leave_scope(&outer);
+    return failed;
+}
+
+/* *out: the i-th stream of the source that work on the array may be on. False when there are not so many. A
+ * pool's memory remembers its streams; besides there is the one that is current. */
+static bool source_stream(const DeviceCopy *copy, int i, CUstream *out)
+{
+    const DeviceAllocationObject *allocation = copy->from->allocation;
+    if (i == 0) *out = copy->with;
+    if (i == 1) *out = pooled_stream(allocation);
+    if (i < 2) return true;
+    return allocation && allocation->pooled && pooled_used_stream(allocation, i - 2, out);
+}
+
+/* Orders the copy after the work on the source. -1 with an exception. */
+static int follow_source(const DeviceCopy *copy)
+{
+    CUstream stream;
+    for (int i = 0; source_stream(copy, i, &stream); i++)
+        if ((i != 1 || stream != copy->with) && order((Place){copy->source, stream}, copy->to) < 0) return -1;
+    return 0;
+}
+
+/* Orders later work on the source, and the reuse of its memory, after the copy. -1 with an exception. */
+static int hold_source(const DeviceCopy *copy)
+{
+    CUstream own = pooled_stream(copy->from->allocation);
+    if (order(copy->to, (Place){copy->source, copy->with}) < 0) return -1;
+    return own == copy->with ? 0 : order(copy->to, (Place){copy->source, own});
+}
+
+/* Queues the copy to this address, in the context of the destination. -1 with an exception. */
+static int queue_copy(const DeviceCopy *copy, CUdeviceptr to)
+{
+    GPUArrayObject *from = copy->from;
+    ModuleState *state = from->state;
+    size_t size = (size_t)from->nbytes;
+    Kept kept;
+    int failed;
+    if (copy_keep(state, copy->to_object, copy->to.stream, (PyObject *)from, NULL, &kept) < 0) return -1;
+    if (array_device_number(from, -1) < 0) { /* managed, or the host's */
+        failed = gpu_cuMemcpyDtoDAsync(state, to, from->pointer, size, copy->to.stream);
+    } else {
+        context_enable_copies(copy->to.context, copy->source);
+        failed = gpu_cuMemcpyPeerAsync(state, to, copy->to.context->handle, from->pointer,
+                                       copy->source->handle, size, copy->to.stream);
+    }
+    keep_alive_end(state, &kept);
+    return failed;
+}
+
+/* A new array in the context of the destination, which is current, as the source is. */
+static PyObject *new_target(const DeviceCopy *copy)
+{
+    const GPUArrayObject *from = copy->from;
+    PyObject *array = gpuarray_new_in(
+        from->state, copy->to.context, (struct _PyArray_Descr *)Py_NewRef(from->dtype), from->ndim,
+        from->shape, from->layout & GPUARRAY_C ? NULL : from->strides, NULL, copy->to_object);
+    if (array && !from->size) gpuarray_cast(array)->place = PLACE_ON + copy->to.context->device;
+    return array;
+}
+
+/* The copy, in the context of the destination. NULL with an exception. */
+static PyObject *make_copy(const DeviceCopy *copy)
+{
+    PyObject *array = new_target(copy);
+    if (!array || !copy->from->nbytes) return array;
+    if (follow_source(copy) < 0 || queue_copy(copy, gpuarray_cast(array)->pointer) < 0
+        || hold_source(copy) < 0)
+        Py_CLEAR(array);
+    return array;
+}
+
+/* The array itself, or a packed copy if there are gaps between its elements; a new reference. For the context
+ * of the source, which is current. */
+static PyObject *without_gaps(GPUArrayObject *array, TransferMode mode)
+{
+    bool packed =
+        array->layout || strides_is_packed(array->ndim, array->shape, array->strides, array->itemsize);
+    return packed ? Py_NewRef((PyObject *)array) : transfer_copy(array, 'K', array->allocator, mode);
+}
+
+/* Whether `stream` is a Stream of this context. */
+static bool is_stream_of(ModuleState *state, PyObject *stream, const ContextObject *context)
+{
+    return stream && PyObject_TypeCheck(stream, state->Stream_type)
+           && contexts_share_memory(stream_cast(stream)->context, context);
+}
+
+/* -1 with LogicError if the stream is captured. */
+static int check_capture(ModuleState *state, CUstream stream)
+{
+    if (!captured_is(state, stream)) return 0;
+    raise_logic(state, "to_device cannot be captured: a graph has the work of one device");
+    return -1;
+}
+
+/* What is done in the context of the source: finds its stream, and packs the array. -1 with an exception. */
+static int prepare_source(DeviceCopy *copy, GPUArrayObject *array, PyObject *stream)
+{
+    ModuleState *state = array->state;
+    TransferMode mode = {.async = true};
+    ContextScope scope;
+    if (!context_lend(copy->source, &scope)) {
+        context_raise_dead(copy->source, "GPUArray");
+        return -1;
+    }
+    if (!is_stream_of(state, stream, copy->source)) stream = NULL;
+    if (gpuarray_check_memory(array) == 0 && transfer_stream(state, stream, &mode) == 0
+        && check_capture(state, mode.stream) == 0) {
+        copy->with = mode.stream;
+        copy->from = gpuarray_cast(without_gaps(array, mode));
+    }
+    context_lend_end(&scope);
+    return copy->from ? 0 : -1;
+}
+
+/* What is done in the context of the destination: the copy. NULL with an exception. */
+static PyObject *copy_there(DeviceCopy *copy, PyObject *stream)
+{
+    ModuleState *state = copy->from->state;
+    TransferMode mode = {.async = true};
+    ContextScope scope;
+    PyObject *array = NULL;
+    if (!context_lend(copy->to.context, &scope)) {
+        context_raise_dead(copy->to.context, "to_device");
+        return NULL;
+    }
+    if (is_stream_of(state, stream, copy->source)) stream = NULL;
+    if (transfer_stream(state, stream, &mode) == 0) {
+        copy->to.stream = mode.stream;
+        copy->to_object = mode.stream_object;
+        if (check_capture(state, mode.stream) == 0) array = make_copy(copy);
+    }
+    context_lend_end(&scope);
+    return array;
+}
+
+PyDoc_STRVAR(copy_to_context_doc,
+             "_copy_to_context(array, context, stream=None)\n--\n\n"
+             "A packed copy of the array in memory of the context; the array itself if it is there.\n\n"
+             "The stream is one of that context or of the array's.");
+
+static PyObject *copy_to_context(PyObject *module, FAST_PARAMETERS)
+{
+    ModuleState *state = module_state(module);
+    PyObject *given, *context, *stream, *result = NULL;
+    DeviceCopy copy = {0};
+    if (READ_ARGUMENTS(copy_to_context_doc, INTO_A(state->GPUArray_type, &given),
+                       INTO_A(state->Context_type, &context), INTO(&stream))
+        < 0)
+        return NULL;
+    copy.to.context = context_cast(context);
+    if (!context_check(copy.to.context, "to_device")) return NULL;
+    copy.source = array_device_hold_context(gpuarray_cast(given));
+    if (!copy.source) return NULL;
+    if (contexts_share_memory(copy.source, copy.to.context) && gpuarray_cast(given)->size)
+        result = Py_NewRef(given);
+    else if (prepare_source(&copy, gpuarray_cast(given), stream) == 0)
+        result = copy_there(&copy, stream);
+    Py_XDECREF((PyObject *)copy.from);
+    context_drop(copy.source);
+    return result;
+}
+
+PyMethodDef to_device_functions[] = {
+    {"_copy_to_context", AS_METHOD(copy_to_context), FAST_KEYWORDS, copy_to_context_doc},
+    {NULL, NULL, 0, NULL},
+};
