@@ -68,21 +68,17 @@ static bool source_stream(const DeviceCopy *copy, int i, CUstream *out)
     return allocation && allocation->pooled && pooled_used_stream(allocation, i - 2, out);
 }
 
-/* Orders the copy after the work on the source. -1 with an exception. */
-static int follow_source(const DeviceCopy *copy)
+/* Orders the copy after the work on the source; if `after`, later work on the source, and the reuse of its
+ * memory, after the copy. -1 with an exception. */
+static int order_with_source(const DeviceCopy *copy, bool after)
 {
     CUstream stream;
-    for (int i = 0; source_stream(copy, i, &stream); i++)
-        if ((i != 1 || stream != copy->with) && order((Place){copy->source, stream}, copy->to) < 0) return -1;
+    for (int i = 0; source_stream(copy, i, &stream); i++) {
+        Place there = {copy->source, stream};
+        if (i == 1 && stream == copy->with) continue;
+        if ((after ? order(copy->to, there) : order(there, copy->to)) < 0) return -1;
+    }
     return 0;
-}
-
-/* Orders later work on the source, and the reuse of its memory, after the copy. -1 with an exception. */
-static int hold_source(const DeviceCopy *copy)
-{
-    CUstream own = pooled_stream(copy->from->allocation);
-    if (order(copy->to, (Place){copy->source, copy->with}) < 0) return -1;
-    return own == copy->with ? 0 : order(copy->to, (Place){copy->source, own});
 }
 
 /* Queues the copy to this address, in the context of the destination. -1 with an exception. */
@@ -121,8 +117,8 @@ static PyObject *make_copy(const DeviceCopy *copy)
 {
     PyObject *array = new_target(copy);
     if (!array || !copy->from->nbytes) return array;
-    if (follow_source(copy) < 0 || queue_copy(copy, gpuarray_cast(array)->pointer) < 0
-        || hold_source(copy) < 0)
+    if (order_with_source(copy, false) < 0 || queue_copy(copy, gpuarray_cast(array)->pointer) < 0
+        || order_with_source(copy, true) < 0)
         Py_CLEAR(array);
     return array;
 }

@@ -1,4 +1,4 @@
-"""Contexts and arrays of two devices, for the functions of the tests here, which run in a process with two."""
+"""Contexts and arrays of two devices, for functions of tests that run in a process with two."""
 
 import numpy as np
 

@@ -214,7 +214,7 @@ def test_capture(on_two_devices):
 
 def check_other_memory():
     """Managed and page-locked memory, that of other contexts and libraries, and memory that was freed."""
-    from pairs import FIRST, SECOND, on
+    from pairs import FIRST, SECOND
 
     from pycuda.tools import ManagedMemoryPool, StreamOrderedMemoryPool
 
