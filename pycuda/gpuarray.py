@@ -440,7 +440,7 @@ class GPUArray(_GPUArrayBase):
         Calls cuMemcpyPeerAsync. Nothing is waited for: the copy follows the work on the array, and what is
         queued on the array afterwards follows the copy, as far as it is on the current stream, the default
         stream, or a stream on which the array was used. Where the devices can access each other's memory,
-        that is enabled for the copy, without a detour through the host.
+        that is enabled for the copy, which does not go through the host then.
 
         Examples
         --------

@@ -182,8 +182,8 @@ void context_note_initialized(ModuleState *state);
 
 void context_dealloc(PyObject *self);
 
-/* ext/context/peers.c: lets copies of this context, which is the current one, read the other's memory without
- * a detour through the host, if the devices can. Failures change only the speed of copies. */
+/* ext/context/peers.c: lets copies of this context, which is the current one, read the other's memory
+ * directly and not through the host, if the devices can. Failures change only the speed of copies. */
 void context_enable_copies(ContextObject *context, const ContextObject *peer);
 /* Whether access to memory of that device was enabled by context_enable_copies(), and not by the user. */
 bool context_peer_is_for_copies(const ContextObject *context, CUdevice device);
