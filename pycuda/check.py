@@ -4,127 +4,15 @@
 
     python -m pycuda.check program.py --size 100
     python -m pycuda.check -m pytest tests
+
+It is `pycuda.cpu.check`, which the distribution pycuda-cpu has as well.
 """
 
-from __future__ import annotations
-
-import argparse
-import os
-import signal
-import subprocess
 import sys
-import tempfile
 
-from pycuda.cpu import _report
+from pycuda.cpu.check import main
 
-_CHECKS = "racecheck,initcheck,synccheck"
-_SHOWN = 20
-
-_EPILOG = """\
-Detects accesses out of bounds, to the byte; of freed memory; misaligned; races in shared memory, and between
-blocks in global memory; reads of uninitialized memory; divergent barriers. The first fault of a context ends
-it, as on a GPU: its exception names the line of the kernel and of the launch. Faults without an exception are
-in the summary.
-
-The program gets these settings: PYCUDA_DEVICE=cpu, PYCUDA_CPU_CHECK, PYCUDA_POOL=0 (the memory of freed
-arrays is not reused, so that a use after free is detected). On a GPU: compute-sanitizer python program.py.
-
-The exit code is the program's, or 1 when that is 0 and a kernel has failed.
-"""
-
-
-def _count_text(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"
-
-
-def _summary(report: _report.Report) -> str:
-    """The lines printed at the end."""
-    counts = [
-        _count_text(len(report.all_faults), "fault", "faults"),
-        _count_text(report.launches, "launch", "launches"),
-        _count_text(report.unfreed, "byte", "bytes") + " not freed at the end",
-    ]
-    lines = ["pycuda.check: " + ", ".join(counts)]
-    lines += [f"  {fault}" for fault in report.all_faults[:_SHOWN]]
-    if len(report.all_faults) > _SHOWN:
-        lines.append(f"  and {len(report.all_faults) - _SHOWN} more")
-    return "\n".join(lines)
-
-
-def _environment(checks: str, seed: int | None, report: str) -> dict[str, str]:
-    """The environment of the checked program. report: the path of the file in which the device counts
-    faults.
-    """
-    wanted = {"PYCUDA_DEVICE": "cpu", "PYCUDA_CPU_CHECK": checks, "PYCUDA_POOL": "0"}
-    if seed is not None:
-        wanted["PYCUDA_CPU_SCHEDULE"] = f"random:{seed}"
-    return {**os.environ, **wanted, "PYCUDA_CPU_REPORT": report}
-
-
-def _run_program(command: list[str], environment: dict[str, str]) -> int:
-    """Run it to its end: Ctrl-C is the program's business."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        process = subprocess.Popen(
-            command, env=environment, preexec_fn=lambda: signal.signal(signal.SIGINT, before)
-        )
-        return process.wait()
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m pycuda.check",
-        usage="python -m pycuda.check [options] (PROGRAM | -m MODULE | -c CODE) ARGUMENTS...",
-        description="Run a program on the CPU device with all of its checks on, and say what was found.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--checks", default=_CHECKS, metavar="LIST", help=f"what PYCUDA_CPU_CHECK may be (default: {_CHECKS})"
-    )
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="run threads one by one in a random order: shows more races"
-    )
-    kind = parser.add_mutually_exclusive_group()
-    kind.add_argument("-m", dest="kind", action="store_const", const="-m", help="PROGRAM is a module's name")
-    kind.add_argument("-c", dest="kind", action="store_const", const="-c", help="PROGRAM is code")
-    parser.add_argument("program", metavar="PROGRAM", help="a script")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="of the program")
-    return parser
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the program that the arguments name.
-
-    Parameters
-    ----------
-    arguments : list of str
-        None is those of this process.
-
-    Returns
-    -------
-    int
-        The program's exit code; 1 when that is 0 and a kernel has failed.
-    """
-    given = _parser().parse_args(arguments)
-    if given.kind is None and not os.path.exists(given.program):
-        print(f"{given.program}: no such file", file=sys.stderr)
-        return 2
-    command = [sys.executable, *([given.kind] if given.kind else []), given.program, *given.arguments]
-    with tempfile.TemporaryDirectory(prefix="pycuda-check-") as folder:
-        path = os.path.join(folder, "report")
-        with open(path, "w"):
-            pass
-        code = _run_program(command, _environment(given.checks, given.seed, path))
-        report, _ = _report.read(path)
-    print(_summary(report), file=sys.stderr)
-    if code < 0:  # by a signal
-        return 128 - code
-    return code or int(bool(report.all_faults))
-
+__all__ = ["main"]
 
 if __name__ == "__main__":
     sys.exit(main())

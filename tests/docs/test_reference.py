@@ -13,7 +13,7 @@ DOCS = ROOT / "docs"
 PAGES = [page.read_text() for page in DOCS.rglob("*.md") if "_build" not in page.parts]
 
 # Commands, which driver/test_debug.py and checks/test_check_command.py run, and a package of modules.
-NO_PROGRAM = {"pycuda.check", "pycuda.debug", "pycuda.compyte"}
+NO_PROGRAM = {"pycuda.check", "pycuda.cpu.check", "pycuda.debug", "pycuda.compyte"}
 
 
 @pytest.fixture(scope="module")

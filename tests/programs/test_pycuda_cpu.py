@@ -3,6 +3,7 @@ that has nothing else (.ci/run: it downloads pytest).
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,21 @@ def test_the_package_runs_programs(pycuda_cpu, tmp_path, compiler):
     for arguments, printed in (["--path"], lib), (["--devices", "2", "--", program], "2 9 40 41 42"):
         done = cuda_cpu.run(*arguments, command=command, cwd="/", **path)
         assert (done.stdout, done.stderr, done.returncode) == (f"{printed}\n", "", 0)
+
+
+@pytest.mark.parametrize("fault", [0, 1])
+def test_check_runs_an_executable_and_sums_up(pycuda_cpu, tmp_path, compiler, fault):
+    program = cuda_cpu.compile_program(compiler, tmp_path, cuda_cpu.cpu.path(), fault)
+    ignores = f"import subprocess\nsubprocess.run([{str(program)!r}])"  # its exit status
+    (tmp_path / "ignores.py").write_text(ignores)
+    for name in program, tmp_path / "ignores.py":
+        command = [sys.executable, "-m", "pycuda_cpu.check", "--", name]
+        done = cuda_cpu.run(command=command, cwd="/", PYTHONPATH=str(pycuda_cpu))
+        first, *faults = done.stderr.splitlines()
+        counts = re.fullmatch(r"pycuda_cpu\.check: (\d) faults?, 1 launch, (\d+) bytes not freed.*", first)
+        assert counts and int(counts[1]) == len(faults) == fault and int(counts[2]) >= 12, done.stderr
+        assert all(line.startswith("  kernel fill, block (0,0,0), thread (3,0,0)") for line in faults)
+        assert done.returncode == (fault and (3 if name == program else 1))
 
 
 def test_a_package_without_libraries_says_so(tmp_path):
