@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo install test test-c test-gpu asan tsan fuzz faults soak differential older bench \
-  plots figures coverage acceptance array-api other-packages docs gallery wheels try-wheel format \
+  plots figures coverage acceptance array-api other-packages docs gallery wheels release try-wheel format \
   lint lint-c lint-python clean
 
 help: ## list these words
@@ -164,6 +164,16 @@ WHEEL_OPTIONS ?=
 wheels: setup ## build manylinux wheels and the sdist into dist (WHEEL_OPTIONS="--only 3.12")
 	$(BIN)/python -m pip install -q ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli wheel
 	$(BIN)/python tools/wheels.py --jobs $(JOBS) $(WHEEL_OPTIONS)
+
+TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+release: setup ## check versions, change log and git, build all that is released into dist, check that (TAG=)
+	$(BIN)/python -m pip install -q build tomli
+	$(BIN)/python tools/release.py sources --tag $(TAG)
+	rm -rf dist
+	$(MAKE) docs wheels
+	for folder in $$($(BIN)/python tools/release.py packages); do \
+	  $(BIN)/python -m build -o dist $$folder >/dev/null || exit 1; done
+	$(BIN)/python tools/release.py files
 
 SUITE ?= trixie
 ARCH ?= amd64

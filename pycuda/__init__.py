@@ -5,7 +5,10 @@ VERSION_STATUS = ""
 VERSION_TEXT = ".".join(map(str, VERSION)) + VERSION_STATUS
 __version__ = VERSION_TEXT
 
+from ._base.other_copies import warn_of_left_files as _warn_of_left_files  # noqa: E402
 from ._base.same_bits import same_bits as same_bits  # noqa: E402
+
+_warn_of_left_files(__file__)
 
 
 def __getattr__(name: str) -> object:

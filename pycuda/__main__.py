@@ -12,6 +12,7 @@ import numpy as np
 import pycuda
 import pycuda.driver as drv
 from pycuda import cache
+from pycuda._base.other_copies import hidden_copies
 from pycuda._base.pool_snapshot import size_text
 from pycuda._compile import finder
 
@@ -84,6 +85,10 @@ def main(arguments=None) -> int:
         print(f"cache     {cache.summary()}")
     for warning in caught:
         print(f"note: {warning.message}")
+    for folder, version in hidden_copies(pycuda.__file__):
+        print(
+            f"note: {folder} is another package of this name ({version or 'unknown version'}), not imported"
+        )
     for problem in problems:
         print(f"missing: {problem}")
     return 1 if problems else 0

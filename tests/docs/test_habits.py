@@ -30,9 +30,29 @@ def test_pre_commit_has_the_linters_of_make():
         )
 
 
-def test_the_workflow_runs_targets_of_the_makefile():
-    words = re.findall(r"run: make (\w+)", read(".github/workflows/ci.yml"))
-    assert words and all(f"\n{word}:" in read("Makefile") for word in words)
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def test_workflows_run_targets_of_the_makefile():
+    words = [word for path in WORKFLOWS for word in re.findall(r"run: make (\w+)", path.read_text())]
+    assert {"wheels", "release"} <= set(words)
+    assert all(f"\n{word}:" in read("Makefile") for word in words)
+
+
+def test_actions_are_pinned_by_hash_to_one_version_each():
+    """Each with its version as a comment, which dependabot reads and updates."""
+    lines = [line.strip() for path in WORKFLOWS for line in path.read_text().splitlines() if "uses:" in line]
+    assert len(lines) > 6
+    assert [
+        each for each in lines if not re.fullmatch(r"- uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)
+    ] == []
+    pins = {line.removeprefix("- uses: ") for line in lines}
+    assert len(pins) == len({pin.partition("@")[0] for pin in pins})
+
+
+def test_nothing_is_published_with_a_password():
+    publish = read(".github/workflows/publish.yml")
+    assert publish.count("id-token: write") == 1 and "secrets." not in publish and "password:" not in publish
 
 
 def test_links_between_pages_lead_somewhere():
