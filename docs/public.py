@@ -140,6 +140,16 @@ def not_shown():
                     yield f"{module}.{name}"
 
 
+def without_text_of_init():
+    """Yields the public classes whose `__init__`, written in Python, has no docstring for `help()`."""
+    for module, name in shown():
+        cls = imported(module, name)
+        if inspect.isclass(cls) and not constants(cls):
+            init = getattr(cls, "__init__", None)
+            if inspect.isfunction(init) and not inspect.getdoc(init):
+                yield f"{module}.{name}"
+
+
 def without_text():
     """Yields the members without a visible docstring: numpydoc drops one that is only a call, as a
     signature.

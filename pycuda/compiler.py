@@ -11,6 +11,7 @@ import os
 import re
 
 import pycuda.driver as drv
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda._base.public_names import name_public_module as _name_public_module
 from pycuda._compile import arguments as _arguments
 from pycuda._compile import build, finder, libraries, modules, report, requests
@@ -206,6 +207,7 @@ def compile(
     return requests.compiled_code(requests.checked(request)).code
 
 
+@_documented_init
 class DynamicModule(CudaModule):
     """A module linked at run time from several sources, objects and libraries: add them in
     any order, then link().
@@ -370,6 +372,7 @@ class DynamicModule(CudaModule):
         return self
 
 
+@_documented_init
 class DynamicSourceModule(DynamicModule):
     """A SourceModule whose kernels may launch kernels: compiled with -rdc=true and linked
     with cudadevrt.

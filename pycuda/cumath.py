@@ -23,7 +23,9 @@ if TYPE_CHECKING:
             self, array: GPUArray[Inexact], *, out: Array | None = None, stream: Stream = None
         ) -> GPUArray[Inexact]: ...
         @overload
-        def __call__(self, array: Array, *, out: Array | None = None, stream: Stream = None) -> GPUArray: ...
+        def __call__(
+            self, array: Array[Any], *, out: Array | None = None, stream: Stream = None
+        ) -> GPUArray: ...
 
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
@@ -104,7 +106,7 @@ tanh = _unary("tanh")
 
 
 @decorators.takes_arrays
-def fmod(arg: Array, mod: Operand, stream: Stream = None) -> GPUArray:
+def fmod(arg: Array[Any], mod: Operand, stream: Stream = None) -> GPUArray:
     """Remainder of arg / mod with the sign of arg.
 
     Parameters
@@ -140,7 +142,7 @@ def ldexp(significand: Any, exponent: Any, stream: Stream = None) -> GPUArray:
 
 
 @decorators.takes_arrays
-def frexp(arg: Array, stream: Stream = None) -> tuple[GPUArray, GPUArray]:
+def frexp(arg: Array[Any], stream: Stream = None) -> tuple[GPUArray, GPUArray]:
     """Significands of 0.5 or more and less than 1, and exponents of 2.
 
     Parameters
@@ -158,7 +160,7 @@ def frexp(arg: Array, stream: Stream = None) -> tuple[GPUArray, GPUArray]:
 
 
 @decorators.takes_arrays
-def modf(arg: Array, stream: Stream = None) -> tuple[GPUArray, GPUArray]:
+def modf(arg: Array[Any], stream: Stream = None) -> tuple[GPUArray, GPUArray]:
     """Fractional and whole parts, each with the sign of the value.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pycuda.driver as drv
 from pycuda import gpuarray
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda._base.public_names import name_public_module as _name_public_module
 from pycuda._driver import _views
 from pycuda._kernels.plans import layout, sharing
@@ -88,6 +89,7 @@ def _read(arguments, text: kernels.ElementwiseText) -> _Reading:
     return _Reading(arguments, positions, vectors, pick, analysis)
 
 
+@_documented_init
 class ElementwiseKernel:
     """A function over arrays, made of what is done for one index.
 

@@ -25,6 +25,7 @@ from typing import Any
 from pycuda import _driver
 from pycuda._array.interop import message_passing
 from pycuda._array.interop.staged_messages import Buffer, buffer_of
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda._kernels.plans.caches import memoized_in_context
 
 __all__ = ["Request", "StagedComm", "communicator", "is_cuda_aware", "local_device", "staged"]
@@ -144,6 +145,7 @@ _REPLACE = {"Sendrecv_replace", "Isendrecv_replace"}
 _PARTIAL = ("Exscan", "Iexscan", "Neighbor", "Ineighbor")
 
 
+@_documented_init
 class Request:
     """A request of a `StagedComm`: what has arrived is in the GPUArray once `Wait` or `Test` says so.
 
@@ -224,6 +226,7 @@ class Request:
         return index
 
 
+@_documented_init
 class StagedComm:
     """A communicator of mpi4py whose upper-case methods take GPUArrays and give MPI host memory.
 

@@ -16,6 +16,7 @@ from pycuda import _driver
 from pycuda._array.core.creation import arange
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._base.public_names import also_named as _also_named
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda._base.public_names import name_public_module as _name_public_module
 from pycuda._driver import _check_writable, _share_memory
 from pycuda._kernels.plans import layout, scratch
@@ -72,6 +73,7 @@ class _ReductionLaunch(NamedTuple):
     geometry: tuple  # the argument that describes strides; empty if there is none
 
 
+@_documented_init
 class ReductionKernel:
     """A function of arrays that gives one value, made of an operation between two.
 

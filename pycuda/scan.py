@@ -9,6 +9,7 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core.decorators import takes_arrays
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda._driver import _check_writable, _share_memory
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.caches import ContextCache, current
@@ -36,6 +37,7 @@ def __dir__() -> list[str]:
 _FLAG = np.dtype(np.uint8)
 
 
+@_documented_init
 class _ScanKernel:
     """The base of both kinds."""
 
@@ -218,6 +220,7 @@ class _ScanKernel:
         return shape, strides[0]
 
 
+@_documented_init
 class ExclusiveScanKernel(_ScanKernel):
     """Exclusive scan: for each element the combination of all elements before it.
 

@@ -16,6 +16,7 @@ import pycuda.driver as drv
 from pycuda._base.capabilities import multiprocessor
 from pycuda._base.pool_snapshot import PoolBlock as PoolBlock
 from pycuda._base.pool_snapshot import PoolSnapshot as PoolSnapshot
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda._base.public_names import name_public_module as _name_public_module
 from pycuda._compile.target import default_ordinal
 from pycuda._kernels.plans.caches import clear_context_caches as clear_context_caches
@@ -56,6 +57,7 @@ bitlog2 = drv.bitlog2
 # ---- memory pools
 
 
+@_documented_init
 class DebugMemoryPool(DeviceMemoryPool):
     """A DeviceMemoryPool that prints where each allocation was requested, and the memory in
     use then.
@@ -243,6 +245,7 @@ def _attribute(device: drv.Device, name: str, default: int) -> int:
         return default
 
 
+@_documented_init
 class DeviceData:
     """Limits of a device, for hand-made launch shapes.
 
@@ -406,6 +409,7 @@ def _exact_div(dividend: int, divisor: int) -> int:
     return dividend // divisor
 
 
+@_documented_init
 class OccupancyRecord:
     """How many blocks of a shape a multiprocessor holds at once.
 

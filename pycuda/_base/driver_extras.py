@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pycuda._base.public_names import documented_init
 from pycuda._driver import Error
 
 
@@ -22,6 +23,7 @@ class _DefaultStream:
 LEGACY_DEFAULT_STREAM = _DefaultStream()
 
 
+@documented_init
 class CompileError(Error):
     """The source does not compile.
 

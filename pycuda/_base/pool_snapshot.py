@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pycuda._base.public_names import documented_init
+
 if TYPE_CHECKING:
     from pycuda._driver import MemoryPool
 
@@ -58,6 +60,7 @@ def size_text(size: int) -> str:
     return f"{value:.1f} {_UNITS[unit]}" if unit else f"{size} bytes"
 
 
+@documented_init
 class PoolSnapshot:
     """The blocks of a memory pool as they were when it was taken; print() shows them bin by bin.
 

@@ -30,6 +30,15 @@ def also_named(**others: str) -> Callable[[_Function], _Function]:
     return decorate
 
 
+_Class = TypeVar("_Class", bound=type)
+
+
+def documented_init(cls: _Class) -> _Class:
+    """Decorate a class so that `help(cls.__init__)` shows the class's docstring, where its parameters are."""
+    vars(cls)["__init__"].__doc__ = cls.__doc__
+    return cls
+
+
 def name_public_module(namespace: dict[str, Any], names: list[str] | None = None) -> None:
     """Set `__module__` of functions and classes of private modules to the public module with this namespace,
     in which users find them: help(), pickle and tracebacks then show that one. names: by default those of

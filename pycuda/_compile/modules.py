@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pycuda import _driver
 from pycuda._base.driver_extras import CompileError
+from pycuda._base.public_names import documented_init
 
 from . import arguments, build, report, signatures, symbols, target
 from .options import capability, register_limit
@@ -169,6 +170,7 @@ def _load(compiled: build.CompiledCode, options):
         raise
 
 
+@documented_init
 class SourceModule(CudaModule):
     """CUDA C compiled and loaded into the current context.
 

@@ -106,6 +106,7 @@ class ArrayFlags:
     """
 
     def __init__(self, ary: Any) -> None:
+        """Look at the strides of ary, which is not kept."""
         itemsize = ary.dtype.itemsize
         self.f_contiguous = is_f_contiguous_strides(ary.strides, itemsize, ary.shape)
         self.c_contiguous = is_c_contiguous_strides(ary.strides, itemsize, ary.shape)

@@ -37,6 +37,7 @@ class DTypeRegistry:
     """Two maps: C names to dtypes, and each dtype to the first name registered for it."""
 
     def __init__(self) -> None:
+        """Make a registry without names."""
         self.name_to_dtype: dict[str, np.dtype[Any]] = {}
         self.dtype_to_name: dict[np.dtype[Any], str] = {}
 

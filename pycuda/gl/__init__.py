@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda._driver import (
     RegisteredBuffer,
     RegisteredImage,
@@ -41,6 +42,7 @@ def init() -> None:
     _warn("init", "make_context")
 
 
+@_documented_init
 class BufferObject:
     """A buffer of OpenGL, by the names of CUDA before 3.0. With a DeprecationWarning: use RegisteredBuffer.
 
@@ -83,6 +85,7 @@ class BufferObject:
         return BufferObjectMapping(self._registered.map(stream))
 
 
+@_documented_init
 class BufferObjectMapping:
     """A mapped BufferObject, made by its method map()."""
 

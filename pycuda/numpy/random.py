@@ -21,6 +21,7 @@ from pycuda._array.core.operands import result_or_out
 from pycuda._array.numpy_api.likes import asarray
 from pycuda._array.random import distributions
 from pycuda._array.random.distributions import checked_parameter
+from pycuda._base.public_names import documented_init as _documented_init
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,7 @@ def _is_positive(value: Any) -> Any:
     return value > 0
 
 
+@_documented_init
 class Generator:
     """Makes random arrays, by the methods of numpy.random.Generator.
 

@@ -9,6 +9,7 @@ import numpy as np
 from pycuda import gpuarray
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.operands import is_number
+from pycuda._base.public_names import documented_init
 from pycuda._kernels.sparse import structure
 from pycuda.gpuarray import GPUArray
 from pycuda.sparse import _reading as reading
@@ -336,6 +337,7 @@ def _rmatmul(a: SparseArray, x: Array) -> GPUArray:
     return a._product(a._columns(), x.T).T
 
 
+@documented_init
 class _CompressedArray(SparseArray):
     """The base class of csr_array, whose lines are its rows, and csc_array, whose lines are its columns."""
 
@@ -592,6 +594,7 @@ class csc_array(_CompressedArray):
         return self.copy() if copy else self
 
 
+@documented_init
 class coo_array(SparseArray):
     """A sparse array whose elements have a row and a column each, on the device, as scipy.sparse.coo_array.
 

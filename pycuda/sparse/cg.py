@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pycuda import gpuarray
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda.elementwise import ElementwiseKernel
 from pycuda.gpuarray import GPUArray
 from pycuda.sparse.inner import AsyncInnerProduct
@@ -52,6 +53,7 @@ def _inner_left(vector: GPUArray) -> GPUArray:
     return vector.conj() if vector.dtype.kind == "c" else vector
 
 
+@_documented_init
 class CGStateContainer:
     """The vectors of a run of conjugate gradients.
 

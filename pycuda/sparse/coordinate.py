@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda.sparse._matrix import compressed_rows
 from pycuda.sparse.operator import MatrixOperator
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 
+@_documented_init
 class CoordinateSpMV(MatrixOperator):
     """A sparse matrix on the device, to multiply vectors with.
 

@@ -9,9 +9,11 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda import gpuarray
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda.gpuarray import GPUArray
 
 
+@_documented_init
 class AsyncInnerProduct:
     """The sum of the products of two vectors' elements, without conjugation, on its way to the host.
 

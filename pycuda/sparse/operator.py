@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda.gpuarray import GPUArray
 from pycuda.sparse._matrix import DeviceMatrix
 
@@ -33,6 +34,7 @@ class OperatorBase:
         raise NotImplementedError(f"{type(self).__name__} must define __call__")
 
 
+@_documented_init
 class MatrixOperator(OperatorBase):
     """A sparse matrix on the device, to multiply vectors with.
 
@@ -77,6 +79,7 @@ class MatrixOperator(OperatorBase):
         return self._matrix.multiply(x, y, stream)
 
 
+@_documented_init
 class IdentityOperator(OperatorBase):
     """Returns what it is called with.
 
@@ -105,6 +108,7 @@ class IdentityOperator(OperatorBase):
         return operand
 
 
+@_documented_init
 class DiagonalPreconditioner(OperatorBase):
     """Multiplies with a diagonal matrix: as preconditioner of A give it 1 / (the diagonal of A).
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycuda import gpuarray
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda.gpuarray import GPUArray
 from pycuda.sparse._matrix import compressed_rows
 from pycuda.sparse.operator import MatrixOperator
@@ -36,6 +37,7 @@ def _renumbered(csr: Any, is_symmetric: bool) -> tuple[Any, np.ndarray[Any, Any]
     return csr, numbers
 
 
+@_documented_init
 class PacketedSpMV(MatrixOperator):
     """A square sparse matrix on the device, whose rows and columns are renumbered for locality. Vectors
     are in that numbering: see `permute` and `unpermute`.

@@ -30,7 +30,7 @@ def test_each_module_is_in_the_reference(public):
     assert sorted(public.modules()) == sorted(re.findall(r"\.\. (?:auto|py:)module:: (\S+)", pages))
 
 
-@pytest.mark.parametrize("question", ["not_shown", "without_text"])
+@pytest.mark.parametrize("question", ["not_shown", "without_text", "without_text_of_init"])
 def test_each_name_is_in_the_reference(run_python, question):
     """A process of its own is needed, since pycuda.autoinit makes a context."""
     program = f"import sys; sys.path.insert(0, {str(DOCS)!r}); import public; print(*public.{question}())"

@@ -10,6 +10,7 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core.devices import check_device, current_device
 from pycuda._array.core.operands import limits_of
+from pycuda._base.public_names import documented_init
 
 # Versions of the array API standard that pycuda.numpy implements: each has all names of those before it.
 VERSIONS = "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"
@@ -93,6 +94,7 @@ def array_namespace(api_version: str | None) -> Any:
     return importlib.import_module("pycuda.numpy")
 
 
+@documented_init
 class finfo:
     """Limits of floating-point numbers, as numpy.finfo, but Python's numbers as the array API standard asks.
 

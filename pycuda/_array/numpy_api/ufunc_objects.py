@@ -14,6 +14,7 @@ from pycuda._array.core.elementwise import ELEMENTWISE, apply
 from pycuda._array.numpy_api.host_data import HOST, as_operand
 from pycuda._array.numpy_api.protocols import __array_ufunc__
 from pycuda._array.numpy_api.ufunc_kinds import Kind
+from pycuda._base.public_names import documented_init
 from pycuda._driver import _elementwise
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class OwnUfunc:
         self.types = ["f" * operands + "->f", "d" * operands + "->d"]
 
 
+@documented_init
 class Ufunc(Generic[Kind]):
     """A function of the elements of arrays that broadcast against each other, as numpy.ufunc.
 

@@ -14,6 +14,7 @@ from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
 from pycuda._base.driver_extras import LEGACY_DEFAULT_STREAM
+from pycuda._base.public_names import documented_init
 from pycuda._driver import Function, Module, _check_writable
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.random import generators as kernels
@@ -436,6 +437,7 @@ def _seeds_from(seed: Seed) -> SeedGetter:
 _MAX_GRID_Y = 65535  # CUDA's limit of a grid's second length
 
 
+@documented_init
 class PseudoRandom(CurandGenerator):
     """Many generators of one kind, generator g at the beginning of sequence g."""
 
@@ -567,6 +569,7 @@ class PseudoRandom(CurandGenerator):
 # ---- quasi-random generators
 
 
+@documented_init
 class Sobol(CurandGenerator):
     """Sobol's sequence: generator g makes the coordinates of its points in dimension g."""
 
@@ -631,6 +634,7 @@ class Sobol(CurandGenerator):
         self._change("skip", stream, self._packed_counts(counts, stream), 0)
 
 
+@documented_init
 class ScrambledSobol(Sobol):
     """Sobol's sequence with a constant for each dimension, to which the bits of its numbers are added modulo
     2.

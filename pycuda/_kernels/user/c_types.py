@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda._base.public_names import documented_init
 from pycuda.compyte import dtypes as _dtypes
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def dtype_to_ctype(dtype: DTypeLike, with_fp_tex_hack: bool = False) -> str:
     return _TEXTURE_TYPES.get(name, name) if with_fp_tex_hack else name
 
 
+@documented_init
 class Argument:
     """An argument of a kernel.
 

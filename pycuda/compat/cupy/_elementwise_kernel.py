@@ -9,12 +9,14 @@ import numpy as np
 
 from pycuda import elementwise, gpuarray
 from pycuda._array.core.elementwise import apply
+from pycuda._base.public_names import documented_init
 from pycuda.compat.cupy import _notation
 from pycuda.compat.cupy._context import require
 from pycuda.compat.cupy.cuda import driver_stream
 from pycuda.gpuarray import GPUArray, broadcast_to
 
 
+@documented_init
 class ElementwiseKernel:
     """A function of elements in CuPy's notation: ``ElementwiseKernel("T x, T y", "T z", "z = x + y")``.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pycuda._base.public_names import documented_init
 from pycuda.compat.cupy._context import require
 from pycuda.compat.cupy.cuda import driver_stream
 from pycuda.compiler import SourceModule
@@ -38,6 +39,7 @@ def _refuse(**options: Any) -> None:
         raise NotImplementedError(f"{', '.join(given)}: not supported by pycuda.compat.cupy")
 
 
+@documented_init
 class RawModule:
     """A module of CUDA C++.
 
@@ -112,6 +114,7 @@ class RawModule:
         return self._module().get_global(name)[0]
 
 
+@documented_init
 class RawKernel:
     """A kernel of CUDA C++: ``kernel(grid, block, args)``.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pycuda import gpuarray, reduction
+from pycuda._base.public_names import documented_init
 from pycuda.compat.cupy import _notation
 from pycuda.compat.cupy._context import require
 from pycuda.compat.cupy._elementwise_kernel import ElementwiseKernel
@@ -16,6 +17,7 @@ from pycuda.compat.cupy.cuda import driver_stream
 from pycuda.gpuarray import GPUArray
 
 
+@documented_init
 class ReductionKernel:
     """A reduction in CuPy's notation: map each element, combine two, change the result.
 

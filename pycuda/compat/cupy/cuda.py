@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pycuda.driver as drv
+from pycuda._base.public_names import documented_init as _documented_init
 from pycuda.compat.cupy._context import require
 
 __all__ = ["Device", "Event", "Stream", "get_current_stream", "get_elapsed_time", "runtime"]
@@ -167,6 +168,7 @@ def get_elapsed_time(start_event: drv.Event, end_event: drv.Event) -> float:
     return end_event.time_since(start_event)
 
 
+@_documented_init
 class Device:
     """A device. In ``with device:`` its primary context is current.
 
