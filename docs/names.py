@@ -6,17 +6,25 @@
        TR_DEFAULT: What stands for no flags.
 
 Classes come with all members in the order of their definition, `__call__` first and inherited ones last;
-classes of constants with each name and value. Names of pycuda._driver in signatures and docstrings become
-links to where they are described. At the end there is a warning for each public name, of a member too, that
-is not described; `make docs` treats it as an error.
+classes of constants with each name and value. A class with some methods has a page of its own in
+reference/classes, written before pages are read, and a row in a table where it is named. Names of
+pycuda._driver in signatures and docstrings become links to where they are described, functions of the driver
+links to NVIDIA's pages (nvidia.py). After each description there is a program (programs.py), and where to
+read on. At the end there is a warning for each public name, of a member too, that is not described; `make
+docs` treats it as an error.
 
 The functions below that return lines return reStructuredText.
 """
 
 import builtins
 import inspect
+import itertools
 import textwrap
+from pathlib import Path
 
+import numpy as np
+import nvidia
+import programs
 import public
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -62,11 +70,119 @@ def described_class(module, name, cls):
         return [*entry("class", name, module), *indented(body), ""]
     kind = "exception" if issubclass(cls, BaseException) else "class"
     options = ["   :show-inheritance:"] if bases(cls) else []
+    lines = [f".. auto{member_kind(cls, each)}:: {each}" for each in member_order(cls)]
+    return [f".. auto{kind}:: {module}.{name}", *options, "", *indented(lines), ""]
+
+
+def member_order(cls):
+    """The names of a class's members that have descriptions, in their order."""
     described = public.members(cls).keys() - public.listed(cls)
     order = [each for base in cls.__mro__ for each in vars(base) if each in described]
-    order = sorted(dict.fromkeys(order), key=lambda each: each != "__call__")
-    lines = [f".. auto{member_kind(cls, each)}:: {each}" for each in order]
-    return [f".. auto{kind}:: {module}.{name}", *options, "", *indented(lines), ""]
+    return sorted(dict.fromkeys(order), key=lambda each: each != "__call__")
+
+
+def summary(value):
+    """The first sentence of a docstring."""
+    text = inspect.getdoc(value) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def table(rows):
+    """The lines for a table without a heading, of (full name, shown name, text)."""
+    lines = [".. list-table::", "   :class: summary", "   :widths: 30 70", ""]
+    for full, name, text in rows:
+        lines += [f"   * - :py:obj:`{name} <{full}>`", f"     - {text}"]
+    return [*lines, ""]
+
+
+def class_title(module, name):
+    """The title of a class's page: its name, with the module where another has a class of that name."""
+    owners = {each for each, other in public.shown() if other == name and public.has_page(each, other)}
+    return name if module == min(owners, key=len) else f"{name} ({module})"
+
+
+def class_page(module, name):
+    """The text of a class's page: a table of its members, and their descriptions."""
+    cls, title = public.imported(module, name), class_title(module, name)
+    full = f"{module}.{name}"
+    rows = [(f"{full}.{each}", each, summary(getattr(cls, each))) for each in member_order(cls)]
+    described = described_class(module, name, cls)
+    at = described.index("") + 1
+    head, body = described[:at], described[at:]
+    return "\n".join([title, "=" * len(title), "", *head, *indented(table(rows)), "", *body])
+
+
+def write_class_pages(app):
+    """For the event builder-inited: writes the pages of classes, and removes those that are of no use."""
+    folder = Path(app.srcdir) / "reference" / "classes"
+    folder.mkdir(exist_ok=True)
+    wanted = {
+        f"{module}.{name}.rst": class_page(module, name)
+        for module, name in public.shown()
+        if public.has_page(module, name)
+    }
+    for path in folder.glob("*.rst"):
+        if path.name not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        path = folder / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def class_table(module, names):
+    """The lines for classes with pages of their own: links with their first sentences."""
+    rows = [(f"{module}.{name}", name, summary(public.imported(module, name))) for name in names]
+    pages = [f"/reference/classes/{module}.{name}" for name in names]
+    return [*table(rows), ".. toctree::", "   :hidden:", "", *indented(pages), ""]
+
+
+# ---- after descriptions
+
+
+NUMPYS = {
+    "pycuda.gpuarray": np,
+    "pycuda.numpy": np,
+    "pycuda.numpy.linalg": np.linalg,
+    "pycuda.numpy.fft": np.fft,
+    "pycuda.gpuarray.GPUArray": np.ndarray,
+}
+
+
+def numpys(full):
+    """The full name of NumPy's function or method that one of pycuda's stands for, or None."""
+    module, _, name = full.rpartition(".")
+    owner = NUMPYS.get(module)
+    found = getattr(owner, name, None)
+    if found is None or inspect.isclass(found) or not (callable(found) or owner is np.ndarray):
+        return None
+    prefix = "numpy.ndarray" if owner is np.ndarray else owner.__name__
+    return f"{prefix}.{getattr(found, '__name__', name)}"
+
+
+def additions(full):
+    """The lines after the description of a name: a program that uses it, NumPy's function, pages."""
+    lines, found = [], programs.program(full)
+    if found:
+        code, language = found
+        lines += ["", ".. rubric:: Example", "", f".. code-block:: {language}", "", *indented(code)]
+    others = []
+    if numpys(full):
+        address = f"https://numpy.org/doc/stable/reference/generated/{numpys(full)}.html"
+        others.append(f"`{numpys(full)} <{address}>`__")
+    pages = programs.used_on().get(full, {})
+    others += [f":doc:`{title} </{page}>`" for page, title in pages.items()]
+    if others:
+        lines += ["", ".. seealso::", "", f"   {', '.join(others)}"]
+    return [*lines, ""] if lines else []
+
+
+def add(app, what, name, value, options, lines):
+    """For the event autodoc-process-docstring: links to NVIDIA's pages, and what additions() has."""
+    if name.startswith("pycuda"):
+        lines[:] = [nvidia.linked(line, GROUPS) for line in lines]
+        if what != "module":
+            lines += additions(name)
 
 
 def member_kind(cls, name):
@@ -105,7 +221,8 @@ def described(module, name, text):
         return other_name(module, name, value, text) if second else described_class(module, name, value)
     if isinstance(value, pycuda.numpy.ufunc):
         signature = str(inspect.signature(value))
-        return [*entry("function", name + signature, module), *indented([value.__doc__]), ""]
+        text = [*inspect.getdoc(value).split("\n"), *additions(f"{module}.{name}")]
+        return [*entry("function", name + signature, module), *indented(text), ""]
     if callable(value) and not text:
         return [f".. autofunction:: {module}.{name}", ""]
     return [*entry("function" if callable(value) else "data", name, module, value), *indented([text]), ""]
@@ -118,9 +235,14 @@ class Names(SphinxDirective):
     has_content = True
 
     def run(self):
-        lines = []
-        for name, text in public.entries(self.content):
-            lines += described(self.arguments[0], name, text)
+        module, lines = self.arguments[0], []
+        entries = list(public.entries(self.content))
+        for own, group in itertools.groupby(entries, lambda entry: public.has_page(module, entry[0])):
+            group = list(group)
+            if own:
+                lines += class_table(module, [name for name, _ in group])
+            else:
+                lines += [line for name, text in group for line in described(module, name, text)]
         found = nodes.section(document=self.state.document)
         content = StringList(lines, source=self.env.doc2path(self.env.docname))
         nested_parse_with_titles(self.state, content, found)
@@ -164,6 +286,7 @@ def check(app, env):
             logger.warning("%s is public and not described", missing)
 
 
+GROUPS = nvidia.table()
 HOMES = public.homes()  # {id of an object: the full name under which it is described}
 # BY_NAME: the full names of classes and functions by the last part, if that is unique and not a name of
 # Python's. Modules with names of NumPy's and CuPy's do not count: `sum` means that of pycuda.gpuarray.
@@ -193,6 +316,8 @@ SHARED = {
 
 def setup(app):
     app.add_directive("names", Names)
+    app.connect("builder-inited", write_class_pages)
+    app.connect("autodoc-process-docstring", add, priority=900)  # after numpydoc
     app.connect("doctree-read", qualify)
     app.connect("autodoc-process-bases", keep_bases)
     app.connect("missing-reference", link)

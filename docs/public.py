@@ -1,5 +1,6 @@
 """Which names are public, and where the reference shows them: for Sphinx (names.py) and for the tests."""
 
+import functools
 import importlib
 import inspect
 import re
@@ -91,10 +92,23 @@ def listed(cls):
     return found
 
 
+def reference_pages():
+    """The pages of the reference, except those of classes, which names.py writes."""
+    return sorted((DOCS / "reference").rglob("*.md"))
+
+
+def has_page(module, name):
+    """Whether a name is a class with a page of its own: one with some methods, and no exception."""
+    cls = imported(module, name)
+    if not inspect.isclass(cls) or constants(cls) or issubclass(cls, BaseException) or cls.__name__ != name:
+        return False
+    return name != "vec" and len(members(cls).keys() - listed(cls)) > 2
+
+
 def shown():
     """[(module, name)] of the reference, in the order of its pages: the `names` directives."""
     found = []
-    for page in sorted((DOCS / "reference").glob("*.md")):
+    for page in reference_pages():
         for module, block in re.findall(r"^\.\. names:: (\S+)\n((?:\n|   .*\n)+)", page.read_text(), re.M):
             found += [(module, name) for name, _ in entries(block.splitlines())]
     return found
@@ -117,6 +131,7 @@ def imported(module, name):
     return getattr(importlib.import_module(module), name)
 
 
+@functools.cache
 def homes():
     """{id of an object: its full name in the reference}; the objects are kept alive by their modules."""
     found = {}

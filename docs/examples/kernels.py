@@ -1,0 +1,202 @@
+# pycuda.compiler: SourceModule CudaModule
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+
+module = SourceModule("""
+__constant__ float factor[1];
+__global__ void scale(float *a) { a[threadIdx.x] *= factor[0]; }
+""")
+address, size = module.get_global("factor")
+drv.memcpy_htod(address, np.full(1, 3, np.float32))
+a = np.ones(32, np.float32)
+module.get_function("scale")(drv.InOut(a), block=(32, 1, 1))
+assert (a == 3).all()
+
+# pycuda.compiler: compile
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda.compiler import compile
+
+code = compile('extern "C" __global__ void f() {}', options=["-DSIZE=32"])  # PTX or a cubin, as bytes
+assert drv.module_from_buffer(code).get_function("f")
+
+# pycuda.elementwise: ElementwiseKernel
+import numpy as np
+import pycuda.autoinit
+from pycuda import gpuarray
+from pycuda.elementwise import ElementwiseKernel
+
+axpy = ElementwiseKernel("float a, const float *x, float *y", "y[i] += a * x[i]", "axpy")
+x, y = gpuarray.arange(4, dtype=np.float32), gpuarray.ones(4, np.float32)
+axpy(2, x, y)
+assert y.get().tolist() == [1, 3, 5, 7]
+axpy(1, x, y, range=slice(0, 2))  # the first two elements
+assert y.get().tolist() == [1, 4, 5, 7]
+
+# pycuda.reduction: ReductionKernel
+import numpy as np
+import pycuda.autoinit
+from pycuda import gpuarray
+from pycuda.reduction import ReductionKernel
+
+norm = ReductionKernel(
+    np.float32, neutral="0", reduce_expr="a + b", map_expr="x[i] * x[i]", arguments="const float *x"
+)
+x = gpuarray.arange(6, dtype=np.float32)
+assert norm(x).get() == 55
+assert norm(x.reshape(2, 3), axis=1).get().tolist() == [5, 50]
+
+# pycuda.scan: InclusiveScanKernel ExclusiveScanKernel
+import numpy as np
+import pycuda.autoinit
+from pycuda import gpuarray
+from pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
+
+a = gpuarray.to_gpu(np.array([1, 2, 3, 4], np.int32))
+assert InclusiveScanKernel(np.int32, "a + b")(a.copy()).get().tolist() == [1, 3, 6, 10]
+assert ExclusiveScanKernel(np.int32, "a + b", neutral=0)(a.copy()).get().tolist() == [0, 1, 3, 6]
+
+# pycuda.tools: DeviceMemoryPool PageLockedMemoryPool ManagedMemoryPool StreamOrderedMemoryPool MemoryPool
+# pycuda.tools: PooledDeviceAllocation PooledHostAllocation PoolSnapshot PageLockedAllocator
+import numpy as np
+import pycuda.autoinit
+from pycuda import gpuarray
+from pycuda.tools import DeviceMemoryPool, PageLockedMemoryPool
+
+pool = DeviceMemoryPool()
+a = gpuarray.empty(1000, np.float32, allocator=pool.allocate)
+assert pool.active_blocks == 1 and pool.managed_bytes >= a.nbytes
+del a  # its block is held for the next array of that size
+assert pool.active_blocks == 0 and pool.held_blocks == 1
+pool.free_held()  # returned to the driver
+assert pool.managed_bytes == 0
+buffer = PageLockedMemoryPool().allocate(1000, np.float32)  # a NumPy array, page-locked
+assert buffer.shape == (1000,)
+print(pool.snapshot())
+
+# pycuda.tools: default_memory_pool set_default_memory_pool set_allocator
+import numpy as np
+import pycuda.autoinit
+from pycuda import gpuarray
+from pycuda.tools import default_memory_pool
+
+a = gpuarray.zeros(1 << 20, np.uint8)
+pool = default_memory_pool()  # where arrays get their memory
+assert pool.active_bytes >= a.nbytes
+del a
+pool.free_held()
+
+# pycuda.tools: context_dependent_memoize clear_context_caches
+import pycuda.autoinit
+from pycuda.compiler import SourceModule
+from pycuda.tools import clear_context_caches, context_dependent_memoize
+
+
+@context_dependent_memoize
+def kernel(name):
+    """Compiled once in each context."""
+    return SourceModule(f"__global__ void {name}() {{}}").get_function(name)
+
+
+assert kernel("f") is kernel("f")
+clear_context_caches()
+
+# pycuda.tools: DeviceData OccupancyRecord
+import pycuda.autoinit
+from pycuda.tools import DeviceData, OccupancyRecord
+
+data = DeviceData()
+record = OccupancyRecord(data, threads=256, shared_mem=4096, registers=32)
+print(
+    record.tb_per_mp, "blocks a multiprocessor,", f"{record.occupancy:.0%},", "limited by", record.limited_by
+)
+
+# pycuda.tools: dtype_to_ctype get_or_register_dtype register_dtype
+import numpy as np
+from pycuda.tools import dtype_to_ctype, get_or_register_dtype
+
+assert dtype_to_ctype(np.float32) == "float"
+point = np.dtype([("x", np.float32), ("y", np.float32)])
+get_or_register_dtype("point", point)  # for kernels whose source defines struct point
+assert dtype_to_ctype(point) == "point"
+
+# pycuda.tools: ScalarArg VectorArg Argument
+import numpy as np
+import pycuda.autoinit
+from pycuda import gpuarray
+from pycuda.elementwise import ElementwiseKernel
+from pycuda.tools import ScalarArg, VectorArg
+
+fill = ElementwiseKernel([VectorArg(np.int32, "out"), ScalarArg(np.int32, "step")], "out[i] = i * step")
+out = gpuarray.empty(4, np.int32)
+fill(out, 3)
+assert out.get().tolist() == [0, 3, 6, 9]
+
+# pycuda.curandom: XORWOWRandomNumberGenerator MRG32k3aRandomNumberGenerator Philox4x32_10RandomNumberGenerator
+# pycuda.curandom: Sobol32RandomNumberGenerator ScrambledSobol32RandomNumberGenerator
+# pycuda.curandom: Sobol64RandomNumberGenerator ScrambledSobol64RandomNumberGenerator
+# pycuda.curandom: seed_getter_uniform seed_getter_unique
+import numpy as np
+import pycuda.autoinit
+from pycuda import gpuarray
+from pycuda.curandom import Sobol32RandomNumberGenerator, XORWOWRandomNumberGenerator, seed_getter_uniform
+
+generator = XORWOWRandomNumberGenerator(seed_getter_uniform)
+a = generator.gen_uniform(1000, np.float32)  # from 0, which is excluded, to 1
+assert a.get().min() > 0 and a.get().max() <= 1
+b = gpuarray.empty(1000, np.float32)
+generator.fill_normal(b)
+assert abs(b.get().mean()) < 0.2
+assert generator.gen_poisson(10, np.uint32, 4).shape == (10,)
+assert generator.gen_log_normal(10, np.float32, 0, 1).get().min() > 0
+generator.call_skip_ahead(1000)  # the streams of numbers go on further along
+points = Sobol32RandomNumberGenerator().gen_uniform(1000, np.float64)
+
+# pycuda.sparse: csr_array csc_array coo_array SparseArray
+import numpy as np
+import pycuda.autoinit
+from pycuda import gpuarray
+from pycuda.sparse import coo_array, csr_array
+
+dense = np.array([[1, 0, 2], [0, 0, 3]], np.float32)
+matrix = csr_array(gpuarray.to_gpu(dense))
+assert matrix.nnz == 3 and matrix.shape == (2, 3)
+assert (matrix @ gpuarray.ones(3, np.float32)).get().tolist() == [3, 3]
+assert (matrix.T.toarray().get() == dense.T).all()
+assert matrix.tocoo().tocsr().copy().astype(np.float64).dtype == np.float64
+
+# pycuda.numpy.random: default_rng Generator
+import pycuda.autoinit
+import pycuda.numpy as xp
+
+rng = xp.random.default_rng(42)  # the same numbers on every device
+a = rng.standard_normal((2, 3))
+b = rng.integers(0, 10, 5)
+assert a.shape == (2, 3) and b.max().get() < 10
+assert rng.uniform(1, 2, 4).shape == rng.permutation(4).shape == rng.exponential(size=4).shape
+
+# pycuda.testing: assert_allclose assert_array_equal live_objects parametrize_devices
+import numpy as np
+import pycuda.autoinit
+from pycuda import gpuarray
+from pycuda.testing import assert_allclose, assert_array_equal
+
+a = gpuarray.arange(3, dtype=np.float32)
+assert_array_equal(a, [0, 1, 2])  # arrays of the device and of the host
+assert_allclose(a / 3, np.arange(3) / 3, rtol=1e-6)
+
+# pycuda.characterize: sizeof has_stack has_double_support platform_bits
+import pycuda.autoinit
+from pycuda.characterize import has_double_support, platform_bits, sizeof
+
+assert sizeof("float3") == 12 and sizeof("point", "struct point { char a; double b; };") == 16
+assert platform_bits() == 64 and has_double_support()
+
+# pycuda.cache: folder summary entries Entry clear
+from pycuda import cache
+
+print(cache.folder(), cache.summary())
+for entry in cache.entries()[:3]:
+    print(entry.size, entry.path)

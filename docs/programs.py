@@ -1,0 +1,233 @@
+"""Programs that show how a public name is used, for its description in the reference.
+
+They are of three kinds: calls of the functions of `pycuda.numpy` and of the methods of GPUArray, which
+tests/gpuarray/numpy_api/test_numpy_names.py compares with NumPy's; the programs of docs/examples, each of
+which begins with a line that lists the names it is for; the programs of the pages and of the gallery.
+"""
+
+import ast
+import builtins
+import contextlib
+import functools
+import inspect
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import public
+
+DOCS = Path(__file__).resolve().parent
+CALLS = DOCS.parent / "tests" / "gpuarray" / "numpy_api" / "test_numpy_names.py"
+BLOCKS = re.compile(r"```python\n(.*?)```", re.S)
+SHOWN = re.compile(r"literalinclude\} (\S+\.py)")
+
+
+# ---- calls of NumPy's functions
+
+
+def _constants():
+    """{name: value} of the tables of calls, and {name of an array: its expression}."""
+    tables, arrays = {}, {}
+    for node in ast.parse(CALLS.read_text()).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if name == "HOST":
+                for key, value in zip(node.value.keys, node.value.values, strict=True):
+                    arrays[key.value] = ast.unparse(value)
+            elif isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+                tables[name] = [row.split(" ", 1) for row in node.value.value.strip().split("\n")]
+    return tables, arrays
+
+
+def _statements(call):
+    """The expressions of a call: the tables have (a.sort(), a)[1] for a.sort() and then a."""
+    node = ast.parse(call, mode="eval").body
+    pair = node.value if isinstance(node, ast.Subscript) else node
+    if isinstance(pair, ast.Tuple) and len(pair.elts) == 2 and isinstance(pair.elts[0], ast.Call):
+        return [ast.get_source_segment(call, each) for each in pair.elts]
+    return [call]
+
+
+def _session(call, arrays):
+    """The lines of a session in which the call is made, with what it shows; None for a call that needs more
+    than the arrays.
+    """
+    call = re.sub(r", like=\w+", "", call)
+    used = [node.id for node in ast.walk(ast.parse(call)) if isinstance(node, ast.Name)]
+    if not set(used) <= {"np", *arrays, *dir(builtins)}:
+        return None
+    lines = [f"{name} = {arrays[name]}" for name in arrays if name in used]
+    return ["import pycuda.autoinit", "import pycuda.numpy as xp", *lines, *_statements(call)]
+
+
+def _shown(lines):
+    """Runs a session. Returns its lines with prompts, and what Python shows."""
+    shown, names = [], {}
+    for line in lines:
+        line = re.sub(r"\bnp\.", "xp.", line)
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(line, "<session>", "single"), names)
+        shown += [f">>> {line}", *output.getvalue().rstrip("\n").split("\n")]
+    return [line for line in shown if line]
+
+
+@functools.cache
+def of_numpy():
+    """{full name: lines of a session} of functions of pycuda.numpy and of methods of GPUArray. The sessions
+    are run.
+    """
+    tables, arrays = _constants()
+    public_names = {f"{module}.{name}" for module, name in public.shown()}
+    methods = public.members(public.imported("pycuda.gpuarray", "GPUArray"))
+    found = {}
+    for table in "FUNCTIONS", "UFUNCS", "LINALG", "FFT", "CREATION", "METHODS":
+        for name, call in tables[table]:
+            is_method = table == "METHODS"
+            full = f"pycuda.gpuarray.GPUArray.{name}" if is_method else f"pycuda.numpy.{name}"
+            lines = None
+            if call != "None" and (name in methods if is_method else full in public_names):
+                lines = _session(call, arrays)
+            if lines:
+                found[full] = _shown(lines)
+    return found
+
+
+# ---- programs written for the reference
+
+HEAD = re.compile(r"((?:^# pycuda[\w.]*: .+\n)+)", re.M)
+
+
+def examples():
+    """[(full names, program)] of docs/examples. A program follows lines "# module: names"."""
+    found = []
+    for path in sorted((DOCS / "examples").glob("*.py")):
+        parts = HEAD.split(path.read_text())
+        for head, text in zip(parts[1::2], parts[2::2], strict=True):
+            rows = (row[2:].split(": ") for row in head.splitlines())
+            names = [f"{module}.{name}" for module, listed in rows for name in listed.split()]
+            found.append((names, text.strip() + "\n"))
+    return found
+
+
+def _members(full):
+    """The names of the members of a class, for a full name; empty for anything else."""
+    value = public.imported(*full.rsplit(".", 1))
+    return public.members(value) if inspect.isclass(value) and not public.constants(value) else {}
+
+
+@functools.cache
+def written():
+    """{full name: program} of docs/examples, for the methods of its classes that a program uses as well."""
+    found = {}
+    for names, text in examples():
+        attributes = {node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}
+        for name in names:
+            found.setdefault(name, text)
+            for member in _members(name):
+                if member in attributes or member == "__call__":
+                    found.setdefault(f"{name}.{member}", text)
+    return found
+
+
+def program(full):
+    """The lines of the program for a name, and their language for Sphinx; None where there is none. A method
+    has that of the class that it is inherited from, a second name of a function that of the first.
+    """
+    for name in (full, *_other_names(full)):
+        if name in of_numpy():
+            return of_numpy()[name], "pycon"
+        if name in written():
+            return written()[name].rstrip("\n").split("\n"), "python"
+    return None
+
+
+def _other_names(full):
+    """The full names of the same object elsewhere, and of what a method overrides."""
+    homes, names = public.homes(), {f"{module}.{name}": (module, name) for module, name in public.shown()}
+    owner, _, name = full.rpartition(".")
+    if full in names:
+        first = homes.get(id(public.imported(*names[full])))
+        return [first] if first else []
+    if owner in names:
+        bases = public.imported(*names[owner]).__mro__
+        return [f"{homes[id(base)]}.{name}" for base in bases if id(base) in homes]
+    return []
+
+
+# ---- programs of the pages
+
+
+def _title(page):
+    """The title of a page in Markdown."""
+    return re.search(r"^# (.+)$", page.read_text(), re.M)[1]
+
+
+def _pages():
+    """[(page, program)], short programs first."""
+    found = []
+    for page in sorted(DOCS.rglob("*.md")):
+        if "_build" not in page.parts and "reference" not in page.parts:
+            text = page.read_text()
+            programs = BLOCKS.findall(text)
+            programs += [(page.parent / path).read_text() for path in SHOWN.findall(text)]
+            found += [(page, program) for program in programs]
+    return sorted(found, key=lambda each: len(each[1]))
+
+
+def _full_names(program):
+    """The dotted names in a program, by its imports, and the names of methods that it calls, as ".name"."""
+    tree, known, found = ast.parse(program), {}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                known[each.asname or each.name.split(".")[0]] = (
+                    each.name if each.asname else each.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for each in node.names:
+                known[each.asname or each.name] = f"{node.module}.{each.name}"
+                found.add(f"{node.module}.{each.name}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            parts, inner = [node.attr], node.value
+            while isinstance(inner, ast.Attribute):
+                parts.append(inner.attr)
+                inner = inner.value
+            if isinstance(inner, ast.Name) and inner.id in known:
+                found.add(".".join([known[inner.id], *reversed(parts)]))
+            found.add(f".{node.attr}")
+    return found
+
+
+@functools.cache
+def _methods():
+    """{".name": full name} of methods whose name is that of one class alone, and of no array of NumPy's."""
+    found = {}
+    for module, name in public.shown():
+        cls = public.imported(module, name)
+        if inspect.isclass(cls) and not public.constants(cls) and "compat" not in module:
+            for member in public.members(cls):
+                found.setdefault(f".{member}", set()).add(f"{module}.{name}.{member}")
+    return {
+        name: min(fulls)
+        for name, fulls in found.items()
+        if len(fulls) == 1 and not hasattr(np.ndarray, name[1:])
+    }
+
+
+@functools.cache
+def used_on():
+    """{full name: {page: title}} of the pages with a program that uses the name, at most three."""
+    names = {f"{module}.{name}" for module, name in public.shown()}
+    methods, found = _methods(), {}
+    for page, program in _pages():
+        for each in _full_names(program):
+            full = each if each in names else methods.get(each)
+            pages = found.setdefault(full, {})
+            if full and len(pages) < 3:
+                docname = page.relative_to(DOCS).with_suffix("").as_posix()
+                pages.setdefault(docname, _title(page))
+    found.pop(None, None)
+    return found

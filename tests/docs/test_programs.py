@@ -1,0 +1,89 @@
+"""The programs that the reference shows with its names: docs/programs.py finds them."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from devices import needs_library
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def load(name):
+    """The module of this name in docs."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+public = load("public")
+programs = load("programs")
+nvidia = load("nvidia")
+EXAMPLES = [
+    pytest.param(program, id=names[0].removeprefix("pycuda.")) for names, program in programs.examples()
+]
+
+
+@pytest.mark.parametrize("program", EXAMPLES)
+def test_an_example_runs(run_python, program):
+    if "fft." in program:
+        needs_library("cufft")
+    done = run_python(program)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def test_examples_are_for_public_names():
+    names = [name for listed, _ in programs.examples() for name in listed]
+    shown = {f"{module}.{name}" for module, name in public.shown()}
+    assert len(names) > 200 and [name for name in names if name not in shown] == []
+    assert len(names) == len(set(names)), "a name has two examples"
+
+
+@pytest.mark.cpu("the pages show what the CPU device computes")
+def test_calls_of_numpys_functions_run(run_python):
+    """They are run when the pages are built, and what they show must be shown."""
+    done = run_python(
+        f"""
+import sys
+sys.path.insert(0, {str(DOCS)!r})
+import programs
+sessions = programs.of_numpy()
+assert len(sessions) > 400, len(sessions)
+silent = [name for name, lines in sessions.items() if lines[-1].startswith(">>>")]
+print(silent)
+for line in sessions["pycuda.numpy.cumsum"]: print(line)
+"""
+    )
+    assert done.returncode == 0, done.stderr
+    silent, *session = done.stdout.splitlines()
+    assert silent == "[]"
+    assert session[-2:] == [
+        ">>> xp.cumsum(m)",
+        "array([ 3. ,  4. ,  6. , 11. , 11.5, 15.5, 14.5, 16.5, 23.5, 20.5, 21.5, 21.5], dtype=float32)",
+    ] or session[-3].startswith(">>> xp.cumsum(m)")
+
+
+def test_functions_of_the_driver_are_linked():
+    groups = nvidia.table()
+    assert nvidia.linked("Calls cuMemAlloc, cuFFT.", groups) == (
+        "Calls `cuMemAlloc <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>`__, cuFFT."
+    )
+    assert nvidia.address("cuGraphInstantiateWithFlags", groups) == nvidia.address("cuGraphLaunch", groups)
+
+
+def test_groups_are_read_from_a_header():
+    header = """
+    * \\defgroup CUDA_MEM Memory
+    CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize);
+    CUresult CUDAAPI
+    cuMemFree(CUdeviceptr dptr);
+    * \\defgroup CUDA_EVENT Events
+    __CUDA_DEPRECATED CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags);
+    """
+    assert nvidia.groups_in(header) == {
+        "CUDA_MEM": ["cuMemAlloc", "cuMemFree"],
+        "CUDA_EVENT": ["cuEventCreate"],
+    }
