@@ -42,9 +42,13 @@ def project(folder: Path) -> dict:
 
 
 def other_distributions(root: Path) -> list[Path]:
-    """The folders of the distributions that flit builds."""
-    paths = sorted(root.glob("*/pyproject.toml"))
-    return [path.parent for path in paths if "flit_core" in path.read_text()]
+    """The folders of the distributions besides pycuda."""
+    return [path.parent for path in sorted(root.glob("*/pyproject.toml"))]
+
+
+def is_pure(folder: Path) -> bool:
+    """Whether flit builds a distribution; else tools/wheels.py does, for each processor."""
+    return "flit_core" in (folder / "pyproject.toml").read_text()
 
 
 def links_in(readme: str) -> list[str]:
@@ -144,7 +148,8 @@ def names_in(path: Path) -> list[str]:
 
 def expected_files(root: Path) -> set[str]:
     """The names that dist must have: a wheel for each Python of the classifiers and each processor, the
-    sdist, and a wheel and an sdist of each other distribution.
+    sdist, a wheel and an sdist of each distribution in Python alone, and a wheel of the others for each
+    processor.
     """
     about = project(root)
     version = about["version"]
@@ -156,7 +161,10 @@ def expected_files(root: Path) -> set[str]:
             found |= {f"pycuda-{version}-{tag}-{tag}-manylinux_2_28_{each}.whl" for each in PROCESSORS}
     for folder in other_distributions(root):
         name = re.sub(r"[-_.]+", "_", project(folder)["name"]).lower()
-        found |= {f"{name}-{version}.tar.gz", f"{name}-{version}-py3-none-any.whl"}
+        if is_pure(folder):
+            found |= {f"{name}-{version}.tar.gz", f"{name}-{version}-py3-none-any.whl"}
+        else:
+            found |= {f"{name}-{version}-py3-none-manylinux_2_28_{each}.whl" for each in PROCESSORS}
     return found
 
 
@@ -225,7 +233,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--tag", help="the tag that is released, as v2026.2")
     options = parser.parse_args(arguments)
     if options.step == "packages":
-        print(*(folder.relative_to(root) for folder in other_distributions(root)))
+        print(*(folder.relative_to(root) for folder in other_distributions(root) if is_pure(folder)))
         return 0
     problems = 0
     for name, check in CHECKS[options.step].items():

@@ -52,6 +52,8 @@ def tree(tmp_path):
         "other/pyproject.toml": 'build-backend = "flit_core.buildapi"\n'
         + PROJECT.format(name="the-other", version="2026.2", needs='"pycuda==2026.2"'),
         "other/README.md": README,
+        "device/pyproject.toml": PROJECT.format(name="the-device", version="2026.2", needs=""),
+        "device/README.md": README,
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -115,9 +117,10 @@ def test_links_that_lead_nowhere_on_an_index(release, tree):
     assert release.links_in("```\n[a](b.md)\n```\n[x](#part) [y](mailto:a@b)") == []
 
 
-@pytest.mark.parametrize("folder", [ROOT, ROOT / "skcuda"], ids=["pycuda", "skcuda"])
+@pytest.mark.parametrize("folder", [ROOT, *ROOT.glob("*/pyproject.toml")], ids=lambda path: path.parent.name)
 def test_the_readme_has_no_link_that_leads_nowhere_on_an_index(release, folder):
-    assert release.links_in((folder / "README.md").read_text()) == []
+    folder = folder if folder == ROOT else folder.parent
+    assert release.links_in((folder / release.project(folder)["readme"]).read_text()) == []
 
 
 def test_git(release, tree):
@@ -155,14 +158,16 @@ def test_which_files_are_expected(release, tree):
         "pycuda-2026.2-cp312-cp312-manylinux_2_28_aarch64.whl",
         "the_other-2026.2.tar.gz",
         "the_other-2026.2-py3-none-any.whl",
+        "the_device-2026.2-py3-none-manylinux_2_28_x86_64.whl",
+        "the_device-2026.2-py3-none-manylinux_2_28_aarch64.whl",
     }
     dist = tree / "dist"
     dist.mkdir()
     write_wheel(dist / "pycuda-2026.2-cp312-cp312-manylinux_2_28_x86_64.whl")
     (dist / "pycuda-2026.1.tar.gz").touch()
     found = list(release.dist_problems(tree, dist))
-    assert len(found) == 5
-    assert sum("is missing in dist" in each for each in found) == 4
+    assert len(found) == 7
+    assert sum("is missing in dist" in each for each in found) == 6
     assert "dist has pycuda-2026.1.tar.gz, which is not of this release" in found
 
 
