@@ -40,7 +40,7 @@ typedef struct FunctionFacts {
     uint32_t dynamic_align;
     bool grid_sync; /* reads %envreg1 or 2, as the grid barrier of cooperative groups does */
     bool texture_references; /* names a .texref */
-    bool graph_launches; /* calls cudaGraphLaunch */
+    bool graph_launches; /* calls cudaGraphLaunch, by any of its names */
     uint32_t entry; /* index among the entries, NO_ENTRY */
     uint64_t *shared_offset; /* of its own .shared variables, by variable id */
     uint32_t pools[FRAME_POOLS]; /* bytes of the pools of its frame */
@@ -91,6 +91,8 @@ const PtxFunction *lower_aliased(const PtxFunction *function);
 bool lower_reached(const Lower *lower, uint32_t function);
 /* Whether the device has a function of that name of its own. */
 bool lower_is_provided(const char *name);
+/* Whether it is the function of that name by which kernels launch graphs. */
+bool lower_launches_graphs(const char *name);
 /* How many registers a thread of the kernel may use, as its directives say. */
 uint32_t lower_register_limit(const PtxFunction *kernel);
 /* Whether that entry may run the function with that id. */

@@ -17,19 +17,25 @@ static const PtxVersionCheck ptx_version_checks[] = {
 #include "ptx/version_checks.def"
 };
 
-/* The target number whose sm_NNa alone has an opcode; 0: it is of no architecture alone. */
-static int ptx_specific_target(unsigned opcode)
+/* Fails unless the module's target has the instructions of one architecture that the opcode is of. */
+static void ptx_check_specific(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column)
 {
     static const struct {
-        uint16_t opcode, target;
+        uint16_t opcode, target; /* 0: any with a suffix */
     } rows[] = {
 #define VERSION_CHECK(opcode, words, target, version)
 #define SPECIFIC_CHECK(opcode, target) {PTX_OP_##opcode, target},
 #include "ptx/version_checks.def"
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].opcode == opcode) return rows[i].target;
-    return 0;
+    const PtxModule *m = p->module;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].opcode != form->opcode) continue;
+        if (!rows[i].target && !m->target_suffix)
+            ptx_fail(p, line, column, "'%s' needs a .target with a suffix, as sm_90a, not sm_%d",
+                     form->spelling, m->target);
+        if (rows[i].target && (m->target != rows[i].target || m->target_suffix != 'a'))
+            ptx_fail(p, line, column, "'%s' needs .target sm_%ua", form->spelling, (unsigned)rows[i].target);
+    }
 }
 
 /* Whether a mnemonic has a word, or with "generic" no state space. */
@@ -66,7 +72,5 @@ void ptx_check_versions(PtxParser *p, const PtxForm *form, uint32_t line, uint32
         ptx_fail(p, line, column, "'%s' needs .version %d.%d or higher, not %d.%d", form->spelling,
                  needed->version / 10, needed->version % 10, m->version / 10, m->version % 10);
     }
-    int specific = ptx_specific_target(form->opcode);
-    if (specific && (m->target != specific || m->target_suffix != 'a'))
-        ptx_fail(p, line, column, "'%s' needs .target sm_%da", form->spelling, specific);
+    ptx_check_specific(p, form, line, column);
 }

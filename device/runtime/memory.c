@@ -43,10 +43,8 @@ cudaError_t run_cudaMallocManaged(void **out, size_t size, unsigned int flags)
     return size ? (cudaError_t)cuMemAllocManaged((CUdeviceptr *)out, size, flags) : cudaSuccess;
 }
 
-cudaError_t run_cudaFree(void *address)
-{
-    return address ? (cudaError_t)cuMemFree_v2(ADDRESS(address)) : cudaSuccess;
-}
+/* Of NULL too the driver returns the error of a context that a kernel has ended. */
+cudaError_t run_cudaFree(void *address) { return (cudaError_t)cuMemFree_v2(ADDRESS(address)); }
 
 cudaError_t run_cudaFreeHost(void *address)
 {

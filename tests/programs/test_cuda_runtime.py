@@ -250,6 +250,32 @@ def test_a_process_whose_folders_were_set_at_its_start(run_python):
     assert done.stdout == "3 13 0505050505050505\n"
 
 
+FREES = """
+import ctypes
+import pycuda.cpu
+import pycuda.driver as drv
+
+drv.init()
+context = drv.Device(0).retain_primary_context()
+context.push()
+cudart = ctypes.CDLL(pycuda.cpu.path() + "/libcudart.so.{major}")
+print(cudart.cudaFree(None))
+source = b".version 8.0 .target sm_75 .address_size 64 .visible .entry k() {{ st.global.u32 [64], 1; ret; }}"
+try:
+    drv.module_from_buffer(source).get_function("k")(block=(1, 1, 1))
+    context.synchronize()
+except drv.Error:
+    print(cudart.cudaFree(None), cudart.cudaGetLastError(), cudart.cudaFree(None))
+"""
+
+
+@pytest.mark.parametrize("major", [12, 13])
+def test_a_free_of_nothing_returns_the_error_of_a_lost_context(run_python, major):
+    """As an H200's: cudaErrorIllegalAddress, again and again."""
+    done = run_python(FREES.format(major=major), env={"PYCUDA_CPU_FAULTS": None}, check=True)
+    assert done.stdout.split() == ["0", "700", "700", "700"]
+
+
 def test_an_older_driver_is_insufficient_for_the_newer_library():
     code = "import ctypes; print(ctypes.CDLL('libcudart.so.13').cudaFree(None))"
     done = run(sys.executable, "-c", code, PYCUDA_CPU_DRIVER_VERSION="12040")

@@ -246,3 +246,26 @@ except drv.LaunchError as error:
 """
     done = run_python(program.format(folder=os.path.dirname(__file__)), check=True)
     assert "is no graph that was instantiated for launches by kernels" in done.stdout
+
+
+OUTSIDE = """.version 8.0
+.target sm_75
+.address_size 64
+.extern .func (.param .b32 result) {name} (.param .b64 graph, .param .b64 stream);
+.visible .entry k()
+{{
+.param .b32 result; .param .b64 graph; .param .b64 stream; .reg .b64 zero;
+mov.u64 zero, 0; st.param.b64 [graph], zero; st.param.b64 [stream], zero;
+call (result), {name}, (graph, stream);
+ret;
+}}
+"""
+
+
+@pytest.mark.cpu("PTX that names the device runtime's functions without libcudadevrt.a")
+@pytest.mark.parametrize("name", ["cudaGraphLaunch", "__cudaCDP2GraphLaunch"])
+def test_a_kernel_outside_of_graphs_launches_none(primary_context, name):
+    """By either name of the function."""
+    kernel = drv.module_from_buffer(OUTSIDE.format(name=name).encode()).get_function("k")
+    with pytest.raises(drv.Error, match="must be a node of a graph"):
+        kernel(block=(1, 1, 1))

@@ -66,11 +66,30 @@ def test_brkpt_without_a_debugger_ends_the_kernel(at_capability):
     at_capability((7, 5), check_trap, "brkpt")
 
 
+SETMAXNREG = "setmaxnreg.inc.sync.aligned.u32 64;"
+
+
 def check_setmaxnreg():
-    text = "setmaxnreg.dec.sync.aligned.u32 40; add.u32 r, r, 3; setmaxnreg.inc.sync.aligned.u32 64;"
+    text = "setmaxnreg.dec.sync.aligned.u32 40; add.u32 r, r, 3; " + SETMAXNREG
     found = launched(text, 128, "8.0", "sm_90a", ".maxntid 128, 1, 1 .maxnreg 64")
     assert found == [list(range(3, 131)), [1] * 128]
 
 
 def test_setmaxnreg_leaves_values_as_they_are(at_capability):
     at_capability((9, 0), check_setmaxnreg)
+
+
+def check_targets():
+    """As ptxas 13.0: a target without a suffix has it not."""
+    for version, target in ("8.0", "sm_90a"), ("8.6", "sm_100a"), ("8.8", "sm_100f"), ("8.8", "sm_120f"):
+        source = KERNEL.format(version=version, target=target, directives="", text=SETMAXNREG)
+        drv.module_from_buffer(source.encode())
+    for version, target in ("8.0", "sm_90"), ("8.6", "sm_100"), ("8.7", "sm_120"):
+        source = KERNEL.format(version=version, target=target, directives="", text=SETMAXNREG)
+        with pytest.raises(drv.Error, match=r"setmaxnreg.inc.sync.aligned.u32' needs a .target with"):
+            drv.module_from_buffer(source.encode())
+
+
+@pytest.mark.cpu("a GPU of one architecture loads no module of another")
+def test_setmaxnreg_needs_a_target_with_a_suffix(at_capability):
+    at_capability((12, 1), check_targets)

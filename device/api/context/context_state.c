@@ -148,7 +148,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     enum { MAX_STACK = 512 * 1024, STACK_UNIT = 16, MAX_FETCH = 128, MIN_PENDING_LAUNCHES = 32 };
     Context *context;
     TRY(context_enter(&context));
-    if (!has_limit(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (!has_limit(limit)) return CUDA_ERROR_INVALID_VALUE;
     if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
     if (limit == CU_LIMIT_STACK_SIZE && value > MAX_STACK) return CUDA_ERROR_INVALID_VALUE;
     if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > MAX_FETCH) return CUDA_ERROR_INVALID_VALUE;

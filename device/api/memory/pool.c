@@ -151,12 +151,21 @@ CUresult pool_check_properties(const CUmemPoolProps *properties, Device **device
     return supported ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* Whether a driver of the version that is shown knows the type; 0, which is none, is another error. */
+static bool knows_type(CUmemAllocationType type)
+{
+    enum { FIRST_MANAGED = 13000 };
+    return type < CU_MEM_ALLOCATION_TYPE_MANAGED
+           || (type == CU_MEM_ALLOCATION_TYPE_MANAGED && driver_settings()->version >= FIRST_MANAGED);
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
 {
     Device *device;
     PoolKind kind;
     TRY(driver_check());
     if (!out || !properties) return CUDA_ERROR_INVALID_VALUE;
+    if (!knows_type(properties->allocType)) return CUDA_ERROR_NOT_SUPPORTED;
     TRY(pool_check_properties(properties, &device, &kind));
     Pool *pool = pool_new(device, kind);
     if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -25,7 +25,7 @@ static void add_number(Lower *lower, uint32_t **list, uint32_t *count, uint32_t 
 static void add_callee(Lower *lower, FunctionFacts *facts, const PtxFunction *callee)
 {
     if (lower_aliased(callee)->is_entry) return;
-    facts->graph_launches |= !lower_aliased(callee)->defined && !strcmp(callee->name, "cudaGraphLaunch");
+    facts->graph_launches |= !lower_aliased(callee)->defined && lower_launches_graphs(callee->name);
     uint32_t id = lower_aliased(callee)->id;
     add_number(lower, &facts->callees, &facts->callee_count, &facts->callee_capacity, id);
 }

@@ -87,6 +87,8 @@ static DeviceFunction provided_by_name(const char *name)
 
 bool lower_is_provided(const char *name) { return provided_by_name(name) != NOT_PROVIDED; }
 
+bool lower_launches_graphs(const char *name) { return provided_by_name(name) == LAUNCH_GRAPH; }
+
 /* The function of the device that a call names, unless the module defines it. */
 static DeviceFunction provided_function(const PtxOperand *callee)
 {
