@@ -107,11 +107,24 @@ static int read_options(char **arguments, char ***next)
     return 0;
 }
 
-/* Puts the entry before, or after, what the list has. False if out of memory. */
+/* Whether the list has the entry; with `first` only as its first. */
+static bool has_entry(const char *list, const char *entry, bool first)
+{
+    size_t length = strlen(entry);
+    for (;;) {
+        size_t size = strcspn(list, ":");
+        if (size == length && !strncmp(list, entry, length)) return true;
+        if (first || !list[size]) return false;
+        list += size + 1;
+    }
+}
+
+/* Puts the entry before, or after, what the list has, if it is not there already. False if out of memory. */
 static bool add_to_list(const char *variable, const char *entry, bool before)
 {
     const char *list = getenv(variable);
     if (!list || !*list) return setenv(variable, entry, true) == 0;
+    if (has_entry(list, entry, before)) return true;
     size_t size = strlen(entry) + strlen(list) + 2;
     char *joined = malloc(size);
     if (!joined) return false;

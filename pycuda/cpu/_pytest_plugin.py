@@ -1,7 +1,8 @@
 """Tests of CUDA programs without a GPU: ``pytest --cuda-cpu``.
 
 The tests, and the programs that they start, find the CPU device as ``libcuda.so.1`` and ``libcuda.so``,
-whatever opens it: pycuda, numba-cuda, cuda.core, a library of your own. After each test the plugin waits for
+whatever opens it: pycuda, numba-cuda, cuda.core, a library of your own. For that pytest is started once more,
+by ``cuda-cpu``, in place of the process that the command began. After each test the plugin waits for
 its kernels. A test whose kernels failed (an access out of bounds, what ``--cuda-cpu-checks`` detects) fails,
 with the fault in its report. No other test fails for it: the context's sticky error, which on a GPU would
 fail all later tests, is cleared. The summary names the tests after which more device memory is allocated than
@@ -28,6 +29,7 @@ import ctypes
 import gc
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Generator
 from typing import Any
@@ -38,6 +40,9 @@ from . import _report, path
 
 # Short names of checks in --cuda-cpu-checks, and the names that cuda-cpu takes.
 _SHORT = {"race": "racecheck", "init": "initcheck", "sync": "synccheck"}
+_PRELOADED = "libcuda-preload.so"
+# As what pytest is started, when it is the program: `pytest`, `python -m pytest`.
+_PROGRAMS = {"pytest", "py.test", "pytest.__main__"}
 # Names of user properties of a report: how many faults the test's kernels had, how many they have survived,
 # how many bytes it leaked.
 _FAULTS, _SURVIVED, _MEMORY = "cuda_cpu_faults", "cuda_cpu_survived_faults", "cuda_cpu_memory"
@@ -68,11 +73,12 @@ def pytest_configure(config: Any) -> None:
     config.addinivalue_line("markers", "cuda_faults: kernels of this test fail on purpose (--cuda-cpu)")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: Any) -> None:
-    """Opens the CPU device, before a conftest.py can open another driver."""
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: Any) -> Generator[None, None, None]:
+    """Opens the CPU device, before a conftest.py can open another driver and before output is captured."""
     given, ini = early_config.known_args_namespace, early_config.getini
     if given.cuda_cpu or ini("cuda_cpu"):
+        _start_by_cuda_cpu()
         devices = given.cuda_cpu_devices or ini("cuda_cpu_devices")
         checks = given.cuda_cpu_checks or ini("cuda_cpu_checks")
         faults = given.cuda_cpu_faults or ini("cuda_cpu_faults")
@@ -82,6 +88,23 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
             "--faults": faults,
         }
         early_config.pluginmanager.register(_Tests(options), "cuda_cpu_tests")
+    yield
+
+
+def _start_by_cuda_cpu() -> None:
+    """Starts pytest once more, by cuda-cpu and in place of this process, for the library that must be there
+    before Python to answer where a program asks NVRTC for a cubin. Nothing is done where it is there, and
+    where pytest is not the program but was called by it.
+    """
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    program = spec.name if spec else os.path.basename(sys.argv[0])
+    if program in _PROGRAMS and _PRELOADED not in os.environ.get("LD_PRELOAD", ""):
+        runner = _runner()
+        os.execv(runner, [runner, "--", sys.executable, *sys.orig_argv[1:]])
+
+
+def _runner() -> str:
+    return os.path.join(path(), "cuda-cpu")
 
 
 def _settings(wanted: dict[str, str]) -> dict[str, str]:
@@ -91,8 +114,7 @@ def _settings(wanted: dict[str, str]) -> dict[str, str]:
     wanted: the values of options; "" is that of an option which is not given.
     """
     options = [f"{name}={value}" for name, value in wanted.items() if value]
-    command = [os.path.join(path(), "cuda-cpu"), *options, "--", "env", "-0"]
-    done = subprocess.run(command, capture_output=True)
+    done = subprocess.run([_runner(), *options, "--", "env", "-0"], capture_output=True)
     if done.returncode:
         raise pytest.UsageError(done.stderr.decode().strip())
     pairs = (each.partition("=") for each in os.fsdecode(done.stdout).split("\0") if each)

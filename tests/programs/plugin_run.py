@@ -113,16 +113,24 @@ def test_at_the_end(driver):
 """
 
 
-def run(folder, *arguments, name="libcuda.so.1", python=sys.executable, plugin="pycuda.cpu._pytest_plugin"):
+def run(
+    folder,
+    *arguments,
+    name="libcuda.so.1",
+    python=sys.executable,
+    plugin="pycuda.cpu._pytest_plugin",
+    start=("-m", "pytest"),
+):
     """The finished process of pytest in the folder, and the outcomes that it prints: {test: outcome}.
 
-    name: the library that the tests open. plugin: the module; None: the one that pytest finds.
+    name: the library that the tests open. plugin: the module; None: the one that pytest finds. start: the
+    arguments of Python that start pytest.
     """
     (folder / "conftest.py").write_text(CONFTEST.replace("NAME", repr(name)))
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYCUDA_CPU_", "PYTEST_"))}
     options = ["-p", "no:cacheprovider", "-rA", "-vv", *(["-p", plugin] if plugin else [])]
     kept["PYTHONPATH"] = os.pathsep.join([str(folder), kept.get("PYTHONPATH", "")])
-    command = [python, "-m", "pytest", *options, *arguments]
+    command = [python, *start, *options, *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100, env=kept)
     outcomes = dict(re.findall(r"^\S+::(\w+) (PASSED|FAILED|ERROR)", done.stdout, re.MULTILINE))
     return done, outcomes

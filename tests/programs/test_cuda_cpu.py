@@ -78,6 +78,16 @@ def test_what_a_program_finds_in_its_environment():
     assert without.stdout.splitlines()[1] == folder
 
 
+def test_cuda_cpu_under_itself_adds_nothing_to_the_environment():
+    code = PRINTS.format(names=["LD_LIBRARY_PATH", "LD_PRELOAD"])
+    printed = {
+        run(*runners, sys.executable, "-c", code, LD_LIBRARY_PATH="/a").stdout
+        for runners in ([], [cuda_cpu.RUNNER], [cuda_cpu.RUNNER, "--", cuda_cpu.RUNNER])
+    }
+    (lines,) = printed
+    assert lines.splitlines()[0] == f"{cpu.path()}:/a"
+
+
 def test_the_exit_status_is_the_programs():
     for status in 0, 7, 255:
         assert run("--", "sh", "-c", f"exit {status}").returncode == status

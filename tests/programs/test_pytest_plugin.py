@@ -77,6 +77,39 @@ def test_settings_in_pytest_ini_reach_the_workers_of_xdist(tmp_path):
     assert "3 faults of kernels, in 3 tests" in done.stdout
 
 
+PRELOADED = """
+import os
+
+def test_it(pytestconfig):
+    assert "/libcuda-preload.so" in open("/proc/self/maps").read()
+    assert os.environ["LD_PRELOAD"].count("libcuda-preload.so") == 1
+    assert pytestconfig.getoption("keyword") == "test_it or not it"
+"""
+SCRIPT = "import sys, pytest\nprint('begins')\nsys.exit(pytest.main(sys.argv[1:]))\n"
+
+
+# start: how pytest is started; how often that is; with that option of xdist or without. A program that calls
+# pytest is not started again: only what it starts has the library.
+@pytest.mark.parametrize(
+    ("start", "count", "options", "result"),
+    [
+        (["-m", "pytest"], 0, [], "1 passed"),
+        (["bin/pytest"], 2, [], "1 passed"),
+        (["-c", SCRIPT], 1, [], "1 failed"),
+        (["-c", SCRIPT], 1, ["-n", "1"], "1 passed"),
+    ],
+)
+def test_the_library_for_cubins_is_loaded_where_pytest_is_the_program(
+    tmp_path, start, count, options, result
+):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "pytest").write_text(SCRIPT)
+    (tmp_path / "test_it.py").write_text(PRELOADED)
+    done, _ = run(tmp_path, "--cuda-cpu", "-k", "test_it or not it", *options, start=start)
+    assert result in done.stdout and done.stdout.count("begins") == count, done.stdout
+    assert done.stdout.count("test session starts") == 1
+
+
 RACE = """
 import numpy as np
 import pycuda.autoprimaryctx
