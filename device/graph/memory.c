@@ -37,9 +37,7 @@ static bool are_valid(const CUmemAccessDesc *wanted, size_t count)
 static void allow_access(Pool *pool, const CUmemAccessDesc *wanted)
 {
     if (wanted->location.type == CU_MEM_LOCATION_TYPE_HOST) return;
-    uint64_t bit = UINT64_C(1) << wanted->location.id;
-    if (wanted->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) atomic_fetch_or(&pool->readers, bit);
-    if (wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) atomic_fetch_or(&pool->writers, bit);
+    if (wanted->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) pool_allow(pool, wanted->location.id);
 }
 
 /* Graphs allocate memory of a device, its own or managed memory, which processes do not share. */

@@ -34,6 +34,7 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     if (!*pageable && range.kind == MEMORY_MAPPED)
         return memory_map_find_for_call(map, side->address, bytes, &range)
                && (side != &job->to || range.writers);
+    if (!*pageable && side->device && memory_is_of_host_pool(&range)) return false;
     if (!*pageable)
         return bytes <= range.size - (side->address - range.base) || range.kind == MEMORY_REGISTERED;
     return !side->device && !memory_map_reserves(map, side->address);

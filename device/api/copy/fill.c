@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/memory/memory.h"
+#include "api/memory/pool.h"
 #include "api/stream/capture.h"
 
 enum {
@@ -57,8 +58,9 @@ bool fill_check(const FillJob *fill, uint64_t *bytes)
     if (fill->height > 1 && fill->pitch < row) return false;
     if (__builtin_mul_overflow(fill->height - 1, fill->pitch, &rows)) return false;
     if (__builtin_add_overflow(rows, row, bytes)) return false;
-    return memory_map_find_for_call(driver_memory(), fill->address, *bytes, &range)
-           && (range.kind != MEMORY_MAPPED || range.writers);
+    if (!memory_map_find_for_call(driver_memory(), fill->address, *bytes, &range)) return false;
+    if (memory_is_of_host_pool(&range)) return pool_allows_any(range.tag);
+    return range.kind != MEMORY_MAPPED || range.writers;
 }
 
 /* Fills on the calling thread; the stream is idle. */

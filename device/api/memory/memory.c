@@ -115,22 +115,25 @@ bool memory_is_of_host(const MemoryRange *range)
     return range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED;
 }
 
-/* Host and managed memory is accessible to all devices; memory of a pool and mapped memory to those that the
- * program named; all other memory to its own device, and to contexts that have enabled peer access to it. */
+bool memory_is_of_host_pool(const MemoryRange *range) { return memory_is_of_host(range) && range->tag; }
+
+/* Managed memory, and host memory that is of no pool, is accessible to all devices; memory of a pool and
+ * mapped memory to those that the program named; all other memory to its own device, and to contexts that have
+ * enabled peer access to it. */
 const char *memory_refusal(const void *closure, const MemoryRange *range, bool write)
 {
     const Context *context = closure;
     int device = context->device->ordinal;
-    if (memory_is_of_host(range) || memory_is_managed(range->kind)) return NULL;
+    bool pooled = memory_is_of_host_pool(range);
+    if ((memory_is_of_host(range) && !pooled) || memory_is_managed(range->kind)) return NULL;
     if (range->kind == MEMORY_MAPPED) {
         if ((write ? range->writers : range->readers) >> device & 1) return NULL;
         return range->readers >> device & 1 ? "this device may only read it (cuMemSetAccess)"
                                             : "this device has no access to it (cuMemSetAccess)";
     }
     if (range->tag)
-        return pool_allows(range->tag, device, write)
-                   ? NULL
-                   : "its pool gives this device no access (cuMemPoolSetAccess)";
+        return pool_allows(range->tag, device) ? NULL
+                                               : "its pool gives this device no access (cuMemPoolSetAccess)";
     return range->device == device || atomic_load(&context->peers) >> range->device & 1
                ? NULL
                : "it belongs to another device, to which peer access is not enabled";

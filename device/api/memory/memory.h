@@ -36,6 +36,9 @@ CUresult memory_fail_closed(Context *context, const char *what);
 
 /* Whether the memory is the host's: page-locked by this process, or of another one's pool of host memory. */
 bool memory_is_of_host(const MemoryRange *range);
+/* Whether it is memory of a pool in host memory, to which kernels and fills need access (cuMemPoolSetAccess),
+ * and which no call takes that names device memory, as an H200's driver has it. */
+bool memory_is_of_host_pool(const MemoryRange *range);
 /* GridLaunch.refusal: why kernels of the context may not read or (`write`) write the range; NULL if they
  * may. */
 const char *memory_refusal(const void *context, const MemoryRange *range, bool write);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/memory/memory.h"
+#include "api/memory/pool.h"
 #include "api/memory/virtual.h"
 
 /* The value of an attribute, of which `size` bytes, up to 8, are written to the caller. */
@@ -94,7 +95,7 @@ static bool is_reachable(const Context *context, const MemoryRange *range)
 }
 
 /* Works without a current context; then access by a device does not matter. A current context that was
- * destroyed is an error, as in every call. */
+ * destroyed is an error, as in every call; so is memory of a graph before the graph's first launch. */
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
 {
     Context *context;
@@ -112,6 +113,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
         const int device = has_context ? context->device->ordinal : -1;
         TRY(answer_virtual(&facts, attribute, address, device, &found));
     } else {
+        if (pool_awaits_launch(address)) return CUDA_ERROR_INVALID_VALUE;
         if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && has_context && !is_reachable(context, &range))
             return CUDA_ERROR_INVALID_VALUE;
         TRY(answer_attribute(&range, attribute, address, &found));

@@ -9,8 +9,8 @@ Pool *pool_new(Device *device, PoolKind kind)
     if (!pool) return NULL;
     pool->device = device;
     pool->kind = kind;
-    atomic_store(&pool->readers, UINT64_C(1) << device->ordinal);
-    atomic_store(&pool->writers, UINT64_C(1) << device->ordinal);
+    atomic_store(&pool->devices, kind == POOL_DEVICE ? UINT64_C(1) << device->ordinal : 0);
+    atomic_store(&pool->host, kind == POOL_HOST);
     for (int i = 0; i < POOL_SETTINGS - 1; i++) atomic_store(&pool->settings[i], 1); /* the reuse policies */
     if (object_publish(OBJECT(pool)) == CUDA_SUCCESS) return pool;
     PUT(pool);
@@ -151,12 +151,11 @@ CUresult pool_check_properties(const CUmemPoolProps *properties, Device **device
     return supported ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* Whether a driver of the version that is shown knows the type; 0, which is none, is another error. */
+/* Whether a driver of the version that is shown has pools of memory of that type. */
 static bool knows_type(CUmemAllocationType type)
 {
     enum { FIRST_MANAGED = 13000 };
-    return type < CU_MEM_ALLOCATION_TYPE_MANAGED
-           || (type == CU_MEM_ALLOCATION_TYPE_MANAGED && driver_settings()->version >= FIRST_MANAGED);
+    return type != CU_MEM_ALLOCATION_TYPE_MANAGED || driver_settings()->version >= FIRST_MANAGED;
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
@@ -165,7 +164,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
     PoolKind kind;
     TRY(driver_check());
     if (!out || !properties) return CUDA_ERROR_INVALID_VALUE;
-    if (!knows_type(properties->allocType)) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!knows_type(properties->allocType)) return CUDA_ERROR_INVALID_VALUE;
     TRY(pool_check_properties(properties, &device, &kind));
     Pool *pool = pool_new(device, kind);
     if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -266,42 +265,70 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
     return result;
 }
 
-bool pool_allows(const Pool *pool, int device, bool write)
+bool pool_allows(const Pool *pool, int device) { return atomic_load(&pool->devices) >> device & 1; }
+
+void pool_allow(Pool *pool, int device) { atomic_fetch_or(&pool->devices, UINT64_C(1) << device); }
+
+bool pool_allows_any(const Pool *pool) { return atomic_load(&pool->devices) != 0; }
+
+enum { THE_HOST = -1 }; /* in place of a device's number */
+
+/* What access is given to: *device, which may be THE_HOST. False if there is no such place. */
+static bool find_accessor(const CUmemLocation *location, int *device)
 {
-    return atomic_load(write ? &pool->writers : &pool->readers) >> device & 1;
+    switch (location->type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: *device = location->id; return driver_device(location->id);
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: *device = THE_HOST; return true;
+    default: return false;
+    }
 }
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location)
 {
     Pool *pool;
+    int device;
     TRY(pool_enter(handle, &pool));
-    bool valid =
-        flags && location && location->type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(location->id);
-    if (valid)
-        *flags = pool_allows(pool, location->id, true)    ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                 : pool_allows(pool, location->id, false) ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                                                          : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    bool valid = flags && location && find_accessor(location, &device);
+    if (valid) {
+        bool allowed = device == THE_HOST ? atomic_load(&pool->host) : pool_allows(pool, device);
+        *flags = allowed ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    }
     PUT(pool);
     return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Whether the access can be set. That of the pool's own device cannot be reduced. */
-static bool valid_access(const Pool *pool, const CUmemAccessDesc *wanted)
+/* Whether the access can be set, as an H200's driver of CUDA 13.0 answers: nothing may be read only, memory
+ * of a device is not the host's, and a pool's own place keeps its access. */
+static CUresult check_access(const Pool *pool, const CUmemAccessDesc *wanted)
 {
-    bool valid = wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(wanted->location.id);
-    if (!valid) return false;
-    return wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-           || (wanted->location.id != pool->device->ordinal
-               && (wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE
-                   || wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READ));
+    int device;
+    if (!find_accessor(&wanted->location, &device)) return CUDA_ERROR_INVALID_VALUE;
+    switch (wanted->flags) {
+    case CU_MEM_ACCESS_FLAGS_PROT_READWRITE:
+    case CU_MEM_ACCESS_FLAGS_PROT_NONE: break;
+    case CU_MEM_ACCESS_FLAGS_PROT_READ: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    bool none = wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    if (device == THE_HOST && (pool->kind == POOL_DEVICE || (pool->kind == POOL_HOST && none)))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    bool own = pool->kind == POOL_DEVICE && device == pool->device->ordinal;
+    return own && none ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
-static void set_bit(_Atomic uint64_t *set, int device, bool on)
+/* The access was checked. */
+static void set_access(Pool *pool, const CUmemAccessDesc *wanted)
 {
-    if (on)
-        atomic_fetch_or(set, UINT64_C(1) << device);
+    int device;
+    bool allow = wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    if (!find_accessor(&wanted->location, &device)) return;
+    if (device == THE_HOST)
+        atomic_store(&pool->host, allow);
+    else if (allow)
+        pool_allow(pool, device);
     else
-        atomic_fetch_and(set, ~(UINT64_C(1) << device));
+        atomic_fetch_and(&pool->devices, ~(UINT64_C(1) << device));
 }
 
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descriptors, size_t count)
@@ -309,14 +336,9 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descript
     Pool *pool;
     if (!descriptors && count) return CUDA_ERROR_INVALID_VALUE;
     TRY(pool_enter(handle, &pool));
-    bool valid = true;
-    for (size_t i = 0; i < count && valid; i++) valid = valid_access(pool, &descriptors[i]);
-    for (size_t i = 0; i < count && valid; i++) {
-        set_bit(&pool->readers, descriptors[i].location.id,
-                descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE);
-        set_bit(&pool->writers, descriptors[i].location.id,
-                descriptors[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    }
+    CUresult result = CUDA_SUCCESS;
+    for (size_t i = 0; i < count && !result; i++) result = check_access(pool, &descriptors[i]);
+    for (size_t i = 0; i < count && !result; i++) set_access(pool, &descriptors[i]);
     PUT(pool);
-    return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return result;
 }

@@ -32,16 +32,17 @@ struct CUmemPoolHandle_st {
     bool is_default;
     PoolShare *share;                         /* owned; NULL: processes do not share it (pool_share.c) */
     _Atomic uint64_t settings[POOL_SETTINGS]; /* three reuse policies (0 or 1) and the release threshold */
-    _Atomic uint64_t readers, writers;        /* bit d: device d may read, write its memory */
-    uint64_t max;                             /* bytes; 0: as much as the device has */
+    _Atomic uint64_t devices;                 /* bit d: device d has access to its memory */
+    atomic_bool host; /* the host has access, as calls show it: nothing depends on it */
+    uint64_t max; /* bytes; 0: as much as the device has */
 
     /* Under the lock of pool_blocks.c. Each block has a reference to its pool. */
-    Pool *next;                 /* in the list of pools that have blocks */
-    MemoryBlock *used;          /* the blocks in use */
+    Pool *next; /* in the list of pools that have blocks */
+    MemoryBlock *used; /* the blocks in use */
     MemoryBlock *bins[POOL_BINS]; /* the unused blocks by capacity, the last freed first */
     uint64_t in_use, in_use_high; /* requested bytes: now, maximum */
     uint64_t reserved, reserved_high; /* bytes of all blocks: now, maximum */
-    bool destroyed;             /* its handle is invalid: nothing that is freed is kept */
+    bool destroyed; /* its handle is invalid: nothing that is freed is kept */
 };
 
 /* The pool with a reference; CUDA_ERROR_INVALID_VALUE when there is none. */
@@ -56,8 +57,11 @@ void pool_share_free(PoolShare *share);
 /* The bits of CUmemAllocationHandleType that pools can be made with. */
 int pool_handle_types(void);
 static inline bool pool_is_imported(const Pool *pool) { return pool->share && pool->share->imported; }
-/* Whether the device may read or (`write`) write the pool's memory. */
-bool pool_allows(const Pool *pool, int device, bool write);
+/* Whether kernels of the device may access the pool's memory; whether those of any device may. */
+bool pool_allows(const Pool *pool, int device);
+bool pool_allows_any(const Pool *pool);
+/* From now on kernels of the device may. */
+void pool_allow(Pool *pool, int device);
 
 typedef struct PoolCounts {
     uint64_t in_use, in_use_high, reserved, reserved_high;
@@ -94,6 +98,8 @@ MemoryRange pool_bound_take(MemoryBlock *block, bool keep);
 bool pool_withdraw(CUdeviceptr address, MemoryRange *range);
 /* Whether calls find a bound block at that address. */
 bool pool_is_bound(CUdeviceptr address);
+/* Whether the address is in a bound block whose graph was not launched yet. */
+bool pool_awaits_launch(CUdeviceptr address);
 /* From now on kernels find the range. */
 void pool_range_begin(const MemoryRange *range);
 /* From now on kernels do not find the range. settle: calls pool_range_settle() as well. */

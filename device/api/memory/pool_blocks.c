@@ -19,6 +19,7 @@ struct MemoryBlock {
     bool in_bin;            /* it is unused, in a bin */
     bool observed;          /* the host has waited for its free: any stream may reuse it */
     bool bound;             /* to a graph, whose launches alone use it */
+    bool launched;          /* of a bound block: its graph has been launched */
     bool handed;            /* of a bound block: a launch has kept it for the program */
     bool ceded;             /* its bytes are no longer counted: another block has them from its free on */
     Stream *stream;         /* of its last free, a reference; NULL: none that could have to be waited for */
@@ -649,6 +650,7 @@ MemoryRange pool_bound_take(MemoryBlock *block, bool keep)
     Stream *freed_in = block->stream;
     block->stream = NULL;
     block->tasks++;
+    block->launched = true;
     if (keep) {
         block->handed = true;
         list_add(block, &block->pool->used);
@@ -667,6 +669,17 @@ bool pool_is_bound(CUdeviceptr address)
     bool bound = block && block->bound;
     pthread_mutex_unlock(&blocks_lock);
     return bound;
+}
+
+bool pool_awaits_launch(CUdeviceptr address)
+{
+    MemoryRange range;
+    pthread_mutex_lock(&blocks_lock);
+    bool found = memory_map_find_for_call(driver_memory(), address, 1, &range);
+    const MemoryBlock *block = found ? range.block : NULL;
+    bool awaits = block && block->bound && !block->launched;
+    pthread_mutex_unlock(&blocks_lock);
+    return awaits;
 }
 
 void pool_range_begin(const MemoryRange *range) { begin_range(range); }

@@ -2,7 +2,6 @@
 
 import ctypes
 from ctypes import byref, c_int, c_size_t, c_ulonglong, c_ushort, c_void_p
-from pathlib import Path
 
 import pytest
 
@@ -108,33 +107,32 @@ def test_a_graph_that_allocates(cuda, graph, allocation):
     assert cuda.cuGraphExecDestroy(made) == SUCCESS
 
 
-@pytest.mark.parametrize("allocation", [PINNED, MANAGED])
-def test_what_is_known_of_a_graphs_memory_before_the_first_launch(cuda, graph, allocation):
-    parameters, node = NodeParameters(properties(allocation, DEVICE, 0), size=4000), c_void_p()
+def test_types_of_memory_that_there_are_not(cuda):
+    for allocation in 3, 4, 5, 0x7FFFFFFF:
+        for location in DEVICE, NOWHERE, HOST:
+            asked = properties(allocation, location, 0)
+            assert cuda.cuMemPoolCreate(byref(c_void_p()), byref(asked)) == INVALID_VALUE
+
+
+def attribute(cuda, number, address):
+    value = c_ulonglong()
+    return cuda.cuPointerGetAttribute(byref(value), number, address), value.value
+
+
+def test_memory_of_a_graph_has_attributes_from_its_first_launch_on(cuda, graph):
+    parameters = NodeParameters(properties(PINNED, DEVICE, 0), size=4000)
+    node, made, stream = c_void_p(), c_void_p(), drv.Stream()
     add = cuda.cuGraphAddMemAllocNode
     assert add(byref(node), graph, None, c_size_t(0), byref(parameters)) == SUCCESS
-    found, memory_type, device = c_int(), 2, 9  # CU_POINTER_ATTRIBUTE_MEMORY_TYPE, _DEVICE_ORDINAL
     address = c_ulonglong(parameters.address)
-    assert cuda.cuPointerGetAttribute(byref(found), memory_type, address) == SUCCESS
-    assert found.value == 2  # CU_MEMORYTYPE_DEVICE
-    assert cuda.cuPointerGetAttribute(byref(found), device, address) == SUCCESS
-    assert found.value == 0
-
-
-UNKNOWN_TYPE = """
-import sys
-sys.path.insert(0, {folder!r})
-from test_pool_places import *
-import pycuda.autoinit
-import pycuda.cpu
-cuda, pool = ctypes.CDLL(pycuda.cpu.path() + "/libcuda.so.1"), c_void_p()
-print([cuda.cuMemPoolCreate(byref(pool), byref(properties(type, DEVICE, 0))) for type in range(4)])
-"""
-
-
-@pytest.mark.cpu("the version of a GPU's driver cannot be chosen")
-@pytest.mark.parametrize(("version", "managed"), [("13000", SUCCESS), ("12090", NOT_SUPPORTED)])
-def test_a_type_of_allocation_that_the_driver_does_not_know(run_python, version, managed):
-    program = UNKNOWN_TYPE.format(folder=str(Path(__file__).parent))
-    done = run_python(program, env={"PYCUDA_CPU_DRIVER_VERSION": version}, check=True)
-    assert done.stdout == f"{[INVALID_VALUE, SUCCESS, managed, NOT_SUPPORTED]}\n"
+    memory_type, size = 2, 12
+    assert attribute(cuda, memory_type, address)[0] == INVALID_VALUE
+    instantiate = cuda.cuGraphInstantiateWithFlags
+    assert instantiate(byref(made), graph, c_ulonglong(0)) == SUCCESS
+    assert attribute(cuda, memory_type, address)[0] == INVALID_VALUE
+    assert cuda.cuGraphLaunch(made, c_void_p(stream.handle)) == SUCCESS
+    stream.synchronize()
+    assert attribute(cuda, memory_type, address) == (SUCCESS, 2)
+    assert attribute(cuda, size, address)[0] == SUCCESS
+    assert cuda.cuMemFree_v2(address) == SUCCESS
+    assert cuda.cuGraphExecDestroy(made) == SUCCESS

@@ -65,7 +65,9 @@ def compute(call, to_chunks):
     return dask.compute(*(result if isinstance(result, tuple | list) else (result,)))
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::dask.array.core.PerformanceWarning")
+@pytest.mark.filterwarnings(
+    "ignore::RuntimeWarning", "ignore::dask.array.core.PerformanceWarning", "ignore:numpy.fix is deprecated"
+)
 @pytest.mark.parametrize("name", dask_calls.CALLS)
 def test_functions(name):
     """Results are GPUArrays, with the shapes, dtypes and, within a tolerance, values of NumPy's chunks."""
