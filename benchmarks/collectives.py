@@ -1,5 +1,5 @@
-"""NCCL's operations on GPUArrays and the same calls from C (`nccl_raw.c`), a process for each GPU: time of one
-of many queued operations, and the host's time to queue one, with nccl4py's own on CuPy's arrays.
+"""NCCL on GPUArrays and the same calls from C (`nccl_raw.c`), a process for each GPU: the time of one of many
+queued operations, and the host's time to queue one, with nccl4py's own on CuPy's arrays.
 
 `collectives.py [RANKS]` starts the processes; all GPUs if RANKS is left out.
 """

@@ -219,7 +219,7 @@ static void test_state(void)
     CHECK(value >= 5000);
     OK(cuCtxGetLimit(&value, CU_LIMIT_MALLOC_HEAP_SIZE));
     CHECK_EQUAL(value, 8 << 20);
-    CHECK_EQUAL(cuCtxGetLimit(&value, 77), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    CHECK_EQUAL(cuCtxGetLimit(&value, 99), CUDA_ERROR_INVALID_VALUE);
     CHECK_EQUAL(cuCtxSetLimit(99, 1), CUDA_ERROR_INVALID_VALUE); /* as an H200's driver */
     CHECK_EQUAL(cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 1), CUDA_ERROR_UNSUPPORTED_LIMIT);
     OK(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_L1));

@@ -138,7 +138,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
     Context *context;
     TRY(context_enter(&context));
     if (!value) return CUDA_ERROR_INVALID_VALUE;
-    if (!has_limit(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (!has_limit(limit)) return CUDA_ERROR_INVALID_VALUE;
     *value = atomic_load(&context->limits[limit]);
     return CUDA_SUCCESS;
 }

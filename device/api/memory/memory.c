@@ -117,8 +117,8 @@ bool memory_is_of_host(const MemoryRange *range)
 
 bool memory_is_of_host_pool(const MemoryRange *range) { return memory_is_of_host(range) && range->tag; }
 
-/* Managed memory, and host memory that is of no pool, is accessible to all devices; memory of a pool and
- * mapped memory to those that the program named; all other memory to its own device, and to contexts that have
+/* Managed memory, and host memory of no pool, is accessible to all devices; memory of a pool and mapped
+ * memory to those that the program named; all other memory to its own device, and to contexts that have
  * enabled peer access to it. */
 const char *memory_refusal(const void *closure, const MemoryRange *range, bool write)
 {
