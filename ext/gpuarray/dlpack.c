@@ -331,6 +331,22 @@ static int wait_for_work(GPUArrayObject *array)
     return order_there(array, CU_STREAM_LEGACY, true) < 0 ? -1 : PyErr_CheckSignals();
 }
 
+PyDoc_STRVAR(wait_for_work_doc, "_wait_for_work(array, /)\n--\n\n"
+                                "Wait for the work on the array, as far as its streams are known.");
+
+static PyObject *wait_for_work_py(PyObject *module, PyObject *array)
+{
+    if (!gpuarray_check(module_state(module), array))
+        return PyErr_Format(PyExc_TypeError, "array must be a GPUArray");
+    if (gpuarray_check_memory(gpuarray_cast(array)) < 0) return NULL;
+    return none_unless(wait_for_work(gpuarray_cast(array)));
+}
+
+PyMethodDef dlpack_functions[] = {
+    {"_wait_for_work", wait_for_work_py, METH_O, wait_for_work_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 /* mpi4py hands the address to the MPI library, which knows no streams: it reads and writes at once, by copies
  * of its own or on the host. So the work is waited for here, and an MPI library that would access device
  * memory as if it were the host's is refused. -1 with an exception. */

@@ -36,6 +36,12 @@ static PyObject *call_there(PyObject *(*method)(PyObject *, FAST_PARAMETERS), Py
     return result;
 }
 
+/* For call_there(): calls args[0] with the other arguments, without the array. */
+static PyObject *call_second(PyObject *Py_UNUSED(array), FAST_PARAMETERS)
+{
+    return PyObject_Vectorcall(args[0], args + 1, (size_t)(arg_count - 1), keywords);
+}
+
 /* Checks the host array that get() is to fill. -1 with an exception; a warning if only the shape differs. */
 static int check_target(GPUArrayObject *array, PyObject *ary)
 {
@@ -407,7 +413,18 @@ static int add_function(PyObject *module, const char *name, PyMethodDef *row)
     return status;
 }
 
+PyDoc_STRVAR(in_context_of_doc, "_in_context_of(array, function, /, *args)\n--\n\n"
+                                "function(*args) with the context of the array's memory as the current one.");
+
+static PyObject *in_context_of(PyObject *module, PyObject *const *args, Py_ssize_t arg_count)
+{
+    if (arg_count < 2 || !gpuarray_check(module_state(module), args[0]))
+        return PyErr_Format(PyExc_TypeError, "_in_context_of takes a GPUArray and a function");
+    return call_there(call_second, args[0], args + 1, arg_count - 1, NULL);
+}
+
 PyMethodDef get_set_functions[] = {
+    {"_in_context_of", AS_METHOD(in_context_of), METH_FASTCALL, in_context_of_doc},
     {"_empty_like", AS_METHOD(empty_like_py), FAST_KEYWORDS, empty_like_doc},
     {NULL, NULL, 0, NULL},
 };

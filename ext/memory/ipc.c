@@ -67,11 +67,19 @@ static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return owner_finish(self, result, "cuIpcOpenMemHandle", &state->live_IPCMemoryHandle);
 }
 
+/* The work that was queued on the memory is done when it is unmapped: its owner may then use it for others. */
 static void close_handle(PyObject *self)
 {
     IPCMemoryObject *memory = ipc_cast(self);
+    const char *routine;
+    ContextScope scope;
     LIVE_LESS(memory->state, IPCMemoryHandle);
-    RELEASE_IN_CONTEXT(memory->context, once, cuIpcCloseMemHandle, memory->pointer);
+    if (!context_enter_scope(memory->context, &scope)) return;
+    CUresult waited = wait_for_release(memory->state, &routine);
+    CUresult closed = once_cuIpcCloseMemHandle(memory->state, memory->pointer);
+    context_leave_scope(&scope);
+    report_driver(memory->state, waited, routine);
+    if (waited == CUDA_SUCCESS) report_driver(memory->state, closed, "cuIpcCloseMemHandle");
 }
 
 static void ipc_dealloc(PyObject *self) { owner_dealloc(self, ipc_dealloc, close_handle); }
