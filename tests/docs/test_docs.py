@@ -39,7 +39,9 @@ def test_a_program_runs_and_prints_what_the_page_says(run_python, program, outpu
     if "np.fft." in program:
         needs_library("cufft")
     # Programs must not import the folders of tests as packages. They may import skcuda.
-    paths = f"sys.path.remove({str(ROOT / 'tests')!r}); sys.path.append({str(ROOT / 'skcuda')!r})"
+    # Processes that a program starts by multiprocessing run these lines once more.
+    tests, skcuda = str(ROOT / "tests"), str(ROOT / "skcuda")
+    paths = f"sys.path = [each for each in sys.path if each != {tests!r}] + [{skcuda!r}]"
     done = run_python(f"import sys; {paths}\n{program}")
     if "LibraryNotFound" in done.stderr:
         pytest.skip(done.stderr.strip().rpartition("\n")[2])

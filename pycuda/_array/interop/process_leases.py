@@ -131,10 +131,11 @@ def arrived(folder: Path, message: str) -> None:
 
 def join(folder: Path, message: str, process: int) -> int:
     """Begin to use what another process shares: a descriptor, which end() takes. OwnerGone if the process has
-    ended or let go of it."""
+    ended or released it.
+    """
     gone = OwnerGone(
-        f"the array was shared by process {process}, which has ended or released it before it was opened here: "
-        "keep the result of share() until the other process has the array"
+        f"the array was shared by process {process}, which has ended or released it before it was opened "
+        "here: keep the result of share() until the other process has the array"
     )
     try:
         file = os.open(folder / message.partition(".")[0], os.O_RDWR | os.O_CLOEXEC)

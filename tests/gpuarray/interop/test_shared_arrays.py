@@ -114,9 +114,7 @@ def describe(a):
 
 
 def test_order_of_work(run):
-    """Work that is queued on the array is done when the other process reads it, and the other's when the array
-    ends there.
-    """
+    """Work that is queued on the array is done when the other process reads it, the other's when it ends."""
     run("""
 a = gpuarray.zeros(100_000, np.float32)
 stream = drv.Stream(drv.stream_flags.NON_BLOCKING)
@@ -134,7 +132,7 @@ def test_lifetime(run):
     run("""
 with spawn.Pool(1) as pool:
     pool.apply(work, (ipc.share(gpuarray.zeros(1000, float) + 1), "keep"))
-    assert ipc.collect() == 1 == active()           # nobody but the other process has it
+    assert ipc.collect() == 1 == active()           # only the other process has it
     for _ in range(5):
         gpuarray.zeros(1000, float).fill(-1)        # gets other memory
     assert pool.apply(work, (None, "sum")) == 1000
