@@ -12,11 +12,12 @@
             squares.append(part**2)                  # queued: the devices work at the same time
     total = devices.gather(squares).sum()
 
-There is no array that spans devices: the parts are GPUArrays, each worked on in a context of its device.
+No array spans devices: the parts are GPUArrays, each worked on in a context of its device.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, overload
 
@@ -42,7 +43,7 @@ def _pieces(array: Any, count: int, axis: int) -> list[Any]:
     length, rest = divmod(array.shape[axis], count)
     ends = [length * k + min(k, rest) for k in range(count + 1)]
     before = (slice(None),) * axis
-    return [array[(*before, slice(*pair))] for pair in zip(ends[:-1], ends[1:], strict=True)]
+    return [array[(*before, slice(*pair))] for pair in itertools.pairwise(ends)]
 
 
 def scatter(

@@ -88,7 +88,7 @@ def _describe(array: GPUArray) -> _Description:
         array.shape,
         array.strides,
         array.dtype,
-        not array.flags.writeable,
+        not array.flags.writeable,  # type: ignore[attr-defined]
         array.device.pci_bus_id(),
         handle,
         offset,

@@ -67,7 +67,8 @@ static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return owner_finish(self, result, "cuIpcOpenMemHandle", &state->live_IPCMemoryHandle);
 }
 
-/* The work that was queued on the memory is done when it is unmapped: its owner may then use it for others. */
+/* The work that was queued on the memory is done when it is unmapped: its owner may then use it for others.
+ */
 static void close_handle(PyObject *self)
 {
     IPCMemoryObject *memory = ipc_cast(self);
