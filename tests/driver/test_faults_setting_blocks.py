@@ -337,3 +337,38 @@ def test_the_log_of_the_driver_has_each_place_once(run):
         """)
     assert len(faults) == 2
     assert ["CPU device: " + re.sub(r"^\\[.*?\\] ", "", line) for line in out] == faults
+
+
+# --- what a kernel cannot go on after ---
+
+# name: (the body of a kernel of 64 threads, a part of the fault)
+ENDS = {
+    "assert": ("assert(*p == 12345);", "Assertion"),
+    "deadlock": ('asm volatile("bar.sync %0, 64;" :: "r"(1 + threadIdx.x / 32));', "deadlock"),
+    "stack": ("*p = deep(100000000 + *p);", "stack"),
+    "mbarrier": ('asm volatile("{.reg .b64 s; mbarrier.arrive.shared.b64 s, [%0];}" :: "r"(1048576));',
+                 "mbarrier"),
+    "texture": ("*p = tex1Dfetch<int>((cudaTextureObject_t)64, 0);", "texture"),
+    "free": ("free(p);", "free"),
+    "barrier": ('asm volatile("bar.sync 1, %0;" :: "r"(33 + *p));', "thread count"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_what_cannot_go_on_stops(run_python, name):
+    body, fault = ENDS[name]
+    source = f"""
+    kernel = SourceModule(r'''#include <cassert>
+    __device__ __noinline__ int deep(int n) {{ volatile int a[64]; a[n & 63] = n;
+        return n ? deep(n - 1) + a[(n + 1) & 63] : 0; }}
+    __global__ void k(int *p) {{ {body} }}''').get_function("k")
+    zero = drv.to_device(np.zeros(1, np.int32))
+    try:
+        kernel(zero, block=(64, 1, 1))
+        drv.Context.synchronize()
+    except drv.Error as error:
+        print("raised", error)
+    """
+    env = {"PYCUDA_CPU_FAULTS": "report", "PYCUDA_CPU_LOG": None, "PYCUDA_CPU_CHECK": "synccheck"}
+    done = run_python(START + textwrap.dedent(source), env=env, check=True)
+    assert done.stdout.startswith("raised") and fault in done.stdout, done.stdout + done.stderr
