@@ -189,8 +189,8 @@ C_FILES = $(shell git ls-files '*.c' '*.h')
 format: $(VENV)/.tools ## lay out the sources
 	$(BIN)/python tools/columns.py $(C_FILES) $(shell git ls-files '*.md')
 	$(BIN)/clang-format -i $(C_FILES)
-	$(BIN)/ruff format -q pycuda skcuda tests benchmarks docs examples tools
-	$(BIN)/ruff check -q --fix pycuda skcuda tests benchmarks docs examples tools
+	$(BIN)/ruff format -q pycuda pycuda_cpu skcuda tests benchmarks docs examples tools
+	$(BIN)/ruff check -q --fix pycuda pycuda_cpu skcuda tests benchmarks docs examples tools
 
 lint: lint-c lint-python ## compile with warnings as errors, check layout, types and stubs, clang-tidy, ruff
 
@@ -199,8 +199,8 @@ lint-c: $(VENV)/.tools
 	$(BIN)/python tools/lint_c.py $(BIN) $(BUILD)
 
 lint-python: $(VENV)/.tools
-	$(BIN)/ruff format -q --check pycuda skcuda tests benchmarks docs examples tools
-	$(BIN)/ruff check pycuda skcuda tests benchmarks docs examples tools
+	$(BIN)/ruff format -q --check pycuda pycuda_cpu skcuda tests benchmarks docs examples tools
+	$(BIN)/ruff check pycuda pycuda_cpu skcuda tests benchmarks docs examples tools
 	PYCUDA_DEVICE=cpu MYPYPATH=. $(BIN)/python -m mypy.stubtest pycuda --mypy-config-file pyproject.toml \
 	  --ignore-disjoint-bases --allowlist tools/stubtest_allowlist.txt
 	PYCUDA_DEVICE=cpu $(BIN)/pytest tests/gpuarray/core/test_typing.py \

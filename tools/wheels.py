@@ -33,6 +33,7 @@ LARGEST = 3 << 20  # bytes of a wheel
 LARGEST_SDIST = 5 << 20  # with the tests and the results that they compare with
 MINORS = range(10, 15)  # of Python 3
 ARCHS = "x86_64", "aarch64"
+FOLDERS = "-Dpython.platlibdir=/site", "-Dpython.purelibdir=/site"  # of meson setup, as install() has them
 DATE = "1767225600"  # SOURCE_DATE_EPOCH of a wheel: 2026-01-01
 MACHINE = """[binaries]
 c = [{zig!r}, 'cc', '-target', '{arch}-linux-gnu.{major}.{minor}']
@@ -118,17 +119,18 @@ def metadata(folder: Path = ROOT) -> pyproject_metadata.StandardMetadata:
     return pyproject_metadata.StandardMetadata.from_pyproject(project, folder)
 
 
-def check_library(path: Path) -> None:
+def check_libraries(tree: Path) -> None:
     """Exits if a library has functions of zig's own C library, whose fma() rounds to nearest in every mode.
     That it imports malloc() but not memcpy() shows that.
     """
     from elftools.elf.elffile import ELFFile
 
-    with path.open("rb") as file:
-        symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
-        undefined = {symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"}
-    if "malloc" in undefined and "memcpy" not in undefined:
-        sys.exit(f"{path.name} has a memcpy of the compiler's library, and may have an fma of it")
+    for path in tree.rglob("*.so*"):
+        with path.open("rb") as file:
+            symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
+            undefined = {symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"}
+        if "malloc" in undefined and "memcpy" not in undefined:
+            sys.exit(f"{path.name} has a memcpy of the compiler's library, and may have an fma of it")
 
 
 def entry_points(about: pyproject_metadata.StandardMetadata) -> str:
@@ -201,8 +203,7 @@ def configure(arch: str, *options: str) -> Path:
     if (build / "build.ninja").exists():
         meson("setup", "--reconfigure", "--clearcache", *options, build, ROOT)
         return build
-    folders = "-Dpython.platlibdir=/site", "-Dpython.purelibdir=/site"
-    first = f"--cross-file={machine}", "-Dbuildtype=release", "-Dctests=true", *folders
+    first = f"--cross-file={machine}", "-Dbuildtype=release", "-Dctests=true", *FOLDERS
     meson("setup", *first, *options, build, ROOT)
     return build
 
@@ -211,8 +212,6 @@ def install(build: Path, tree: Path) -> Path:
     """Installs what was built into a new folder. Returns the one in it that is to be a site-packages."""
     shutil.rmtree(tree, ignore_errors=True)
     meson("install", "-C", build, "--no-rebuild", "--quiet", "--destdir", tree)
-    for library in (tree / "site").rglob("*.so*"):
-        check_library(library)
     return tree / "site"
 
 
@@ -223,6 +222,7 @@ def build_cpu_wheel(arch: str, jobs: int) -> None:
     if arch == platform.machine():
         run_c_tests(build)
     tree = install(build, BUILD / f"tree-cpu-{arch}")
+    check_libraries(tree)
     audit(pack(tree, metadata(ROOT / "pycuda_cpu"), f"py3-none-{platform_tag(arch)}", DIST))
 
 
@@ -233,6 +233,7 @@ def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
         build = configure(arch, "-Dextension=true", python)
         meson("compile", "-C", build, "-j", jobs)
         tree = install(build, BUILD / f"tree-{version}-{arch}")
+        check_libraries(tree)
         python_tag = f"cp{version.replace('.', '')}"
         audit(pack(tree, metadata(), f"{python_tag}-{python_tag}-{platform_tag(arch)}", DIST))
 
