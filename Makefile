@@ -153,12 +153,13 @@ other-packages: setup ## install numba-cuda, tinygrad and others, run a program 
 	  tests/programs/test_other_packages.py
 
 docs: setup ## build the documentation into docs/_build
-	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser
+	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser sphinx-copybutton
 	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -E -W --keep-going -b html docs docs/_build
 
 gallery: setup ## run the examples of the gallery and keep their pictures in docs/pictures/gallery
-	for program in $$(sed -n 's/.*literalinclude} ..\/..\///p' docs/gallery/*.md); do \
-	  $(BIN)/python $$program docs/pictures/gallery || exit 1; done
+	$(BIN)/python -m pip install -q matplotlib
+	programs=$$(sed -n 's/.*literalinclude} ..\/..\///p' docs/gallery/*.md); cd docs/pictures/gallery; \
+	  for program in $$programs; do $(CURDIR)/$(BIN)/python ../../../$$program . || exit 1; done
 
 WHEEL_OPTIONS ?=
 wheels: setup ## build manylinux wheels and the sdist into dist (WHEEL_OPTIONS="--only 3.12")

@@ -1,5 +1,6 @@
 """Sphinx: `make docs`."""
 
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -17,6 +18,10 @@ project = "pycuda"
 copyright = "2026, the pycuda authors"
 release = VERSION_TEXT
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "names"]
+if importlib.util.find_spec("sphinx_copybutton"):  # `make docs` installs it: pages are the same without it
+    extensions.append("sphinx_copybutton")
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["narrow.css"]

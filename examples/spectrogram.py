@@ -3,7 +3,11 @@ the signal.
 """
 
 import numpy as np
-from _picture import colors, save
+
+try:
+    from matplotlib.image import imsave
+except ImportError:
+    imsave = None  # nothing is drawn
 
 import pycuda.gpuarray as gpuarray
 
@@ -36,4 +40,5 @@ print(f"{count} frames: the loudest frequency is at most {error:.0f} Hz from the
 assert error <= 1.5 * RATE / FRAME
 
 decibels = (10 * np.log10(power / power.max())).get()
-save("spectrogram.png", colors(1 + decibels.T[::-1] / 34))
+if imsave:
+    imsave("spectrogram.png", decibels.T[::-1], cmap="inferno", vmin=-34, vmax=0)

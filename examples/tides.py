@@ -1,7 +1,11 @@
 """Tides by least squares: the shares of moon and sun in the level of the sea, measured with noise."""
 
 import numpy as np
-from _picture import colors, save
+
+try:
+    from matplotlib.image import imsave
+except ImportError:
+    imsave = None  # nothing is drawn
 
 import pycuda.gpuarray as gpuarray
 import pycuda.linalg
@@ -42,4 +46,5 @@ picture = np.zeros((240, columns))
 picture[np.abs(level - dots[1:]).argmin(axis=0), np.arange(columns)] = 0.6
 above, below = np.maximum(line[1:], line[:-1]), np.minimum(line[1:], line[:-1])
 picture[(level < above + 0.03) & (level > below - 0.03)] = 0.9
-save("tides.png", colors(picture))
+if imsave:
+    imsave("tides.png", picture, cmap="inferno", vmin=0, vmax=1)
