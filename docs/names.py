@@ -162,11 +162,13 @@ def numpys(full):
 
 def additions(full):
     """The lines after the description of a name: a program that uses it, NumPy's function, pages."""
-    lines, found = [], programs.program(full)
+    lines, others, found = [], [], programs.program(full)
     if found:
-        code, language = found
-        lines += ["", ".. rubric:: Example", "", f".. code-block:: {language}", "", *indented(code)]
-    others = []
+        code, language, place = found
+        if place == full:
+            lines += ["", ".. rubric:: Example", "", f".. code-block:: {language}", "", *indented(code)]
+        else:
+            others.append(f"the example of :py:obj:`{place.rpartition('.')[2]} <{place}>`")
     if numpys(full):
         address = f"https://numpy.org/doc/stable/reference/generated/{numpys(full)}.html"
         others.append(f"`{numpys(full)} <{address}>`__")

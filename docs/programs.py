@@ -119,27 +119,32 @@ def _members(full):
 
 @functools.cache
 def written():
-    """{full name: program} of docs/examples, for the methods of its classes that a program uses as well."""
+    """{full name: (program, name where it is shown)} of docs/examples, for the methods of its classes that a
+    program uses as well. A program is shown with its first name and on the pages of classes.
+    """
     found = {}
     for names, text in examples():
         attributes = {node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}
         for name in names:
-            found.setdefault(name, text)
+            place = name if public.has_page(*name.rsplit(".", 1)) else names[0]
+            found.setdefault(name, (text, place))
             for member in _members(name):
                 if member in attributes or member == "__call__":
-                    found.setdefault(f"{name}.{member}", text)
+                    found.setdefault(f"{name}.{member}", (text, place))
     return found
 
 
 def program(full):
-    """The lines of the program for a name, and their language for Sphinx; None where there is none. A method
-    has that of the class that it is inherited from, a second name of a function that of the first.
+    """The lines of the program for a name, their language for Sphinx, and the name with which it is shown;
+    None where there is none. A method has that of the class that it is inherited from, a second name of a
+    function that of the first.
     """
     for name in (full, *_other_names(full)):
         if name in of_numpy():
-            return of_numpy()[name], "pycon"
+            return of_numpy()[name], "pycon", full
         if name in written():
-            return written()[name].rstrip("\n").split("\n"), "python"
+            text, place = written()[name]
+            return text.rstrip("\n").split("\n"), "python", place
     return None
 
 

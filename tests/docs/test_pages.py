@@ -102,3 +102,20 @@ def test_links_name_pages():
         if "://" not in link and ("#" in link or not (page.parent / link).exists())
     ]
     assert len(pages) > 30 and found == []
+
+
+@pytest.mark.parametrize(
+    "words, page",
+    [
+        ("Out of bounds", "troubleshooting.md"),
+        ("Race", "troubleshooting.md"),
+        ("Slow", "troubleshooting.md"),
+        ("Leak", "troubleshooting.md"),
+        ("Illegal address", "troubleshooting.md"),
+        ("Out of memory", "guide/out_of_memory.md"),
+        ("Environment variables", "environment.md"),
+    ],
+)
+def test_a_heading_has_the_words_that_are_searched_for(words, page):
+    """The search of the manual ranks a heading that is the query above all text."""
+    assert re.search(rf"^##? {words}$", (ROOT / "docs" / page).read_text(), re.M)
