@@ -78,7 +78,8 @@ assert array.equal_strides((12, 4), (12, 4), (2, 3))
 assert array.get_common_dtype(np.ones(1, "f"), 1.5, allow_double=True) == np.float32
 
 # pycuda.compyte.dtypes: DTypeRegistry fill_registry_with_c_types fill_registry_with_c99_stdint_types
-# pycuda.compyte.dtypes: fill_registry_with_c99_complex_types fill_registry_with_opencl_c_types TypeNameNotKnown
+# pycuda.compyte.dtypes: fill_registry_with_c99_complex_types fill_registry_with_opencl_c_types
+# pycuda.compyte.dtypes: TypeNameNotKnown
 import numpy as np
 from pycuda.compyte import dtypes
 
