@@ -46,6 +46,7 @@ def driver_functions():
             answers[columns[0]] = Answer("in part", columns[1])
         else:
             error, text = reasons[columns[1]]
+            text = text.replace("*", columns[0])
             answers[columns[0]] = Answer("no", text, f"CUDA_ERROR_{error}")
     found = {}
     for path in "abi/cuda_functions.def", "abi/cuda_exports.def":

@@ -1,6 +1,8 @@
 /* What refused functions answer. */
 #include "api/base/refused.h"
 
+#include <string.h>
+
 #include "api/base/driver.h"
 #include "api/base/log.h"
 
@@ -28,8 +30,12 @@ static const struct {
 
 CUresult refuse(Refused function)
 {
+    const char *symbol = functions[function].symbol;
     Reason reason = functions[function].reason;
+    const char *text = reasons[reason].text, *rest = strchr(text, '*');
+    int before = (int)(rest ? rest - text : (ptrdiff_t)strlen(text));
     TRY(driver_check());
-    log_error("%s is not supported by the CPU device: %s", functions[function].symbol, reasons[reason].text);
+    log_error("%s is not supported by the CPU device: %.*s%s%s", symbol, before, text, rest ? symbol : "",
+              rest ? rest + 1 : "");
     return reasons[reason].error;
 }
