@@ -93,18 +93,16 @@ def pytest_load_initial_conftests(early_config: Any) -> Generator[None, None, No
 
 def _start_by_cuda_cpu() -> None:
     """Starts pytest once more, by cuda-cpu and in place of this process, for the library that must be there
-    before Python to answer where a program asks NVRTC for a cubin. Nothing is done where it is there, and
-    where pytest is not the program but was called by it.
+    before Python to answer where a program asks NVRTC for a cubin. Nothing is done where it is there, where
+    cuda-cpu has started pytest (and something has removed the library), and where pytest is not the program
+    but was called by it.
     """
+    runner, driver = (os.path.join(path(), name) for name in ("cuda-cpu", "libcuda.so.1"))
+    started = _PRELOADED in os.environ.get("LD_PRELOAD", "") or os.environ.get("PYCUDA_DRIVER") == driver
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     program = spec.name if spec else os.path.basename(sys.argv[0])
-    if program in _PROGRAMS and _PRELOADED not in os.environ.get("LD_PRELOAD", ""):
-        runner = _runner()
+    if program in _PROGRAMS and not started:
         os.execv(runner, [runner, "--", sys.executable, *sys.orig_argv[1:]])
-
-
-def _runner() -> str:
-    return os.path.join(path(), "cuda-cpu")
 
 
 def _settings(wanted: dict[str, str]) -> dict[str, str]:
@@ -114,7 +112,8 @@ def _settings(wanted: dict[str, str]) -> dict[str, str]:
     wanted: the values of options; "" is that of an option which is not given.
     """
     options = [f"{name}={value}" for name, value in wanted.items() if value]
-    done = subprocess.run([_runner(), *options, "--", "env", "-0"], capture_output=True)
+    command = [os.path.join(path(), "cuda-cpu"), *options, "--", "env", "-0"]
+    done = subprocess.run(command, capture_output=True)
     if done.returncode:
         raise pytest.UsageError(done.stderr.decode().strip())
     pairs = (each.partition("=") for each in os.fsdecode(done.stdout).split("\0") if each)

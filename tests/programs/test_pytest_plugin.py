@@ -110,6 +110,17 @@ def test_the_library_for_cubins_is_loaded_where_pytest_is_the_program(
     assert done.stdout.count("test session starts") == 1
 
 
+def test_pytest_is_not_started_for_ever_where_the_library_is_removed(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "pytest").write_text(SCRIPT)
+    (tmp_path / "test_it.py").write_text(TESTS)
+    removes = "import os\nprint('removes', os.environ.pop('LD_PRELOAD', None))\n"  # whenever Python begins
+    (tmp_path / "sitecustomize.py").write_text(removes)
+    done, _ = run(tmp_path, "--cuda-cpu", start=["bin/pytest"])
+    assert re.search("^removes .*/libcuda-preload.so$", done.stdout, re.M)
+    assert done.stdout.count("begins") == 2 and "2 failed, 6 passed, 1 error" in done.stdout
+
+
 RACE = """
 import numpy as np
 import pycuda.autoprimaryctx
