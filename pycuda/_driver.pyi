@@ -1522,7 +1522,12 @@ def _views(values: tuple[Any, ...], stream: _Stream = None) -> tuple[Any, ...]: 
 
 class _ArrayFunction:
     def __new__(
-        cls, function: Callable[..., Any], quick: str | _LaunchCache | None = ..., writes: bool = ..., /
+        cls,
+        function: Callable[..., Any],
+        quick: str | _LaunchCache | None = ...,
+        writes: bool = ...,
+        anywhere: bool = ...,
+        /,
     ) -> Self: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 

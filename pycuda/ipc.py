@@ -76,8 +76,19 @@ _exports: dict[str, _Export] = {}  # by the name of the lease
 _dropped: set[str] = set()  # those that nothing in this process holds any more
 
 
+def _is_shareable(array: GPUArray) -> bool:
+    """In the array's context: whether its memory has a handle, as far as the driver says so."""
+    attribute = _driver.pointer_attribute.IS_LEGACY_CUDA_IPC_CAPABLE
+    try:
+        return bool(_driver.pointer_get_attribute(attribute, array._address))
+    except _driver.LogicError as error:
+        if error.name == "CUDA_ERROR_INVALID_VALUE":  # the driver is too old to know
+            return True
+        raise
+
+
 def _describe(array: GPUArray) -> _Description:
-    """In the array's context. LogicError if its memory has no handle."""
+    """In the array's context, if it has elements."""
     handle, offset = b"", 0
     if array.size:
         base, _ = _driver.mem_get_address_range(array._address)
@@ -213,7 +224,7 @@ def share(array: GPUArray, *, copy: bool | None = None) -> SharedArray:
     ValueError
         `copy` is False, and the memory cannot be shared.
     LogicError
-        The array's memory was freed.
+        The array's memory was freed, or the system shares no memory between processes.
 
     Notes
     -----
@@ -243,18 +254,16 @@ def share(array: GPUArray, *, copy: bool | None = None) -> SharedArray:
     if not array.size:
         return SharedArray(array, _describe(array))
     _driver._wait_for_work(array)
-    if copy:
-        array = _driver._in_context_of(array, _copy, array)
-    try:
-        description = _driver._in_context_of(array, _describe, array)
-    except _driver.Error as error:
+    if not copy and not _driver._in_context_of(array, _is_shareable, array):
         if copy is not None:
             raise ValueError(
-                "this memory cannot be shared with other processes, only that of mem_alloc and of a "
-                f"DeviceMemoryPool can: {error}"
-            ) from error
-        return share(array, copy=True)
-    return SharedArray(array, description)
+                "the memory of this array cannot be shared with other processes: only that of mem_alloc and "
+                "of a DeviceMemoryPool can"
+            )
+        copy = True
+    if copy:
+        array = _driver._in_context_of(array, _copy, array)
+    return SharedArray(array, _driver._in_context_of(array, _describe, array))
 
 
 # ---- The others

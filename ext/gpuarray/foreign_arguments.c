@@ -189,6 +189,7 @@ typedef struct ArrayFunctionObject {
     PyObject *function; /* owned */
     PyObject *quick; /* owned, or NULL: an interned name, or a _LaunchCache */
     bool writes; /* the function writes to its first argument */
+    bool anywhere; /* it launches nothing for arrays of several devices: it reads their description only */
     bool has_stream; /* the function has a parameter `stream` */
     Py_ssize_t stream_at; /* the position of `stream` or `stream_or_out`; -1: not to be given by position */
     Py_ssize_t out_at; /* the position of `out` or `stream_or_out`; -1: not to be given by position */
@@ -289,7 +290,7 @@ static PyObject *call_array_function(PyObject *self, PyObject *const *args, size
     }
     if (outer->writes && count && gpuarray_check_kept(outer->state, args[0]) < 0) return NULL;
     if (gpuarray_check_out_kept(outer->state, outer->function, args, count, keywords) < 0
-        || check_devices(outer->state, args, total) < 0)
+        || (!outer->anywhere && check_devices(outer->state, args, total) < 0))
         return NULL;
     PyObject *stream = given_stream(outer, args, count, keywords);
     return foreign_among(outer->state, args, total) ? call_with_views(outer, stream, args, count, keywords)
@@ -342,9 +343,10 @@ static int find_parameters(ArrayFunctionObject *outer)
 static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *function, *quick = NULL;
-    int writes = 0;
+    int writes = 0, anywhere = 0;
     ModuleState *state = state_of_type(type);
-    if (kwargs || !PyArg_ParseTuple(args, "O|Op:_ArrayFunction", &function, &quick, &writes)) return NULL;
+    if (kwargs || !PyArg_ParseTuple(args, "O|Opp:_ArrayFunction", &function, &quick, &writes, &anywhere))
+        return NULL;
     if (quick == Py_None) quick = NULL;
     if (quick && !PyUnicode_CheckExact(quick) && Py_TYPE(quick) != state->_LaunchCache_type)
         return PyErr_Format(PyExc_TypeError, "expected the name of a function or a _LaunchCache object");
@@ -355,6 +357,7 @@ static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject
     outer->function = Py_NewRef(function);
     outer->quick = Py_XNewRef(quick);
     outer->writes = writes;
+    outer->anywhere = anywhere;
     if (quick && PyUnicode_Check(quick)) PyUnicode_InternInPlace(&outer->quick);
     if (find_parameters(outer) < 0) Py_CLEAR(outer);
     return (PyObject *)outer;

@@ -60,7 +60,8 @@ def starts_processes(item):
         code = getattr(definitions[-1].func, "__code__", None)
         if code and "no_leaks" not in code.co_name:
             names |= {"subprocess"} & set(code.co_names)
-    return bool(names) or "run_python" in item.fixturenames
+    fixtures = {"run_python", "at_capability", "on_two_devices"}
+    return bool(names or fixtures.intersection(item.fixturenames))
 
 
 def is_random(item):

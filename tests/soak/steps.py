@@ -278,6 +278,26 @@ def between_devices(w):
     check(drv.from_device_like(one, numbers), numbers, "copy to a peer")
 
 
+def moved_arrays(w):
+    """Arrays copied to every device and back; arrays of two devices are refused."""
+    numbers = w.numbers()
+    array = gpuarray.to_gpu(numbers)
+    here, stream = drv.Context.get_current(), w.stream()
+    for number in range(drv.Device.count()):
+        moved = array.to_device(number, stream=stream)
+        if moved.device != array.device:
+            try:
+                array + moved
+            except ValueError:
+                pass
+            else:
+                raise AssertionError("arrays of two devices were added")
+        back = moved.reshape(8, 8).T.to_device(here, stream=stream)
+        w.wait(stream)
+        check(back.get(), numbers.reshape(8, 8).T, "an array that was on another device")
+    w.put("array", (moved, numbers))
+
+
 # ---- textures and surfaces
 
 

@@ -11,20 +11,24 @@ from pycuda._driver import _ArrayFunction
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def array_function(function: _Function, quick: Any = None, writes: bool = False) -> _Function:
+def array_function(
+    function: _Function, quick: Any = None, writes: bool = False, anywhere: bool = False
+) -> _Function:
     """As takes_arrays(), for a function whose body need not run at every call. quick: either the elementwise
     operation that the function is for one array of inexact numbers, or the _LaunchCache that remembers its
     launches by positional arguments.
     """
-    return cast(_Function, functools.update_wrapper(_ArrayFunction(function, quick, writes), function))
+    wrapper = _ArrayFunction(function, quick, writes, anywhere)
+    return cast(_Function, functools.update_wrapper(wrapper, function))
 
 
-def takes_arrays(function: _Function) -> _Function:
+def takes_arrays(function: _Function, anywhere: bool = False) -> _Function:
     """Decorate a function, or a method, so that it takes other libraries' arrays wherever it takes GPUArrays.
     If it has a parameter `stream`, that stream is current while it runs, so that copies and allocations for
-    which the function names no stream are on that one.
+    which the function names no stream are on that one. GPUArrays of several devices are refused, unless they
+    may be `anywhere`, as the function does not read their elements.
     """
-    return array_function(function)
+    return array_function(function, anywhere=anywhere)
 
 
 def writes_array(function: _Function) -> _Function:

@@ -53,6 +53,13 @@ def refuse_parts(results) -> None:
 WRITTEN = frozenset("copyto fill_diagonal place put put_along_axis putmask".split())
 
 
+# Functions that do not read elements: of arrays on several devices, too.
+DESCRIBING = frozenset(
+    """broadcast_arrays can_cast common_type einsum_path may_share_memory min_scalar_type ndim result_type
+    shape shares_memory size""".split()
+)
+
+
 # ---- ufuncs
 
 
@@ -177,7 +184,7 @@ def places() -> dict:
 def loaded(module: str, name: str) -> Callable[..., Any]:
     """Our function in this module of pycuda._array, which takes other libraries' arrays, too."""
     body = getattr(importlib.import_module(f"pycuda._array.{module}"), name)
-    found = takes_arrays(getattr(body, "__wrapped__", body))
+    found = takes_arrays(getattr(body, "__wrapped__", body), anywhere=name in DESCRIBING)
     found.__name__ = found.__qualname__ = name
     return found
 
@@ -195,7 +202,7 @@ def _place_of_out(function) -> int | None:
     return parameters.index("out") if "out" in parameters else None
 
 
-@takes_arrays
+@functools.partial(takes_arrays, anywhere=True)  # our function itself refuses arrays of several devices
 def __array_function__(
     self: GPUArray,
     func: Callable[..., Any],

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar, cast
 
 from pycuda import _driver
@@ -23,6 +23,7 @@ from pycuda._driver import (
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _Method = TypeVar("_Method", bound=Callable[..., Any])
+_Object = TypeVar("_Object")
 
 current = _context_serial  # returns the serial number of the current context
 
@@ -137,10 +138,19 @@ def remembering(method: _Method) -> _Method:
     return cast(_Method, functools.update_wrapper(_KernelCall(method), method))
 
 
+def _listed(objects: Iterable[_Object]) -> list[_Object]:
+    """A list of what is in a WeakSet, to which other threads may add meanwhile."""
+    while True:
+        try:
+            return list(objects)
+        except RuntimeError:  # it changed while it was read
+            continue
+
+
 def _clear_launches() -> None:
     """Clear the launches of all contexts. They are not kept by context, as contexts seldom end; launches of
     other contexts are planned again."""
-    for made in list(_launch_caches):
+    for made in _listed(_launch_caches):
         made.clear()
 
 
@@ -149,7 +159,7 @@ def clear_context_caches() -> None:
     launches."""
     for function in context_dependent_memoized_functions:
         function.clear_cache()
-    for cache in list(_caches):
+    for cache in _listed(_caches):
         cache.clear()
     _clear_launches()
     _forget_kernels()
@@ -157,7 +167,7 @@ def clear_context_caches() -> None:
 
 @_forget_with_contexts
 def _forget_context(serial: int) -> None:
-    for cache in list(_caches):
+    for cache in _listed(_caches):
         cache.forget(serial)
     _clear_launches()
 

@@ -74,6 +74,26 @@ def test_functions(on_two_devices):
     on_two_devices(check_functions)
 
 
+def check_descriptions():
+    """Functions that read no elements take arrays of several devices."""
+    from pairs import FIRST, SECOND, on
+
+    import pycuda.numpy as pnp
+
+    a, b = on(FIRST, np.arange(6, dtype=np.int32).reshape(2, 3)), on(SECOND, np.arange(3.0))
+    with FIRST:
+        for module in np, pnp:
+            assert module.result_type(a, b) == np.float64 and not module.shares_memory(a, b)
+            assert not module.may_share_memory(a, b)
+            assert [each.shape for each in module.broadcast_arrays(a, b)] == [(2, 3)] * 2
+        assert np.common_type(a, b) is np.float64 and (a, b) == (a, b)
+        assert np.einsum_path("ij,j", a, b) == np.einsum_path("ij,j", np.zeros((2, 3)), np.zeros(3))
+
+
+def test_descriptions(on_two_devices):
+    on_two_devices(check_descriptions)
+
+
 def check_kernels():
     from pairs import FIRST, SECOND, assert_refused, on
 

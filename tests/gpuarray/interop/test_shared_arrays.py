@@ -124,7 +124,15 @@ with spawn.Pool(1) as pool:
             for _ in range(20):
                 a += 1
         assert pool.apply(add, (ipc.share(a), 0))[0] == 20 * turn * 100_000
-""")
+    for turn in range(1, 6):
+        pool.apply(add_late, (ipc.share(a),))
+        until(0)
+        assert set(a.get()) == {100 + 20 * turn}
+""", """
+def add_late(a):
+    for _ in range(20):
+        a += 1
+""")  # fmt: skip
 
 
 def test_lifetime(run):
@@ -346,11 +354,9 @@ def test_in_one_process(primary_context):
         assert shared.array is a
         assert pickle.loads(pickle.dumps(shared)) is a
         assert repr(shared) == "<pycuda.ipc.SharedArray of shape (5,), float64>"
-    shared = ipc.share(a[1:])
-    message = pickle.dumps(shared)
-    del shared
-    assert ipc.collect() == 1
-    assert pickle.loads(message).get().tolist() == [1, 2, 3, 4]
+    with ipc.share(a[1:]) as shared:
+        message = pickle.dumps(shared)
+        assert pickle.loads(message).get().tolist() == [1, 2, 3, 4]
     assert ipc.collect() == 0
     with pytest.raises(ipc.OwnerGone, match="released in this process"):
         pickle.loads(message)
