@@ -124,7 +124,9 @@ def written():
     """
     found = {}
     for names, text in examples():
-        attributes = {node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}
+        nodes = list(ast.walk(ast.parse(text)))
+        attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        attributes |= {node.value for node in nodes if isinstance(node, ast.Constant)}  # getattr(rng, "beta")
         for name in names:
             place = name if public.has_page(*name.rsplit(".", 1)) else names[0]
             found.setdefault(name, (text, place))

@@ -16,6 +16,10 @@ d = gpuarray.to_gpu_async(np.ones(3, np.float32), stream=stream)
 stream.synchronize()
 d.set(np.zeros(3, np.float32))
 assert not d.get().any()
+d.set_async(np.arange(3, dtype=np.float32), stream)
+assert d.get_async(stream).shape == (3,)
+stream.synchronize()
+assert d.reverse().get().tolist() == [2, 1, 0] and d.mul_add(2, d, 1).get().tolist() == [0, 3, 6]
 
 # pycuda.gpuarray: zeros ones full zeros_like ones_like full_like empty_like arange linspace eye identity tri
 # pycuda.gpuarray: meshgrid from_dlpack

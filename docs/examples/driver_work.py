@@ -6,6 +6,7 @@ for number in range(drv.Device.count()):
     device = drv.Device(number)
     major, minor = device.compute_capability()
     print(device.name(), f"compute capability {major}.{minor}", device.total_memory() >> 20, "MiB")
+assert device.get_attributes()[drv.device_attribute.WARP_SIZE] == 32
 print(device.get_attribute(drv.device_attribute.MULTIPROCESSOR_COUNT), "multiprocessors", device.pci_bus_id())
 print("CUDA", drv.get_driver_version() // 1000, drv.get_version())
 
@@ -19,6 +20,9 @@ try:
     assert drv.Context.get_current() == context
     assert drv.Context.get_device() == drv.Device(0)
     print(context.get_limit(drv.limit.STACK_SIZE), drv.Context.get_stream_priority_range())
+    context.set_limit(drv.limit.PRINTF_FIFO_SIZE, 1 << 20)
+    context.set_cache_config(drv.func_cache.PREFER_SHARED)
+    print(context.get_api_version(), context.get_cache_config(), context.get_shared_config())
     drv.Context.synchronize()  # waits for all work of the context
 finally:
     drv.Context.pop()
@@ -79,10 +83,14 @@ twice(drv.InOut(a), np.int32(5), block=(32, 1, 1), grid=(1, 1))
 assert list(a) == [0, 2, 4, 6, 8]
 
 memory = drv.to_device(a)
+twice.set_cache_config(drv.func_cache.PREFER_L1)
 twice.prepare("Pi")  # the types are said once, and not looked at again
 twice.prepared_call((1, 1), (32, 1, 1), memory, 5)
 seconds = twice.prepared_timed_call((1, 1), (32, 1, 1), memory, 5)()
 assert list(drv.from_device_like(memory, a)) == [0, 8, 16, 24, 32] and seconds >= 0
+stream = drv.Stream()
+twice.prepared_async_call((1, 1), (32, 1, 1), stream, memory, 5)
+stream.synchronize()
 
 # pycuda.driver: In Out InOut ArgumentHandler
 import numpy as np
@@ -137,6 +145,20 @@ assert (a.get() == 35).all()
 ready.set_enabled(kernel, False)
 assert not ready.is_enabled(kernel)
 ready.update(graph.clone())  # all parameters of a graph of the same shape
+ready.upload()  # so that the first launch need not
+
+called, event = [], drv.Event()
+child, host = drv.Graph(), drv.Graph()
+child.add_host(called.append, 1)
+first = host.add_child(child)
+second = host.add_event_record(event)
+third = host.add_event_wait(event)
+host.add_edge(first, second)
+host.add_edge(second, third)
+host.remove_edge(second, third)
+host.instantiate().launch()
+drv.Context.synchronize()
+assert called == [1] and event.query()
 
 # pycuda.driver: StreamCapture
 import numpy as np
