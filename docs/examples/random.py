@@ -35,7 +35,8 @@ for name, parameters in (
     ("beta", (2, 3)), ("binomial", (10, 0.5)), ("chisquare", (3,)), ("exponential", (1,)), ("gamma", (2, 1)),
     ("geometric", (0.5,)), ("gumbel", (0, 1)), ("laplace", (0, 1)), ("logistic", (0, 1)),
     ("lognormal", (0, 1)), ("negative_binomial", (3, 0.5)), ("normal", (0, 1)), ("pareto", (2,)),
-    ("poisson", (3,)), ("power", (2,)), ("random", ()), ("rayleigh", (1,)), ("standard_cauchy", ()), ("standard_exponential", ()),
+    ("poisson", (3,)), ("power", (2,)),
+    ("random", ()), ("rayleigh", (1,)), ("standard_cauchy", ()), ("standard_exponential", ()),
     ("standard_gamma", (2,)), ("standard_t", (5,)), ("weibull", (2,)),
 ):  # fmt: skip
     assert getattr(rng, name)(*parameters, size=4).shape == (4,)
