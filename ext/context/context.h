@@ -185,8 +185,9 @@ void context_dealloc(PyObject *self);
 /* ext/context/peers.c: lets copies of this context, which is the current one, read the other's memory
  * directly and not through the host, if the devices can. Failures change only the speed of copies. */
 void context_enable_copies(ContextObject *context, const ContextObject *peer);
-/* Whether access to memory of that device was enabled by context_enable_copies(), and not by the user. */
-bool context_peer_is_for_copies(const ContextObject *context, CUdevice device);
+/* Whether access to the peer's memory, or if that is NULL to memory of that device, was enabled by
+ * context_enable_copies(), and not by the user. */
+bool context_peer_is_for_copies(const ContextObject *context, const ContextObject *peer, CUdevice device);
 extern const char enable_peer_access_doc[], disable_peer_access_doc[];
 PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS);
 PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS);

@@ -31,10 +31,12 @@ static void forget_peer(ContextObject *context, const ContextObject *peer)
     if (entry) *entry = context->copy_peers[--context->copy_peer_count];
 }
 
-bool context_peer_is_for_copies(const ContextObject *context, CUdevice device)
+bool context_peer_is_for_copies(const ContextObject *context, const ContextObject *peer, CUdevice device)
 {
-    for (int i = 0; i < context->copy_peer_count; i++)
-        if (context->copy_peers[i].device == device) return true;
+    for (int i = 0; i < context->copy_peer_count; i++) {
+        const CopyPeer *entry = &context->copy_peers[i];
+        if (entry->device == device && (!peer || entry->serial == peer->serial)) return true;
+    }
     return false;
 }
 

@@ -46,7 +46,8 @@ ContextObject *array_device_hold_context(GPUArrayObject *array)
 static bool is_opened(const GPUArrayObject *array, const ContextObject *context, CUdevice device)
 {
     CUdeviceptr address;
-    if (context_peer_is_for_copies(context, device)) return false;
+    const ContextObject *peer = array->allocation ? array->allocation->context : NULL;
+    if (context_peer_is_for_copies(context, peer, device)) return false;
     return once_cuPointerGetAttribute(array->state, &address, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
                                       array->pointer)
            == CUDA_SUCCESS;

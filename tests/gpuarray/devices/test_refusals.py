@@ -296,3 +296,30 @@ def test_contexts_of_one_device(primary_context):
     drv.Context.synchronize()
     del a
     other.detach()
+
+
+def check_mapped_memory():
+    """Physical memory of a device that the user has given another one access to."""
+    from pairs import FIRST, SECOND, assert_refused
+
+    from pycuda import gpuarray
+
+    if not drv.Device(0).can_access_peer(drv.Device(1)):
+        print("skipped")
+        return
+    with SECOND:
+        unit = drv.mem_get_allocation_granularity()
+        space = drv.AddressRange(unit)
+        space.map(0, drv.PhysicalMemory(unit, drv.Device(1)))
+        b = gpuarray.GPUArray(100, float, gpudata=space)
+        b.fill(3)
+        SECOND.synchronize()
+    with FIRST:
+        assert b.device == drv.Device(1)
+        assert_refused(lambda: b + 1)
+        space.set_access(drv.mem_access_flags.PROT_READWRITE, drv.Device(0))
+        assert set((b + 1).get()) == {4} and b.sum().get() == 300
+
+
+def test_mapped_memory(on_two_devices):
+    on_two_devices(check_mapped_memory)
