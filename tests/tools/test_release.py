@@ -123,6 +123,13 @@ def test_the_readme_has_no_link_that_leads_nowhere_on_an_index(release, folder):
     assert release.links_in((folder / release.project(folder)["readme"]).read_text()) == []
 
 
+@pytest.mark.parametrize("path", [ROOT / "pyproject.toml", *ROOT.glob("*/pyproject.toml")], ids=str)
+def test_the_metadata_name_license_and_authors(release, path):
+    about = release.project(path.parent)
+    assert about["license"] == "MIT" and about["authors"] == [{"name": "the pycuda authors"}]
+    assert not any(classifier.startswith("License ::") for classifier in about["classifiers"])
+
+
 def test_git(release, tree):
     def git(*arguments):
         identity = "-c", "user.name=x", "-c", "user.email=x@example.org"
