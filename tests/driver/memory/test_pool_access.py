@@ -147,6 +147,7 @@ def test_calls(cuda, memory, accessible):
     """Those that name device memory do not take a host pool's; a fill does where the device has access."""
     address, stream = memory(accessible)
     there, here, size = drv.mem_alloc(64), np.zeros(64, np.uint8), c_size_t(16)
+    drv.memset_d8(there, 0, 64)
     other, host = c_ulonglong(int(there)), c_void_p(here.ctypes.data)
     for name, to, source in (
         ("cuMemcpyDtoHAsync_v2", host, address),
