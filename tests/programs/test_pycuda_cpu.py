@@ -84,7 +84,7 @@ def test_the_wheel_has_its_commands(installed, tmp_path, compiler):
     program = cuda_cpu.compile_program(compiler, tmp_path, lib.strip())
     done = cuda_cpu.run("--log", program, command=[installed / "cuda-cpu"])
     assert (done.stdout, done.stderr, done.returncode) == ("1 9 40 41 42\n", "", 0)
-    missing = cuda_cpu.run("-c", "import numpy", command=[installed / "python"], cwd="/")
+    missing = cuda_cpu.run("-c", "import numpy", command=[installed / "python"], cwd="/", PYTHONPATH="")
     assert "No module named 'numpy'" in missing.stderr
 
 
