@@ -55,7 +55,7 @@ static int usage(FILE *to, int status)
     for (const Option *option = options; option < options + OPTION_COUNT; option++)
         fprintf(to, "  %-12s %-5s %s\n", option->name, option->value ? option->value : "", option->help);
     fputs("  --path             print the folder of the libraries\n"
-          "  --help             print this\n",
+          "  -h, --help         print this\n",
           to);
     return status;
 }
@@ -90,7 +90,7 @@ static const Option *find_option(const char *argument, const char **value)
  * status. */
 static int read_options(char **arguments, char ***next)
 {
-    for (; *arguments && !strncmp(*arguments, "--", 2); arguments++) {
+    for (; *arguments && **arguments == '-'; arguments++) {
         const char *value;
         if (!strcmp(*arguments, "--")) {
             arguments++;
@@ -155,7 +155,17 @@ static bool set_places(const char *folder)
     return true;
 }
 
-/* Whether the CPU device accepts its settings. */
+/* False where LD_LIBRARY_PATH and LD_PRELOAD cannot name the folder. */
+static bool check_folder(const char *folder)
+{
+    if (!strpbrk(folder, ":;")) return true;
+    refuse("LD_LIBRARY_PATH cannot have a folder with a colon or a semicolon in its name, install the CPU "
+           "device elsewhere: ",
+           folder);
+    return false;
+}
+
+/* Whether the CPU device accepts its settings; no device is one that it does. */
 static bool check_library(const char *folder)
 {
     char path[PATH_MAX + sizeof "/libcuda.so.1"];
@@ -174,7 +184,7 @@ static bool check_library(const char *folder)
         return false;
     }
     const CpuDeviceTable *device = table(); /* before init, which else prints its texts */
-    if (init(0) == CUDA_SUCCESS) return true;
+    if (init(0) == CUDA_SUCCESS || !*device->init_problem()) return true;
     refuse("", device->init_problem());
     return false;
 }
@@ -183,12 +193,13 @@ int main(int count, char **arguments)
 {
     char folder[PATH_MAX], **command = NULL;
     if (!find_folder(folder)) return refuse("/proc/self/exe does not say where this program is", "");
-    if (count == 2 && !strcmp(arguments[1], "--help")) return usage(stdout, 0);
+    if (count == 2 && (!strcmp(arguments[1], "--help") || !strcmp(arguments[1], "-h")))
+        return usage(stdout, 0);
     if (count == 2 && !strcmp(arguments[1], "--path")) return puts(folder) < 0;
     int status = read_options(arguments + 1, &command);
     if (status) return status;
     if (!*command) return usage(stderr, EXIT_USAGE);
-    if (!check_library(folder)) return EXIT_USAGE;
+    if (!check_folder(folder) || !check_library(folder)) return EXIT_USAGE;
     if (!set_places(folder)) return refuse("not enough memory", "");
     execvp(*command, command);
     status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;

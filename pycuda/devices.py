@@ -22,10 +22,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+from numpy.typing import NDArray
 
 from pycuda import _driver
 from pycuda._array.core.devices import as_device, context_on
-from pycuda._array.core.types import Array, Scalar
+from pycuda._array.core.types import OnDevice, Scalar
 from pycuda.gpuarray import GPUArray
 
 __all__ = ["gather", "scatter"]
@@ -39,21 +41,42 @@ def _context(place: _Place) -> _driver.Context:
 
 def _pieces(array: Any, count: int, axis: int) -> list[Any]:
     """Views, of lengths as in numpy.array_split."""
-    axis = range(array.ndim)[axis]
+    axis = normalize_axis_index(axis, array.ndim)
     length, rest = divmod(array.shape[axis], count)
     ends = [length * k + min(k, rest) for k in range(count + 1)]
     before = (slice(None),) * axis
     return [array[(*before, slice(*pair))] for pair in itertools.pairwise(ends)]
 
 
+def _refuse_host(parts: Iterable[Any]) -> None:
+    for k, part in enumerate(parts):
+        if not isinstance(part, GPUArray):
+            raise TypeError(
+                f"gather: part {k}, {type(part).__name__}, is in host memory: pycuda.gpuarray.to_gpu() makes "
+                "a GPUArray of it"
+            )
+
+
+@overload
 def scatter(
-    array: Array[Scalar], devices: Iterable[_Place] | None = None, axis: int = 0
-) -> list[GPUArray[Scalar]]:
+    array: GPUArray[Scalar], devices: Iterable[_Place] | None = None, axis: int = 0
+) -> list[GPUArray[Scalar]]: ...
+@overload
+def scatter(
+    array: NDArray[Scalar], devices: Iterable[_Place] | None = None, axis: int = 0
+) -> list[GPUArray[Scalar]]: ...
+@overload
+def scatter(
+    array: OnDevice | Sequence[Any], devices: Iterable[_Place] | None = None, axis: int = 0
+) -> list[GPUArray[Any]]: ...
+
+
+def scatter(array: Any, devices: Iterable[_Place] | None = None, axis: int = 0) -> list[GPUArray[Any]]:
     """Split an array along an axis, and copy each part to a device.
 
     Parameters
     ----------
-    array : GPUArray or numpy.ndarray
+    array : GPUArray, another library's array on the device, or data in host memory
         Of one axis at least.
     devices : iterable of Device, Context or int, optional
         One for each part, as for GPUArray.to_device; a device may be named several times. By default all
@@ -70,7 +93,7 @@ def scatter(
     ------
     ValueError
         There is no such device, or no device is named.
-    IndexError
+    numpy.exceptions.AxisError
         There is no such axis.
 
     Notes
@@ -91,7 +114,10 @@ def scatter(
     places: list[_Place] = list(devices)
     if not places:
         raise ValueError("scatter: no device is named")
-    pieces = _pieces(array, len(places), axis)
+    (source,) = _driver._views((array,))
+    if not isinstance(source, GPUArray):
+        source = np.asanyarray(source)
+    pieces = _pieces(source, len(places), axis)
     return [_moved(piece, place) for piece, place in zip(pieces, places, strict=True)]
 
 
@@ -104,16 +130,18 @@ def _moved(piece: Any, place: _Place) -> GPUArray:
 
 @overload
 def gather(
-    parts: Sequence[Array[Scalar]], axis: int = 0, device: _Place | None = None
+    parts: Sequence[GPUArray[Scalar]], axis: int = 0, device: _Place | None = None
 ) -> GPUArray[Scalar]: ...
 @overload
 def gather(
-    parts: Sequence[Array[Scalar]], axis: int, device: Literal["cpu"]
+    parts: Sequence[GPUArray[Scalar]], axis: int, device: Literal["cpu"]
 ) -> np.ndarray[Any, np.dtype[Scalar]]: ...
 @overload
 def gather(
-    parts: Sequence[Array[Scalar]], axis: int = 0, *, device: Literal["cpu"]
+    parts: Sequence[GPUArray[Scalar]], axis: int = 0, *, device: Literal["cpu"]
 ) -> np.ndarray[Any, np.dtype[Scalar]]: ...
+@overload
+def gather(parts: Sequence[OnDevice], axis: int = 0, device: _Place | str | None = None) -> Any: ...
 
 
 def gather(parts: Sequence[Any], axis: int = 0, device: Any = None) -> Any:
@@ -122,6 +150,7 @@ def gather(parts: Sequence[Any], axis: int = 0, device: Any = None) -> Any:
     Parameters
     ----------
     parts : sequence of GPUArray
+        Or of other libraries' arrays on the device.
     axis : int, optional
     device : Device, Context, int or "cpu", optional
         Where the result is, as for GPUArray.to_device; by default the device of the current context.
@@ -135,6 +164,10 @@ def gather(parts: Sequence[Any], axis: int = 0, device: Any = None) -> Any:
     ------
     ValueError
         There is no such device, no part, or shapes do not fit.
+    TypeError
+        A part is in host memory.
+    numpy.exceptions.AxisError
+        There is no such axis.
 
     Examples
     --------
@@ -144,6 +177,8 @@ def gather(parts: Sequence[Any], axis: int = 0, device: Any = None) -> Any:
     array([[0, 1, 2],
            [3, 4, 5]])
     """
+    parts = _driver._views(tuple(parts))
+    _refuse_host(parts)
     if isinstance(device, str) and device == "cpu":
         return np.concatenate([part.get() for part in parts], axis=axis)
     context = _context(_driver.Context.get_device() if device is None else device)

@@ -224,7 +224,7 @@ def share(array: GPUArray, *, copy: bool | None = None) -> SharedArray:
     ValueError
         `copy` is False, and the memory cannot be shared.
     LogicError
-        The array's memory was freed, or the system shares no memory between processes.
+        The array's memory was freed, its work is captured, or the system shares no memory between processes.
 
     Notes
     -----
@@ -384,7 +384,7 @@ def _open(message: str, *given: Any) -> GPUArray:
         return _own(message, description)
     if not description.handle:
         process_leases.arrived(Path(description.folder), message)
-        return GPUArray(description.shape, description.dtype)
+        return _empty(description)
     try:
         with _opening:
             lease = _lease(message, description)
@@ -399,6 +399,13 @@ def _open(message: str, *given: Any) -> GPUArray:
             base=use,
             strides=description.strides,
         )
+    return _driver._forbid_writing(array) if description.read_only else array
+
+
+def _empty(description: _Description) -> GPUArray:
+    """An array without elements, which has no memory to be opened."""
+    with context_on(_device(description.device, description.process)):
+        array = GPUArray(description.shape, description.dtype)
     return _driver._forbid_writing(array) if description.read_only else array
 
 

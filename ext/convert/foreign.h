@@ -38,6 +38,9 @@ int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, Fo
 /* The part of foreign_describe() that asks whether kernels of the current context can use the array's memory,
  * which is of this device (-1: unknown). Sets array->device. -1 with ValueError. */
 int foreign_check_pointer(ModuleState *state, ForeignArray *array, const ForeignLayout *layout, int device);
+/* -1 with ValueError when kernels of the current context cannot access the memory at the array's address.
+ * Sets array->device. */
+int foreign_check_place(ModuleState *state, ForeignArray *array);
 void foreign_layout_clear(ForeignLayout *layout);
 
 /* Whether the object may be an array of another library: false, at little cost, for most other arguments. */

@@ -142,6 +142,12 @@ static int check_place(ModuleState *state, ForeignArray *array, int there)
     return -1;
 }
 
+int foreign_check_place(ModuleState *state, ForeignArray *array)
+{
+    array->device = -1;
+    return array->pointer ? check_place(state, array, -1) : 0;
+}
+
 int foreign_check_pointer(ModuleState *state, ForeignArray *array, const ForeignLayout *layout, int device)
 {
     array->device = -1;

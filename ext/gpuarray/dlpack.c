@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/layout/strides.h"
+#include "ext/base/captured.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
@@ -283,31 +284,43 @@ static int note_consumer(GPUArrayObject *array, CUstream consumer)
     return 0;
 }
 
-/* Orders the stream `consumer` after the stream `work`. -1 with an exception. */
-static int order_one(ModuleState *state, CUstream work, CUstream consumer)
+/* -1 with LogicError if a wait for the stream would end a capture. */
+static int refuse_capture(ModuleState *state, CUstream stream)
 {
+    if (!captured_holds(state, stream)) return 0;
+    raise_logic(state, "the work on an array cannot be waited for in a capture: give the array to another "
+                       "process or to the host before the capture, or after a launch of the graph");
+    return -1;
+}
+
+/* Orders the stream `consumer` after the stream `work`. -1 with an exception; if the host is going to wait
+ * for the consumer, with LogicError if `work` is captured. */
+static int order_one(ModuleState *state, CUstream work, CUstream consumer, bool waits)
+{
+    if (waits && refuse_capture(state, work) < 0) return -1;
     ForeignArray there = {.has_stream = true, .stream = work ? work : CU_STREAM_LEGACY};
     return foreign_order(state, &there, consumer);
 }
 
 /* Orders the stream `consumer` after the streams on which the array was used: a pool's memory remembers them;
  * of other memory only the current stream is known. -1 with an exception. */
-static int order_all(GPUArrayObject *array, CUstream consumer)
+static int order_all(GPUArrayObject *array, CUstream consumer, bool waits)
 {
     ModuleState *state = array->state;
     bool pooled = array->allocation && array->allocation->pooled;
     CUstream used = pooled ? NULL : transfer_mode_blocking(state).stream;
-    int failed = order_one(state, gpuarray_stream(array), consumer);
-    if (!failed && used) failed = order_one(state, used, consumer);
+    int failed = order_one(state, gpuarray_stream(array), consumer, waits);
+    if (!failed && used) failed = order_one(state, used, consumer, waits);
     for (int i = 0; pooled && !failed && pooled_used_stream(array->allocation, i, &used); i++)
-        failed = order_one(state, used, consumer);
+        failed = order_one(state, used, consumer, waits);
     return failed;
 }
 
 /* As order_all(); waits: then waits for the consumer's stream. */
 static int order_here(GPUArrayObject *array, CUstream consumer, bool waits)
 {
-    if (order_all(array, consumer) < 0) return -1;
+    if (waits && refuse_capture(array->state, consumer) < 0) return -1;
+    if (order_all(array, consumer, waits) < 0) return -1;
     return waits ? gpu_cuStreamSynchronize(array->state, consumer) : 0;
 }
 

@@ -292,7 +292,8 @@ static int address_of_object(FunctionObject *function, Py_ssize_t position, PyOb
     int found = foreign_find(state, argument, &array);
     if (found > 0) {
         *out = array.pointer;
-        return foreign_order(state, &array, stream) < 0 ? -1 : 1;
+        bool failed = foreign_check_place(state, &array) < 0 || foreign_order(state, &array, stream) < 0;
+        return failed ? -1 : 1;
     }
     return found < 0 ? -1 : address_of_gpudata(function, position, argument, out);
 }

@@ -81,8 +81,8 @@ bool launch_is_eager(ModuleState *state, CUstream stream, bool timed);
 size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t capacity);
 
 /* -1 with LogicError when an allocation that is an argument of this function was freed, or its context is
- * gone. Whether a kernel can access memory of another context is left to the driver; only for GPUArrays
- * array_device_check() finds out. */
+ * gone. Whether a kernel can access memory of another context is left to the driver; for GPUArrays and arrays
+ * of other libraries it is found out before the launch. */
 int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
                                  DeviceAllocationObject *allocation);
 

@@ -84,11 +84,20 @@ def pytest_load_initial_conftests(early_config: Any) -> Generator[None, None, No
         faults = given.cuda_cpu_faults or ini("cuda_cpu_faults")
         options = {
             "--devices": devices,
-            "--checks": ",".join(_SHORT.get(each, each) for each in checks.split(",")),
+            "--checks": ",".join(_SHORT.get(each, each) for each in map(str.strip, checks.split(","))),
             "--faults": faults,
         }
         early_config.pluginmanager.register(_Tests(options), "cuda_cpu_tests")
+    else:
+        _refuse_options(given)
     yield
+
+
+def _refuse_options(given: Any) -> None:
+    """UsageError for options that change nothing, as --cuda-cpu is not given."""
+    for option in "devices", "checks", "faults":
+        if getattr(given, f"cuda_cpu_{option}") is not None:
+            raise pytest.UsageError(f"--cuda-cpu-{option} needs --cuda-cpu")
 
 
 def _start_by_cuda_cpu() -> None:

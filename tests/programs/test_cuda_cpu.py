@@ -1,5 +1,6 @@
 """cuda-cpu and `python -m pycuda.cpu`: a program in C on the CPU device, the options, the exit status."""
 
+import shutil
 import sys
 
 import cuda_cpu
@@ -107,6 +108,7 @@ def test_the_exit_status_is_the_programs():
         (["--capability=1.0", "true"], 'PYCUDA_CPU_COMPUTE_CAPABILITY is "1.0": it must be that of a GPU'),
         (["--checks", "races", "true"], 'PYCUDA_CPU_CHECK is "races": it must be a list of racecheck'),
         (["--device", "1", "true"], "no such option: --device"),
+        (["-x", "true"], "no such option: -x"),
         (["--log=yes", "true"], "no value belongs to --log"),
         (["--devices"], "a value is missing: --devices"),
     ],
@@ -120,5 +122,29 @@ def test_wrong_options_are_refused_in_one_line(arguments, text):
 def test_help():
     """Without a command, the same text is an error."""
     helped, empty = run("--help"), run()
+    assert run("-h").stdout == helped.stdout
     assert helped.returncode == 0 and helped.stdout.startswith("usage: cuda-cpu [options] [--] command")
     assert empty.returncode == 2 and empty.stderr == helped.stdout
+
+
+def test_no_device_is_a_setting_as_any_other():
+    code = "import ctypes; print(ctypes.CDLL('libcuda.so.1').cuInit(0))"
+    done = run("--devices", 0, sys.executable, "-c", code)
+    assert (done.stdout, done.stderr, done.returncode) == ("100\n", "", 0)  # CUDA_ERROR_NO_DEVICE
+
+
+def test_a_folder_that_the_linker_cannot_be_given_is_refused(tmp_path):
+    code = "import ctypes, os; print(ctypes.CDLL('libcuda.so.1').cuInit(0), os.environ['LD_PRELOAD'])"
+    for name, works in ("a b", True), ("a:b", False), ("a;b", False):
+        folder = tmp_path / name
+        folder.mkdir()
+        for file in (
+            cuda_cpu.RUNNER,
+            *(f"{cpu.path()}/{each}" for each in ("libcuda.so.1", "libcuda-preload.so")),
+        ):
+            shutil.copy(file, folder)
+        done = cuda_cpu.run(sys.executable, "-c", code, command=[folder / "cuda-cpu"])
+        if works:
+            assert (done.stdout, done.stderr) == ("0 libcuda-preload.so\n", "")
+        else:
+            assert done.returncode == 2 and "a colon or a semicolon in its name" in done.stderr

@@ -171,3 +171,20 @@ def test_wrong_options_and_a_library_opened_before_are_refused(tmp_path, options
     (tmp_path / "test_it.py").write_text(TESTS)
     done, _ = run(tmp_path, "--cuda-cpu", *options)
     assert done.returncode == 4 and text in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    "option", ["--cuda-cpu-checks=race", "--cuda-cpu-devices=2", "--cuda-cpu-faults=report"]
+)
+def test_options_that_would_change_nothing_are_refused(tmp_path, option):
+    (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
+    done, _ = run(tmp_path, option)
+    assert (done.returncode, done.stderr) == (4, f"ERROR: {option.partition('=')[0]} needs --cuda-cpu\n\n")
+
+
+def test_a_list_of_checks_may_have_spaces(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\ncuda_cpu_checks = race, init , sync\n")
+    (tmp_path / "test_it.py").write_text(RACE)
+    assert run(tmp_path)[1]["test_without_one"] == "PASSED"  # settings alone start nothing
+    _, outcomes = run(tmp_path, "--cuda-cpu", "--cuda-cpu-devices=2")
+    assert outcomes == {"test_race": "FAILED", "test_without_one": "PASSED"}

@@ -97,7 +97,9 @@ def assign(view, value, stream=None) -> None:
     if view.size == 0:
         return _check_writable(view)
     if elements.kind(view.dtype) == "V":
-        return _assign_raw(view, value if number is None else on_device(np.asarray(number)), stream)
+        if number is not None:
+            value = on_device(np.asarray(number, None if view.dtype.kind == "V" else view.dtype), stream)
+        return _assign_raw(view, value, stream)
     apply("copy", value if number is None else number, out=view, stream=stream, casting="unsafe")
     return None
 

@@ -41,8 +41,10 @@ def _types(dtype) -> tuple[str, str]:
 
 def kind(dtype) -> str:
     """The kind of a dtype's elements: "b" bool, "i" integers, "f" floats (bfloat16 too), "c" complex numbers,
-    "V" for elements that are only moved."""
+    "V" for elements that are only moved: structures, bytes, dates and strings."""
     plain = dtype.kind
+    if plain in "mMSU":
+        return "V"
     if plain == "V":  # NumPy computes the name at each access
         return "f" if dtype.name == "bfloat16" else "V"
     return "i" if plain in "iu" else plain

@@ -192,11 +192,16 @@ def check_views_and_memory_of_others():
     from pairs import FIRST, SECOND, assert_refused, on
 
     from pycuda import gpuarray
+    from pycuda.compiler import SourceModule
 
     class Foreign:
         def __init__(self, array):
             self.__cuda_array_interface__ = array.__cuda_array_interface__
             self.array = array
+
+    class Exporting:
+        def __init__(self, array):
+            self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
 
     host = np.arange(6.0)
     a, b = on(FIRST, host), on(SECOND, host)
@@ -215,6 +220,17 @@ def check_views_and_memory_of_others():
         ):
             with pytest.raises((ValueError, AttributeError), match="device 1|__dlpack_device__"):
                 call()
+        source = "__global__ void twice(double *x) { x[threadIdx.x] *= 2; }"
+        twice = SourceModule(source).get_function("twice")
+        twice.prepare("P")
+        for kind in Foreign, Exporting:
+            with pytest.raises(ValueError, match="in memory of device 1"):
+                twice(kind(b), block=(6, 1, 1))
+            with pytest.raises(ValueError, match="in memory of device 1"):
+                twice.prepared_call((1, 1), (6, 1, 1), kind(b))
+        twice(Foreign(a), block=(6, 1, 1))
+        twice.prepared_call((1, 1), (6, 1, 1), Exporting(a))
+        assert (a.get() == 4 * host).all()
     with SECOND:
         for view in views:
             assert (view + 1).get()[0] == view.get()[0] + 1

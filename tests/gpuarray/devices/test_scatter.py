@@ -66,9 +66,41 @@ def test_one_device(primary_context):
         with pytest.raises(error):
             devices.scatter(a, wrong)
     for axis in 1, -2:
-        with pytest.raises(IndexError):
+        with pytest.raises(np.exceptions.AxisError, match="out of bounds for array of dimension 1"):
             devices.scatter(a, [0], axis)
     with pytest.raises(ValueError):
         devices.gather([])
     with pytest.raises(ValueError):
         devices.gather(parts, device=99)
+
+
+def test_what_scatter_and_gather_take(primary_context):
+    class Foreign:
+        def __init__(self, array):
+            self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+    a = gpuarray.to_gpu(np.arange(5.0))
+    for source in [0.0, 1, 2, 3, 4], Foreign(a), np.arange(5.0)[::-1][::-1]:
+        parts = devices.scatter(source, [0, 0])
+        assert [part.get().tolist() for part in parts] == [[0, 1, 2], [3, 4]]
+        for device in None, "cpu":
+            whole = devices.gather([Foreign(part) for part in parts], device=device)
+            assert (whole.get() if device is None else whole).tolist() == [0, 1, 2, 3, 4]
+    for device in None, "cpu":
+        with pytest.raises(TypeError, match="part 1, ndarray, is in host memory"):
+            devices.gather([a, np.arange(5.0)], device=device)
+    with pytest.raises(np.exceptions.AxisError, match="dimension 0"):
+        devices.scatter(np.float64(1), [0])
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[s]", "timedelta64[ns]", "S5", "U3", "V7", "i4,f8"])
+def test_elements_that_are_only_moved(primary_context, dtype):
+    host = np.arange(12).astype("u1").repeat(np.dtype(dtype).itemsize)
+    if dtype == "U3":
+        host = host.reshape(12, -1)
+        host[:, [1, 2, 3, 5, 6, 7, 9, 10, 11]] = 0
+    host = host.view(dtype).reshape(3, 4)
+    for source in host, host.T, host[::-1, ::2], host[:0]:
+        for axis in 0, 1:
+            whole = devices.gather(devices.scatter(gpuarray.to_gpu(source), [0, 0], axis), axis)
+            assert whole.dtype == host.dtype and whole.get().tolist() == source.tolist()

@@ -98,7 +98,8 @@ a = gpuarray.to_gpu(host)
 record = np.zeros(3, np.dtype([("x", "i4"), ("y", "f8")], align=True))
 record["x"] = 1, 2, 3
 arrays = [a, a.T, a[::-1, 1:, ::2], a[1, 2, 3], a[:0], a[2:, 3], gpuarray.to_gpu(record), a.astype("F"),
-          gpuarray.to_gpu(record)["y"], np.broadcast_to(a[0, 0], (2, 5))]
+          gpuarray.to_gpu(record)["y"], np.broadcast_to(a[0, 0], (2, 5)),
+          np.broadcast_to(a[:0], (2, 0, 4, 5))]
 with spawn.Pool(1) as pool:
     for array, got in zip(arrays, pool.map(describe, [ipc.share(each) for each in arrays])):
         values, strides, writeable = got
@@ -363,6 +364,22 @@ def test_in_one_process(primary_context):
     with pytest.raises(TypeError, match="array must be a GPUArray, not ndarray"):
         ipc.share(np.arange(5))
     assert drv._live_objects()["IPCMemoryHandle"] == 0
+
+
+def test_in_a_capture(primary_context):
+    """A wait that would end the capture is refused, and the capture goes on."""
+    import pickle
+
+    a, shared, stream = gpuarray.zeros(5, float), ipc.share(gpuarray.zeros(5, float)), drv.Stream()
+    with stream.capture() as graph, stream:
+        a += 1
+        for call, given in (ipc.share, a), (pickle.dumps, shared):
+            with pytest.raises(drv.LogicError, match="cannot be waited for in a capture"):
+                call(given)
+        a += 1
+    graph.instantiate().launch(stream)
+    assert a.get().tolist() == [2] * 5
+    shared.close()
 
 
 def test_files_go_with_the_process(run):
