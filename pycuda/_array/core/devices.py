@@ -9,9 +9,16 @@ from pycuda import _driver
 
 
 def as_device(value: Any) -> _driver.Device:
-    """A Device, or the one of this number. ValueError if there is no such device, TypeError for others."""
+    """A Device, or the one of this number. ValueError if there is no such device, also for a word; TypeError
+    for other objects.
+    """
     if isinstance(value, _driver.Device):
         return value
+    if isinstance(value, str):
+        raise ValueError(
+            f"unsupported device {value!r}: 'cpu' is the host, others are a pycuda.driver.Device, a "
+            "pycuda.driver.Context or a number"
+        )
     try:
         number = operator.index(value)
     except TypeError:

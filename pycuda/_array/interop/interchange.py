@@ -144,10 +144,8 @@ def asnumpy(a: Any, stream: Stream = None, order: str = "C") -> np.ndarray[Any, 
 
 def to_device(array: GPUArray, device: Any, stream: Stream = None) -> Any:
     """What GPUArray.to_device does."""
-    if isinstance(device, str):
-        if device == "cpu":
-            return array.get(stream=stream)
-        raise ValueError(f"unsupported device {device!r}: 'cpu' is the host; a Device, a Context or a number")
+    if isinstance(device, str) and device == "cpu":
+        return array.get(stream=stream)
     if isinstance(device, _driver.Context):
         return _driver._copy_to_context(array, device, stream)
     device = as_device(device)

@@ -62,9 +62,10 @@ def test_one_device(primary_context):
     parts[0].fill(-1)  # a view
     whole = devices.gather(parts)
     assert whole.get().tolist() == [-1] * 4 + list(range(4, 10)) and whole.dtype == np.int16
-    for wrong, error in ([], ValueError), ([99], ValueError), ("x", TypeError):
-        with pytest.raises(error):
-            devices.scatter(a, wrong)
+    for wrong, error in ([], ValueError), ([99], ValueError), ("x", ValueError), ([1.0], TypeError):
+        for source in a, a.get():
+            with pytest.raises(error):
+                devices.scatter(source, wrong)
     for axis in 1, -2:
         with pytest.raises(np.exceptions.AxisError, match="out of bounds for array of dimension 1"):
             devices.scatter(a, [0], axis)

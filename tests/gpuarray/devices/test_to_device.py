@@ -75,7 +75,10 @@ def check_targets():
         for wrong in 2, -1, 10**6:
             with pytest.raises(ValueError, match=f"unsupported device {wrong}: there are 2"):
                 a.to_device(wrong)
-        for wrong in "gpu", 1.0, None, (2, 0):
+        for wrong in "gpu", "":
+            with pytest.raises(ValueError, match=f"unsupported device {wrong!r}"):
+                a.to_device(wrong)
+        for wrong in 1.0, None, (2, 0):
             with pytest.raises(TypeError, match="a device is a"):
                 a.to_device(wrong)
     del there
