@@ -27,6 +27,7 @@ from typing import Any
 from pycuda import _driver
 from pycuda._array.interop.collectives import (
     BYTES,
+    address_of,
     array_of,
     check_overlap,
     check_room,
@@ -262,12 +263,12 @@ class Communicator:
     def send(self, sendbuf: Any, peer: int, *, stream: Any = None) -> None:
         """Send an array to a rank (ncclSend), which receives as many bytes."""
         a = array_of(sendbuf, stream)
-        self._queue("send", stream, (a,), a.ptr, a.nbytes, BYTES, peer)
+        self._queue("send", stream, (a,), address_of(a), a.nbytes, BYTES, peer)
 
     def recv(self, recvbuf: Any, peer: int, *, stream: Any = None) -> None:
         """Receive into an array what a rank sends (ncclRecv)."""
         b = array_of(recvbuf, stream, written=True)
-        self._queue("recv", stream, (b,), b.ptr, b.nbytes, BYTES, peer)
+        self._queue("recv", stream, (b,), address_of(b), b.nbytes, BYTES, peer)
 
     def broadcast(self, sendbuf: Any, recvbuf: Any, root: int, *, stream: Any = None) -> None:
         """What `root` has in `sendbuf`, to `recvbuf` of all (ncclBroadcast). Others may give None to send."""
@@ -275,7 +276,7 @@ class Communicator:
         a = array_of(sendbuf, stream) if self._rank == root else b
         check_room(a, b, a.size, exactly=True)
         check_overlap(a, b, 0)
-        self._queue("broadcast", stream, (a, b), a.ptr, b.ptr, b.nbytes, BYTES, root)
+        self._queue("broadcast", stream, (a, b), address_of(a), address_of(b), b.nbytes, BYTES, root)
 
     def allreduce(self, sendbuf: Any, recvbuf: Any, op: Any, *, stream: Any = None) -> None:
         """The elements of all ranks, combined one by one, to all (ncclAllReduce).
@@ -285,7 +286,7 @@ class Communicator:
         a, b = array_of(sendbuf, stream), array_of(recvbuf, stream, written=True)
         check_room(a, b, a.size)
         check_overlap(a, b, 0)
-        self._queue("all_reduce", stream, (a, b), a.ptr, b.ptr, *reduction(a, op), int(op))
+        self._queue("all_reduce", stream, (a, b), address_of(a), address_of(b), *reduction(a, op), int(op))
 
     def reduce(
         self, sendbuf: Any, recvbuf: Any, op: Any, root: int | None = None, *, stream: Any = None
@@ -298,7 +299,7 @@ class Communicator:
         b = array_of(recvbuf, stream, written=True) if self._rank == root else a
         check_room(a, b, a.size)
         check_overlap(a, b, 0)
-        self._queue("reduce", stream, (a, b), a.ptr, b.ptr, *reduction(a, op), int(op), root)
+        self._queue("reduce", stream, (a, b), address_of(a), address_of(b), *reduction(a, op), int(op), root)
 
     def reduce_scatter(self, sendbuf: Any, recvbuf: Any, op: Any, *, stream: Any = None) -> None:
         """As `allreduce`, a part of the result to each rank (ncclReduceScatter).
@@ -310,14 +311,23 @@ class Communicator:
         check_room(a, b, part)
         check_overlap(b, a, self._rank * part * a.dtype.itemsize)
         count, number = reduction(a, op)
-        self._queue("reduce_scatter", stream, (a, b), a.ptr, b.ptr, count // self._ranks, number, int(op))
+        self._queue(
+            "reduce_scatter",
+            stream,
+            (a, b),
+            address_of(a),
+            address_of(b),
+            count // self._ranks,
+            number,
+            int(op),
+        )
 
     def allgather(self, sendbuf: Any, recvbuf: Any, *, stream: Any = None) -> None:
         """The arrays of all ranks, one after another, to all (ncclAllGather)."""
         a, b = array_of(sendbuf, stream), array_of(recvbuf, stream, written=True)
         check_room(a, b, self._ranks * a.size)
         check_overlap(a, b, self._rank * a.nbytes)
-        self._queue("all_gather", stream, (a, b), a.ptr, b.ptr, a.nbytes, BYTES)
+        self._queue("all_gather", stream, (a, b), address_of(a), address_of(b), a.nbytes, BYTES)
 
     def gather(self, sendbuf: Any, recvbuf: Any, root: int | None = None, *, stream: Any = None) -> None:
         """As `allgather`, to `root` alone (ncclGather) unless it is None; others may give None to receive."""
@@ -329,7 +339,16 @@ class Communicator:
             b = array_of(recvbuf, stream, written=True)
             check_room(a, b, self._ranks * a.size)
             check_overlap(a, b, self._rank * a.nbytes)
-        self._queue("gather", stream, (a, b), a.ptr, b.ptr if b is not None else 0, a.nbytes, BYTES, root)
+        self._queue(
+            "gather",
+            stream,
+            (a, b),
+            address_of(a),
+            address_of(b) if b is not None else 0,
+            a.nbytes,
+            BYTES,
+            root,
+        )
 
     def scatter(self, sendbuf: Any, recvbuf: Any, root: int, *, stream: Any = None) -> None:
         """A part of what `root` has in `sendbuf` to each rank (ncclScatter); others may give None to send."""
@@ -338,7 +357,16 @@ class Communicator:
             a = array_of(sendbuf, stream)
             check_room(a, b, part_of(a, self._ranks), exactly=True)
             check_overlap(b, a, self._rank * b.nbytes)
-        self._queue("scatter", stream, (a, b), a.ptr if a is not None else 0, b.ptr, b.nbytes, BYTES, root)
+        self._queue(
+            "scatter",
+            stream,
+            (a, b),
+            address_of(a) if a is not None else 0,
+            address_of(b),
+            b.nbytes,
+            BYTES,
+            root,
+        )
 
     def alltoall(self, sendbuf: Any, recvbuf: Any, *, stream: Any = None) -> None:
         """A part of `sendbuf` to each rank, and one from each into `recvbuf` (ncclAlltoAll)."""
@@ -346,4 +374,4 @@ class Communicator:
         part = part_of(a, self._ranks)
         check_room(a, b, a.size)
         check_overlap(a, b, None)
-        self._queue("allto_all", stream, (a, b), a.ptr, b.ptr, part * a.dtype.itemsize, BYTES)
+        self._queue("allto_all", stream, (a, b), address_of(a), address_of(b), part * a.dtype.itemsize, BYTES)

@@ -223,6 +223,24 @@ def test_other_overlaps_are_refused(comm, bindings, name):
     assert bindings.calls == []
 
 
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_arrays_without_elements(comm, bindings, name):
+    """A rank that has none takes part: the others wait for it."""
+    OPERATIONS[name](comm, array(0), array(0))
+    (call,) = bindings.calls
+    assert set(call[1:3]) <= {0}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_freed_memory(comm, bindings, name):
+    a, b = pair(name)
+    a.gpudata.free()
+    b.gpudata.free()
+    with pytest.raises(drv.LogicError, match="was freed"):
+        OPERATIONS[name](comm, a, b)
+    assert bindings.calls == []
+
+
 def test_only_the_root_needs_both_arrays(comm, bindings):
     comm.broadcast(None, array(), 0)
     comm.reduce(array(), None, SUM, 0)

@@ -47,6 +47,11 @@ def array_of(buffer: Any, stream: Any, written: bool = False) -> Any:
     return array
 
 
+def address_of(array: Any) -> int:
+    """The address of element 0; 0 of an array without elements. LogicError if the memory was freed."""
+    return array.ptr if array.size else 0
+
+
 def reduction(array: Any, op: Any) -> tuple[int, int]:
     """(number of elements, ncclDataType_t) of an array that is reduced: complex numbers are pairs of reals,
     booleans bytes. TypeError if NCCL has neither.
@@ -83,6 +88,6 @@ def check_overlap(small: Any, large: Any, in_place: int | None) -> None:
     """ValueError if two arrays of one operation overlap, unless `small` begins at the byte `in_place` of
     `large`.
     """
-    offset = small.ptr - large.ptr
+    offset = address_of(small) - address_of(large)
     if offset < large.nbytes and -offset < small.nbytes and offset != in_place:
         raise ValueError("the arrays overlap, and not as NCCL's in-place operation has it")
