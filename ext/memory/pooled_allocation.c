@@ -193,8 +193,17 @@ static bool is_noted(PooledAllocationObject *allocation, CUstream handle)
            || is_used(allocation, handle);
 }
 
+/* Whether the stream is of another device: the pool's events cannot be recorded there. */
+static bool is_of_other_device(const PooledAllocationObject *allocation, PyObject *stream)
+{
+    ModuleState *state = allocation->memory.state;
+    return stream && !is_foreign(state, stream)
+           && !contexts_share_memory(stream_cast(stream)->context, allocation->pool->context);
+}
+
 /* Notes a use of the allocation on this stream, which is ordered after the block's previous use. The block
- * changes to this stream if it may, else the stream is added to the used ones. -1 with an exception. */
+ * changes to this stream if it may, else the stream is added to the used ones; if it is of another device the
+ * block is not held by the pool at its end (pooled_lend). -1 with an exception. */
 static int note_use(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     if (is_noted(allocation, handle)) return 0;
@@ -202,7 +211,9 @@ static int note_use(PooledAllocationObject *allocation, PyObject *stream, CUstre
     int status = wait_for_previous_use(allocation, stream, handle);
     PyObject *old = NULL;
     if (status == 0 && !is_noted(allocation, handle)) {
-        if (may_move(allocation, stream)) {
+        if (is_of_other_device(allocation, stream)) {
+            allocation->lent = true;
+        } else if (may_move(allocation, stream)) {
             old = allocation->stream;
             allocation->stream = Py_XNewRef(stream);
             allocation->block->stream = handle;

@@ -288,3 +288,32 @@ def test_one_device(primary_context):
     drv.Context.synchronize()
     del there
     own.detach()
+
+
+def check_streams_of_the_other_device():
+    """An array that was copied on one, and its pool's memory, can be used as before."""
+    from pairs import FIRST, SECOND, on
+
+    from pycuda import gpuarray
+
+    host = np.arange(6.0)
+    with SECOND:
+        stream = drv.Stream()
+    for use in (
+        lambda a: a.get(stream=stream),
+        lambda a: a.set_async(drv.aligned_zeros(6, float), stream=stream),
+        lambda a: a.get_async(stream=stream),
+        lambda a: a.to_device(1, stream=stream),
+    ):
+        a = on(FIRST, host)
+        with FIRST:
+            use(a)
+            stream.synchronize()
+            assert (a.to_device(1).get() == a.get()).all()
+            assert ((a + 1).get() == a.get() + 1).all()
+            del a
+            assert ((gpuarray.to_gpu(host) + 1).get() == host + 1).all()
+
+
+def test_streams_of_the_other_device(on_two_devices):
+    on_two_devices(check_streams_of_the_other_device)
