@@ -9,7 +9,7 @@ Classes come with all members in the order of their definition, `__call__` first
 classes of constants with each name and value. A class with some methods has a page of its own in
 reference/classes, written before pages are read, and a row in a table where it is named. Names of
 pycuda._driver in signatures and docstrings become links to where they are described, functions of the driver
-links to NVIDIA's pages (nvidia.py). After each description there is a program (programs.py), and where to
+links to NVIDIA's pages (vendor.py). After each description there is a program (programs.py), and where to
 read on. At the end there is a warning for each public name, of a member too, that is not described; `make
 docs` treats it as an error.
 
@@ -23,9 +23,9 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
-import nvidia
 import programs
 import public
+import vendor
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx import addnodes
@@ -182,7 +182,7 @@ def additions(full):
 def add(app, what, name, value, options, lines):
     """For the event autodoc-process-docstring: links to NVIDIA's pages, and what additions() has."""
     if name.startswith("pycuda"):
-        lines[:] = [nvidia.linked(line, GROUPS) for line in lines]
+        lines[:] = [vendor.linked(line, GROUPS) for line in lines]
         if what != "module":
             lines += additions(name)
 
@@ -288,7 +288,7 @@ def check(app, env):
             logger.warning("%s is public and not described", missing)
 
 
-GROUPS = nvidia.table()
+GROUPS = vendor.table()
 HOMES = public.homes()  # {id of an object: the full name under which it is described}
 # BY_NAME: the full names of classes and functions by the last part, if that is unique and not a name of
 # Python's. Modules with names of NumPy's and CuPy's do not count: `sum` means that of pycuda.gpuarray.

@@ -25,7 +25,8 @@ enum { MAX_COPY_PEERS = 16 };
 
 /* A context to whose memory access was requested for copies (peers.c). */
 typedef struct CopyPeer {
-    uint64_t serial;
+    uint64_t serial; /* of the object for which access was requested last */
+    CUcontext handle;
     CUdevice device; /* -1: access is not possible, or was enabled by others */
 } CopyPeer;
 

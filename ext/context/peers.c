@@ -7,11 +7,11 @@
 #include "ext/context/context.h"
 #include "ext/convert/convert.h"
 
-/* The entry for the peer, or NULL. */
+/* The entry for the peer, or NULL. A primary context may have had several objects. */
 static CopyPeer *find_peer(ContextObject *context, const ContextObject *peer)
 {
     for (int i = 0; i < context->copy_peer_count; i++)
-        if (context->copy_peers[i].serial == peer->serial) return &context->copy_peers[i];
+        if (context->copy_peers[i].handle == peer->handle) return &context->copy_peers[i];
     return NULL;
 }
 
@@ -35,23 +35,37 @@ bool context_peer_is_for_copies(const ContextObject *context, const ContextObjec
 {
     for (int i = 0; i < context->copy_peer_count; i++) {
         const CopyPeer *entry = &context->copy_peers[i];
-        if (entry->device == device && (!peer || entry->serial == peer->serial)) return true;
+        if (entry->device == device && (!peer || entry->handle == peer->handle)) return true;
     }
     return false;
 }
 
+/* The entry for the peer, a new one if there is none yet; NULL if there is no room for it. */
+static CopyPeer *make_peer(ContextObject *context, const ContextObject *peer)
+{
+    CopyPeer *entry = find_peer(context, peer);
+    if (entry || context->copy_peer_count == MAX_COPY_PEERS) return entry;
+    entry = &context->copy_peers[context->copy_peer_count++];
+    *entry = (CopyPeer){peer->serial, peer->handle, -1};
+    return entry;
+}
+
+/* The access is noted before it is there, as calls of the driver let other threads run. If it is there
+ * already, it stays what it was: the user's, or for copies by another object of the same context. */
 void context_enable_copies(ContextObject *context, const ContextObject *peer)
 {
     int possible = 0;
-    if (context->device == peer->device || context->copy_peer_count == MAX_COPY_PEERS
-        || find_peer(context, peer))
-        return;
+    CopyPeer *entry = find_peer(context, peer);
+    if (context->device == peer->device || (entry && entry->serial == peer->serial)) return;
     CUresult result = once_cuDeviceCanAccessPeer(context->state, &possible, context->device, peer->device);
-    bool enabled = result == CUDA_SUCCESS && possible
-                   && once_cuCtxEnablePeerAccess(context->state, peer->handle, 0) == CUDA_SUCCESS;
-    if (context->copy_peer_count < MAX_COPY_PEERS)
-        context->copy_peers[context->copy_peer_count++] =
-            (CopyPeer){peer->serial, enabled ? peer->device : -1};
+    if (!(entry = make_peer(context, peer))) return;
+    const CUdevice before = entry->device;
+    entry->serial = peer->serial;
+    if (result != CUDA_SUCCESS || !possible) return;
+    entry->device = peer->device;
+    if (once_cuCtxEnablePeerAccess(context->state, peer->handle, 0) == CUDA_SUCCESS) return;
+    entry = find_peer(context, peer);
+    if (entry && entry->device >= 0) entry->device = before;
 }
 
 const char enable_peer_access_doc[] =
@@ -94,6 +108,7 @@ PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
     CUresult result = try_cuCtxEnablePeerAccess(current->state, peer->handle, flags);
     bool was_for_copies = take_over(current, peer);
     if (result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED && was_for_copies) result = CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS) make_peer(current, peer);
     PyObject *none = none_or_raise(current->state, result, "cuCtxEnablePeerAccess");
     Py_DECREF((PyObject *)current);
     return none;

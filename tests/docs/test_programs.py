@@ -21,7 +21,7 @@ def load(name):
 
 public = load("public")
 programs = load("programs")
-nvidia = load("nvidia")
+vendor = load("vendor")
 EXAMPLES = [
     pytest.param(program, id=names[0].removeprefix("pycuda.")) for names, program in programs.examples()
 ]
@@ -67,11 +67,11 @@ for line in sessions["pycuda.numpy.cumsum"]: print(line)
 
 
 def test_functions_of_the_driver_are_linked():
-    groups = nvidia.table()
-    assert nvidia.linked("Calls cuMemAlloc, cuFFT.", groups) == (
+    groups = vendor.table()
+    assert vendor.linked("Calls cuMemAlloc, cuFFT.", groups) == (
         "Calls `cuMemAlloc <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>`__, cuFFT."
     )
-    assert nvidia.address("cuGraphInstantiateWithFlags", groups) == nvidia.address("cuGraphLaunch", groups)
+    assert vendor.address("cuGraphInstantiateWithFlags", groups) == vendor.address("cuGraphLaunch", groups)
 
 
 def test_groups_are_read_from_a_header():
@@ -83,7 +83,7 @@ def test_groups_are_read_from_a_header():
     * \\defgroup CUDA_EVENT Events
     __CUDA_DEPRECATED CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags);
     """
-    assert nvidia.groups_in(header) == {
+    assert vendor.groups_in(header) == {
         "CUDA_MEM": ["cuMemAlloc", "cuMemFree"],
         "CUDA_EVENT": ["cuEventCreate"],
     }

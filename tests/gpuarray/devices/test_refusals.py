@@ -2,6 +2,8 @@
 ValueError before anything is launched, in a context that still works.
 """
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -296,6 +298,31 @@ def check_peer_access():
 
 def test_peer_access(on_two_devices):
     on_two_devices(check_peer_access)
+
+
+def check_another_object_of_a_context(library):
+    """A copy gives device 0 access to the primary context of device 1, another object of which comes with the
+    next copy: the access is still for copies alone."""
+    from pycuda import gpuarray
+
+    cuda, kept = ctypes.CDLL(library), ctypes.c_void_p()
+    drv.init()
+    assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(kept), 1) == 0
+    with drv.Device(0).retain_primary_context():
+        a = gpuarray.to_gpu(np.arange(6.0))
+        for _ in range(3):
+            context = drv.Device(1).retain_primary_context()
+            b = a.to_device(context)
+            assert (b.to_device(0).get() == a.get()).all()
+            with pytest.raises(ValueError, match="on device 1, but the current context is on device 0"):
+                a + b
+            del b
+            context.detach()
+    assert cuda.cuDevicePrimaryCtxRelease_v2(1) == 0
+
+
+def test_another_object_of_a_context(on_two_devices, driver_library):
+    on_two_devices(check_another_object_of_a_context, driver_library)
 
 
 def test_contexts_of_one_device(primary_context):

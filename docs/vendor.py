@@ -1,6 +1,6 @@
 """NVIDIA's pages about the functions of the driver: a page for each group of functions.
 
-`python docs/nvidia.py FOLDER` writes the groups of the headers in that folder to driver_groups.txt, a group a
+`python docs/vendor.py FOLDER` writes the groups of the headers in that folder to driver_groups.txt, a group a
 line, so that the pages can be built where no toolkit is.
 """
 
@@ -51,7 +51,7 @@ def main():
     found = {}
     for header in HEADERS:
         found |= groups_in((Path(sys.argv[1]) / header).read_text())
-    lines = ["# Written by docs/nvidia.py: groups of functions in the driver's headers, each has a page."]
+    lines = ["# Written by docs/vendor.py: groups of functions in the driver's headers, each has a page."]
     seen = set()
     for group, names in found.items():
         # What another version of the header declares again, after its groups, is in the table already.
