@@ -69,11 +69,8 @@ def _primary(context: _Context | None) -> _driver.Context:
         context = _driver.Device(context)
     if isinstance(context, _driver.Device):
         return context.retain_primary_context()
-    context.push()
-    try:
+    with context:
         primary = context.get_device().retain_primary_context()
-    finally:
-        context.pop()
     if primary != context:
         raise ValueError(
             "NCCL works in primary contexts: make the context by Device.retain_primary_context() "
@@ -114,11 +111,8 @@ def init(
         NCCL's own errors.
     """
     nccl, here = _nccl(), _primary(context)
-    here.push()
-    try:
+    with _keeping_current(here):
         return Communicator(nccl.Communicator.init(nranks, rank, unique_id, config))
-    finally:
-        here.pop()
 
 
 def init_all(contexts: Sequence[_Context] | None = None) -> list[Communicator]:
@@ -147,23 +141,24 @@ def init_all(contexts: Sequence[_Context] | None = None) -> list[Communicator]:
     primary = [_primary(each) for each in chosen]
     devices = []
     for context in primary:
-        context.push()
-        devices.append(context.get_device().handle)
-        context.pop()
-    with _keeping_current(primary):
+        with context:
+            devices.append(context.get_device().handle)
+    if not primary:
+        return []
+    with _keeping_current(primary[0]):
         return [Communicator(each) for each in nccl.Communicator.init_all(devices)]
 
 
 @contextlib.contextmanager
-def _keeping_current(contexts: Sequence[_driver.Context]) -> Iterator[None]:
-    """NVIDIA's runtime replaces the context on top of the thread's stack: that is one of these."""
-    if contexts:
-        contexts[0].push()
+def _keeping_current(context: _driver.Context) -> Iterator[None]:
+    """The context is current, and the one below it stays there. A with statement of the context itself would
+    raise, as NVIDIA's runtime may replace what is on top of the thread's stack.
+    """
+    context.push()
     try:
         yield
     finally:
-        if contexts:
-            _driver.Context.pop()
+        _driver.Context.pop()
 
 
 @contextlib.contextmanager
