@@ -43,7 +43,7 @@ static inline bool first_cpu_device(char path[PATH_MAX])
         void *library = dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
         if (!library) continue; /* closed meanwhile */
         void *found = dlsym(library, "cpuDeviceTable");
-        dlclose(library); /* the CPU device stays loaded for ever */
+        dlclose(library); /* the CPU device is never unloaded */
         Dl_info info;
         if (!found || !dladdr(found, &info)) continue;
         snprintf(path, PATH_MAX, "%s", info.dli_fname); /* dlsym also looks in what a library depends on */
