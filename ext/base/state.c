@@ -3,6 +3,7 @@
 
 #include "ext/base/launch_site.h"
 #include "ext/base/lost.h"
+#include "ext/base/peer_access.h"
 
 int state_intern_names(ModuleState *state)
 {
@@ -43,6 +44,7 @@ void state_free(void *module)
     PyMem_RawFree(state->queues.list);
     PyMem_RawFree(state->kept_fault.log);
     lost_clear(state);
+    peer_access_clear(state);
     launch_sites_close(state);
     if (state->has_lock) pthread_mutex_destroy(&state->lock);
 }

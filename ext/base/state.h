@@ -115,6 +115,7 @@ struct ModuleState {
     KeptFault kept_fault;
     struct LaunchSites *sites; /* where launches came from (launch_site.c); with the GIL */
     struct LostContext *lost; /* contexts that a fault has ended (lost.c); with the GIL */
+    struct PeerAccess *peer_access; /* (peer_access.h); with the GIL */
 };
 
 static inline void state_lock(ModuleState *state) { pthread_mutex_lock(&state->lock); }

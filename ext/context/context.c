@@ -9,6 +9,7 @@
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/lost.h"
+#include "ext/base/peer_access.h"
 #include "ext/context/keep_alive.h"
 
 /* ---- Which objects there are ---- */
@@ -328,6 +329,7 @@ static void end_context(ContextObject *context)
     if (atomic_exchange(&context->dead, true)) return;
     atomic_store(&context->ender, PyThread_get_thread_ident());
     context_count(context, false);
+    if (atomic_load(&context->kind) == CONTEXT_OWNED) peer_access_forget(context->state, context->handle);
     end_in_driver(context);
     atomic_store(&context->over, true);
     unlink_context(context);

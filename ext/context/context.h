@@ -21,15 +21,6 @@
 
 typedef enum ContextKind { CONTEXT_OWNED, CONTEXT_PRIMARY, CONTEXT_FOREIGN, CONTEXT_GREEN } ContextKind;
 
-enum { MAX_COPY_PEERS = 16 };
-
-/* A context to whose memory access was requested for copies (peers.c). */
-typedef struct CopyPeer {
-    uint64_t serial; /* of the object for which access was requested last */
-    CUcontext handle;
-    CUdevice device; /* -1: access is not possible, or was enabled by others */
-} CopyPeer;
-
 typedef struct ContextObject {
     PyObject_HEAD
     ModuleState *state;
@@ -54,8 +45,6 @@ typedef struct ContextObject {
     WordMap elementwise; /* of ElementwiseLoop, owned (elementwise_kernels.c) */
     _Atomic(void *) staging; /* page-locked memory (staging.h); NULL while a copy uses it, or there is none */
     atomic_bool staged; /* `staging` was requested */
-    int copy_peer_count;
-    CopyPeer copy_peers[MAX_COPY_PEERS]; /* the first copy_peer_count are set */
     bool counted; /* in live_Context, which does not count the default context */
     PyObject *weak_references;
 } ContextObject;
@@ -186,9 +175,6 @@ void context_dealloc(PyObject *self);
 /* ext/context/peers.c: lets copies of this context, which is the current one, read the other's memory
  * directly and not through the host, if the devices can. Failures change only the speed of copies. */
 void context_enable_copies(ContextObject *context, const ContextObject *peer);
-/* Whether access to the peer's memory, or if that is NULL to memory of that device, was enabled by
- * context_enable_copies(), and not by the user. */
-bool context_peer_is_for_copies(const ContextObject *context, const ContextObject *peer, CUdevice device);
 extern const char enable_peer_access_doc[], disable_peer_access_doc[];
 PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS);
 PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS);

@@ -1,71 +1,55 @@
 /* Access to the memory of other devices (peer access): for kernels when the user asks for it, for copies by
  * itself. The driver knows only one kind. So that array operations on two devices stay refused when a copy
  * was made between them, and that the user's own calls have the results that they would have without such
- * copies, a context notes which access was enabled for copies only. */
+ * copies, it is noted which access was enabled for copies only (peer_access.h). */
 #include "ext/base/driver_calls.h"
 #include "ext/base/errors.h"
+#include "ext/base/peer_access.h"
 #include "ext/context/context.h"
 #include "ext/convert/convert.h"
 
-/* The entry for the peer, or NULL. A primary context may have had several objects. */
-static CopyPeer *find_peer(ContextObject *context, const ContextObject *peer)
-{
-    for (int i = 0; i < context->copy_peer_count; i++)
-        if (context->copy_peers[i].handle == peer->handle) return &context->copy_peers[i];
-    return NULL;
-}
-
 /* Whether the access to this peer was enabled for copies only. From now on it counts as the user's. */
-static bool take_over(ContextObject *context, const ContextObject *peer)
+static bool take_over(const ContextObject *context, const ContextObject *peer)
 {
-    CopyPeer *entry = find_peer(context, peer);
-    bool was_for_copies = entry && entry->device >= 0;
-    if (entry) entry->device = -1;
+    PeerAccess *access = peer_access_find(context->state, context->handle, peer->handle);
+    bool was_for_copies = access && access->device != NOT_FOR_COPIES;
+    if (access) access->device = NOT_FOR_COPIES;
     return was_for_copies;
 }
 
-/* The next copy requests access again. */
-static void forget_peer(ContextObject *context, const ContextObject *peer)
+/* Whether these objects have requested this access. */
+static bool is_requested(const PeerAccess *access, const ContextObject *context, const ContextObject *peer)
 {
-    CopyPeer *entry = find_peer(context, peer);
-    if (entry) *entry = context->copy_peers[--context->copy_peer_count];
-}
-
-bool context_peer_is_for_copies(const ContextObject *context, const ContextObject *peer, CUdevice device)
-{
-    for (int i = 0; i < context->copy_peer_count; i++) {
-        const CopyPeer *entry = &context->copy_peers[i];
-        if (entry->device == device && (!peer || entry->handle == peer->handle)) return true;
-    }
-    return false;
-}
-
-/* The entry for the peer, a new one if there is none yet; NULL if there is no room for it. */
-static CopyPeer *make_peer(ContextObject *context, const ContextObject *peer)
-{
-    CopyPeer *entry = find_peer(context, peer);
-    if (entry || context->copy_peer_count == MAX_COPY_PEERS) return entry;
-    entry = &context->copy_peers[context->copy_peer_count++];
-    *entry = (CopyPeer){peer->serial, peer->handle, -1};
-    return entry;
+    return access && access->from_serial == context->serial && access->to_serial == peer->serial;
 }
 
 /* The access is noted before it is there, as calls of the driver let other threads run. If it is there
  * already, it stays what it was: the user's, or for copies by another object of the same context. */
 void context_enable_copies(ContextObject *context, const ContextObject *peer)
 {
+    ModuleState *state = context->state;
     int possible = 0;
-    CopyPeer *entry = find_peer(context, peer);
-    if (context->device == peer->device || (entry && entry->serial == peer->serial)) return;
-    CUresult result = once_cuDeviceCanAccessPeer(context->state, &possible, context->device, peer->device);
-    if (!(entry = make_peer(context, peer))) return;
-    const CUdevice before = entry->device;
-    entry->serial = peer->serial;
+    PeerAccess *access = peer_access_find(state, context->handle, peer->handle);
+    if (context->device == peer->device || is_requested(access, context, peer)) return;
+    CUresult result = once_cuDeviceCanAccessPeer(state, &possible, context->device, peer->device);
+    if (!(access = peer_access_make(state, context->handle, peer->handle))) return;
+    const CUdevice before = access->device;
+    access->from_serial = context->serial;
+    access->to_serial = peer->serial;
     if (result != CUDA_SUCCESS || !possible) return;
-    entry->device = peer->device;
-    if (once_cuCtxEnablePeerAccess(context->state, peer->handle, 0) == CUDA_SUCCESS) return;
-    entry = find_peer(context, peer);
-    if (entry && entry->device >= 0) entry->device = before;
+    access->device = peer->device;
+    if (once_cuCtxEnablePeerAccess(state, peer->handle, 0) == CUDA_SUCCESS) return;
+    access = peer_access_find(state, context->handle, peer->handle);
+    if (access && access->device != NOT_FOR_COPIES) access->device = before;
+}
+
+/* Notes that the user has enabled the access: copies need not request it. */
+static void note_users(const ContextObject *context, const ContextObject *peer)
+{
+    PeerAccess *access = peer_access_make(context->state, context->handle, peer->handle);
+    if (!access) return;
+    access->from_serial = context->serial;
+    access->to_serial = peer->serial;
 }
 
 const char enable_peer_access_doc[] =
@@ -108,7 +92,7 @@ PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
     CUresult result = try_cuCtxEnablePeerAccess(current->state, peer->handle, flags);
     bool was_for_copies = take_over(current, peer);
     if (result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED && was_for_copies) result = CUDA_SUCCESS;
-    if (result == CUDA_SUCCESS) make_peer(current, peer);
+    if (result == CUDA_SUCCESS) note_users(current, peer);
     PyObject *none = none_or_raise(current->state, result, "cuCtxEnablePeerAccess");
     Py_DECREF((PyObject *)current);
     return none;
@@ -120,11 +104,11 @@ PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
     unsigned flags = 0;
     if (read_peer(cls, disable_peer_access_doc, &current, &peer, &flags, args, arg_count, keywords) < 0)
         return NULL;
-    const CopyPeer *entry = find_peer(current, peer);
+    const PeerAccess *access = peer_access_find(current->state, current->handle, peer->handle);
     CUresult result = CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
-    if (!entry || entry->device < 0) {
+    if (!access || access->device == NOT_FOR_COPIES) {
         result = try_cuCtxDisablePeerAccess(current->state, peer->handle);
-        forget_peer(current, peer);
+        peer_access_remove(current->state, current->handle, peer->handle);
     }
     PyObject *none = none_or_raise(current->state, result, "cuCtxDisablePeerAccess");
     Py_DECREF((PyObject *)current);

@@ -3,6 +3,7 @@
 
 #include "ext/base/driver_calls.h"
 #include "ext/base/numpy_api.h"
+#include "ext/base/peer_access.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/dlpack.h"
 #include "ext/convert/foreign.h"
@@ -124,7 +125,6 @@ static int read_flags(PyObject *interface, ForeignLayout *layout)
 static int check_place(ModuleState *state, ForeignArray *array, int there)
 {
     CUdevice here = 0;
-    CUdeviceptr reached;
     if (gpu_cuCtxGetDevice(state, &here) < 0) return -1;
     array->device = here;
     if (there == here) return 0;
@@ -133,8 +133,7 @@ static int check_place(ModuleState *state, ForeignArray *array, int there)
     array->device = result == CUDA_SUCCESS ? there : -1;
     if (result != CUDA_SUCCESS || there == here)
         return 0; /* memory unknown to the driver may be the host's */
-    result = once_cuPointerGetAttribute(state, &reached, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, array->pointer);
-    if (result == CUDA_SUCCESS) return 0;
+    if (peer_access_is_open(state, NULL, there, array->pointer)) return 0;
     PyErr_Format(PyExc_ValueError,
                  "the array is in memory of device %d, which the current context, on device %d, cannot "
                  "access: copy the array, or enable peer access",

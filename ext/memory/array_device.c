@@ -3,6 +3,7 @@
 
 #include "ext/base/driver_calls.h"
 #include "ext/base/errors.h"
+#include "ext/base/peer_access.h"
 
 MemoryKind memory_kind_at(ModuleState *state, CUdeviceptr address, CUdevice *device)
 {
@@ -41,16 +42,10 @@ ContextObject *array_device_hold_context(GPUArrayObject *array)
     return device < 0 ? context_hold_current(state) : context_hold_primary(state, device);
 }
 
-/* Whether the user, or another library, has opened memory of that device to kernels of the context. What
- * to_device() has enabled for copies does not count. */
-static bool is_opened(const GPUArrayObject *array, const ContextObject *context, CUdevice device)
+static bool is_open(const GPUArrayObject *array, CUdevice device)
 {
-    CUdeviceptr address;
     const ContextObject *peer = array->allocation ? array->allocation->context : NULL;
-    if (context_peer_is_for_copies(context, peer, device)) return false;
-    return once_cuPointerGetAttribute(array->state, &address, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
-                                      array->pointer)
-           == CUDA_SUCCESS;
+    return peer_access_is_open(array->state, peer ? peer->handle : NULL, device, array->pointer);
 }
 
 int array_device_check(GPUArrayObject *array, const ContextObject *context)
@@ -58,7 +53,7 @@ int array_device_check(GPUArrayObject *array, const ContextObject *context)
     if (!array->size) return 0;
     if (gpuarray_check_memory(array) < 0) return -1;
     CUdevice device = array_device_number(array, context->device);
-    if (device == context->device || is_opened(array, context, device)) return 0;
+    if (device == context->device || is_open(array, device)) return 0;
     PyErr_Format(PyExc_ValueError,
                  "an array is on device %d, but the current context is on device %d: copy the array with "
                  "to_device(%d), or make a context of device %d current (with context:)",

@@ -3,6 +3,7 @@ ValueError before anything is launched, in a context that still works.
 """
 
 import ctypes
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -301,24 +302,34 @@ def test_peer_access(on_two_devices):
 
 
 def check_another_object_of_a_context(library):
-    """A copy gives device 0 access to the primary context of device 1, another object of which comes with the
-    next copy: the access is still for copies alone."""
+    """A copy gives device 0 access to the primary context of device 1. The access is still for copies alone
+    with other objects of both contexts; the memory of other libraries is refused as well."""
     from pycuda import gpuarray
 
     cuda, kept = ctypes.CDLL(library), ctypes.c_void_p()
     drv.init()
-    assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(kept), 1) == 0
-    with drv.Device(0).retain_primary_context():
-        a = gpuarray.to_gpu(np.arange(6.0))
-        for _ in range(3):
-            context = drv.Device(1).retain_primary_context()
-            b = a.to_device(context)
-            assert (b.to_device(0).get() == a.get()).all()
-            with pytest.raises(ValueError, match="on device 1, but the current context is on device 0"):
-                a + b
-            del b
-            context.detach()
-    assert cuda.cuDevicePrimaryCtxRelease_v2(1) == 0
+    for device in range(2):
+        assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(kept), device) == 0
+    for _ in range(2):
+        first = drv.Device(0).retain_primary_context()
+        with first:
+            a = gpuarray.to_gpu(np.arange(6.0))
+            for _ in range(2):
+                second = drv.Device(1).retain_primary_context()
+                b = a.to_device(second)
+                with pytest.raises(ValueError, match="on device 1, but the current context is on device 0"):
+                    a + b
+                assert (b.to_device(0).get() == a.get()).all()
+                with pytest.raises(ValueError, match="on device 1, but the current context is on device 0"):
+                    a + b
+                with pytest.raises(ValueError, match="in memory of device 1"):
+                    a + SimpleNamespace(__cuda_array_interface__=b.__cuda_array_interface__)
+                del b
+                second.detach()
+        del a
+        first.detach()
+    for device in range(2):
+        assert cuda.cuDevicePrimaryCtxRelease_v2(device) == 0
 
 
 def test_another_object_of_a_context(on_two_devices, driver_library):
