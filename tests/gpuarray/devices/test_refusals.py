@@ -328,6 +328,7 @@ def check_another_object_of_a_context(library):
                 second.detach()
         del a
         first.detach()
+    drv.Device(0).retain_primary_context().push()  # in place of the one that was current
     for device in range(2):
         assert cuda.cuDevicePrimaryCtxRelease_v2(device) == 0
 
