@@ -37,6 +37,8 @@ def pytest_configure(config):
 
 def pytest_sessionstart(session):
     drv.init()  # in the workers of pytest-xdist as well
+    if hasattr(session.config, "workerinput"):  # tests that run pytest choose its plugins themselves
+        os.environ.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)
     # Background jobs of a shell ignore SIGINT, and the programs that tests send it to would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
