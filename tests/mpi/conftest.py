@@ -21,15 +21,19 @@ OPEN_MPI = {
 
 @pytest.fixture(scope="session")
 def mpi():
-    """(path of mpiexec, changes of the environment) for the MPI library that mpi4py is to load."""
+    """(path of mpiexec, changes of the environment) for the MPI library that mpi4py is to load: that of
+    PYCUDA_TEST_MPIEXEC and MPI4PY_LIBMPI if these are set.
+    """
     found = importlib.util.find_spec("mpi4py")
     if found is None:
         pytest.skip("mpi4py is not installed")
+    changes = {**OPEN_MPI, "PYCUDA_CPU_DEVICES": "2", "OPENBLAS_NUM_THREADS": "1"}
+    if program := os.environ.get("PYCUDA_TEST_MPIEXEC"):
+        return program, changes
     # PyPI's wheels of MPI libraries put both into the folders bin and lib of the environment.
     home = Path(found.origin).resolve().parents[4]
     library = next((path for path in [*home.glob("lib/libmpi.so.*")] if path.exists()), None)
     program = shutil.which("mpiexec", path=str(home / "bin"))
-    changes = {**OPEN_MPI, "PYCUDA_CPU_DEVICES": "2", "OPENBLAS_NUM_THREADS": "1"}
     if program and library:
         return program, {**changes, "MPI4PY_LIBMPI": str(library)}
     program = shutil.which("mpiexec")
