@@ -6,7 +6,7 @@ import os
 import re
 
 TARGETS = ("cubin", "ptx", "fatbin")
-_FILE_NAME = re.compile(r"[^\s;{}#()]+\.(?:cu|cuh|c|cc|cpp|cxx|h|hpp|ptx|cubin|fatbin)")
+_FILE_NAME = r"[^\s;{}#()]+\.(?:cu|cuh|c|cc|cpp|cxx|h|hpp|ptx|cubin|fatbin)"
 
 
 def _type_error(what: str, value, may_be: str) -> TypeError:
@@ -87,7 +87,7 @@ def source(value) -> str:
     whole = (value.decode() if isinstance(value, bytes | bytearray) else text(value, "source")).removeprefix(
         "\ufeff"
     )
-    if _FILE_NAME.fullmatch(whole):
+    if "{" not in whole and re.fullmatch(_FILE_NAME, whole):
         raise ValueError(
             f"the source is {whole!r}, which looks like the name of a file: SourceModule(open(path).read()) "
             "compiles what is in it"

@@ -14,17 +14,13 @@ from collections.abc import Iterable
 from .tokens import COMMENT, HIDDEN
 
 _ATTRIBUTES = ("__align__", "__attribute__")
-_DEFINE = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+(\w+)\b((?:[^\\\n]|\\.)*)", re.M | re.S)
-_TOKEN = re.compile(
-    rf"""{HIDDEN}
+# Patterns are compiled at their first use, which programs that find all their code in the cache have not.
+_DEFINE = r"(?ms)^[ \t]*\#[ \t]*define[ \t]+(\w+)\b((?:[^\\\n]|\\.)*)"
+_TOKEN = rf"""(?xms){HIDDEN}
       | (?P<directive>^[ \t]*\#(?:[^\\\n]|\\.)*)
       | (?P<head>\b(?:struct|class|union)\b)
-      | (?P<sign>[;{{}}])""",
-    re.X | re.S | re.M,
-)
-_GAP = re.compile(rf"(?:\s | {COMMENT})*", re.X | re.S)
-_WORD = re.compile(r"\w+")
-_BRACKET = re.compile(r"[()]")
+      | (?P<sign>[;{{}}])"""
+_GAP = rf"(?xs)(?:\s | {COMMENT})*"
 
 
 def names(texts: Iterable[str]) -> frozenset[str]:
@@ -33,14 +29,14 @@ def names(texts: Iterable[str]) -> frozenset[str]:
     found = set(_ATTRIBUTES)
     for text in texts:
         if any(word in text for word in _ATTRIBUTES):
-            macros = _DEFINE.findall(text)
+            macros = re.findall(_DEFINE, text)
             found.update(name for name, body in macros if any(word in body for word in _ATTRIBUTES))
     return frozenset(found)
 
 
 def _end_of_gap(text: str, at: int) -> int:
     """The index after the white space and comments that begin at `at`; `at` itself if there are none."""
-    match = _GAP.match(text, at)
+    match = re.compile(_GAP).match(text, at)
     return match.end() if match else at
 
 
@@ -48,7 +44,7 @@ def _end_of_brackets(text: str, at: int) -> int:
     """The index after the round brackets that open at `at`; `at` itself if none open there, or they do not
     close."""
     depth = 0
-    for match in _BRACKET.finditer(text, at):
+    for match in re.compile(r"[()]").finditer(text, at):
         if depth == 0 and match.start() != at:
             break
         depth += 1 if match[0] == "(" else -1
@@ -63,7 +59,7 @@ def _end_of_attributes(text: str, at: int, words: frozenset[str]) -> int:
     end = at
     while True:
         begin = _end_of_gap(text, end)
-        word = _WORD.match(text, begin)
+        word = re.compile(r"\w+").match(text, begin)
         if word is None or word[0] not in words:
             return end
         end = _end_of_brackets(text, _end_of_gap(text, word.end()))
@@ -76,7 +72,7 @@ def _find_classes(text: str, words: frozenset[str]):
     opened: list[int | None] = []  # for each open brace the head of its class; None for other braces
     # The index after the last word struct, class or union, if no brace or semicolon has followed it.
     head = None
-    for match in _TOKEN.finditer(text):
+    for match in re.finditer(_TOKEN, text):
         if match["head"]:
             head = match.end()
         elif match["sign"] == ";":

@@ -30,7 +30,7 @@ _ENVIRONMENT = (
     "VIRTUAL_ENV",
 )
 _TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CONDA_PREFIX")
-_LIBRARY = re.compile(r"libnvrtc\.so(?:\.(\d+)[\d.]*)?$")
+_LIBRARY = r"libnvrtc\.so(?:\.(\d+)[\d.]*)?$"
 _LIBRARY_FOLDERS = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
 # The folders of headers: (cuda-pathfinder's name, a header by which the folder is recognized, the folder in a
 # toolkit, the wheel of CUDA 12 that has it).
@@ -82,7 +82,7 @@ def _libraries_in(folder: str) -> list[tuple[int, str]]:
     names: list[str] = []
     with passing:
         names = os.listdir(folder)
-    matches = [(match, name) for name in sorted(names, key=len) if (match := _LIBRARY.match(name))]
+    matches = [(match, name) for name in sorted(names, key=len) if (match := re.match(_LIBRARY, name))]
     return [(int(match[1] or 0), os.path.join(folder, name)) for match, name in matches]
 
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal
 
-_PLAIN_NAME = re.compile(r"[\w.$]*")
+
+def _is_plain(name: str) -> bool:
+    """Whether a kernel's name stands in code as it is: it is no C++ expression."""
+    return name.isidentifier() or re.fullmatch(r"[\w.$]*", name) is not None
 
 
 def dotted(version) -> str:
@@ -254,7 +257,7 @@ class SourceModule(CudaModule):
         -----
         Calls cuModuleGetFunction.
         """
-        if not isinstance(name, str) or _PLAIN_NAME.fullmatch(name) or self._in_code(name) != name:
+        if not isinstance(name, str) or _is_plain(name) or self._in_code(name) != name:
             return super().get_function(name)
         squeezed = symbols.squeezed(name)
         if squeezed not in self._instances:

@@ -11,18 +11,16 @@ from .source import NAME, USERS_NAME
 
 # A path in no folder, so that no file next to the source is included by chance.
 _PROGRAM = f"/dev/null/{NAME}"
-_UNKNOWN_OPTION = re.compile(r"unrecogni[sz]ed option (\S+)")
-_MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
+_UNKNOWN_OPTION = r"unrecogni[sz]ed option (\S+)"
+_MISSING_HEADER = r'(?:could not|cannot) open source file "([^"]+)"'
 _HOST_FUNCTION = "not allowed in JIT mode"
-_ERROR = re.compile(r"^(?P<file>[^\n(]*)\(\d+\): (?:catastrophic )?error: .*$", re.MULTILINE)
+_ERROR = r"(?m)^(?P<file>[^\n(]*)\(\d+\): (?:catastrophic )?error: .*$"
 # Messages about code that nvcc may compile: NVRTC does not have it, or it is for the host's compiler.
-_NVCC_MAY_COMPILE = re.compile(
+_NVCC_MAY_COMPILE = (
     r"NVRTC|JIT mode|runtime APIs are not declared|cuda::std::|namespace \"std\" has no member"
     r'|identifier "cuda[A-Z]\w*" is undefined'
 )
-_UNKNOWN_ARCH = re.compile(
-    r"invalid value for --gpu-architecture|unsupported gpu architecture", re.IGNORECASE
-)
+_UNKNOWN_ARCH = r"(?i)invalid value for --gpu-architecture|unsupported gpu architecture"
 
 _opened: dict[str, tuple[int, int]] = {}  # versions by path
 _current: str | None = None  # the path of the NVRTC in use
@@ -64,13 +62,13 @@ def compile_source(path: str, source: str, options, want: str, expressions=(), f
 
 def refused_option(log: str) -> str | None:
     """The option that NVRTC did not accept, from its messages; None if there is none."""
-    match = _UNKNOWN_OPTION.search(log)
+    match = re.search(_UNKNOWN_OPTION, log)
     return match and match[1]
 
 
 def missing_header(log: str) -> str | None:
     """The header that NVRTC did not find, from its messages; None if there is none."""
-    match = _MISSING_HEADER.search(log)
+    match = re.search(_MISSING_HEADER, log)
     return match and match[1]
 
 
@@ -80,14 +78,14 @@ def refused_source(log: str, has_host: bool, toolkit) -> str | None:
     the folders of its headers.
     """
     folders = tuple(os.path.join(folder, "") for folder in toolkit)
-    errors = list(_ERROR.finditer(log))
+    errors, nvcc_may = list(re.finditer(_ERROR, log)), re.compile(_NVCC_MAY_COMPILE)
     for number, error in enumerate(errors):
         end = errors[number + 1].start() if number + 1 < len(errors) else len(log)
-        if has_host or error["file"].startswith(folders) or _NVCC_MAY_COMPILE.search(log, error.start(), end):
+        if has_host or error["file"].startswith(folders) or nvcc_may.search(log, error.start(), end):
             return error[0].strip()
     return None
 
 
 def refused_arch(log: str) -> bool:
     """Whether NVRTC's messages say that it does not know the architecture."""
-    return _UNKNOWN_ARCH.search(log) is not None
+    return re.search(_UNKNOWN_ARCH, log) is not None

@@ -152,7 +152,7 @@ _TABLE: dict[str, _OptionRow] = {
     **_option_rows("werror", True, "--Werror -Werror"),
 }
 _JOINED = ("-I", "-D", "-U", "-L", "-l", "-O")  # options whose value may follow without a separator
-_GENCODE = re.compile(r"arch=(compute_\w+),code=\[?\"?(\w+)\"?\]?$")
+_GENCODE = r"arch=(compute_\w+),code=\[?\"?(\w+)\"?\]?$"
 
 
 def _split(option: str):
@@ -214,7 +214,7 @@ class _Parser:
         self.code = value
 
     def gencode(self, item, row, value):
-        match = _GENCODE.match(value.replace(" ", ""))
+        match = re.match(_GENCODE, value.replace(" ", ""))
         if match is None or self.arch is not None:
             self.needs_nvcc = self.needs_nvcc or item
         else:
@@ -274,12 +274,9 @@ def register_limit(options) -> int | None:
     return limit
 
 
-_ARCH = re.compile(r"(?:sm|compute|lto)_(\d+)(\d)[a-z]?$")
-
-
 def capability(arch: str | None) -> tuple[int, int] | None:
     """The compute capability: (9, 0) for sm_90a, (12, 0) for sm_120; None if it is not one architecture."""
-    match = _ARCH.match(arch or "")
+    match = re.match(r"(?:sm|compute|lto)_(\d+)(\d)[a-z]?$", arch or "")
     return (int(match[1]), int(match[2])) if match else None
 
 

@@ -40,31 +40,26 @@ _NUMBERS = "char uchar short ushort int uint long ulong longlong ulonglong float
 _VECTORS = frozenset(f"{number}{count}" for number in _NUMBERS for count in (1, 2, 3, 4)).union(
     ("dim3", "cuComplex", "cuFloatComplex", "cuDoubleComplex")
 )
-_QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict__|__restrict|restrict|__grid_constant__)\b")
-_PARAMETER = re.compile(r"\s*((?:\w+\s+)*\w+)\s*(?:(\*)\s*|\s)(\w+)\s*")
-_COMPLEX = re.compile(r"\s*(?:\w+\s*::\s*)*complex\s*<\s*(?:float|double)\s*>\s*\w+\s*")
-_STRUCTURES = re.compile(
-    r"""\b(?:struct|union|class)\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?(\w+)\s*(?::[^:{};][^{};]*)?\{
-    | \btypedef\s+(?:struct|union)\b[^{};]*\{[^{}]*\}\s*(\w+)\s*;""",
-    re.X,
-)
-_HIDDEN = re.compile(HIDDEN, re.X | re.S)
-_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)|-D\s*(\w+)|--define-macro[= ]\s*(\w+)", re.M)
-_KERNEL = re.compile(
-    r"\b__global__\b((?:\s|\w|__launch_bounds__\s*\([^()]*\))*?)\b(\w+)\s*\(([^()]*)\)\s*[{;]"
-)
+_QUALIFIERS = r"\b(?:const|volatile|__restrict__|__restrict|restrict|__grid_constant__)\b"
+_PARAMETER = r"\s*((?:\w+\s+)*\w+)\s*(?:(\*)\s*|\s)(\w+)\s*"
+_COMPLEX = r"\s*(?:\w+\s*::\s*)*complex\s*<\s*(?:float|double)\s*>\s*\w+\s*"
+_STRUCTURES = r"""(?x)
+    \b(?:struct|union|class)\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?(\w+)\s*(?::[^:{};][^{};]*)?\{
+    | \btypedef\s+(?:struct|union)\b[^{};]*\{[^{}]*\}\s*(\w+)\s*;"""
+_DEFINED = r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)|-D\s*(\w+)|--define-macro[= ]\s*(\w+)"
+_KERNEL = r"\b__global__\b((?:\s|\w|__launch_bounds__\s*\([^()]*\))*?)\b(\w+)\s*\(([^()]*)\)\s*[{;]"
 
 
 def _type(parameter: str, defined: frozenset[str], structures: frozenset[str]) -> bytes:
     """The code of a parameter's type, from its declaration; _UNKNOWN if it is not simple, or the source
     defines a macro of a name in it. defined: the names of macros; structures: those of structures.
     """
-    plain = _QUALIFIERS.sub(" ", parameter)
+    plain = re.sub(_QUALIFIERS, " ", parameter)
     if defined.intersection(re.findall(r"\w+", plain)):
         return _UNKNOWN
-    if _COMPLEX.fullmatch(plain):
+    if re.fullmatch(_COMPLEX, plain):
         return _STRUCTURE
-    match = _PARAMETER.fullmatch(plain)
+    match = re.fullmatch(_PARAMETER, plain)
     if match is None:
         return _UNKNOWN
     name = " ".join(match[1].split())
@@ -79,15 +74,15 @@ def _kernels(source: str, options: tuple[str, ...]) -> dict[str, bytes | None]:
     """The type codes of each kernel's parameters by the kernel's name; None if two declarations differ."""
     if 'R"' in source:  # a raw string may contain anything
         return {}
-    text = _HIDDEN.sub(" ", source)
+    text = re.sub(f"(?xs){HIDDEN}", " ", source)
     defined = frozenset(
-        name for names in _DEFINED.findall("\n".join((text, " ".join(options)))) for name in names if name
+        name for names in re.findall(_DEFINED, "\n".join((text, " ".join(options)))) for name in names if name
     )
     structures = _VECTORS.union(
-        *(filter(None, names) for names in _STRUCTURES.findall(text)),
+        *(filter(None, names) for names in re.findall(_STRUCTURES, text)),
     )
     found: dict[str, bytes | None] = {}
-    for _, name, parameters in _KERNEL.findall(text):
+    for _, name, parameters in re.findall(_KERNEL, text):
         listed = [] if parameters.strip() in ("", "void") else parameters.split(",")
         types = b"".join(_type(each, defined, structures) for each in listed)
         found[name] = types if found.get(name, types) == types else None

@@ -9,11 +9,10 @@ import re
 import struct
 from typing import NamedTuple
 
-_ENTRY = re.compile(rb"^\s*(?:\.(?:visible|weak|extern)\s+)*\.entry\s+([\w$]+)", re.M)
-_VARIABLE = re.compile(
-    rb"^(?:\.(?:visible|weak|extern|common)\s+)*\.(?:global|const)\b"
-    rb"[^={;]*?([\w$]+)\s*(?:\[[^={;]*\])?\s*[={;]",
-    re.M,
+_ENTRY = rb"(?m)^\s*(?:\.(?:visible|weak|extern)\s+)*\.entry\s+([\w$]+)"
+_VARIABLE = (
+    rb"(?m)^(?:\.(?:visible|weak|extern|common)\s+)*\.(?:global|const)\b"
+    rb"[^={;]*?([\w$]+)\s*(?:\[[^={;]*\])?\s*[={;]"
 )
 _COMPILERS_OWN = (b"$", b"__cudart", b"__nv", b"__unnamed", b".nv.")  # how their names begin
 # Of ELF: Elf64_Shdr, Elf64_Sym; a section's type; a symbol's types. And NVIDIA's bit of st_other for kernels.
@@ -60,7 +59,7 @@ def kernels(code: bytes) -> list[str]:
     if code.startswith(b"\x7fELF"):
         found = [name for name, kind, other in _symbols(code) if kind == _FUNCTION and other & _ENTRY_POINT]
     else:
-        found = _ENTRY.findall(code)
+        found = re.findall(_ENTRY, code)
     return [name.decode() for name in found]
 
 
@@ -69,7 +68,7 @@ def variables(code: bytes) -> list[str]:
     if code.startswith(b"\x7fELF"):
         found = [name for name, kind, _ in _symbols(code) if kind == _OBJECT]
     else:
-        found = _VARIABLE.findall(code)
+        found = re.findall(_VARIABLE, code)
     return [name.decode() for name in found if not name.startswith(_COMPILERS_OWN)]
 
 

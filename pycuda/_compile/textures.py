@@ -22,7 +22,7 @@ _ALIAS = rf"\btypedef\s+{_REFERENCE}\s*(\w+)\s*;|\busing\s+(\w+)\s*=\s*{_REFEREN
 _DECLARATION = r"(?P<declaration>(?:%s)\s*(?=[A-Za-z_][\w\#]*\s*(?:[;,=({]|\\?$)))"
 # What may precede a declaration that is left as it is: a memory space, or the beginning of an alias. It is
 # searched in the last _MARK_LENGTH characters before the declaration.
-_MARKED = re.compile(r"__(?:constant|device)__\s*$|\b(?:typedef|using\s+\w+\s*=)\s*$")
+_MARKED = r"__(?:constant|device)__\s*$|\b(?:typedef|using\s+\w+\s*=)\s*$"
 _MARK_LENGTH = 80
 
 
@@ -46,13 +46,13 @@ def annotate(source: str) -> str | None:
     surface<>."""
     if not re.search(_REFERENCE, source):
         return None
-    depth, starts, used = 0, [], False
+    depth, starts, used, marked = 0, [], False, re.compile(_MARKED)
     for match in _tokens(source):
         if match["bracket"]:
             depth += 1 if match["bracket"] == "(" else -1
         used = used or match["use"] is not None or match["declaration"] is not None
         start = match.start("declaration")  # -1: it is not a declaration
-        if start >= 0 and depth <= 0 and not _MARKED.search(source, max(0, start - _MARK_LENGTH), start):
+        if start >= 0 and depth <= 0 and not marked.search(source, max(0, start - _MARK_LENGTH), start):
             starts.append(start)
     pieces = [source[begin:end] for begin, end in zip([0, *starts], [*starts, None], strict=True)]
     return "__constant__ ".join(pieces) if used else None

@@ -242,7 +242,7 @@ def fill_registry_with_c99_complex_types(reg: DTypeRegistry) -> None:
 
 _QUALIFIERS = {"const", "volatile", "restrict", "__restrict__", "__restrict"}
 _INTEGER_WORDS = {"signed", "unsigned", "char", "short", "int", "long"}
-_TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(::|[<>,*])|\[\s*(\d*)\s*\])")
+_TOKEN = r"\s*(?:([A-Za-z_]\w*)|(::|[<>,*])|\[\s*(\d*)\s*\])"
 
 
 def _tokens(text: str) -> list[str]:
@@ -250,9 +250,9 @@ def _tokens(text: str) -> list[str]:
     else.
     """
     found: list[str] = []
-    place = 0
+    token, place = re.compile(_TOKEN), 0
     while text[place:].strip():
-        match = _TOKEN.match(text, place)
+        match = token.match(text, place)
         if match is None:
             return []
         found.append("[]" if match[3] is not None else match[0].strip())
