@@ -161,7 +161,9 @@ def numpys(full):
 
 
 def additions(full):
-    """The lines after the description of a name: a program that uses it, NumPy's function, pages."""
+    """The lines after the description of a name: a program that uses it, the names that are shown with it,
+    NumPy's function, pages.
+    """
     lines, others, found = [], [], programs.program(full)
     if found:
         code, language, place = found
@@ -169,6 +171,7 @@ def additions(full):
             lines += ["", ".. rubric:: Example", "", f".. code-block:: {language}", "", *indented(code)]
         else:
             others.append(f"the example of :py:obj:`{place.rpartition('.')[2]} <{place}>`")
+    others += [f":py:obj:`{each.rpartition('.')[2]} <{each}>`" for each in programs.listed_with(full)]
     if numpys(full):
         address = f"https://numpy.org/doc/stable/reference/generated/{numpys(full)}.html"
         others.append(f"`{numpys(full)} <{address}>`__")

@@ -163,6 +163,68 @@ def _other_names(full):
     return []
 
 
+# ---- what has none
+
+
+@functools.cache
+def _listed():
+    """{full name: all names of its program} of docs/examples."""
+    return {name: names for names, _ in examples() for name in names}
+
+
+def listed_with(full):
+    """The full names that a program of docs/examples lists with this one."""
+    return [name for name in _listed().get(full, ()) if name != full]
+
+
+@functools.cache
+def _called():
+    """The full names of which of_numpy() has sessions; they are not run."""
+    tables, arrays = _constants()
+    return {
+        f"{'pycuda.gpuarray.GPUArray' if table == 'METHODS' else 'pycuda.numpy'}.{name}"
+        for table in ("FUNCTIONS", "UFUNCS", "LINALG", "FFT", "CREATION", "METHODS")
+        for name, call in tables[table]
+        if call != "None" and _session(call, arrays)
+    }
+
+
+def _same_method(full, value):
+    """Yields the full names of the same function in other public classes, which have a private base."""
+    name = full.rpartition(".")[2]
+    for module, owner in public.shown():
+        cls = public.imported(module, owner)
+        if inspect.isclass(cls) and getattr(cls, name, None) is value:
+            yield f"{module}.{owner}.{name}"
+
+
+def _is_shown(full, value):
+    """Whether a callable has an example of its own, or an attribute or `__call__` one that uses it."""
+    found = _listed() if callable(value) and not full.endswith(".__call__") else written()
+    names = [full, *_other_names(full)]
+    if ">>>" in (value.__doc__ or "") or any(name in found or name in _called() for name in names):
+        return True
+    return inspect.isroutine(value) and any(name in found for name in _same_method(full, value))
+
+
+def without():
+    """Yields the full names of public functions, classes, methods and attributes without an example: a
+    program of docs/examples that lists them, a call of NumPy's, or a session in the docstring. One for a
+    class is one for its constants and for the attributes that it uses. Constants of modules need none, nor
+    does what a docstring lists under "Attributes".
+    """
+    for module, name in public.shown():
+        full, value = f"{module}.{name}", public.imported(module, name)
+        if not callable(value) or public.constants(value):
+            continue
+        if not _is_shown(full, value):
+            yield full
+        if inspect.isclass(value) and value.__name__ == name != "vec":
+            for member in sorted(public.members(value).keys() - public.listed(value)):
+                if not _is_shown(f"{full}.{member}", getattr(value, member)):
+                    yield f"{full}.{member}"
+
+
 # ---- programs of the pages
 
 
