@@ -1,13 +1,15 @@
 """Programs that show how a public name is used, for its description in the reference.
 
 They are of three kinds: calls of the functions of `pycuda.numpy` and of the methods of GPUArray, which
-tests/gpuarray/numpy_api/test_numpy_names.py compares with NumPy's; the programs of docs/examples, each of
-which begins with a line that lists the names it is for; the programs of the pages and of the gallery.
+tests/gpuarray/numpy_api/test_numpy_names.py compares with NumPy's; the programs (.py) and sessions (.pycon,
+doctest's format) of docs/examples, each of which begins with a line that lists the names it is for; the
+programs of the pages and of the gallery.
 """
 
 import ast
 import builtins
 import contextlib
+import doctest
 import functools
 import inspect
 import io
@@ -79,7 +81,6 @@ def of_numpy():
     are run.
     """
     tables, arrays = _constants()
-    public_names = {f"{module}.{name}" for module, name in public.shown()}
     methods = public.members(public.imported("pycuda.gpuarray", "GPUArray"))
     found = {}
     for table in "FUNCTIONS", "UFUNCS", "LINALG", "FFT", "CREATION", "METHODS":
@@ -87,7 +88,7 @@ def of_numpy():
             is_method = table == "METHODS"
             full = f"pycuda.gpuarray.GPUArray.{name}" if is_method else f"pycuda.numpy.{name}"
             lines = None
-            if call != "None" and (name in methods if is_method else full in public_names):
+            if call != "None" and (name in methods if is_method else full in _names()):
                 lines = _session(call, arrays)
             if lines:
                 found[full] = _shown(lines)
@@ -99,21 +100,80 @@ def of_numpy():
 HEAD = re.compile(r"((?:^# pycuda[\w.]*: .+\n)+)", re.M)
 
 
-def examples():
-    """[(full names, program)] of docs/examples. A program follows lines "# module: names"."""
+def examples_of(path):
+    """[(full names, text)] of a file of docs/examples. A program or session follows lines "# module: names",
+    or "# class: names" for members. What a file of sessions begins with is shared by all.
+    """
+    first, *parts = HEAD.split(path.read_text())
     found = []
-    for path in sorted((DOCS / "examples").glob("*.py")):
-        parts = HEAD.split(path.read_text())
-        for head, text in zip(parts[1::2], parts[2::2], strict=True):
-            rows = (row[2:].split(": ") for row in head.splitlines())
-            names = [f"{module}.{name}" for module, listed in rows for name in listed.split()]
-            found.append((names, text.strip() + "\n"))
+    for head, text in zip(parts[::2], parts[1::2], strict=True):
+        rows = (row[2:].split(": ") for row in head.splitlines())
+        names = [f"{owner}.{name}" for owner, listed in rows for name in listed.split()]
+        found.append((names, _needed(first, text) + text.strip() + "\n"))
     return found
+
+
+@functools.cache
+def examples():
+    """[(full names, text)] of docs/examples."""
+    return [each for path in sorted((DOCS / "examples").glob("*.py*")) for each in examples_of(path)]
+
+
+def is_session(text):
+    return text.startswith(">>> ")
+
+
+def code(text):
+    """The Python of a program or of a session."""
+    if not is_session(text):
+        return text
+    return "".join(each.source for each in doctest.DocTestParser().get_examples(text))
+
+
+def attributes(program):
+    """The attributes that a program uses, and the words of its strings: getattr(rng, "beta")."""
+    nodes = list(ast.walk(ast.parse(program)))
+    strings = [node.value for node in nodes if isinstance(getattr(node, "value", None), str)]
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute)} | set(" ".join(strings).split())
+
+
+def words(program):
+    """These, and the names in a program."""
+    nodes = list(ast.walk(ast.parse(program)))
+    imported = {node.name.rpartition(".")[2] for node in nodes if isinstance(node, ast.alias)}
+    return attributes(program) | imported | {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def _needed(first, text):
+    """Of what a file begins with, `first`, the lines that a session needs: those that set a name that it
+    uses, and the import of pycuda.autoinit.
+    """
+    kept, used = "", {"pycuda"} | words(code(text))
+    for each in reversed(doctest.DocTestParser().get_examples(first)):
+        (statement,) = ast.parse(each.source).body
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            names = {(name.asname or name.name).split(".")[0] for name in statement.names}
+        else:
+            names = words(ast.unparse(statement.targets[0]))
+        if names & used:
+            kept = f">>> {each.source}{kept}"
+            used |= words(each.source)
+    return kept
+
+
+@functools.cache
+def _names():
+    """{full name: (module, name)} of the reference."""
+    return {f"{module}.{name}": (module, name) for module, name in public.shown()}
+
+
+def _has_page(full):
+    return full in _names() and public.has_page(*_names()[full])
 
 
 def _members(full):
     """The names of the members of a class, for a full name; empty for anything else."""
-    value = public.imported(*full.rsplit(".", 1))
+    value = public.imported(*_names()[full]) if full in _names() else None
     return public.members(value) if inspect.isclass(value) and not public.constants(value) else {}
 
 
@@ -124,15 +184,13 @@ def written():
     """
     found = {}
     for names, text in examples():
-        nodes = list(ast.walk(ast.parse(text)))
-        attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-        attributes |= {node.value for node in nodes if isinstance(node, ast.Constant)}  # getattr(rng, "beta")
+        found |= {name: (text, name if _has_page(name) else names[0]) for name in names}
+    for names, text in examples():
+        used = attributes(code(text)) | {"__call__"}
         for name in names:
-            place = name if public.has_page(*name.rsplit(".", 1)) else names[0]
-            found.setdefault(name, (text, place))
             for member in _members(name):
-                if member in attributes or member == "__call__":
-                    found.setdefault(f"{name}.{member}", (text, place))
+                if member in used:
+                    found.setdefault(f"{name}.{member}", found[name])
     return found
 
 
@@ -146,13 +204,13 @@ def program(full):
             return of_numpy()[name], "pycon", full
         if name in written():
             text, place = written()[name]
-            return text.rstrip("\n").split("\n"), "python", place
+            return text.rstrip("\n").split("\n"), "pycon" if is_session(text) else "python", place
     return None
 
 
 def _other_names(full):
     """The full names of the same object elsewhere, and of what a method overrides."""
-    homes, names = public.homes(), {f"{module}.{name}": (module, name) for module, name in public.shown()}
+    homes, names = public.homes(), _names()
     owner, _, name = full.rpartition(".")
     if full in names:
         first = homes.get(id(public.imported(*names[full])))
@@ -289,8 +347,7 @@ def _methods():
 @functools.cache
 def used_on():
     """{full name: {page: title}} of the pages with a program that uses the name, at most three."""
-    names = {f"{module}.{name}" for module, name in public.shown()}
-    methods, found = _methods(), {}
+    names, methods, found = _names(), _methods(), {}
     for page, program in _pages():
         for each in _full_names(program):
             full = each if each in names else methods.get(each)

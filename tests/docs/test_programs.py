@@ -1,6 +1,7 @@
 """The programs that the reference shows with its names: docs/programs.py finds them."""
 
 import importlib.util
+import inspect
 import sys
 from pathlib import Path
 
@@ -23,8 +24,11 @@ public = load("public")
 programs = load("programs")
 vendor = load("vendor")
 EXAMPLES = [
-    pytest.param(program, id=names[0].removeprefix("pycuda.")) for names, program in programs.examples()
+    pytest.param(text, id=names[0].removeprefix("pycuda."))
+    for names, text in programs.examples()
+    if not programs.is_session(text)
 ]
+SESSIONS = sorted((DOCS / "examples").glob("*.pycon"))
 
 
 @pytest.mark.parametrize("program", EXAMPLES)
@@ -35,11 +39,43 @@ def test_an_example_runs(run_python, program):
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("path", SESSIONS, ids=[path.stem for path in SESSIONS])
+def test_sessions_show_what_is_computed(run_python, path):
+    """All sessions of a file in one process, each with names of its own."""
+    done = run_python(
+        f"""
+import doctest, sys
+from pathlib import Path
+sys.path.insert(0, {str(DOCS)!r})
+import programs
+runner = doctest.DocTestRunner()
+for names, text in programs.examples_of(Path({str(path)!r})):
+    runner.run(doctest.DocTestParser().get_doctest(text, {{}}, names[0], None, 0))
+assert runner.tries > 3 and not runner.failures
+"""
+    )
+    assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
+
+
 def test_examples_are_for_public_names():
     names = [name for listed, _ in programs.examples() for name in listed]
-    shown = {f"{module}.{name}" for module, name in public.shown()}
+    shown = {f"{module}.{name}": public.imported(module, name) for module, name in public.shown()}
+    for full, value in list(shown.items()):
+        if inspect.isclass(value):
+            shown |= {f"{full}.{member}": None for member in public.members(value)}
     assert len(names) > 200 and [name for name in names if name not in shown] == []
     assert len(names) == len(set(names)), "a name has two examples"
+
+
+def test_a_session_uses_the_names_that_it_is_for():
+    unused = [
+        name
+        for names, text in programs.examples()
+        if programs.is_session(text)
+        for name in names
+        if name.rpartition(".")[2] not in programs.words(programs.code(text)) | {"__call__"}
+    ]
+    assert unused == []
 
 
 @pytest.mark.cpu("the pages show what the CPU device computes")
