@@ -1,5 +1,6 @@
 """The programs that the reference shows with its names: docs/programs.py finds them."""
 
+import doctest
 import importlib.util
 import inspect
 import sys
@@ -55,6 +56,17 @@ assert runner.tries > 3 and not runner.failures
 """
     )
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
+
+
+def test_sessions_of_special_show_what_scipy_computes():
+    pytest.importorskip("scipy.special")
+    runner = doctest.DocTestRunner()
+    for names, text in programs.examples_of(DOCS / "examples" / "special.pycon"):
+        text = text.replace("pycuda.numpy as xp", "numpy as xp").replace("from pycuda.numpy", "from scipy")
+        text = text.replace(">>> import pycuda.autoinit\n", "")
+        assert "pycuda" not in text
+        runner.run(doctest.DocTestParser().get_doctest(text, {}, names[0], None, 0))
+    assert runner.tries > 40 and not runner.failures
 
 
 def test_examples_are_for_public_names():
