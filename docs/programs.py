@@ -209,16 +209,33 @@ def program(full):
 
 
 def _other_names(full):
-    """The full names of the same object elsewhere, and of what a method overrides."""
-    homes, names = public.homes(), _names()
+    """The full names of the same object elsewhere, of what a member overrides, and of the same member of
+    other public classes, which have a private base.
+    """
     owner, _, name = full.rpartition(".")
-    if full in names:
-        first = homes.get(id(public.imported(*names[full])))
+    if full in _names():
+        first = public.homes().get(id(public.imported(*_names()[full])))
         return [first] if first else []
-    if owner in names:
-        bases = public.imported(*names[owner]).__mro__
-        return [f"{homes[id(base)]}.{name}" for base in bases if id(base) in homes]
-    return []
+    if owner not in _names():
+        return []
+    cls, homes = public.imported(*_names()[owner]), public.homes()
+    bases = [f"{homes[id(base)]}.{name}" for base in cls.__mro__ if id(base) in homes]
+    return bases + _same_member(cls, name)
+
+
+def _same_member(cls, name):
+    """The full names of the functions and properties that are the same object as one of a class."""
+    value = getattr(cls, name, None)
+    if not (inspect.isroutine(value) or isinstance(value, property)):
+        return []
+    return [f"{owner}.{name}" for owner, each in _classes() if getattr(each, name, None) is value]
+
+
+@functools.cache
+def _classes():
+    """[(full name, class)] of the reference."""
+    found = [(full, public.imported(*where)) for full, where in _names().items()]
+    return [(full, value) for full, value in found if inspect.isclass(value)]
 
 
 # ---- what has none
@@ -247,22 +264,11 @@ def _called():
     }
 
 
-def _same_method(full, value):
-    """Yields the full names of the same function in other public classes, which have a private base."""
-    name = full.rpartition(".")[2]
-    for module, owner in public.shown():
-        cls = public.imported(module, owner)
-        if inspect.isclass(cls) and getattr(cls, name, None) is value:
-            yield f"{module}.{owner}.{name}"
-
-
 def _is_shown(full, value):
     """Whether a callable has an example of its own, or an attribute or `__call__` one that uses it."""
     found = _listed() if callable(value) and not full.endswith(".__call__") else written()
     names = [full, *_other_names(full)]
-    if ">>>" in (value.__doc__ or "") or any(name in found or name in _called() for name in names):
-        return True
-    return inspect.isroutine(value) and any(name in found for name in _same_method(full, value))
+    return ">>>" in (value.__doc__ or "") or any(name in found or name in _called() for name in names)
 
 
 def without():

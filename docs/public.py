@@ -15,6 +15,7 @@ HELPERS = set(
     """
     pycuda.autoinit.drop_context pycuda.autoinit.make_default_context pycuda.cumath.apply
     pycuda.sparse.coordinate.compressed_rows pycuda.sparse.operator.DeviceMatrix
+    pycuda.sparse.operator.compressed_rows
     pycuda.sparse.packeted.compressed_rows pycuda.tools.default_ordinal pycuda.tools.multiprocessor
     """.split()
 )

@@ -65,42 +65,6 @@ assert cp.cuda.runtime.getDeviceCount() > 0 and cp.cuda.runtime.getDevice() == 0
 cp.cuda.runtime.deviceSynchronize()
 free, total = cp.cuda.runtime.memGetInfo()
 
-# pycuda.compyte.array: c_contiguous_strides f_contiguous_strides is_c_contiguous_strides
-# pycuda.compyte.array: is_f_contiguous_strides equal_strides bound get_common_dtype
-import numpy as np
-from pycuda.compyte import array
-
-assert array.c_contiguous_strides(4, (2, 3)) == (12, 4)
-assert array.f_contiguous_strides(4, (2, 3)) == (4, 8)
-assert array.is_c_contiguous_strides((12, 4), 4, (2, 3))
-assert not array.is_f_contiguous_strides((12, 4), 4, (2, 3))
-assert array.equal_strides((12, 4), (12, 4), (2, 3))
-assert array.get_common_dtype(np.ones(1, "f"), 1.5, allow_double=True) == np.float32
-
-# pycuda.compyte.dtypes: DTypeRegistry fill_registry_with_c_types fill_registry_with_c99_stdint_types
-# pycuda.compyte.dtypes: fill_registry_with_c99_complex_types fill_registry_with_opencl_c_types
-# pycuda.compyte.dtypes: TypeNameNotKnown
-import numpy as np
-from pycuda.compyte import dtypes
-
-registry = dtypes.DTypeRegistry()
-dtypes.fill_registry_with_c_types(registry, respect_windows=False)
-dtypes.fill_registry_with_c99_stdint_types(registry)
-dtypes.fill_registry_with_c99_complex_types(registry)
-assert registry.dtype_to_ctype(np.dtype("f8")) == "double"
-assert registry.get_or_register_dtype("int32_t") == np.int32
-try:
-    registry.get_or_register_dtype("unknown")
-except dtypes.TypeNameNotKnown as error:
-    print(error)
-
-# pycuda.compyte.dtypes: dtype_to_ctype
-import numpy as np
-import pycuda.tools  # fills the registry with C's and CUDA's types
-from pycuda.compyte.dtypes import dtype_to_ctype
-
-assert dtype_to_ctype(np.float32) == "float"
-
 # pycuda.tools: DebugMemoryPool
 import io
 import numpy as np
@@ -127,43 +91,6 @@ context = make_default_context()  # on the device of CUDA_DEVICE, or the first
 print(drv.Context.get_device().name())
 context.pop()
 context.detach()
-
-# pycuda.reduction: get_sum_kernel get_dot_kernel get_minmax_kernel get_all_kernel get_any_kernel
-# pycuda.reduction: get_subset_sum_kernel get_subset_dot_kernel get_subset_minmax_kernel
-import numpy as np
-import pycuda.autoinit
-from pycuda import gpuarray, reduction
-
-a = gpuarray.to_gpu(np.array([1, 2, 3], np.float32))
-assert reduction.get_sum_kernel(np.dtype("f4"), a.dtype)(a).get() == 6
-assert reduction.get_dot_kernel(np.dtype("f4"), a.dtype, a.dtype)(a, a).get() == 14
-assert reduction.get_minmax_kernel("max", a.dtype)(a).get() == 3
-assert (
-    reduction.get_all_kernel(a.dtype, a.dtype)(a).get()
-    and reduction.get_any_kernel(a.dtype, a.dtype)(a).get()
-)
-
-# pycuda.sparse.operator: OperatorBase IdentityOperator DiagonalPreconditioner MatrixOperator
-import numpy as np
-import pycuda.autoinit
-from pycuda import gpuarray
-from pycuda.sparse.operator import DiagonalPreconditioner, IdentityOperator
-
-x = gpuarray.ones(3, np.float64)
-assert (IdentityOperator(np.float64, 3)(x).get() == 1).all()
-assert (DiagonalPreconditioner(2 * x)(x).get() == 2).all()
-
-# pycuda.sparse.inner: AsyncInnerProduct
-import numpy as np
-import pycuda.autoinit
-import pycuda.driver as drv
-from pycuda import gpuarray
-from pycuda.sparse.inner import AsyncInnerProduct
-
-x = gpuarray.arange(1000, dtype=np.float64)
-product = AsyncInnerProduct(x, x, drv.pagelocked_empty)  # the host goes on
-assert product.get_host_result() is None or product.get_host_result() == product.wait()
-assert product.wait() == (np.arange(1000.0) ** 2).sum()
 
 # pycuda.driver: Memcpy3DPeer
 import numpy as np

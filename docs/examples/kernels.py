@@ -48,16 +48,6 @@ x = gpuarray.arange(6, dtype=np.float32)
 assert norm(x).get() == 55
 assert norm(x.reshape(2, 3), axis=1).get().tolist() == [5, 50]
 
-# pycuda.scan: InclusiveScanKernel ExclusiveScanKernel
-import numpy as np
-import pycuda.autoinit
-from pycuda import gpuarray
-from pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
-
-a = gpuarray.to_gpu(np.array([1, 2, 3, 4], np.int32))
-assert InclusiveScanKernel(np.int32, "a + b")(a.copy()).get().tolist() == [1, 3, 6, 10]
-assert ExclusiveScanKernel(np.int32, "a + b", neutral=0)(a.copy()).get().tolist() == [0, 1, 3, 6]
-
 # pycuda.tools: DeviceMemoryPool PageLockedMemoryPool ManagedMemoryPool StreamOrderedMemoryPool MemoryPool
 # pycuda.tools: PooledDeviceAllocation PooledHostAllocation PoolSnapshot PageLockedAllocator
 import numpy as np
@@ -117,27 +107,6 @@ print(
     record.tb_per_mp, "blocks a multiprocessor,", f"{record.occupancy:.0%},", "limited by", record.limited_by
 )
 
-# pycuda.tools: dtype_to_ctype get_or_register_dtype register_dtype
-import numpy as np
-from pycuda.tools import dtype_to_ctype, get_or_register_dtype
-
-assert dtype_to_ctype(np.float32) == "float"
-point = np.dtype([("x", np.float32), ("y", np.float32)])
-get_or_register_dtype("point", point)  # for kernels whose source defines struct point
-assert dtype_to_ctype(point) == "point"
-
-# pycuda.tools: ScalarArg VectorArg Argument
-import numpy as np
-import pycuda.autoinit
-from pycuda import gpuarray
-from pycuda.elementwise import ElementwiseKernel
-from pycuda.tools import ScalarArg, VectorArg
-
-fill = ElementwiseKernel([VectorArg(np.int32, "out"), ScalarArg(np.int32, "step")], "out[i] = i * step")
-out = gpuarray.empty(4, np.int32)
-fill(out, 3)
-assert out.get().tolist() == [0, 3, 6, 9]
-
 # pycuda.curandom: XORWOWRandomNumberGenerator MRG32k3aRandomNumberGenerator
 # pycuda.curandom: Philox4x32_10RandomNumberGenerator
 # pycuda.curandom: Sobol32RandomNumberGenerator ScrambledSobol32RandomNumberGenerator
@@ -158,20 +127,6 @@ assert generator.gen_poisson(10, np.uint32, 4).shape == (10,)
 assert generator.gen_log_normal(10, np.float32, 0, 1).get().min() > 0
 generator.call_skip_ahead(1000)  # the streams of numbers go on further along
 points = Sobol32RandomNumberGenerator().gen_uniform(1000, np.float64)
-
-# pycuda.sparse: csr_array csc_array coo_array
-import numpy as np
-import pycuda.autoinit
-from pycuda import gpuarray
-from pycuda.sparse import coo_array, csr_array
-
-dense = np.array([[1, 0, 2], [0, 0, 3]], np.float32)
-matrix = csr_array(gpuarray.to_gpu(dense))
-assert matrix.nnz == 3 and matrix.shape == (2, 3)
-assert (matrix @ gpuarray.ones(3, np.float32)).get().tolist() == [3, 3]
-assert (matrix.T.toarray().get() == dense.T).all()
-assert matrix.tocoo().tocsr().copy().astype(np.float64).dtype == np.float64
-
 
 # pycuda.testing: assert_allclose assert_array_equal live_objects parametrize_devices
 import numpy as np

@@ -24,24 +24,11 @@ numbers = curandom.ScrambledSobol32RandomNumberGenerator(vectors, constants).gen
 assert numbers.get().min() > 0
 
 # pycuda.numpy.random: default_rng Generator
-import numpy as np
 import pycuda.autoinit
 import pycuda.numpy as xp
 
 rng = xp.random.default_rng(42)  # the same numbers on every device
+assert isinstance(rng, xp.random.Generator)
 assert rng.standard_normal((2, 3)).shape == rng.uniform(1, 2, (2, 3)).shape == (2, 3)
-assert rng.integers(0, 10, 5).max().get() < 10 and len(rng.bytes(8)) == 8
-for name, parameters in (
-    ("beta", (2, 3)), ("binomial", (10, 0.5)), ("chisquare", (3,)), ("exponential", (1,)), ("gamma", (2, 1)),
-    ("geometric", (0.5,)), ("gumbel", (0, 1)), ("laplace", (0, 1)), ("logistic", (0, 1)),
-    ("lognormal", (0, 1)), ("negative_binomial", (3, 0.5)), ("normal", (0, 1)), ("pareto", (2,)),
-    ("poisson", (3,)), ("power", (2,)),
-    ("random", ()), ("rayleigh", (1,)), ("standard_cauchy", ()), ("standard_exponential", ()),
-    ("standard_gamma", (2,)), ("standard_t", (5,)), ("weibull", (2,)),
-):  # fmt: skip
-    assert getattr(rng, name)(*parameters, size=4).shape == (4,)
-assert rng.dirichlet([1, 2, 3]).shape == rng.multivariate_normal([0, 0, 0], np.eye(3)).shape == (3,)
-deck = xp.arange(5)
-assert rng.permutation(deck).shape == rng.permuted(deck).shape == rng.choice(deck, 5).shape == (5,)
+deck = xp.arange(52)
 rng.shuffle(deck)
-first, second = rng.spawn(2)  # independent streams of numbers

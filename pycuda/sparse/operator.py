@@ -8,7 +8,8 @@ import numpy as np
 
 from pycuda._base.public_names import documented_init as _documented_init
 from pycuda.gpuarray import GPUArray
-from pycuda.sparse._matrix import DeviceMatrix
+from pycuda.sparse._arrays import SparseArray
+from pycuda.sparse._matrix import DeviceMatrix, compressed_rows
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -40,11 +41,13 @@ class MatrixOperator(OperatorBase):
 
     Parameters
     ----------
-    csr : scipy.sparse.csr_matrix
+    csr : scipy.sparse matrix or array, csr_array, csc_array or coo_array
         Its dtype is float32, float64, complex64 or complex128.
     """
 
     def __init__(self, csr: Any) -> None:
+        if isinstance(csr, SparseArray) or getattr(csr, "format", None) != "csr":
+            csr = compressed_rows(csr, getattr(csr, "dtype", np.float64))
         self._matrix = DeviceMatrix(csr)
         self.index_dtype = np.dtype(np.int32)
         self.nnz = self._matrix.nnz

@@ -8,8 +8,10 @@ from matrices import DTYPES, MATRICES, check, of_lengths, poisson, power_law, ra
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
+import pycuda.sparse
 from pycuda._kernels.sparse import spmv as kernels
 from pycuda.sparse.coordinate import CoordinateSpMV
+from pycuda.sparse.operator import MatrixOperator
 from pycuda.sparse.packeted import PacketedSpMV
 from pycuda.tools import DeviceMemoryPool
 
@@ -31,6 +33,16 @@ def test_product(name, dtype):
     y_gpu = gpuarray.to_gpu(y)
     assert operator(x_gpu, y_gpu) is y_gpu
     check(y_gpu.get(), csr, x, y)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_matrix_operator_takes_matrices_of_the_host_and_the_device(form):
+    host = poisson(9).asformat(form)
+    x = vector(host.shape[1], np.float64)
+    for mat in host, getattr(pycuda.sparse, f"{form}_array")(host):
+        check(MatrixOperator(mat)(gpuarray.to_gpu(x)).get(), host.tocsr(), x)
+    with pytest.raises(TypeError, match="mat must be a sparse matrix"):
+        MatrixOperator("eye")
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia", "dok", "lil"])
