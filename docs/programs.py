@@ -140,8 +140,9 @@ def attributes(program):
 def words(program):
     """These, and the names in a program."""
     nodes = list(ast.walk(ast.parse(program)))
-    imported = {node.name.rpartition(".")[2] for node in nodes if isinstance(node, ast.alias)}
-    return attributes(program) | imported | {node.id for node in nodes if isinstance(node, ast.Name)}
+    kinds = ast.alias | ast.FunctionDef | ast.ClassDef
+    named = {node.name.rpartition(".")[2] for node in nodes if isinstance(node, kinds)}
+    return attributes(program) | named | {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _needed(first, text):
@@ -156,7 +157,7 @@ def _needed(first, text):
         else:
             names = words(ast.unparse(statement.targets[0]))
         if names & used:
-            kept = f">>> {each.source}{kept}"
+            kept = f">>> {each.source[:-1].replace(chr(10), chr(10) + '... ')}\n{kept}"
             used |= words(each.source)
     return kept
 

@@ -7,6 +7,7 @@ import os
 import pytest
 
 import pycuda.driver as drv
+from pycuda._compile import libraries
 from pycuda._libraries import finding
 
 # A mark for tests of modules that are refused at loading, with our messages.
@@ -43,6 +44,15 @@ def needs_library(name):
     problem = None if on_cpu_device() else finding.problem(name)
     if problem:
         pytest.skip(f"lib{name} is needed: {problem}")
+
+
+def needs_cudadevrt():
+    """Skips a test on a GPU without libcudadevrt.a, which launches of kernels from kernels need."""
+    try:
+        libraries.folder(None, "nvcc", "lib%s.a")
+    except RuntimeError:
+        if not on_cpu_device():
+            pytest.skip("libcudadevrt.a is not installed")
 
 
 if __name__ == "__main__":

@@ -44,34 +44,6 @@ result = np.empty(4, np.float32)
 module.get_function("read")(drv.Out(result), block=(4, 1, 1), texrefs=[reference])
 assert (result == matrix[1]).all()
 
-# pycuda.driver: IPCMemoryHandle
-import multiprocessing
-import numpy as np
-import pycuda.driver as drv
-
-
-def fill(handle):
-    """Writes into the memory of the other process."""
-    import pycuda.autoinit
-
-    memory = drv.IPCMemoryHandle(handle)
-    drv.memset_d32(memory, 7, 4)
-    pycuda.autoinit.context.synchronize()
-    memory.close()
-
-
-if __name__ == "__main__":
-    import pycuda.autoinit
-
-    memory = drv.mem_alloc(16)
-    process = multiprocessing.get_context("spawn").Process(
-        target=fill, args=(drv.mem_get_ipc_handle(memory),)
-    )
-    process.start()
-    process.join()
-    assert process.exitcode == 0
-    assert (drv.from_device(memory, 4, np.uint32) == 7).all()
-
 # pycuda.driver: set_debugging
 import pycuda.autoinit
 import pycuda.driver as drv

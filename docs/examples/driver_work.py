@@ -209,10 +209,3 @@ texture = drv.TextureObject(array)
 result = np.empty(4, np.float32)
 module.get_function("read")(drv.Out(result), texture, block=(4, 1, 1))
 assert (result == picture[0]).all()
-
-# pycuda.driver: start_profiler stop_profiler
-import pycuda.autoinit
-import pycuda.driver as drv
-
-drv.start_profiler()  # nsys profile --capture-range=cudaProfilerApi records from here
-drv.stop_profiler()  # to here

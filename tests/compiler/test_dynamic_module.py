@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from devices import on_cpu_device
+from devices import needs_cudadevrt
 
 import pycuda.driver as drv
 from pycuda._compile import libraries
@@ -282,17 +282,6 @@ __global__ void parent(int *out)
     if (threadIdx.x == 0) child<<<1, 32>>>(out);
 }
 """
-
-
-def needs_cudadevrt():
-    """Skips the test on a GPU if libcudadevrt.a, which launches of kernels from kernels need, is not
-    installed.
-    """
-    try:
-        libraries.folder(None, "nvcc", "lib%s.a")
-    except RuntimeError:
-        if not on_cpu_device():
-            pytest.skip("libcudadevrt.a is not installed")
 
 
 def test_dynamic_source_module():
