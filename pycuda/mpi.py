@@ -107,6 +107,18 @@ def communicator(comm: Any) -> Any:
     Returns
     -------
     mpi4py.MPI.Comm or StagedComm
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import pycuda.autoprimaryctx
+    >>> import pycuda.gpuarray as gpuarray
+    >>> import pycuda.mpi
+    >>> comm = pycuda.mpi.communicator(MPI.COMM_WORLD)
+    >>> a = gpuarray.zeros(3, int) + comm.Get_rank()
+    >>> comm.Bcast(a, root=0)  # the elements of process 0, for all
+    >>> a
+    array([0, 0, 0])
     """
     return comm if _driver._is_cpu_device() or is_cuda_aware() else staged(comm)
 
@@ -123,6 +135,14 @@ def local_device(comm: Any) -> _driver.Device:
     Returns
     -------
     pycuda.driver.Device
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import pycuda.driver as drv
+    >>> import pycuda.mpi
+    >>> with pycuda.mpi.local_device(MPI.COMM_WORLD).retain_primary_context():
+    ...     memory = drv.mem_alloc(1000)
     """
     here = comm.Split_type(_mpi().COMM_TYPE_SHARED)
     try:
@@ -151,6 +171,21 @@ class Request:
 
     mpi4py's own functions for several requests refuse it, as they would not copy; `Waitall`, `Waitany` and
     `Testall` here take it and mpi4py's requests.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import pycuda.autoprimaryctx
+    >>> import pycuda.gpuarray as gpuarray
+    >>> import pycuda.mpi
+    >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+    >>> a, total = gpuarray.zeros(3, int) + 2, gpuarray.empty(3, int)
+    >>> request = comm.Iallreduce(a, total)
+    >>> b = a + 1  # the device goes on
+    >>> request.Wait()
+    True
+    >>> total.get() == 2 * comm.Get_size()
+    array([ True,  True,  True])
     """
 
     def __init__(self, request: Any, buffers: list[Buffer], started: bool) -> None:
@@ -163,14 +198,48 @@ class Request:
                 buffer.store(status)
 
     def Wait(self, status: Any = None) -> bool:
-        """Wait until the message is complete, and copy what has arrived. Returns True."""
+        """Wait until the message is complete, and copy what has arrived. Returns True.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.autoprimaryctx
+        >>> import pycuda.gpuarray as gpuarray
+        >>> import pycuda.mpi
+        >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+        >>> other = (comm.Get_rank() + 1) % comm.Get_size()
+        >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
+        >>> requests = comm.Isend(a, other), comm.Irecv(b)
+        >>> [request.Wait() for request in requests]
+        [True, True]
+        >>> b
+        array([5, 5, 5])
+        """
         status = _mpi().Status() if status is None else status
         self._request.Wait(status)
         self._finish(status)
         return True
 
     def Test(self, status: Any = None) -> bool:
-        """Whether the message is complete; then what has arrived is copied."""
+        """Whether the message is complete; then what has arrived is copied.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.autoprimaryctx
+        >>> import pycuda.gpuarray as gpuarray
+        >>> import pycuda.mpi
+        >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+        >>> other = (comm.Get_rank() + 1) % comm.Get_size()
+        >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
+        >>> sent, received = comm.Isend(a, other), comm.Irecv(b)
+        >>> while not received.Test():
+        ...     pass  # some other work
+        >>> sent.Wait()
+        True
+        >>> b
+        array([5, 5, 5])
+        """
         status = _mpi().Status() if status is None else status
         done = self._request.Test(status)
         if done:
@@ -178,43 +247,171 @@ class Request:
         return done
 
     def wait(self, status: Any = None) -> None:
-        """`Wait`, without a result."""
+        """`Wait`, without a result.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.autoprimaryctx
+        >>> import pycuda.gpuarray as gpuarray
+        >>> import pycuda.mpi
+        >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+        >>> other = (comm.Get_rank() + 1) % comm.Get_size()
+        >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
+        >>> sent, received = comm.Isend(a, other), comm.Irecv(b)
+        >>> received.wait()
+        >>> sent.wait()
+        >>> b
+        array([5, 5, 5])
+        """
         self.Wait(status)
 
     def test(self, status: Any = None) -> tuple[bool, None]:
-        """`Test`, as mpi4py's lower-case method returns it: (whether complete, None)."""
+        """`Test`, as mpi4py's lower-case method returns it: (whether complete, None).
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.autoprimaryctx
+        >>> import pycuda.gpuarray as gpuarray
+        >>> import pycuda.mpi
+        >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+        >>> other = (comm.Get_rank() + 1) % comm.Get_size()
+        >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
+        >>> sent, received = comm.Isend(a, other), comm.Irecv(b)
+        >>> while not received.test()[0]:
+        ...     pass  # some other work
+        >>> sent.test()[0] or sent.Wait()
+        True
+        """
         return self.Test(status), None
 
     def Start(self) -> None:
-        """Start a persistent request: the array is read now, after the work that is queued on it."""
+        """Start a persistent request: the array is read now, after the work that is queued on it.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.autoprimaryctx
+        >>> import pycuda.gpuarray as gpuarray
+        >>> import pycuda.mpi
+        >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+        >>> other = (comm.Get_rank() + 1) % comm.Get_size()
+        >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
+        >>> sent, received = comm.Send_init(a, other), comm.Recv_init(b)
+        >>> for step in range(3):  # the same message again and again
+        ...     a += 1
+        ...     received.Start()
+        ...     sent.Start()
+        ...     done = received.Wait() and sent.Wait()
+        >>> b
+        array([8, 8, 8])
+        >>> sent.Free()
+        >>> received.Free()
+        """
         for buffer in self._buffers:
             buffer.load()
         self._pending = True
         self._request.Start()
 
     def Cancel(self) -> None:
-        """Cancel the request; `Wait` must follow."""
+        """Cancel the request; `Wait` must follow.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.autoprimaryctx
+        >>> import pycuda.gpuarray as gpuarray
+        >>> import pycuda.mpi
+        >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+        >>> other = (comm.Get_rank() + 1) % comm.Get_size()
+        >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
+        >>> request = comm.Irecv(b, tag=99)  # nobody sends that
+        >>> request.Cancel()
+        >>> request.Wait()
+        True
+        """
         self._request.Cancel()
 
     def Free(self) -> None:
-        """Free the request. A persistent one is not started any more."""
+        """Free the request. A persistent one is not started any more.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.autoprimaryctx
+        >>> import pycuda.gpuarray as gpuarray
+        >>> import pycuda.mpi
+        >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+        >>> other = (comm.Get_rank() + 1) % comm.Get_size()
+        >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
+        >>> request = comm.Send_init(a, other)
+        >>> request.Free()
+        """
         self._request.Free()
 
     @staticmethod
     def Waitall(requests: Iterable[Any], statuses: list[Any] | None = None) -> bool:
-        """Wait for all of the requests, of this class or mpi4py's. Returns True."""
+        """Wait for all of the requests, of this class or mpi4py's. Returns True.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.autoprimaryctx
+        >>> import pycuda.gpuarray as gpuarray
+        >>> import pycuda.mpi
+        >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+        >>> other = (comm.Get_rank() + 1) % comm.Get_size()
+        >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
+        >>> pycuda.mpi.Request.Waitall([comm.Isend(a, other), comm.Irecv(b)])
+        True
+        >>> b
+        array([5, 5, 5])
+        """
         for number, each in enumerate(requests):
             each.Wait(statuses[number] if statuses else None)
         return True
 
     @staticmethod
     def Testall(requests: Iterable[Any], statuses: list[Any] | None = None) -> bool:
-        """Whether all of the requests are complete."""
+        """Whether all of the requests are complete.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.autoprimaryctx
+        >>> import pycuda.gpuarray as gpuarray
+        >>> import pycuda.mpi
+        >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+        >>> other = (comm.Get_rank() + 1) % comm.Get_size()
+        >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
+        >>> requests = [comm.Isend(a, other), comm.Irecv(b)]
+        >>> while not pycuda.mpi.Request.Testall(requests):
+        ...     pass  # some other work
+        >>> b
+        array([5, 5, 5])
+        """
         return all([each.Test(statuses[n] if statuses else None) for n, each in enumerate([*requests])])
 
     @staticmethod
     def Waitany(requests: list[Any], status: Any = None) -> int:
-        """Wait for one of the requests. Returns its index, MPI.UNDEFINED if none is active."""
+        """Wait for one of the requests. Returns its index, MPI.UNDEFINED if none is active.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.autoprimaryctx
+        >>> import pycuda.gpuarray as gpuarray
+        >>> import pycuda.mpi
+        >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
+        >>> other = (comm.Get_rank() + 1) % comm.Get_size()
+        >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
+        >>> requests = [comm.Isend(a, other), comm.Irecv(b)]
+        >>> {pycuda.mpi.Request.Waitany(requests) for _ in range(2)} == {0, 1}
+        True
+        >>> b
+        array([5, 5, 5])
+        """
         status = _mpi().Status() if status is None else status
         raw = [each._request if isinstance(each, Request) else each for each in requests]
         index = _mpi().Request.Waitany(raw, status)
@@ -242,6 +439,19 @@ class StagedComm:
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import pycuda.autoprimaryctx
+    >>> import pycuda.gpuarray as gpuarray
+    >>> import pycuda.mpi
+    >>> comm = pycuda.mpi.StagedComm(MPI.COMM_WORLD)  # as staged() makes it
+    >>> rank, size = comm.Get_rank(), comm.Get_size()
+    >>> a, all_ranks = gpuarray.zeros(1, int) + rank, gpuarray.empty(size, int)
+    >>> comm.Allgather(a, all_ranks)
+    >>> all_ranks.get().tolist() == list(range(size))
+    True
     """
 
     def __init__(self, comm: Any) -> None:
@@ -249,7 +459,15 @@ class StagedComm:
 
     @property
     def comm(self) -> Any:
-        """The communicator of mpi4py."""
+        """The communicator of mpi4py.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import pycuda.mpi
+        >>> pycuda.mpi.staged(MPI.COMM_WORLD).comm == MPI.COMM_WORLD
+        True
+        """
         return self._comm
 
     def __repr__(self) -> str:

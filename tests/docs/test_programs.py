@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from devices import needs_library
+from devices import needs_cudadevrt, needs_library
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -30,17 +30,29 @@ EXAMPLES = [
     if not programs.is_session(text)
 ]
 SESSIONS = sorted((DOCS / "examples").glob("*.pycon"))
+# Sessions that need what a test of their subject makes, and that test.
+ELSEWHERE = {"opengl": "tests/gl/test_gl.py", "nccl": "tests/nccl/test_examples.py"}
 
 
 @pytest.mark.parametrize("program", EXAMPLES)
 def test_an_example_runs(run_python, program):
     if "fft." in program:
         needs_library("cufft")
+    if "cudadevrt" in program:
+        needs_cudadevrt()
     done = run_python(program)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("path", SESSIONS, ids=[path.stem for path in SESSIONS])
+def test_sessions_that_run_elsewhere_have_a_test_that_names_them():
+    assert ELSEWHERE.keys() <= {path.stem for path in SESSIONS}
+    for name, test in ELSEWHERE.items():
+        assert f"{name}.pycon" in (DOCS.parent / test).read_text()
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(each, id=each.stem) for each in SESSIONS if each.stem not in ELSEWHERE]
+)
 def test_sessions_show_what_is_computed(run_python, path):
     """All sessions of a file in one process, each with names of its own."""
     if "import scipy" in path.read_text():

@@ -289,6 +289,30 @@ assert np.allclose(points, np.stack([i / 500 - 1, np.sin(0.1 * i + 2) / 2], axis
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
+def test_sessions_of_the_reference(gl, run_python):
+    """docs/examples/opengl.pycon, with a buffer of 64 bytes and a texture of 8 x 4 pixels."""
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    program = f"""
+import doctest, sys
+from pathlib import Path
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(EXAMPLES)!r}, {str(docs)!r}]
+import numpy as np
+import offscreen_gl
+from test_gl import RGBA, RGBA8, UNSIGNED_BYTE, make_buffer, make_texture
+gl = offscreen_gl.Context()
+buffer = make_buffer(gl, np.zeros(16, np.float32))
+texture = make_texture(gl, RGBA8, RGBA, UNSIGNED_BYTE, np.zeros((4, 8, 4), np.uint8))
+import programs
+runner = doctest.DocTestRunner()
+for names, text in programs.examples_of(Path({str(docs / "examples" / "opengl.pycon")!r})):
+    given = {{"buffer": buffer, "texture": texture}}
+    runner.run(doctest.DocTestParser().get_doctest(text, given, names[0], None, 0))
+assert runner.tries > 20 and not runner.failures
+"""
+    done = run_python(program)
+    assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
+
+
 def test_example(gl, tmp_path):
     """The example's picture: the corners have the dark color of points that diverge at once, the middle does
     not, and the white points of the circle are there.
