@@ -18,8 +18,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo install test test-c test-gpu asan tsan fuzz faults soak differential older bench \
-  plots figures coverage acceptance array-api other-packages docs gallery wheels release try-wheel format \
-  lint lint-c lint-python clean
+  scaling scaling-page plots figures coverage acceptance array-api other-packages docs gallery wheels \
+  release try-wheel format lint lint-c lint-python clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -129,6 +129,15 @@ older: setup ## the driver tests while the CPU device poses as drivers of CUDA 1
 bench: setup ## measure against raw C and the peers that are installed; prints tables, writes JSON
 	$(BIN)/python -m compileall -q pycuda
 	$(BIN)/python benchmarks/run.py
+
+SCALING ?=
+scaling: setup ## measure how several GPUs scale, in about nine minutes (SCALING="--parts heat --seconds 120")
+	$(BIN)/python benchmarks/scaling.py $(SCALING)
+
+RUN ?= benchmarks/results/scaling/scaling.json
+scaling-page: setup ## write docs/scaling.md and its pictures from the JSON of such a run (RUN=FILE)
+	$(BIN)/python -m pip install -q matplotlib
+	$(BIN)/python benchmarks/scaling.py --page $(RUN)
 
 RESULTS ?= benchmarks/results
 plots: setup ## draw what `make bench` measured (installs matplotlib; RESULTS=FOLDER for other JSON)

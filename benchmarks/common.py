@@ -202,10 +202,8 @@ def processor():
     return f"On {len(os.sched_getaffinity(0))} cores of {name}, {datetime.date.today()}."
 
 
-def table(title, header, rows, on=None):
-    """Prints a table and writes it to results/ as JSON. `on` is a line about the processor of tables that are
-    not measured on the device of machine.json.
-    """
+def show(title, header, rows):
+    """Prints a table."""
     text = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[i]) for row in text) for i in range(len(header))]
     print(f"\n{title}")
@@ -213,6 +211,13 @@ def table(title, header, rows, on=None):
         print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
         if number == 0:
             print("  " + "  ".join("-" * width for width in widths))
+
+
+def table(title, header, rows, on=None):
+    """Prints a table and writes it to results/ as JSON. `on` is a line about the processor of tables that are
+    not measured on the device of machine.json.
+    """
+    show(title, header, rows)
     RESULTS.mkdir(exist_ok=True)
     name = re.sub(r"\W+", "-", title.lower()).strip("-")
     (RESULTS / f"{name}.json").write_text(

@@ -28,7 +28,7 @@ make figures                                # draws (installs matplotlib), write
 ```
 
 What is not installed is left out. `nvcc` on the PATH adds plain CUDA C++ and CUB. `make figures
-RESULTS=FOLDER` takes the JSON of another machine.
+RESULTS=FOLDER` takes the JSON of another machine. Several GPUs: [Scaling](scaling.md).
 """
 BANDWIDTH = """
 ## Bandwidth against size

@@ -1,0 +1,162 @@
+"""benchmarks/scaling.py: all its parts on the CPU device, whose results they check, and the page that it
+writes. No time is looked at.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+NCCL = "not run: nccl is not installed", "not run: NCCL needs NVIDIA's driver; the CPU device cannot run it"
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """The package benchmarks/scaling_parts, with `model` and `page`."""
+    before = set(sys.modules)
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        import scaling_parts.model
+        import scaling_parts.page
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    yield scaling_parts
+    for name in {"common", *(name for name in sys.modules if name.startswith("scaling_parts"))} - before:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    """What a small run writes."""
+    out = tmp_path_factory.mktemp("scaling") / "found.json"
+    command = [sys.executable, str(BENCHMARKS / "scaling.py"), "--small", "--seconds", "240", "--out", out]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(out.read_text())
+
+
+def rows(result, part, number=0):
+    """The rows of a part's table, as dictionaries."""
+    table = result["parts"][part]["tables"][number]
+    assert all(len(row) == len(table["header"]) for row in table["rows"])
+    return [dict(zip(table["header"], row, strict=True)) for row in table["rows"]]
+
+
+def installed(*names):
+    return all(importlib.util.find_spec(name) for name in names)
+
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def test_every_part_runs_or_says_why_not(result):
+    notes = {name: part["notes"] for name, part in result["parts"].items()}
+    known = {
+        "peers": [], "copies": [], "programs": [],
+        "heat": ["without NCCL: the CPU device cannot run it"],
+        "clusters": ["without CuPy: it needs a GPU"],
+    }  # fmt: skip
+    for name in "collectives", "products":
+        assert len(notes.pop(name)) == 1 and result["parts"][name]["notes"][0] in NCCL
+    if not installed("dask", "distributed"):
+        del known["clusters"], known["copies"]
+        assert notes.pop("clusters")[0].endswith("is not installed") and notes.pop("copies")
+    has_mpi = result["parts"]["messages"]["tables"]
+    if not has_mpi:
+        assert notes["messages"][0].startswith("not run: ") and "mpi" in notes["messages"][0]
+        known["heat"] = [*known["heat"], notes["messages"][0].replace("not run", "without MPI")]
+    del notes["messages"]
+    assert notes == known
+
+
+def test_copies_between_devices(result):
+    for number in (0, 1):
+        assert [row["size"] for row in rows(result, "peers", number)] == ["1 KiB", "64 KiB"]
+    assert all(row["pairs"] == 56 for row in rows(result, "peers", 1))
+    assert len(result["parts"]["peers"]["data"]["64 KiB"]) == 56
+
+
+def test_the_solver(result):
+    ways = [("one device", 1), ("threads, copies", 2), ("threads, copies", 8)]
+    if result["parts"]["messages"]["tables"]:
+        ways.append(("processes, MPI", 2))
+    for number, side in enumerate(["96", "768"]):
+        found = rows(result, "heat", number)
+        assert [(row["how"], row["GPUs"]) for row in found] == ways
+        assert found[2]["plate"] == f"{side} x 96"
+
+
+def test_messages(result):
+    if not result["parts"]["messages"]["tables"]:
+        pytest.skip("no MPI library")
+    found = [(row["operation"], row["size"]) for row in rows(result, "messages")]
+    assert found == [(name, size) for name in ("send/recv", "all-reduce") for size in ("1 KiB", "64 KiB")]
+
+
+def test_random_programs_leak_nothing(result):
+    data = result["parts"]["programs"]["data"]
+    assert data["done"] == 200 and sum(data["steps"].values()) == 200 * 24
+    assert set(data["steps"]) == {
+        "make", "compute", "write", "move", "add_moved", "add_peer", "split", "total", "drop",
+    }  # fmt: skip
+    assert data["leaked"] == [0] * 8
+    # The CPU device accounts for every byte; on a GPU the driver's own memory may vary.
+    assert data["missing"] == [0] * 8
+
+
+def test_clusters_and_copies(result):
+    if not installed("dask", "distributed"):
+        pytest.skip("dask and distributed are not installed")
+    assert [row["what"] for row in rows(result, "clusters")] == ["reduction", "product", "transfer"]
+    assert len(rows(result, "copies")) == 2 * 4
+
+
+def test_a_run_on_the_cpu_device_is_not_shown(tmp_path):
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps({"machine": {"CPU device": True}, "parts": {}}))
+    command = [sys.executable, str(BENCHMARKS / "scaling.py"), "--page", str(path)]
+    page = (ROOT / "docs" / "scaling.md").read_text()
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 1 and "measured on the CPU device" in done.stderr
+    assert (ROOT / "docs" / "scaling.md").read_text() == page
+
+
+def test_the_models_limits(parts):
+    model, link = parts.model, [5000, 10]
+    assert model.halo(link, 1, 100) == 0
+    assert model.halo(link, 2, 100) == 5080 and model.halo(link, 3, 100) == model.halo(link, 64, 100) == 5160
+    # Strong scaling is perfect until the exchange takes as long, weak scaling until it takes longer than one.
+    assert model.efficiency(1e6, model.heat(1e6, link, 8, 100), 8) == 1
+    assert model.heat(1e4, link, 8, 100) == 5160 and model.heat(1e4, link, 8, 100, weak=True) == 1e4
+    assert model.product(1e6, link, 1, 1000) == 1e6
+    assert model.product(1e6, link, 4, 1000) == 2.5e5 + 5000 + 3e6 / 10
+
+
+def test_the_page_marks_what_is_computed(parts):
+    """From a run that is made up: two GPUs, a step of 80 us on one."""
+    times = {"step": [1e3, 8e4], "kernels": [1e3, 8e4]}
+    task = [100, False, 40, 5]
+    made_up = {
+        "machine": {"Measured on": "2 x a GPU", "CPU device": False},
+        "parts": {
+            "heat": {
+                "tables": [{"title": "Heat", "header": ["how", "us"], "rows": [["one", "80"]]}],
+                "notes": ["without MPI: no mpiexec"],
+                "data": {"found": [["one device", 1, [task], [times]], ["threads", 2, [task], [times]]]},
+            },
+            "peers": {"tables": [], "notes": [], "data": {"links": {"copy": [5000, 10]}}},
+        },
+    }
+    text = parts.page.written((ROOT / "docs" / "scaling.md").read_text(), made_up)
+    assert "Measured on 2 x a GPU.\n" in text and "| one | 80 |" in text
+    assert "- heat: without MPI: no mpiexec" in text
+    (line,) = (line for line in text.splitlines() if line.startswith("| heat, 100 x 100, threads"))
+    assert line.endswith("| strong | 80 us | 20 us, 1.00 | 10 us, 1.00 | 5.16 us, 0.24 |")
+    header = text.splitlines()[text.splitlines().index(line) - 2]
+    assert header.startswith("| computed, not measured |")
