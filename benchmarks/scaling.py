@@ -88,6 +88,7 @@ def run_part(task):
     part = importlib.import_module(f"scaling_parts.{setup.name}")
     try:
         part.run(setup)
+        setup.write()
     except CannotRun as reason:
         setup.note(f"not run: {reason}")
     except BaseException as error:
