@@ -12,7 +12,7 @@ import numpy as np
 from .setup import needs, power
 
 SMALL = {"reduction": 1 << 20, "chunk": 1 << 18, "side": 256, "block": 128, "sizes": [1 << 16]}
-LARGE = {"chunk": 1 << 30, "side": 32768, "block": 8192, "sizes": [1 << 20, 1 << 26, 1 << 30]}
+LARGE = {"chunk": 1 << 30, "side": 16384, "block": 4096, "sizes": [1 << 20, 1 << 26, 1 << 30]}
 REPEATS = 3
 
 

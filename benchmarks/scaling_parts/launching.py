@@ -71,12 +71,12 @@ def spawn(function, count, *arguments, seconds):
 
 def find_mpi():
     """(path of mpiexec, changes of the environment). Wheels of MPI libraries put both into the folders bin
-    and lib of the environment that mpi4py is in; CannotRun without mpi4py or mpiexec.
+    and lib of the environment, or of a folder that pip installs into; CannotRun without mpi4py or mpiexec.
     """
     found = importlib.util.find_spec("mpi4py")
     if found is None:
         raise CannotRun("mpi4py is not installed")
-    homes = [Path(found.origin).resolve().parents[4], Path(sys.prefix)]
+    homes = [Path(found.origin).resolve().parents[4], Path(sys.prefix), *map(Path, sys.path)]
     for home in homes:
         library = next((path for path in home.glob("lib/libmpi.so.*") if path.exists()), None)
         program = shutil.which("mpiexec", path=str(home / "bin"))

@@ -33,7 +33,7 @@ class Pairs:
         self.drv, self.contexts, self.pairs, self.size = drv, contexts, pairs, size
         self.raw = ctypes.CDLL(str(build("peers_raw")))
         self.functions = driver_function("cuMemcpyPeerAsync"), driver_function("cuStreamSynchronize")
-        host = (np.arange(size) % 251).astype(np.uint8)
+        host = np.resize(np.arange(251, dtype=np.uint8), size)
         self.host, self.sources, self.targets, self.streams = host, {}, [], []
         for source, to in pairs:
             if source not in self.sources:

@@ -11,7 +11,7 @@ import numpy as np
 from . import launching, model
 from .setup import CannotRun, needs
 
-SIDE, ROUNDS, REPEATS = 16384, 5, 5
+SIDE, ROUNDS, REPEATS = 16384, 3, 3
 CHECKED = 512
 
 
