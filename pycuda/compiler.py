@@ -37,7 +37,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-DEFAULT_NVCC_FLAGS: list[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
+DEFAULT_NVCC_FLAGS: list[str] = requests.options_of_environment()
 
 
 def get_nvcc_version(nvcc: str) -> str:
@@ -151,7 +151,9 @@ def compile_plain(source, options, keep, nvcc, cache_dir, target="cubin") -> byt
     _arguments.cache_folder(cache_dir)
     device = _target.current()
     asked = (source, options, target, nvcc, bool(keep), cache_dir)
-    return requests.remembered("plain", device, asked, lambda: build.CompileJob(*asked, device)).code
+    return requests.remembered(
+        "plain", device, asked, cache_dir, lambda: build.CompileJob(*asked, device)
+    ).code
 
 
 def compile(

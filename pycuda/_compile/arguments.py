@@ -6,6 +6,7 @@ import os
 import re
 
 TARGETS = ("cubin", "ptx", "fatbin")
+PLAIN = "-DPYCUDA_PLAIN"  # an option of kernels that use no textures and nothing of the CUDA runtime
 _FILE_NAME = r"[^\s;{}#()]+\.(?:cu|cuh|c|cc|cpp|cxx|h|hpp|ptx|cubin|fatbin)"
 
 

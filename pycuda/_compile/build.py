@@ -14,7 +14,9 @@ from typing import NamedTuple
 import pycuda
 
 from . import attributes, cache, finder, includes, nvcc, nvrtc, options, progress, report, textures
+from .arguments import PLAIN
 from .files import absolute, is_of_system, passing, real
+from .records import CompiledCode, without_names
 from .source import NAME, USERS_NAME, lines_of, without_folder
 from .target import CompileTarget
 
@@ -23,7 +25,12 @@ DEVICE_HEADERS = os.path.join(_PACKAGE, "cuda")
 _STAND_INS = os.path.join(_PACKAGE, "_headers")
 _CUDA_STD = os.path.join(_STAND_INS, "std")  # headers of C++ that include those of the CUDA C++ library
 _PRELUDE = "pycuda_prelude.h"
-PLAIN = "-DPYCUDA_PLAIN"  # an option of kernels that use no textures and nothing of the CUDA runtime
+# The modules that decide what is compiled, and how, as they were when this process imported them.
+_OWN_MODULES = tuple(
+    (entry.path, includes.stamp(entry.path))
+    for entry in os.scandir(os.path.dirname(os.path.abspath(__file__)))
+    if entry.name.endswith(".py")
+)
 # The architecture of code that is compiled where there is no device: the oldest that NVRTC 12 and 13 both
 # know.
 _OLDEST_ARCH = "sm_75"
@@ -45,16 +52,6 @@ class CompileJob(NamedTuple):
     expressions: tuple[str, ...] = ()  # C++ names of kernels and variables
 
 
-class CompiledCode(NamedTuple):
-    """The result of a compilation."""
-
-    code: bytes
-    watched: list  # (path, stamp) of each file that the code depends on
-    cacheable: bool  # whether the code depends on nothing but these files and the job
-    compiler: tuple[int, int] | None  # NVRTC's version; None for nvcc
-    names: tuple[str, ...] = ()  # of the job's expressions: their kernels' and variables' names in the code
-
-
 class _UseNvcc(Exception):
     """NVRTC cannot do this job; the text says why."""
 
@@ -73,9 +70,9 @@ def _nvcc_of(job: CompileJob) -> str | None:
     return path
 
 
-def _driver_major(job: CompileJob) -> int | None:
-    """The newest major version of CUDA whose code the driver loads; None if there is no limit."""
-    return None if job.device is None or job.device.takes_ptx else job.device.driver[0]
+def _newest_major(job: CompileJob) -> int | None:
+    """The newest major version of CUDA whose code the job's device loads; None if there is no limit."""
+    return None if job.device is None else job.device.newest_major
 
 
 def _why_nvcc(job: CompileJob, parsed: options.Parsed) -> str | None:
@@ -127,15 +124,20 @@ def _load_or_make(where, name, make, found: includes.Includes, compiler=None) ->
     return CompiledCode(code, found.watched, where is not None, compiler)
 
 
+def _recordable(
+    compiled: CompiledCode, entry: str, compiler: finder.Compiler, system: includes.Includes
+) -> CompiledCode:
+    """The code with what a record of its request names: the cache entry, and the files of this installation
+    that decided about it. system: the package's headers that were scanned."""
+    used = (compiler.path, includes.stamp(compiler.path))
+    if not compiled.cacheable or not os.path.isabs(compiler.path) or not finder.is_current(compiler):
+        return compiled
+    return compiled._replace(entry=entry, installed=(*_OWN_MODULES, *system.watched, used))
+
+
 def _with_names(code: bytes, names) -> bytes:
     """The content of a cache entry: a line for each name, then the code."""
     return b"".join(name.encode() + b"\n" for name in names) + code
-
-
-def _without_names(compiled: CompiledCode, count: int) -> CompiledCode:
-    """Split the content of a cache entry, which _with_names() made of `count` names, into names and code."""
-    *names, code = compiled.code.split(b"\n", count)
-    return compiled._replace(code=code, names=tuple(name.decode() for name in names))
 
 
 def _keep_folder(job: CompileJob) -> tuple[str, str]:
@@ -321,9 +323,9 @@ def _with_nvrtc(
     already."""
     job = _with_attributes(job, parsed, found)
     arch, kind = _product_kind(job, parsed)
-    stand_ins = _stand_ins()
-    toolkit = [] if stand_ins.keys() >= set(found.outside) else list(compiler.folders)
-    toolkit = [_CUDA_STD, *toolkit] if toolkit else []
+    own = [absolute(folder) for folder in parsed.folders]
+    system = includes.scan("", [*own, _STAND_INS], [_PRELUDE, *found.outside])
+    toolkit = [_CUDA_STD, *compiler.folders] if system.outside and compiler.folders else []
     arguments = _nvrtc_arguments(job, parsed, compiler, toolkit)
     marks = _marks(job, parsed)
     key = _cache_name(
@@ -334,8 +336,8 @@ def _with_nvrtc(
         arch,
         arguments,
         compiler.identity,
-        sorted(stand_ins.items()),
-        (compiler.headers, _cuda_std()) if toolkit else "",
+        (compiler.headers, _cuda_std(), sorted(_stand_ins().items())) if toolkit else "",
+        *system.contents,
         *found.contents,
     )
 
@@ -353,8 +355,11 @@ def _with_nvrtc(
             refusal.entry = entry
             raise
 
-    compiled = _load_or_make(where, f"{key}.{kind}", make, found, compiler.version)
-    return _without_names(compiled, len(job.expressions))
+    entry = f"{key}.{kind}"
+    compiled = _load_or_make(where, entry, make, found, compiler.version)
+    if not system.outside:
+        compiled = _recordable(compiled, entry, compiler, system)
+    return without_names(compiled, len(job.expressions))
 
 
 class _Marks(NamedTuple):
@@ -426,7 +431,7 @@ def _with_nvcc(
         raise report.no_expressions(why)
     path = finder.find_nvcc(job.nvcc or "nvcc")
     if path is None and job.nvcc not in (None, "nvcc"):
-        raise report.nvcc_missing(job.nvcc, _driver_major(job))
+        raise report.nvcc_missing(job.nvcc, _newest_major(job))
     if path is None:
         raise report.needs_nvcc(why, ["nvcc", *job.options])
     try:
@@ -508,11 +513,11 @@ def run(job: CompileJob) -> CompiledCode:
     why = _why_nvcc(job, parsed)
     if why:
         return _with_nvcc(job, parsed, found, where, why)
-    compiler, problem = finder.find_nvrtc(_driver_major(job), where)
+    compiler, problem = finder.find_nvrtc(_newest_major(job), where)
     if compiler is None and not os.environ.get("PYCUDA_NVRTC") and _nvcc_of(job):
         return _with_nvcc(job, parsed, found, where, "no NVRTC was found")
     if compiler is None:
-        raise report.no_compiler(problem, _driver_major(job))
+        raise report.no_compiler(problem, _newest_major(job))
     try:
         return _with_nvrtc(job, parsed, found, where, compiler)
     except _UseNvcc as refusal:

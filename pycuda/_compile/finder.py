@@ -9,26 +9,15 @@ kernels in the cache neither searches nor loads a compiler.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import re
-import sys
 from typing import NamedTuple
 
 from . import cache
 from .files import absolute, is_of_system, passing, real
 from .includes import signature
+from .installation import fingerprint, site_folders
 
-_ENVIRONMENT = (
-    "PYCUDA_NVRTC",
-    "CUDA_HOME",
-    "CUDA_PATH",
-    "CUDA_ROOT",
-    "CONDA_PREFIX",
-    "LD_LIBRARY_PATH",
-    "PATH",
-    "VIRTUAL_ENV",
-)
 _TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CONDA_PREFIX")
 _LIBRARY = r"libnvrtc\.so(?:\.(\d+)[\d.]*)?$"
 _LIBRARY_FOLDERS = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
@@ -54,27 +43,6 @@ class Compiler(NamedTuple):
     headers: str  # changes when the contents of these folders do
 
 
-def _site_folders() -> list[str]:
-    """The site-packages and dist-packages folders of sys.path."""
-    return [each for each in dict.fromkeys(sys.path) if each.endswith("-packages")]
-
-
-def _fingerprint(newest_major: int | None) -> str:
-    """A digest of what the result of a search depends on. The modification times of site folders are part of
-    it, as they change when packages are installed or removed.
-    """
-    parts = [sys.prefix, str(newest_major)]
-    parts += [os.environ.get(name, "") for name in _ENVIRONMENT]
-    for folder in _site_folders():
-        parts += [folder, str(signature(folder)), str(signature(os.path.join(folder, "nvidia")))]
-    return _digest(tuple(parts))
-
-
-@functools.lru_cache(8)
-def _digest(parts: tuple[str, ...]) -> str:
-    return cache.digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
-
-
 def _libraries_in(folder: str) -> list[tuple[int, str]]:
     """(major version, path) of the NVRTC libraries in a folder. A file without a number in its name has
     version 0, so that others are preferred.
@@ -89,7 +57,7 @@ def _libraries_in(folder: str) -> list[tuple[int, str]]:
 def _libraries_of_wheels() -> list[str]:
     """The paths of NVRTC libraries in wheels, the newest first."""
     found = []
-    for site in _site_folders():
+    for site in site_folders():
         nvidia = os.path.join(site, "nvidia")
         if os.path.isdir(nvidia):
             for name in os.listdir(nvidia):
@@ -216,6 +184,11 @@ def _file_identity(path: str, version) -> str:
     return f"nvrtc {version[0]}.{version[1]} {signature(path)}"
 
 
+def is_current(compiler: Compiler) -> bool:
+    """Whether the compiler's file is still the one that was found."""
+    return _file_identity(compiler.path, compiler.version) == compiler.identity
+
+
 def _from_record(data: bytes | None) -> Compiler | None:
     """The compiler of a record; None if there is no record, or files have changed since."""
     if data is None:
@@ -223,9 +196,8 @@ def _from_record(data: bytes | None) -> Compiler | None:
     path, number, identity, headers, *folders = data.decode("utf-8", "surrogateescape").split("\n")
     major, minor = number.split(".")
     version = int(major), int(minor)
-    if _file_identity(path, version) != identity or _header_identity(folders) != headers:
-        return None
-    return Compiler(path, version, identity, tuple(folders), headers)
+    compiler = Compiler(path, version, identity, tuple(folders), headers)
+    return compiler if is_current(compiler) and _header_identity(folders) == headers else None
 
 
 def _search(newest_major: int | None):
@@ -251,7 +223,7 @@ def find_nvrtc(newest_major: int | None, where: str | None):
     """(Compiler, None), or (None, what went wrong). newest_major: the newest major version of CUDA that the
     driver supports, None if there is no limit; where: the cache folder, or None.
     """
-    key = _fingerprint(newest_major)
+    key = fingerprint(newest_major)
     name = f"compiler.{key}"
     compiler, problem = _found.get(key), None
     if compiler is None and where:

@@ -9,8 +9,8 @@ from pycuda import _driver
 from pycuda._base.driver_extras import CompileError
 from pycuda._base.public_names import documented_init
 
-from . import arguments, build, report, signatures, symbols, target
-from .options import capability, register_limit
+from . import arguments, symbols, target
+from .records import CompiledCode
 from .requests import Request, checked, compiled_code
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class CudaModule:
         """
         function = self._loaded().get_function(self._in_code(name))
         if self._request:
+            from . import signatures
+
             function._note_types(signatures.reader(self._request.source, self._request.options, name))
         return function
 
@@ -148,6 +150,9 @@ class CudaModule:
 
     def _warn_of_arch(self, arch) -> None:
         """Warns if the architecture is newer than the current device."""
+        from . import report
+        from .options import capability
+
         wanted, device = capability(arch), target.current()
         if wanted and device and wanted > device.capability:
             report.warn(
@@ -156,11 +161,20 @@ class CudaModule:
             )
 
 
-def _load(compiled: build.CompiledCode, options):
+def _register_limit(options) -> int | None:
+    """The limit on registers among the options, None if there is none."""
+    if not any("maxrregcount" in option for option in options):
+        return None
+    from .options import register_limit
+
+    return register_limit(options)
+
+
+def _load(compiled: CompiledCode, options):
     """The module of this code. The error says so if NVRTC was newer than the driver."""
     device = target.current()
     # PTX has no directive for a limit on registers of a module: it is an option of the driver's compiler.
-    limit = register_limit(options) if device is not None and device.takes_ptx else None
+    limit = _register_limit(options) if device is not None and device.takes_ptx else None
     try:
         limits = [(_driver.jit_option.MAX_REGISTERS, limit)] if limit else []
         return _driver.module_from_buffer(compiled.code, limits)
@@ -171,6 +185,14 @@ def _load(compiled: build.CompiledCode, options):
                 f"{dotted(device.driver)}: pip install pycuda[cu{device.driver[0]}] has one that fits",
             )
         raise
+
+
+def loaded(request: Request) -> CudaModule:
+    """The module of a checked request, whose kernels' types are not read from the source: for kernels whose
+    arguments this package makes itself."""
+    made, compiled = CudaModule(), compiled_code(request)
+    made.module, made._code = _load(compiled, request.options), compiled.code
+    return made
 
 
 @documented_init

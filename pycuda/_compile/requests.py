@@ -1,17 +1,23 @@
-"""Requests of compilations, and the memory of this process for their results."""
+"""Requests of compilations, and the memory of this process for their results.
+
+The modules that compile are imported when neither this memory nor a record (records.py) leads to the code.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pycuda._base.driver_extras import CompileError
 
-from . import arguments, build, cache, includes, target
+from . import arguments, cache, includes, records, target
 from .files import absolute, passing
-from .options import parse
-from .source import wrap
+from .records import CompiledCode
+
+if TYPE_CHECKING:
+    from . import build
 
 _ENVIRONMENT = ("PYCUDA_CACHE_DIR", "PYCUDA_DISABLE_CACHE", "PYCUDA_NVRTC", "PYCUDA_COMPILER")
 _MAX_REMEMBERED = 512
@@ -21,7 +27,7 @@ _MAX_REMEMBERED = 512
 _memory: dict = {}
 
 
-def _remember(key, compiled: build.CompiledCode) -> None:
+def _remember(key, compiled: CompiledCode) -> None:
     """Keep the code of a request, if it may be cached. The oldest ones are dropped."""
     if not compiled.cacheable:
         return
@@ -30,8 +36,15 @@ def _remember(key, compiled: build.CompiledCode) -> None:
     _memory[key] = compiled
 
 
+def options_of_environment() -> list[str]:
+    """What pycuda.compiler.DEFAULT_NVCC_FLAGS is at first."""
+    return os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
+
+
 def default_options() -> list[str]:
     """The options of calls without options. Programs set them as pycuda.compiler.DEFAULT_NVCC_FLAGS."""
+    if "pycuda.compiler" not in sys.modules:
+        return options_of_environment()
     from pycuda import compiler
 
     return compiler.DEFAULT_NVCC_FLAGS
@@ -53,34 +66,51 @@ def _request_key(kind: str, device, *asked) -> tuple:
     return kind, device, _is_debugging(), here, *asked, *map(os.environ.get, _ENVIRONMENT)
 
 
-def _recall(key) -> build.CompiledCode | None:
+def _recall(key) -> CompiledCode | None:
     """The remembered code; None if there is none, or a file that it depends on has changed."""
     compiled = _memory.get(key)
     return compiled if compiled is not None and includes.unchanged(compiled.watched) else None
 
 
-def _run(key, job: build.CompileJob) -> build.CompiledCode:
-    """Compile the job, with debug information if kernels are compiled for cuda-gdb, and remember the code."""
+def _run(key, job: build.CompileJob, where: str | None, name: str) -> CompiledCode:
+    """Compile the job, with debug information if kernels are compiled for cuda-gdb, and remember the code, in
+    this process and by a record of this name in the folder `where`."""
+    from . import build
+
     if _is_debugging():
         job = job._replace(keep=True, cache_dir=False, options=(*job.options, "-g", "-G"))
     compiled = build.run(job)
     if not job.keep and not cache.is_off(job.cache_dir):
         _remember(key, compiled)
+        if where:
+            records.write(where, name, compiled)
     return compiled
 
 
 def remembered(
-    kind: str, device, asked: tuple, make_job: Callable[[], build.CompileJob]
-) -> build.CompiledCode:
-    """The code that this process remembers for the same request, if it is still valid; otherwise that of
-    make_job(), compiled. kind and asked: what was requested, parts of the key."""
+    kind: str, device, asked: tuple, cache_dir, make_job: Callable[[], build.CompileJob]
+) -> CompiledCode:
+    """The code that this process, or a record in the cache folder, has for the same request, if it is still
+    valid; otherwise that of make_job(), compiled. kind and asked: what was requested, parts of the key;
+    cache_dir: the argument of that name."""
     key = _request_key(kind, device, *asked)
-    return _recall(key) or _run(key, make_job())
+    compiled = _recall(key)
+    if compiled is not None:
+        return compiled
+    where = None if _is_debugging() else cache.folder(cache_dir)
+    name = records.name_of(key, device) if where else ""
+    compiled = records.read(where, name) if where else None
+    if compiled is None:
+        return _run(key, make_job(), where, name)
+    _remember(key, compiled)
+    return compiled
 
 
 def _with_architecture(options, arch, code, device) -> tuple[str, ...]:
     """The options with -arch and -code added: of the arguments, or, if neither they nor the options have an
     architecture, with that of the device."""
+    from .options import parse
+
     if arch is None and device is not None and parse(options).arch is None:
         arch = device.arch
     added = ["-arch", arch] if arch is not None else []
@@ -107,6 +137,10 @@ class Request(NamedTuple):
 
 def _job(request: Request, device) -> build.CompileJob:
     """The compilation that a request means on this device: with the source wrapped and all options added."""
+    from . import build
+    from .options import parse
+    from .source import wrap
+
     folders = [absolute(folder) for folder in request.include_dirs]
     options = (*request.options, *(f"-I{folder}" for folder in folders), f"-I{build.DEVICE_HEADERS}")
     options = _with_architecture(options, request.arch, request.code, device)
@@ -146,10 +180,10 @@ def checked(request: Request) -> Request:
     )
 
 
-def compiled_code(request: Request) -> build.CompiledCode:
+def compiled_code(request: Request) -> CompiledCode:
     """The compiled code of a checked request."""
     device = target.current()
     try:
-        return remembered("wrapped", device, request, lambda: _job(request, device))
+        return remembered("wrapped", device, request, request.cache_dir, lambda: _job(request, device))
     except CompileError as problem:  # frames of this package say nothing about the source
         raise problem.with_traceback(None) from problem.__cause__

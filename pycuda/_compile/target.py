@@ -24,6 +24,11 @@ class CompileTarget(NamedTuple):
         return f"sm_{self.capability[0]}{self.capability[1]}"
 
     @property
+    def newest_major(self) -> int | None:
+        """The newest major version of CUDA whose code the driver loads; None if there is no limit."""
+        return None if self.takes_ptx else self.driver[0]
+
+    @property
     def ptx_version(self) -> tuple[int, int]:
         """The newest PTX version that the driver reads: 9.0 for CUDA 13.0, 8.7 for 12.8, 7.4 for 11.4. CUDA
         12.5 and 12.6 have the same one, so that versions from 12.6 on are one behind."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pycuda._compile.build import PLAIN
-from pycuda._compile.modules import SourceModule
+from pycuda._compile.arguments import NVCC, PLAIN
+from pycuda._compile.modules import CudaModule, loaded
+from pycuda._compile.requests import Request, checked
 
 
-def compiled(text: str, options: Iterable[str] = ()) -> SourceModule:
+def compiled(text: str, options: Iterable[str] = ()) -> CudaModule:
     """The module of kernels that use no textures and nothing of the CUDA runtime."""
-    return SourceModule(text, options=[PLAIN, *options], no_extern_c=True)
+    return loaded(checked(Request(text, NVCC, [PLAIN, *options], False, True, None, None, None, ())))
