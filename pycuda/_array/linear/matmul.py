@@ -13,21 +13,19 @@ from pycuda._array.core.broadcast import fit
 from pycuda._array.core.decorators import array_function, takes_arrays
 from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
-from pycuda._array.linear.host_matmul import matmul_by_numpy
-from pycuda._array.linear.library_matmul import Calls, matmul_by_cublas
 from pycuda._array.reduction.reduce import MatrixTimesVector, reduce_products
 from pycuda._base.same_bits import is_wanted
 from pycuda._driver import _check_writable
-from pycuda._kernels.builtin import matmul as kernels
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.axes import broadcast_strides
 from pycuda._kernels.plans.caches import is_own_stream, launch_cache
-from pycuda._libraries import host
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Array, Stream
+    from pycuda._array.linear.library_matmul import Calls
+    from pycuda._kernels.builtin import matmul as kernels
     from pycuda.gpuarray import GPUArray
 
 
@@ -209,6 +207,11 @@ def _by_vector(a, b, c) -> _ByVector | None:
 
 def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.MatmulPlan | None:
     """Queue c = a @ b. Returns an object whose queue() can queue it again, or None if there is none."""
+    from pycuda._array.linear.host_matmul import matmul_by_numpy
+    from pycuda._array.linear.library_matmul import matmul_by_cublas
+    from pycuda._kernels.builtin import matmul as kernels
+    from pycuda._libraries import host
+
     is_by_library = not is_wanted()
     product = None if is_by_library and host.is_possible() else _by_vector(a, b, c)
     if product is None and is_by_library:
@@ -225,6 +228,8 @@ def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.MatmulPlan | N
 
 def _remember(x1, x2, product, shape, dtype) -> None:
     """Remember how x1 and x2 were multiplied, for operands of the same forms. shape, dtype: of the result."""
+    from pycuda._kernels.builtin import matmul as kernels
+
     known = _known[is_wanted()]
     if not isinstance(product, kernels.MatmulPlan) or not product.way.has_same_bits:
         known.remember((x1, x2), _Repeated(shape, dtype, product))

@@ -150,19 +150,16 @@ _FFT = {
 }
 
 
-_HOMES = (
-    (np, _FUNCTIONS),
-    (np.linalg, _LINALG),
-    (np.fft, _FFT),
-    (np.lib.stride_tricks, _STRIDE_TRICKS),
-)
+def _homes():
+    """(module of NumPy's, table) of each table. NumPy 2 imports its fft when that is asked for."""
+    return (np, _FUNCTIONS), (np.linalg, _LINALG), (np.fft, _FFT), (np.lib.stride_tricks, _STRIDE_TRICKS)
 
 
 @functools.cache
 def places_in(home) -> dict[str, tuple[str, str]]:
     """{name in a module of NumPy's: (our module, our name)} of the functions that we implement."""
     found = {}
-    for module, words in next(table for each, table in _HOMES if each is home).items():
+    for module, words in next(table for each, table in _homes() if each is home).items():
         for word in words.split():
             name, _, theirs = word.partition("=")
             found[theirs or name] = module, name
@@ -174,7 +171,7 @@ def places() -> dict:
     """{NumPy's function: (our module, our name)} of those that this version of NumPy has."""
     return {
         getattr(home, name): place
-        for home, _ in _HOMES
+        for home, _ in _homes()
         for name, place in places_in(home).items()
         if hasattr(home, name)
     }

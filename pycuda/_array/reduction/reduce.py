@@ -17,12 +17,13 @@ from pycuda._array.core.elementwise import warn_discarded
 from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._driver import _check_writable, _packed_strides
-from pycuda._kernels.builtin import elements, reduction
+from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.axes import Axis
 from pycuda._kernels.plans.caches import launches, planned
 
 if TYPE_CHECKING:
+    from pycuda._kernels.builtin import reduction
     from pycuda.gpuarray import GPUArray
 
 # ---- dtypes
@@ -155,6 +156,7 @@ class _PreparedReduction(NamedTuple):
     first: object  # kernel
     second: object  # kernel that reduces the partial results of the first one; None if there are none
     scratch: int  # bytes of the partial results
+    block: tuple[int, int, int]
 
 
 def result_shape(shape, axes, keepdims) -> tuple[int, ...]:
@@ -201,6 +203,8 @@ def plan_reduction(
 
     name: of the reduction; wanted: dtype= or None; parameter: ddof, or the order of a norm.
     """
+    from pycuda._kernels.builtin import reduction
+
     axes = tuple(sorted(normalized_axes(axis, a.ndim)))
     number, result = _RULES[name].dtypes(a.dtype, wanted)
     final = result_shape(a.shape, axes, keepdims)
@@ -209,7 +213,7 @@ def plan_reduction(
     )
     _check_empty(name, a.shape, axes)
     if 0 in final:
-        return _PreparedReduction(final, result, None, None, None, 0), None
+        return _PreparedReduction(final, result, None, None, None, 0, (1, 1, 1)), None
     strides = _packed_strides(final, result.itemsize) if out is None else out.strides
     plan = reduction.plan_reduction(
         _misalignment(a),
@@ -229,13 +233,16 @@ def _misalignment(a) -> int:
 def _prepare(name, types, plan, shape, dtype, new=True) -> tuple[_PreparedReduction, tuple | None]:
     """(the prepared call, its launch if it is a single one or None). new: each call makes a new result, which
     is then an argument of the launch."""
+    from pycuda._kernels.builtin import reduction
+
     functions = reduction.reduction_kernels(name, types, plan.variant)
     scratch = plan.partials * reduction.acc_size(name, types)
-    prepared = _PreparedReduction(shape, dtype, plan, functions.first, functions.second, scratch)
+    block = reduction.THREADS, 1, 1
+    prepared = _PreparedReduction(shape, dtype, plan, functions.first, functions.second, scratch, block)
     if functions.second is not None:
         return prepared, None
     more = (..., plan.arguments) if new else (plan.arguments,)
-    launch = functions.first.prepared_async_call, plan.grid, _BLOCK, more, (shape, dtype) if new else None
+    launch = functions.first.prepared_async_call, plan.grid, block, more, (shape, dtype) if new else None
     return prepared, launch
 
 
@@ -252,16 +259,17 @@ def _launch(prepared: _PreparedReduction, operands, result, stream, allocator) -
     if plan is None:
         return
     if prepared.second is None:
-        prepared.first.prepared_async_call(plan.grid, _BLOCK, stream, *operands, result, plan.arguments)
+        prepared.first.prepared_async_call(
+            plan.grid, prepared.block, stream, *operands, result, plan.arguments
+        )
         return
     partial = new((prepared.scratch,), np.uint8, allocator)
-    prepared.first.prepared_async_call(plan.grid, _BLOCK, stream, *operands, partial, plan.arguments)
+    prepared.first.prepared_async_call(plan.grid, prepared.block, stream, *operands, partial, plan.arguments)
     prepared.second.prepared_async_call(
-        plan.second_grid, _BLOCK, stream, partial, result, plan.second_arguments
+        plan.second_grid, prepared.block, stream, partial, result, plan.second_arguments
     )
 
 
-_BLOCK = (reduction.THREADS, 1, 1)
 _MAX_VECTOR_BYTES = 16
 
 
@@ -335,6 +343,8 @@ def _reduce_into(name, axis, dtype, keepdims, parameter, a, out, stream, allocat
 
 
 def _types_of_products(a, b, result) -> reduction.Types:
+    from pycuda._kernels.builtin import reduction
+
     return reduction.Types(
         elements.stored(a.dtype), elements.stored(b.dtype), elements.computed(result), elements.stored(result)
     )
@@ -342,6 +352,8 @@ def _types_of_products(a, b, result) -> reduction.Types:
 
 def _plan_products(result, a, b) -> tuple[_PreparedReduction, tuple | None]:
     """(how the products of two arrays are summed in the dtype `result`, the launch if it is a single one)."""
+    from pycuda._kernels.builtin import reduction
+
     axes = [Axis(*axis) for axis in zip(a.shape, a.strides, b.strides, strict=True)]
     second = _misalignment(b), b.itemsize
     plan = reduction.plan_reduction(_misalignment(a), a.itemsize, [], axes, 0.0, second)
@@ -358,6 +370,8 @@ def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
 
 
 def _plan_matrix_times_vector(matrix, vector, c) -> tuple[_PreparedReduction, tuple | None]:
+    from pycuda._kernels.builtin import reduction
+
     kept = [Axis(*axis) for axis in zip(matrix.shape[:-1], matrix.strides[:-1], c.strides, strict=True)]
     inner = Axis(matrix.shape[-1], matrix.strides[-1], vector.strides[0])
     second = _misalignment(vector), vector.itemsize

@@ -15,7 +15,7 @@ from pycuda._array.core.memory import overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.reduction.reduce import folded_dtype, sum_dtype
 from pycuda._driver import _check_writable
-from pycuda._kernels.builtin import axis_scan, elements, reduction
+from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.axes import Axis
 from pycuda._kernels.plans.caches import launches, planned
@@ -31,6 +31,8 @@ def _plan(name, axis, a, out):
     """((plan, kernel, bytes of an accumulator), the launch). The launch is None if blocks pass sums to each
     other, as each launch then needs scratch memory.
     """
+    from pycuda._kernels.builtin import axis_scan, reduction
+
     kept = [Axis(*each) for each in zip(a.shape, a.strides, out.strides, strict=True)]
     along = kept.pop(axis)
     types = reduction.Types(

@@ -13,17 +13,14 @@ from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed_co
 from pycuda._array.indexing import mask
 from pycuda._array.indexing.take_put import take
 from pycuda._array.shape.joining import concatenate
-from pycuda._array.sorting.row_sort import Work
-from pycuda._array.sorting.sorting import in_c_order, read_count
-from pycuda._array.sorting.topk import first_of_rows, suits
+from pycuda._array.sorting.sorting import check_sortable, in_c_order, read_count
 from pycuda._kernels.builtin import select
-from pycuda._kernels.builtin import sort as kernels
-from pycuda._kernels.builtin.topk import rank_of_limit
 
 if TYPE_CHECKING:
     import numpy as np
 
     from pycuda._array.core.types import Allocator, Array, Stream
+    from pycuda._kernels.builtin.sort import Order
     from pycuda.gpuarray import GPUArray
 
 
@@ -78,11 +75,13 @@ def topk(
         `values` and `indices`. Of equal elements those with the lesser indices come first. A NaN is greater
         than every number.
     """
+    from pycuda._array.sorting.topk import first_of_rows, suits
+
     a, axis = flat_or_axis(a, axis)
     length = a.shape[axis]
     k = read_count(k, length)
     allocator = allocator or a.allocator
-    kernels.order(a.dtype)
+    check_sortable(a.dtype)
     rows = as_packed(axis_last(a, axis), stream)
     shape = (*rows.shape[:-1], k)
     if not math.prod(shape):
@@ -106,6 +105,8 @@ def topk(
 
 def _top_of_sorted(rows, k, largest, stream, allocator):
     """(values, indices) of every row, by sorting whole rows."""
+    from pycuda._array.sorting.row_sort import Work
+
     keys, places = new(rows.shape, rows.dtype, allocator), new(rows.shape, INDEX, allocator)
     Work(rows, keys, values_out=places, descending=largest).run(stream, allocator)
     if k == rows.shape[-1]:
@@ -117,7 +118,7 @@ class _LongRow(NamedTuple):
     """A long row whose elements are compared with one of them, the limit."""
 
     keys: GPUArray
-    order: kernels.Order
+    order: Order
     limit: GPUArray
     stream: object
     allocator: object
@@ -143,6 +144,10 @@ class _LongRow(NamedTuple):
 
 def _top_of_long(keys, k, largest, stream, allocator):
     """(values, indices) of one row. Sorts the elements up to a limit estimated from a sample."""
+    from pycuda._array.sorting.row_sort import Work
+    from pycuda._kernels.builtin import sort as kernels
+    from pycuda._kernels.builtin.topk import rank_of_limit
+
     whole = keys.reshape(1, -1)
     rank = rank_of_limit(k * _SAMPLE / keys.size)
     # The host waits for the number of elements up to the limit, which a capture does not allow.

@@ -15,11 +15,7 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed, packed_copy
 from pycuda._array.indexing.take_put import take, take_along_axis
-from pycuda._array.sorting import ranks
-from pycuda._array.sorting.row_sort import Work
 from pycuda._driver import _check_writable
-from pycuda._kernels.builtin import search
-from pycuda._kernels.builtin import sort as kernels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,8 +71,17 @@ def negates(dtype, descending) -> bool:
     return bool(descending) and dtype.kind not in "biu"
 
 
+def check_sortable(dtype) -> None:
+    """TypeError for a dtype whose elements have no order."""
+    from pycuda._kernels.builtin import sort as kernels
+
+    kernels.order(dtype)
+
+
 def sort_rows(keys, out, descending, stable, stream, allocator=None) -> None:
     """Sort the packed rows `keys` into the packed rows `out`, which may be the same array."""
+    from pycuda._array.sorting.row_sort import Work
+
     negated = negates(keys.dtype, descending)
     if negated:
         keys = apply("negative", keys, out=out, stream=stream)
@@ -93,7 +98,7 @@ def sort_in_place(a, axis, kind, order, stable, descending, stream) -> None:
     stable = read_kind(kind, order, stable)
     axis = one_axis(axis, a.ndim)
     _check_writable(a)
-    kernels.order(a.dtype)
+    check_sortable(a.dtype)
     if a.size == 0 or a.shape[axis] == 1:
         return
     rows = axis_last(a, axis)
@@ -141,7 +146,7 @@ def sort(
         In C order.
     """
     stable = read_kind(kind, order, stable)
-    kernels.order(a.dtype)
+    check_sortable(a.dtype)
     a, axis = flat_or_axis(a, axis)
     allocator = allocator or a.allocator
     rows = axis_last(a, axis)
@@ -178,6 +183,8 @@ def partition(
     allocator : callable, optional
         For the result.
     """
+    from pycuda._array.sorting import ranks
+
     a, axis = flat_or_axis(a, axis)
     check_partition(kth, a.shape[axis], kind, order)
     rows, rank = axis_last(a, axis), _one_rank(kth, a.shape[axis])
@@ -236,9 +243,11 @@ def argsort(
 
 def sorting_indices(a, axis, descending, stream, allocator) -> GPUArray:
     """argsort() with checked arguments: the indices of a stable sort along the axis."""
+    from pycuda._array.sorting.row_sort import Work
+
     a, axis = flat_or_axis(a, axis, scalars=True)
     allocator = allocator or a.allocator
-    kernels.order(a.dtype)
+    check_sortable(a.dtype)
     rows = axis_last(a, axis)
     if negates(a.dtype, descending):
         rows, descending = apply("negative", rows, stream=stream), False
@@ -255,6 +264,8 @@ def in_c_order(a, stream) -> GPUArray:
 
 def partition_in_place(a, kth, axis, kind, order, stream) -> None:
     """GPUArray.partition"""
+    from pycuda._array.sorting import ranks
+
     axis = one_axis(axis, a.ndim)
     check_partition(kth, a.shape[axis], kind, order)
     rows, rank = axis_last(a, axis), _one_rank(kth, a.shape[axis])
@@ -359,6 +370,9 @@ def sort_by_key(
     (GPUArray, GPUArray)
         The keys and the values.
     """
+    from pycuda._array.sorting.row_sort import Work
+    from pycuda._kernels.builtin import sort as kernels
+
     if keys.ndim != 1 or values.ndim == 0 or len(values) != len(keys):
         raise ValueError(f"keys and values must be 1-d and of the same length: {keys.shape}, {values.shape}")
     allocator = allocator or keys.allocator
@@ -440,6 +454,9 @@ def searchsorted(
     GPUArray
         Its dtype is int64, its shape that of `v`.
     """
+    from pycuda._kernels.builtin import search
+    from pycuda._kernels.builtin import sort as kernels
+
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     if a.ndim != 1:

@@ -15,10 +15,8 @@ from pycuda._array.core.memory import new
 from pycuda._array.core.packed import as_packed, packed_copy
 from pycuda._array.indexing import mask
 from pycuda._array.indexing.take_put import take
-from pycuda._array.sorting.row_sort import Work
 from pycuda._array.sorting.sorting import lexsort
 from pycuda._kernels.builtin import select
-from pycuda._kernels.builtin import sort as kernels
 from pycuda._kernels.plans.axes import packed_axes
 
 if TYPE_CHECKING:
@@ -135,6 +133,9 @@ def unique(
     -------
     GPUArray or tuple of GPUArray
     """
+    from pycuda._array.sorting.row_sort import Work
+    from pycuda._kernels.builtin import sort as kernels
+
     allocator = allocator or ar.allocator
     if axis is not None:
         axis = one_axis(axis, ar.ndim)

@@ -20,7 +20,6 @@ from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.packed import as_packed
-from pycuda._array.sorting.row_sort import Work
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import histogram as kernels
 from pycuda._kernels.plans.axes import vector_width
@@ -143,6 +142,8 @@ def bincount(
 def sums_of_weights(x, weights, end, length, stream, allocator) -> GPUArray:
     """For each number below `length` the sum of the weights of its occurrences in x. All numbers of x are
     below `end`; the weights of those from `length` on are ignored."""
+    from pycuda._array.sorting.row_sort import Work
+
     dtype = np.dtype(np.uint32 if end <= 1 << 32 else np.int64)
     keys = as_packed(x.astype(dtype, order="C", copy=False, stream=stream), stream)
     passes = max(-(-(end - 1).bit_length() // 8), 1)  # of the sort: one for each byte that a number can have

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pycuda._kernels.builtin import elements
-from pycuda._kernels.builtin.sort import Order
 from pycuda._kernels.plans.axes import Axis, axis_capacity, collapsed
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
+
+if TYPE_CHECKING:
+    from pycuda._kernels.builtin.sort import Order
 
 THREADS = 256
 TILE = THREADS * 32
