@@ -107,27 +107,6 @@ print(
     record.tb_per_mp, "blocks a multiprocessor,", f"{record.occupancy:.0%},", "limited by", record.limited_by
 )
 
-# pycuda.curandom: XORWOWRandomNumberGenerator MRG32k3aRandomNumberGenerator
-# pycuda.curandom: Philox4x32_10RandomNumberGenerator
-# pycuda.curandom: Sobol32RandomNumberGenerator ScrambledSobol32RandomNumberGenerator
-# pycuda.curandom: Sobol64RandomNumberGenerator ScrambledSobol64RandomNumberGenerator
-# pycuda.curandom: seed_getter_uniform seed_getter_unique
-import numpy as np
-import pycuda.autoinit
-from pycuda import gpuarray
-from pycuda.curandom import Sobol32RandomNumberGenerator, XORWOWRandomNumberGenerator, seed_getter_uniform
-
-generator = XORWOWRandomNumberGenerator(seed_getter_uniform)
-a = generator.gen_uniform(1000, np.float32)  # from 0, which is excluded, to 1
-assert a.get().min() > 0 and a.get().max() <= 1
-b = gpuarray.empty(1000, np.float32)
-generator.fill_normal(b)
-assert abs(b.get().mean()) < 0.2
-assert generator.gen_poisson(10, np.uint32, 4).shape == (10,)
-assert generator.gen_log_normal(10, np.float32, 0, 1).get().min() > 0
-generator.call_skip_ahead(1000)  # the streams of numbers go on further along
-points = Sobol32RandomNumberGenerator().gen_uniform(1000, np.float64)
-
 # pycuda.testing: assert_allclose assert_array_equal live_objects parametrize_devices
 import numpy as np
 import pycuda.autoinit
