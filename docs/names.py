@@ -22,6 +22,7 @@ import itertools
 import textwrap
 from pathlib import Path
 
+import neighbours
 import numpy as np
 import programs
 import public
@@ -140,29 +141,26 @@ def class_table(module, names):
 # ---- after descriptions
 
 
-NUMPYS = {
-    "pycuda.gpuarray": np,
-    "pycuda.numpy": np,
-    "pycuda.numpy.linalg": np.linalg,
-    "pycuda.numpy.fft": np.fft,
-    "pycuda.gpuarray.GPUArray": np.ndarray,
-}
-
-
 def numpys(full):
     """The full name of NumPy's function or method that one of pycuda's stands for, or None."""
-    module, _, name = full.rpartition(".")
-    owner = NUMPYS.get(module)
-    found = getattr(owner, name, None)
-    if found is None or inspect.isclass(found) or not (callable(found) or owner is np.ndarray):
+    found = neighbours.numpys(full)
+    if found is None:
         return None
+    owner = neighbours.NUMPYS[full.rpartition(".")[0]]
     prefix = "numpy.ndarray" if owner is np.ndarray else owner.__name__
-    return f"{prefix}.{getattr(found, '__name__', name)}"
+    return f"{prefix}.{getattr(found, '__name__', full.rpartition('.')[2])}"
+
+
+def link_to(name, full):
+    """A link to a name in the description of another: without the module if that is the same."""
+    module, _, last = name.rpartition(".")
+    short = last if full.startswith(f"{module}.") else name.removeprefix("pycuda.")
+    return f":py:obj:`{short} <{name}>`"
 
 
 def additions(full):
-    """The lines after the description of a name: a program that uses it, the names that are shown with it,
-    NumPy's function, pages.
+    """The lines after the description of a name: a program that uses it, neighbours, NumPy's function,
+    pages.
     """
     lines, others, found = [], [], programs.program(full)
     if found:
@@ -171,7 +169,7 @@ def additions(full):
             lines += ["", ".. rubric:: Example", "", f".. code-block:: {language}", "", *indented(code)]
         else:
             others.append(f"the example of :py:obj:`{place.rpartition('.')[2]} <{place}>`")
-    others += [f":py:obj:`{each.rpartition('.')[2]} <{each}>`" for each in programs.listed_with(full)]
+    others += [link_to(each, full) for each in neighbours.neighbours(full)]
     if numpys(full):
         address = f"https://numpy.org/doc/stable/reference/generated/{numpys(full)}.html"
         others.append(f"`{numpys(full)} <{address}>`__")

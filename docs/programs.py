@@ -200,7 +200,7 @@ def program(full):
     None where there is none. A method has that of the class that it is inherited from, a second name of a
     function that of the first.
     """
-    for name in (full, *_other_names(full)):
+    for name in (full, *other_names(full)):
         if name in of_numpy():
             return of_numpy()[name], "pycon", full
         if name in written():
@@ -209,7 +209,7 @@ def program(full):
     return None
 
 
-def _other_names(full):
+def other_names(full):
     """The full names of the same object elsewhere, of what a member overrides, and of the same member of
     other public classes, which have a private base.
     """
@@ -268,7 +268,7 @@ def _called():
 def _is_shown(full, value):
     """Whether a callable has an example of its own, or an attribute or `__call__` one that uses it."""
     found = _listed() if callable(value) and not full.endswith(".__call__") else written()
-    names = [full, *_other_names(full)]
+    names = [full, *other_names(full)]
     return ">>>" in (value.__doc__ or "") or any(name in found or name in _called() for name in names)
 
 

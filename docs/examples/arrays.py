@@ -8,7 +8,7 @@ b = gpuarray.empty((2, 3), np.float32)
 b.fill(2)
 c = 2 * a + b  # computed on the device; nothing is copied
 assert c.get().tolist() == [[2, 4, 6], [8, 10, 12]]  # a NumPy array on the host
-assert c[:, 1:].sum().get() == 32 and c.T.shape == (3, 2)
+assert c[:, 1:].sum().get() == 32 and c.T.shape == (3, 2) and isinstance(c, gpuarray.GPUArray)
 
 # pycuda.gpuarray: vec
 import numpy as np
