@@ -47,7 +47,7 @@ def test_literals():
 
 def test_no_retired_words():
     patterns = [(literal_of(each), re.compile(each)) for each in RETIRED]
-    suffixes = {".md", ".py", ".pyi", ".c", ".h", ".hpp", ".cu", ".def"}
+    suffixes = {".md", ".py", ".pyi", ".pycon", ".c", ".h", ".hpp", ".cu", ".def"}
     paths = [ROOT / name for name in TRACKED if Path(name).suffix in suffixes and name != "CHANGELOG.md"]
     assert len(paths) > 800
     found = [

@@ -127,7 +127,7 @@ def test_no_line_is_longer_than_110_columns():
     names = [
         name
         for name in tracked.stdout.split()
-        if re.search(r"\.(c|h|hpp|cu|def|py|pyi|md|build|toml)$|^Makefile$|^\.ci/", name)
+        if re.search(r"\.(c|h|hpp|cu|def|py|pyi|pycon|css|md|build|toml)$|^Makefile$|^\.ci/", name)
         and not name.endswith("_gpu.def")  # recorded
         and (ROOT / name).is_file()
     ]
