@@ -326,7 +326,7 @@ class Request:
         >>> comm = pycuda.mpi.staged(MPI.COMM_WORLD)
         >>> other = (comm.Get_rank() + 1) % comm.Get_size()
         >>> a, b = gpuarray.zeros(3, int) + 5, gpuarray.empty(3, int)
-        >>> request = comm.Irecv(b, tag=99)  # nobody sends that
+        >>> request = comm.Irecv(b, tag=99)  # there is no such message
         >>> request.Cancel()
         >>> request.Wait()
         True
