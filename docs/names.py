@@ -22,7 +22,7 @@ import itertools
 import textwrap
 from pathlib import Path
 
-import neighbours
+import neighbors
 import numpy as np
 import programs
 import public
@@ -143,10 +143,10 @@ def class_table(module, names):
 
 def numpys(full):
     """The full name of NumPy's function or method that one of pycuda's stands for, or None."""
-    found = neighbours.numpys(full)
+    found = neighbors.numpys(full)
     if found is None:
         return None
-    owner = neighbours.NUMPYS[full.rpartition(".")[0]]
+    owner = neighbors.NUMPYS[full.rpartition(".")[0]]
     prefix = "numpy.ndarray" if owner is np.ndarray else owner.__name__
     return f"{prefix}.{getattr(found, '__name__', full.rpartition('.')[2])}"
 
@@ -159,7 +159,7 @@ def link_to(name, full):
 
 
 def additions(full):
-    """The lines after the description of a name: a program that uses it, neighbours, NumPy's function,
+    """The lines after the description of a name: a program that uses it, neighbors, NumPy's function,
     pages.
     """
     lines, others, found = [], [], programs.program(full)
@@ -169,7 +169,7 @@ def additions(full):
             lines += ["", ".. rubric:: Example", "", f".. code-block:: {language}", "", *indented(code)]
         else:
             others.append(f"the example of :py:obj:`{place.rpartition('.')[2]} <{place}>`")
-    others += [link_to(each, full) for each in neighbours.neighbours(full)]
+    others += [link_to(each, full) for each in neighbors.neighbors(full)]
     if numpys(full):
         address = f"https://numpy.org/doc/stable/reference/generated/{numpys(full)}.html"
         others.append(f"`{numpys(full)} <{address}>`__")

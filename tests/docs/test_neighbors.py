@@ -1,4 +1,4 @@
-"""What the reference names after "See also" (docs/neighbours.py)."""
+"""What the reference names after "See also" (docs/neighbors.py)."""
 
 from pathlib import Path
 
@@ -7,16 +7,16 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 ALONE = {"pycuda.same_bits", "pycuda.check.main", "pycuda.cpu.path"}
 
 
-def test_each_function_and_class_has_neighbours(run_python):
+def test_each_function_and_class_has_neighbors(run_python):
     """A process of its own is needed, since pycuda.autoinit makes a context."""
     program = f"""
 import sys
 sys.path.insert(0, {str(DOCS)!r})
-import neighbours
-print(*neighbours.without())
-print(*(name for name in neighbours.grouped() if name not in neighbours.public_names()))
-print(*neighbours.neighbours("pycuda.numpy.cumsum"))
-print(*neighbours.neighbours("pycuda.numpy.linalg.svd"))
+import neighbors
+print(*neighbors.without())
+print(*(name for name in neighbors.grouped() if name not in neighbors.public_names()))
+print(*neighbors.neighbors("pycuda.numpy.cumsum"))
+print(*neighbors.neighbors("pycuda.numpy.linalg.svd"))
 """
     alone, unknown, of_cumsum, of_svd = run_python(program, check=True).stdout.split("\n")[:4]
     assert set(alone.split()) == ALONE

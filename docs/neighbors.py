@@ -34,7 +34,7 @@ def numpys(full):
     return found
 
 
-def neighbours(full):
+def neighbors(full):
     """The full names that are of interest to a reader of this one."""
     found = [*_same_name(full), *_of_numpy(full), *_of_groups(full), *programs.listed_with(full)]
     return [name for name in dict.fromkeys(found) if name != full]
@@ -102,5 +102,5 @@ def without():
     """Yields the full names of the functions and classes without any."""
     for module, name in public.shown():
         value = public.imported(module, name)
-        if callable(value) and not public.constants(value) and not neighbours(f"{module}.{name}"):
+        if callable(value) and not public.constants(value) and not neighbors(f"{module}.{name}"):
             yield f"{module}.{name}"
