@@ -182,7 +182,7 @@ def additions(full):
 
 def add(app, what, name, value, options, lines):
     """For the event autodoc-process-docstring: links to NVIDIA's pages, and what additions() has."""
-    if name.startswith("pycuda"):
+    if name.startswith(("pycuda", "skcuda")):
         lines[:] = [vendor.linked(line, GROUPS) for line in lines]
         if what != "module":
             lines += additions(name)
@@ -292,8 +292,8 @@ def check(app, env):
 GROUPS = vendor.table()
 HOMES = public.homes()  # {id of an object: the full name under which it is described}
 # BY_NAME: the full names of classes and functions by the last part, if that is unique and not a name of
-# Python's. Modules with names of NumPy's and CuPy's do not count: `sum` means that of pycuda.gpuarray.
-OTHER_NAMES = "pycuda.numpy.", "pycuda.compat."
+# Python's. Modules with others' names do not count: `sum` means that of pycuda.gpuarray.
+OTHER_NAMES = "pycuda.numpy.", "pycuda.compat.", "skcuda."
 _NAMED = [
     full
     for full in HOMES.values()

@@ -97,7 +97,7 @@ def of_numpy():
 
 # ---- programs written for the reference
 
-HEAD = re.compile(r"((?:^# pycuda[\w.]*: .+\n)+)", re.M)
+HEAD = re.compile(r"((?:^# (?:py|sk)cuda[\w.]*: .+\n)+)", re.M)
 
 
 def examples_of(path):

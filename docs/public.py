@@ -10,6 +10,10 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 
+# Modules of the distribution pycuda-skcuda; its others have NVIDIA's functions by name.
+sys.path.append(str(DOCS.parent / "skcuda"))
+SKCUDA = tuple(f"skcuda.{name}" for name in "fft integrate linalg misc special".split())
+
 # Imports that a module without __all__ needs for itself, under names without an underscore.
 HELPERS = set(
     """
@@ -17,6 +21,8 @@ HELPERS = set(
     pycuda.sparse.coordinate.compressed_rows pycuda.sparse.operator.DeviceMatrix
     pycuda.sparse.operator.compressed_rows
     pycuda.sparse.packeted.compressed_rows pycuda.tools.default_ordinal pycuda.tools.multiprocessor
+    skcuda.fft.queued_on skcuda.integrate.queued_on skcuda.linalg.queued_on skcuda.misc.queued_on
+    skcuda.linalg.letter
     """.split()
 )
 # Bases whose members are Python's.
@@ -30,6 +36,7 @@ def modules():
         parts = parts[:-1] if parts[-1] == "__init__" else parts
         if not any(part.startswith("_") for part in parts):
             yield ".".join(parts)
+    yield from SKCUDA
 
 
 def names(module):
@@ -56,11 +63,11 @@ def _of_numpy(module, name):
 
 
 def _ours(value):
-    """Whether a value is pycuda's: defined by it, or a plain constant; not a module."""
+    """Whether a value is ours: defined by pycuda or skcuda, or a plain constant; not a module."""
     if isinstance(value, types.ModuleType):
         return False
     origin = getattr(value, "__module__", None) or type(value).__module__
-    return origin.partition(".")[0] == "pycuda" or isinstance(value, int | str | list | tuple | dict)
+    return origin.startswith(("pycuda", "skcuda")) or isinstance(value, int | str | list | tuple | dict)
 
 
 def members(cls):

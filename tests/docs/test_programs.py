@@ -57,6 +57,8 @@ def test_sessions_show_what_is_computed(run_python, path):
     """All sessions of a file in one process, each with names of its own."""
     if "import scipy" in path.read_text():
         pytest.importorskip("scipy")
+    for library in ("cublas", "cufft", "cusolver") if path.stem == "skcuda" else ():
+        needs_library(library)
     done = run_python(
         f"""
 import doctest, sys
