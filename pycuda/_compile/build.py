@@ -50,6 +50,7 @@ class CompileJob(NamedTuple):
     device: CompileTarget | None
     users: str | None = None  # the source before it was wrapped, for a debugger to show
     expressions: tuple[str, ...] = ()  # C++ names of kernels and variables
+    only_cached: bool = False  # cache.NotCached in place of a compiler's run
 
 
 class _UseNvcc(Exception):
@@ -165,6 +166,8 @@ def _keep_file(path: str, content: bytes | None) -> None:
 
 def _run_nvrtc(job: CompileJob, compiler, arguments, kind: str) -> tuple[bytes, tuple[str, ...]]:
     """(code, lowered names) by NVRTC. CompileError, or _UseNvcc if the source needs nvcc."""
+    if job.only_cached:
+        raise cache.NotCached
     folder, text = _keep_folder(job) if job.keep else (None, job.source)
     with progress.watched("NVRTC", job.users or job.source):
         code, log, has_host, names = nvrtc.compile_source(
@@ -406,6 +409,8 @@ def _for_device(marks: _Marks, code: bytes) -> bytes:
 def _run_nvcc(job: CompileJob, path: str, target: str) -> bytes:
     """The code by the nvcc command; CompileError if it fails. Messages of a run that succeeds become a
     warning."""
+    if job.only_cached:
+        raise cache.NotCached
     with progress.watched("nvcc", job.users or job.source):
         outcome = nvcc.compile_source(path, job.source, job.options, target, job.keep, job.users)
     if outcome.folder:
@@ -507,7 +512,8 @@ def _parse_job(job: CompileJob) -> tuple[CompileJob, options.Parsed, includes.In
 
 
 def run(job: CompileJob) -> CompiledCode:
-    """The compiled code, from the cache or by a compiler. CompileError if that is not possible."""
+    """The compiled code, from the cache or by a compiler. CompileError if that is not possible;
+    cache.NotCached if a compiler would have to run and must not."""
     job, parsed, found = _parse_job(job)
     where = None if job.keep else cache.folder(job.cache_dir)
     why = _why_nvcc(job, parsed)

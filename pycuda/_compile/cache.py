@@ -25,6 +25,10 @@ _SUM_SIZE = 16
 _warned: set[str] = set()
 
 
+class NotCached(Exception):
+    """Code that must not be compiled is not in the cache."""
+
+
 def digest(*parts: bytes) -> str:
     """Hex digest of a sequence of byte strings. It covers their lengths, so that sequences that differ only
     in where the parts end have different digests."""

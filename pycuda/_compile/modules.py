@@ -11,7 +11,7 @@ from pycuda._base.public_names import documented_init
 
 from . import arguments, symbols, target
 from .records import CompiledCode
-from .requests import Request, checked, compiled_code
+from .requests import Request, checked, compiled_code, is_cached
 
 if TYPE_CHECKING:
     import os
@@ -195,6 +195,12 @@ def loaded(request: Request) -> CudaModule:
     return made
 
 
+def _for_module(given: tuple, name_expressions) -> Request:
+    """The checked request of a SourceModule with these arguments, of which `given` has those before
+    name_expressions."""
+    return checked(Request._make((*given, "cubin", name_expressions)))
+
+
 @documented_init
 class SourceModule(CudaModule):
     """CUDA C compiled and loaded into the current context.
@@ -248,11 +254,63 @@ class SourceModule(CudaModule):
         if arch is not None:
             self._warn_of_arch(arch)
         given = source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs
-        self._request = checked(Request._make((*given, "cubin", name_expressions)))
+        self._request = _for_module(given, name_expressions)
         compiled = compiled_code(self._request)
         self.module, self._code = _load(compiled, self._request.options), compiled.code
         self._names = symbols.by_expression(self._request.expressions, compiled.names)
         self._instances: dict = {}
+
+    @staticmethod
+    def is_cached(
+        source: str | bytes,
+        nvcc: str | os.PathLike[str] = arguments.NVCC,
+        options: str | Sequence[str] | None = None,
+        keep: bool = False,
+        no_extern_c: bool = False,
+        arch: str | None = None,
+        code: str | None = None,
+        cache_dir: str | os.PathLike[str] | Literal[False] | None = None,
+        include_dirs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+        name_expressions: Sequence[str] = (),
+    ) -> bool:
+        """Whether a SourceModule with these arguments can be made without running a compiler.
+
+        Nothing is compiled or loaded. A program can show that it is about to compile, or compile in another
+        thread what would take long.
+
+        Parameters
+        ----------
+        source : str or bytes
+            This and the others as SourceModule has them; arch is by default that of the current context's
+            device.
+        nvcc : str
+        options : sequence of str, or str
+        keep, no_extern_c : bool
+            True for keep always compiles: the answer is False.
+        arch, code : str
+        cache_dir : str or False
+        include_dirs : sequence of str, or str
+        name_expressions : sequence of str
+
+        Returns
+        -------
+        bool
+            True where this process has compiled the same before, or the cache folder has the code. A change
+            of a header, an option or the compiler makes it False. So do a source that does not compile and
+            a lack of compilers.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As the constructor.
+
+        Notes
+        -----
+        Code in PTX is still compiled by the driver when it is loaded. An instance of a template that is first
+        requested of `get_function` is not asked about.
+        """
+        given = source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs
+        return is_cached(_for_module(given, name_expressions))
 
     def get_function(self, name: str) -> _driver.Function:
         """Find a kernel of the module.

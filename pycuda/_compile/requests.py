@@ -180,6 +180,21 @@ def checked(request: Request) -> Request:
     )
 
 
+def is_cached(request: Request) -> bool:
+    """Whether compiled_code() of a checked request runs no compiler, as the code is remembered or in the
+    cache. False for what cannot be compiled."""
+    device = target.current()
+
+    def only_cached():
+        return _job(request, device)._replace(only_cached=True)
+
+    try:
+        remembered("wrapped", device, request, request.cache_dir, only_cached)
+    except (cache.NotCached, CompileError):
+        return False
+    return True
+
+
 def compiled_code(request: Request) -> CompiledCode:
     """The compiled code of a checked request."""
     device = target.current()
