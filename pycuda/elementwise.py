@@ -449,7 +449,60 @@ class ElementwiseKernel:
         -------
         pycuda.driver.TextureReference
         """
-        return self.generate_stride_kernel_and_types(use_range)[0].get_texref(name)
+        return self._only_module(use_range).get_texref(name)
+
+    def get_global(self, name: str, use_range: bool = False) -> tuple[int, int]:
+        """Find a ``__device__`` or ``__constant__`` variable that the preamble declares, in the current
+        context.
+
+        Parameters
+        ----------
+        name : str
+        use_range : bool
+            Whether it is for calls with ``range=`` or ``slice=``, which have a module, and variables, of
+            their own.
+
+        Returns
+        -------
+        (address, size) : tuple of int
+            The device address and the size in bytes. Each context has variables of its own.
+
+        Raises
+        ------
+        LogicError
+            The kernel's module has no variable of this name.
+        CompileError
+            The text does not compile.
+
+        Notes
+        -----
+        Calls cuModuleGetGlobal. The module is kept until the context ends, or until
+        `pycuda.tools.clear_context_caches`: then the next call has new variables.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pycuda.driver as drv
+        >>> from pycuda import gpuarray
+        >>> scale = ElementwiseKernel("float *x", "x[i] *= factor", preamble="__constant__ float factor;")
+        >>> address, size = scale.get_global("factor")
+        >>> drv.memcpy_htod(address, np.float32(3))
+        >>> x = gpuarray.ones(4, np.float32)
+        >>> scale(x)
+        >>> x.get()
+        array([3., 3., 3., 3.], dtype=float32)
+        """
+        return self._only_module(use_range).get_global(name)
+
+    def _only_module(self, use_range: bool):
+        """The module that all calls launch from now on, or all with an index range: what is set in it is to
+        count. The variables of a preamble are known before; those of headers that it includes are not.
+        """
+        reading = self._read()
+        if not reading.analysis.stateful:
+            self._reading = reading._replace(analysis=reading.analysis._replace(stateful=True))
+            self._launches.clear()
+        return self.generate_stride_kernel_and_types(use_range)[0]
 
 
 def _geometry(walk: layout.Walk) -> tuple:

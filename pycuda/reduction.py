@@ -167,7 +167,7 @@ class ReductionKernel:
         self._stages: dict = {}
         self._chosen: ReductionKernel | None = None
         if drv.Context.get_current() is not None:
-            self._function(None)
+            self._whole(None)
 
     # ---- calls
 
@@ -410,7 +410,7 @@ class ReductionKernel:
         ]
         with operands.NamedErrors(self.name):
             walk = layout.arrange(parts, guarded=analysis.guarded, plain_only=analysis.stateful)
-        launch = self._function(walk.signature if walk.geometry else None)
+        _, launch = self._whole(walk.signature if walk.geometry else None)
         tile = self._tiling.tile(walk.size)
         blocks = max(-(-walk.size // tile), 1)
         nbytes = blocks * self._text.accumulator.itemsize if blocks > 1 else 0
@@ -420,12 +420,12 @@ class ReductionKernel:
         self._launches.remember(args, plan, None if nbytes else alone)
         return plan
 
-    def _function(self, signature):
-        """prepared_async_call of the kernel for this layout, compiled for the current context."""
+    def _whole(self, signature):
+        """(module, prepared_async_call) of the kernel for this layout, compiled for the current context."""
         key = current(), signature
-        function = self._functions.get(key)
-        if function is None:
-            built = kernels.build_whole(
+        found = self._functions.get(key)
+        if found is None:
+            module, function = kernels.build_whole(
                 self._arguments,
                 self._text,
                 self._analysis.uses,
@@ -434,8 +434,55 @@ class ReductionKernel:
                 self._keep,
                 self._options,
             )
-            function = self._functions[key] = built.prepared_async_call
-        return function
+            found = self._functions[key] = module, function.prepared_async_call
+        return found
+
+    def get_global(self, name: str, use_range: bool = False) -> tuple[int, int]:
+        """Find a ``__device__`` or ``__constant__`` variable that the preamble declares, in the current
+        context.
+
+        Parameters
+        ----------
+        name : str
+        use_range : bool
+            Whether it is for calls with ``range=`` or ``slice=``, which have a module, and variables, of
+            their own. ``axis=`` is not possible where there are variables.
+
+        Returns
+        -------
+        (address, size) : tuple of int
+            The device address and the size in bytes. Each context has variables of its own.
+
+        Raises
+        ------
+        LogicError
+            The kernel's module has no variable of this name.
+
+        Notes
+        -----
+        Calls cuModuleGetGlobal. The module is kept until the context ends, or until
+        `pycuda.tools.clear_context_caches`: then the next call has new variables. The stages that clients
+        launch themselves have modules of their own.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pycuda.driver as drv
+        >>> from pycuda import gpuarray
+        >>> scaled = ReductionKernel(
+        ...     np.float32, "0", "a+b", "factor * x[i]", "float *x", preamble="__constant__ float factor;"
+        ... )
+        >>> address, size = scaled.get_global("factor")
+        >>> drv.memcpy_htod(address, np.float32(3))
+        >>> scaled(gpuarray.ones(4, np.float32)).get()
+        array(12., dtype=float32)
+        """
+        if use_range:
+            return self._chosen_kernel().get_global(name)
+        if not self._analysis.stateful:  # a header that the preamble includes may declare variables
+            self._analysis = self._analysis._replace(stateful=True)
+            self._launches.clear()
+        return self._whole(None)[0].get_global(name)
 
     # ---- what subclasses of clients launch
 

@@ -69,7 +69,7 @@ class _ScanKernel:
         self._tiling = kernels.scan_tiling(self.dtype.itemsize, self.dtype.itemsize)
         self._functions = ContextCache()
         if drv.Context.get_current() is not None:
-            self._function(False)
+            self._built(False)
 
     # ---- what PyCUDA's object shows
 
@@ -91,21 +91,61 @@ class _ScanKernel:
     @property
     def scan_intervals_knl(self) -> drv.Function:
         """The kernel, in the current context."""
-        return self._function(False)
+        return self._built(False)[1]
 
     @property
     def final_update_knl(self) -> drv.Function:
         """The kernel, in the current context: the same one."""
-        return self._function(False)
+        return self._built(False)[1]
 
-    def _function(self, segmented: bool):
-        """The kernel in the current context, built at the first call there."""
+    def _built(self, segmented: bool):
+        """(module, kernel) in the current context, built at the first call there."""
         key = current(), segmented
-        function = self._functions.get(key)
-        if function is None:
+        found = self._functions.get(key)
+        if found is None:
             tiling = self._segment_tiling() if segmented else self._tiling
-            function = self._functions[key] = kernels.build_scan(self._text, tiling, segmented, self._options)
-        return function
+            found = self._functions[key] = kernels.build_scan(self._text, tiling, segmented, self._options)
+        return found
+
+    def get_global(self, name: str, use_segments: bool = False) -> tuple[int, int]:
+        """Find a ``__device__`` or ``__constant__`` variable that the preamble declares, in the current
+        context.
+
+        Parameters
+        ----------
+        name : str
+        use_segments : bool
+            Whether it is for calls with ``segments=``, which have a module, and variables, of their own.
+
+        Returns
+        -------
+        (address, size) : tuple of int
+            The device address and the size in bytes. Each context has variables of its own.
+
+        Raises
+        ------
+        LogicError
+            The kernel's module has no variable of this name.
+
+        Notes
+        -----
+        Calls cuModuleGetGlobal. The module is kept until the context ends, or until
+        `pycuda.tools.clear_context_caches`: then the next call has new variables.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pycuda.driver as drv
+        >>> from pycuda import gpuarray
+        >>> kernel = InclusiveScanKernel(
+        ...     np.int32, "(a + b) % modulus", preamble="__constant__ int modulus;"
+        ... )
+        >>> address, size = kernel.get_global("modulus")
+        >>> drv.memcpy_htod(address, np.int32(5))
+        >>> kernel(gpuarray.to_gpu(np.array([1, 2, 3, 4], np.int32))).get()
+        array([1, 3, 1, 0], dtype=int32)
+        """
+        return self._built(bool(use_segments))[0].get_global(name)
 
     def _segment_tiling(self) -> kernels.ScanTiling:
         """An item carries its flag along."""
@@ -190,7 +230,7 @@ class _ScanKernel:
             raise ValueError(
                 "the input and the output overlap in part: they must be the same array, or not overlap"
             )
-        function = self._function(segments is not None)
+        function = self._built(segments is not None)[1]
         tiles = -(-size // tiling.tile)
         itemsize = self._segment_bytes() if segments is not None else self.dtype.itemsize
         max_blocks = kernels.RESIDENT * drv.Context.get_device().multiprocessor_count

@@ -206,10 +206,10 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(d
 
 
 def build_whole(arguments, text: ReductionText, uses, tiling: ReductionTiling, signature, keep, options):
-    """The prepared function of whole_source()."""
+    """(module, prepared function) of whole_source()."""
     compiled = module(whole_source(arguments, text, uses, tiling, signature), keep, options)
     extra = "LLPPP" + (f"{layout.geometry_bytes(signature)}s" if signature is not None else "")
-    return prepared(compiled, text.name, arguments, extra)
+    return compiled, prepared(compiled, text.name, arguments, extra)
 
 
 # ---- PyCUDA's two stages

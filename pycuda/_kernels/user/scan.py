@@ -147,6 +147,7 @@ extern "C" __global__ void __launch_bounds__({tiling.threads}) {text.name}(
 
 
 def build_scan(text: ScanText, tiling: ScanTiling, segmented: bool, options):
-    """The prepared function of scan_source()."""
+    """(module, prepared function) of scan_source()."""
     compiled = module(scan_source(text, tiling, segmented), keep=False, options=options)
-    return compiled.get_function(text.name)._prepare_strided("PqPqLIPPPPI" + ("Pq" if segmented else ""))
+    codes = "PqPqLIPPPPI" + ("Pq" if segmented else "")
+    return compiled, compiled.get_function(text.name)._prepare_strided(codes)
