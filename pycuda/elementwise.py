@@ -478,19 +478,6 @@ class ElementwiseKernel:
         -----
         Calls cuModuleGetGlobal. The module is kept until the context ends, or until
         `pycuda.tools.clear_context_caches`: then the next call has new variables.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import pycuda.driver as drv
-        >>> from pycuda import gpuarray
-        >>> scale = ElementwiseKernel("float *x", "x[i] *= factor", preamble="__constant__ float factor;")
-        >>> address, size = scale.get_global("factor")
-        >>> drv.memcpy_htod(address, np.float32(3))
-        >>> x = gpuarray.ones(4, np.float32)
-        >>> scale(x)
-        >>> x.get()
-        array([3., 3., 3., 3.], dtype=float32)
         """
         return self._only_module(use_range).get_global(name)
 

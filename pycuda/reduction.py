@@ -463,19 +463,6 @@ class ReductionKernel:
         Calls cuModuleGetGlobal. The module is kept until the context ends, or until
         `pycuda.tools.clear_context_caches`: then the next call has new variables. The stages that clients
         launch themselves have modules of their own.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import pycuda.driver as drv
-        >>> from pycuda import gpuarray
-        >>> scaled = ReductionKernel(
-        ...     np.float32, "0", "a+b", "factor * x[i]", "float *x", preamble="__constant__ float factor;"
-        ... )
-        >>> address, size = scaled.get_global("factor")
-        >>> drv.memcpy_htod(address, np.float32(3))
-        >>> scaled(gpuarray.ones(4, np.float32)).get()
-        array(12., dtype=float32)
         """
         if use_range:
             return self._chosen_kernel().get_global(name)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda import _driver
+from pycuda import _driver, gpuarray
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._base.public_names import documented_init as _documented_init
 from pycuda._driver import _check_writable, _share_memory
 from pycuda._kernels.plans import scratch
+from pycuda._kernels.plans.axes import elements_per_access
 from pycuda._kernels.plans.caches import ContextCache, current
-from pycuda._kernels.user import operands, parsing
+from pycuda._kernels.user import generic_scan, operands, parsing
 from pycuda._kernels.user import scan as kernels
+from pycuda._kernels.user.elementwise import vectors_of
 from pycuda.tools import dtype_to_ctype
 
 if TYPE_CHECKING:
@@ -24,10 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Stream
+    from pycuda._kernels.user.c_types import Argument
     from pycuda.gpuarray import GPUArray
 
 
-__all__ = ["ExclusiveScanKernel", "InclusiveScanKernel"]
+__all__ = ["ExclusiveScanKernel", "GenericScanKernel", "InclusiveScanKernel"]
 
 
 def __dir__() -> list[str]:
@@ -66,7 +71,7 @@ class _ScanKernel:
         )
         dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
         self._options = options
-        self._tiling = kernels.scan_tiling(self.dtype.itemsize, self.dtype.itemsize)
+        self._tiling = kernels.scan_tiling(elements_per_access(self.dtype.itemsize), self.dtype.itemsize)
         self._functions = ContextCache()
         if drv.Context.get_current() is not None:
             self._built(False)
@@ -131,30 +136,13 @@ class _ScanKernel:
         -----
         Calls cuModuleGetGlobal. The module is kept until the context ends, or until
         `pycuda.tools.clear_context_caches`: then the next call has new variables.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import pycuda.driver as drv
-        >>> from pycuda import gpuarray
-        >>> kernel = InclusiveScanKernel(
-        ...     np.int32, "(a + b) % modulus", preamble="__constant__ int modulus;"
-        ... )
-        >>> address, size = kernel.get_global("modulus")
-        >>> drv.memcpy_htod(address, np.int32(5))
-        >>> kernel(gpuarray.to_gpu(np.array([1, 2, 3, 4], np.int32))).get()
-        array([1, 3, 1, 0], dtype=int32)
         """
         return self._built(bool(use_segments))[0].get_global(name)
 
     def _segment_tiling(self) -> kernels.ScanTiling:
         """An item carries its flag along."""
-        return kernels.scan_tiling(self.dtype.itemsize, self._segment_bytes())
-
-    def _segment_bytes(self) -> int:
-        """The maximum bytes of an item with its flag."""
         itemsize = self.dtype.itemsize
-        return itemsize + (16 if itemsize % 16 == 0 else kernels.flag_bytes(itemsize))
+        return kernels.scan_tiling(elements_per_access(itemsize), kernels.flagged_bytes(itemsize))
 
     # ---- calls
 
@@ -232,7 +220,7 @@ class _ScanKernel:
             )
         function = self._built(segments is not None)[1]
         tiles = -(-size // tiling.tile)
-        itemsize = self._segment_bytes() if segments is not None else self.dtype.itemsize
+        itemsize = self.dtype.itemsize if segments is None else kernels.flagged_bytes(self.dtype.itemsize)
         max_blocks = kernels.RESIDENT * drv.Context.get_device().multiprocessor_count
         function.prepared_async_call(
             (min(tiles, max_blocks), 1),
@@ -319,3 +307,241 @@ class InclusiveScanKernel(_ScanKernel):
     """Inclusive scan: for each element the combination of it and all before it. Parameters as for
     `ExclusiveScanKernel`; neutral is not needed.
     """
+
+
+@_documented_init
+class GenericScanKernel:
+    """A scan of values that an expression computes, whose results a statement uses: compaction, segmented
+    sums, indices of sorted groups. PyOpenCL's kernel of this name takes the same texts.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the values; structures are allowed. In the texts it is ``scan_type``.
+    arguments : str or list of VectorArg and ScalarArg
+        A C argument list, as in ``"const int *x, int *out"``. Pointers are arrays.
+    input_expr : str
+        CUDA C: the value for each index ``i`` from 0 to ``N-1``, as in ``"x[i] > 0 ? 1 : 0"``.
+    scan_expr : str
+        CUDA C: an expression of ``a`` and ``b``, as in ``"a+b"``. It must be associative; it need not be
+        commutative. With segments it may use ``across_seg_boundary``, which says whether a segment starts
+        at ``b`` or in what it stands for: the result must be ``b`` then. Where it does not, that is done for
+        it.
+    neutral : str or number
+        CUDA C: `prev_item` where there is none.
+    output_statement : str
+        CUDA C, one or more statements that are run for each ``i``. ``item`` is the combination of all
+        values up to and including that at ``i``, ``prev_item`` of those before it, ``last_item`` the
+        ``item`` at ``N-1``. With segments all values are those of the segment; ``last_item`` is of the
+        last one.
+    is_segment_start_expr : str, optional
+        CUDA C: whether a segment starts at ``i``, as in ``"i == 0 || key[i] != key[i-1]"``.
+    input_fetch_exprs : sequence of (str, str, int), optional
+        ``(name, array argument, offset)``: names for elements ``i + offset``, which input_expr and
+        is_segment_start_expr may use. The offset is 0 or -1; before the first element there is a value of
+        zeros.
+    index_dtype : dtype
+        Of ``i`` and ``N``. In the texts it is ``index_type``.
+    name_prefix : str
+        How the kernels' names begin.
+    options
+        As `pycuda.compiler.SourceModule` takes them.
+    preamble : str
+        CUDA C++ at file scope.
+    devices : optional
+        Accepted, and of no meaning: kernels are compiled for the current context.
+
+    Raises
+    ------
+    ValueError
+        The values are too large for a scan; no array among the arguments; wrong input_fetch_exprs.
+
+    Notes
+    -----
+    What input_expr and is_segment_start_expr read is what was there before the call. Where the output
+    statement writes to it, other than to ``x[i]`` where they read ``x[i]``, the results are stored first,
+    and a second kernel runs the statement; so with ``last_item``. Otherwise there is one launch, and one
+    pass over memory. The same values give the same bits at every run and on every device.
+    """
+
+    def __init__(
+        self,
+        dtype: DTypeLike,
+        arguments: str | Sequence[Argument],
+        input_expr: str,
+        scan_expr: str,
+        neutral: float | str,
+        output_statement: str,
+        is_segment_start_expr: str | None = None,
+        input_fetch_exprs: Sequence[tuple[str, str, int]] | None = None,
+        index_dtype: DTypeLike = np.int64,
+        name_prefix: str = "scan",
+        options: Sequence[str] | None = None,
+        preamble: str = "",
+        devices: Any = None,  # ignored: kernels are compiled for the current context's device
+    ) -> None:
+        self.dtype, self.index_dtype = np.dtype(dtype), np.dtype(index_dtype)
+        self.name = f"{name_prefix}_scan"
+        if self.index_dtype.kind not in "iu":
+            raise ValueError(f"{self.name}: index_dtype is {self.index_dtype}: it must be an integer dtype")
+        listed = parsing.read_arguments(arguments)
+        texts = {
+            "input_expr": input_expr,
+            "scan_expr": scan_expr,
+            "neutral": str(neutral),
+            "output_statement": output_statement,
+            "preamble": preamble,
+        }
+        if is_segment_start_expr is not None:
+            texts["is_segment_start_expr"] = is_segment_start_expr
+        self._positions, self._vectors, self._pick = vectors_of(listed)
+        if not self._vectors:
+            raise ValueError(f"{self.name}: a scan needs a pointer among its arguments")
+        self._text = generic_scan.GenericScanText(
+            self.dtype,
+            self.index_dtype,
+            listed,
+            generic_scan.read_fetches(input_fetch_exprs, self._vectors, self.name),
+            self.name,
+            **{"is_segment_start_expr": None, **parsing.texts(**texts)},
+        )
+        dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
+        self._tiling = self._text.tiling()
+        self._reading = generic_scan.analyse(self._text)
+        self._options = options
+        self._built = ContextCache()
+        if drv.Context.get_current() is not None:
+            self._build(2 if self._reading.uses_last else 1)
+
+    def _build(self, way: int) -> generic_scan.BuiltScan:
+        """The kernels for one or two passes in the current context, built at the first call there."""
+        ways = (way,)
+        if self._reading.stateful and not self._reading.uses_last:
+            ways = 1, 2  # in one module, as they have its variables in common
+        key = current(), ways
+        found = self._built.get(key)
+        if found is None:
+            found = self._built[key] = generic_scan.build_generic_scan(self._text, ways, self._options)
+        return found
+
+    def get_global(self, name: str) -> tuple[int, int]:
+        """Find a ``__device__`` or ``__constant__`` variable that the preamble declares, in the current
+        context.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        (address, size) : tuple of int
+            The device address and the size in bytes. Each context has variables of its own.
+
+        Raises
+        ------
+        LogicError
+            The kernel's module has no variable of this name.
+
+        Notes
+        -----
+        Calls cuModuleGetGlobal. The module is kept until the context ends, or until
+        `pycuda.tools.clear_context_caches`: then the next call has new variables.
+        """
+        self._reading = self._reading._replace(stateful=True)
+        return self._build(2).module.get_global(name)
+
+    def __call__(
+        self, *args: Any, size: int | None = None, allocator: Allocator = None, stream: Stream = None
+    ) -> None:
+        """Scan, and run the output statement for each index.
+
+        Parameters
+        ----------
+        *args
+            As declared: GPUArrays, other libraries' arrays on the device, and numbers. Arrays must be
+            contiguous, and may have any length that the texts keep to.
+        size : int, optional
+            The number of values, ``N``. By default the size of the first array.
+        allocator : callable, optional
+            Makes the memory for results that are stored. By default that of the first array.
+        stream : Stream, optional
+            The stream on which the kernels are queued.
+
+        Raises
+        ------
+        TypeError
+            An argument is missing, is not an array on the device, or has another dtype than was declared.
+        ValueError
+            An array is too short, not contiguous, or read-only and written to; a negative size, or one that
+            the index dtype does not have.
+        CompileError
+            The text does not compile.
+        """
+        self._call(*args, size=size, allocator=allocator, stream=stream)
+
+    @takes_arrays
+    def _call(self, *args, size, allocator, stream):
+        text, count = self._text, len(self._text.arguments)
+        if len(args) != count:
+            if len(args) < count:
+                raise operands.missing_argument(self.name, text.arguments, len(args))
+            raise TypeError(f"{self.name}: takes {count} arguments, {len(args)} were given")
+        arrays = self._pick(args)
+        size = self._size(arrays, size)
+        if size == 0:
+            return
+        way = 2 if self._reading.uses_last or self._overlaps(arrays) else 1
+        built = self._build(way)
+        tiles = -(-size // self._tiling.tile)
+        max_blocks = kernels.RESIDENT * drv.Context.get_device().multiprocessor_count
+        grid, block = (min(tiles, max_blocks), 1), (self._tiling.threads, 1, 1)
+        state = scratch.states(stream, scratch.partials_of_tiles(1, tiles), text.item_bytes)
+        if way == 1:
+            built.one_pass(grid, block, stream, *args, size, tiles, *state)
+            return
+        if allocator is None:
+            allocator = getattr(arrays[0], "allocator", None)
+        items = _driver.GPUArray((size,), self.dtype, allocator)
+        before = _driver.GPUArray((size,), self.dtype, allocator) if self._reading.uses_before else 0
+        built.items(grid, block, stream, *args, items, before, size, tiles, *state)
+        built.output(*gpuarray.splay(size), stream, *args, items, before, size)
+
+    def _size(self, arrays, size) -> int:
+        """N of a call. TypeError or ValueError as __call__ says."""
+        uses = self._reading.outputs
+        shapes = []
+        for vector, array in zip(self._vectors, arrays, strict=True):
+            shape, _, _ = operands.describe(array, vector, self.name, uses[vector.name].written)
+            if not (array.flags.c_contiguous or array.flags.f_contiguous):
+                raise ValueError(
+                    f"{self.name}: the argument {vector.name!r} is not contiguous: pass a copy of it"
+                )
+            shapes.append(shape)
+        size = math.prod(shapes[0]) if size is None else operator.index(size)
+        if not 0 <= size <= np.iinfo(self.index_dtype).max:
+            raise ValueError(
+                f"{self.name}: the size is {size}: it must be from 0 to {np.iinfo(self.index_dtype).max}, as "
+                f"{self.index_dtype} has it"
+            )
+        for vector, shape in zip(self._vectors, shapes, strict=True):
+            least = self._reading.least_size(vector.name, size)
+            if math.prod(shape) < least:
+                raise ValueError(
+                    f"{self.name}: the argument {vector.name!r} has {math.prod(shape)} elements, the scan "
+                    f"needs {least}"
+                )
+        return size
+
+    def _overlaps(self, arrays) -> bool:
+        """Whether outputs may be written over what the values of other indices are computed from."""
+        reading = self._reading
+        named = [(vector.name, array) for vector, array in zip(self._vectors, arrays, strict=True)]
+        for read, source in named:
+            for written, target in named:
+                if not reading.reads(read) or not reading.outputs[written].written:
+                    continue
+                one = operands.address(source) == operands.address(target)
+                one = one and source.dtype.itemsize == target.dtype.itemsize
+                if not (one and reading.in_place(read, written)) and _share_memory(source, target):
+                    return True
+        return False

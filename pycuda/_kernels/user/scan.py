@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda._kernels.plans.axes import elements_per_access
 from pycuda._kernels.user import parsing
 from pycuda._kernels.user.c_types import dtype_to_ctype
 from pycuda._kernels.user.elementwise import module
@@ -60,13 +59,12 @@ class ScanTiling(NamedTuple):
 _SHAPES = (128, 3), (128, 2), (64, 2), (32, 2)
 
 
-def scan_tiling(value_size: int, item_size: int) -> ScanTiling:
-    """The tiling for values that are loaded and items that are combined, by their sizes in bytes. ValueError
-    if items are too large for shared memory."""
-    vector = elements_per_access(value_size)
+def scan_tiling(vector: int, item_size: int, max_chunks: int = _MAX_CHUNKS) -> ScanTiling:
+    """The tiling for vectors of so many items, by the size of an item in bytes. ValueError if items are too
+    large for shared memory."""
     of_chunk = (vector + 1) * item_size
     for threads, slots in _SHAPES:
-        chunks = min(_MAX_SHARED // (threads * slots * of_chunk), _MAX_CHUNKS)
+        chunks = min(_MAX_SHARED // (threads * slots * of_chunk), max_chunks)
         if chunks:
             return ScanTiling(threads, slots, chunks, vector)
     raise ValueError(
@@ -74,7 +72,7 @@ def scan_tiling(value_size: int, item_size: int) -> ScanTiling:
     )
 
 
-def _user_expression(what: str, text: str, name: str) -> str:
+def user_expression(what: str, text: str, name: str) -> str:
     return f"({parsing.line(f'{what} of {name}')}{text}{parsing.line(f'kernel {name}')})"
 
 
@@ -84,13 +82,23 @@ struct pycuda_item {{ scan_type value; {flag} starts; }};
 """
 
 
-def flag_bytes(itemsize: int) -> int:
+_FLAG_TYPES = {8: "unsigned long long", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
+
+
+def _flag_bytes(itemsize: int) -> int:
     """Bytes of the flag that is stored with a value of this size: as many as an item without padding
     allows."""
-    return next(size for size in (8, 4, 2, 1) if itemsize % size == 0)
+    return next(size for size in _FLAG_TYPES if itemsize % size == 0)
 
 
-_FLAG_TYPES = {8: "unsigned long long", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
+def flagged_item(itemsize: int) -> str:
+    """The definition of pycuda_item, for values of this size."""
+    return _FLAGGED.format(flag=_FLAG_TYPES[_flag_bytes(itemsize)])
+
+
+def flagged_bytes(itemsize: int) -> int:
+    """The maximum bytes of a pycuda_item."""
+    return itemsize + (16 if itemsize % 16 == 0 else _flag_bytes(itemsize))
 
 
 def scan_source(text: ScanText, tiling: ScanTiling, segmented: bool) -> str:
@@ -98,13 +106,13 @@ def scan_source(text: ScanText, tiling: ScanTiling, segmented: bool) -> str:
     members of a scan_state; if segmented, also the flags and their stride.
     """
     combined = f"""[&](scan_type a, scan_type b) -> scan_type {{
-    return {_user_expression("scan_expr", text.scan_expr, text.name)};
+    return {user_expression("scan_expr", text.scan_expr, text.name)};
   }}"""
     neutral = (
         ""
         if not text.exclusive
         else f"""
-  const scan_type pycuda_neutral = {_user_expression("neutral", text.neutral, text.name)};"""
+  const scan_type pycuda_neutral = {user_expression("neutral", text.neutral, text.name)};"""
     )
     if segmented:
         item, more = "pycuda_item", ", const unsigned char *pycuda_flags, long long pycuda_flag_step"
@@ -125,7 +133,7 @@ def scan_source(text: ScanText, tiling: ScanTiling, segmented: bool) -> str:
 {parsing.line(f"kernel {text.name}")}
 typedef {dtype_to_ctype(text.dtype)} scan_type;
 static_assert(sizeof(scan_type) == {text.dtype.itemsize}, "the type does not have the size of its dtype");
-{_FLAGGED.format(flag=_FLAG_TYPES[flag_bytes(text.dtype.itemsize)]) if segmented else ""}
+{flagged_item(text.dtype.itemsize) if segmented else ""}
 extern "C" __global__ void __launch_bounds__({tiling.threads}) {text.name}(
   const scan_type *pycuda_in, long long pycuda_in_step, scan_type *pycuda_out, long long pycuda_out_step,
   size_t n, unsigned pycuda_tiles, unsigned *pycuda_counter, unsigned long long *pycuda_counts,
