@@ -14,7 +14,7 @@ static int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObj
                              Py_ssize_t count)
 {
     kernel->params = (CUDA_KERNEL_NODE_PARAMS){.func = function->handle};
-    if (launch_args_read(&kernel->args, function, args, count, NULL) < 0) return -1;
+    if (launch_args_read(&kernel->args, function, args, count, NULL, NULL) < 0) return -1;
     if (kernel->args.handlers) {
         PyErr_SetString(PyExc_TypeError, "In, Out and InOut are for launches: a graph takes device memory");
         return -1;

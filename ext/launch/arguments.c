@@ -11,6 +11,7 @@
 #include "ext/convert/convert.h"
 #include "ext/convert/foreign.h"
 #include "ext/launch/ctypes_argument.h"
+#include "ext/launch/pointer_table.h"
 #include "ext/launch/types.h"
 #include "ext/memory/array_device.h"
 #include "ext/memory/device_memory.h"
@@ -338,6 +339,18 @@ static int read_ctypes(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
     return found > 0 ? 0 : found < 0 ? -1 : raise_type(launch->function, position, argument);
 }
 
+/* Reads a list of arrays: the address of a table of their addresses. */
+static int read_list(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
+{
+    DeviceAllocationObject *table =
+        pointer_table_new(launch->function, position, argument, launch->stream_object, launch->stream);
+    if (!table) return -1;
+    use_address(out, &launch->scratch[position], table->pointer);
+    int failed = append_kept(&launch->keep, (PyObject *)table);
+    Py_DECREF((PyObject *)table);
+    return failed;
+}
+
 /* Reads an argument whose type has no row in the table of kinds. */
 static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
 {
@@ -349,6 +362,7 @@ static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
     if (PyObject_TypeCheck(argument, state->ArgumentHandler_type))
         return read_handler(launch, position, argument, out);
     if (PyArray_Check(argument)) return read_ndarray(launch, position, argument, out);
+    if (pointer_table_is(argument)) return read_list(launch, position, argument, out);
     if (PyLong_Check(argument) || PyFloat_Check(argument) || argument == Py_None)
         return raise_type(function, position, argument);
     int found = texture_argument(state, argument, &address);
@@ -498,13 +512,14 @@ static int read_checked(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
 }
 
 int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
-                     CUstream stream)
+                     CUstream stream, PyObject *stream_object)
 {
     const ArgumentKind *kinds = launch_args_kinds(function->state);
     const KernelLayout *layout = &function->layout;
     launch->function = function;
     launch->count = count;
     launch->stream = stream;
+    launch->stream_object = stream_object;
     launch->heap = NULL;
     launch->handlers = launch->keep = NULL;
     if (layout->known && count != (Py_ssize_t)layout->count) return raise_count(function, count);

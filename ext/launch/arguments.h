@@ -39,6 +39,7 @@ typedef struct LaunchArgs {
     FunctionObject *function;
     Py_ssize_t count;
     CUstream stream;            /* of the launch */
+    PyObject *stream_object;    /* borrowed: the same, or None; NULL: the arguments outlive the call */
     void **params;              /* a pointer to each argument's bytes, as the driver takes them */
     ArgumentValue *values;      /* all arguments, if the kernel's layout is not known */
     CUdeviceptr *scratch;       /* one for each position, for addresses that are nowhere else in memory */
@@ -52,9 +53,9 @@ typedef struct LaunchArgs {
 
 /* Finds the bytes of all arguments, and compares their number and sizes with the kernel's parameters. Orders
  * the stream, on which the launch follows, after the work of the owners of other libraries' arrays. -1 with
- * an exception. The caller calls launch_args_clear() in either case. */
+ * an exception. The caller calls launch_args_clear() in either case. stream_object: as in LaunchArgs. */
 int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
-                     CUstream stream);
+                     CUstream stream, PyObject *stream_object);
 void launch_args_clear(LaunchArgs *launch);
 
 /* True if the argument is a number whose value the launch copies, so that the object is not needed

@@ -224,7 +224,8 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
     if (given.has_extras && launch_extras_read(&given.extras, &shape, &extras) < 0) return NULL;
     const LaunchExtras *given_extras = given.has_extras ? &extras : NULL;
     if (given.time_kernel && (timed = PyObject_IsTrue(given.time_kernel)) < 0) return NULL;
-    int failed = launch_args_read(&values, function, args, count, stream);
+    int failed =
+        launch_args_read(&values, function, args, count, stream, given.stream ? given.stream : Py_None);
     if (!failed) failed = launch_note(function, args, count, given.stream, stream);
     if (!failed && !timed && !values.handlers)
         failed = launch(&values, &shape, given_extras, stream);

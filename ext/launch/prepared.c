@@ -9,6 +9,7 @@
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
 #include "ext/launch/arguments.h"
+#include "ext/launch/pointer_table.h"
 #include "ext/launch/pvt_struct.h"
 #include "ext/launch/types.h"
 #include "ext/memory/device_memory.h"
@@ -204,9 +205,32 @@ static int name_argument(FunctionObject *function, Py_ssize_t position)
     return -1;
 }
 
+/* Shape, attributes and stream of one prepared call. */
+typedef struct PreparedLaunch {
+    LaunchShape shape;
+    LaunchExtras extras;
+    CUstream stream;
+    PyObject *stream_object; /* borrowed: the same, or None */
+    PyObject *tables; /* owned list of the memory that is made for lists of arrays; NULL for none */
+} PreparedLaunch;
+
+/* *out: the address of a table of the arrays' addresses, which launch->tables keeps. -1 with an exception. */
+static int read_list(FunctionObject *function, PreparedLaunch *launch, Py_ssize_t i, PyObject *arrays,
+                     CUdeviceptr *out)
+{
+    if (!launch->tables && !(launch->tables = PyList_New(0))) return -1;
+    DeviceAllocationObject *table =
+        pointer_table_new(function, i, arrays, launch->stream_object, launch->stream);
+    if (!table) return -1;
+    *out = table->pointer;
+    int failed = PyList_Append(launch->tables, (PyObject *)table);
+    Py_DECREF((PyObject *)table);
+    return failed;
+}
+
 /* Writes value i to its place in the buffer of arguments. -1 with an exception. */
-static int write_slot(FunctionObject *function, const Prepared *prepared, Py_ssize_t i, PyObject *value,
-                      CUstream stream, unsigned char *bytes)
+static int write_slot(FunctionObject *function, const Prepared *prepared, PreparedLaunch *launch,
+                      Py_ssize_t i, PyObject *value, unsigned char *bytes)
 {
     const PreparedSlot *slot = &prepared->slots[i];
     if (slot->code->kind != PACK_POINTER) {
@@ -217,17 +241,12 @@ static int write_slot(FunctionObject *function, const Prepared *prepared, Py_ssi
     if (!prepared->strided && gpuarray_check(function->state, value)
         && gpuarray_check_whole(gpuarray_cast(value)) < 0)
         return -1;
-    if (launch_args_address(function, i, value, stream, &address) < 0) return -1;
+    int failed = pointer_table_is(value) ? read_list(function, launch, i, value, &address)
+                                         : launch_args_address(function, i, value, launch->stream, &address);
+    if (failed) return -1;
     memcpy(bytes + slot->offset, &address, sizeof address);
     return 0;
 }
-
-/* Shape, attributes and stream of one prepared call. */
-typedef struct PreparedLaunch {
-    LaunchShape shape;
-    LaunchExtras extras;
-    CUstream stream;
-} PreparedLaunch;
 
 static int check_texrefs(FunctionObject *function)
 {
@@ -238,7 +257,7 @@ static int check_texrefs(FunctionObject *function)
     return status;
 }
 
-static int launch_prepared(FunctionObject *function, const Prepared *prepared, const PreparedLaunch *launch,
+static int launch_prepared(FunctionObject *function, const Prepared *prepared, PreparedLaunch *launch,
                            PyObject *const *values, Py_ssize_t count)
 {
     unsigned char stack[KERNEL_ARGS_STACK_BYTES], *bytes = stack;
@@ -255,7 +274,7 @@ static int launch_prepared(FunctionObject *function, const Prepared *prepared, c
     memset(bytes, 0, prepared->bytes);
     int failed = 0;
     for (Py_ssize_t i = 0; i < count && !failed; i++)
-        failed = write_slot(function, prepared, i, values[i], launch->stream, bytes);
+        failed = write_slot(function, prepared, launch, i, values[i], bytes);
     if (!failed)
         failed = function_launch_buffer(function, &launch->shape, &launch->extras, launch->stream, bytes,
                                         prepared->bytes);
@@ -263,7 +282,7 @@ static int launch_prepared(FunctionObject *function, const Prepared *prepared, c
     return failed;
 }
 
-static int launch_values(FunctionObject *function, const PreparedLaunch *launch, PyObject *const *values,
+static int launch_values(FunctionObject *function, PreparedLaunch *launch, PyObject *const *values,
                          Py_ssize_t count)
 {
     Prepared *prepared;
@@ -271,7 +290,9 @@ static int launch_values(FunctionObject *function, const PreparedLaunch *launch,
     prepared = function->prepared;
     gil_count(&prepared->holders, 1);
     GUARD_END();
+    launch->tables = NULL;
     int failed = launch_prepared(function, prepared, launch, values, count);
+    Py_XDECREF(launch->tables);
     prepared_drop(prepared);
     return failed;
 }
@@ -283,6 +304,7 @@ int prepared_launch(FunctionObject *function, const LaunchShape *shape, PyObject
     launch.shape = *shape;
     launch.extras.count = 0;
     stream = stream_or_current(function->state, stream);
+    launch.stream_object = stream ? stream : Py_None;
     if (launch_read_stream(function->state, stream, &launch.stream) < 0
         || launch_note(function, values, count, stream, launch.stream) < 0)
         return -1;
@@ -329,6 +351,7 @@ static int read_front(FunctionObject *function, const char *call, PyObject *cons
         || launch_read_block(args[1], launch->shape.block) < 0)
         return -1;
     PyObject *stream = stream_or_current(function->state, async ? args[2] : NULL);
+    launch->stream_object = stream ? stream : Py_None;
     if (launch_read_stream(function->state, stream, &launch->stream) < 0
         || read_keywords(function->state, call, args + arg_count, keywords, launch) < 0)
         return -1;

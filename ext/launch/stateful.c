@@ -148,7 +148,7 @@ static PyObject *param_set(PyObject *self, PyObject *const *args, Py_ssize_t cou
     LaunchArgs values;
     if (!launch || launch_read_stream(function->state, stream_or_current(function->state, NULL), &stream) < 0)
         return NULL;
-    int failed = launch_args_read(&values, function, args, count, stream);
+    int failed = launch_args_read(&values, function, args, count, stream, NULL);
     if (!failed && values.handlers) {
         PyErr_SetString(PyExc_TypeError, "param_set takes no ArgumentHandler: their copies belong to a call");
         failed = -1;

@@ -85,7 +85,8 @@ PyObject *parameter_types_note(PyObject *self, PyObject *read)
         ParameterType type = {given[2 * i], (uint8_t)given[2 * i + 1]};
         bool pointer = type.kind == 'I' || type.kind == 'F';
         size_t size = pointer ? sizeof(CUdeviceptr) : type.size;
-        if (type.kind && size == function->layout.params[i].size) set_type(function, i, type);
+        bool plain = pointer || type.kind == 'i' || type.kind == 'f';
+        if (plain && size == function->layout.params[i].size) set_type(function, i, type);
     }
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
@@ -182,10 +183,11 @@ int parameter_types_check(FunctionObject *function, Py_ssize_t position, PyObjec
     return raise_mismatch(function, position, Py_TYPE(argument)->tp_name, type);
 }
 
-int parameter_types_check_elements(FunctionObject *function, Py_ssize_t position, PyObject *dtype)
+/* Warns when the dtype of arrays is not what a pointer of this type points to. The words come before its name
+ * in the message. -1 with a warning that became an exception. */
+static int check_dtype(FunctionObject *function, Py_ssize_t position, PyObject *dtype,
+                       const ParameterType *type, const char *given, const char *parameter)
 {
-    const ParameterType *type = type_of(function, position);
-    if (!type || (type->kind != 'I' && type->kind != 'F') || !PyArray_DescrCheck(dtype)) return 0;
     const PyArray_Descr *descr = (const PyArray_Descr *)dtype;
     size_t size = (size_t)PyDataType_ELSIZE(descr);
     char kind = descr->kind == 'u' ? 'i' : descr->kind;
@@ -197,9 +199,38 @@ int parameter_types_check_elements(FunctionObject *function, Py_ssize_t position
     bool same = size == type->size && ((kind == 'f') == (type->kind == 'F') || size == 2);
     if (same) return 0;
     return PyErr_WarnFormat(PyExc_UserWarning, 1,
-                            "kernel '%s': argument %zd is an array of %S, the kernel's parameter is %s "
+                            "kernel '%s': argument %zd is %s of %S, the kernel's parameter is %s%s "
                             "(PYCUDA_CHECK_ARGUMENTS=0 turns this check off)",
-                            function_name(function), position, dtype, type_words(type));
+                            function_name(function), position, given, dtype, parameter, type_words(type));
+}
+
+int parameter_types_check_elements(FunctionObject *function, Py_ssize_t position, PyObject *dtype)
+{
+    const ParameterType *type = type_of(function, position);
+    if (!type || (type->kind != 'I' && type->kind != 'F') || !PyArray_DescrCheck(dtype)) return 0;
+    return check_dtype(function, position, dtype, type, "an array", "");
+}
+
+int parameter_types_check_table(FunctionObject *function, Py_ssize_t position, PyObject *dtype)
+{
+    const bool counted = function->layout.known && position < (Py_ssize_t)function->layout.count;
+    const char *types = counted ? types_by_source(function) : NULL;
+    if (!types) return PyErr_Occurred() ? -1 : 0;
+    const char kind = types[2 * position];
+    const ParameterType type = {kind == 'G' ? 'F' : 'I', (uint8_t)types[2 * position + 1]};
+    if (!kind || kind == 'p') return 0;
+    if (kind == 'G' || kind == 'J')
+        return function->types ? check_dtype(function, position, dtype, &type, "a list of arrays",
+                                             "a pointer to pointers, each ")
+                               : 0;
+    PyErr_Format(PyExc_TypeError,
+                 "argument %zd of kernel '%s' is a list of arrays, for which the kernel must take a pointer "
+                 "to pointers: in the source its parameter is %s",
+                 position, function_name(function),
+                 kind == 's'                  ? "a structure"
+                 : kind == 'i' || kind == 'f' ? "a number"
+                                              : "a plain pointer");
+    return -1;
 }
 
 int parameter_types_check_code(FunctionObject *function, Py_ssize_t position, const PackCode *code)

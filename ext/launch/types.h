@@ -19,7 +19,9 @@ typedef struct ParameterType {
 int parameter_types_open(FunctionObject *function);
 
 /* Function._note_types(read): read() reads the source when that is needed. It returns None, or bytes with the
- * kind and size of each parameter as in ParameterType; the kind 's' is a structure. */
+ * kind and size of each parameter as in ParameterType; the kind 's' is a structure, 'p' a pointer to
+ * pointers to numbers that are not known, 'J' and 'G' are pointers to pointers to what 'I' and 'F' point to.
+ */
 extern const char note_types_doc[];
 PyObject *parameter_types_note(PyObject *self, PyObject *read);
 
@@ -40,6 +42,9 @@ int parameter_types_check(FunctionObject *function, Py_ssize_t position, PyObjec
                           const ArgumentKind *kind, bool *may_remember);
 /* Checks the dtype of an array whose address the kernel gets. -1 as parameter_types_check(). */
 int parameter_types_check_elements(FunctionObject *function, Py_ssize_t position, PyObject *dtype);
+/* Checks the dtype of the arrays of a list, which the kernel gets as a table of addresses. -1 with TypeError
+ * when the source says that the parameter is no pointer to pointers, or as parameter_types_check(). */
+int parameter_types_check_table(FunctionObject *function, Py_ssize_t position, PyObject *dtype);
 /* Checks a number that prepare() declared by this format code. -1 as parameter_types_check(). */
 int parameter_types_check_code(FunctionObject *function, Py_ssize_t position, const PackCode *code);
 

@@ -36,12 +36,14 @@ _ELEMENTS = {
 }
 _UNKNOWN = b"\0\0"
 _STRUCTURE = b"s\0"
+_TABLES = {b"f": b"G", b"i": b"J"}
+_TABLE = b"p\0"
 _NUMBERS = "char uchar short ushort int uint long ulong longlong ulonglong float double".split()
 _VECTORS = frozenset(f"{number}{count}" for number in _NUMBERS for count in (1, 2, 3, 4)).union(
     ("dim3", "cuComplex", "cuFloatComplex", "cuDoubleComplex")
 )
 _QUALIFIERS = r"\b(?:const|volatile|__restrict__|__restrict|restrict|__grid_constant__)\b"
-_PARAMETER = r"\s*((?:\w+\s+)*\w+)\s*(?:(\*)\s*|\s)(\w+)\s*"
+_PARAMETER = r"\s*((?:\w+\s+)*\w+)\s*(?:((?:\*\s*){1,2})|\s)(\w+)\s*"
 _COMPLEX = r"\s*(?:\w+\s*::\s*)*complex\s*<\s*(?:float|double)\s*>\s*\w+\s*"
 _STRUCTURES = r"""(?x)
     \b(?:struct|union|class)\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?(\w+)\s*(?::[^:{};][^{};]*)?\{
@@ -64,6 +66,8 @@ def _type(parameter: str, defined: frozenset[str], structures: frozenset[str]) -
         return _UNKNOWN
     name = " ".join(match[1].split())
     element = _ELEMENTS.get(name, _UNKNOWN)
+    if match[2] and match[2].count("*") == 2:
+        return _TABLE if element == _UNKNOWN else _TABLES[element[:1]] + element[1:]
     if match[2]:
         return element.upper()
     return _STRUCTURE if name.removeprefix("struct ") in structures else element
@@ -102,7 +106,8 @@ def types(source: str, options: tuple[str, ...], name: str) -> bytes | None:
     -------
     bytes or None
         Two bytes for each parameter: "f" or "i" and the size of a number; "F" or "I" and the size of the
-        number that a pointer points to; "s" and a zero for a structure; two zeros if the type is unknown.
+        number that a pointer points to, "G" or "J" that of a pointer to pointers, "p" and a zero for one to
+        pointers to other elements; "s" and a zero for a structure; two zeros if the type is unknown.
         None if the source does not have the kernel, or declares it in two ways.
     """
     return _kernels(source, options).get(name)

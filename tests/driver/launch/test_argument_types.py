@@ -129,14 +129,16 @@ for wrong in "iih", "ffh", [np.float32, np.float32, np.int16]:
 
 
 # (source, the types that signatures.types() finds): two bytes for each parameter. f, i: a float or integer,
-# with its size; F, I: a pointer to such, with its size; s: a structure; zeros: unknown. None: nothing is
-# known.
+# with its size; F, I: a pointer to such, with its size; G, J: a pointer to such pointers; p: one to pointers
+# to something else; s: a structure; zeros: unknown. None: nothing is known.
 SIGNATURES = [
     ("__global__ void k(float *a, int n) {}", b"F\4i\4"),
     ("__global__ void __launch_bounds__(64) k(const unsigned int *const __restrict__ a) {}", b"I\4"),
     ('extern "C" __global__ void k(double x, size_t n, long long *p) {}', b"f\x08i\x08I\x08"),
     ("__global__ void k(void) {}", b""),
-    ("__global__ void k(float **a, char *b, float4 *c, float d[3], T *e, bool f) {}", b"\0\0" * 6),
+    ("__global__ void k(char *b, float4 *c, float d[3], T *e, bool f, float ***g) {}", b"\0\0" * 6),
+    ("__global__ void k(float **a, const long *const *b, double * *__restrict__ c) {}", b"G\4J\x08G\x08"),
+    ("__global__ void k(half **a, float4 **b, T *const *const c) {}", b"p\0" * 3),
     ("#define float double\n__global__ void k(float *a, int n) {}", b"\0\0i\4"),
     ("#define ARGS float *a\n__global__ void k(ARGS) {}", b"\0\0"),
     (
