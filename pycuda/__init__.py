@@ -5,10 +5,28 @@ VERSION_STATUS = ""
 VERSION_TEXT = ".".join(map(str, VERSION)) + VERSION_STATUS
 __version__ = VERSION_TEXT
 
-from ._base.other_copies import warn_of_left_files as _warn_of_left_files  # noqa: E402
 from ._base.same_bits import same_bits as same_bits  # noqa: E402
 
-_warn_of_left_files(__file__)
+
+def _left_by_pycuda(folder: str) -> str | None:
+    """The file that a build of PyCUDA leaves in a folder of this package, None if there is none: its
+    extension module `_pvt_struct`, which would be imported in place of ours. Its others are overwritten."""
+    import os
+    from _imp import extension_suffixes  # what importlib.machinery, which takes longer to import, has
+
+    paths = [os.path.join(folder, "_pvt_struct" + suffix) for suffix in extension_suffixes()]
+    return next(filter(os.path.exists, paths), None)
+
+
+def _warn_of_left_file() -> None:
+    left = _left_by_pycuda(__file__.rpartition("/")[0])
+    if left:
+        from ._base.other_copies import warn_of_left_file
+
+        warn_of_left_file(left)
+
+
+_warn_of_left_file()
 
 
 def __getattr__(name: str) -> object:

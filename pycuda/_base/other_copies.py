@@ -9,29 +9,18 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from importlib.machinery import EXTENSION_SUFFIXES
 
 
-def left_files(folder: str) -> list[str]:
-    """The files in a folder of this package that a build of PyCUDA leaves there. Its extension module
-    `_pvt_struct` would be imported in place of our module of that name; its others are overwritten.
-    """
-    paths = [os.path.join(folder, "_pvt_struct" + suffix) for suffix in EXTENSION_SUFFIXES]
-    return [path for path in paths if os.path.exists(path)]
-
-
-def warn_of_left_files(file: str) -> None:
-    """Warns when PyCUDA was installed into the folder of this package as well. file: its __init__.py."""
-    folder = os.path.dirname(file)
-    left = left_files(folder)
-    if left:
-        warnings.warn(
-            f"PyCUDA, whose package has the name of this one, was installed into the same folder, and "
-            f"{left[0]} is left of it: run `pip uninstall pycuda` until it finds nothing, remove {folder}, "
-            "and install this package again",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+def warn_of_left_file(path: str) -> None:
+    """Warns that PyCUDA was installed into the folder of this package as well. path: the file that is left
+    of it."""
+    warnings.warn(
+        f"PyCUDA, whose package has the name of this one, was installed into the same folder, and "
+        f"{path} is left of it: run `pip uninstall pycuda` until it finds nothing, remove "
+        f"{os.path.dirname(path)}, and install this package again",
+        RuntimeWarning,
+        stacklevel=4,
+    )
 
 
 def hidden_copies(file: str, search: list[str] | None = None) -> list[tuple[str, str]]:

@@ -1,7 +1,6 @@
 """PyCUDA itself, whose package has the same name, in the folders where this package is looked for."""
 
 import sys
-import warnings
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -11,18 +10,19 @@ import pycuda
 from pycuda._base import other_copies
 
 
-def test_files_that_pycuda_left_in_the_folder_are_named(tmp_path):
-    left = tmp_path / ("_pvt_struct" + EXTENSION_SUFFIXES[0])
+@pytest.mark.parametrize("suffix", EXTENSION_SUFFIXES)
+def test_files_that_pycuda_left_in_the_folder_are_named(tmp_path, suffix):
+    left = tmp_path / ("_pvt_struct" + suffix)
     left.touch()
+    (tmp_path / "_pvt_struct.py").touch()
+    assert pycuda._left_by_pycuda(str(tmp_path)) == str(left)
     with pytest.warns(RuntimeWarning, match="pip uninstall pycuda") as caught:
-        other_copies.warn_of_left_files(str(tmp_path / "__init__.py"))
+        other_copies.warn_of_left_file(str(left))
     assert str(left) in str(caught[0].message)
 
 
-def test_nothing_is_said_of_this_package_alone():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        other_copies.warn_of_left_files(pycuda.__file__)
+def test_nothing_is_left_in_this_package():
+    assert pycuda._left_by_pycuda(str(Path(pycuda.__file__).parent)) is None
 
 
 def test_the_import_warns_of_left_files(tmp_path, run_python):
