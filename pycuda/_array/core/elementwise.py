@@ -9,6 +9,9 @@ import warnings
 import numpy as np
 
 from pycuda._driver import _elementwise
+
+# The C half imports it for the first operation, which does not wait for it then.
+from pycuda._kernels.builtin import elementwise  # noqa: F401
 from pycuda._kernels.builtin.functions import TABLE
 
 # For each of NumPy's elementwise ufuncs the name of its row in the table of functions.
