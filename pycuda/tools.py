@@ -13,7 +13,6 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
 
 import pycuda.driver as drv
-from pycuda._base.capabilities import multiprocessor
 from pycuda._base.pool_snapshot import PoolBlock as PoolBlock
 from pycuda._base.pool_snapshot import PoolSnapshot as PoolSnapshot
 from pycuda._base.public_names import documented_init as _documented_init
@@ -256,6 +255,8 @@ class DeviceData:
     """
 
     def __init__(self, dev: drv.Device | tuple[int, int] | None = None) -> None:
+        from pycuda._base.capabilities import multiprocessor
+
         dev = drv.Context.get_device() if dev is None else dev
         device = dev if isinstance(dev, drv.Device) else None
         row = multiprocessor(dev.compute_capability() if isinstance(dev, drv.Device) else dev)

@@ -341,15 +341,36 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit)
                       limit->seconds, ended ? "canceled" : "given up");
 }
 
-int wait_setup(PyObject *module, ModuleState *state)
+/* The `ident` of threading.main_thread(). NULL with an exception. */
+static PyObject *ident_by_threading(void)
 {
     PyObject *threading = PyImport_ImportModule("threading");
     PyObject *thread = threading ? PyObject_CallMethod(threading, "main_thread", NULL) : NULL;
     PyObject *ident = thread ? PyObject_GetAttrString(thread, "ident") : NULL;
+    Py_XDECREF(thread);
+    Py_XDECREF(threading);
+    return ident;
+}
+
+/* What ident_by_threading() would give, without importing threading, which takes longer than most modules of
+ * this package: before Python 3.13 the main thread is to it the one that imports it. NULL with an exception.
+ */
+static PyObject *ident_without_threading(void)
+{
+    PyObject *thread = PyImport_ImportModule("_thread");
+    bool knows = thread && PyObject_HasAttrString(thread, "_get_main_thread_ident");
+    const char *function = knows ? "_get_main_thread_ident" : "get_ident";
+    PyObject *ident = thread ? PyObject_CallMethod(thread, function, NULL) : NULL;
+    Py_XDECREF(thread);
+    return ident;
+}
+
+int wait_setup(PyObject *module, ModuleState *state)
+{
+    bool is_imported = PyDict_GetItemString(PyImport_GetModuleDict(), "threading") != NULL;
+    PyObject *ident = is_imported ? ident_by_threading() : ident_without_threading();
     (void)module;
     if (ident) state->main_thread = PyLong_AsUnsignedLong(ident);
     Py_XDECREF(ident);
-    Py_XDECREF(thread);
-    Py_XDECREF(threading);
     return PyErr_Occurred() ? -1 : 0;
 }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import NamedTuple
 
 _ENTRY = rb"(?m)^\s*(?:\.(?:visible|weak|extern)\s+)*\.entry\s+([\w$]+)"
 _VARIABLE = (
@@ -16,7 +15,7 @@ _VARIABLE = (
 )
 _COMPILERS_OWN = (b"$", b"__cudart", b"__nv", b"__unnamed", b".nv.")  # how their names begin
 # Of ELF: Elf64_Shdr, Elf64_Sym; a section's type; a symbol's types. And NVIDIA's bit of st_other for kernels.
-_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SECTION = struct.Struct("<4xI16xQQI")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SHT_SYMTAB = 2
 _OBJECT, _FUNCTION = 1, 2
@@ -25,31 +24,17 @@ _ENTRY_POINT = 0x10
 _SECTIONS_OFFSET, _SECTIONS_SIZE = 40, 58
 
 
-class _Section(NamedTuple):
-    """The fields of Elf64_Shdr."""
-
-    name: int
-    type: int
-    flags: int
-    address: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    alignment: int
-    entry_size: int
-
-
 def _symbols(cubin: bytes):
     """(name, type, st_other) of each symbol of a cubin."""
     (offset,) = struct.unpack_from("<Q", cubin, _SECTIONS_OFFSET)
     size, count = struct.unpack_from("<HH", cubin, _SECTIONS_SIZE)
-    sections = [_Section._make(_SECTION.unpack_from(cubin, offset + size * each)) for each in range(count)]
-    for section in sections:
-        if section.type != _SHT_SYMTAB:
+    # The fields of Elf64_Shdr that count here: sh_type, sh_offset, sh_size, sh_link.
+    sections = [_SECTION.unpack_from(cubin, offset + size * each) for each in range(count)]
+    for kind, begin, length, link in sections:
+        if kind != _SHT_SYMTAB:
             continue
-        names = sections[section.link].offset
-        for at in range(section.offset, section.offset + section.size, _SYMBOL.size):
+        names = sections[link][1]
+        for at in range(begin, begin + length, _SYMBOL.size):
             name, info, other = _SYMBOL.unpack_from(cubin, at)[:3]
             yield cubin[names + name : cubin.index(b"\0", names + name)], info & 15, other
 
