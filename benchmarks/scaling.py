@@ -158,6 +158,8 @@ def run_all(options):
     devices = min(options.devices or devices, devices)
     print(", ".join(f"{name} {value}" for name, value in found.items() if name != "topology"))
     print(found.get("topology", ""))
+    if found["CPU device"]:
+        print("On the CPU device this shows that all works: its times say nothing about scaling.")
     result = {"machine": found, "devices": devices, "parts": {}}
     start, chosen = time.monotonic(), [name for name in PARTS if name in options.parts]
     for number, name in enumerate(chosen):

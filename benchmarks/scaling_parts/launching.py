@@ -65,8 +65,8 @@ def spawn(function, count, *arguments, seconds):
         return results
     finally:
         for process in processes:
-            if process.is_alive():
-                process.kill()
+            process.kill()
+            process.join()
 
 
 def find_mpi():

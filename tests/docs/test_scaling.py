@@ -117,6 +117,61 @@ def test_clusters_and_copies(result):
     assert len(rows(result, "copies")) == 2 * 4
 
 
+# A rank's function is imported by the processes, so it stands in a file.
+RANKS = """
+import os
+import sys
+import time
+
+sys.path.insert(0, {benchmarks!r})
+from scaling_parts import launching
+
+
+def ok(rank, count, barrier, number):
+    barrier.wait()
+    return rank * number
+
+
+def raises(rank, count, barrier):
+    assert rank == 0, "rank one is wrong"
+    barrier.wait()
+
+
+def dies(rank, count, barrier):
+    if rank:
+        os._exit(3)
+    barrier.wait()
+
+
+def sleeps(rank, count, barrier):
+    time.sleep(60)
+
+
+if __name__ == "__main__":
+    print(launching.spawn(ok, 3, 7, seconds=60))
+    for function, seconds in (raises, 60), (dies, 60), (sleeps, 0.5):
+        try:
+            launching.spawn(function, 2, seconds=seconds)
+        except RuntimeError as error:
+            print(str(error).splitlines()[0], "|", str(error).splitlines()[-1])
+    import multiprocessing
+
+    print("left:", sum(each.is_alive() for each in multiprocessing.active_children()))
+"""
+
+
+def test_ranks_that_fail_end_the_others(tmp_path):
+    program = tmp_path / "ranks.py"
+    program.write_text(RANKS.format(benchmarks=str(BENCHMARKS)))
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    result, raised, died, slept, left = done.stdout.splitlines()
+    assert result == "[0, 7, 14]" and left == "left: 0"
+    assert raised.startswith("rank 1: Traceback") and raised.endswith("AssertionError: rank one is wrong")
+    assert died.startswith("rank 1 ended without a result")
+    assert slept.startswith("2 processes did not end in ")
+
+
 def test_a_run_on_the_cpu_device_is_not_shown(tmp_path):
     path = tmp_path / "small.json"
     path.write_text(json.dumps({"machine": {"CPU device": True}, "parts": {}}))
