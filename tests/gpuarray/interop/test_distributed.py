@@ -1,6 +1,7 @@
 """dask's distributed: GPUArrays in messages, on disk, and in the processes of a cluster."""
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ if sys.modules["sparse"] is None:
     del sys.modules["sparse"]
 distributed = pytest.importorskip("distributed", reason="in the extra `test`")
 
-pytestmark = pytest.mark.usefixtures("primary_context")
+pytestmark = pytest.mark.usefixtures("primary_context", "registered")
 
 HOST = np.arange(60, dtype=np.float32).reshape(4, 5, 3)
 ARRAYS = {
@@ -32,6 +33,12 @@ ARRAYS = {
     "bool": lambda: gpuarray.to_gpu(HOST > 3),
     "structured": lambda: gpuarray.to_gpu(HOST.view([("x", "f4"), ("y", "f4"), ("z", "f4")])),
 }
+
+
+@pytest.fixture
+def registered(primary_context):
+    """pycuda may have been imported before distributed, which then pickles the first array."""
+    pickle.dumps(ARRAYS["0d"]())
 
 
 @pytest.mark.parametrize("family", ["dask", "cuda"])

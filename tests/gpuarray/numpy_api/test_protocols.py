@@ -426,3 +426,20 @@ def test_functions_for_dask_are_registered_by_the_import(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout == "GPUArray\n", done.stderr
+
+
+def test_functions_for_dask_are_registered_after_an_import_by_dask(tmp_path):
+    """dask.array imports the module `sparse`, which here imports pycuda: dask.array is not complete then."""
+    pytest.importorskip("dask.base")
+    (tmp_path / "sparse.py").write_text("from pycuda import gpuarray\n\nclass SparseArray: pass\n")
+    program = (
+        "import dask.array as da\n"
+        "from pycuda import driver as drv, gpuarray\n"
+        "drv.init(); context = drv.Device(0).retain_primary_context(); context.push()\n"
+        "a = gpuarray.zeros((2, 3))\n"
+        "lazy = da.from_array(a)\n"
+        "print(isinstance(a + lazy, da.Array), type(lazy.mean(axis=0).compute()).__name__)\n"
+        "context.pop()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout == "True GPUArray\n", done.stderr

@@ -38,7 +38,9 @@ def _percentile(a, q, method="linear"):
 
 def register_lookups() -> None:
     """Put GPUArray into the tables of dask's arrays."""
-    from dask.array import dispatch, register_chunk_type
+    # Not from dask.array, which is not complete when what it imports has imported pycuda.
+    from dask.array import dispatch
+    from dask.array.chunk_types import register_chunk_type
 
     register_chunk_type(_driver.GPUArray)
     dispatch.empty_lookup.register(_driver.GPUArray, _driver.GPUArray)
