@@ -51,6 +51,7 @@ def of_heat(plt, folder, table):
         axis.plot(gpus, [float(row[columns["efficiency"]]) for row in rows], "o-", color=color, label=name)
         if all(row[expected] != "-" for row in rows):
             axis.plot(gpus, [float(row[expected]) for row in rows], ":", color=color)
+    axis.plot([], [], ":", color=INK, label="the model")
     axis.set_ylim(0, 1.1)
     name = "weak" if "weak" in title else "strong"
     finish(plt, figure, axis, folder / f"heat-{name}.svg")
