@@ -5,6 +5,7 @@
 #include "core/fault_injection.h"
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/section.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
 
@@ -121,7 +122,7 @@ static PyObject *fault_failed_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSE
     return name ? PyUnicode_FromString(name) : Py_NewRef(Py_None);
 }
 
-static PyMethodDef module_methods[] = {
+PyMethodDef module_functions[] = {
     {"get_version", get_version, METH_NOARGS, get_version_doc},
     {"get_driver_version", get_driver_version, METH_NOARGS, get_driver_version_doc},
     {"_live_objects", live_objects, METH_NOARGS, live_objects_doc},
@@ -160,7 +161,7 @@ static int add_everything(PyObject *module, ModuleState *state)
 #define METHODS(type, table) \
     if (type_add_methods(state->type##_type, table) < 0) return -1;
 #define FUNCTIONS(name) \
-    if (PyModule_AddFunctions(module, name##_functions) < 0) return -1;
+    if (!section_methods(name##_functions) || PyModule_AddFunctions(module, name##_functions) < 0) return -1;
 #define ALIAS(alias, name) \
     if (add_alias(module, #alias, #name) < 0) return -1;
 #define SETUP(name) \
@@ -182,7 +183,7 @@ static int name_public_module(PyObject *module)
     return status;
 }
 
-static int module_exec(PyObject *module)
+static int make_module(PyObject *module)
 {
     ModuleState *state = module_state(module);
     import_array1(-1);
@@ -192,6 +193,15 @@ static int module_exec(PyObject *module)
     }
     return state_intern_names(state) < 0 || add_everything(module, state) < 0 ? -1
                                                                               : name_public_module(module);
+}
+
+static int module_exec(PyObject *module)
+{
+    int status;
+    SECTION_BEGIN();
+    status = make_module(module);
+    SECTION_END();
+    return status;
 }
 
 /* Py_MOD_GIL_USED: much of ext/ relies on the GIL, so a free-threaded CPython enables it when this module is
@@ -205,9 +215,9 @@ static PyModuleDef_Slot module_slots[] = {
 };
 
 static struct PyModuleDef driver_module = {
-    PyModuleDef_HEAD_INIT,         .m_name = "pycuda._driver",  .m_doc = "The CUDA driver interface, in C.",
-    .m_size = sizeof(ModuleState), .m_methods = module_methods, .m_slots = module_slots,
-    .m_traverse = state_traverse,  .m_clear = state_clear,      .m_free = state_free,
+    PyModuleDef_HEAD_INIT,         .m_name = "pycuda._driver", .m_doc = "The CUDA driver interface, in C.",
+    .m_size = sizeof(ModuleState), .m_slots = module_slots,    .m_traverse = state_traverse,
+    .m_clear = state_clear,        .m_free = state_free,
 };
 
 PyMODINIT_FUNC PyInit__driver(void);

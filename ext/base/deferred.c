@@ -2,6 +2,7 @@
 #include "ext/base/deferred.h"
 
 #include "ext/base/errors.h"
+#include "ext/base/section.h"
 
 /* The list is guarded by the state's lock. */
 typedef struct Deferred {
@@ -19,8 +20,10 @@ typedef struct Deferred {
 static int release_in_main_thread(void *type)
 {
     ModuleState *state = state_of_type(type);
+    SECTION_BEGIN();
     state->deferred_asked = false;
     deferred_release(state);
+    SECTION_END();
     Py_DECREF((PyObject *)type);
     return 0;
 }

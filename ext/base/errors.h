@@ -80,12 +80,6 @@ bool host_function_refuses(ModuleState *state, const char *routine);
 #define CALL_WANTS_CONTEXT(result) \
     ((result) == CUDA_ERROR_INVALID_CONTEXT || (result) == CUDA_ERROR_NOT_INITIALIZED)
 
-/* Where there is no GIL, CPython still stops all threads at times and waits for each that is attached to
- * the interpreter: so every call detaches its thread. */
-#ifdef Py_GIL_DISABLED
-#define CALL_LETS_GO(state) ((void)(state), true)
-#else
 #define CALL_LETS_GO(state) (atomic_load_explicit(&(state)->host_functions, memory_order_relaxed) > 0)
-#endif
 
 #endif

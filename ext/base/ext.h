@@ -25,16 +25,6 @@
 #define ext_is_finalizing() Py_IsFinalizing()
 #endif
 
-/* Around code that the GIL guards in other builds: without the GIL only one thread is in a section of the
- * object. Code that may run Python code must not be in one. */
-#ifdef Py_GIL_DISABLED
-#define GUARD_BEGIN(object) Py_BEGIN_CRITICAL_SECTION((PyObject *)(object))
-#define GUARD_END() Py_END_CRITICAL_SECTION()
-#else
-#define GUARD_BEGIN(object) {
-#define GUARD_END() }
-#endif
-
 /* A method or slot function in the form that the tables of CPython want. */
 #define AS_METHOD(function) ((PyCFunction)(void (*)(void))(function))
 #define AS_SLOT(function) ((void *)(function))

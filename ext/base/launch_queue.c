@@ -12,26 +12,6 @@ enum {
     LOOK_AGAIN = 16                 /* calls until the next query of one that was not reached */
 };
 
-/* Locks the queues in builds without a GIL. With it no other thread is in this file: the GIL is released in
- * driver calls only. */
-static void lock_queues(ModuleState *state)
-{
-#ifdef Py_GIL_DISABLED
-    state_lock(state);
-#else
-    (void)state;
-#endif
-}
-
-static void unlock_queues(ModuleState *state)
-{
-#ifdef Py_GIL_DISABLED
-    state_unlock(state);
-#else
-    (void)state;
-#endif
-}
-
 /* ---- Queues ---- */
 
 /* How many streams may have one channel, of the eight that a process has unless it asks for others. */
@@ -45,7 +25,7 @@ static long pending(const LaunchQueue *queue) { return queue->queued - queue->do
 
 /* Takes back the calls that are still granted to the stream used last: its next call goes through
  * queue_find_capacity. */
-static void revoke_grant_locked(LaunchQueues *queues)
+static void revoke_grant(LaunchQueues *queues)
 {
     if (queues->last) queues->list[queues->last - 1].queued -= queues->left;
     queues->last = 0;
@@ -53,7 +33,7 @@ static void revoke_grant_locked(LaunchQueues *queues)
 }
 
 /* The queue of a stream, or NULL. context NULL: of any context. */
-static LaunchQueue *find_locked(const LaunchQueues *queues, CUstream stream, CUcontext context)
+static LaunchQueue *find_queue(const LaunchQueues *queues, CUstream stream, CUcontext context)
 {
     for (size_t i = 0; i < queues->count; i++)
         if (queues->list[i].stream == stream && (!context || queues->list[i].context == context))
@@ -68,7 +48,7 @@ static void note_done(LaunchQueue *queue, long done)
 }
 
 /* Removes the queues of streams without pending calls and without a polled event. */
-static void drop_idle_locked(LaunchQueues *queues)
+static void drop_idle(LaunchQueues *queues)
 {
     size_t kept = 0;
     for (size_t i = 0; i < queues->count; i++)
@@ -77,9 +57,9 @@ static void drop_idle_locked(LaunchQueues *queues)
 }
 
 /* NULL when memory is short. */
-static LaunchQueue *add_locked(LaunchQueues *queues, CUstream stream, CUcontext context)
+static LaunchQueue *add_queue(LaunchQueues *queues, CUstream stream, CUcontext context)
 {
-    if (queues->count == queues->space) drop_idle_locked(queues);
+    if (queues->count == queues->space) drop_idle(queues);
     if (queues->count == queues->space) {
         size_t space = queues->space ? 2 * queues->space : 8;
         LaunchQueue *list = PyMem_RawRealloc(queues->list, space * sizeof *list);
@@ -103,24 +83,22 @@ static bool find_owner(ModuleState *state, CUstream stream, Owner *out)
 {
     *out = (Owner){stream == CU_STREAM_LEGACY ? NULL : stream, NULL};
     if (stream == CU_STREAM_PER_THREAD) return false; /* as many streams as threads */
-    lock_queues(state);
     bool several = state->living_contexts > 1;
-    bool known = (out->stream || !several) && find_locked(&state->queues, out->stream, NULL);
-    unlock_queues(state);
+    bool known = (out->stream || !several) && find_queue(&state->queues, out->stream, NULL);
     if (!known) try_cuCtxGetCurrent(state, &out->context);
     return known || out->context;
 }
 
 /* Finds or adds the owner's queue, and revokes what is granted. NULL when memory is short, or when the queue
  * of an owner without a context was removed meanwhile. */
-static LaunchQueue *find_or_add_locked(LaunchQueues *queues, const Owner *owner)
+static LaunchQueue *find_or_add_queue(LaunchQueues *queues, const Owner *owner)
 {
-    revoke_grant_locked(queues);
-    LaunchQueue *queue = find_locked(queues, owner->stream, owner->stream ? NULL : owner->context);
-    return queue || !owner->context ? queue : add_locked(queues, owner->stream, owner->context);
+    revoke_grant(queues);
+    LaunchQueue *queue = find_queue(queues, owner->stream, owner->stream ? NULL : owner->context);
+    return queue || !owner->context ? queue : add_queue(queues, owner->stream, owner->context);
 }
 
-static void count_locked(LaunchQueues *queues, LaunchQueue *queue, long calls)
+static void count_calls(LaunchQueues *queues, LaunchQueue *queue, long calls)
 {
     queue->queued += calls;
     queue->used = ++queues->use_number;
@@ -133,8 +111,8 @@ typedef struct EventPoll {
     QueueEventState seen;
 } EventPoll;
 
-/* The queue has no polled event until return_event_locked. */
-static void borrow_event_locked(LaunchQueue *queue, PolledEvent *out)
+/* The queue has no polled event until return_event. */
+static void borrow_event(LaunchQueue *queue, PolledEvent *out)
 {
     *out = (PolledEvent){queue->stream, queue->context, queue->polled, queue->polled_calls};
     queue->polled = NULL;
@@ -144,9 +122,9 @@ static void borrow_event_locked(LaunchQueue *queue, PolledEvent *out)
 /* Returns a borrowed event to its queue. NULL is the usual result, also if the queue is gone: then the event
  * ended with its context. If the queue got another event meanwhile the result is the returned one, which the
  * caller destroys. */
-static CUevent return_event_locked(LaunchQueues *queues, const PolledEvent *polled, bool reached)
+static CUevent return_event(LaunchQueues *queues, const PolledEvent *polled, bool reached)
 {
-    LaunchQueue *queue = find_locked(queues, polled->stream, polled->context);
+    LaunchQueue *queue = find_queue(queues, polled->stream, polled->context);
     if (!queue) return NULL;
     if (reached) note_done(queue, polled->calls);
     if (queue->polled) return polled->event;
@@ -162,9 +140,7 @@ static void destroy_event(ModuleState *state, CUevent event)
 
 void queue_return_event(ModuleState *state, const PolledEvent *polled, bool reached)
 {
-    lock_queues(state);
-    CUevent spare = return_event_locked(&state->queues, polled, reached);
-    unlock_queues(state);
+    CUevent spare = return_event(&state->queues, polled, reached);
     destroy_event(state, spare);
 }
 
@@ -173,25 +149,21 @@ void queue_return_event(ModuleState *state, const PolledEvent *polled, bool reac
 static void poll_queue_event(ModuleState *state, const Owner *owner, EventPoll *out)
 {
     CUresult result;
-    lock_queues(state);
-    LaunchQueue *queue = find_or_add_locked(&state->queues, owner);
+    LaunchQueue *queue = find_or_add_queue(&state->queues, owner);
     long queued = queue ? queue->queued : 0;
     bool free = queue && pending(queue) < SURELY_FREE / streams_per_channel(&state->queues);
     *out = (EventPoll){.seen = {.captured = false}};
-    if (queue) borrow_event_locked(queue, &out->polled);
-    unlock_queues(state);
+    if (queue) borrow_event(queue, &out->polled);
     if (!queue) return;
     PolledEvent polled = out->polled;
     CALL_CORE(state, result, (free ? ASKS_ONCE : HOW_WAITS(ON_NOTHING)),
               poll_and_record(polled.stream, &polled.event, polled.calls != 0, &out->seen));
     if (result == CUDA_ERROR_INVALID_HANDLE) errors_skip_log(state); /* a stream of another context */
-    lock_queues(state);
-    CUevent spare = return_event_locked(&state->queues, &polled, out->seen.reached && polled.calls);
-    queue = find_locked(&state->queues, polled.stream, polled.context);
+    CUevent spare = return_event(&state->queues, &polled, out->seen.reached && polled.calls);
+    queue = find_queue(&state->queues, polled.stream, polled.context);
     if (queue && !spare && out->seen.recorded) queue->polled_calls = queued;
     if (queue && !out->seen.captured)
         queue->look_at = queue->queued + (out->seen.reached ? LOOK_EVERY : LOOK_AGAIN);
-    unlock_queues(state);
     destroy_event(state, spare);
 }
 
@@ -200,8 +172,7 @@ static void poll_queue_event(ModuleState *state, const Owner *owner, EventPoll *
 /* Grants the stream the calls until the next query of its polled event, but at least `calls`. Of a default
  * stream where contexts share its handle only `calls`: the next one may be another context's. False when
  * there is no room for `calls`. */
-static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *owner, CUstream stream,
-                         long calls)
+static bool grant(LaunchQueues *queues, LaunchQueue *queue, const Owner *owner, CUstream stream, long calls)
 {
     long max = queue->look_at - queue->queued,
          free = SURELY_FREE / streams_per_channel(queues) - pending(queue);
@@ -209,7 +180,7 @@ static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *
     if (max < calls || !one_context) max = calls;
     if (max > free) max = free;
     if (max < calls) return false;
-    count_locked(queues, queue, max);
+    count_calls(queues, queue, max);
     if (!one_context) return true;
     queues->stream = stream;
     queues->left = max - calls;
@@ -224,10 +195,8 @@ static bool find_and_look(ModuleState *state, CUstream stream, Owner *owner, boo
     EventPoll look;
     *captured = false;
     if (!find_owner(state, stream, owner)) return false;
-    lock_queues(state);
-    const LaunchQueue *queue = find_or_add_locked(&state->queues, owner);
+    const LaunchQueue *queue = find_or_add_queue(&state->queues, owner);
     bool due = queue && queue->queued >= queue->look_at;
-    unlock_queues(state);
     if (!due) return true;
     poll_queue_event(state, owner, &look);
     *captured = look.seen.captured;
@@ -240,15 +209,11 @@ bool queue_find_capacity(ModuleState *state, CUstream stream, long calls)
     Owner owner;
     bool captured;
     if (forked_after_init() || host_function_runs()) return true; /* the call is refused */
-#ifndef Py_GIL_DISABLED
     if (stream == queues->stream) queues->left += calls; /* queue_charge had subtracted them */
-#endif
     if (!find_and_look(state, stream, &owner, &captured)) return false;
     if (captured) return true;
-    lock_queues(state);
-    LaunchQueue *queue = find_or_add_locked(queues, &owner);
-    bool found = queue && grant_locked(queues, queue, &owner, stream, calls);
-    unlock_queues(state);
+    LaunchQueue *queue = find_or_add_queue(queues, &owner);
+    bool found = queue && grant(queues, queue, &owner, stream, calls);
     return found;
 }
 
@@ -258,18 +223,14 @@ int queue_count(ModuleState *state, CUstream stream, long calls)
     Owner owner;
     bool captured;
     if (PyErr_Occurred()) return -1; /* set by queue_find_capacity */
-#ifndef Py_GIL_DISABLED
     if (queues->last && stream == queues->stream && queues->left >= calls) {
         queues->left -= calls;
         return 0;
     }
-#endif
     if (forked_after_init() || host_function_runs()) return 0;
     bool counted = find_and_look(state, stream, &owner, &captured) && !captured;
-    lock_queues(state);
-    LaunchQueue *queue = counted ? find_or_add_locked(queues, &owner) : NULL;
-    if (queue) count_locked(queues, queue, calls);
-    unlock_queues(state);
+    LaunchQueue *queue = counted ? find_or_add_queue(queues, &owner) : NULL;
+    if (queue) count_calls(queues, queue, calls);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -278,11 +239,9 @@ bool queue_take_event(ModuleState *state, CUstream stream, PolledEvent *out)
     LaunchQueues *queues = &state->queues;
     Owner owner;
     if (!find_owner(state, stream, &owner)) return false;
-    lock_queues(state);
-    LaunchQueue *queue = find_or_add_locked(queues, &owner);
+    LaunchQueue *queue = find_or_add_queue(queues, &owner);
     bool full = queue && queue->polled_calls && pending(queue) >= SURELY_FULL / streams_per_channel(queues);
-    if (full) borrow_event_locked(queue, out);
-    unlock_queues(state);
+    if (full) borrow_event(queue, out);
     return full;
 }
 
@@ -290,10 +249,8 @@ bool queue_take_event(ModuleState *state, CUstream stream, PolledEvent *out)
 
 uint64_t queue_begin_wait(ModuleState *state)
 {
-    lock_queues(state);
-    revoke_grant_locked(&state->queues);
+    revoke_grant(&state->queues);
     uint64_t begin = state->queues.use_number;
-    unlock_queues(state);
     return begin;
 }
 
@@ -301,7 +258,6 @@ void queue_end_wait(ModuleState *state, CUcontext context, CUstream stream, uint
 {
     LaunchQueues *queues = &state->queues;
     if (stream == CU_STREAM_LEGACY) stream = NULL;
-    lock_queues(state);
     for (LaunchQueue *queue = queues->list; queue < queues->list + queues->count; queue++) {
         bool all_streams = stream == QUEUE_ALL_STREAMS;
         bool handle_is_unique = stream && !all_streams; /* every context has a default stream, NULL */
@@ -311,7 +267,6 @@ void queue_end_wait(ModuleState *state, CUcontext context, CUstream stream, uint
         note_done(queue, queue->queued);
         queue->polled_calls = 0; /* nothing is left to learn from the polled event */
     }
-    unlock_queues(state);
 }
 
 void queue_reset_capacity(ModuleState *state) { queue_begin_wait(state); }
@@ -321,8 +276,7 @@ void queue_reset_capacity(ModuleState *state) { queue_begin_wait(state); }
 static bool take_queue(ModuleState *state, CUstream stream, CUcontext context, CUevent *out)
 {
     LaunchQueues *queues = &state->queues;
-    lock_queues(state);
-    revoke_grant_locked(queues);
+    revoke_grant(queues);
     size_t i = 0;
     while (i < queues->count
            && (context ? queues->list[i].context != context : queues->list[i].stream != stream))
@@ -330,7 +284,6 @@ static bool take_queue(ModuleState *state, CUstream stream, CUcontext context, C
     bool found = i < queues->count;
     *out = found ? queues->list[i].polled : NULL;
     if (found) queues->list[i] = queues->list[--queues->count];
-    unlock_queues(state);
     return found;
 }
 

@@ -36,7 +36,7 @@ typedef struct LaunchQueue {
     uint64_t used; /* the value of LaunchQueues.use_number when a call was last counted */
 } LaunchQueue;
 
-/* In the module's state; all zero at first. The GIL guards them, in builds without one the state's lock. */
+/* In the module's state; all zero at first. The GIL guards them. */
 typedef struct LaunchQueues {
     CUstream stream; /* the one used last */
     long left; /* calls that it takes before queue_find_capacity is asked again */
@@ -54,33 +54,21 @@ enum { QUEUE_CALLS_OF_A_GRAPH = 8 };
  * then queue_find_capacity() has to follow, which takes the subtraction from `left` back. */
 static inline bool queue_charge(LaunchQueues *queues, CUstream stream, long calls)
 {
-#ifdef Py_GIL_DISABLED
-    return (void)queues, (void)stream, (void)calls, false;
-#else
     return __builtin_expect(stream == queues->stream && (queues->left -= calls) >= 0, true);
-#endif
 }
 
 /* As queue_charge(), but nothing is subtracted when it is false. */
 static inline bool queue_take(LaunchQueues *queues, CUstream stream, long calls)
 {
-#ifdef Py_GIL_DISABLED
-    return (void)queues, (void)stream, (void)calls, false;
-#else
     if (stream != queues->stream || queues->left < calls) return false;
     queues->left -= calls;
     return true;
-#endif
 }
 
 /* Whether queue_take() would be true. Counts nothing. */
 static inline bool queue_has(const LaunchQueues *queues, CUstream stream, long calls)
 {
-#ifdef Py_GIL_DISABLED
-    return (void)queues, (void)stream, (void)calls, false;
-#else
     return stream == queues->stream && queues->left >= calls;
-#endif
 }
 
 /* Called when queue_charge() was false. Asks the polled event where that is due. True: the calls are counted

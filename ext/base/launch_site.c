@@ -52,9 +52,10 @@ void launch_sites_close(ModuleState *state)
 static bool is_frame_of_package(PyFrameObject *frame)
 {
     PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
-    PyObject *name = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
+    PyObject *name = globals && PyDict_Check(globals) ? PyMapping_GetItemString(globals, "__name__") : NULL;
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     bool ours = text && strncmp(text, "pycuda.", 7) == 0;
+    Py_XDECREF(name);
     Py_XDECREF(globals);
     PyErr_Clear();
     return ours;

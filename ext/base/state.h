@@ -2,9 +2,10 @@
  *
  * There is no mutable state outside of it but what a process has only once: the tables of the driver and of
  * NVTX (core/driver_table.h, core/memory_marks.h), whether it was forked and which threads are inside the
- * driver at its end (gate.h), the lock or the thread that all calls may be made under (core/exclusive.h,
- * core/one_thread.h), injected faults (core/fault_injection.h); and what a thread has: whether it runs a
- * Python function for the driver (errors.h), its innermost context scope (context.c).
+ * driver at its end (gate.h), what stands for the GIL where there is none (section.h), the lock or the thread
+ * that all calls may be made under (core/exclusive.h, core/one_thread.h), injected faults
+ * (core/fault_injection.h); and what a thread has: whether it runs a Python function for the driver
+ * (errors.h), its innermost context scope (context.c).
  */
 #ifndef EXT_BASE_STATE_H
 #define EXT_BASE_STATE_H
@@ -133,9 +134,6 @@ static inline void state_unlock(ModuleState *state) { pthread_mutex_unlock(&stat
 /* The new value of a count that is changed with the GIL only, and read without it: no locked instruction. */
 static inline long gil_count(atomic_long *count, long more)
 {
-#ifdef Py_GIL_DISABLED
-    return atomic_fetch_add(count, more) + more;
-#endif
     long value = atomic_load_explicit(count, memory_order_relaxed) + more;
     atomic_store_explicit(count, value, memory_order_release);
     return value;

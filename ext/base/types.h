@@ -2,7 +2,7 @@
 #ifndef EXT_BASE_TYPES_H
 #define EXT_BASE_TYPES_H
 
-#include "ext/base/ext.h"
+#include "ext/base/section.h"
 
 /* The fields have the names and meanings of CPython's static PyTypeObject. Instances are tracked by the
  * garbage collector when there is a tp_traverse. Without a tp_new, its own or one to inherit, Python makes

@@ -2,6 +2,7 @@
 #include "ext/base/wait.h"
 
 #include "ext/base/driver_calls.h"
+#include "ext/base/section.h"
 
 #include <stdlib.h>
 
@@ -216,8 +217,11 @@ bool wait_again(ModuleState *state, CUresult *result)
 static int raise_late(void *argument)
 {
     ModuleState *state = argument;
-    PyObject *exception = state->late_exception;
+    PyObject *exception;
+    SECTION_BEGIN();
+    exception = state->late_exception;
     state->late_exception = NULL;
+    SECTION_END();
     if (!exception) return 0;
     PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     Py_DECREF(exception);

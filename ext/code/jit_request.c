@@ -18,7 +18,7 @@ static void add_option(JitRequest *request, CUjit_option option, uintptr_t value
  * read, for the exception and the handler. -1 with an exception. */
 static int add_pair(JitRequest *request, PyObject *pair)
 {
-    PyObject *items = PySequence_Fast(pair, "options must hold (jit_option, int) pairs");
+    PyObject *items = convert_items(pair, "options must hold (jit_option, int) pairs");
     unsigned option;
     size_t value;
     if (!items) return -1;
@@ -41,7 +41,7 @@ static int add_pair(JitRequest *request, PyObject *pair)
 
 static int add_all(JitRequest *request, PyObject *options)
 {
-    PyObject *items = PySequence_Fast(options, "options must be an iterable of (jit_option, int) pairs");
+    PyObject *items = convert_items(options, "options must be an iterable of (jit_option, int) pairs");
     if (!items) return -1;
     int failed = 0;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items) && !failed; i++)

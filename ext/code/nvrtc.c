@@ -69,7 +69,7 @@ static const char *hold_string(PyObject *owner, PyObject *item)
 static int read_strings(PyObject *items, StringList *out)
 {
     *out = (StringList){0};
-    PyObject *sequence = PySequence_Fast(items, "options and expressions must be sequences");
+    PyObject *sequence = convert_items(items, "options and expressions must be sequences");
     if (!sequence) return -1;
     out->count = (int)PySequence_Fast_GET_SIZE(sequence);
     out->strings = PyMem_Calloc((size_t)out->count + 1, sizeof *out->strings);

@@ -198,6 +198,25 @@ bool convert_check_type(PyObject *value, PyTypeObject *type, const char *what)
     return false;
 }
 
+PyObject *convert_items(PyObject *value, const char *message)
+{
+#ifdef Py_GIL_DISABLED
+    if (PyList_CheckExact(value)) return PyList_AsTuple(value);
+#endif
+    return PySequence_Fast(value, message);
+}
+
+PyObject *convert_imported_module(const char *name)
+{
+    PyObject *modules = PyImport_GetModuleDict(), *module;
+#if PY_VERSION_HEX >= 0x030D0000
+    if (PyDict_GetItemStringRef(modules, name, &module) < 0) PyErr_Clear();
+#else
+    module = Py_XNewRef(PyDict_GetItemString(modules, name));
+#endif
+    return module;
+}
+
 int convert_find_attribute(PyObject *object, PyObject *name, PyObject **out)
 {
 #if PY_VERSION_HEX >= 0x030D0000

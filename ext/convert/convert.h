@@ -115,6 +115,13 @@ PyObject *convert_make_array(HostArrayLayout *layout, void *memory, PyObject *ow
 /* False with TypeError, "what must be an Event, not ...", unless the value is of this type of the module. */
 bool convert_check_type(PyObject *value, PyTypeObject *type, const char *what);
 
+/* PySequence_Fast(): a list or a tuple with the items of an iterable, a new reference. Without a GIL other
+ * threads may change a list at any time: then it is a copy. NULL with TypeError(message). */
+PyObject *convert_items(PyObject *value, const char *message);
+
+/* The module of this name if it is imported, a new reference, or NULL, without an exception. */
+PyObject *convert_imported_module(const char *name);
+
 /* An attribute that most objects do not have, a new reference. 1 found, 0 absent, -1 with an exception. */
 int convert_find_attribute(PyObject *object, PyObject *name, PyObject **out);
 

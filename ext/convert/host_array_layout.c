@@ -59,7 +59,7 @@ static int add_dimension(HostArrayLayout *layout, PyObject *value)
 static int fill_shape(HostArrayLayout *layout, PyObject *shape)
 {
     if (PyIndex_Check(shape) && !PyArray_Check(shape)) return add_dimension(layout, shape);
-    PyObject *items = PySequence_Fast(shape, "shape must be an int or an iterable of ints");
+    PyObject *items = convert_items(shape, "shape must be an int or an iterable of ints");
     int status = items ? 0 : -1;
     for (Py_ssize_t i = 0; status == 0 && i < PySequence_Fast_GET_SIZE(items); i++)
         status = add_dimension(layout, PySequence_Fast_GET_ITEM(items, i));

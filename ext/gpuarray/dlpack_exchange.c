@@ -6,16 +6,19 @@
 
 #include "ext/base/errors.h"
 #include "ext/base/numpy_api.h"
+#include "ext/base/section.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/dlpack.h"
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/stream/stream.h"
 
-/* The module's state, for functions that get no object of this module. NULL with an exception. */
+/* The module's state, for functions that get no object of this module. NULL with an exception. The module
+ * lives while this table is called: the type that has it does. */
 static ModuleState *find_state(void)
 {
-    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "pycuda._driver");
+    PyObject *module = convert_imported_module("pycuda._driver");
     ModuleState *state = module ? state_of_module(module) : NULL;
+    Py_XDECREF(module);
     if (!state) PyErr_SetString(PyExc_RuntimeError, "pycuda._driver is not imported");
     return state;
 }
@@ -39,15 +42,21 @@ static int note_use(GPUArrayObject *array)
 
 static int export_managed(void *object, DLPackVersioned **out)
 {
+    SECTION_BEGIN();
     GPUArrayObject *array = as_array(object);
     *out = array && note_use(array) == 0 ? dlpack_export(array) : NULL;
+    SECTION_END();
     return *out ? 0 : -1;
 }
 
 static int export_borrowed(void *object, DLPackTensor *out)
 {
+    int failed;
+    SECTION_BEGIN();
     GPUArrayObject *array = as_array(object);
-    return array && note_use(array) == 0 ? dlpack_fill(array, array->elements, out) : -1;
+    failed = array && note_use(array) == 0 ? dlpack_fill(array, array->elements, out) : -1;
+    SECTION_END();
+    return failed;
 }
 
 /* Takes the tensor over. On failure it stays the caller's. */
@@ -55,22 +64,27 @@ static int import_managed(DLPackVersioned *tensor, void **out)
 {
     ForeignArray array;
     ForeignLayout layout;
-    ModuleState *state = find_state();
     *out = NULL;
-    if (!state || dlpack_read_versioned(state, tensor, &array, &layout) < 0) return -1;
-    *out = foreign_view_of(state, &array, &layout, transfer_mode_blocking(state));
+    SECTION_BEGIN();
+    ModuleState *state = find_state();
+    if (state && dlpack_read_versioned(state, tensor, &array, &layout) == 0)
+        *out = foreign_view_of(state, &array, &layout, transfer_mode_blocking(state));
+    SECTION_END();
     return *out ? 0 : -1;
 }
 
 static int current_stream(int32_t kind, int32_t Py_UNUSED(number), void **out)
 {
     CUstream stream = NULL;
+    int failed;
     *out = NULL;
     if (kind == DLPACK_CPU) return 0;
+    SECTION_BEGIN();
     ModuleState *state = find_state();
-    if (!state || convert_stream(state, stream_or_current(state, NULL), &stream) < 0) return -1;
-    *out = stream;
-    return 0;
+    failed = state ? convert_stream(state, stream_or_current(state, NULL), &stream) : -1;
+    SECTION_END();
+    if (!failed) *out = stream;
+    return failed;
 }
 
 /* ---- New arrays ---- */
@@ -121,10 +135,12 @@ static int allocate_tensor(DLPackTensor *like, DLPackVersioned **out, void *cont
                            void (*set_error)(void *context, const char *kind, const char *message))
 {
     PyGILState_STATE held = PyGILState_Ensure();
+    SECTION_BEGIN();
     ModuleState *state = find_state();
     PyObject *array = state ? new_array(state, like) : NULL;
     *out = array ? dlpack_export(gpuarray_cast(array)) : NULL;
     Py_XDECREF(array);
+    SECTION_END();
     if (!*out) pass_exception(context, set_error);
     PyGILState_Release(held);
     return *out ? 0 : -1;

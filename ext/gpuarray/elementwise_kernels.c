@@ -40,12 +40,9 @@ bool elementwise_is_kept(const ContextObject *context) { return context->element
 /* The table is taken out first, as dropping a loop may run Python code that calls this function. */
 void elementwise_forget(ContextObject *context)
 {
-    WordMap loops;
+    WordMap loops = context->elementwise;
     size_t position = 0;
-    GUARD_BEGIN(context);
-    loops = context->elementwise;
     context->elementwise = (WordMap){0};
-    GUARD_END();
     for (ElementwiseLoop *loop; (loop = word_map_next(&loops, &position));) elementwise_drop(loop);
     word_map_clear(&loops);
 }
@@ -136,12 +133,8 @@ static ElementwiseLoop *resolve_loop(ModuleState *state, const ElementwiseKey *k
 static int insert_loop(ContextObject *context, const uint64_t *words, size_t length, ElementwiseLoop *loop)
 {
     void *before;
-    bool done;
     gil_count(&loop->holders, 1);
-    GUARD_BEGIN(context);
-    done = word_map_put(&context->elementwise, words, length, loop, &before);
-    GUARD_END();
-    if (!done) {
+    if (!word_map_put(&context->elementwise, words, length, loop, &before)) {
         gil_count(&loop->holders, -1);
         PyErr_NoMemory();
         return -1;
@@ -154,11 +147,8 @@ ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *
 {
     uint64_t words[KEY_WORDS];
     size_t length = write_key_words(key, words);
-    ElementwiseLoop *loop;
-    GUARD_BEGIN(context);
-    loop = word_map_find(&context->elementwise, words, length);
+    ElementwiseLoop *loop = word_map_find(&context->elementwise, words, length);
     if (loop) gil_count(&loop->holders, 1);
-    GUARD_END();
     if (loop) return loop;
     loop = resolve_loop(context->state, key);
     if (!loop || insert_loop(context, words, length, loop) == 0) return loop;

@@ -2,6 +2,8 @@
  * PyCUDA; the others, and NumPy's words in brackets, go by name. */
 #include "ext/gpuarray/gpuarray.h"
 
+#include "ext/base/section.h"
+
 enum { C_CONTIGUOUS, F_CONTIGUOUS, FORC, WRITEABLE, FNC, FLAG_COUNT, TUPLE_LENGTH = FORC + 1 };
 
 static PyStructSequence_Field fields[] = {
@@ -69,7 +71,7 @@ int gpuarray_flags_setup(ModuleState *state)
 {
     state->ArrayFlags_type = PyStructSequence_NewType(&description);
     if (!state->ArrayFlags_type) return -1;
-    PyObject *method = PyDescr_NewMethod(state->ArrayFlags_type, &get_flag_method);
+    PyObject *method = PyDescr_NewMethod(state->ArrayFlags_type, section_method(&get_flag_method));
     int failed =
         method ? PyObject_SetAttrString((PyObject *)state->ArrayFlags_type, "__getitem__", method) : -1;
     Py_XDECREF(method);

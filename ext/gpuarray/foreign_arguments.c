@@ -23,20 +23,25 @@ static bool any_foreign(ModuleState *state, PyObject *const *values, Py_ssize_t 
     return false;
 }
 
+/* Whether the value is a container whose items are looked at. */
+static bool has_items(PyObject *value) { return PyList_CheckExact(value) || PyTuple_CheckExact(value); }
+
+/* any_foreign() of the items. Takes the reference to them; NULL means that memory is short, which is raised
+ * where the items are replaced. */
+static bool items_foreign(ModuleState *state, PyObject *items, int depth)
+{
+    if (!items) PyErr_Clear();
+    bool found =
+        !items || any_foreign(state, PySequence_Fast_ITEMS(items), PySequence_Fast_GET_SIZE(items), depth);
+    Py_XDECREF(items);
+    return found;
+}
+
 /* Whether the value may be another library's array, or holds one at most `depth` containers deep. */
 static bool holds_foreign(ModuleState *state, PyObject *value, int depth)
 {
-    if (PyList_CheckExact(value) || PyTuple_CheckExact(value))
-        return depth
-               && any_foreign(state, PySequence_Fast_ITEMS(value), PySequence_Fast_GET_SIZE(value),
-                              depth - 1);
-    if (PyDict_CheckExact(value)) {
-        PyObject *key, *item;
-        Py_ssize_t at = 0;
-        while (depth && PyDict_Next(value, &at, &key, &item))
-            if (holds_foreign(state, item, depth - 1)) return true;
-        return false;
-    }
+    if (has_items(value)) return depth && items_foreign(state, convert_items(value, ""), depth - 1);
+    if (PyDict_CheckExact(value)) return depth && items_foreign(state, PyDict_Values(value), depth - 1);
     return foreign_is_possible(state, value);
 }
 
@@ -49,8 +54,8 @@ static bool foreign_among(ModuleState *state, PyObject *const *values, Py_ssize_
 
 /* ---- Devices ---- */
 
-/* Whether arrays among the values, or in containers among them, were allocated in several contexts. *first:
- * the context of those that were looked at so far, NULL at the beginning. */
+/* Whether arrays among the values, or in containers among them, were allocated in several contexts; true with
+ * MemoryError, too. *first: the context of those that were looked at so far, NULL at the beginning. */
 static bool contexts_differ(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth,
                             const ContextObject **first)
 {
@@ -60,13 +65,29 @@ static bool contexts_differ(ModuleState *state, PyObject *const *values, Py_ssiz
             if (!allocation) continue;
             if (*first && allocation->context != *first) return true;
             *first = allocation->context;
-        } else if (depth && (PyList_CheckExact(values[i]) || PyTuple_CheckExact(values[i]))) {
-            if (contexts_differ(state, PySequence_Fast_ITEMS(values[i]), PySequence_Fast_GET_SIZE(values[i]),
-                                depth - 1, first))
-                return true;
+        } else if (depth && has_items(values[i])) {
+            PyObject *items = convert_items(values[i], "");
+            bool differ = !items
+                          || contexts_differ(state, PySequence_Fast_ITEMS(items),
+                                             PySequence_Fast_GET_SIZE(items), depth - 1, first);
+            Py_XDECREF(items);
+            if (differ) return true;
         }
     }
     return false;
+}
+
+static int check_each(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth,
+                      const ContextObject *context);
+
+/* check_each() of the items. Takes the reference to them, which may be NULL with an exception. */
+static int check_items(ModuleState *state, PyObject *items, int depth, const ContextObject *context)
+{
+    if (!items) return -1;
+    int failed =
+        check_each(state, PySequence_Fast_ITEMS(items), PySequence_Fast_GET_SIZE(items), depth, context);
+    Py_DECREF(items);
+    return failed;
 }
 
 /* -1 with ValueError if kernels of the context must not use one of these arrays. */
@@ -77,9 +98,8 @@ static int check_each(ModuleState *state, PyObject *const *values, Py_ssize_t co
         int failed = 0;
         if (gpuarray_check(state, values[i]))
             failed = array_device_require(gpuarray_cast(values[i]), context);
-        else if (depth && (PyList_CheckExact(values[i]) || PyTuple_CheckExact(values[i])))
-            failed = check_each(state, PySequence_Fast_ITEMS(values[i]), PySequence_Fast_GET_SIZE(values[i]),
-                                depth - 1, context);
+        else if (depth && has_items(values[i]))
+            failed = check_items(state, convert_items(values[i], ""), depth - 1, context);
         if (failed < 0) return -1;
     }
     return 0;
@@ -91,6 +111,7 @@ static int check_devices(ModuleState *state, PyObject *const *values, Py_ssize_t
 {
     const ContextObject *first = NULL;
     if (!contexts_differ(state, values, count, DEPTH, &first)) return 0;
+    if (PyErr_Occurred()) return -1;
     ContextObject *context = context_current(state);
     int failed = context ? check_each(state, values, count, DEPTH, context) : -1;
     Py_XDECREF((PyObject *)context);
@@ -127,9 +148,10 @@ static PyObject *replaced_values(Replacing *work, PyObject *value, int depth)
 {
     PyObject *result = PyDict_New(), *keys = result ? PyDict_Keys(value) : NULL;
     for (Py_ssize_t i = 0; keys && result && i < PyList_GET_SIZE(keys); i++) {
-        PyObject *key = PyList_GET_ITEM(keys, i), *given = PyDict_GetItemWithError(value, key);
+        PyObject *key = PyList_GET_ITEM(keys, i), *given = PyObject_GetItem(value, key);
         PyObject *item = given ? replaced(work, given, depth) : NULL;
         if (!item || PyDict_SetItem(result, key, item) < 0) Py_CLEAR(result);
+        Py_XDECREF(given);
         Py_XDECREF(item);
     }
     if (!keys) Py_CLEAR(result);
@@ -352,7 +374,7 @@ static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject
         return PyErr_Format(PyExc_TypeError, "expected the name of a function or a _LaunchCache object");
     ArrayFunctionObject *outer = array_function_cast(type->tp_alloc(type, 0));
     if (!outer) return NULL;
-    outer->call = call_array_function;
+    outer->call = section_vectorcall(call_array_function);
     outer->state = state;
     outer->function = Py_NewRef(function);
     outer->quick = Py_XNewRef(quick);
@@ -366,7 +388,7 @@ static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject
 static PyObject *kernel_call_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *outer = array_function_new(type, args, kwargs);
-    if (outer) array_function_cast(outer)->call = call_kernel;
+    if (outer) array_function_cast(outer)->call = section_vectorcall(call_kernel);
     return outer;
 }
 

@@ -4,6 +4,7 @@
 #include "core/layout/strides.h"
 #include "ext/base/errors.h"
 #include "ext/base/numpy_api.h"
+#include "ext/base/section.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/memory/array_device.h"
@@ -406,7 +407,7 @@ static PyMethodDef to_gpu_async_row = {"to_gpu_async", AS_METHOD(to_gpu_async_py
 static int add_function(PyObject *module, const char *name, PyMethodDef *row)
 {
     PyObject *home = PyUnicode_FromString("pycuda.gpuarray");
-    PyObject *function = home ? PyCFunction_NewEx(row, module, home) : NULL;
+    PyObject *function = home ? PyCFunction_NewEx(section_method(row), module, home) : NULL;
     int status = function ? PyModule_AddObjectRef(module, name, function) : -1;
     Py_XDECREF(home);
     Py_XDECREF(function);

@@ -251,7 +251,7 @@ static PyObject *gpuarray_tp_new(PyTypeObject *type, PyObject *Py_UNUSED(args), 
 
 int gpuarray_read_strides(PyObject *value, int ndim, Py_ssize_t *out)
 {
-    PyObject *items = PySequence_Fast(value, "strides must be a sequence of integers (bytes)");
+    PyObject *items = convert_items(value, "strides must be a sequence of integers (bytes)");
     if (!items) return -1;
     int failed = PySequence_Fast_GET_SIZE(items) != ndim;
     if (failed)
@@ -368,7 +368,8 @@ static PyObject *gpuarray_vectorcall(PyObject *type_object, PyObject *const *arg
     Py_ssize_t count = PyVectorcall_NARGS(count_flag);
     PyObject *given[GIVEN_COUNT] = {NULL};
     RequestedForm requested;
-    if (type->tp_new != gpuarray_tp_new || type->tp_init != gpuarray_init) {
+    const PyTypeObject *base = state->_GPUArrayBase_type;
+    if (type->tp_new != base->tp_new || type->tp_init != base->tp_init) {
         type->tp_vectorcall = NULL;
         return PyObject_Vectorcall(type_object, args, count_flag, keywords);
     }
@@ -605,8 +606,8 @@ static PyObject *register_class(PyObject *module, PyObject *value)
         return PyErr_Format(PyExc_TypeError, "expected a class whose base is _GPUArrayBase");
     PyTypeObject *type = (PyTypeObject *)value;
     if (own_descriptors(type) < 0 || PyModule_AddObjectRef(module, "GPUArray", value) < 0) return NULL;
-    type->tp_dealloc = gpuarray_dealloc; /* it adds nothing to the object */
-    type->tp_vectorcall = gpuarray_vectorcall;
+    type->tp_dealloc = type->tp_base->tp_dealloc; /* it adds nothing to the object */
+    type->tp_vectorcall = section_vectorcall(gpuarray_vectorcall);
     Py_XSETREF(state->GPUArray_type, (PyTypeObject *)Py_NewRef(value));
     launch_args_fill_kinds(state);
     return Py_NewRef(value);

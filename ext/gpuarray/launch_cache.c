@@ -62,12 +62,9 @@ static void drop_entry(RememberedCall *entry)
 /* The entries are taken out first, as dropping one may run Python code that calls this function. */
 static void forget_all(LaunchCacheObject *cache)
 {
-    WordMap entries;
+    WordMap entries = cache->entries;
     size_t position = 0;
-    GUARD_BEGIN(cache);
-    entries = cache->entries;
     cache->entries = (WordMap){0};
-    GUARD_END();
     for (RememberedCall *entry; (entry = word_map_next(&entries, &position));) drop_entry(entry);
     word_map_clear(&entries);
 }
@@ -200,11 +197,8 @@ static RememberedCall *find_entry(LaunchCacheObject *cache, Values values)
         Py_XDECREF((PyObject *)context);
         return NULL;
     }
-    RememberedCall *entry;
-    GUARD_BEGIN(cache);
-    entry = key.length ? word_map_find(&cache->entries, key.words, key.length) : NULL;
+    RememberedCall *entry = key.length ? word_map_find(&cache->entries, key.words, key.length) : NULL;
     if (entry) gil_count(&entry->holders, 1);
-    GUARD_END();
     free_key(&key);
     Py_DECREF((PyObject *)context);
     return entry;
@@ -377,12 +371,8 @@ static RememberedCall *new_entry(LaunchCacheObject *cache, Values values, PyObje
 static int put_entry(LaunchCacheObject *cache, const Key *key, RememberedCall *entry)
 {
     void *before;
-    bool done;
     if (cache->entries.count >= (size_t)cache->limit) forget_all(cache);
-    GUARD_BEGIN(cache);
-    done = word_map_put(&cache->entries, key->words, key->length, entry, &before);
-    GUARD_END();
-    if (!done) {
+    if (!word_map_put(&cache->entries, key->words, key->length, entry, &before)) {
         drop_entry(entry);
         PyErr_NoMemory();
         return -1;

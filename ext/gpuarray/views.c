@@ -70,7 +70,7 @@ static void raise_axis(GPUArrayObject *array, PyObject *axis)
 static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
 {
     bool seen[STRIDES_MAX_DIMS] = {false};
-    PyObject *items = PySequence_Fast(value, "axes must be a sequence of integers");
+    PyObject *items = convert_items(value, "axes must be a sequence of integers");
     if (!items) return -1;
     if (PySequence_Fast_GET_SIZE(items) != array->ndim)
         PyErr_SetString(PyExc_ValueError, "axes don't match array");
@@ -163,8 +163,7 @@ static int read_lengths(PyObject *const *args, Py_ssize_t count, Py_ssize_t *sha
 {
     PyObject *items = NULL;
     bool is_sequence = count == 1 && !PyIndex_Check(args[0]);
-    if (is_sequence
-        && !(items = PySequence_Fast(args[0], "shape must be integers or a sequence of integers")))
+    if (is_sequence && !(items = convert_items(args[0], "shape must be integers or a sequence of integers")))
         return -1;
     Py_ssize_t ndim = is_sequence ? PySequence_Fast_GET_SIZE(items) : count;
     if (ndim > STRIDES_MAX_DIMS) gpuarray_raise_ndim();

@@ -88,12 +88,13 @@ static PyObject *get_device_alloc(PyObject *self, PyObject *Py_UNUSED(none))
     HandlerObject *handler = handler_cast(self);
     size_t size = 0;
     if (handler->dev_alloc && handler->dev_alloc != Py_None) return Py_NewRef(handler->dev_alloc);
-    PyObject *nbytes = handler->array ? PyObject_GetAttrString(handler->array, "nbytes") : NULL;
-    if (!nbytes) {
+    PyObject *array = Py_XNewRef(handler->array);
+    PyObject *nbytes = array ? PyObject_GetAttrString(array, "nbytes") : NULL;
+    if (!nbytes)
         PyErr_Format(PyExc_TypeError, "could not determine the size of the array: %.200s has no nbytes",
-                     handler->array ? Py_TYPE(handler->array)->tp_name : "nothing");
-        return NULL;
-    }
+                     array ? Py_TYPE(array)->tp_name : "nothing");
+    Py_XDECREF(array);
+    if (!nbytes) return NULL;
     int failed = convert_size(nbytes, "nbytes", &size);
     Py_DECREF(nbytes);
     if (failed) return NULL;
@@ -217,9 +218,27 @@ static PyObject *post_call(PyObject *self, FAST_PARAMETERS)
     return copy_array(self, stream, buffers_write, false);
 }
 
+/* Members that can be set, but in the section (section.h). field: the offset in HandlerObject. */
+static PyObject *get_field(PyObject *self, void *field)
+{
+    PyObject *value = *(PyObject **)((char *)self + (size_t)field);
+    return Py_NewRef(value ? value : Py_None);
+}
+
+static int set_field(PyObject *self, PyObject *value, void *field)
+{
+    Py_XSETREF(*(PyObject **)((char *)self + (size_t)field), Py_XNewRef(value));
+    return 0;
+}
+
+#define FIELD(name) (void *)offsetof(HandlerObject, name)
+static PyGetSetDef handler_properties[] = {
+    {"array", get_field, set_field, "The host array.", FIELD(array)},
+    {"dev_alloc", get_field, set_field, "Its device memory; None until needed.", FIELD(dev_alloc)},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMemberDef handler_members[] = {
-    {"array", T_OBJECT, offsetof(HandlerObject, array), 0, "The host array."},
-    {"dev_alloc", T_OBJECT, offsetof(HandlerObject, dev_alloc), 0, "Its device memory; None until needed."},
     {"__dictoffset__", T_PYSSIZET, offsetof(HandlerObject, attributes), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
@@ -254,7 +273,7 @@ const TypeSpec ArgumentHandler_spec = {
     .tp_dealloc = handler_dealloc,
     .tp_traverse = handler_traverse,
     .tp_clear = handler_clear,
-    TYPE_TABLES(handler_methods, NULL, handler_members),
+    TYPE_TABLES(handler_methods, handler_properties, handler_members),
 };
 
 PyDoc_STRVAR(in_doc, "In(ary)\n--\n\n"

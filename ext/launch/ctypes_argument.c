@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ext/convert/convert.h"
+
 /* 1 if the argument is an instance of this class of ctypes, 0 if not, -1 with an exception. */
 static int is_a(PyObject *argument, PyObject *ctypes, const char *name)
 {
@@ -46,14 +48,21 @@ static int read_bytes(PyObject *argument, PyObject *ctypes, PyObject **view, Arg
     return 1;
 }
 
-int ctypes_argument(PyObject *argument, PyObject **view, ArgumentValue *out)
+static int read_argument(PyObject *argument, PyObject *ctypes, PyObject **view, ArgumentValue *out)
 {
-    PyObject *ctypes = PyDict_GetItemString(PyImport_GetModuleDict(), "_ctypes"),
-             *type = (PyObject *)Py_TYPE(argument);
-    if (!ctypes || is_swapped(type)) return 0;
+    PyObject *type = (PyObject *)Py_TYPE(argument);
+    if (is_swapped(type)) return 0;
     int found = is_a(argument, ctypes, "_SimpleCData");
     if (found > 0 && !is_number(type)) return 0;
     if (found == 0) found = is_a(argument, ctypes, "Structure");
     if (found == 0) found = is_a(argument, ctypes, "Union");
     return found > 0 ? read_bytes(argument, ctypes, view, out) : found;
+}
+
+int ctypes_argument(PyObject *argument, PyObject **view, ArgumentValue *out)
+{
+    PyObject *ctypes = convert_imported_module("_ctypes");
+    int found = ctypes ? read_argument(argument, ctypes, view, out) : 0;
+    Py_XDECREF(ctypes);
+    return found;
 }

@@ -160,7 +160,7 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
         kernel_layout_free(&layout);
         return NULL;
     }
-    function->vectorcall = launch_vectorcall;
+    function->vectorcall = section_vectorcall(launch_vectorcall);
     function->state = state;
     function->module = (CodeModuleObject *)Py_NewRef((PyObject *)module);
     function->context = module->context;

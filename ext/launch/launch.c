@@ -122,7 +122,7 @@ static int check_texref(FunctionObject *function, PyObject *item, bool for_launc
 int launch_check_texrefs(FunctionObject *function, PyObject *texrefs, bool for_launch)
 {
     if (!texrefs || texrefs == Py_None) return 0;
-    PyObject *items = PySequence_Fast(texrefs, "texrefs must be a sequence of TextureReference objects");
+    PyObject *items = convert_items(texrefs, "texrefs must be a sequence of TextureReference objects");
     int status = items ? 0 : -1;
     for (Py_ssize_t i = 0; status == 0 && i < PySequence_Fast_GET_SIZE(items); i++)
         status = check_texref(function, PySequence_Fast_GET_ITEM(items, i), for_launch);

@@ -171,10 +171,8 @@ static PyObject *prepare_as(PyObject *self, bool strided, FAST_PARAMETERS)
         return NULL;
     }
     prepared->strided = strided;
-    GUARD_BEGIN(function);
     previous = function->prepared;
     function->prepared = prepared;
-    GUARD_END();
     prepared_drop(previous);
     Py_XSETREF(function->arg_format, text);
     Py_XSETREF(function->texrefs, texrefs);
@@ -285,11 +283,8 @@ static int launch_prepared(FunctionObject *function, const Prepared *prepared, P
 static int launch_values(FunctionObject *function, PreparedLaunch *launch, PyObject *const *values,
                          Py_ssize_t count)
 {
-    Prepared *prepared;
-    GUARD_BEGIN(function);
-    prepared = function->prepared;
+    Prepared *prepared = function->prepared;
     gil_count(&prepared->holders, 1);
-    GUARD_END();
     launch->tables = NULL;
     int failed = launch_prepared(function, prepared, launch, values, count);
     Py_XDECREF(launch->tables);
@@ -432,7 +427,7 @@ static PyObject *timed_call_new(FunctionObject *function, LaunchTimer timer)
         launch_timer_free(function->state, &timer);
         return NULL;
     }
-    self->vectorcall = timed_call_seconds;
+    self->vectorcall = section_vectorcall(timed_call_seconds);
     self->state = function->state;
     self->context = context_hold(function->context);
     self->timer = timer;

@@ -182,7 +182,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     if (row < 0) return PyErr_Format(PyExc_ValueError, "unknown library function '%s'", name);
     LibraryFunctionObject *self = library_function_cast(type->tp_alloc(type, 0));
     if (!self) return NULL;
-    self->call = call_function;
+    self->call = section_vectorcall(call_function);
     self->state = state_of_type(type);
     self->function = (LibraryFn)row;
     self->count = read_kinds(library_rows[row].params, self->kinds);

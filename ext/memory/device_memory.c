@@ -166,7 +166,7 @@ static bool defer_release(ContextObject *context, CUdeviceptr pointer)
     bool kept = capsule && keep_alive(state, context, NULL, capsule, NULL) == 0;
     if (kept) {
         *late = (LateMemory){context_hold(context), pointer};
-        PyCapsule_SetDestructor(capsule, release_late);
+        PyCapsule_SetDestructor(capsule, section_destructor(release_late));
     } else {
         PyMem_Free(late);
     }

@@ -49,7 +49,7 @@ static int read_resources(ModuleState *state, PyObject *resources, GreenRequest 
 {
     bool one = Py_TYPE(resources) == state->DeviceResource_type;
     PyObject *items = one ? PyTuple_Pack(1, resources)
-                          : PySequence_Fast(resources, "resources must be a DeviceResource or several");
+                          : convert_items(resources, "resources must be a DeviceResource or several");
     int status = items ? read_parts(state, items, request) : -1;
     Py_XDECREF(items);
     return status;

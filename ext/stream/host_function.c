@@ -12,6 +12,7 @@
 #include "ext/base/captured.h"
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/section.h"
 #include "ext/context/keep_alive.h"
 #include "ext/stream/stream.h"
 
@@ -56,7 +57,12 @@ static void free_call(PyObject *capsule)
 /* Calls the function with the GIL; its exception is reported. The call's own references may go meanwhile. */
 static void call_function(HostCall *call)
 {
-    PyObject *function = Py_NewRef(call->function), *arguments = Py_NewRef(call->arguments);
+    PyObject *function, *arguments;
+    SECTION_BEGIN();
+    function = Py_XNewRef(call->function);
+    arguments = Py_XNewRef(call->arguments);
+    SECTION_END();
+    if (!function) return;
     PyObject *result = PyObject_CallObject(function, arguments);
     if (!result) PyErr_WriteUnraisable(function);
     Py_XDECREF(result);
@@ -77,7 +83,7 @@ static void call_in_python(HostCall *call)
     pthread_cleanup_push(block_forever, NULL);
     bool outer = host_function_enter();
     PyGILState_STATE interpreter = PyGILState_Ensure();
-    if (call->function) call_function(call);
+    call_function(call);
     PyGILState_Release(interpreter);
     host_function_leave(outer);
     pthread_cleanup_pop(0);
@@ -117,7 +123,7 @@ static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *cons
     call->generation = state->host_generation % 2;
     atomic_fetch_add(&state->host_generations[call->generation], 1);
     atomic_fetch_add(&state->host_functions, 1);
-    PyCapsule_SetDestructor(capsule, free_call);
+    PyCapsule_SetDestructor(capsule, section_destructor(free_call));
     *out = call;
     return capsule;
 }

@@ -147,7 +147,7 @@ static int read_address_modes(PyObject *value, CUaddress_mode out[3])
         out[1] = out[2] = out[0];
         return 0;
     }
-    PyObject *modes = PySequence_Fast(value, "address_mode must be an address_mode or a sequence of them");
+    PyObject *modes = convert_items(value, "address_mode must be an address_mode or a sequence of them");
     Py_ssize_t count = modes ? PySequence_Fast_GET_SIZE(modes) : -1;
     int status = count < 0 ? -1 : 0;
     if (count > 3) {
@@ -164,7 +164,7 @@ static int read_address_modes(PyObject *value, CUaddress_mode out[3])
 static int read_border(PyObject *value, float out[4])
 {
     if (!value || value == Py_None) return 0;
-    PyObject *items = PySequence_Fast(value, "border_color must be a sequence of numbers");
+    PyObject *items = convert_items(value, "border_color must be a sequence of numbers");
     Py_ssize_t count = items ? PySequence_Fast_GET_SIZE(items) : -1;
     int status = count < 0 ? -1 : 0;
     if (count > 4) {
