@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import pycuda.driver as drv
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "heat_mpi.py"
 
 
@@ -13,7 +15,17 @@ def test_several_processes(mpi_run, processes):
 
 
 def test_through_host_memory(mpi_run):
-    assert "strips: 3, " in mpi_run(3, EXAMPLE, "--by", "staged", "--size", "11").stdout
+    """Strips of two rows and of one, which is both edges."""
+    assert "strips: 3, " in mpi_run(3, EXAMPLE, "--by", "staged", "--size", "6").stdout
+
+
+@pytest.mark.gpu("NCCL's library contains NVIDIA's static CUDA runtime")
+def test_nccl(mpi_run):
+    pytest.importorskip("nccl.core", reason="nccl4py is not installed")
+    count = drv.Device.count()
+    if count < 2:
+        pytest.skip("one GPU: two ranks cannot share it")
+    assert f"strips: {count}, " in mpi_run(count, EXAMPLE, "--by", "nccl").stdout
 
 
 def test_threads(run_python):
