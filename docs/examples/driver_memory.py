@@ -11,7 +11,7 @@ assert (drv.from_device(memory, host.shape, host.dtype) == host).all()
 second = drv.to_device(host)  # allocates and copies
 assert (drv.from_device_like(second, host) == host).all()
 third = drv.mem_alloc_like(host)
-assert third.size == host.nbytes
+assert isinstance(third, drv.DeviceAllocation) and third.size == host.nbytes
 memory.free()  # at once; else when the last reference goes
 
 # pycuda.driver: mem_get_info
@@ -92,6 +92,7 @@ drv.memcpy_dtoh_async(result, memory, stream)
 stream.synchronize()
 assert (result == 3).all()
 assert drv.pagelocked_zeros_like(result).shape == drv.pagelocked_empty_like(result).shape
+assert isinstance(result.base, drv.PagelockedHostAllocation) and isinstance(result.base, drv.HostAllocation)
 
 # pycuda.driver: aligned_empty aligned_zeros aligned_empty_like aligned_zeros_like AlignedHostAllocation
 # pycuda.driver: register_host_memory RegisteredHostMemory
@@ -100,8 +101,11 @@ import pycuda.autoinit
 import pycuda.driver as drv
 
 plain = drv.aligned_zeros(4096, np.uint8)  # begins at a page of memory
-assert plain.ctypes.data % 4096 == 0
+assert plain.ctypes.data % 4096 == 0 and isinstance(plain.base, drv.AlignedHostAllocation)
+other = drv.aligned_empty(1000, np.float32, alignment=256)
+assert drv.aligned_empty_like(other).shape == (1000,) and not drv.aligned_zeros_like(other).any()
 locked = drv.register_host_memory(plain)  # an array of the same memory, page-locked
+assert isinstance(locked.base, drv.RegisteredHostMemory)
 memory = drv.to_device(locked)
 locked[:] = 1
 drv.memcpy_dtoh(locked, memory)
@@ -119,7 +123,9 @@ a = drv.managed_empty(32, np.float32, mem_flags=drv.mem_attach_flags.GLOBAL)
 a[:] = 21  # written by the host, read and written by the kernel: one address
 module.get_function("twice")(a, block=(32, 1, 1))
 drv.Context.synchronize()
-assert (a == 42).all()
+assert (a == 42).all() and isinstance(a.base, drv.ManagedAllocation)
+b = drv.managed_empty_like(a)
+assert b.shape == (32,) and not drv.managed_zeros_like(a).any() and not drv.managed_zeros(4, np.int32).any()
 
 # pycuda.driver: memset_d8 memset_d16 memset_d32 memset_d8_async memset_d16_async memset_d32_async
 import numpy as np
@@ -130,6 +136,7 @@ memory = drv.mem_alloc(64)
 drv.memset_d32(memory, 7, 16)  # 16 elements of 4 bytes
 assert (drv.from_device(memory, 16, np.uint32) == 7).all()
 drv.memset_d8(memory, 255, 4)
+drv.memset_d16(int(memory) + 4, 3, 1)
 assert drv.from_device(memory, 2, np.uint32)[0] == 2**32 - 1
 stream = drv.Stream()
 drv.memset_d16_async(memory, 1, 32, stream)
@@ -151,8 +158,10 @@ drv.memset_d2d8(memory, pitch, 0, 12, 4)
 drv.memset_d2d16(memory, pitch, 1, 6, 4)
 stream = drv.Stream()
 drv.memset_d2d32_async(memory, pitch, 5, 3, 4, stream)
+drv.memset_d2d8_async(memory, pitch, 0, 4, 4, stream)
+drv.memset_d2d16_async(memory, pitch, 1, 2, 4, stream)
 stream.synchronize()
-assert drv.from_device(memory, 3, np.uint32).sum() == 15
+assert drv.from_device(memory, 6, np.uint16).tolist() == [1, 1, 5, 0, 5, 0]
 
 # pycuda.driver: memcpy_htod memcpy_dtoh memcpy_dtod memcpy_dtod_async memcpy_peer memcpy_peer_async
 import numpy as np
@@ -168,6 +177,11 @@ drv.memcpy_dtoh(back, b)
 assert (back == host).all()
 context = drv.Context.get_current()  # of another device, in a program that has two
 drv.memcpy_peer(a, b, host.nbytes, context, context)
+stream = drv.Stream()
+drv.memcpy_dtod_async(a, b, host.nbytes, stream)
+drv.memcpy_peer_async(b, a, host.nbytes, context, context, stream)
+stream.synchronize()
+assert (drv.from_device_like(b, host) == host).all()
 
 # pycuda.driver: mem_get_allocation_granularity AddressRange PhysicalMemory
 import numpy as np

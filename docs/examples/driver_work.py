@@ -64,6 +64,7 @@ assert end.query() and end.time_since(start) >= 0  # milliseconds
 assert start.time_till(end) == end.time_since(start)
 
 # pycuda.driver: Module module_from_buffer module_from_file Function
+import tempfile
 import numpy as np
 import pycuda.autoinit
 import pycuda.driver as drv
@@ -74,6 +75,11 @@ code = compile(
 )
 module = drv.module_from_buffer(code)
 twice = module.get_function("twice")
+assert isinstance(module, drv.Module) and isinstance(twice, drv.Function)
+with tempfile.NamedTemporaryFile() as file:
+    file.write(code)
+    file.flush()
+    assert drv.module_from_file(file.name).get_function("twice")
 print(
     twice.num_regs, "registers,", twice.get_attribute(drv.function_attribute.MAX_THREADS_PER_BLOCK), "threads"
 )
@@ -105,6 +111,7 @@ a, b, c = (np.full(1, value, np.float32) for value in (1, 2, 0))
 # Copied to the device before the launch, back after it, or both.
 module.get_function("add")(drv.Out(c), drv.In(a), drv.InOut(b), block=(1, 1, 1))
 assert c[0] == 3 and b[0] == 0
+assert all(issubclass(kind, drv.ArgumentHandler) for kind in (drv.In, drv.Out, drv.InOut))
 
 # pycuda.driver: Linker
 import pycuda.autoinit
@@ -138,6 +145,7 @@ last = graph.add_empty(depends_on=kernel)
 assert graph.nodes == (fill, kernel, last) and kernel.dependencies == (fill,)
 
 ready = graph.instantiate()
+assert isinstance(kernel, drv.GraphNode) and isinstance(ready, drv.GraphExec)
 ready.set_args(kernel, a, np.float32(7))  # from the next launch on
 ready.launch()
 drv.Context.synchronize()
@@ -169,8 +177,10 @@ from pycuda import gpuarray
 a = gpuarray.zeros(1000, np.float32)
 a += 1  # compiles the kernel
 stream = drv.Stream()
-with stream.capture() as graph:
+capture = stream.capture()
+with capture as graph:
     a += 1  # becomes a node, and does not run
+assert isinstance(capture, drv.StreamCapture)
 ready = graph.instantiate()
 for _ in range(3):
     ready.launch(stream)
@@ -190,6 +200,9 @@ try:
     SourceModule("__global__ void f() { wrong; }")
 except drv.CompileError as error:
     assert "wrong" in error.stderr
+kinds = drv.LogicError, drv.MemoryError, drv.LaunchError, drv.RuntimeError, drv.CompileError
+assert all(issubclass(kind, drv.Error) for kind in kinds)
+assert issubclass(drv.KernelError, drv.LaunchError) and issubclass(drv.LibraryError, drv.Error)
 
 # pycuda.driver: ArrayDescriptor Array TextureObject
 import numpy as np
@@ -205,6 +218,7 @@ __global__ void read(float *result, cudaTextureObject_t picture)
 """)
 picture = np.arange(8, dtype=np.float32).reshape(2, 4)
 array = drv.np_to_array(picture, "C")
+assert isinstance(array, drv.Array) and isinstance(array.get_descriptor(), drv.ArrayDescriptor)
 texture = drv.TextureObject(array)
 result = np.empty(4, np.float32)
 module.get_function("read")(drv.Out(result), texture, block=(4, 1, 1))

@@ -95,11 +95,10 @@ def test_examples_are_for_public_names():
     assert len(names) == len(set(names)), "a name has two examples"
 
 
-def test_a_session_uses_the_names_that_it_is_for():
+def test_an_example_uses_the_names_that_it_is_for():
     unused = [
         name
         for names, text in programs.examples()
-        if programs.is_session(text)
         for name in names
         if name.rpartition(".")[2] not in programs.words(programs.code(text)) | {"__call__"}
     ]
