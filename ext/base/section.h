@@ -1,10 +1,10 @@
 /* The section: where CPython has no GIL, one thread at a time is in this module.
  *
- * The code of ext/ is written for one lock that a thread holds while it runs C, and lets go where it releases
- * the GIL (gate.h) or where Python may run. With the GIL that lock is the GIL, and everything here is nothing.
- * Without it that lock is a critical section of CPython's on one mutex of the process: CPython suspends it
- * whenever the thread detaches from the interpreter, that is where a thread with the GIL would release it, so
- * neither a driver call nor a lock of Python's is waited for in it.
+ * The code of ext/ is written for one lock, which a thread holds while it runs C and releases around driver
+ * calls (gate.h) and where Python may run. With the GIL that lock is the GIL, and this header is empty.
+ * Without it the lock is a critical section of CPython's on one mutex of the process. CPython suspends it
+ * whenever the thread detaches from the interpreter, which is where it would release the GIL: so neither a
+ * driver call nor a lock of Python's is waited for in it.
  *
  * It is entered by what CPython calls: section_slot() and the functions below put an entry, which enters the
  * section and calls the function, in the place of every function of a type or a table of methods when that
