@@ -99,14 +99,14 @@ def compare(strips):
     np.testing.assert_allclose(np.concatenate(strips), whole, rtol=0, atol=1e-12)
 
 
-def with_threads(tasks, count):
-    """The tasks by threads of this process, a device each."""
+def with_threads(tasks, count, seconds):
+    """The tasks by threads of this process, a device each, which wait for each other so long at most."""
     import pycuda.driver as drv
 
     side, steps = CHECKED
     compare(example().in_threads(plate(side), steps, count))
     contexts = [drv.Device(n).retain_primary_context() for n in range(count)]
-    strips, barrier = [None] * count, threading.Barrier(count, timeout=120)
+    strips, barrier = [None] * count, threading.Barrier(count, timeout=seconds)
 
     def work(rank):
         found = []
@@ -210,23 +210,29 @@ def row(how, count, task, times, one, measured_link):
     return [*cells, f"{expected / 1e3:.1f}", f"{model.efficiency(one, expected, count, weak):.3f}"]
 
 
-def ways_here(setup):
-    """The ways that can run here; notes about the others."""
+def runs(setup):
+    """[(way, number of devices)] of what can run here; notes about the others."""
     from pycuda import _driver
 
-    ways = dict(WAYS)
+    counts = dict.fromkeys(WAYS, setup.counts())
+    if setup.small:
+        counts = {
+            how: [2, setup.devices] if function is with_threads else [2] for how, function in WAYS.items()
+        }
     if _driver._is_cpu_device():
-        del ways["processes, NCCL"]
+        del counts["processes, NCCL"]
         setup.note("without NCCL: the CPU device cannot run it")
     elif not has("nccl"):
-        del ways["processes, NCCL"]
+        del counts["processes, NCCL"]
         setup.note("without NCCL: nccl4py is not installed")
     try:
         launching.find_mpi()
     except CannotRun as error:
-        del ways["processes, MPI"]
+        del counts["processes, MPI"]
         setup.note(f"without MPI: {error}")
-    return ways
+    if setup.devices == 1:
+        return []
+    return [(how, count) for how, several in counts.items() for count in several]
 
 
 def run(setup):
@@ -240,24 +246,21 @@ def run(setup):
         task: [row("one device", 1, task, times, None, None)] for task, times in zip(tasks, ones, strict=True)
     }
     found = setup.data["found"] = [["one device", 1, tasks, ones]]
-    for how, function in ways_here(setup).items() if setup.devices > 1 else ():
-        counts = [2, setup.devices] if setup.small and how.startswith("threads") else setup.counts()
-        for count in counts[:1] if setup.small and not how.startswith("threads") else counts:
-            if setup.left() < 0:
-                setup.note(f"the time was over before {how}, {count} devices")
-                continue
-            limit = (max(setup.left(), 1) + 60,) if how.startswith("processes") else ()
-            try:
-                times = function(tasks, count, *limit)
-            except RuntimeError as error:
-                setup.note(f"{how}, {count} devices: {error}")
-                continue
-            found.append([how, count, tasks, times])
-            for task, each, one in zip(tasks, times, ones, strict=True):
-                measured = link(setup.earlier, how, count)
-                rows[task].append(row(how, count, task, each, one["step"][1], measured))
     if setup.devices == 1:
         setup.note("one device: nothing to scale to")
+    for how, count in runs(setup):
+        if setup.left() < 0:
+            setup.note(f"the time was over before {how}, {count} devices")
+            continue
+        try:
+            times = WAYS[how](tasks, count, max(setup.left(), 1) + 60)
+        except Exception as error:  # the other ways run
+            setup.note(f"FAILED: {how}, {count} devices: {error}")
+            continue
+        found.append([how, count, tasks, times])
+        for task, each, one in zip(tasks, times, ones, strict=True):
+            measured = link(setup.earlier, how, count)
+            rows[task].append(row(how, count, task, each, one["step"][1], measured))
     header = ["how", "GPUs", "plate", "step, us", "host, us", "kernels alone", "exchange alone", "not hidden"]
     header += ["efficiency", "model, us", "model's efficiency"]
     for weak in (False, True):
