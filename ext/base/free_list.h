@@ -1,8 +1,9 @@
 /* Objects of one type that have died, to be made again without the allocator. Programs make and drop arrays
  * by the million, mostly a few at a time.
  *
- * Disabled on free-threaded CPython, whose threads look at the memory of objects that have died; and under
- * AddressSanitizer, which is to see every object end. What is in a list has no type, no references and nothing of its own.
+ * Disabled on free-threaded CPython, whose threads look at the memory of objects that have died, and under
+ * AddressSanitizer, which is to see every object end. What is in a list has no type, no references and
+ * nothing of its own.
  */
 #ifndef EXT_BASE_FREE_LIST_H
 #define EXT_BASE_FREE_LIST_H
