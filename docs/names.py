@@ -162,14 +162,14 @@ def additions(full):
     """The lines after the description of a name: a program that uses it, neighbors, NumPy's function,
     pages.
     """
-    lines, others, found = [], [], programs.program(full)
+    lines, others, found, place = [], [], programs.program(full), None
     if found:
         code, language, place = found
         if place == full:
             lines += ["", ".. rubric:: Example", "", f".. code-block:: {language}", "", *indented(code)]
         else:
             others.append(f"the example of :py:obj:`{place.rpartition('.')[2]} <{place}>`")
-    others += [link_to(each, full) for each in neighbors.neighbors(full)]
+    others += [link_to(each, full) for each in neighbors.neighbors(full) if each != place]
     if numpys(full):
         address = f"https://numpy.org/doc/stable/reference/generated/{numpys(full)}.html"
         others.append(f"`{numpys(full)} <{address}>`__")

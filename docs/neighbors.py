@@ -36,7 +36,9 @@ def numpys(full):
 
 def neighbors(full):
     """The full names that are of interest to a reader of this one."""
-    found = [*_same_name(full), *_of_numpy(full), *_of_groups(full), *programs.listed_with(full)]
+    found = [*_same_name(full), *_of_numpy(full)]
+    found += _of_bases(full, lambda name: grouped().get(name, []))
+    found += _of_bases(full, programs.listed_with)
     return [name for name in dict.fromkeys(found) if name != full]
 
 
@@ -83,24 +85,33 @@ def grouped():
     return found
 
 
-def _of_groups(full):
-    """The names of the groups of a name; those of another name of it where there is none, as for an inherited
-    method.
+def _of_bases(full, related):
+    """What related() has for a name; where that is nothing, what it has for another name of it, as for an
+    inherited method, with members of that class replaced by those of this one.
     """
     owner = full.rpartition(".")[0]
     for name in (full, *programs.other_names(full)):
-        if name in grouped():
-            own = [each.replace(name.rpartition(".")[0], owner) for each in grouped()[name]]
-            return [
-                mine if mine in public_names() else each
-                for mine, each in zip(own, grouped()[name], strict=True)
-            ]
+        if related(name):
+            own = [each.replace(name.rpartition(".")[0], owner) for each in related(name)]
+            pairs = zip(own, related(name), strict=True)
+            return [mine if mine in public_names() else each for mine, each in pairs]
     return []
 
 
 def without():
-    """Yields the full names of the functions and classes without any."""
+    """Yields the full names of the functions, classes and methods without any."""
     for module, name in public.shown():
-        value = public.imported(module, name)
-        if callable(value) and not public.constants(value) and not neighbors(f"{module}.{name}"):
-            yield f"{module}.{name}"
+        full, value = f"{module}.{name}", public.imported(module, name)
+        if callable(value) and not public.constants(value):
+            members = _methods(value) if getattr(value, "__name__", None) == name else []
+            yield from (each for each in (full, *(f"{full}.{one}" for one in members)) if not neighbors(each))
+
+
+def _methods(cls):
+    """The names of the methods of a class that have descriptions, but `__call__`: the class has its examples.
+    For `vec` none.
+    """
+    if not inspect.isclass(cls) or cls.__name__ == "vec":
+        return []
+    named = public.members(cls).keys() - public.listed(cls) - {"__call__"}
+    return sorted(name for name in named if callable(getattr(cls, name)))

@@ -7,7 +7,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 ALONE = {"pycuda.same_bits", "pycuda.check.main", "pycuda.cpu.path"}
 
 
-def test_each_function_and_class_has_neighbors(run_python):
+def test_each_function_class_and_method_has_neighbors(run_python):
     """A process of its own is needed, since pycuda.autoinit makes a context."""
     program = f"""
 import sys
