@@ -67,7 +67,7 @@ def described_class(module, name, cls):
     else:
         values = public.constants(cls)
     if values:
-        body = [*inspect.getdoc(cls).split("\n"), "", *compact(values)]
+        body = [*inspect.getdoc(cls).split("\n"), *additions(f"{module}.{name}"), "", *compact(values)]
         return [*entry("class", name, module), *indented(body), ""]
     kind = "exception" if issubclass(cls, BaseException) else "class"
     options = ["   :show-inheritance:"] if bases(cls) else []

@@ -206,7 +206,22 @@ def program(full):
         if name in written():
             text, place = written()[name]
             return text.rstrip("\n").split("\n"), "pycon" if is_session(text) else "python", place
+    if full in _names() and public.constants(public.imported(*_names()[full])) and full in _users():
+        text, place = _users()[full]
+        return text.rstrip("\n").split("\n"), "pycon" if is_session(text) else "python", place
     return None
+
+
+@functools.cache
+def _users():
+    """{full name: (text, name where it is shown)} of the shortest of docs/examples that uses a name of a
+    module.
+    """
+    found = {}
+    for names, text in sorted(examples(), key=lambda each: len(each[1])):
+        for full in _full_names(code(text)):
+            found.setdefault(full, (text, names[0]))
+    return found
 
 
 def other_names(full):
@@ -275,12 +290,16 @@ def _is_shown(full, value):
 def without():
     """Yields the full names of public functions, classes, methods and attributes without an example: a
     program of docs/examples that lists them, a call of NumPy's, or a session in the docstring. One for a
-    class is one for its constants and for the attributes that it uses. Constants of modules need none, nor
-    does what a docstring lists under "Attributes".
+    class is one for the attributes that it uses; of a class of constants it is one that uses the class.
+    Constants of modules need none, nor does what a docstring lists under "Attributes".
     """
     for module, name in public.shown():
         full, value = f"{module}.{name}", public.imported(module, name)
-        if not callable(value) or public.constants(value):
+        if not callable(value):
+            continue
+        if public.constants(value):
+            if full not in _users():
+                yield full
             continue
         if not _is_shown(full, value):
             yield full

@@ -59,7 +59,7 @@ def fill(handle):
     """Writes into the memory of the other process."""
     import pycuda.autoinit
 
-    memory = drv.IPCMemoryHandle(handle)
+    memory = drv.IPCMemoryHandle(handle, drv.ipc_mem_flags.LAZY_ENABLE_PEER_ACCESS)
     assert memory.get_pointer() == int(memory) and memory.as_buffer(16).nbytes == 16
     drv.memset_d32(memory, 7, 4)
     pycuda.autoinit.context.synchronize()
