@@ -168,7 +168,7 @@ def additions(full):
         if place == full:
             lines += ["", ".. rubric:: Example", "", f".. code-block:: {language}", "", *indented(code)]
         else:
-            others.append(f"the example of :py:obj:`{place.rpartition('.')[2]} <{place}>`")
+            others.append(f"the example of {link_to(place, full)}")
     others += [link_to(each, full) for each in neighbors.neighbors(full) if each != place]
     if numpys(full):
         address = f"https://numpy.org/doc/stable/reference/generated/{numpys(full)}.html"
