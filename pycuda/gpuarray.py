@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib
 from types import GenericAlias as _GenericAlias
 from typing import TYPE_CHECKING, Any
 from typing import overload as _overload
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
         Shape,
         Stream,
     )
+    from pycuda._array.sorting.greatest import topk
+    from pycuda._array.sorting.unique import unique
+    from pycuda._array.statistics.bincount import bincount
+    from pycuda._array.statistics.histogram import histogram
 
 __all__ = [
     "ArrayFlags",
@@ -748,7 +753,6 @@ from pycuda._array.pycuda_api.pycuda_signatures import (
 from pycuda._array.reduction.reductions import argmax, argmin, count_nonzero, mean, prod, std, var
 from pycuda._array.reduction.scans import cumprod, cumsum
 from pycuda._array.shape.joining import concatenate, flip, hstack, roll, stack, vstack
-from pycuda._array.sorting.greatest import topk
 from pycuda._array.sorting.sorting import (
     argpartition,
     argsort,
@@ -758,9 +762,25 @@ from pycuda._array.sorting.sorting import (
     sort,
     sort_by_key,
 )  # fmt: skip
-from pycuda._array.sorting.unique import unique
-from pycuda._array.statistics.bincount import bincount
-from pycuda._array.statistics.histogram import histogram
 
-_name_public_module(globals())
+# Functions that few programs call, and their modules in pycuda._array: imported by the first use of the name.
+_LATER = {
+    "bincount": "statistics.bincount",
+    "histogram": "statistics.histogram",
+    "topk": "sorting.greatest",
+    "unique": "sorting.unique",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A function of _LATER, which is an attribute of the module from then on."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"pycuda._array.{_LATER[name]}"), name)
+    globals()[name] = found
+    _name_public_module(globals(), [name])
+    return found
+
+
+_name_public_module(globals(), [name for name in __all__ if name not in _LATER])
 registration.register_if_dask_is_loaded()

@@ -24,4 +24,24 @@ print(*sorted(new & {"numpy.fft", "threading", "hashlib", "subprocess", "tempfil
     kernels = {
         f"pycuda._kernels.builtin.{name}" for name in ("matmul", "reduction", "axis_scan", "sort", "topk")
     }
+    assert not [name for name in ours if name.startswith("pycuda._array.statistics")]
     assert not {*ours} & {*compilers, *kernels, "pycuda._libraries.blas", "pycuda.compiler"}
+
+
+def test_names_that_are_imported_late_are_like_the_others(run_python):
+    program = """
+import pickle
+from pycuda import gpuarray
+
+for name in gpuarray._LATER:
+    assert name in dir(gpuarray) and name in gpuarray.__all__ and name not in vars(gpuarray)
+    function = getattr(gpuarray, name)
+    assert function is vars(gpuarray)[name] is pickle.loads(pickle.dumps(function))
+    assert (function.__module__, function.__name__) == ("pycuda.gpuarray", name) and function.__doc__
+try:
+    gpuarray.nothing
+except AttributeError as problem:
+    print(problem)
+"""
+    done = run_python(program)
+    assert done.stdout == "module 'pycuda.gpuarray' has no attribute 'nothing'\n", done.stderr
