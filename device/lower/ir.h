@@ -85,6 +85,8 @@ typedef struct LowerFunction {
     uint32_t block_count;
     uint32_t *start, *next; /* successors of blocks, as in BlockGraph */
     LiveRange *ranges; /* by register */
+    Ref *rows; /* from registers.c on: by register, if its range is not empty */
+    uint32_t *places; /* from emit.c on: by instruction, its index in the decoded code */
     uint32_t pools[FRAME_POOLS]; /* bytes of each pool of the frame: see registers.c */
     uint32_t frame_size; /* bytes */
     uint32_t peak_rows; /* rows of 32 bits or less that the frame holds; those of 64 bits count twice */

@@ -120,6 +120,8 @@ void lower_shared_memory(Lower *lower);
 bool lower_select(Lower *lower, FunctionFacts *facts, LowerFunction *f);
 /* Decoded code: code->insns. */
 void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code);
+/* The registers of the PTX text, for messages: code->registers. */
+void lower_names(Lower *lower, const PtxFunction *tree, const LowerFunction *f, CodeFunction *code);
 /* Finds how blocks of a kernel can be run as a whole: code->elementwise. */
 void lower_elementwise(Lower *lower, CodeFunction *code);
 /* Finds how far a block's warps can be run in lockstep: code->lockstep. */

@@ -54,6 +54,7 @@ static void lower_function(Lower *lower, FunctionFacts *facts)
         return;
     }
     lower_emit(lower, &f, facts->code);
+    lower_names(lower, tree, &f, facts->code);
     if (tree->is_entry && !lower->host->checks) {
         lower_elementwise(lower, facts->code);
         lower_lockstep(lower, &f, facts->code);

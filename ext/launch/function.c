@@ -58,12 +58,35 @@ void function_raise_launch(FunctionObject *function, const LaunchShape *shape, c
         return;
     }
     if (errors_is_fault(result)) {
-        raise_driver(function->state, result, routine, "by an earlier launch");
+        const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+        if (blocking && strcmp(blocking, "0") != 0 && !driver_is_cpu_device())
+            raise_driver(function->state, result, routine, "kernel '%s', or an earlier launch",
+                         function_name(function));
+        else
+            raise_driver(function->state, result, routine, "by an earlier launch");
         return;
     }
     snprintf(text, sizeof text, "kernel '%s'", function_name(function));
     explain_refusal(function, shape, extras, stream, result, text, sizeof text);
     raise_driver(function->state, result, routine, "%s", text);
+}
+
+void function_name_arguments(FunctionObject *function, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *type, *value, *traceback;
+    if (!PyErr_ExceptionMatches(function->state->Error)) return;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *reader = function->source_reader ? function->source_reader : Py_None;
+    PyObject *module = PyImport_ImportModule("pycuda._base.launch_report"), *list = PyTuple_New(count);
+    for (Py_ssize_t i = 0; list && i < count; i++) PyTuple_SET_ITEM(list, i, Py_NewRef(args[i]));
+    PyObject *done =
+        module && list ? PyObject_CallMethod(module, "name_arguments", "OOO", value, reader, list) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(list);
+    Py_XDECREF(done);
+    if (!done) PyErr_Clear(); /* the error of the launch matters more than its words */
+    PyErr_Restore(type, value, traceback);
 }
 
 static CUresult queue_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
@@ -180,6 +203,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(function->arg_format);
     Py_VISIT(function->texrefs);
     Py_VISIT(function->source_types);
+    Py_VISIT(function->source_reader);
     Py_VISIT(function->attributes);
     return 0;
 }
@@ -192,6 +216,7 @@ static int function_clear(PyObject *self)
     Py_CLEAR(function->arg_format);
     Py_CLEAR(function->texrefs);
     Py_CLEAR(function->source_types);
+    Py_CLEAR(function->source_reader);
     Py_CLEAR(function->attributes);
     return 0;
 }

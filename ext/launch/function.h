@@ -43,6 +43,7 @@ typedef struct FunctionObject {
     KernelLayout layout; /* not changed after creation */
     struct ParameterType *types; /* owned: of its parameters, or NULL (ext/launch/types.h) */
     PyObject *source_types; /* owned: the callable given to _note_types(), later what it returned; or NULL */
+    PyObject *source_reader; /* owned: the callable given to _note_types(); or NULL */
     _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT]; /* the kind of argument seen last at each position */
     Prepared *prepared; /* held; NULL before prepare() */
     PyObject *arg_format, *texrefs; /* as prepare() was given them; NULL before */
@@ -102,6 +103,9 @@ void function_raise_launch(FunctionObject *function, const LaunchShape *shape, c
 /* As function_launch(), with the arguments in one buffer of `size` bytes. */
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                            CUstream stream, void *bytes, size_t size);
+
+/* Adds the arguments to the exception that is set, if it is a driver's error of the launch call. */
+void function_name_arguments(FunctionObject *function, PyObject *const *args, Py_ssize_t count);
 
 /* Two events around a launch, to time it. */
 typedef struct LaunchTimer {

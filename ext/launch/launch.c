@@ -235,6 +235,9 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
         failed = seconds < 0;
     }
     launch_args_clear(&values);
-    if (failed) return NULL;
+    if (failed) {
+        function_name_arguments(function, args, count);
+        return NULL;
+    }
     return timed ? PyFloat_FromDouble(seconds) : Py_NewRef(Py_None);
 }

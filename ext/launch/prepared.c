@@ -289,6 +289,7 @@ static int launch_values(FunctionObject *function, PreparedLaunch *launch, PyObj
     int failed = launch_prepared(function, prepared, launch, values, count);
     Py_XDECREF(launch->tables);
     prepared_drop(prepared);
+    if (failed) function_name_arguments(function, values, count);
     return failed;
 }
 

@@ -79,6 +79,7 @@ PyObject *parameter_types_note(PyObject *self, PyObject *read)
 {
     FunctionObject *function = function_cast(self);
     Py_XSETREF(function->source_types, Py_NewRef(read));
+    Py_XSETREF(function->source_reader, Py_NewRef(read));
     if (!function->types) Py_RETURN_NONE;
     const char *given = types_by_source(function);
     for (uint32_t i = 0; given && i < function->layout.count; i++) {

@@ -80,7 +80,7 @@ class CudaModule:
         if self._request:
             from . import signatures
 
-            function._note_types(signatures.reader(self._request.source, self._request.options, name))
+            function._note_types(signatures.Reader(self._request.source, self._request.options, name))
         return function
 
     def get_global(self, name: str) -> tuple[int, int]:

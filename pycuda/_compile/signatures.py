@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from typing import NamedTuple
 
 from .tokens import HIDDEN
 
@@ -73,9 +73,22 @@ def _type(parameter: str, defined: frozenset[str], structures: frozenset[str]) -
     return _STRUCTURE if name.removeprefix("struct ") in structures else element
 
 
+class _Parameters(NamedTuple):
+    """The parameters of a kernel, as a source declares them."""
+
+    types: bytes  # of types()
+    names: tuple[str, ...]  # empty where one has none
+
+
+def _names(parameters: list[str]) -> tuple[str, ...]:
+    """The names in the declarations: each is the last word, but for the lengths of an array."""
+    found = [re.search(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$", each) for each in parameters]
+    return tuple(match[1] if match else "" for match in found)
+
+
 @functools.lru_cache(maxsize=32)
-def _kernels(source: str, options: tuple[str, ...]) -> dict[str, bytes | None]:
-    """The type codes of each kernel's parameters by the kernel's name; None if two declarations differ."""
+def _kernels(source: str, options: tuple[str, ...]) -> dict[str, _Parameters | None]:
+    """The parameters of each kernel by the kernel's name; None if two declarations have different types."""
     if 'R"' in source:  # a raw string may contain anything
         return {}
     text = re.sub(f"(?xs){HIDDEN}", " ", source)
@@ -85,12 +98,13 @@ def _kernels(source: str, options: tuple[str, ...]) -> dict[str, bytes | None]:
     structures = _VECTORS.union(
         *(filter(None, names) for names in re.findall(_STRUCTURES, text)),
     )
-    found: dict[str, bytes | None] = {}
+    found: dict[str, _Parameters | None] = {}
     for _, name, parameters in re.findall(_KERNEL, text):
         listed = [] if parameters.strip() in ("", "void") else parameters.split(",")
-        types = b"".join(_type(each, defined, structures) for each in listed)
-        found[name] = types if found.get(name, types) == types else None
-    return {name: types for name, types in found.items() if not defined.intersection((name, "__global__"))}
+        made = _Parameters(b"".join(_type(each, defined, structures) for each in listed), _names(listed))
+        before = found.get(name, made)
+        found[name] = made if before is not None and before.types == made.types else None
+    return {name: made for name, made in found.items() if not defined.intersection((name, "__global__"))}
 
 
 def types(source: str, options: tuple[str, ...], name: str) -> bytes | None:
@@ -110,9 +124,22 @@ def types(source: str, options: tuple[str, ...], name: str) -> bytes | None:
         pointers to other elements; "s" and a zero for a structure; two zeros if the type is unknown.
         None if the source does not have the kernel, or declares it in two ways.
     """
-    return _kernels(source, options).get(name)
+    found = _kernels(source, options).get(name)
+    return None if found is None else found.types
 
 
-def reader(source: str, options: tuple[str, ...], name: str) -> Callable[[], bytes | None]:
-    """A function that returns types() of these arguments, for a Function to call when it needs them."""
-    return functools.partial(types, source, options, name)
+class Reader(NamedTuple):
+    """What a Function calls when it needs the types of its parameters, or, for messages, their names."""
+
+    source: str
+    options: tuple[str, ...]
+    kernel: str
+
+    def __call__(self) -> bytes | None:
+        """types() of the kernel."""
+        return types(*self)
+
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the kernel's parameters; None if they are not known."""
+        found = _kernels(self.source, self.options).get(self.kernel)
+        return None if found is None or not all(found.names) else found.names

@@ -12,7 +12,7 @@
 #include "api/base/api.h"
 #include "api/base/settings.h"
 
-enum { LOG_ENTRIES = 100, LOG_TEXT_BYTES = 1400, LOG_CALLBACKS = 16 };
+enum { LOG_ENTRIES = 100, LOG_TEXT_BYTES = 2400, LOG_CALLBACKS = 16 };
 enum { LEVEL_ERROR = 0, LEVEL_WARNING = 1 }; /* CUlogLevel */
 
 typedef struct CUlogsCallbackEntry_st {

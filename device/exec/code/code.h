@@ -189,6 +189,16 @@ typedef struct CodeParamLoad {
     bool affine; /* an Affine stands before the row (affine.h) */
 } CodeParamLoad;
 
+/* A register of the PTX text that has a row of the frame, for messages. */
+typedef struct CodeRegister {
+    const char *name; /* "%r" for %r7 of a range */
+    uint32_t number; /* of a range; UINT32_MAX for a single name */
+    Ref row;
+    uint32_t first, last; /* instructions: the row has its value after the first one and up to the last one */
+    uint8_t bits; /* 1: a predicate */
+    bool is_float, affine; /* affine: an Affine stands before the row (affine.h) */
+} CodeRegister;
+
 /* A variable in a kernel's shared memory. */
 typedef struct CodeShared {
     const char *name;
@@ -209,6 +219,8 @@ struct CodeFunction {
     uint32_t frame_size; /* bytes of rows a frame takes, a multiple of 128 */
     uint32_t local_size; /* bytes of local memory a lane's frame takes (depot, call parameters), 16-aligned */
     uint32_t shared_size; /* static shared memory of all that an entry reaches */
+    CodeRegister *registers;
+    uint32_t register_count;
     CodeShared *shared; /* of a checked module: what lies there, for messages */
     uint32_t shared_count;
     CodeParam *params;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/state/fault_details.h"
 #include "exec/state/ranges.h"
 
 /* Whether the caller is to record the launch's fault: true for the first one only. */
@@ -70,6 +71,15 @@ static void describe(const Warp *warp, const Insn *insn, int lane, const char *f
              called ? ", " : "", place, what);
 }
 
+/* Records the fault of a lane, described by `text`, which has FAULT_TEXT bytes, and ends the launch. */
+static void end_launch(const Warp *warp, const Insn *insn, int lane, CUresult code, char *text)
+{
+    Grid *grid = warp->block->grid;
+    fault_add_arguments(grid->launch, text, FAULT_TEXT);
+    fault_add_registers(warp, insn, lane, text, FAULT_TEXT);
+    exec_fault_plain(grid, code, "%s", text);
+}
+
 const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, const char *format, ...)
 {
     char text[FAULT_TEXT];
@@ -77,7 +87,7 @@ const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, co
     va_start(arguments, format);
     describe(warp, insn, lane, format, arguments, text, sizeof text);
     va_end(arguments);
-    exec_fault_plain(warp->block->grid, code, "%s", text);
+    end_launch(warp, insn, lane, code, text);
     return NULL;
 }
 
@@ -127,7 +137,7 @@ bool exec_violation(Warp *warp, const Insn *insn, int lane, CUresult code, const
     if (survives)
         name_fault(grid, insn, code, text);
     else
-        exec_fault_plain(grid, code, "%s", text);
+        end_launch(warp, insn, lane, code, text);
     return survives;
 }
 

@@ -7,11 +7,13 @@
 #include "abi/cuda_abi.h"
 #include "exec/code/code.h"
 
-enum { FAULT_TEXT = 1024 };
+enum { FAULT_TEXT = 2048 };
 
 typedef struct ExecFault {
     CUresult code; /* CUDA_SUCCESS: none */
-    char text[FAULT_TEXT]; /* kernel, block, thread, source line, access, address, nearest allocation */
+    char text
+        [FAULT_TEXT]; /* kernel, block, thread, source line, access, address, nearest allocation, arguments,
+                              registers */
 } ExecFault;
 
 typedef struct GridLaunch GridLaunch;

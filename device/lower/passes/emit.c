@@ -107,7 +107,10 @@ static void emit_blocks(Emission *e)
                            .b = REF_ABSENT,
                            .c = REF_ABSENT,
                            .e = REF_ABSENT};
-        for (uint32_t i = 0; i < f->blocks[b].count; i++) at = emit_insn(e, at, &insns[i]);
+        for (uint32_t i = 0; i < f->blocks[b].count; i++) {
+            at = emit_insn(e, at, &insns[i]);
+            f->places[f->blocks[b].first + i] = (uint32_t)(at - 1 - e->code->insns);
+        }
     }
 }
 
@@ -142,6 +145,7 @@ void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code)
     if (f->ref_count) memcpy(code->refs, f->refs, f->ref_count * sizeof(Ref));
     code->frame_size = f->frame_size;
     code->register_estimate = f->peak_rows;
+    f->places = ARENA_ARRAY(f->scratch, uint32_t, f->insn_count);
     emit_blocks(&e);
     if (!lower->host->checks) mark_short_branches(code);
 }

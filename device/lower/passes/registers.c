@@ -123,14 +123,25 @@ static void linear_scan(Packing *p)
     }
 }
 
+/* Finds the rows of all registers in the frame. Those of unused registers mean nothing. */
+static void find_rows(Packing *p)
+{
+    LowerFunction *f = p->f;
+    f->rows = ARENA_ARRAY(f->scratch, Ref, f->register_count);
+    for (uint32_t r = 0; r < f->register_count; r++) {
+        uint32_t pool = class_pool[f->classes[r]];
+        f->rows[r] =
+            REF_MAKE(REF_FRAME, p->pools[pool].offset + p->place[r] * slot_bytes[pool] + row_offset[pool]);
+    }
+}
+
 /* Visitor: replaces a virtual register by its row in the frame. */
 static void rename_register(void *closure, Ref *ref, bool read, bool written)
 {
-    Packing *p = closure;
+    const LowerFunction *f = closure;
     (void)read;
     (void)written;
-    uint32_t r = ref_number(*ref), pool = class_pool[p->f->classes[r]];
-    *ref = REF_MAKE(REF_FRAME, p->pools[pool].offset + p->place[r] * slot_bytes[pool] + row_offset[pool]);
+    *ref = f->rows[ref_number(*ref)];
 }
 
 /* Places the pools one after another; false if the frame gets too large. */
@@ -158,6 +169,7 @@ bool lower_registers(LowerFunction *f)
     list_ranges(&p);
     linear_scan(&p);
     if (!place_pools(&p)) return false;
-    for (uint32_t i = 0; i < f->insn_count; i++) lower_visit(f, &f->insns[i], rename_register, &p);
+    find_rows(&p);
+    for (uint32_t i = 0; i < f->insn_count; i++) lower_visit(f, &f->insns[i], rename_register, f);
     return true;
 }
