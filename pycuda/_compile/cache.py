@@ -167,8 +167,8 @@ def _warn_once(where: str, what: str, why: str) -> None:
     )
 
 
-def write(where: str, name: str, content: bytes) -> None:
-    """Store one entry. If that fails, a warning, once for each folder."""
+def write(where: str, name: str, content: bytes, warns: bool = True) -> None:
+    """Store one entry. If that fails, a warning, once for each folder, unless `warns` is false."""
     if not _is_ours(where):
         return
     data = _MAGIC + _sum(name, content) + content
@@ -186,7 +186,8 @@ def write(where: str, name: str, content: bytes) -> None:
     except OSError as problem:
         if not is_of_system(problem):
             raise
-        _warn_once(where, "cannot be written", problem.strerror or str(problem))
+        if warns:
+            _warn_once(where, "cannot be written", problem.strerror or str(problem))
 
 
 def _for_the_owner(path: str, flags: int) -> int:

@@ -4,7 +4,8 @@ An entry's name is a digest of all that its code depends on: to find it, options
 and a compiler is looked up (build.py). A record is named by the request alone. It has the entry's name, and
 the stamps of the headers, of those that were not there too, of NVRTC, and of the modules that made the name.
 While no stamp has changed, the entry is the request's, and a process that finds its kernels in the cache
-imports nothing that compiles.
+imports nothing that compiles. Of files of this package and of NVRTC size and modification time count alone,
+which an image of a container keeps.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from . import cache, installation
 from .includes import stamp
 from .target import CompileTarget
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
 class CompiledCode(NamedTuple):
@@ -47,22 +48,29 @@ def name_of(key: tuple, device: CompileTarget | None) -> str:
     return "request." + cache.digest(repr(parts).encode("utf-8", "surrogateescape"))
 
 
-def _stamp_text(file_stamp) -> str:
-    """A file's stamp as a record has it: "-" for a file that is not there."""
-    return "-" if file_stamp is None else ",".join(map(str, file_stamp))
+def _stamp_text(path: str, file_stamp, is_watched: bool) -> str:
+    """A file's stamp as a record has it: "-" for a file that is not there. is_watched: whether the code
+    depends on the file itself, as on a header."""
+    if file_stamp is None:
+        return "-"
+    is_users = is_watched and not path.startswith(_PACKAGE)
+    return ",".join(map(str, file_stamp if is_users else file_stamp[:2]))
 
 
 def write(where: str, name: str, compiled: CompiledCode) -> None:
-    """Store the record of this name, unless the code has no entry that a record may name."""
+    """Store the record of this name, unless the code has no entry that a record may name. A folder that
+    cannot be written to causes no warning: all that is in it can be used."""
     if compiled.entry is None or compiled.compiler is None:
         return
     major, minor = compiled.compiler
     files = [*compiled.watched, *compiled.installed]
     if any("\n" in path for path, _ in files):
         return
-    head = f"{compiled.entry} {major} {minor} {len(compiled.names)} {len(compiled.watched)}"
-    lines = [head, *(f"{_stamp_text(file_stamp)} {path}" for path, file_stamp in files)]
-    cache.write(where, name, "\n".join(lines).encode("utf-8", "surrogateescape"))
+    watched = len(compiled.watched)
+    lines = [f"{compiled.entry} {major} {minor} {len(compiled.names)} {watched}"]
+    for number, (path, file_stamp) in enumerate(files):
+        lines.append(f"{_stamp_text(path, file_stamp, number < watched)} {path}")
+    cache.write(where, name, "\n".join(lines).encode("utf-8", "surrogateescape"), warns=False)
 
 
 def read(where: str, name: str) -> CompiledCode | None:
@@ -72,15 +80,15 @@ def read(where: str, name: str) -> CompiledCode | None:
     if data is None:
         return None
     head, *lines = data.decode("utf-8", "surrogateescape").split("\n")
-    files = []
-    for line in lines:
-        noted, _, path = line.partition(" ")
-        file_stamp = stamp(path)
-        if _stamp_text(file_stamp) != noted:
-            return None
-        files.append((path, file_stamp))
     entry, *numbers = head.split(" ")
     major, minor, names, watched = map(int, numbers)
+    files = []
+    for number, line in enumerate(lines):
+        noted, _, path = line.partition(" ")
+        file_stamp = stamp(path)
+        if _stamp_text(path, file_stamp, number < watched) != noted:
+            return None
+        files.append((path, file_stamp))
     content = cache.read(where, entry)
     if content is None:
         return None

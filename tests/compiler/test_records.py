@@ -1,6 +1,9 @@
 """Records of requests in the cache folder: when they lead to code, and what makes them void."""
 
+import errno
 import os
+import shutil
+import warnings
 
 import pytest
 
@@ -136,6 +139,35 @@ def test_without_its_entry_the_source_is_compiled_again(folder, runs):
     (entry,) = folder.glob("*.ptx")
     entry.unlink()
     assert compiled() == first and len(runs) == 2 and entry.exists()
+
+
+def test_of_the_installation_size_and_time_count_alone(folder, runs, tmp_path, monkeypatch):
+    """The files of an image have other inodes, and times of change, than those it was made of."""
+    mine, copy = tmp_path / "watched", tmp_path / "copy"
+    mine.write_text("1")
+    shutil.copy2(mine, copy)
+    watched = (str(mine), includes.stamp(str(mine)))
+    monkeypatch.setattr(build, "_OWN_MODULES", (watched,))
+    first = compiled()
+    copy.replace(mine)
+    assert includes.stamp(str(mine)) != watched[1]
+    assert compiled() == first and len(runs) == 1
+    os.utime(mine, ns=(1, 1))
+    assert compiled() == first and len(runs) == 2
+
+
+def test_a_folder_that_cannot_be_written_to_is_used_without_a_warning(folder, runs, monkeypatch):
+    first = compiled()
+    record(folder).unlink()
+
+    def refused(*arguments):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(os, "replace", refused)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compiled() == first
+    assert len(runs) == 2 and not list(folder.glob("request.*"))
 
 
 @pytest.mark.parametrize("size", [0, 40, -1])
