@@ -87,6 +87,17 @@ def _run(key, job: build.CompileJob, where: str | None, name: str) -> CompiledCo
     return compiled
 
 
+def _record_key(key: tuple, asked: tuple) -> tuple:
+    """The key by which a request's record is named. It is without the working folder, its fourth item, if
+    nothing can be relative to that: there are no include folders, and no options but macros and fmad."""
+    is_anywhere = (
+        isinstance(asked, Request)
+        and not asked.include_dirs
+        and all(option.startswith(("-D", "-fmad=", "--fmad=")) for option in asked.options)
+    )
+    return (*key[:3], None, *key[4:]) if is_anywhere else key
+
+
 def remembered(
     kind: str, device, asked: tuple, cache_dir, make_job: Callable[[], build.CompileJob]
 ) -> CompiledCode:
@@ -98,7 +109,7 @@ def remembered(
     if compiled is not None:
         return compiled
     where = None if _is_debugging() else cache.folder(cache_dir)
-    name = records.name_of(key, device) if where else ""
+    name = records.name_of(_record_key(key, asked), device) if where else ""
     compiled = records.read(where, name) if where else None
     if compiled is None:
         return _run(key, make_job(), where, name)

@@ -118,8 +118,8 @@ def test_a_header_that_appears_makes_it_void(folder, runs, tmp_path):
     assert b"11111" in before and b"22222" in after and len(runs) == 2
 
 
-@pytest.mark.parametrize("change", ["PATH", "PYCUDA_NVRTC", "working folder", "version"])
-def test_what_decides_about_the_compiler_makes_another_request(folder, runs, tmp_path, monkeypatch, change):
+@pytest.mark.parametrize("change", ["PATH", "PYCUDA_NVRTC", "version"])
+def test_what_decides_about_the_compiler_makes_another_request(folder, runs, monkeypatch, change):
     first = compiled()
     if change == "PATH":
         monkeypatch.setenv("PATH", os.environ["PATH"] + ":/nowhere")
@@ -127,11 +127,18 @@ def test_what_decides_about_the_compiler_makes_another_request(folder, runs, tmp
         from pycuda._compile import cache, finder
 
         monkeypatch.setenv("PYCUDA_NVRTC", finder.find_nvrtc(None, cache.folder())[0].path)
-    elif change == "working folder":
-        monkeypatch.chdir(tmp_path)
     else:
         monkeypatch.setattr("pycuda.VERSION_TEXT", "0.0")
     assert compiled().splitlines()[-5:] == first.splitlines()[-5:] and len(runs) == 2
+
+
+@pytest.mark.parametrize("include_dirs, count", [((), 1), (["."], 2)])
+def test_the_working_folder_counts_if_a_path_can_be_relative(
+    folder, runs, tmp_path, monkeypatch, include_dirs, count
+):
+    first = compiled(include_dirs=include_dirs)
+    monkeypatch.chdir(tmp_path)
+    assert compiled(include_dirs=include_dirs) == first and len(runs) == count
 
 
 def test_without_its_entry_the_source_is_compiled_again(folder, runs):
