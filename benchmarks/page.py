@@ -1,6 +1,9 @@
-"""Writes docs/figures.md and its pictures from the JSON in results/, or in another folder: `make figures`."""
+"""Writes docs/figures.md and its pictures from the JSON in results/, or in another folder, and keeps the JSON
+in recorded/: `make figures`. A test holds the page to it.
+"""
 
 import json
+import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -10,6 +13,7 @@ from plots import curves, draw, points, tables
 
 PAGES = HERE.parent / "docs"
 SHOWN = PAGES / "pictures" / "figures"
+RECORDED = HERE / "recorded"  # the JSON of the run that the page is about
 LARGE = 1 << 28  # the elements, at most, for which the page shows GB/s as numbers
 
 HEAD = """# Figures
@@ -128,15 +132,30 @@ def sections(results):
         yield f"\n## {table['title']}\n\n{notes}{drawn}{markdown(table['header'], table['rows'])}"
 
 
+def page(results):
+    """The text of the page about the run whose JSON is in the folder `results`."""
+    machine = json.loads((results / "machine.json").read_text())
+    summary = ", ".join(f"{name} {value}" for name, value in machine.items()) + "."
+    head = HEAD.format(machine="\n".join(textwrap.wrap(summary, 105)))
+    return head + bandwidth(results) + "".join(sections(results))
+
+
+def record(results):
+    """Keeps the JSON of the run, in place of that of the one before."""
+    shutil.rmtree(RECORDED, ignore_errors=True)
+    RECORDED.mkdir()
+    for path in sorted(results.glob("*.json")):
+        shutil.copy(path, RECORDED)
+
+
 def main():
     results = Path(sys.argv[1]) if sys.argv[1:] else RESULTS
     if not (results / "machine.json").exists():
         sys.exit("run `make bench` first")
-    draw(results, SHOWN)
-    machine = json.loads((results / "machine.json").read_text())
-    summary = ", ".join(f"{name} {value}" for name, value in machine.items()) + "."
-    head = HEAD.format(machine="\n".join(textwrap.wrap(summary, 105)))
-    (PAGES / "figures.md").write_text(head + bandwidth(results) + "".join(sections(results)))
+    if results.resolve() != RECORDED:
+        record(results)
+    draw(RECORDED, SHOWN)
+    (PAGES / "figures.md").write_text(page(RECORDED))
 
 
 if __name__ == "__main__":

@@ -119,6 +119,8 @@ def test_a_folder_of_json_makes_the_page_and_its_pictures(clone):
     command = [sys.executable, "benchmarks/page.py", measured]
     done = subprocess.run(command, cwd=clone, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    recorded = clone / "benchmarks" / "recorded"
+    assert {path.name for path in recorded.iterdir()} == {path.name for path in measured.iterdir()}
     text = (clone / "docs" / "figures.md").read_text()
     assert "\nMeasured on a GPU on 2026-01-02, driver CUDA 13.0.\n" in text
     titles = [line for line in text.splitlines() if line.startswith("## ")]
@@ -145,3 +147,10 @@ def test_the_page_has_the_programs_text():
     shown = (BENCHMARKS.parent / "docs" / "figures.md").read_text()
     head = (BENCHMARKS / "page.py").read_text().partition('HEAD = """')[2].partition('"""')[0]
     assert head.partition("{machine}")[2] in shown
+
+
+def test_every_figure_of_the_page_is_of_the_recorded_run():
+    code = "import page; print(page.page(page.RECORDED), end='')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=BENCHMARKS, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (BENCHMARKS.parent / "docs" / "figures.md").read_text()
