@@ -60,8 +60,9 @@ SLOWEST = --durations 15 --durations-min 2
 test-gpu: install ## run every test on the GPU; fails where there is none
 	$(PLAIN_PYTHON) tools/test_gpu.py $(SLOWEST)
 
-test-gpus: install ## run the tests of MPI, NCCL and several devices on two GPUs or more
-	PYCUDA_DEVICE=gpu $(TESTS) -n 1 tests/mpi tests/nccl $(SLOWEST)
+test-gpus: install ## run the tests of MPI, NCCL, UCX and several devices on two GPUs or more
+	PYCUDA_DEVICE=gpu $(TESTS) -n 1 tests/mpi tests/nccl tests/gpuarray/devices \
+	  tests/gpuarray/interop/test_ucx.py $(SLOWEST)
 
 # An environment that borrows the packages of the first one, for a build with sanitizers and for a plain one.
 %/venv: | $(SETUP)
