@@ -392,8 +392,9 @@ class GenericScanKernel:
             "output_statement": output_statement,
             "preamble": preamble,
         }
+        starts = None
         if is_segment_start_expr is not None:
-            texts["is_segment_start_expr"] = is_segment_start_expr
+            starts = parsing.texts(is_segment_start_expr=is_segment_start_expr)["is_segment_start_expr"]
         self._positions, self._vectors, self._pick = vectors_of(listed)
         if not self._vectors:
             raise ValueError(f"{self.name}: a scan needs a pointer among its arguments")
@@ -403,7 +404,8 @@ class GenericScanKernel:
             listed,
             generic_scan.read_fetches(input_fetch_exprs, self._vectors, self.name),
             self.name,
-            **{"is_segment_start_expr": None, **parsing.texts(**texts)},
+            is_segment_start_expr=starts,
+            **parsing.texts(**texts),
         )
         dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
         self._tiling = self._text.tiling()
@@ -415,9 +417,8 @@ class GenericScanKernel:
 
     def _build(self, way: int) -> generic_scan.BuiltScan:
         """The kernels for one or two passes in the current context, built at the first call there."""
-        ways = (way,)
-        if self._reading.stateful and not self._reading.uses_last:
-            ways = 1, 2  # in one module, as they have its variables in common
+        both = self._reading.stateful and not self._reading.uses_last
+        ways = (1, 2) if both else (way,)  # both are in one module if they have variables in common
         key = current(), ways
         found = self._built.get(key)
         if found is None:

@@ -10,7 +10,7 @@ other tiles are computed from. What a scan does is in pycuda-scan.hpp.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -297,10 +297,10 @@ static_assert(sizeof(scan_type) == {text.dtype.itemsize}, "the type does not hav
 class BuiltScan(NamedTuple):
     """A module, and the launching functions of its kernels, None where it does not have them."""
 
-    module: object
-    one_pass: object
-    items: object
-    output: object
+    module: Any
+    one_pass: Any
+    items: Any
+    output: Any
 
 
 def build_generic_scan(text: GenericScanText, ways: tuple[int, ...], options) -> BuiltScan:
