@@ -6,8 +6,8 @@
 /* ---- The lock ---- */
 
 #if PY_VERSION_HEX < 0x030E0000
-/* CPython 3.13 has critical sections of objects only. This one is nothing but its mutex. */
-static PyObject locked = {PyObject_HEAD_INIT(NULL)};
+/* CPython 3.13 has critical sections of objects only. Of this one nothing but its mutex is used. */
+static PyObject locked;
 
 /* Whether the innermost critical section of the thread is active and this one: entering it again would make
  * the thread wait for itself, for which CPython 3.13 suspends it. */
