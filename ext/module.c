@@ -204,8 +204,9 @@ static int module_exec(PyObject *module)
     return status;
 }
 
-/* Py_MOD_GIL_USED: much of ext/ relies on the GIL, so a free-threaded CPython enables it when this module is
- * imported. docs/install.md explains what that means to users. */
+/* Py_MOD_GIL_USED: a free-threaded CPython enables the GIL when this module is imported. The section
+ * (section.h) takes its place where the user keeps it off, which is not proven. docs/install.md explains what
+ * that means to users. */
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, AS_SLOT(module_exec)},
 #ifdef Py_mod_gil
