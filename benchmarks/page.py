@@ -121,7 +121,7 @@ def sections(results):
             *(text for start, text in NOTES.items() if table["title"].startswith(start)),
         ]
         notes = "".join(f"{text}\n\n" for text in notes if text)
-        drawn = picture(name, f"The table below as dots,\n{points(table)[0]} for each row and library")
+        drawn = picture(name, f"The table below as dots,\n{points(table)[0]} by library")
         drawn += "\n" if drawn else ""
         # Products have curves by size in place of the dots.
         if table["title"].startswith("Products") and (measured := curves(results, "products")):
