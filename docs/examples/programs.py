@@ -194,5 +194,6 @@ kept = []
 def test_keeps():
     kept.append(drv.mem_alloc(100))
 """)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", folder], capture_output=True, text=True)
+    command = [sys.executable, "-m", "pytest", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
 assert "1 error" in done.stdout

@@ -87,7 +87,7 @@ RECIPES = {
         ),
         (
             "pycuda/gpuarray.py",
-            "from pycuda._array.sorting.unique import unique",
+            "from pycuda._array.sorting.sorting import (",
             "from pycuda._array.sorting.sets import derivative\n",
         ),
         ("pycuda/gpuarray.py", '    "dot",', '    "derivative",\n'),
