@@ -76,7 +76,7 @@ def find_mpi():
     found = importlib.util.find_spec("mpi4py")
     if found is None:
         raise CannotRun("mpi4py is not installed")
-    homes = [Path(found.origin).resolve().parents[4], Path(sys.prefix), *map(Path, sys.path)]
+    homes = [*Path(found.origin).resolve().parents[4:5], Path(sys.prefix), *map(Path, sys.path)]
     for home in homes:
         library = next((path for path in home.glob("lib/libmpi.so.*") if path.exists()), None)
         program = shutil.which("mpiexec", path=str(home / "bin"))
