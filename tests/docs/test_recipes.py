@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checkout import tracked
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
@@ -203,9 +204,8 @@ def test_the_recipes_change_the_files_that_contributing_names():
 def test_a_tree_with_one_of_each_recipe_builds_and_works(tmp_path):
     pytest.importorskip("mesonbuild")
     tree, build = tmp_path / "tree", tmp_path / "build"
-    names = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True)
-    for name in names.stdout.split("\0"):
-        if name and not name.startswith(("tests/ptx/", "docs/")) and (ROOT / name).is_file():
+    for name in tracked():
+        if not name.startswith(("tests/ptx/", "docs/")) and (ROOT / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tree / name)
     for file, text in changed_files().items():

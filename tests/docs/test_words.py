@@ -2,13 +2,14 @@
 
 import ast
 import re
-import subprocess
 from pathlib import Path
+
+from checkout import tracked
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = (Path(__file__).with_name("retired_words.txt")).read_text().splitlines()
 RETIRED = [re.split(r"\s{2,}", row)[0] for row in ROWS if not row.startswith("#")]
-TRACKED = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True).stdout.split()
+TRACKED = tracked()
 
 
 def words_of(path):

@@ -1,10 +1,10 @@
 """The files keep to the rules of ARCHITECTURE.md and CONTRIBUTING.md."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from checkout import tracked
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = {"abi": {"abi"}, "core": {"abi", "core"}, "ext": {"abi", "core", "ext"}, "device": {"abi", "device"}}
@@ -123,10 +123,9 @@ def lines_held_to_the_limit(path):
 
 
 def test_no_line_is_longer_than_110_columns():
-    tracked = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True)
     names = [
         name
-        for name in tracked.stdout.split()
+        for name in tracked()
         if re.search(r"\.(c|h|hpp|cu|def|py|pyi|pycon|css|md|build|toml)$|^Makefile$|^\.ci/", name)
         and not name.endswith("_gpu.def")  # recorded
         and (ROOT / name).is_file()
@@ -142,13 +141,10 @@ def test_no_line_is_longer_than_110_columns():
 
 def test_no_comment_marks_unfinished_work():
     """The words are divided in this file, so that it has none of them."""
-    files = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True
-    ).stdout.split()
     marks = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
     found = [
         name
-        for name in files
+        for name in tracked()
         if Path(name).suffix in {".c", ".h", ".py"}
         and (ROOT / name).is_file()
         and marks.search((ROOT / name).read_text())

@@ -3,16 +3,16 @@ __init__.py, but not both. A folder without either is named in the README.md abo
 """
 
 import ast
-import subprocess
 from pathlib import Path
 
 import pytest
+from checkout import tracked
 
 ROOT = Path(__file__).resolve().parents[2]
 TOPS = {"abi", "core", "device", "ext", "pycuda", "skcuda", "pycuda_cpu", "tests", "tools"}
 TOPS |= {"benchmarks", "docs", "examples"}
 SOURCES = {".c", ".h", ".hpp", ".cu", ".def", ".py", ".md", ".ptx", ".txt", ".svg", ".png"}
-TRACKED = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True).stdout.split()
+TRACKED = tracked()
 FOLDERS = sorted(
     {
         path.parent
