@@ -39,6 +39,13 @@ def tries():
     return range(1 if on_cpu_device() else 100)
 
 
+def repeats(count):
+    """How often a test does what takes long while other processes use the GPU as well: `count` times on the
+    CPU device, a quarter of that on a GPU. Making a context takes seconds then, mapping memory tenths.
+    """
+    return count if on_cpu_device() else -(-count // 4)
+
+
 def needs_library(name):
     """Skips a test on a GPU without this library of NVIDIA's. The CPU device does not need it."""
     problem = None if on_cpu_device() else finding.problem(name)

@@ -12,6 +12,7 @@ import faulthandler, gc, sys, threading, time
 import numpy as np
 
 import pycuda.driver as drv
+from devices import repeats
 from pycuda import gpuarray
 
 faulthandler.dump_traceback_later(60, exit=True)
@@ -57,7 +58,7 @@ def drop_and_detach(pause):
         thread.join()
 
 
-for number in range(8):
+for number in range(repeats(8)):
     drop_and_detach(0.005 * (number % 4))
 # If something had been released twice, some of this memory would have two owners.
 keep.push()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from devices import free_bytes, tries
+from devices import free_bytes, repeats, tries
 
 import pycuda.driver as drv
 
@@ -63,7 +63,7 @@ def test_free_during_other_calls(unit, together):
     objects and free memory are as before in the end.
     """
     before, draw = (live(), free_bytes()), random.Random(5)
-    for _ in range(400):
+    for _ in range(repeats(400)):
         space, memory, mapped = drv.AddressRange(4 * unit), drv.PhysicalMemory(unit), drv.PhysicalMemory(unit)
         space.map(0, mapped)
         calls = [
@@ -84,7 +84,7 @@ def test_free_during_other_calls(unit, together):
 
 
 def test_one_place_is_mapped_once(unit, together):
-    for _ in range(100):
+    for _ in range(repeats(100)):
         space = drv.AddressRange(2 * unit)
         pieces = [drv.PhysicalMemory(unit) for _ in range(3)]
         problems = together(*((space.map, unit, piece) for piece in pieces))

@@ -11,6 +11,7 @@ import faulthandler, threading, time
 import numpy as np
 import pycuda.autoinit
 import pycuda.driver as drv
+from devices import repeats
 faulthandler.dump_traceback_later(60, exit=True)
 module = drv.module_from_buffer(b"""
 .version 7.0
@@ -201,7 +202,7 @@ def test_counting_in_many_streams_and_contexts_leaks_no_events(run_python):
     done = run_python(
         PROGRAM
         + """
-for _ in range(10):
+for _ in range(repeats(10)):
     context = drv.Device(0).make_context()
     k = drv.module_from_buffer(PTX)
     k = k.get_function("k")

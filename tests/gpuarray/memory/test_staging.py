@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from devices import repeats
 
 import pycuda.driver as drv
 from pycuda import gpuarray
@@ -78,7 +79,7 @@ def test_a_context_that_another_thread_destroys_meanwhile():
         except drv.Error:
             pass
 
-    for _ in range(20):
+    for _ in range(repeats(20)):
         context, ready = drv.Device(0).make_context(), threading.Event()
         drv.Context.pop()
         thread = threading.Thread(target=work, args=(context, ready))
