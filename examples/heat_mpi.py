@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -106,20 +107,32 @@ def by_nccl(comm):
     return exchange
 
 
-def by_copies(strips, rank, barrier):
-    """The exchange between threads: each copies from the devices of its neighbors. strips: of all ranks."""
+def by_copies(strips, rank, queued):
+    """The exchange between threads: each copies from the devices of its neighbors, once these have queued
+    their edges. strips: of all ranks. queued: two queues for each rank, for what its neighbors tell it.
+    """
     neighbors = [(side, rank + side * 2 - 1) for side in (0, 1)]
+    neighbors = [(side, peer) for side, peer in neighbors if 0 <= peer < len(strips)]
 
     def exchange(strip):
-        barrier.wait()  # until all threads have queued their edges
         for side, peer in neighbors:
-            if 0 <= peer < len(strips):
-                other, halo = strips[peer], strip.halo[side]
-                strip.edges.wait_for_event(other.edges_done[strip.turn])
-                pair = halo.gpudata, other.places[strip.turn][1 - side].gpudata
-                drv.memcpy_peer_async(*pair, halo.nbytes, strip.context, other.context, strip.edges)
+            queued[peer][1 - side].put(True)
+        for side, peer in neighbors:
+            if not queued[rank][side].get():
+                raise RuntimeError("another thread failed")
+            other, halo = strips[peer], strip.halo[side]
+            strip.edges.wait_for_event(other.edges_done[strip.turn])
+            pair = halo.gpudata, other.places[strip.turn][1 - side].gpudata
+            drv.memcpy_peer_async(*pair, halo.nbytes, strip.context, other.context, strip.edges)
 
     return exchange
+
+
+def fail(queued, barrier):
+    """Ends the threads that wait for one that failed."""
+    barrier.abort()
+    for each in (each for pair in queued for each in pair):
+        each.put(False)
 
 
 def strip_of(plate, rank, count):
@@ -132,6 +145,7 @@ def in_threads(plate, steps, count):
     """The inner rows after so many steps, as a list of the strips of `count` devices."""
     contexts = [drv.Device(n).retain_primary_context() for n in range(count)]
     strips, barrier = [None] * count, threading.Barrier(count)
+    queued = [(SimpleQueue(), SimpleQueue()) for _ in range(count)]
 
     def work(rank):
         try:
@@ -141,13 +155,13 @@ def in_threads(plate, steps, count):
                         contexts[rank].enable_peer_access(contexts[each])
                 strips[rank] = strip_of(plate, rank, count)
                 barrier.wait()
-                exchange = by_copies(strips, rank, barrier)
+                exchange = by_copies(strips, rank, queued)
                 for _ in range(steps):
                     strips[rank].step(exchange)
                 drv.Context.synchronize()
                 return strips[rank].here.get()
         except BaseException:
-            barrier.abort()  # the other threads would wait for this one
+            fail(queued, barrier)
             raise
 
     with ThreadPoolExecutor(count) as threads:

@@ -8,6 +8,7 @@ import importlib.util
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import numpy as np
 from common import HERE
@@ -17,6 +18,7 @@ from .setup import CannotRun, has, in_turn
 
 SIDES, STEPS, ROUNDS = (16384, 4096), 40, 5
 SMALL_SIDES, SMALL_STEPS = (96,), 4
+HOST_SIDE = 64  # of a plate whose step is the host's time
 CHECKED = 96, 20  # side and steps of the run that is compared with NumPy's
 
 
@@ -107,6 +109,7 @@ def with_threads(tasks, count, seconds):
     compare(example().in_threads(plate(side), steps, count))
     contexts = [drv.Device(n).retain_primary_context() for n in range(count)]
     strips, barrier = [None] * count, threading.Barrier(count, timeout=seconds)
+    queued = [(SimpleQueue(), SimpleQueue()) for _ in range(count)]
 
     def work(rank):
         found = []
@@ -116,11 +119,11 @@ def with_threads(tasks, count, seconds):
                     timing = Timing(strip_rows(side, count, weak), side)
                     strips[rank] = timing.strip
                     barrier.wait()
-                    exchange = example().by_copies(strips, rank, barrier)
+                    exchange = example().by_copies(strips, rank, queued)
                     found.append(timing.measure(exchange, barrier.wait, steps, rounds))
                 return found
         except BaseException:
-            barrier.abort()
+            example().fail(queued, barrier)
             raise
 
     with ThreadPoolExecutor(count) as pool:
@@ -187,7 +190,12 @@ def link(earlier, how, count):
     return earlier.get(part, {}).get(str(count), {}).get("links", {}).get("send/recv")
 
 
-def row(how, count, task, times, one, measured_link):
+def host_of(tasks, times):
+    """ns that a step takes the host: that of the plate of HOST_SIDE."""
+    return next(each["step"][1] for task, each in zip(tasks, times, strict=True) if task[0] == HOST_SIDE)
+
+
+def row(how, count, task, times, one, measured_link, host):
     """A row of the table, from the times of a step here and on one device."""
     side, weak = task[:2]
     host, step = times["step"]
@@ -206,7 +214,7 @@ def row(how, count, task, times, one, measured_link):
     cells.append(f"{model.efficiency(one, step, count, weak):.3f}")
     if measured_link is None:
         return [*cells, "-", "-"]
-    expected = model.heat(one, measured_link, count, side, weak)
+    expected = model.heat(one, measured_link, count, side, weak, host)
     return [*cells, f"{expected / 1e3:.1f}", f"{model.efficiency(one, expected, count, weak):.3f}"]
 
 
@@ -240,11 +248,14 @@ def run(setup):
 
     drv.init()
     sides, steps, rounds = (SMALL_SIDES, SMALL_STEPS, 1) if setup.small else (SIDES, STEPS, ROUNDS)
-    tasks = [(side, weak, steps, rounds) for weak in (False, True) for side in sides]
+    shown = [(side, weak, steps, rounds) for weak in (False, True) for side in sides]
+    tasks = [*shown, (HOST_SIDE, True, steps, rounds)]
     ones = alone(tasks)
     rows = {
-        task: [row("one device", 1, task, times, None, None)] for task, times in zip(tasks, ones, strict=True)
+        task: [row("one device", 1, task, times, None, None, 0)]
+        for task, times in zip(tasks, ones, strict=True)
     }
+    hosts = [["one device", 1, f"{host_of(tasks, ones) / 1e3:.1f}"]]
     found = setup.data["found"] = [["one device", 1, tasks, ones]]
     if setup.devices == 1:
         setup.note("one device: nothing to scale to")
@@ -258,12 +269,15 @@ def run(setup):
             setup.note(f"FAILED: {how}, {count} devices: {error}")
             continue
         found.append([how, count, tasks, times])
+        measured, host = link(setup.earlier, how, count), host_of(tasks, times)
+        hosts.append([how, count, f"{host / 1e3:.1f}"])
         for task, each, one in zip(tasks, times, ones, strict=True):
-            measured = link(setup.earlier, how, count)
-            rows[task].append(row(how, count, task, each, one["step"][1], measured))
+            rows[task].append(row(how, count, task, each, one["step"][1], measured, host))
     header = ["how", "GPUs", "plate", "step, us", "host, us", "kernels alone", "exchange alone", "not hidden"]
     header += ["efficiency", "model, us", "model's efficiency"]
     for weak in (False, True):
         name = "weak" if weak else "strong"
-        mine = [each for task in tasks if task[1] == weak for each in rows[task]]
+        mine = [each for task in shown if task[1] == weak for each in rows[task]]
         setup.table(f"Heat equation, {name} scaling", header, mine)
+    title = f"Heat equation, what a step takes the host: strips of {HOST_SIDE} x {HOST_SIDE}"
+    setup.table(title, ["how", "GPUs", "step, us"], hosts)

@@ -19,12 +19,21 @@ def halo(link, gpus, columns):
     return message(link, neighbors * 8 * columns) if neighbors else 0
 
 
-def heat(one, link, gpus, columns, weak=False):
-    """A step on `gpus` GPUs: the rows of a strip are computed while the halo is exchanged.
+def heat(one, link, gpus, columns, weak=False, host=0):
+    """A step on `gpus` GPUs: the rows of a strip are computed while the halo is exchanged and the host queues
+    the next step.
 
-    one: a step on one GPU of the whole plate or, in weak scaling, of the rows that every GPU has.
+    one: a step on one GPU of the whole plate or, in weak scaling, of the rows that every GPU has. host: what
+    a step takes the host, whatever the plate.
     """
-    return max(one if weak else one / gpus, halo(link, gpus, columns))
+    return max(one if weak else one / gpus, halo(link, gpus, columns), host)
+
+
+def host(measured, gpus, more, share_a_lock):
+    """The host's time for a step on `more` GPUs, from that on `gpus`. Threads share Python's lock; processes
+    share nothing.
+    """
+    return measured * more / gpus if share_a_lock else measured
 
 
 def product(one, link, gpus, side, itemsize=4):

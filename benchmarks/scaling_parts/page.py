@@ -10,6 +10,7 @@ import textwrap
 from common import HERE
 
 from . import model
+from .heat import HOST_SIDE, host_of
 
 PAGE = HERE.parent / "docs" / "scaling.md"
 PICTURES = HERE.parent / "docs" / "pictures" / "scaling"
@@ -36,6 +37,7 @@ def heat_rows(parts):
         return
     _, _, tasks, ones = found[0]
     largest = max(count for _, count, *_ in found)
+    hosts = {how: host_of(tasks, times) for how, count, tasks, times in found if count == largest}
     links = {
         "threads, copies": parts.get("peers", {}).get("data", {}).get("links", {}).get("copy"),
         "processes, NCCL": link_of(parts, "collectives", largest, "send/recv"),
@@ -44,8 +46,10 @@ def heat_rows(parts):
     for (side, weak, *_), times in zip(tasks, ones, strict=True):
         one = times["step"][1]
         for how, link in links.items():
-            if link:
-                spent = [model.heat(one, link, count, side, weak) for count in COMPUTED]
+            if link and how in hosts and side != HOST_SIDE:
+                threads = how.startswith("threads")
+                host = {count: model.host(hosts[how], largest, count, threads) for count in COMPUTED}
+                spent = [model.heat(one, link, count, side, weak, host[count]) for count in COMPUTED]
                 yield row(f"heat, {side} x {side}, {how}", weak, one, spent, "us", 1e3)
 
 

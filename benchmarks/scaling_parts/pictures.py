@@ -72,7 +72,7 @@ def draw(result, folder):
         of_collectives(plt, folder, data)
         count += 1
     for table in parts.get("heat", {}).get("tables", []):
-        if len(table["rows"]) > 1 and not result["machine"]["CPU device"]:
+        if "scaling" in table["title"] and len(table["rows"]) > 1 and not result["machine"]["CPU device"]:
             of_heat(plt, folder, table)
             count += 1
     return count
