@@ -29,6 +29,21 @@ static void pool_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
+/* default_memory_pool() makes an object for the context's pool each time: objects of one pool are equal. */
+static PyObject *pool_compare(PyObject *left, PyObject *right, int operation)
+{
+    bool alike = PyObject_TypeCheck(right, state_of_type(Py_TYPE(left))->MemoryPool_type);
+    const MemoryPool *pool = pool_cast(left)->pool;
+    bool same = left == right || (alike && pool && pool == pool_cast(right)->pool);
+    return type_compare(alike, same, operation);
+}
+
+static Py_hash_t pool_hash(PyObject *self)
+{
+    const void *identity = pool_cast(self)->pool ? (const void *)pool_cast(self)->pool : self;
+    return (Py_hash_t)((uintptr_t)identity >> 4); /* addresses are aligned: never -1 */
+}
+
 /* ---- Held memory ---- */
 
 /* Releases the held blocks by `how`, an IN_CALL function of core/pool.h. */
@@ -246,6 +261,8 @@ const TypeSpec MemoryPool_spec = {
     TYPE_WITH_WEAK_REFERENCES("pycuda.tools.MemoryPool", PoolObject, Py_TPFLAGS_BASETYPE,
                               "What all memory pools share."),
     .tp_dealloc = pool_dealloc,
+    .tp_richcompare = pool_compare,
+    .tp_hash = pool_hash,
     TYPE_TABLES(pool_methods, pool_properties, NULL),
 };
 

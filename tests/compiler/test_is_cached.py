@@ -1,6 +1,7 @@
 """SourceModule.is_cached: the answer is that of the look-up that the constructor makes."""
 
 import inspect
+import inspect
 import os
 
 import pytest
@@ -72,6 +73,11 @@ def test_false_before_true_after(compilations, case):
     for other, change in CASES.items():
         same = other == case or {other, case} <= SAME
         assert SourceModule.is_cached(**{"source": SOURCE, **change}) == same, other
+
+
+def test_the_arguments_are_the_constructors():
+    asked, made = (inspect.signature(each).parameters for each in (SourceModule.is_cached, SourceModule))
+    assert [*asked.values()] == [*made.values()]
 
 
 def test_after_true_the_constructor_needs_no_compiler(monkeypatch):

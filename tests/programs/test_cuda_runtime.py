@@ -296,7 +296,9 @@ def test_it_comes_before_the_librarys_place_in_the_program(tmp_path, compiler):
     )
     for command in commands:
         subprocess.run([compiler, *command.split()], cwd=tmp_path, check=True)
-    assert subprocess.run([tmp_path / "main"], capture_output=True, text=True).stdout == "1\n"
+    bare = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    done = subprocess.run([tmp_path / "main"], capture_output=True, text=True, env=bare)
+    assert done.stdout == "1\n", done.stderr
     assert run(tmp_path / "main").stdout == "13000\n"
 
 

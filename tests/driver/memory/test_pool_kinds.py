@@ -372,6 +372,8 @@ def test_a_pool_becomes_the_default(default, kind):
     tools.set_default_memory_pool(pool)
     array = GPUArray(1000, np.float32)
     assert pool.active_bytes == 4000 and type(tools.default_memory_pool()) is kind
+    assert tools.default_memory_pool() == pool != drv.DeviceMemoryPool() and pool != None  # noqa: E711
+    assert {pool: 1}[tools.default_memory_pool()] == 1
     total = (gpuarray.zeros_like(array) + 1).get().sum()
     assert total == 1000
     tools.set_default_memory_pool(drv.DeviceMemoryPool())
