@@ -1,7 +1,6 @@
 """SourceModule.is_cached: the answer is that of the look-up that the constructor makes."""
 
 import inspect
-import inspect
 import os
 
 import pytest
