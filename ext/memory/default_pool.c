@@ -99,7 +99,8 @@ PyDoc_STRVAR(pool_doc,
              "``free_held()`` gives what waits for reuse back to the driver. After ``stop_holding()``\n"
              "every array gets its memory from the driver and gives it back there.\n"
              "\nReturns\n-------\n"
-             "DeviceMemoryPool\n    Or one of its subclasses, after set_default_memory_pool(): equal to what was set.");
+             "DeviceMemoryPool\n    Or one of its subclasses, after set_default_memory_pool():\n"
+             "    equal to what was set.");
 
 static PyTypeObject *type_of_pool(const MemoryPool *pool)
 {
