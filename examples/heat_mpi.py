@@ -109,7 +109,7 @@ def by_nccl(comm):
 
 def by_copies(strips, rank, queued):
     """The exchange between threads: each copies from the devices of its neighbors, once these have queued
-    their edges. strips: of all ranks. queued: two queues for each rank, for what its neighbors tell it.
+    their edges. strips: of all ranks. queued: two queues for each rank, one for each neighbor.
     """
     neighbors = [(side, rank + side * 2 - 1) for side in (0, 1)]
     neighbors = [(side, peer) for side, peer in neighbors if 0 <= peer < len(strips)]
