@@ -24,13 +24,13 @@ from typing import Any
 
 from pycuda import _driver
 from pycuda._array.interop import message_passing
-from pycuda._array.interop.staged_messages import Buffer, buffer_of
+from pycuda._array.interop.staged_messages import Buffer, Method
 from pycuda._base.public_names import documented_init as _documented_init
-from pycuda._kernels.plans.caches import memoized_in_context
 
 __all__ = ["Request", "StagedComm", "communicator", "is_cuda_aware", "local_device", "staged"]
 
 
+@functools.cache
 def _mpi() -> Any:
     from mpi4py import MPI
 
@@ -150,19 +150,6 @@ def local_device(comm: Any) -> _driver.Device:
         return _driver.Device(here.Get_rank() % _driver.Device.count())
     finally:
         here.Free()
-
-
-_pool = memoized_in_context(_driver.PageLockedMemoryPool, 256)
-
-
-_parameters = functools.cache(inspect.signature)
-
-
-# Methods whose `buf` is received into, and those whose `buf` is sent and then received into.
-_RECEIVE = {"Recv", "Irecv", "Recv_init"}
-_REPLACE = {"Sendrecv_replace", "Isendrecv_replace"}
-# Some processes get nothing in some methods: their arrays keep what they have.
-_PARTIAL = ("Exscan", "Iexscan", "Neighbor", "Ineighbor")
 
 
 @_documented_init
@@ -473,63 +460,23 @@ class StagedComm:
     def __repr__(self) -> str:
         return f"pycuda.mpi.staged({self._comm!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StagedComm, (self._comm,)
+
     def __getattr__(self, name: str) -> Any:
+        """Methods are remembered in the object, and found there the next time."""
         value = getattr(self._comm, name)
         if not name[0].isupper() or not callable(value):
             return value
-        signature = _parameters(getattr(type(self._comm), name))
-        if {"buf", "sendbuf", "recvbuf"} & {*signature.parameters}:
-            return functools.partial(self._call, name, signature)
-        return functools.partial(self._wrapped, value)
+        parameters = inspect.signature(value).parameters
+        if {"buf", "sendbuf", "recvbuf"} & {*parameters}:
+            method: Any = Method(self._comm, name, Request)
+        else:
+            method = functools.partial(_wrapped, value)
+        self.__dict__[name] = method
+        return method
 
-    def _wrapped(self, method: Any, *args: Any, **keywords: Any) -> Any:
-        result = method(*args, **keywords)
-        return staged(result) if isinstance(result, _mpi().Comm) else result
 
-    def _is_root(self, root: int) -> bool:
-        if self._comm.Is_inter():
-            return root == _mpi().ROOT
-        return root == self._comm.Get_rank()
-
-    def _directions(self, name: str, given: dict[str, Any]) -> dict[str, tuple[bool, bool]]:
-        """{parameter: (whether MPI reads it, whether MPI writes it)}"""
-        at_root = "root" not in given or self._is_root(given["root"])
-        if "buf" in given:
-            if "root" in given:
-                return {"buf": (at_root, not at_root)}
-            if name in _REPLACE:
-                return {"buf": (True, True)}
-            return {"buf": (name not in _RECEIVE, name in _RECEIVE)}
-        scatters = name.lstrip("I").lower().startswith("scatter")
-        in_place = given["sendbuf"] is _mpi().IN_PLACE
-        return {
-            "sendbuf": (at_root or not scatters, False),
-            "recvbuf": (in_place, at_root or scatters),
-        }
-
-    def _call(self, name: str, signature: inspect.Signature, *args: Any, **keywords: Any) -> Any:
-        bound = signature.bind(self._comm, *args, **keywords)
-        bound.apply_defaults()
-        given = bound.arguments
-        if "partitions" in given:
-            raise NotImplementedError(f"{name} is not staged: MPI would keep the address of the array")
-        receives, persists = name in _RECEIVE | _REPLACE or "recvtag" in given, name.endswith("_init")
-        buffers = []
-        for parameter, (loads, stores) in self._directions(name, given).items():
-            filled = not name.startswith(_PARTIAL)
-            given[parameter], buffer = buffer_of(given[parameter], _pool, loads, stores, receives, filled)
-            if buffer is not None:
-                buffers.append(buffer)
-        if not buffers:
-            return getattr(self._comm, name)(*bound.args[1:], **bound.kwargs)
-        if not persists:
-            for buffer in buffers:
-                buffer.load()
-        if receives and "status" in given and given["status"] is None:
-            given["status"] = _mpi().Status()
-        result = getattr(self._comm, name)(*bound.args[1:], **bound.kwargs)
-        if isinstance(result, _mpi().Request):
-            return Request(result, buffers, not persists)
-        for buffer in buffers:
-            buffer.store(given.get("status"))
-        return result
+def _wrapped(method: Any, *args: Any, **keywords: Any) -> Any:
+    result = method(*args, **keywords)
+    return staged(result) if isinstance(result, _mpi().Comm) else result

@@ -1,6 +1,7 @@
 """mpi4py's messages of GPUArrays, by `pycuda.mpi.communicator`: directly where the MPI library accesses their
 memory, else staged. For comparison the same through page-locked memory that is allocated once, by the
-driver's calls alone, and arrays of NumPy, which is what the MPI library itself takes.
+driver's calls alone, and arrays of NumPy, which is what the MPI library itself takes. Sizes are
+those of what a process receives.
 """
 
 import time
@@ -10,24 +11,28 @@ import numpy as np
 from . import launching
 from .setup import in_turn, power
 
-SIZES = [1 << 10, 1 << 15, 1 << 20, 1 << 24, 1 << 28]
+SIZES = [1 << 10, 1 << 15, 1 << 20, 1 << 24, 1 << 28, 1 << 30]
 SMALL = [1 << 10, 1 << 16]
-OPERATIONS = ["send/recv", "all-reduce"]
-ROUNDS = 5
+OPERATIONS = ["send/recv", "all-reduce", "all-gather"]
+ROUNDS, ROUNDS_OF_LARGE = 5, 3
+LARGE = 1 << 28
 
 
 def transfer(comm, name, pair):
-    """The operation for (sent, received), as a function without arguments: rank n to n + 1, or a sum."""
+    """The operation for (sent, received), as a function without arguments: rank n to n + 1, a sum, or all
+    parts for all."""
     sent, received = pair
     if name == "all-reduce":
         return lambda: comm.Allreduce(sent, received)
+    if name == "all-gather":
+        return lambda: comm.Allgather(sent, received)
     to, source = (comm.Get_rank() + 1) % comm.Get_size(), (comm.Get_rank() - 1) % comm.Get_size()
     return lambda: comm.Sendrecv(sent, to, 0, received, source, 0)
 
 
-def through_pinned(comm, drv, name, pair, count):
+def through_pinned(comm, drv, name, pair):
     """The operation through page-locked memory."""
-    host = [drv.pagelocked_empty(count, np.float32) for _ in range(2)]
+    host = [drv.pagelocked_empty(each.shape, each.dtype) for each in pair]
     send = transfer(comm, name, host)
 
     def run():
@@ -36,6 +41,17 @@ def through_pinned(comm, drv, name, pair, count):
         drv.memcpy_htod(pair[1].gpudata, host[1])
 
     return run
+
+
+def operands(world, name, count):
+    """(what this process sends, what it receives): `count` elements arrive."""
+    length = count // world.size if name == "all-gather" else count
+    numbers = np.arange(length, dtype=np.float32) % 17
+    if name == "all-gather":
+        return numbers + world.rank, np.concatenate([numbers + rank for rank in range(world.size)])
+    if name == "all-reduce":
+        return numbers + world.rank, numbers * world.size + sum(range(world.size))
+    return numbers + world.rank, numbers + (world.rank - 1) % world.size
 
 
 def ranks(world, small, end):
@@ -50,19 +66,14 @@ def ranks(world, small, end):
         for name in OPERATIONS:
             if world.allreduce(time.time() > end):
                 continue
-            count = size // 4
-            numbers = np.arange(count, dtype=np.float32) % 17 + world.rank
-            pair = gpuarray.to_gpu(numbers), gpuarray.zeros(count, np.float32)
-            repeats = max(2, min(100, (1 << 27) // size)) if not small else 3
+            numbers, wanted = operands(world, name, size // 4)
+            pair = gpuarray.to_gpu(numbers), gpuarray.empty(wanted.shape, wanted.dtype)
+            repeats = max(1, min(100, (1 << 27) // size)) if not small else 3
             ways = {
                 "pycuda": transfer(comm, name, pair),
-                "pinned": through_pinned(world, drv, name, pair, count),
-                "NumPy": transfer(world, name, (numbers, np.empty_like(numbers))),
+                "pinned": through_pinned(world, drv, name, pair),
+                "NumPy": transfer(world, name, (numbers, np.empty_like(wanted))),
             }
-            source = (world.rank - 1) % world.size
-            wanted = sum(numbers - world.rank + each for each in range(world.size))
-            if name == "send/recv":
-                wanted = numbers - world.rank + source
             for way in ("pycuda", "pinned"):
                 pair[1].fill(0)
                 ways[way]()
@@ -78,7 +89,8 @@ def ranks(world, small, end):
                 return spent, spent
 
             timers = {way: lambda call=call: measure(call) for way, call in ways.items()}
-            found.append((name, size, in_turn(timers, 1 if small else ROUNDS)))
+            rounds = ROUNDS if size < LARGE else ROUNDS_OF_LARGE
+            found.append((name, size, in_turn(timers, 1 if small else rounds)))
     aware = pycuda.mpi.is_cuda_aware()
     return {"found": found, "aware": aware, "staged": comm is not world}
 

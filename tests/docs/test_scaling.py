@@ -105,7 +105,8 @@ def test_messages(result):
     if not result["parts"]["messages"]["tables"]:
         pytest.skip("no MPI library")
     found = [(row["operation"], row["size"]) for row in rows(result, "messages")]
-    assert found == [(name, size) for name in ("send/recv", "all-reduce") for size in ("1 KiB", "64 KiB")]
+    names = "send/recv", "all-reduce", "all-gather"
+    assert found == [(name, size) for name in names for size in ("1 KiB", "64 KiB")]
 
 
 def test_random_programs_leak_nothing(result):

@@ -220,3 +220,64 @@ def test_the_library_is_asked(mpi_run):
         """,
     )
     assert done.stdout.strip() in ("True", "False", "None")
+
+
+ARGUMENTS = """
+    import pickle
+
+    a, b = gpuarray.to_gpu(np.arange(3.0) + rank), gpuarray.empty(3, float)
+    comm.Allreduce(recvbuf=b, sendbuf=a)
+    same(b, np.arange(3.0) * size + sum(range(size)))
+    comm.Allreduce(a, b, op=MPI.MAX)
+    same(b, np.arange(3.0) + size - 1)
+    comm.Sendrecv(a, dest=right, recvbuf=b, source=left)
+    same(b, np.arange(3.0) + left)
+    for call in (
+        lambda: comm.Allreduce(a),
+        lambda: comm.Allreduce(a, b, MPI.SUM, 1),
+        lambda: comm.Allreduce(a, b, sendbuf=a),
+        lambda: comm.Allreduce(a, b, tag=1),
+        lambda: comm.Allreduce(recvbuf=b),
+    ):
+        try:
+            call()
+        except TypeError:
+            continue
+        raise AssertionError("taken")
+    again = pickle.loads(pickle.dumps(comm))
+    assert type(again) is type(comm) and again.comm == world
+    zero, other = gpuarray.to_gpu(np.array(4.0 + rank)), gpuarray.empty((), float)
+    comm.Sendrecv(zero, right, 0, other, left, 0)
+    same(other, np.array(4.0 + left))
+"""
+
+# The arguments that MPI gets are looked at: their memory, and that it goes back to the pool.
+SAME_MEMORY = """
+    from pycuda._array.interop import staged_messages
+
+    a, b = gpuarray.to_gpu(np.arange(1000.0)), gpuarray.empty(1000, float)
+    method, seen = comm.Allreduce, []
+    inner = method._method
+
+    def recorded(sent, received, op):
+        seen.append((sent.ctypes.data, received.ctypes.data))
+        inner(sent, received, op)
+
+    method._method = recorded
+    for _ in range(5):
+        comm.Allreduce(a, b)
+    assert len({*seen}) == 1 and len({*seen[0]}) == 2, seen
+    pool = staged_messages._pool()
+    assert (pool.active_blocks, pool.held_blocks) == (0, 2)
+    pending = comm.Irecv(b, left)
+    comm.Send(a, right)
+    pending.Wait()
+    del pending
+    same(b, np.arange(1000.0))
+    assert (pool.active_blocks, pool.held_blocks) == (0, 2)
+"""
+
+
+@pytest.mark.parametrize("program", [ARGUMENTS, SAME_MEMORY], ids=["arguments", "same memory"])
+def test_staged_calls(mpi_run, program):
+    mpi_run(2, SETUP + program, "staged")
