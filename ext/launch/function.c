@@ -85,7 +85,10 @@ void function_name_arguments(FunctionObject *function, PyObject *const *args, Py
     Py_XDECREF(module);
     Py_XDECREF(list);
     Py_XDECREF(done);
-    if (!done) PyErr_Clear(); /* the error of the launch matters more than its words */
+    if (!done) { /* the error of the launch matters more than its words; an interrupt comes again, after it */
+        if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+        PyErr_Clear();
+    }
     PyErr_Restore(type, value, traceback);
 }
 

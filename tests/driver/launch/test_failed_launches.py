@@ -86,6 +86,32 @@ def test_a_kernel_without_arguments(module):
     assert "arguments" not in refused(lambda: kernel(block=TOO_LARGE))
 
 
+def test_an_interrupt_while_arguments_are_named_comes_after_the_error(run_python):
+    done = run_python(
+        f"""
+        import time
+        import pycuda.autoprimaryctx
+        import pycuda.driver as drv
+        from pycuda.compiler import SourceModule
+
+        class Interrupting(int):
+            def __str__(self):
+                raise KeyboardInterrupt
+
+        scale = SourceModule({SOURCE!r}).get_function("scale").prepare("Pid")
+        try:
+            try:
+                scale.prepared_call((1, 1), {TOO_LARGE}, 0, Interrupting(0), 0.0)
+            except drv.LogicError:
+                time.sleep(10)
+        except KeyboardInterrupt as interrupt:
+            print(interrupt.__context__)
+        """,
+        check=True,
+    )
+    assert done.stdout.startswith("cuLaunchKernel failed: ") and "kernel 'scale'" in done.stdout
+
+
 def test_what_describes_arguments_is_not_imported_by_launches_that_succeed(run_python):
     done = run_python(
         """
