@@ -20,40 +20,60 @@ run it, as its library contains NVIDIA's CUDA runtime.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pycuda import _driver
 from pycuda._array.interop.collectives import (
-    BYTES,
-    address_of,
-    array_of,
-    check_overlap,
-    check_room,
-    part_of,
-    reduction,
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    BROADCAST,
+    GATHER,
+    GATHER_ELSEWHERE,
+    RECV,
+    REDUCE,
+    REDUCE_ELSEWHERE,
+    REDUCE_SCATTER,
+    SCATTER,
+    SCATTER_ELSEWHERE,
+    SEND,
+    Operation,
+    collective,
 )
-from pycuda._driver import _library_uses, current_stream
 
 __all__ = ["Communicator", "group", "init", "init_all"]
 
 _Context = _driver.Context | _driver.Device | int
 
-# .uses: [(stream, arrays)] of the operations of this thread's open group; missing if there is none.
-_open_group = threading.local()
+
+class _OpenGroup(threading.local):
+    """The group that is open in this thread."""
+
+    uses: list[Any] | None = None  # the arrays of its operations; None: there is no group
 
 
-def _nccl() -> Any:
+_open_group = _OpenGroup()
+
+
+def _check_driver() -> None:
     _driver.init()
     if _driver._is_cpu_device():
         raise RuntimeError("NCCL needs NVIDIA's driver: its library contains NVIDIA's static CUDA runtime")
+
+
+def _nccl() -> Any:
+    _check_driver()
     import nccl.core
 
     return nccl.core
 
 
+@functools.cache
 def _bindings() -> Any:
+    _check_driver()
     import nccl.bindings.nccl
 
     return nccl.bindings.nccl
@@ -161,8 +181,26 @@ def _keeping_current(context: _driver.Context) -> Iterator[None]:
         _driver.Context.pop()
 
 
-@contextlib.contextmanager
-def group() -> Iterator[None]:
+class _Group:
+    """What `group()` returns."""
+
+    __slots__ = ("_is_outer",)
+
+    def __enter__(self) -> None:
+        _bindings().group_start()
+        self._is_outer = _open_group.uses is None
+        if self._is_outer:
+            _open_group.uses = []
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            _bindings().group_end()
+        finally:
+            if self._is_outer:
+                _open_group.uses = None
+
+
+def group() -> contextlib.AbstractContextManager[None]:
     """Operations in one group: NCCL starts them together at its end.
 
     As `nccl.core.group`, which does not know that an array of a `Communicator` is in use until then: here
@@ -177,20 +215,7 @@ def group() -> Iterator[None]:
             comm.send(a * 2, peer)
             comm.recv(b, peer)
     """
-    nccl = _nccl()
-    if hasattr(_open_group, "uses"):
-        with nccl.group():
-            yield
-        return
-    uses: list[tuple[Any, tuple[Any, ...]]] = []
-    _open_group.uses = uses
-    try:
-        with nccl.group():
-            yield
-        for stream, arrays in uses:
-            _library_uses(stream, arrays)
-    finally:
-        del _open_group.uses
+    return _Group()
 
 
 class Communicator:
@@ -226,9 +251,18 @@ class Communicator:
     """
 
     def __init__(self, comm: Any) -> None:
-        self._comm, self._bindings = comm, _bindings()
-        self._rank, self._ranks, self._device = comm.rank, comm.nranks, _driver.Device(comm.device.device_id)
-        self._handle = self._bindings.Comm(comm.ptr)
+        self._comm, self._rank, bindings = comm, comm.rank, _bindings()
+
+        def make(operation: Operation) -> Callable[..., None]:
+            return collective(operation, comm, bindings)
+
+        self._send, self._recv = make(SEND), make(RECV)
+        self._broadcast, self._all_reduce = make(BROADCAST), make(ALL_REDUCE)
+        self._reduce, self._reduce_elsewhere = make(REDUCE), make(REDUCE_ELSEWHERE)
+        self._reduce_scatter, self._all_gather = make(REDUCE_SCATTER), make(ALL_GATHER)
+        self._gather, self._gather_elsewhere = make(GATHER), make(GATHER_ELSEWHERE)
+        self._scatter, self._scatter_elsewhere = make(SCATTER), make(SCATTER_ELSEWHERE)
+        self._all_to_all = make(ALL_TO_ALL)
 
     @property
     def comm(self) -> Any:
@@ -241,47 +275,25 @@ class Communicator:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._comm, name)
 
-    def _queue(self, name: str, stream: Any, used: tuple[Any, ...], *arguments: Any) -> None:
-        """Calls a function of nccl4py's bindings; what it uses is kept until its work is done."""
-        if self._comm.ptr != self._handle.handle:
-            raise RuntimeError("the communicator was destroyed")
-        if _driver.Context.get_device() != self._device:
-            raise RuntimeError(f"the context of the communicator's device, {self._device!r}, is not current")
-        stream = current_stream() if stream is None else stream
-        uses = getattr(_open_group, "uses", None)
-        if uses is not None:
-            uses.append((stream, used))
-        _library_uses(stream, used)
-        number = 0 if stream is None else stream.__cuda_stream__()[1]
-        getattr(self._bindings, name)(*arguments, self._handle, number)
-
     def send(self, sendbuf: Any, peer: int, *, stream: Any = None) -> None:
         """Send an array to a rank (ncclSend), which receives as many bytes."""
-        a = array_of(sendbuf, stream)
-        self._queue("send", stream, (a,), address_of(a), a.nbytes, BYTES, peer)
+        self._send(sendbuf, None, stream, _open_group.uses, peer)
 
     def recv(self, recvbuf: Any, peer: int, *, stream: Any = None) -> None:
         """Receive into an array what a rank sends (ncclRecv)."""
-        b = array_of(recvbuf, stream, written=True)
-        self._queue("recv", stream, (b,), address_of(b), b.nbytes, BYTES, peer)
+        self._recv(None, recvbuf, stream, _open_group.uses, peer)
 
     def broadcast(self, sendbuf: Any, recvbuf: Any, root: int, *, stream: Any = None) -> None:
         """What `root` has in `sendbuf`, to `recvbuf` of all (ncclBroadcast). Others may give None to send."""
-        b = array_of(recvbuf, stream, written=True)
-        a = array_of(sendbuf, stream) if self._rank == root else b
-        check_room(a, b, a.size, exactly=True)
-        check_overlap(a, b, 0)
-        self._queue("broadcast", stream, (a, b), address_of(a), address_of(b), b.nbytes, BYTES, root)
+        sent = sendbuf if self._rank == root else recvbuf
+        self._broadcast(sent, recvbuf, stream, _open_group.uses, root)
 
     def allreduce(self, sendbuf: Any, recvbuf: Any, op: Any, *, stream: Any = None) -> None:
         """The elements of all ranks, combined one by one, to all (ncclAllReduce).
 
         op: `nccl.core.SUM`, `PROD`, `MAX`, `MIN`, `AVG`, or what `create_pre_mul_sum` made.
         """
-        a, b = array_of(sendbuf, stream), array_of(recvbuf, stream, written=True)
-        check_room(a, b, a.size)
-        check_overlap(a, b, 0)
-        self._queue("all_reduce", stream, (a, b), address_of(a), address_of(b), *reduction(a, op), int(op))
+        self._all_reduce(sendbuf, recvbuf, stream, _open_group.uses, op)
 
     def reduce(
         self, sendbuf: Any, recvbuf: Any, op: Any, root: int | None = None, *, stream: Any = None
@@ -290,83 +302,33 @@ class Communicator:
         if root is None:
             self.allreduce(sendbuf, recvbuf, op, stream=stream)
             return
-        a = array_of(sendbuf, stream)
-        b = array_of(recvbuf, stream, written=True) if self._rank == root else a
-        check_room(a, b, a.size)
-        check_overlap(a, b, 0)
-        self._queue("reduce", stream, (a, b), address_of(a), address_of(b), *reduction(a, op), int(op), root)
+        queue = self._reduce if self._rank == root else self._reduce_elsewhere
+        queue(sendbuf, recvbuf, stream, _open_group.uses, op, root)
 
     def reduce_scatter(self, sendbuf: Any, recvbuf: Any, op: Any, *, stream: Any = None) -> None:
         """As `allreduce`, a part of the result to each rank (ncclReduceScatter).
 
         sendbuf: as many elements for each rank as `recvbuf` has room for.
         """
-        a, b = array_of(sendbuf, stream), array_of(recvbuf, stream, written=True)
-        part = part_of(a, self._ranks)
-        check_room(a, b, part)
-        check_overlap(b, a, self._rank * part * a.dtype.itemsize)
-        count, number = reduction(a, op)
-        self._queue(
-            "reduce_scatter",
-            stream,
-            (a, b),
-            address_of(a),
-            address_of(b),
-            count // self._ranks,
-            number,
-            int(op),
-        )
+        self._reduce_scatter(sendbuf, recvbuf, stream, _open_group.uses, op)
 
     def allgather(self, sendbuf: Any, recvbuf: Any, *, stream: Any = None) -> None:
         """The arrays of all ranks, one after another, to all (ncclAllGather)."""
-        a, b = array_of(sendbuf, stream), array_of(recvbuf, stream, written=True)
-        check_room(a, b, self._ranks * a.size)
-        check_overlap(a, b, self._rank * a.nbytes)
-        self._queue("all_gather", stream, (a, b), address_of(a), address_of(b), a.nbytes, BYTES)
+        self._all_gather(sendbuf, recvbuf, stream, _open_group.uses)
 
     def gather(self, sendbuf: Any, recvbuf: Any, root: int | None = None, *, stream: Any = None) -> None:
         """As `allgather`, to `root` alone (ncclGather) unless it is None; others may give None to receive."""
         if root is None:
             self.allgather(sendbuf, recvbuf, stream=stream)
             return
-        a, b = array_of(sendbuf, stream), None
-        if self._rank == root:
-            b = array_of(recvbuf, stream, written=True)
-            check_room(a, b, self._ranks * a.size)
-            check_overlap(a, b, self._rank * a.nbytes)
-        self._queue(
-            "gather",
-            stream,
-            (a, b),
-            address_of(a),
-            address_of(b) if b is not None else 0,
-            a.nbytes,
-            BYTES,
-            root,
-        )
+        queue = self._gather if self._rank == root else self._gather_elsewhere
+        queue(sendbuf, recvbuf, stream, _open_group.uses, root)
 
     def scatter(self, sendbuf: Any, recvbuf: Any, root: int, *, stream: Any = None) -> None:
         """A part of what `root` has in `sendbuf` to each rank (ncclScatter); others may give None to send."""
-        a, b = None, array_of(recvbuf, stream, written=True)
-        if self._rank == root:
-            a = array_of(sendbuf, stream)
-            check_room(a, b, part_of(a, self._ranks), exactly=True)
-            check_overlap(b, a, self._rank * b.nbytes)
-        self._queue(
-            "scatter",
-            stream,
-            (a, b),
-            address_of(a) if a is not None else 0,
-            address_of(b),
-            b.nbytes,
-            BYTES,
-            root,
-        )
+        queue = self._scatter if self._rank == root else self._scatter_elsewhere
+        queue(sendbuf, recvbuf, stream, _open_group.uses, root)
 
     def alltoall(self, sendbuf: Any, recvbuf: Any, *, stream: Any = None) -> None:
         """A part of `sendbuf` to each rank, and one from each into `recvbuf` (ncclAlltoAll)."""
-        a, b = array_of(sendbuf, stream), array_of(recvbuf, stream, written=True)
-        part = part_of(a, self._ranks)
-        check_room(a, b, a.size)
-        check_overlap(a, b, None)
-        self._queue("allto_all", stream, (a, b), address_of(a), address_of(b), part * a.dtype.itemsize, BYTES)
+        self._all_to_all(sendbuf, recvbuf, stream, _open_group.uses)

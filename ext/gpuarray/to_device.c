@@ -215,7 +215,22 @@ static PyObject *copy_to_context(PyObject *module, FAST_PARAMETERS)
     return result;
 }
 
+PyDoc_STRVAR(device_number_doc,
+             "_device_number(array, /)\n--\n\n"
+             "The number of the device that the array's memory is on; None for memory that is\n"
+             "on none in particular: managed, or the host's.");
+
+static PyObject *device_number(PyObject *module, FAST_PARAMETERS)
+{
+    PyObject *array;
+    if (READ_ARGUMENTS(device_number_doc, INTO_A(module_state(module)->GPUArray_type, &array)) < 0)
+        return NULL;
+    CUdevice number = array_device_number(gpuarray_cast(array), -1);
+    return number < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(number);
+}
+
 PyMethodDef to_device_functions[] = {
     {"_copy_to_context", AS_METHOD(copy_to_context), FAST_KEYWORDS, copy_to_context_doc},
+    {"_device_number", AS_METHOD(device_number), FAST_KEYWORDS, device_number_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -1,7 +1,5 @@
 """What pycuda.nccl refuses before anything is sent, and what nccl4py is given."""
 
-import types
-
 import numpy as np
 import pytest
 
@@ -11,33 +9,6 @@ import pycuda.nccl
 from pycuda import _driver
 
 SUM, PROD, MAX, MIN, AVG = range(5)  # ncclRedOp_t
-
-
-class Bindings:
-    """In the place of nccl4py's bindings: keeps the calls."""
-
-    def __init__(self):
-        self.calls = []
-
-    def Comm(self, handle):
-        return types.SimpleNamespace(handle=handle)
-
-    def __getattr__(self, name):
-        return lambda *arguments: self.calls.append((name, *arguments))
-
-
-@pytest.fixture
-def bindings(monkeypatch):
-    bindings = Bindings()
-    monkeypatch.setattr(pycuda.nccl, "_bindings", lambda: bindings)
-    return bindings
-
-
-@pytest.fixture
-def comm(bindings):
-    """The second of two ranks."""
-    device = types.SimpleNamespace(device_id=drv.Context.get_device().handle)
-    return pycuda.nccl.Communicator(types.SimpleNamespace(ptr=77, rank=1, nranks=2, device=device))
 
 
 def taken(bindings):
