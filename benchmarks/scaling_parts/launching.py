@@ -1,12 +1,10 @@
 """Processes of a part, a rank and a device each: by multiprocessing, or by mpiexec."""
 
 import importlib
-import importlib.util
 import json
 import multiprocessing
 import multiprocessing.connection
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,13 +15,9 @@ from common import HERE
 
 from .setup import CannotRun
 
-# Open MPI refuses root and more processes than cores, without these.
-OPEN_MPI = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-}
+sys.path.append(str(HERE.parent / "tools"))
+
+import mpi_launcher
 
 
 def _rank(function, rank, count, barrier, pipe, arguments):
@@ -70,22 +64,11 @@ def spawn(function, count, *arguments, seconds):
 
 
 def find_mpi():
-    """(path of mpiexec, changes of the environment). Wheels of MPI libraries put both into the folders bin
-    and lib of the environment, or of a folder that pip installs into; CannotRun without mpi4py or mpiexec.
-    """
-    found = importlib.util.find_spec("mpi4py")
-    if found is None:
-        raise CannotRun("mpi4py is not installed")
-    homes = [*Path(found.origin).resolve().parents[4:5], Path(sys.prefix), *map(Path, sys.path)]
-    for home in homes:
-        library = next((path for path in home.glob("lib/libmpi.so.*") if path.exists()), None)
-        program = shutil.which("mpiexec", path=str(home / "bin"))
-        if program and library:
-            return program, {**OPEN_MPI, "MPI4PY_LIBMPI": str(library)}
-    program = shutil.which("mpiexec")
-    if program is None:
-        raise CannotRun("no mpiexec: pip install mpich")
-    return program, OPEN_MPI
+    """(path of mpiexec, changes of the environment); CannotRun without one, or without mpi4py."""
+    try:
+        return mpi_launcher.find_mpi()
+    except LookupError as reason:
+        raise CannotRun(str(reason)) from None
 
 
 def mpi(function, count, *arguments, seconds):
