@@ -1,7 +1,5 @@
 """Communicators of several threads and of several processes."""
 
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -64,12 +62,7 @@ with drv.Device(rank).retain_primary_context():
 """
 
 
-def test_a_process_for_each_device(nccl):
-    count, unique_id = drv.Device.count(), nccl.get_unique_id()
-    command = [sys.executable, "-c", PROGRAM, str(count)]
-    started = [
-        subprocess.Popen([*command, str(rank), bytes(unique_id).hex()], stdout=subprocess.PIPE, text=True)
-        for rank in range(count)
-    ]
-    for each in started:
-        assert each.communicate(timeout=90)[0] == "done\n" and each.returncode == 0
+def test_a_process_for_each_device(start_ranks):
+    ranks = start_ranks(PROGRAM, drv.Device.count())
+    assert {*ranks.wait(90)} == {0}, ranks.text()
+    assert all("done\n" in output.read_text() for output in ranks.outputs), ranks.text()
