@@ -601,6 +601,7 @@ IN_CALL static CUresult trim_source(Pool *pool, size_t keep)
 IN_CALL static CUresult release_block(Pool *pool, PoolBlock *block, bool with_driver)
 {
     CUresult result = with_driver ? pool->source->release(pool, block) : CUDA_SUCCESS;
+    if (!with_driver && pool->source->free_later) pool->source->free_later(block);
     if (with_driver && pool->driver_pool) note_pending_free(pool, block->stream);
     if (pool->cpu_marks) pool->cpu_marks->drop(block->cpu_mark);
     free(block);

@@ -61,12 +61,15 @@ typedef struct PoolPendingFree {
 typedef struct PoolSource {
     CUresult (*allocate)(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream);
     CUresult (*release)(const Pool *pool, const PoolBlock *block);
+    /* Frees memory that is still there after the context has ended; NULL: it went with the context. */
+    void (*free_later)(const PoolBlock *block);
     /* Frees memory that the source itself holds, until it holds at most `keep` bytes; may be NULL. */
     CUresult (*trim)(const Pool *pool, size_t keep);
     /* Destroys the source's own pool; NULL if it has none. */
     CUresult (*end)(Pool *pool);
     const char *release_name; /* the driver function that `release` calls, for messages */
     bool ordered; /* memory is allocated and freed in stream order: the pool holds none itself */
+    bool of_host; /* it is the host's memory */
     bool host_uses; /* the host may access it at any time: it is reused only after the work on it is done */
     bool may_be_checked; /* by memory_marks.h: it is an allocation of the driver that only kernels use */
 } PoolSource;
@@ -77,6 +80,7 @@ IN_CALL bool pool_default_stream_is_barred(void);
 
 extern const PoolSource pool_device_memory;
 extern const PoolSource pool_host_memory;
+extern const PoolSource pool_registered_memory; /* flags: CU_MEMHOSTREGISTER_* */
 extern const PoolSource pool_managed_memory; /* flags: CUmemAttach_flags */
 extern const PoolSource pool_ordered_memory; /* of the pool's driver_pool */
 extern const PoolSource pool_external_memory; /* external: pool_adopt, and pool_drop without the driver */

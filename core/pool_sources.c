@@ -1,5 +1,6 @@
 /* Where the memory of pools comes from: one PoolSource for each kind of memory. See pool.h. */
 #include <stdint.h>
+#include <sys/mman.h>
 
 #include "core/pool.h"
 
@@ -25,6 +26,8 @@ const PoolSource pool_device_memory = {.allocate = allocate_device,
 
 /* ---- Page-locked memory ---- */
 
+static void *pointer_of(CUdeviceptr address) { return (void *)(uintptr_t)address; }
+
 IN_CALL static CUresult allocate_host(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream)
 {
     void *memory = NULL;
@@ -37,12 +40,45 @@ IN_CALL static CUresult allocate_host(const Pool *pool, CUdeviceptr *pointer, si
 IN_CALL static CUresult release_host(const Pool *pool, const PoolBlock *block)
 {
     (void)pool;
-    return driver.cuMemFreeHost((void *)(uintptr_t)block->pointer);
+    return driver.cuMemFreeHost(pointer_of(block->pointer));
 }
 
 const PoolSource pool_host_memory = {.allocate = allocate_host,
                                      .release = release_host,
-                                     .release_name = "cuMemFreeHost"};
+                                     .release_name = "cuMemFreeHost",
+                                     .of_host = true};
+
+/* ---- Memory of the process that the driver page-locks ---- */
+
+/* The mapping is shared: after a fork, private pages would be copied at the parent's next write, and the
+ * device would go on with the old ones. */
+IN_CALL static CUresult allocate_registered(const Pool *pool, CUdeviceptr *pointer, size_t size,
+                                            CUstream stream)
+{
+    (void)stream;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = driver.cuMemHostRegister(memory, size, pool->flags);
+    if (result != CUDA_SUCCESS) munmap(memory, size);
+    *pointer = (CUdeviceptr)(uintptr_t)memory;
+    return result;
+}
+
+static void free_registered(const PoolBlock *block) { munmap(pointer_of(block->pointer), block->capacity); }
+
+IN_CALL static CUresult release_registered(const Pool *pool, const PoolBlock *block)
+{
+    (void)pool;
+    CUresult result = driver.cuMemHostUnregister(pointer_of(block->pointer));
+    free_registered(block);
+    return result;
+}
+
+const PoolSource pool_registered_memory = {.allocate = allocate_registered,
+                                           .release = release_registered,
+                                           .free_later = free_registered,
+                                           .release_name = "cuMemHostUnregister",
+                                           .of_host = true};
 
 /* ---- Managed memory ---- */
 

@@ -1,7 +1,9 @@
 """Arrays that leave the device and come back: pickled, in messages of distributed, spilled to disk by it.
-With the driver's two copies alone, and the same of an array of NumPy.
+With the driver's two copies alone, and the same of an array of NumPy. What arrives from elsewhere is in
+memory that is not page-locked: a second table has the ways to copy from it, and to fresh memory of NumPy's.
 """
 
+import concurrent.futures
 import pickle
 import tempfile
 
@@ -11,6 +13,8 @@ from .setup import has, in_turn, power, timed
 
 SIZES = [1 << 10, 1 << 20, 1 << 24, 1 << 28]
 SMALL = [1 << 10, 1 << 16]
+BLOCK = 2 << 20  # bytes of each of the two blocks of Staged
+THREADS = [1, 2, 4]
 
 
 def in_frames(value):
@@ -18,6 +22,13 @@ def in_frames(value):
     frames = []
     head = pickle.dumps(value, protocol=5, buffer_callback=frames.append)
     return pickle.loads(head, buffers=frames)
+
+
+def in_frames_elsewhere(value):
+    """As in_frames, but what is unpickled is in memory of another process, say: the frames were copied."""
+    frames = []
+    head = pickle.dumps(value, protocol=5, buffer_callback=frames.append)
+    return pickle.loads(head, buffers=[np.array(np.frombuffer(frame, np.uint8)) for frame in frames])
 
 
 def in_band(value):
@@ -44,48 +55,116 @@ def spilled(value):
         return found
 
 
+class Staged:
+    """Copies to the device through two page-locked blocks: threads fill one while the other is copied."""
+
+    def __init__(self, drv, threads):
+        self._drv, self._threads, self._stream = drv, threads, drv.Stream()
+        self._blocks = [drv.pagelocked_empty(BLOCK, np.uint8) for _ in range(2)]
+        self._events = [drv.Event() for _ in range(2)]
+        self._workers = concurrent.futures.ThreadPoolExecutor(threads)
+
+    def _fill(self, block, part):
+        if self._threads == 1:
+            np.copyto(block, part)
+            return
+        pairs = zip(np.array_split(block, self._threads), np.array_split(part, self._threads), strict=True)
+        [*self._workers.map(lambda pair: np.copyto(*pair), pairs)]
+
+    def __call__(self, address, host):
+        for number, start in enumerate(range(0, len(host), BLOCK)):
+            part, event = host[start : start + BLOCK], self._events[number % 2]
+            block = self._blocks[number % 2][: len(part)]
+            event.synchronize()
+            self._fill(block, part)
+            self._drv.memcpy_htod_async(address + start, block, self._stream)
+            event.record(self._stream)
+        self._stream.synchronize()
+
+    def close(self):
+        self._workers.shutdown()
+
+
+def from_pageable(setup, drv, gpuarray, size):
+    """A row: one copy of so many bytes in each way, in us."""
+    host = np.resize(np.arange(251, dtype=np.uint8), size)
+    array, pinned = gpuarray.to_gpu(host), drv.pagelocked_empty(size, np.uint8)
+    pageable, wait = np.empty_like(host), drv.Context.synchronize
+    pageable[:] = 0
+    count = 2 if setup.small else max(2, min(50, (1 << 28) // size))
+    staged = {f"to, staged by {threads}": Staged(drv, threads) for threads in THREADS}
+    for copy in staged.values():
+        array.fill(0)
+        copy(array.ptr, host)
+        np.testing.assert_array_equal(array.get(), host)
+    calls = {
+        "to, page-locked": lambda: drv.memcpy_htod(array.gpudata, pinned),
+        "to, pageable": lambda: drv.memcpy_htod(array.gpudata, host),
+        **{name: lambda copy=copy: copy(array.ptr, host) for name, copy in staged.items()},
+        "from, page-locked": lambda: drv.memcpy_dtoh(pinned, array.gpudata),
+        "from, pageable": lambda: drv.memcpy_dtoh(pageable, array.gpudata),
+        "from, fresh": lambda: array.get(),
+    }
+    timers = {name: lambda call=call: timed(call, count, wait) for name, call in calls.items()}
+    times = {name: pair[1] for name, pair in in_turn(timers, 1 if setup.small else 3).items()}
+    for copy in staged.values():
+        copy.close()
+    return times
+
+
+def measure(setup, drv, gpuarray, ways, size):
+    """The rows of a size: there and back in each way."""
+    host = np.resize(np.arange(251, dtype=np.uint8), size)
+    array, pinned = gpuarray.to_gpu(host), drv.pagelocked_empty(size, np.uint8)
+    back, pageable = gpuarray.empty_like(array), np.empty_like(host)
+    wait, rows = drv.Context.synchronize, []
+
+    def copies(to):
+        drv.memcpy_dtoh(to, array.gpudata)
+        drv.memcpy_htod(back.gpudata, to)
+
+    count = 2 if setup.small else max(2, min(50, (1 << 28) // size))
+    for name, function in ways.items():
+        if setup.left() < 0:
+            setup.note(f"the time was over before {name}, {power(size)}")
+            continue
+        np.testing.assert_array_equal(function(array).get(), host)
+        repeats = min(count, 5) if name == "spilled to disk" else count
+        times = in_turn(
+            {
+                "ours": lambda f=function, n=repeats: timed(lambda: f(array), n, wait),
+                "numpy": lambda f=function, n=repeats: timed(lambda: f(host), n, wait),
+                "pinned": lambda n=repeats: timed(lambda: copies(pinned), n, wait),
+                "pageable": lambda n=repeats: timed(lambda: copies(pageable), n, wait),
+            },
+            1 if setup.small else 3,
+        )
+        done = {way: pair[1] for way, pair in times.items()}
+        rows.append([name, power(size), *(f"{each / 1e3:.1f}" for each in done.values())])
+        rows[-1].append(f"{size / done['ours']:.2f}")
+        setup.data.setdefault("found", []).append([name, size, done])
+    return rows
+
+
 def run(setup):
     import pycuda.driver as drv
     import pycuda.gpuarray as gpuarray
 
     drv.init()
     drv.Device(0).retain_primary_context().push()
-    wait = drv.Context.synchronize
-    ways = {"pickle": in_band, "pickle, memory outside": in_frames}
+    ways = {
+        "pickle": in_band,
+        "pickle, memory outside": in_frames,
+        "pickle, memory copied": in_frames_elsewhere,
+    }
     if has("distributed"):
         ways |= {"message of distributed": in_message, "spilled to disk": spilled}
     else:
         setup.note("without messages and spilling: distributed is not installed")
-    rows = []
+    rows, single = [], {}
     for size in SMALL if setup.small else SIZES:
-        host = np.resize(np.arange(251, dtype=np.uint8), size)
-        array, pinned = gpuarray.to_gpu(host), drv.pagelocked_empty(size, np.uint8)
-        back, pageable = gpuarray.empty_like(array), np.empty_like(host)
-
-        def copies(to, array=array, back=back):
-            drv.memcpy_dtoh(to, array.gpudata)
-            drv.memcpy_htod(back.gpudata, to)
-
-        count = 2 if setup.small else max(2, min(50, (1 << 28) // size))
-        for name, function in ways.items():
-            if setup.left() < 0:
-                setup.note(f"the time was over before {name}, {power(size)}")
-                continue
-            np.testing.assert_array_equal(function(array).get(), host)
-            repeats = min(count, 5) if name == "spilled to disk" else count
-            times = in_turn(
-                {
-                    "ours": lambda f=function, n=repeats, a=array: timed(lambda: f(a), n, wait),
-                    "numpy": lambda f=function, n=repeats, a=host: timed(lambda: f(a), n, wait),
-                    "pinned": lambda n=repeats, to=pinned: timed(lambda: copies(to), n, wait),
-                    "pageable": lambda n=repeats, to=pageable: timed(lambda: copies(to), n, wait),
-                },
-                1 if setup.small else 3,
-            )
-            done = {way: pair[1] for way, pair in times.items()}
-            rows.append([name, power(size), *(f"{each / 1e3:.1f}" for each in done.values())])
-            rows[-1].append(f"{size / done['ours']:.2f}")
-            setup.data.setdefault("found", []).append([name, size, done])
+        rows += measure(setup, drv, gpuarray, ways, size)
+        single[size] = from_pageable(setup, drv, gpuarray, size)
     header = [
         "what, there and back",
         "size",
@@ -94,3 +173,7 @@ def run(setup):
         "copies alone, page-locked",
     ]
     setup.table("Arrays that leave the device", [*header, "copies alone, pageable", "GB/s"], rows)
+    setup.data["single"] = [[size, times] for size, times in single.items()]
+    names = [*next(iter(single.values()))]
+    rows = [[power(size), *(f"{times[name] / 1e3:.1f}" for name in names)] for size, times in single.items()]
+    setup.table("One copy, us", ["size", *names], rows)

@@ -188,3 +188,28 @@ const TypeSpec PageLockedMemoryPool_spec = {
     .tp_init = host_pool_init,
     TYPE_TABLES(host_pool_methods, NULL, NULL),
 };
+
+/* ---- The pool for host copies that outlive what they were copied in ---- */
+
+PyDoc_STRVAR(registered_pool_doc,
+             "_registered_pool()\n--\n\n"
+             "A new PageLockedMemoryPool in the current context whose arrays stay readable when the\n"
+             "context has ended, and in a forked child: their memory is the process's own, page-locked\n"
+             "by cuMemHostRegister for all contexts. _live_objects() does not count it.");
+
+static PyObject *registered_pool(PyObject *module, PyObject *Py_UNUSED(none))
+{
+    static const PoolForm form = {
+        .source = &pool_registered_memory, .flags = CU_MEMHOSTREGISTER_PORTABLE, .bits = POOL_DEFAULT_BITS};
+    PyTypeObject *type = module_state(module)->PageLockedMemoryPool_type;
+    PyObject *self = type->tp_alloc(type, 0);
+    ContextObject *context = self ? context_hold_current(module_state(module)) : NULL;
+    if (context && !(pool_cast(self)->pool = memory_pool_new(context, &form))) context_drop(context);
+    if (self && !pool_cast(self)->pool) Py_CLEAR(self);
+    return self;
+}
+
+PyMethodDef host_pool_functions[] = {
+    {"_registered_pool", registered_pool, METH_NOARGS, registered_pool_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -373,7 +373,7 @@ static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const BlockRe
     if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
         raise_driver(state, CUDA_ERROR_INVALID_CONTEXT, allocate_name,
                      "the context of the pool cannot be made current");
-    else if (pool->core.source == &pool_host_memory)
+    else if (pool->core.source->of_host)
         raise_driver(state, result, allocate_name, "%zu bytes requested", asked->size);
     else
         device_memory_raise(state, pool->context, result, allocate_name, asked->size);

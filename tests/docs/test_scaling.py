@@ -124,7 +124,8 @@ def test_clusters_and_copies(result):
     if not installed("dask", "distributed"):
         pytest.skip("dask and distributed are not installed")
     assert [row["what"] for row in rows(result, "clusters")] == ["reduction", "product", "transfer"]
-    assert len(rows(result, "copies")) == 2 * 4
+    assert len(rows(result, "copies")) == 2 * 5
+    assert [row["size"] for row in rows(result, "copies", 1)] == ["1 KiB", "64 KiB"]
 
 
 # A rank's function is imported by the processes, so it stands in a file.

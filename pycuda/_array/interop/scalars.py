@@ -7,6 +7,7 @@ import operator
 from pycuda import _driver
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.interop.dask.registration import register_if_dask_is_loaded
+from pycuda._array.interop.host_copies import host_copy
 
 
 def item(array, *args):
@@ -69,7 +70,7 @@ def reduced(array):
     """array.__reduce_ex__(). With protocol 5 the elements may travel out of band: NumPy sees to that."""
     register_if_dask_is_loaded()  # distributed pickles what is not registered yet
     cls = () if type(array) is _driver.GPUArray else (type(array),)
-    return _unpickled, (array.get(), *cls), _user_attributes(array)
+    return _unpickled, (host_copy(array), *cls), _user_attributes(array)
 
 
 def copied(array):

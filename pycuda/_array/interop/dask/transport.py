@@ -13,6 +13,7 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.interop.dask.sizes import distinct
+from pycuda._array.interop.host_copies import host_copy
 
 
 def _packed(array):
@@ -40,7 +41,7 @@ def _unpacked(header, array):
 def to_host(array):
     """dask_serialize: (header, frames in host memory)"""
     header, packed = _packed(array)
-    host = packed.get()
+    host = host_copy(packed)
     return header, [memoryview(host.reshape(-1, order=header["order"]).view(np.uint8))]
 
 
