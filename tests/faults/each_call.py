@@ -15,7 +15,7 @@ failure that does not pass. A body runs in a thread of its own, so that it start
 and leaves none.
 
 Tests that start processes are left out, as their calls are made in those processes; so are tests with random
-input, whose calls differ from run to run.
+input, whose calls differ from run to run, and those with the mark no_faults.
 """
 
 import contextlib
@@ -71,6 +71,7 @@ def is_random(item):
 
 def pytest_collection_modifyitems(config, items):
     kept = [item for item in items if not starts_processes(item) and not is_random(item)]
+    kept = [item for item in kept if not item.get_closest_marker("no_faults")]
     tally["left out"] = len(items) - len(kept)
     items[:] = kept
 

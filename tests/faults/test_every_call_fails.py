@@ -187,6 +187,29 @@ VIRTUAL_MEMORY = """
 in_a_context(virtual_memory, code)
 """
 
+# Without page-locked memory a pickle has other memory: that failure alone is quiet.
+PICKLES = """
+import pickle
+
+from pycuda.tools import clear_context_caches
+
+LARGE = np.arange(1 << 17, dtype=np.float32)
+
+def work():
+    clear_context_caches()  # the pool of page-locked memory is new
+    array = gpuarray.to_gpu(LARGE)
+    for _ in range(3):
+        buffers = []
+        text = pickle.dumps(array, 5, buffer_callback=buffers.append)
+        assert (np.frombuffer(buffers[0], np.float32) == LARGE).all()
+        array = pickle.loads(text, buffers=buffers)
+    assert (array.get() == LARGE).all()
+    buffers.clear()
+    clear_context_caches()
+
+in_a_context(work, code)
+"""
+
 # A program that makes contexts. When a call fails, the local variables in the traceback outlive their
 # context.
 CONTEXTS = """
@@ -217,6 +240,7 @@ def counts(run_python, program, code):
 
 # (program, a number below that of its calls)
 PROGRAMS = {"main path": (MAIN_PATH, 80), "pools": (POOLS, 40), "virtual memory": (VIRTUAL_MEMORY, 15)}
+PROGRAMS["pickles"] = PICKLES, 10
 PROGRAMS["contexts"] = CONTEXTS, 20
 SLOW_ON_A_GPU = {("contexts", code) for code in CODES if code != "out of memory"}
 
