@@ -27,7 +27,7 @@ def main():
     write_machine()
     names = sys.argv[1:] or [
         "import_time", "compile_time", "start", "launch", "array_calls", "graphs", "pool", "order",
-        "operations", "shapes", "random_numbers", "sparse", "special_functions",
+        "operations", "shapes", "random_numbers", "sparse_products", "special_functions",
         "linear_algebra", "products", "bandwidth",
         *ON_CPU,
     ]  # fmt: skip

@@ -27,10 +27,6 @@ from common import driver_release
 from scaling_parts import launching, page, pictures
 from scaling_parts.setup import FOLDER, CannotRun, Setup
 
-# dask imports the package `sparse` where there is one: not the benchmark of that name in this folder. Workers
-# of a cluster import this file, too.
-sys.modules.setdefault("sparse", None)
-
 # {part: its share of the time}. A part finds the results of those before it.
 PARTS = {
     "peers": 12,

@@ -2,7 +2,7 @@
 cuSPARSE's, CuPy's, torch's; on the CPU device SciPy's.
 
 Classic patterns: neighbors in a plane, random columns, a network with hubs, and one very long row.
-`sparse.py arrays` makes the tables of sparse arrays alone, `sparse.py operators` the other one.
+`sparse_products.py arrays` makes the tables of sparse arrays alone, `sparse.py operators` the other one.
 """
 
 import functools
