@@ -25,8 +25,8 @@ class Rule(NamedTuple):
     lengths: tuple[float, float] = (0, np.inf)  # elements of a row, on average: (minimum, maximum)
 
 
-# By dtype.char. Measured on an H100 by benchmarks/sparse.py: five elements a row times 128 columns take 1.08
-# (float) and 1.31 (double) times as long by our kernel.
+# By dtype.char. Measured on an H100 by benchmarks/sparse_products.py: five elements a row times 128 columns
+# take 1.08 (float) and 1.31 (double) times as long by our kernel.
 _MANY_COLUMNS = Rule("CSR_ALG2", range(96, 1 << 31), 1 << 20, (2, 6))
 _RULES: dict[str, tuple[Rule, ...]] = {"f": (_MANY_COLUMNS,), "d": (_MANY_COLUMNS,)}
 
