@@ -12,7 +12,8 @@ import numpy as np
 from .setup import has, in_turn, power, timed
 
 SIZES = [1 << 10, 1 << 20, 1 << 24, 1 << 28]
-SMALL = [1 << 10, 1 << 16]
+SMALL = [1 << 10, 1 << 20]
+LARGE = 1 << 20  # bytes of frames that are to be page-locked
 BLOCK = 2 << 20  # bytes of each of the two blocks of Staged
 THREADS = [1, 2, 4]
 
@@ -85,8 +86,29 @@ class Staged:
         self._workers.shutdown()
 
 
-def from_pageable(setup, drv, gpuarray, size):
-    """A row: one copy of so many bytes in each way, in us."""
+def frames_of(array):
+    frames = []
+    pickle.dumps(array, protocol=5, buffer_callback=frames.append)
+    return frames
+
+
+def first_frames(array):
+    """The pickle of an array whose context has no pool of page-locked memory yet."""
+    from pycuda.tools import clear_context_caches
+
+    clear_context_caches()
+    frames_of(array)
+
+
+def check_page_lock(setup, drv, array):
+    """Notes it if the driver has no page-locked memory for the frames of a large pickle."""
+    (frame,) = frames_of(array)
+    if array.nbytes >= LARGE and not isinstance(memoryview(frame).obj.base, drv.HostPointer):
+        setup.note(f"the frames of a pickle of {power(array.nbytes)} are not page-locked")
+
+
+def single_copies(setup, drv, gpuarray, size):
+    """{way: ns} of one copy of so many bytes"""
     host = np.resize(np.arange(251, dtype=np.uint8), size)
     array, pinned = gpuarray.to_gpu(host), drv.pagelocked_empty(size, np.uint8)
     pageable, wait = np.empty_like(host), drv.Context.synchronize
@@ -104,7 +126,10 @@ def from_pageable(setup, drv, gpuarray, size):
         "from, page-locked": lambda: drv.memcpy_dtoh(pinned, array.gpudata),
         "from, pageable": lambda: drv.memcpy_dtoh(pageable, array.gpudata),
         "from, fresh": lambda: array.get(),
+        "from, pickled": lambda: frames_of(array),
+        "from, pickled first": lambda: first_frames(array),
     }
+    check_page_lock(setup, drv, array)
     timers = {name: lambda call=call: timed(call, count, wait) for name, call in calls.items()}
     times = {name: pair[1] for name, pair in in_turn(timers, 1 if setup.small else 3).items()}
     for copy in staged.values():
@@ -164,7 +189,7 @@ def run(setup):
     rows, single = [], {}
     for size in SMALL if setup.small else SIZES:
         rows += measure(setup, drv, gpuarray, ways, size)
-        single[size] = from_pageable(setup, drv, gpuarray, size)
+        single[size] = single_copies(setup, drv, gpuarray, size)
     header = [
         "what, there and back",
         "size",

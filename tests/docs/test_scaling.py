@@ -125,7 +125,7 @@ def test_clusters_and_copies(result):
         pytest.skip("dask and distributed are not installed")
     assert [row["what"] for row in rows(result, "clusters")] == ["reduction", "product", "transfer"]
     assert len(rows(result, "copies")) == 2 * 5
-    assert [row["size"] for row in rows(result, "copies", 1)] == ["1 KiB", "64 KiB"]
+    assert [row["size"] for row in rows(result, "copies", 1)] == ["1 KiB", "1 MiB"]
 
 
 # A rank's function is imported by the processes, so it stands in a file.

@@ -12,7 +12,7 @@ STEPS = [
     (steps.prepared_calls, 2), (pressing.pageable_copies, 2), (pressing.full_queue, 1), (steps.arrays, 3),
     (steps.lent_arrays, 3), (steps.pooled, 3), (steps.managed, 2), (steps.registered, 2),
     (steps.shaped_copies, 3), (steps.grown_memory, 2), (steps.between_devices, 1),
-    (steps.moved_arrays, 2), (steps.green, 1),
+    (steps.moved_arrays, 2), (steps.green, 1), (steps.pickled, 2),
     (steps.texture_object, 3), (steps.surface_object, 3), (steps.texture_reference, 2),
     (steps.texture_of_array, 2), (steps.surface_reference, 2), (steps.modules, 2), (steps.half_linked, 1),
     (steps.globals_of_modules, 1), (steps.compiling, 1), (pressing.fresh_code, 1), (steps.streams, 3),

@@ -5,6 +5,7 @@
 import contextlib
 import gc
 import os
+import pickle
 import threading
 import time
 
@@ -116,6 +117,18 @@ class Lent(Shown):
 
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
+
+
+def pickled(w):
+    """A pickle whose elements are in page-locked memory of a pool, which other threads read and drop."""
+    numbers, buffers = np.resize(w.numbers(), w.dice.choice([1, 2, 3]) << 16), []
+    text = pickle.dumps(gpuarray.to_gpu(numbers), 5, buffer_callback=buffers.append)
+    w.put("pickle", (text, buffers, numbers))
+    found = w.take("pickle")
+    if found:
+        text, buffers, numbers = found
+        check(np.frombuffer(buffers[0], np.int32), numbers, "the memory of a pickle")
+        check(pickle.loads(text, buffers=buffers).get(), numbers, "an unpickled array")
 
 
 def lent_arrays(w):
@@ -564,6 +577,7 @@ def something(w):
         linker,
         new_pool(w).allocate(100),
         PageLockedMemoryPool().allocate(N, np.int32),
+        drv._driver._registered_pool().allocate(N, np.int32),
         gpuarray.zeros(N, np.int32),
         gpuarray.zeros(N, np.int32, allocator=DeviceMemoryPool().allocate),
         drv.InOut(np.zeros(N, np.int32)),
