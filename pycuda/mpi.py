@@ -177,12 +177,15 @@ class Request:
 
     def __init__(self, request: Any, buffers: list[Buffer], started: bool) -> None:
         self._request, self._buffers, self._pending = request, buffers, started
+        self._persists = not started
 
     def _finish(self, status: Any) -> None:
         if self._pending:
             self._pending = False
             for buffer in self._buffers:
                 buffer.store(status)
+            if not self._persists:
+                self._buffers = []  # its memory is free for other messages, however long the request is kept
 
     def Wait(self, status: Any = None) -> bool:
         """Wait until the message is complete, and copy what has arrived. Returns True.

@@ -272,7 +272,6 @@ SAME_MEMORY = """
     pending = comm.Irecv(b, left)
     comm.Send(a, right)
     pending.Wait()
-    del pending
     same(b, np.arange(1000.0))
     assert (pool.active_blocks, pool.held_blocks) == (0, 2)
 """
