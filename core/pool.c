@@ -460,15 +460,20 @@ IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolErr
     return error->result;
 }
 
-IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolError *error)
+IN_CALL CUresult pool_mark(Pool *pool, PoolBlock *block, PoolError *error)
 {
     *error = no_error;
     PoolEvent *event = record_event(pool, block->stream, error);
     if (!event) return error->result;
     drop_event(pool, block);
     block->ready = event;
-    block->stream = POOL_NO_STREAM;
     return CUDA_SUCCESS;
+}
+
+IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolError *error)
+{
+    if (pool_mark(pool, block, error) == CUDA_SUCCESS) block->stream = POOL_NO_STREAM;
+    return error->result;
 }
 
 /* ---- Returning blocks ---- */

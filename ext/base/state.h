@@ -29,7 +29,7 @@ typedef struct ModuleState ModuleState;
 /* Called when a context ends for its user, or with its last reference (context.h). Calls can still be made in
  * it. May be called more than once for a context. */
 typedef void (*ContextEndFn)(struct ContextObject *context);
-enum { STATE_CONTEXT_END_MAX = 3 };
+enum { STATE_CONTEXT_END_MAX = 4 };
 
 /* Called before this stream of the context is destroyed. False when it must not be, as a pool could not note
  * its end. */

@@ -356,11 +356,14 @@ int context_on_last(ModuleState *state, ContextLastFn function)
     return 0;
 }
 
-/* Calls the functions of context_on_end(), and forgets the fault that ended the context. */
+/* Calls the functions of context_on_end(), and forgets the fault that ended the context. They all find it
+ * alive: what they release does not end it, the caller does. */
 static void notify_end(ContextObject *context)
 {
     lost_forget(context->state, context->handle);
+    gil_count(&context->resources, 1);
     for (int i = 0; i < context->state->context_end_count; i++) context->state->context_end[i](context);
+    gil_count(&context->resources, -1);
 }
 
 /* Whether the context is current in this thread. If the driver does not answer, the thread's stack is asked.

@@ -45,6 +45,7 @@ typedef struct ContextObject {
     WordMap elementwise; /* of ElementwiseLoop, owned (elementwise_kernels.c) */
     _Atomic(void *) staging; /* page-locked memory (staging.h); NULL while a copy uses it, or there is none */
     atomic_bool staged; /* `staging` was requested */
+    struct CopyStreams *copy_streams; /* owned (stream/copy_streams.h); NULL before they are needed */
     bool counted; /* in live_Context, which does not count the default context */
     PyObject *weak_references;
 } ContextObject;

@@ -79,12 +79,15 @@ static PyObject *get_ptr(PyObject *self, void *Py_UNUSED(closure))
         return NULL;
     }
     if (gpuarray_check_whole(array) < 0) return NULL;
-    return gpuarray_check_memory(array) < 0 ? NULL : PyLong_FromUnsignedLongLong(array->pointer);
+    return gpuarray_check_memory(array) < 0 || pooled_expose(array->allocation) < 0
+               ? NULL
+               : PyLong_FromUnsignedLongLong(array->pointer);
 }
 
 /* The address for callers that take strides into account. */
 static PyObject *get_address(PyObject *self, void *Py_UNUSED(closure))
 {
+    if (pooled_expose(gpuarray_cast(self)->allocation) < 0) return NULL;
     return PyLong_FromUnsignedLongLong(gpuarray_cast(self)->pointer);
 }
 

@@ -1,9 +1,13 @@
 /* Copies of arrays to memory of another context, which is that of another device as a rule.
  *
- * The copy is queued on a stream of the destination, where later work on the result follows by itself. That
- * stream first waits for the streams on which the source was used, and those then wait for the copy, by
- * events: so what is queued on the source afterwards does not overtake it, and a pool does not give the
- * source's memory to others before. The host waits for nothing. */
+ * The copy is queued on a stream of the destination. That first waits for the streams on which the source was
+ * used, and those then wait for the copy, by events: so what is queued on the source afterwards does not
+ * overtake it, and a pool does not give the source's memory to others before. The host waits for nothing.
+ *
+ * Unless the caller or a `with` block names the stream, it is one for copies from the source's device alone
+ * (copy_streams.h), and the result's memory belongs to it. Other streams wait for the copy when the result is
+ * first used on them (pooled_arrives), not before: if the default stream waited at once, copies from there,
+ * which follow its work, would come after this one. */
 #include "core/layout/strides.h"
 #include "ext/base/captured.h"
 #include "ext/base/driver_calls.h"
@@ -14,20 +18,16 @@
 #include "ext/memory/array_device.h"
 #include "ext/memory/copy.h"
 #include "ext/memory/pooled_allocation.h"
-#include "ext/stream/stream.h"
-
-/* A stream of a context. */
-typedef struct Place {
-    ContextObject *context;
-    CUstream stream;
-} Place;
+#include "ext/stream/copy_streams.h"
 
 typedef struct DeviceCopy {
     GPUArrayObject *from;   /* without gaps */
     ContextObject *source;  /* held */
-    Place to;               /* its context is borrowed */
-    PyObject *to_object;    /* borrowed: the object of the stream; NULL is the default stream */
     CUstream with;          /* a stream of the source that the copy follows as well */
+    ContextObject *to;      /* borrowed */
+    PyObject *stream_object; /* owned */
+    CUstream stream;        /* of the destination */
+    bool named;             /* the stream, by the caller or a `with` block */
 } DeviceCopy;
 
 /* Enters the context. -1 with LogicError when it is gone. */
@@ -36,25 +36,6 @@ static int enter(ContextObject *context, ContextScope *scope)
     if (context_enter_scope(context, scope)) return 0;
     context_raise_dead(context, "to_device");
     return -1;
-}
-
-/* Makes the second stream wait for what is queued on the first one. -1 with an exception. */
-static int order(Place first, Place second)
-{
-    ModuleState *state = first.context->state;
-    ContextScope outer, inner;
-    CUevent event = NULL;
-    if (enter(first.context, &outer) < 0) return -1;
-    int failed = gpu_cuEventCreate(state, &event, CU_EVENT_DISABLE_TIMING);
-    if (!failed) failed = gpu_cuEventRecord(state, event, first.stream);
-    if (!failed) failed = enter(second.context, &inner);
-    if (!failed) {
-        failed = gpu_cuStreamWaitEvent(state, second.stream, event, 0);
-        context_leave_scope(&inner);
-    }
-    if (event) wait_drop_event(state, failed ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS, event);
-    context_leave_scope(&outer);
-    return failed;
 }
 
 /* *out: the i-th stream of the source that work on the array may be on. False when there are not so many. A
@@ -68,17 +49,58 @@ static bool source_stream(const DeviceCopy *copy, int i, CUstream *out)
     return allocation && allocation->pooled && pooled_used_stream(allocation, i - 2, out);
 }
 
-/* Orders the copy after the work on the source; if `after`, later work on the source, and the reuse of its
- * memory, after the copy. -1 with an exception. */
-static int order_with_source(const DeviceCopy *copy, bool after)
+/* Records an event after the work on a stream of the source, to be returned. -1 with an exception. */
+static int record_there(const DeviceCopy *copy, CUstream stream, CUevent *event)
+{
+    ContextScope scope;
+    *event = NULL;
+    if (enter(copy->source, &scope) < 0) return -1;
+    int failed = copy_event_take(copy->source, event);
+    if (!failed) failed = gpu_cuEventRecord(copy->from->state, *event, stream);
+    context_leave_scope(&scope);
+    return failed;
+}
+
+/* Orders the copy after the work on the source. -1 with an exception. */
+static int follow_source(const DeviceCopy *copy)
 {
     CUstream stream;
+    CUevent event;
     for (int i = 0; source_stream(copy, i, &stream); i++) {
-        Place there = {copy->source, stream};
         if (i == 1 && stream == copy->with) continue;
-        if ((after ? order(copy->to, there) : order(there, copy->to)) < 0) return -1;
+        int failed = record_there(copy, stream, &event);
+        if (!failed) failed = gpu_cuStreamWaitEvent(copy->from->state, copy->stream, event, 0);
+        if (event) copy_event_return(copy->source, event);
+        if (failed) return -1;
     }
     return 0;
+}
+
+/* Makes the source's streams wait for the event after the copy. -1 with an exception. */
+static int lead_source(const DeviceCopy *copy, CUevent done)
+{
+    ContextScope scope;
+    CUstream stream;
+    int failed = enter(copy->source, &scope);
+    if (failed) return -1;
+    for (int i = 0; !failed && source_stream(copy, i, &stream); i++)
+        if (i != 1 || stream != copy->with)
+            failed = gpu_cuStreamWaitEvent(copy->from->state, stream, done, 0);
+    context_leave_scope(&scope);
+    return failed;
+}
+
+/* Orders later work on the source, and the reuse of its memory, after the copy; if the stream is the copy's
+ * own, what uses the result as well. -1 with an exception. */
+static int lead(const DeviceCopy *copy, GPUArrayObject *result)
+{
+    CUevent done;
+    if (!copy->named) return pooled_arrives(result->allocation, &done) < 0 ? -1 : lead_source(copy, done);
+    if (copy_event_take(copy->to, &done) < 0) return -1;
+    int failed = gpu_cuEventRecord(copy->from->state, done, copy->stream);
+    if (!failed) failed = lead_source(copy, done);
+    copy_event_return(copy->to, done);
+    return failed;
 }
 
 /* Queues the copy to this address, in the context of the destination. -1 with an exception. */
@@ -89,13 +111,13 @@ static int queue_copy(const DeviceCopy *copy, CUdeviceptr to)
     size_t size = (size_t)from->nbytes;
     Kept kept;
     int failed;
-    if (copy_keep(state, copy->to_object, copy->to.stream, (PyObject *)from, NULL, &kept) < 0) return -1;
+    if (copy_keep(state, copy->stream_object, copy->stream, (PyObject *)from, NULL, &kept) < 0) return -1;
     if (array_device_number(from, -1) < 0) { /* managed, or the host's */
-        failed = gpu_cuMemcpyDtoDAsync(state, to, from->pointer, size, copy->to.stream);
+        failed = gpu_cuMemcpyDtoDAsync(state, to, from->pointer, size, copy->stream);
     } else {
-        context_enable_copies(copy->to.context, copy->source);
-        failed = gpu_cuMemcpyPeerAsync(state, to, copy->to.context->handle, from->pointer,
-                                       copy->source->handle, size, copy->to.stream);
+        context_enable_copies(copy->to, copy->source);
+        failed = gpu_cuMemcpyPeerAsync(state, to, copy->to->handle, from->pointer, copy->source->handle, size,
+                                       copy->stream);
     }
     keep_alive_end(state, &kept);
     return failed;
@@ -106,9 +128,9 @@ static PyObject *new_target(const DeviceCopy *copy)
 {
     const GPUArrayObject *from = copy->from;
     PyObject *array = gpuarray_new_in(
-        from->state, copy->to.context, (struct _PyArray_Descr *)Py_NewRef(from->dtype), from->ndim,
-        from->shape, from->layout & GPUARRAY_C ? NULL : from->strides, NULL, copy->to_object);
-    if (array && !from->size) gpuarray_cast(array)->place = PLACE_ON + copy->to.context->device;
+        from->state, copy->to, (struct _PyArray_Descr *)Py_NewRef(from->dtype), from->ndim, from->shape,
+        from->layout & GPUARRAY_C ? NULL : from->strides, NULL, copy->stream_object);
+    if (array && !from->size) gpuarray_cast(array)->place = PLACE_ON + copy->to->device;
     return array;
 }
 
@@ -117,8 +139,8 @@ static PyObject *make_copy(const DeviceCopy *copy)
 {
     PyObject *array = new_target(copy);
     if (!array || !copy->from->nbytes) return array;
-    if (order_with_source(copy, false) < 0 || queue_copy(copy, gpuarray_cast(array)->pointer) < 0
-        || order_with_source(copy, true) < 0)
+    if (follow_source(copy) < 0 || queue_copy(copy, gpuarray_cast(array)->pointer) < 0
+        || lead(copy, gpuarray_cast(array)) < 0)
         Py_CLEAR(array);
     return array;
 }
@@ -167,23 +189,35 @@ static int prepare_source(DeviceCopy *copy, GPUArrayObject *array, PyObject *str
     return copy->from ? 0 : -1;
 }
 
-/* What is done in the context of the destination: the copy. NULL with an exception. */
-static PyObject *copy_there(DeviceCopy *copy, PyObject *stream)
+/* Finds the stream of the copy: the one that is named, else one for copies from the source's device. -1 with
+ * an exception. */
+static int choose_stream(DeviceCopy *copy, PyObject *stream)
 {
     ModuleState *state = copy->from->state;
     TransferMode mode = {.async = true};
+    if (is_stream_of(state, stream, copy->source)) stream = NULL;
+    if (transfer_stream(state, stream, &mode) < 0) return -1;
+    copy->named = mode.stream_object && mode.stream_object != Py_None;
+    if (copy->named) {
+        copy->stream_object = Py_NewRef(mode.stream_object);
+        copy->stream = mode.stream;
+        return check_capture(state, mode.stream);
+    }
+    copy->stream_object = copy_stream(copy->to, copy->source->device);
+    if (!copy->stream_object) return -1;
+    copy->stream = stream_cast(copy->stream_object)->handle;
+    return 0;
+}
+
+/* What is done in the context of the destination: the copy. NULL with an exception. */
+static PyObject *copy_there(DeviceCopy *copy, PyObject *stream)
+{
     ContextScope scope;
-    PyObject *array = NULL;
-    if (!context_lend(copy->to.context, &scope)) {
-        context_raise_dead(copy->to.context, "to_device");
+    if (!context_lend(copy->to, &scope)) {
+        context_raise_dead(copy->to, "to_device");
         return NULL;
     }
-    if (is_stream_of(state, stream, copy->source)) stream = NULL;
-    if (transfer_stream(state, stream, &mode) == 0) {
-        copy->to.stream = mode.stream;
-        copy->to_object = mode.stream_object;
-        if (check_capture(state, mode.stream) == 0) array = make_copy(copy);
-    }
+    PyObject *array = choose_stream(copy, stream) < 0 ? NULL : make_copy(copy);
     context_lend_end(&scope);
     return array;
 }
@@ -202,15 +236,16 @@ static PyObject *copy_to_context(PyObject *module, FAST_PARAMETERS)
                        INTO_A(state->Context_type, &context), INTO(&stream))
         < 0)
         return NULL;
-    copy.to.context = context_cast(context);
-    if (!context_check(copy.to.context, "to_device")) return NULL;
+    copy.to = context_cast(context);
+    if (!context_check(copy.to, "to_device")) return NULL;
     copy.source = array_device_hold_context(gpuarray_cast(given));
     if (!copy.source) return NULL;
-    if (contexts_share_memory(copy.source, copy.to.context) && gpuarray_cast(given)->size)
+    if (contexts_share_memory(copy.source, copy.to) && gpuarray_cast(given)->size)
         result = Py_NewRef(given);
     else if (prepare_source(&copy, gpuarray_cast(given), stream) == 0)
         result = copy_there(&copy, stream);
     Py_XDECREF((PyObject *)copy.from);
+    Py_XDECREF(copy.stream_object);
     context_drop(copy.source);
     return result;
 }

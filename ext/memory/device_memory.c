@@ -10,6 +10,7 @@
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_pointer.h"
+#include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 
 /* ---- Shortage ---- */
@@ -127,7 +128,7 @@ int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *o
 {
     *out = allocation->pointer;
     if (!atomic_load(&allocation->freed))
-        return context_check(allocation->context, "DeviceAllocation") ? 0 : -1;
+        return context_check(allocation->context, "DeviceAllocation") ? pooled_expose(allocation) : -1;
     raise_logic(allocation->state, "the %s was freed", type_name(allocation));
     return -1;
 }

@@ -8,6 +8,7 @@ typedef struct DeviceAllocationObject {
     OWNER_HEAD
     bool managed;               /* from cuMemAllocManaged */
     bool pooled;                /* a PooledDeviceAllocation (pool.h) */
+    bool arriving;              /* its address was not read yet (pooled_arrives) */
     CUdeviceptr pointer;
     size_t size;
 } DeviceAllocationObject;

@@ -6,6 +6,7 @@
 #include "ext/convert/convert.h"
 #include "ext/convert/foreign.h"
 #include "ext/memory/gpuarray_object.h"
+#include "ext/memory/pooled_allocation.h"
 
 /* ---- GPUArrays ---- */
 
@@ -23,7 +24,7 @@ int gpuarray_check_memory(GPUArrayObject *array)
 int gpuarray_address(GPUArrayObject *array, CUdeviceptr *out)
 {
     *out = array->pointer;
-    return gpuarray_check_memory(array);
+    return gpuarray_check_memory(array) < 0 ? -1 : pooled_expose(array->allocation);
 }
 
 int gpuarray_check_whole(const GPUArrayObject *array)

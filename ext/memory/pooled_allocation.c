@@ -266,6 +266,48 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
     return 0;
 }
 
+/* ---- Copies that arrive ---- */
+
+int pooled_arrives(DeviceAllocationObject *allocation, CUevent *done)
+{
+    PooledAllocationObject *pooled = pooled_cast((PyObject *)allocation);
+    PoolError error;
+    CUresult result;
+    CALL_CORE(allocation->state, result, HOW_WAITS(ON_QUEUE(pooled->block->stream, 1)),
+              pool_mark(&pooled->pool->core, pooled->block, &error));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(allocation->state, error.result, error.call, "after a copy to pool memory");
+        return -1;
+    }
+    *done = pooled->block->ready->event;
+    allocation->arriving = true;
+    return 0;
+}
+
+/* Waits for the copy, where the default stream cannot: a capture holds it. */
+static CUresult await_arrival(PooledAllocationObject *allocation)
+{
+    ModuleState *state = allocation->memory.state;
+    ContextScope scope;
+    if (!context_enter_scope(allocation->pool->context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = end_cuEventSynchronize(state, allocation->block->ready->event);
+    context_leave_scope(&scope);
+    return result;
+}
+
+int pooled_expose_arriving(DeviceAllocationObject *allocation)
+{
+    PooledAllocationObject *pooled = pooled_cast((PyObject *)allocation);
+    ModuleState *state = allocation->state;
+    if (atomic_load(&allocation->freed) || host_function_runs()) return 0;
+    allocation->arriving = false;
+    if (!captured_some(state) || is_used(pooled, NULL)) return note_use(pooled, NULL, NULL);
+    CUresult result = await_arrival(pooled);
+    if (result == CUDA_SUCCESS) return add_used(pooled, NULL, NULL);
+    raise_driver(state, result, "cuEventSynchronize", "for a copy to pool memory");
+    return -1;
+}
+
 /* ---- Giving back ---- */
 
 /* Makes the block's own stream wait for the other streams that used it, so that it can be freed there.

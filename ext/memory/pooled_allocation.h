@@ -27,6 +27,20 @@ void pooled_lend(DeviceAllocationObject *allocation);
 /* *out: the i-th other stream on which the memory was used. False when there are not so many. */
 bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstream *out);
 
+/* For new memory, after a copy from elsewhere was queued on its stream, which no user knows. Streams that use
+ * the memory from now on, as pooled_note() reports, wait for that copy. Uses by address are not reported: so
+ * the default stream waits when the address is read first (pooled_expose). *done: the event after the copy,
+ * valid as long as the memory is not freed. -1 with an exception. */
+int pooled_arrives(DeviceAllocationObject *allocation, CUevent *done);
+
+/* Called before the address is given to code that may use it without pooled_note(); the allocation may be
+ * NULL. -1 with an exception. */
+int pooled_expose_arriving(DeviceAllocationObject *allocation);
+static inline int pooled_expose(DeviceAllocationObject *allocation)
+{
+    return allocation && allocation->arriving ? pooled_expose_arriving(allocation) : 0;
+}
+
 /* pooled_note() without its first, cheap test: notes in each object that is memory of a pool that work on
  * this stream is about to use it. If the stream is captured the graph keeps the objects instead. An object
  * may be NULL. -1 with an exception. */
