@@ -477,30 +477,38 @@ static CUresult make_current(ModuleState *state, CUcontext handle, ContextScope 
     return result;
 }
 
-/* Makes the context current. The caller has counted this thread in context->entered; on failure, which is
- * reported, that is undone. */
-static bool begin_scope(ContextObject *context, ContextScope *scope)
+/* Makes the context current, in which the caller has counted this thread (context->entered); on failure,
+ * which is reported, that is undone. */
+static bool make_counted_current(ContextObject *context, ContextScope *scope)
 {
     CUresult result = make_current(context->state, context->handle, scope);
-    if (result == CUDA_SUCCESS) {
-        scope->context = context;
-        scope->outer = innermost;
-        innermost = scope;
-        captured_relax_any(context->state, &scope->mode);
-        return true;
-    }
+    if (result == CUDA_SUCCESS) return true;
     atomic_fetch_sub(&context->entered, 1);
     report_driver(context->state, result, "cuCtxPushCurrent");
     return false;
 }
 
-bool context_enter_scope(ContextObject *context, ContextScope *scope)
+static bool begin_scope(ContextObject *context, ContextScope *scope)
+{
+    if (!make_counted_current(context, scope)) return false;
+    scope->context = context;
+    scope->outer = innermost;
+    innermost = scope;
+    captured_relax_any(context->state, &scope->mode);
+    return true;
+}
+
+/* enter_counted(), if driver calls can be made now. */
+static bool enter_if_possible(ContextObject *context, ContextScope *scope)
 {
     *scope = (ContextScope){0};
-    if (!context || forked_after_init() || host_function_runs() || ext_is_finalizing()
-        || atomic_load(&context->state->given_up) || !enter_counted(context))
-        return false;
-    return begin_scope(context, scope);
+    return context && !forked_after_init() && !host_function_runs() && !ext_is_finalizing()
+           && !atomic_load(&context->state->given_up) && enter_counted(context);
+}
+
+bool context_enter_scope(ContextObject *context, ContextScope *scope)
+{
+    return enter_if_possible(context, scope) && begin_scope(context, scope);
 }
 
 bool context_enter_last(ContextObject *context, ContextScope *scope)
@@ -530,9 +538,8 @@ void context_leave_scope(ContextScope *scope)
 
 bool context_lend(ContextObject *context, ContextScope *scope)
 {
-    if (!context_enter_scope(context, scope)) return false;
-    captured_restore_any(context->state, &scope->mode);
-    innermost = scope->outer;
+    if (!enter_if_possible(context, scope) || !make_counted_current(context, scope)) return false;
+    scope->context = context;
     atomic_fetch_sub(&context->entered, 1);
     return true;
 }

@@ -28,6 +28,7 @@ typedef struct DeviceCopy {
     PyObject *stream_object; /* owned */
     CUstream stream;        /* of the destination */
     bool named;             /* the stream, by the caller or a `with` block */
+    CUevent before, done; /* after the work on `with`, and after the copy; NULL before they are recorded */
 } DeviceCopy;
 
 /* Enters the context. -1 with LogicError when it is gone. */
@@ -49,35 +50,43 @@ static bool source_stream(const DeviceCopy *copy, int i, CUstream *out)
     return allocation && allocation->pooled && pooled_used_stream(allocation, i - 2, out);
 }
 
-/* Records an event after the work on a stream of the source, to be returned. -1 with an exception. */
-static int record_there(const DeviceCopy *copy, CUstream stream, CUevent *event)
+/* *event: after the work on a stream of this context, which is current; to be returned, also on failure. -1
+ * with an exception. */
+static int record(ContextObject *context, CUstream stream, CUevent *event)
+{
+    return copy_event_take(context, event) < 0 || gpu_cuEventRecord(context->state, *event, stream) < 0 ? -1
+                                                                                                        : 0;
+}
+
+/* Makes the copy wait for a stream of the source. -1 with an exception. */
+static int follow_stream(const DeviceCopy *copy, CUstream stream)
 {
     ContextScope scope;
-    *event = NULL;
+    CUevent event = NULL;
     if (enter(copy->source, &scope) < 0) return -1;
-    int failed = copy_event_take(copy->source, event);
-    if (!failed) failed = gpu_cuEventRecord(copy->from->state, *event, stream);
+    int failed = record(copy->source, stream, &event);
     context_leave_scope(&scope);
+    if (!failed) failed = gpu_cuStreamWaitEvent(copy->from->state, copy->stream, event, 0);
+    copy_event_return(copy->source, event);
     return failed;
 }
 
-/* Orders the copy after the work on the source. -1 with an exception. */
+/* Orders the copy after the work on the source. Of a source that is itself such a copy, the copy is waited for
+ * and not all of its stream. -1 with an exception. */
 static int follow_source(const DeviceCopy *copy)
 {
+    ModuleState *state = copy->from->state;
+    CUevent arrival = pooled_arrival(copy->from->allocation);
     CUstream stream;
-    CUevent event;
-    for (int i = 0; source_stream(copy, i, &stream); i++) {
-        if (i == 1 && stream == copy->with) continue;
-        int failed = record_there(copy, stream, &event);
-        if (!failed) failed = gpu_cuStreamWaitEvent(copy->from->state, copy->stream, event, 0);
-        if (event) copy_event_return(copy->source, event);
-        if (failed) return -1;
-    }
-    return 0;
+    int failed = gpu_cuStreamWaitEvent(state, copy->stream, copy->before, 0);
+    if (!failed && arrival) failed = gpu_cuStreamWaitEvent(state, copy->stream, arrival, 0);
+    for (int i = 1; !failed && source_stream(copy, i, &stream); i++)
+        if (i > 1 || (!arrival && stream != copy->with)) failed = follow_stream(copy, stream);
+    return failed;
 }
 
-/* Makes the source's streams wait for the event after the copy. -1 with an exception. */
-static int lead_source(const DeviceCopy *copy, CUevent done)
+/* Orders later work on the source, and the reuse of its memory, after the copy. -1 with an exception. */
+static int lead_source(const DeviceCopy *copy)
 {
     ContextScope scope;
     CUstream stream;
@@ -85,21 +94,8 @@ static int lead_source(const DeviceCopy *copy, CUevent done)
     if (failed) return -1;
     for (int i = 0; !failed && source_stream(copy, i, &stream); i++)
         if (i != 1 || stream != copy->with)
-            failed = gpu_cuStreamWaitEvent(copy->from->state, stream, done, 0);
+            failed = gpu_cuStreamWaitEvent(copy->from->state, stream, copy->done, 0);
     context_leave_scope(&scope);
-    return failed;
-}
-
-/* Orders later work on the source, and the reuse of its memory, after the copy; if the stream is the copy's
- * own, what uses the result as well. -1 with an exception. */
-static int lead(const DeviceCopy *copy, GPUArrayObject *result)
-{
-    CUevent done;
-    if (!copy->named) return pooled_arrives(result->allocation, &done) < 0 ? -1 : lead_source(copy, done);
-    if (copy_event_take(copy->to, &done) < 0) return -1;
-    int failed = gpu_cuEventRecord(copy->from->state, done, copy->stream);
-    if (!failed) failed = lead_source(copy, done);
-    copy_event_return(copy->to, done);
     return failed;
 }
 
@@ -134,13 +130,19 @@ static PyObject *new_target(const DeviceCopy *copy)
     return array;
 }
 
+/* -1 with an exception. */
+static int record_done(DeviceCopy *copy, DeviceAllocationObject *memory)
+{
+    return copy->named ? record(copy->to, copy->stream, &copy->done) : pooled_arrives(memory, &copy->done);
+}
+
 /* The copy, in the context of the destination. NULL with an exception. */
-static PyObject *make_copy(const DeviceCopy *copy)
+static PyObject *make_copy(DeviceCopy *copy)
 {
     PyObject *array = new_target(copy);
     if (!array || !copy->from->nbytes) return array;
     if (follow_source(copy) < 0 || queue_copy(copy, gpuarray_cast(array)->pointer) < 0
-        || lead(copy, gpuarray_cast(array)) < 0)
+        || record_done(copy, gpuarray_cast(array)->allocation) < 0)
         Py_CLEAR(array);
     return array;
 }
@@ -169,7 +171,8 @@ static int check_capture(ModuleState *state, CUstream stream)
     return -1;
 }
 
-/* What is done in the context of the source: finds its stream, and packs the array. -1 with an exception. */
+/* What is done in the context of the source before: finds its stream, packs the array, and records an event.
+ * -1 with an exception. */
 static int prepare_source(DeviceCopy *copy, GPUArrayObject *array, PyObject *stream)
 {
     ModuleState *state = array->state;
@@ -185,8 +188,10 @@ static int prepare_source(DeviceCopy *copy, GPUArrayObject *array, PyObject *str
         copy->with = mode.stream;
         copy->from = gpuarray_cast(without_gaps(array, mode));
     }
+    int failed = copy->from ? 0 : -1;
+    if (!failed && copy->from->nbytes) failed = record(copy->source, copy->with, &copy->before);
     context_lend_end(&scope);
-    return copy->from ? 0 : -1;
+    return failed;
 }
 
 /* Finds the stream of the copy: the one that is named, else one for copies from the source's device. -1 with
@@ -222,6 +227,18 @@ static PyObject *copy_there(DeviceCopy *copy, PyObject *stream)
     return array;
 }
 
+/* The copy of an array that is elsewhere. NULL with an exception. */
+static PyObject *copy_array(DeviceCopy *copy, GPUArrayObject *array, PyObject *stream)
+{
+    PyObject *result = prepare_source(copy, array, stream) < 0 ? NULL : copy_there(copy, stream);
+    if (result && copy->done && lead_source(copy) < 0) Py_CLEAR(result);
+    if (copy->before) copy_event_return(copy->source, copy->before);
+    if (copy->done && copy->named) copy_event_return(copy->to, copy->done);
+    Py_XDECREF((PyObject *)copy->from);
+    Py_XDECREF(copy->stream_object);
+    return result;
+}
+
 PyDoc_STRVAR(copy_to_context_doc,
              "_copy_to_context(array, context, stream=None)\n--\n\n"
              "A packed copy of the array in memory of the context; the array itself if it is there.\n\n"
@@ -230,7 +247,7 @@ PyDoc_STRVAR(copy_to_context_doc,
 static PyObject *copy_to_context(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    PyObject *given, *context, *stream, *result = NULL;
+    PyObject *given, *context, *stream;
     DeviceCopy copy = {0};
     if (READ_ARGUMENTS(copy_to_context_doc, INTO_A(state->GPUArray_type, &given),
                        INTO_A(state->Context_type, &context), INTO(&stream))
@@ -240,12 +257,8 @@ static PyObject *copy_to_context(PyObject *module, FAST_PARAMETERS)
     if (!context_check(copy.to, "to_device")) return NULL;
     copy.source = array_device_hold_context(gpuarray_cast(given));
     if (!copy.source) return NULL;
-    if (contexts_share_memory(copy.source, copy.to) && gpuarray_cast(given)->size)
-        result = Py_NewRef(given);
-    else if (prepare_source(&copy, gpuarray_cast(given), stream) == 0)
-        result = copy_there(&copy, stream);
-    Py_XDECREF((PyObject *)copy.from);
-    Py_XDECREF(copy.stream_object);
+    bool is_there = contexts_share_memory(copy.source, copy.to) && gpuarray_cast(given)->size;
+    PyObject *result = is_there ? Py_NewRef(given) : copy_array(&copy, gpuarray_cast(given), stream);
     context_drop(copy.source);
     return result;
 }

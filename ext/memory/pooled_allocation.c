@@ -20,8 +20,9 @@ typedef struct PooledAllocationObject {
     PyObject *stream;                   /* owned: the block's stream; NULL is the default stream */
     bool chosen;                        /* the block's stream was named by the user, or used */
     bool lent;                          /* pooled_lend() was called */
+    bool arrived; /* pooled_arrives() was called: the block's event is that of the copy */
     int used_count;
-    UsedStream *used;                   /* owned: other streams on which the memory was used */
+    UsedStream *used; /* owned: other streams on which the memory was used */
 } PooledAllocationObject;
 
 static PooledAllocationObject *pooled_cast(PyObject *object) { return (PooledAllocationObject *)object; }
@@ -280,8 +281,15 @@ int pooled_arrives(DeviceAllocationObject *allocation, CUevent *done)
         return -1;
     }
     *done = pooled->block->ready->event;
-    allocation->arriving = true;
+    allocation->arriving = pooled->arrived = true;
     return 0;
+}
+
+CUevent pooled_arrival(const DeviceAllocationObject *allocation)
+{
+    if (!allocation || !allocation->pooled || atomic_load(&allocation->freed)) return NULL;
+    const PooledAllocationObject *pooled = (const PooledAllocationObject *)allocation;
+    return pooled->arrived ? pooled->block->ready->event : NULL;
 }
 
 /* Waits for the copy, where the default stream cannot: a capture holds it. */
@@ -311,11 +319,16 @@ int pooled_expose_arriving(DeviceAllocationObject *allocation)
 /* ---- Giving back ---- */
 
 /* Makes the block's own stream wait for the other streams that used it, so that it can be freed there.
- * foreign: the stream's destruction will not be reported, so an event takes its place. */
+ * foreign: the stream's destruction will not be reported, so an event takes its place. As it does after a copy
+ * that arrived: its stream waits for no other work than its copies follow. */
 IN_CALL static CUresult join_used_streams(PooledAllocationObject *allocation, bool foreign, PoolError *order)
 {
     Pool *pool = &allocation->pool->core;
     CUresult result = CUDA_SUCCESS;
+    if (allocation->arrived && allocation->used_count == 1) {
+        allocation->block->stream = allocation->used[0].handle;
+        return pool_seal(pool, allocation->block, order);
+    }
     for (int i = 0; i < allocation->used_count && result == CUDA_SUCCESS; i++)
         result = pool_join(pool, allocation->block, allocation->used[i].handle, order);
     return foreign && result == CUDA_SUCCESS ? pool_seal(pool, allocation->block, order) : result;

@@ -33,6 +33,9 @@ bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstrea
  * valid as long as the memory is not freed. -1 with an exception. */
 int pooled_arrives(DeviceAllocationObject *allocation, CUevent *done);
 
+/* The event of pooled_arrives(), or NULL for all other memory. The allocation may be NULL. */
+CUevent pooled_arrival(const DeviceAllocationObject *allocation);
+
 /* Called before the address is given to code that may use it without pooled_note(); the allocation may be
  * NULL. -1 with an exception. */
 int pooled_expose_arriving(DeviceAllocationObject *allocation);

@@ -5,21 +5,21 @@
 
 typedef struct CopyStreams {
     CUevent event; /* owned; NULL: a caller has it, or there is none */
-    int count;
+    unsigned count;
     PyObject *streams[]; /* by the number of the source's device; owned, NULL before they are needed */
 } CopyStreams;
 
-/* The context's record, with room for a stream of this device (-1: of none). NULL when it is out of memory, or
- * if the context was detached: what it has was released then, and would not be again. */
-static CopyStreams *record_with_room(ContextObject *context, CUdevice from)
+/* The context's record, with room for so many streams. NULL when memory is short, or if the context was
+ * detached: what it has was released then, and would not be again. */
+static CopyStreams *record_for(ContextObject *context, unsigned count)
 {
     CopyStreams *record = context->copy_streams;
     if (atomic_load(&context->detached)) return NULL;
-    if (record && from < record->count) return record;
-    record = PyMem_Realloc(record, sizeof *record + (size_t)(from + 1) * sizeof(PyObject *));
+    if (record && count <= record->count) return record;
+    record = PyMem_Realloc(record, sizeof *record + count * sizeof(PyObject *));
     if (!record) return NULL;
     if (!context->copy_streams) *record = (CopyStreams){0};
-    while (record->count <= from) record->streams[record->count++] = NULL;
+    while (record->count < count) record->streams[record->count++] = NULL;
     return context->copy_streams = record;
 }
 
@@ -56,10 +56,11 @@ static void drop_adopted(ContextObject *context, PyObject *stream)
 PyObject *copy_stream(ContextObject *context, CUdevice from)
 {
     CopyStreams *record = context->copy_streams;
-    if (record && from < record->count && record->streams[from]) return Py_NewRef(record->streams[from]);
+    if (record && (unsigned)from < record->count && record->streams[from])
+        return Py_NewRef(record->streams[from]);
     PyObject *stream = new_stream(context);
     /* Other threads may have run meanwhile. Without a record the stream ends with its last copy. */
-    record = stream ? record_with_room(context, from) : NULL;
+    record = stream ? record_for(context, (unsigned)from + 1) : NULL;
     if (record && !record->streams[from]) adopt(context, &record->streams[from], stream);
     return stream;
 }
@@ -83,7 +84,7 @@ static void destroy_event(ContextObject *context, CUevent event)
 
 void copy_event_return(ContextObject *context, CUevent event)
 {
-    CopyStreams *record = record_with_room(context, -1);
+    CopyStreams *record = event ? record_for(context, 0) : NULL;
     if (!record || record->event)
         destroy_event(context, event);
     else
@@ -96,7 +97,7 @@ static void end_copy_streams(ContextObject *context)
     CopyStreams *record = context->copy_streams;
     context->copy_streams = NULL;
     if (!record) return;
-    for (int i = 0; i < record->count; i++) drop_adopted(context, record->streams[i]);
+    for (unsigned i = 0; i < record->count; i++) drop_adopted(context, record->streams[i]);
     destroy_event(context, record->event);
     PyMem_Free(record);
 }

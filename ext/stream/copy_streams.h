@@ -18,6 +18,7 @@ PyObject *copy_stream(ContextObject *context, CUdevice from);
 /* *out: an event without timing in the context, which is current, for copy_event_return(). -1 with an
  * exception. */
 int copy_event_take(ContextObject *context, CUevent *out);
+/* event: may be NULL. */
 void copy_event_return(ContextObject *context, CUevent event);
 
 #endif
