@@ -460,7 +460,7 @@ IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolErr
     return error->result;
 }
 
-IN_CALL CUresult pool_mark(Pool *pool, PoolBlock *block, PoolError *error)
+IN_CALL CUresult pool_record(Pool *pool, PoolBlock *block, PoolError *error)
 {
     *error = no_error;
     PoolEvent *event = record_event(pool, block->stream, error);
@@ -472,7 +472,7 @@ IN_CALL CUresult pool_mark(Pool *pool, PoolBlock *block, PoolError *error)
 
 IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolError *error)
 {
-    if (pool_mark(pool, block, error) == CUDA_SUCCESS) block->stream = POOL_NO_STREAM;
+    if (pool_record(pool, block, error) == CUDA_SUCCESS) block->stream = POOL_NO_STREAM;
     return error->result;
 }
 

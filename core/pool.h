@@ -42,7 +42,7 @@ typedef struct PoolBlock {
     size_t capacity; /* bytes as allocated */
     size_t size; /* bytes requested, while active */
     CUstream stream; /* of its last work, or POOL_NO_STREAM */
-    PoolEvent *ready; /* active: what its stream has waited for, or pool_mark(); held: what to wait for */
+    PoolEvent *ready; /* active: what its stream has waited for, or pool_record(); held: what to wait for */
     void *heap; /* its handle of a memory checker (memory_marks.h), in a checked pool */
     void *cpu_mark; /* its mark of the CPU device (CpuMemoryMarks), if the pool has cpu_marks */
     unsigned bin;
@@ -185,7 +185,7 @@ IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolErr
 
 /* Records an event on the stream of an active block, after its first work: streams that pool_follow() the
  * block wait for that work, and for no later work of its stream. */
-IN_CALL CUresult pool_mark(Pool *pool, PoolBlock *block, PoolError *error);
+IN_CALL CUresult pool_record(Pool *pool, PoolBlock *block, PoolError *error);
 
 /* Replaces an active block's stream by an event, because the destruction of that stream will not be
  * reported. To be followed by pool_put(). */

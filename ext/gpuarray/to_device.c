@@ -54,8 +54,8 @@ static bool source_stream(const DeviceCopy *copy, int i, CUstream *out)
  * with an exception. */
 static int record(ContextObject *context, CUstream stream, CUevent *event)
 {
-    return copy_event_take(context, event) < 0 || gpu_cuEventRecord(context->state, *event, stream) < 0 ? -1
-                                                                                                        : 0;
+    if (copy_event_take(context, event) < 0) return -1;
+    return gpu_cuEventRecord(context->state, *event, stream);
 }
 
 /* Makes the copy wait for a stream of the source. -1 with an exception. */
@@ -71,12 +71,12 @@ static int follow_stream(const DeviceCopy *copy, CUstream stream)
     return failed;
 }
 
-/* Orders the copy after the work on the source. Of a source that is itself such a copy, the copy is waited for
- * and not all of its stream. -1 with an exception. */
+/* Orders the copy after the work on the source. If that is itself such a copy, it is waited for, and not for
+ * all of its stream. -1 with an exception. */
 static int follow_source(const DeviceCopy *copy)
 {
     ModuleState *state = copy->from->state;
-    CUevent arrival = pooled_arrival(copy->from->allocation);
+    CUevent arrival = pooled_pass_on(copy->from->allocation);
     CUstream stream;
     int failed = gpu_cuStreamWaitEvent(state, copy->stream, copy->before, 0);
     if (!failed && arrival) failed = gpu_cuStreamWaitEvent(state, copy->stream, arrival, 0);

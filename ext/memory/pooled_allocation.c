@@ -20,7 +20,8 @@ typedef struct PooledAllocationObject {
     PyObject *stream;                   /* owned: the block's stream; NULL is the default stream */
     bool chosen;                        /* the block's stream was named by the user, or used */
     bool lent;                          /* pooled_lend() was called */
-    bool arrived; /* pooled_arrives() was called: the block's event is that of the copy */
+    bool arrived;                       /* pooled_arrives() was called: its event is the block's */
+    bool passed_on; /* pooled_pass_on() was called: the block's stream waits for a copy */
     int used_count;
     UsedStream *used; /* owned: other streams on which the memory was used */
 } PooledAllocationObject;
@@ -275,7 +276,7 @@ int pooled_arrives(DeviceAllocationObject *allocation, CUevent *done)
     PoolError error;
     CUresult result;
     CALL_CORE(allocation->state, result, HOW_WAITS(ON_QUEUE(pooled->block->stream, 1)),
-              pool_mark(&pooled->pool->core, pooled->block, &error));
+              pool_record(&pooled->pool->core, pooled->block, &error));
     if (result != CUDA_SUCCESS) {
         raise_driver(allocation->state, error.result, error.call, "after a copy to pool memory");
         return -1;
@@ -285,10 +286,11 @@ int pooled_arrives(DeviceAllocationObject *allocation, CUevent *done)
     return 0;
 }
 
-CUevent pooled_arrival(const DeviceAllocationObject *allocation)
+CUevent pooled_pass_on(DeviceAllocationObject *allocation)
 {
     if (!allocation || !allocation->pooled || atomic_load(&allocation->freed)) return NULL;
-    const PooledAllocationObject *pooled = (const PooledAllocationObject *)allocation;
+    PooledAllocationObject *pooled = pooled_cast((PyObject *)allocation);
+    pooled->passed_on = pooled->arrived;
     return pooled->arrived ? pooled->block->ready->event : NULL;
 }
 
@@ -319,13 +321,13 @@ int pooled_expose_arriving(DeviceAllocationObject *allocation)
 /* ---- Giving back ---- */
 
 /* Makes the block's own stream wait for the other streams that used it, so that it can be freed there.
- * foreign: the stream's destruction will not be reported, so an event takes its place. As it does after a copy
- * that arrived: its stream waits for no other work than its copies follow. */
+ * foreign: the stream's destruction will not be reported, so an event takes its place. So it does where one
+ * stream used what a copy brought: that came after the copy, and copies to come need not wait. */
 IN_CALL static CUresult join_used_streams(PooledAllocationObject *allocation, bool foreign, PoolError *order)
 {
     Pool *pool = &allocation->pool->core;
     CUresult result = CUDA_SUCCESS;
-    if (allocation->arrived && allocation->used_count == 1) {
+    if (allocation->arrived && !allocation->passed_on && allocation->used_count == 1) {
         allocation->block->stream = allocation->used[0].handle;
         return pool_seal(pool, allocation->block, order);
     }

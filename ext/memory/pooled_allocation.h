@@ -33,8 +33,10 @@ bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstrea
  * valid as long as the memory is not freed. -1 with an exception. */
 int pooled_arrives(DeviceAllocationObject *allocation, CUevent *done);
 
-/* The event of pooled_arrives(), or NULL for all other memory. The allocation may be NULL. */
-CUevent pooled_arrival(const DeviceAllocationObject *allocation);
+/* For a copy to elsewhere: the event of pooled_arrives(), which the copy has to wait for as it is not ordered
+ * after the memory's stream. The caller makes that stream wait for the copy. NULL for all other memory; the
+ * allocation may be NULL. */
+CUevent pooled_pass_on(DeviceAllocationObject *allocation);
 
 /* Called before the address is given to code that may use it without pooled_note(); the allocation may be
  * NULL. -1 with an exception. */

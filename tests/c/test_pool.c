@@ -534,6 +534,26 @@ static void test_follow_and_join(void)
     end(&pool);
 }
 
+/* After pool_record() other streams wait for its event, not for later work of the block's stream. Given back, the
+ * block is its stream's as before. */
+static void test_record(void)
+{
+    Pool pool;
+    PoolError order;
+    start(&pool);
+    PoolBlock *block = get(&pool, 100, stream_a);
+    CHECK_EQUAL(pool_record(&pool, block, &order), CUDA_SUCCESS);
+    CHECK_EQUAL(records, 1);
+    for (int i = 1; i <= 2; i++) {
+        CHECK_EQUAL(pool_follow(&pool, block, i == 1 ? NULL : stream_b, &order), CUDA_SUCCESS);
+        CHECK(waits == i && records == 1 && last_waited_for == stream_a);
+    }
+    CHECK(pool_put(&pool, block));
+    CHECK(pool_take(&pool, 100, stream_a) == block);
+    CHECK(pool_put(&pool, block));
+    end(&pool);
+}
+
 /* When a stream is destroyed, one event stands for all blocks that it used. */
 static void test_a_stream_ends(void)
 {
@@ -763,6 +783,7 @@ int main(void)
     CHECK_GROUP(test_shared_bins);
     CHECK_GROUP(test_shared_bins_are_not_searched_for_long);
     CHECK_GROUP(test_follow_and_join);
+    CHECK_GROUP(test_record);
     CHECK_GROUP(test_a_stream_ends);
     CHECK_GROUP(test_a_stream_ends_without_an_event);
     CHECK_GROUP(test_seal);

@@ -329,7 +329,9 @@ class Stress:
 
     def run(self, steps):
         for _ in range(steps):
-            self.random.choice([self.move] * 3 + [self.exchange, self.write, self.join, self.check, self.drop])()
+            self.random.choice(
+                [self.move] * 3 + [self.exchange, self.write, self.join, self.check, self.drop]
+            )()
         for _, array, values in self.items:
             assert (array.get() == values).all()
 
