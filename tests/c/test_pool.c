@@ -534,8 +534,8 @@ static void test_follow_and_join(void)
     end(&pool);
 }
 
-/* After pool_record() other streams wait for its event, not for later work of the block's stream. Given back, the
- * block is its stream's as before. */
+/* After pool_record() other streams wait for its event, not for later work of the block's stream. Given back,
+ * the block is its stream's as before. */
 static void test_record(void)
 {
     Pool pool;
@@ -544,7 +544,7 @@ static void test_record(void)
     PoolBlock *block = get(&pool, 100, stream_a);
     CHECK_EQUAL(pool_record(&pool, block, &order), CUDA_SUCCESS);
     CHECK_EQUAL(records, 1);
-    for (int i = 1; i <= 2; i++) {
+    for (size_t i = 1; i <= 2; i++) {
         CHECK_EQUAL(pool_follow(&pool, block, i == 1 ? NULL : stream_b, &order), CUDA_SUCCESS);
         CHECK(waits == i && records == 1 && last_waited_for == stream_a);
     }

@@ -14,7 +14,7 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda import devices, gpuarray
 
-PATIENCE = 20  # seconds after which what is held back goes on: a test that waits for it fails, and ends
+PATIENCE = 40  # seconds after which what is held back goes on: a test that waits for it fails, and ends
 
 
 class Gate:
@@ -49,14 +49,25 @@ def held_back(context):
 
 
 def prepared():
-    """Both contexts, after a copy in each direction: streams and memory are there. Kernels are loaded."""
+    """Both contexts, after a copy in each direction: streams are there, kernels are loaded, which a GPU does
+    not do while work is held back. No memory is held for reuse, which would be after other work.
+    """
     from pairs import FIRST, SECOND, on
+
+    from pycuda.tools import default_memory_pool
 
     for context, other in (FIRST, SECOND), (SECOND, FIRST):
         array = on(context, np.arange(100.0))
         with other:
-            assert (array.to_device(other) + 1).get()[1] == 2
-            other.synchronize()
+            moved = array.to_device(other)
+            moved += 1
+            moved *= 2
+            assert ((moved + 1) * 2 - gpuarray.zeros(100, np.float64)).get()[1] == 10
+    del array, moved
+    for context in FIRST, SECOND:
+        with context:
+            context.synchronize()
+            default_memory_pool().free_held()
     return FIRST, SECOND
 
 
@@ -72,7 +83,7 @@ def check_opposite_directions():
 
     for first, second in (contexts := prepared()), contexts[::-1]:
         here, there = on(first, np.arange(500.0)), on(second, np.arange(700.0))
-        free = [there.to_device(first) for _ in range(2)]  # memory that was used by copies alone
+        free = [there.to_device(first) for _ in range(4)]  # memory that was used by copies alone
         del free
         with held_back(first) as (stream, gate):
             with first, stream:
@@ -95,7 +106,7 @@ def check_work_of_the_target():
     from pairs import on
 
     first, second = prepared()
-    here = on(first, np.arange(50_000.0))  # of a size for which no memory is held there
+    here = on(first, np.arange(50_000.0))
     first.synchronize()
     with second:
         blocking = drv.Stream()  # the default stream waits for it
@@ -132,10 +143,13 @@ def check_uses_of_the_result():
         add = SourceModule(ADD).get_function("add")
         out = [gpuarray.zeros(n, np.float64) for _ in range(8)]
         streams = [None, drv.Stream(), drv.Stream(drv.stream_flags.NON_BLOCKING)]
-        second.synchronize()
 
     def launch(to, array, stream=None):
         add(to, array, np.int32(n), block=(64, 1, 1), stream=stream)
+
+    with second:
+        launch(out[0], out[1])  # loads the kernel
+        second.synchronize()
 
     with held_back(first) as (stream, gate):
         with first, stream:
