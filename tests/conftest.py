@@ -220,13 +220,14 @@ def at_capability(loaded_fork_server, tmp_path):
 @pytest.fixture
 def on_two_devices(loaded_fork_server, tmp_path):
     """A function that calls a function of a test file in a process of its own (call_in_child) that has two
-    devices: the CPU device has two virtual ones; with one GPU the test is skipped.
+    devices: the CPU device has two virtual ones; with one GPU the test is skipped. Keywords change its
+    environment.
     """
 
-    def call(function, *arguments):
+    def call(function, *arguments, **changes):
         call_in_child(
             loaded_fork_server, tmp_path, function, arguments, "drv.Device.count() < 2", "needs two GPUs",
-            PYCUDA_CPU_DEVICES="2",
+            PYCUDA_CPU_DEVICES="2", **changes,
         )  # fmt: skip
 
     return call

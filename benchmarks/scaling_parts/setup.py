@@ -99,14 +99,16 @@ def timed(call, count, synchronize):
 
 def in_turn(ways, rounds):
     """{way: (median ns queued, median ns done)} of {way: function that returns such a pair}: each is called
-    once a round, after one that does not count.
+    once a round, after one that does not count. Another one is first in each round: what comes after a pause,
+    or after a way that leaves the device warm, is so in turn.
     """
-    times = {way: [] for way in ways}
+    times, order = {way: [] for way in ways}, [*ways]
     for number in range(rounds + 1):
-        for way, run in ways.items():
-            pair = run()
+        for way in order:
+            pair = ways[way]()
             if number:
                 times[way].append(pair)
+        order.append(order.pop(0))
     return {way: tuple(map(statistics.median, zip(*pairs, strict=True))) for way, pairs in times.items()}
 
 

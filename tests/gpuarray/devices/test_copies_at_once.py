@@ -5,6 +5,7 @@ function in a stream holds a copy back, and shows whether another one, or work o
 import contextlib
 import itertools
 import random
+import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -273,6 +274,62 @@ def check_contexts_end():
 
 def test_contexts_end(on_two_devices):
     on_two_devices(check_contexts_end)
+
+
+def check_driver_calls():
+    """A copy makes no events or streams, and as few calls as its order needs."""
+    from pairs import on
+
+    first, second = prepared()
+    here = on(first, np.arange(100.0))
+    arrived = [here.to_device(second) for _ in range(3)]
+    del arrived[1:]  # memory for the next ones
+    core = drv._driver
+    most = {
+        "cuEventCreate": 0, "cuEventDestroy": 0, "cuStreamCreate": 0, "cuMemAlloc": 0, "cuMemcpyPeerAsync": 1,
+        "cuEventRecord": 2, "cuStreamWaitEvent": 2, "cuCtxPushCurrent": 1,
+    }  # fmt: skip
+    with first:
+        before = {name: core._fault_count(name) for name in most}
+        for _ in range(10):
+            arrived[0] = here.to_device(second)
+    made = {name: (core._fault_count(name) - count) / 10 for name, count in before.items()}
+    assert made == most, made
+
+
+def test_driver_calls(on_two_devices):
+    on_two_devices(check_driver_calls, PYCUDA_FAULT_CALL="100000000")
+
+
+def check_calls_fail():
+    """A driver call that fails is an exception; what was there before is as it was, and copies go on."""
+    from pairs import on
+
+    first, second = prepared()
+    host = np.arange(100.0)
+    here = on(first, host)
+    core, failed, before = drv._driver, [], None
+    sys.unraisablehook = lambda _: None  # failures to enter a context are reported as well
+    for n in itertools.count(1):
+        own = drv.Device(1).make_context()
+        own.pop()
+        core._fault_arm(n, 999)
+        with contextlib.suppress(drv.Error):
+            here.to_device(own)
+        failed.append(core._fault_failed())
+        core._fault_arm(0)
+        assert (here.to_device(own).get() == host).all() and (here.to_device(second).get() == host).all()
+        own.detach()
+        left = drv._live_objects()
+        assert before in (None, left), (failed[-1], before, left)
+        before = left
+        if failed[-1] is None:
+            break
+    assert {"cuStreamCreate", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyPeerAsync"} <= {*failed}
+
+
+def test_calls_fail(on_two_devices):
+    on_two_devices(check_calls_fail, PYCUDA_FAULT_CALL="100000000")
 
 
 class Stress:
