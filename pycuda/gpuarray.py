@@ -423,8 +423,9 @@ class GPUArray(_GPUArrayBase):
             A device or its number: the copy is in the current context if that is on this device, else in the
             device's primary context. A context: in that one. Or the host's memory.
         stream : Stream, optional
-            Of the copy: one of the array's context or of the result's. By default the current stream there,
-            or the default stream.
+            One of the result's context has the copy. One of the array's context comes before it, and waits
+            for it. By default the current streams; where there is none in the result's context, the copy has
+            a stream of its own.
 
         Returns
         -------
@@ -444,8 +445,10 @@ class GPUArray(_GPUArrayBase):
         -----
         Calls cuMemcpyPeerAsync. Nothing is waited for: the copy follows the work on the array, and what is
         queued on the array afterwards follows the copy, as far as it is on the current stream, the default
-        stream, or a stream on which the array was used. Where the devices can access each other's memory,
-        that is enabled for the copy, which does not go through the host then.
+        stream, or a stream on which the array was used. What uses the result follows the copy. If that has a
+        stream of its own, copies in both directions, and to one device from several, are done at the same
+        time. Where the devices can access each other's memory, that is enabled for the copy, which does not
+        go through the host then.
 
         Examples
         --------

@@ -15,7 +15,7 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda import devices, gpuarray
 
-PATIENCE = 40  # seconds after which what is held back goes on: a test that waits for it fails, and ends
+HELD_FOR = 40  # seconds after which what is held back goes on: a test that waits for it fails, and ends
 
 
 class Gate:
@@ -26,7 +26,7 @@ class Gate:
         stream.launch_host_func(self._wait)
 
     def _wait(self):
-        self.opened.wait(PATIENCE)
+        self.opened.wait(HELD_FOR)
         self.passed.set()
 
     def holds(self):
