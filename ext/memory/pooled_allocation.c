@@ -309,7 +309,7 @@ int pooled_expose_arriving(DeviceAllocationObject *allocation)
 {
     PooledAllocationObject *pooled = pooled_cast((PyObject *)allocation);
     ModuleState *state = allocation->state;
-    if (atomic_load(&allocation->freed) || host_function_runs()) return 0;
+    if (atomic_load(&allocation->freed) || host_function_runs() || forked_after_init()) return 0;
     allocation->arriving = false;
     if (!captured_some(state) || is_used(pooled, NULL)) return note_use(pooled, NULL, NULL);
     CUresult result = await_arrival(pooled);
