@@ -273,7 +273,7 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
 int pooled_arrives(DeviceAllocationObject *allocation, CUevent *done)
 {
     PooledAllocationObject *pooled = pooled_cast((PyObject *)allocation);
-    PoolError error;
+    PoolError error = {CUDA_ERROR_NOT_PERMITTED, "cuEventRecord"};
     CUresult result;
     CALL_CORE(allocation->state, result, HOW_WAITS(ON_QUEUE(pooled->block->stream, 1)),
               pool_record(&pooled->pool->core, pooled->block, &error));
@@ -305,17 +305,22 @@ static CUresult await_arrival(PooledAllocationObject *allocation)
     return result;
 }
 
+/* Waits for the copy, and notes that the default stream uses the memory. -1 with an exception. */
+static int await_and_note(PooledAllocationObject *allocation)
+{
+    CUresult result = await_arrival(allocation);
+    if (result == CUDA_SUCCESS) return is_used(allocation, NULL) ? 0 : add_used(allocation, NULL, NULL);
+    raise_driver(allocation->memory.state, result, "cuEventSynchronize", "for a copy to pool memory");
+    return -1;
+}
+
 int pooled_expose_arriving(DeviceAllocationObject *allocation)
 {
     PooledAllocationObject *pooled = pooled_cast((PyObject *)allocation);
-    ModuleState *state = allocation->state;
     if (atomic_load(&allocation->freed) || host_function_runs() || forked_after_init()) return 0;
-    allocation->arriving = false;
-    if (!captured_some(state) || is_used(pooled, NULL)) return note_use(pooled, NULL, NULL);
-    CUresult result = await_arrival(pooled);
-    if (result == CUDA_SUCCESS) return add_used(pooled, NULL, NULL);
-    raise_driver(state, result, "cuEventSynchronize", "for a copy to pool memory");
-    return -1;
+    int status = captured_some(allocation->state) ? await_and_note(pooled) : note_use(pooled, NULL, NULL);
+    if (status == 0) allocation->arriving = false;
+    return status;
 }
 
 /* ---- Giving back ---- */

@@ -1,8 +1,8 @@
 /* What copies from other devices need in the context that they go to: streams of their own, and an event.
  *
  * A copy on a default stream would wait for all that is queued there, and that would wait for the copy: so
- * two copies in opposite directions would never overlap. On streams of their own they run at the same time, as
- * do copies from several devices.
+ * two copies in opposite directions would never overlap. On streams of their own they run at the same time,
+ * and so do copies from several devices.
  *
  * A context has one stream for each device that it got a copy from, made with the first of them, and keeps
  * one event for reuse. As its default pool, they do not hold the context, and end with it. */
