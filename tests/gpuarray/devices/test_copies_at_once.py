@@ -222,6 +222,34 @@ def test_work_on_the_source(on_two_devices):
     on_two_devices(check_work_on_the_source)
 
 
+def check_memory_of_a_copy_passed_on():
+    """The memory of a copy that was used, and is still to be copied to another device, is not given to others
+    before that: not to the stream that used it, nor to copies."""
+    from pairs import on
+
+    first, second = prepared()
+    host = np.arange(6000.0)
+    here, other = on(first, host), on(first, -host)
+    with held_back(second) as (stream, gate):
+        arrived = here.to_device(second)
+        with second:
+            with stream:
+                back = arrived.to_device(first)
+            used = arrived * 2
+        del arrived
+        with second:
+            more = gpuarray.zeros(6000, np.float64) - 5
+        again = other.to_device(second)
+        assert gate.holds()
+        gate.open()
+        assert (back.get() == host).all() and (used.get() == 2 * host).all()
+        assert (again.get() == -host).all() and set(more.get()) == {-5.0}
+
+
+def test_memory_of_a_copy_passed_on(on_two_devices):
+    on_two_devices(check_memory_of_a_copy_passed_on)
+
+
 def check_named_streams():
     """A stream that is named, or current, has the copy: its event is after it."""
     from pairs import on
