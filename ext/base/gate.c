@@ -2,6 +2,7 @@
 #include "ext/base/gate.h"
 
 #include "ext/base/errors.h"
+#include "ext/base/section.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -65,6 +66,7 @@ bool gate_is_initialized(void) { return atomic_load(&initialized); }
 static void in_child(void)
 {
     atomic_store(&inside, 0);
+    section_after_fork();
     if (gate_is_initialized()) atomic_store(&gate_forked, true);
 }
 

@@ -5,39 +5,95 @@
 
 /* ---- The lock ---- */
 
+enum { INACTIVE = 1, TWO_MUTEXES = 2 }; /* tags of PyThreadState.critical_section */
+
 #if PY_VERSION_HEX < 0x030E0000
 /* CPython 3.13 has critical sections of objects only. Of this one nothing but its mutex is used. */
-static PyObject locked;
+static PyObject locked_object;
+#define locked locked_object.ob_mutex
 
 /* Whether the innermost critical section of the thread is active and this one: entering it again would make
  * the thread wait for itself, for which CPython 3.13 suspends it. */
 static bool is_in_section(void)
 {
-    enum { TAGS = 3 };
     uintptr_t innermost = PyThreadState_GetUnchecked()->critical_section;
-    if (!innermost || innermost & TAGS) return false;
-    return ((PyCriticalSection *)innermost)->_cs_mutex == &locked.ob_mutex;
+    if (!innermost || innermost & (INACTIVE | TWO_MUTEXES)) return false;
+    return ((PyCriticalSection *)innermost)->_cs_mutex == &locked;
 }
 
-void section_enter(Section *section)
-{
-    section->is_nested = is_in_section();
-    if (!section->is_nested) PyCriticalSection_Begin(&section->own, &locked);
-}
+static void begin(PyCriticalSection *own) { PyCriticalSection_Begin(own, &locked_object); }
 #else
 static PyMutex locked;
 
+static bool is_in_section(void) { return false; } /* CPython looks itself */
+
+static void begin(PyCriticalSection *own) { PyCriticalSection_BeginMutex(own, &locked); }
+#endif
+
+/* At the end of the interpreter the thread that ends it is the only one left. Threads that waited for the
+ * lock do so forever, and one of them may have been made its owner. */
 void section_enter(Section *section)
 {
-    section->is_nested = false; /* CPython looks itself */
-    PyCriticalSection_BeginMutex(&section->own, &locked);
+    section->entered = !is_in_section() && !ext_is_finalizing();
+    if (section->entered) begin(&section->own);
 }
-#endif
 
 void section_leave(Section *section)
 {
-    if (!section->is_nested) PyCriticalSection_End(&section->own);
+    if (section->entered) PyCriticalSection_End(&section->own);
 }
+
+/* Whether the thread has the lock, be it of a section further out. */
+static bool holds_lock(void)
+{
+    const PyThreadState *thread = PyThreadState_GetUnchecked();
+    uintptr_t at = thread ? thread->critical_section : 0;
+    while (at && !(at & INACTIVE)) {
+        const PyCriticalSection *one = (const PyCriticalSection *)(at & ~(uintptr_t)TWO_MUTEXES);
+        if (one->_cs_mutex == &locked) return true;
+        at = one->_cs_prev;
+    }
+    return false;
+}
+
+/* A thread that waits for the lock for long is made its owner while it is detached: CPython stops all threads
+ * for a fork, and in the child no thread would unlock it. */
+void section_after_fork(void)
+{
+    enum { UNLOCKED, LOCKED }; /* without waiting threads */
+    locked._bits = holds_lock() ? LOCKED : UNLOCKED;
+}
+
+/* ---- Objects in tables that own no reference ---- */
+
+#if PY_VERSION_HEX < 0x030E0000
+/* As PyUnstable_EnableTryIncRef: a count of other threads' references that is not 0 makes the owner of an
+ * object merge both counts before it ends, so that there is one word which says whether it has ended. */
+void section_enable_find(PyObject *object)
+{
+    Py_ssize_t none = 0;
+    _Py_atomic_compare_exchange_ssize(&object->ob_ref_shared, &none, _Py_REF_MAYBE_WEAKREF);
+}
+
+/* As PyUnstable_TryIncRef. */
+bool section_find(PyObject *object)
+{
+    if (_Py_IsOwnedByCurrentThread(object)) {
+        Py_INCREF(object);
+        return true;
+    }
+    Py_ssize_t shared = _Py_atomic_load_ssize_relaxed(&object->ob_ref_shared);
+    do {
+        if (shared == 0 || shared == _Py_REF_MERGED) return false;
+    } while (!_Py_atomic_compare_exchange_ssize(&object->ob_ref_shared, &shared,
+                                                shared + (1 << _Py_REF_SHARED_SHIFT)));
+    return true;
+}
+#else
+void section_enable_find(PyObject *object) { PyUnstable_EnableTryIncRef(object); }
+
+bool section_find(PyObject *object) { return PyUnstable_TryIncRef(object); }
+#endif
 
 /* ---- Entries ---- */
 
@@ -80,11 +136,18 @@ typedef struct Entries {
         section_leave(&section); \
         return value; \
     }
+/* The object has no references anymore: the collector, which may run while this thread waits, would take one
+ * that is tracked for garbage and end it again. */
+static void untrack(PyObject *object)
+{
+    if (PyObject_IS_GC(object)) PyObject_GC_UnTrack(object);
+}
 #define ENTRY_WITHOUT_RESULT(row, number) CALL(ENTRY_WITHOUT_RESULT_OF, LIST_OF row, number)
 #define ENTRY_WITHOUT_RESULT_OF(name, params, args, number) \
     static void name##_entry_##number params \
     { \
         Section section; \
+        untrack args; \
         section_enter(&section); \
         ((void(*) params)name##_targets[number]) args; \
         section_leave(&section); \

@@ -13,6 +13,10 @@
  *
  * Outside of the section stay tp_traverse, for which all threads stand still, and PyMemberDef: a member is
  * set before other threads see its object, or is a number.
+ *
+ * A thread that has dropped the last reference to an object waits for the section before tp_dealloc runs. So
+ * that the garbage collector does not end such an object too, its entry untracks it before it waits; a table
+ * that owns no reference to its objects takes one by section_find().
  */
 #ifndef EXT_BASE_SECTION_H
 #define EXT_BASE_SECTION_H
@@ -23,7 +27,7 @@
 
 typedef struct Section {
     PyCriticalSection own;
-    bool is_nested; /* the thread was in it already */
+    bool entered; /* false: the thread was in it already, or is the only one left */
 } Section;
 
 /* Neither fails. They nest. */
@@ -49,6 +53,16 @@ PyMethodDef *section_method(PyMethodDef *method);
 vectorcallfunc section_vectorcall(vectorcallfunc function);
 destructor section_destructor(destructor function);
 
+/* Called for a new object: section_find() may be called for it. */
+void section_enable_find(PyObject *object);
+
+/* Takes a reference to an object that a table has without one. False when there is none left: its tp_dealloc
+ * has yet to get the section. */
+bool section_find(PyObject *object);
+
+/* Called in a forked child: threads that held the section or were its next owners are not there. */
+void section_after_fork(void);
+
 #else
 
 #define SECTION_BEGIN() {
@@ -59,6 +73,9 @@ static inline PyMethodDef *section_methods(PyMethodDef *methods) { return method
 static inline PyMethodDef *section_method(PyMethodDef *method) { return method; }
 static inline vectorcallfunc section_vectorcall(vectorcallfunc function) { return function; }
 static inline destructor section_destructor(destructor function) { return function; }
+static inline void section_enable_find(PyObject *object) { (void)object; }
+static inline bool section_find(PyObject *object) { return Py_INCREF(object), true; }
+static inline void section_after_fork(void) {}
 
 #endif
 #endif

@@ -10,6 +10,7 @@
 #include "ext/base/driver_calls.h"
 #include "ext/base/lost.h"
 #include "ext/base/peer_access.h"
+#include "ext/base/section.h"
 #include "ext/context/keep_alive.h"
 
 /* ---- Which objects there are ---- */
@@ -37,14 +38,40 @@ static bool mark_detached(ContextObject *context)
     return first;
 }
 
+#ifdef Py_GIL_DISABLED
+/* Makes a context alive again whose last reference is gone, and whose tp_dealloc waits for the section. That
+ * is left with nothing to do (ends_nothing), for which it keeps the context. */
+static void revive(ContextObject *context)
+{
+    context->revived++;
+    context_keep(context);
+}
+
+/* Whether tp_dealloc was called for a reference before the context was made alive again. */
+static bool ends_nothing(ContextObject *context)
+{
+    if (!context->revived) return false;
+    context->revived--;
+    context_unkeep(context);
+    return true;
+}
+#else
+static void revive(ContextObject *context) { (void)context; }
+static bool ends_nothing(ContextObject *context) { return (void)context, false; }
+#endif
+
 /* A new reference to a context of the list, whose lock is held. A dormant context, to which there is no
  * reference, becomes a Python object again. */
 static ContextObject *new_reference(ContextObject *context)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)context);
-    if (!atomic_exchange(&context->dormant, false)) return (ContextObject *)Py_NewRef((PyObject *)context);
+    if (!atomic_exchange(&context->dormant, false)) {
+        if (section_find((PyObject *)context)) return context;
+        revive(context);
+    }
     PyObject_Init((PyObject *)context, type); /* one reference to the object, and another one to its type */
     Py_DECREF(type); /* the dormant object has kept its reference to the type */
+    section_enable_find((PyObject *)context);
     return context;
 }
 
@@ -54,7 +81,7 @@ static ContextObject *find_context(ModuleState *state, CUcontext handle, const C
 {
     ContextObject *found = state->recent_context;
     *leaving = NULL;
-    if (found && found->handle == handle) return (ContextObject *)Py_NewRef((PyObject *)found);
+    if (found && found->handle == handle && section_find((PyObject *)found)) return found;
     state_lock(state);
     found = NULL;
     for (ContextObject *context = state->contexts; context && !found; context = context->next) {
@@ -76,6 +103,7 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     ContextObject *context = PyObject_New(ContextObject, type);
     if (!context) return NULL;
     memset(&context->state, 0, sizeof *context - offsetof(ContextObject, state));
+    section_enable_find((PyObject *)context);
     context->state = state;
     context->handle = handle;
     context->device = device;
@@ -571,6 +599,7 @@ static void make_dormant(PyObject *self)
  * (find_context) while it is dormant. */
 void context_dealloc(PyObject *self)
 {
+    if (ends_nothing(context_cast(self))) return;
     ContextObject *context = context_keep(context_cast(self));
     state_lock(context->state);
     atomic_store(&context->dormant, true);

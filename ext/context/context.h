@@ -48,6 +48,9 @@ typedef struct ContextObject {
     struct CopyStreams *copy_streams; /* owned (stream/copy_streams.h); NULL before they are needed */
     bool counted; /* in live_Context, which does not count the default context */
     PyObject *weak_references;
+#ifdef Py_GIL_DISABLED
+    int revived; /* how many calls of tp_dealloc have come too late and end nothing */
+#endif
 } ContextObject;
 
 static inline ContextObject *context_cast(PyObject *object) { return (ContextObject *)object; }

@@ -194,7 +194,7 @@ static PyObject *capture_host_func(ModuleState *state, CUstream stream, PyObject
 {
     CUhostFn run = NULL;
     void *data = NULL;
-    CUresult result;
+    CUresult result = CUDA_SUCCESS;
     PyObject *call = host_function_for_graph(state, args[0], args + 1, count - 1, &run, &data);
     if (!call) return NULL;
     int kept = captured_keep(state, stream, &call, 1);

@@ -218,9 +218,10 @@ def test_other_threads_run_during_a_wait_for_a_kernel(run_python, wait):
         spin(np.uint64(1), block=(1, 1, 1))
         drv.Context.synchronize()
         thread.start()
+        start = time.monotonic()
         spin(np.uint64(4e8), block=(1, 1, 1), stream=stream)
         event.record(stream)
-        before, start = count, time.monotonic()
+        before = count
         {wait}
         print(time.monotonic() - start > 0.3, count - before > 10000)
         stop = True

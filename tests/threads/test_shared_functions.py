@@ -148,18 +148,25 @@ def test_a_name_is_one_reference_for_all_callers(kind):
         assert [reference.get_array() is array for reference in found] == [True] * 8
 
 
+class Preparing:
+    """A number that prepares a function when it is read. Not a class of the test: what such a class refers to
+    is never freed by CPython 3.13 without the GIL.
+    """
+
+    def __init__(self, function):
+        self.function = function
+
+    def __index__(self):
+        for _ in range(100):
+            self.function.prepare([np.intp, np.int32, np.int32])
+        return 5
+
+
 def test_prepare_in_the_middle_of_a_prepared_call():
     """An argument's __index__ prepares the function again, as another thread could at that moment."""
     module = SourceModule("__global__ void add(int *out, int a, int b) { *out = a + b; }")
     add = module.get_function("add").prepare("Pii")
     out, host = drv.mem_alloc(4), np.zeros(1, np.int32)
-
-    class Number:
-        def __index__(self):
-            for _ in range(100):
-                add.prepare([np.intp, np.int32, np.int32])
-            return 5
-
-    add.prepared_call((1, 1), (1, 1, 1), out, Number(), 7)
+    add.prepared_call((1, 1), (1, 1, 1), out, Preparing(add), 7)
     drv.memcpy_dtoh(host, out)
     assert host[0] == 12
