@@ -14,6 +14,7 @@ from .heat import HOST_SIDE, host_of
 
 PAGE = HERE.parent / "docs" / "scaling.md"
 PICTURES = HERE.parent / "docs" / "pictures" / "scaling"
+RECORDED = HERE / "scaling_parts" / "recorded.json"  # the run that the page shows: a test holds it to that
 BEGIN, END = "<!-- written by benchmarks/scaling.py --page -->\n", "<!-- end -->\n"
 NO_RUN = (
     "No run on several GPUs is recorded here yet: `make scaling` measures, on the machine that it runs on.\n"
@@ -76,8 +77,8 @@ def row(name, weak, one, spent, unit, scale):
     return cells
 
 
-def section(result, pictures=()):
-    """The text between the marks. pictures: names of files in PICTURES."""
+def section(result, shown_pictures=()):
+    """The text between the marks. shown_pictures: names of files in PICTURES."""
     if result is None:
         return NO_RUN
     parts, machine = result["parts"], result["machine"]
@@ -85,8 +86,8 @@ def section(result, pictures=()):
     shown += ("distributed", "cupy-cuda13x")
     line = ", ".join(f"{name} {machine[name]}" for name in shown if name in machine) + "."
     text = ["\n".join(textwrap.wrap(line, 105)) + "\n"]
-    if pictures:
-        lines = "".join(f"![{name}](pictures/scaling/{name}.svg)\n" for name in sorted(pictures))
+    if shown_pictures:
+        lines = "".join(f"![{name}](pictures/scaling/{name}.svg)\n" for name in sorted(shown_pictures))
         text.append(f"```{{container}} figures\n{lines}```\n")
     for found in parts.values():
         for table in found["tables"]:
@@ -102,10 +103,10 @@ def section(result, pictures=()):
     return "\n".join(text)
 
 
-def written(page, result, pictures=()):
+def written(page, result, shown_pictures=()):
     """The text of the page with this section."""
     pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.S)
-    new, count = pattern.subn(lambda _: BEGIN + "\n" + section(result, pictures) + "\n" + END, page)
+    new, count = pattern.subn(lambda _: BEGIN + "\n" + section(result, shown_pictures) + "\n" + END, page)
     assert count == 1, "the marks of the page"
     return new
 
@@ -117,5 +118,10 @@ def write(path, draw):
         sys.exit(f"{path} was measured on the CPU device, whose times say nothing about scaling")
     PICTURES.mkdir(parents=True, exist_ok=True)
     draw(result, PICTURES)
-    names = [each.stem for each in PICTURES.glob("*.svg")]
-    PAGE.write_text(written(PAGE.read_text(), result, names))
+    RECORDED.write_text(json.dumps(result) + "\n")
+    PAGE.write_text(written(PAGE.read_text(), result, pictures()))
+
+
+def pictures():
+    """The names of the pictures that there are."""
+    return [each.stem for each in PICTURES.glob("*.svg")]

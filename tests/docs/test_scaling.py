@@ -193,6 +193,11 @@ def test_a_run_on_the_cpu_device_is_not_shown(tmp_path):
     assert (ROOT / "docs" / "scaling.md").read_text() == page
 
 
+def test_the_page_shows_the_recorded_run(parts):
+    page, shown = parts.page, (ROOT / "docs" / "scaling.md").read_text()
+    assert page.written(shown, json.loads(page.RECORDED.read_text()), page.pictures()) == shown
+
+
 def test_the_models_limits(parts):
     model, link = parts.model, [5000, 10]
     assert model.halo(link, 1, 100) == 0

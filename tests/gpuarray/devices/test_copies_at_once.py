@@ -63,7 +63,7 @@ def prepared():
             moved = array.to_device(other)
             moved += 1
             moved *= 2
-            assert ((moved + 1) * 2 - gpuarray.zeros(100, np.float64)).get()[1] == 10
+            assert ((moved + 1) * 2 - gpuarray.zeros(100, np.float64) - 1).get()[1] == 9
     del array, moved
     for context in FIRST, SECOND:
         with context:
