@@ -85,17 +85,15 @@ static int follow_source(const DeviceCopy *copy)
     return failed;
 }
 
-/* Orders later work on the source, and the reuse of its memory, after the copy. -1 with an exception. */
+/* Orders later work on the source, whose context is current, and the reuse of its memory, after the copy. -1
+ * with an exception. */
 static int lead_source(const DeviceCopy *copy)
 {
-    ContextScope scope;
     CUstream stream;
-    int failed = enter(copy->source, &scope);
-    if (failed) return -1;
+    int failed = 0;
     for (int i = 0; !failed && source_stream(copy, i, &stream); i++)
         if (i != 1 || stream != copy->with)
             failed = gpu_cuStreamWaitEvent(copy->from->state, stream, copy->done, 0);
-    context_leave_scope(&scope);
     return failed;
 }
 
@@ -171,27 +169,20 @@ static int check_capture(ModuleState *state, CUstream stream)
     return -1;
 }
 
-/* What is done in the context of the source before: finds its stream, packs the array, and records an event.
+/* What is done first, in the context of the source: finds its stream, packs the array, and records an event.
  * -1 with an exception. */
 static int prepare_source(DeviceCopy *copy, GPUArrayObject *array, PyObject *stream)
 {
     ModuleState *state = array->state;
     TransferMode mode = {.async = true};
-    ContextScope scope;
-    if (!context_lend(copy->source, &scope)) {
-        context_raise_dead(copy->source, "GPUArray");
-        return -1;
-    }
     if (!is_stream_of(state, stream, copy->source)) stream = NULL;
     if (gpuarray_check_memory(array) == 0 && transfer_stream(state, stream, &mode) == 0
         && check_capture(state, mode.stream) == 0) {
         copy->with = mode.stream;
         copy->from = gpuarray_cast(without_gaps(array, mode));
     }
-    int failed = copy->from ? 0 : -1;
-    if (!failed && copy->from->nbytes) failed = record(copy->source, copy->with, &copy->before);
-    context_lend_end(&scope);
-    return failed;
+    if (!copy->from) return -1;
+    return copy->from->nbytes ? record(copy->source, copy->with, &copy->before) : 0;
 }
 
 /* Finds the stream of the copy: the one that is named, else one for copies from the source's device. -1 with
@@ -230,10 +221,16 @@ static PyObject *copy_there(DeviceCopy *copy, PyObject *stream)
 /* The copy of an array that is elsewhere. NULL with an exception. */
 static PyObject *copy_array(DeviceCopy *copy, GPUArrayObject *array, PyObject *stream)
 {
+    ContextScope scope;
+    if (!context_lend(copy->source, &scope)) {
+        context_raise_dead(copy->source, "GPUArray");
+        return NULL;
+    }
     PyObject *result = prepare_source(copy, array, stream) < 0 ? NULL : copy_there(copy, stream);
     if (result && copy->done && lead_source(copy) < 0) Py_CLEAR(result);
     if (copy->before) copy_event_return(copy->source, copy->before);
     if (copy->done && copy->named) copy_event_return(copy->to, copy->done);
+    context_lend_end(&scope);
     Py_XDECREF((PyObject *)copy->from);
     Py_XDECREF(copy->stream_object);
     return result;
