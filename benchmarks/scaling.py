@@ -106,7 +106,8 @@ def measure(name, options, devices, seconds, earlier):
     start = time.monotonic()
     # A session of its own, so that what the part has started can be ended with it.
     process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", __file__, "--part", str(task)], start_new_session=True
+        [sys.executable, "-u", "-X", "faulthandler", "-W", "ignore", __file__, "--part", str(task)],
+        start_new_session=True,
     )
     over = ""
     try:
