@@ -471,6 +471,12 @@ const TypeSpec _ArrayFunction_spec = {
     TYPE_TABLES(array_function_methods, array_function_getset, array_function_members),
 };
 
+/* A type with the flag for vectorcall says itself where the function is, though it has it from its base. */
+static PyMemberDef kernel_call_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(ArrayFunctionObject, call), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 const TypeSpec _KernelCall_spec = {
     TYPE_OF("pycuda._driver._KernelCall", ArrayFunctionObject,
             Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, NULL),
@@ -480,6 +486,7 @@ const TypeSpec _KernelCall_spec = {
     .tp_clear = array_function_clear,
     .tp_call = PyVectorcall_Call,
     .tp_descr_get = array_function_get,
+    TYPE_TABLES(NULL, NULL, kernel_call_members),
 };
 
 PyDoc_STRVAR(on_stream_doc, "_on_stream(stream, function, /, *args)\n--\n\n"
