@@ -8,14 +8,21 @@
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/memory/array_device.h"
+#include "ext/stream/stream.h"
 
-/* 1 if the array is on another device than the current context; 0; -1 with an exception. */
-static int is_elsewhere(GPUArrayObject *array)
+/* 1 if a copy is to be made in another context than the current one: that of the array's device or, where no
+ * stream says what comes first, the one that its memory was allocated in (managed memory can be accessed in
+ * all, and a device may have several). 0; -1 with an exception. */
+static int is_elsewhere(GPUArrayObject *array, PyObject *stream)
 {
-    ContextObject *current = array->size ? context_current(array->state) : NULL;
+    ModuleState *state = array->state;
+    ContextObject *current = array->size ? context_current(state) : NULL;
     if (!current) return array->size ? -1 : 0;
-    int elsewhere =
-        !array_device_is(array, current) && array_device_number(array, current->device) != current->device;
+    bool has_context = array->allocation && array->allocation->context;
+    bool is_ordered = stream_or_current(state, stream) != NULL;
+    int elsewhere = !array_device_is(array, current)
+                    && ((has_context && !is_ordered)
+                        || array_device_number(array, current->device) != current->device);
     Py_DECREF((PyObject *)current);
     return elsewhere;
 }
@@ -118,13 +125,13 @@ const char gpuarray_get_doc[] =
 
 PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS)
 {
-    int elsewhere = is_elsewhere(gpuarray_cast(self));
-    if (elsewhere) return elsewhere < 0 ? NULL : call_there(gpuarray_get, self, args, arg_count, keywords);
     PyObject *ary, *stream;
     TransferMode mode = {0};
     bool locked = false;
     if (READ_ARGUMENTS(gpuarray_get_doc, INTO(&ary), INTO(&locked), INTO(&mode.async), INTO(&stream)) < 0)
         return NULL;
+    int elsewhere = is_elsewhere(gpuarray_cast(self), stream);
+    if (elsewhere) return elsewhere < 0 ? NULL : call_there(gpuarray_get, self, args, arg_count, keywords);
     return get_into(gpuarray_cast(self), ary, stream, locked, mode);
 }
 
@@ -142,12 +149,12 @@ const char gpuarray_get_async_doc[] =
 
 PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS)
 {
-    int elsewhere = is_elsewhere(gpuarray_cast(self));
-    if (elsewhere)
-        return elsewhere < 0 ? NULL : call_there(gpuarray_get_async, self, args, arg_count, keywords);
     PyObject *stream, *ary;
     TransferMode mode = {.async = true};
     if (READ_ARGUMENTS(gpuarray_get_async_doc, INTO(&stream), INTO(&ary)) < 0) return NULL;
+    int elsewhere = is_elsewhere(gpuarray_cast(self), stream);
+    if (elsewhere)
+        return elsewhere < 0 ? NULL : call_there(gpuarray_get_async, self, args, arg_count, keywords);
     return get_into(gpuarray_cast(self), ary, stream, false, mode);
 }
 
@@ -224,11 +231,11 @@ const char gpuarray_set_doc[] = PyDoc_STR("set($self, ary, async_=False, stream=
 
 PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS)
 {
-    int elsewhere = is_elsewhere(gpuarray_cast(self));
-    if (elsewhere) return elsewhere < 0 ? NULL : call_there(gpuarray_set, self, args, arg_count, keywords);
     PyObject *ary, *stream;
     TransferMode mode = {0};
     if (READ_ARGUMENTS(gpuarray_set_doc, INTO(&ary), INTO(&mode.async), INTO(&stream)) < 0) return NULL;
+    int elsewhere = is_elsewhere(gpuarray_cast(self), stream);
+    if (elsewhere) return elsewhere < 0 ? NULL : call_there(gpuarray_set, self, args, arg_count, keywords);
     return set_from(gpuarray_cast(self), ary, stream, mode);
 }
 
@@ -242,12 +249,12 @@ const char gpuarray_set_async_doc[] = PyDoc_STR("set_async($self, ary, stream=No
 
 PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS)
 {
-    int elsewhere = is_elsewhere(gpuarray_cast(self));
-    if (elsewhere)
-        return elsewhere < 0 ? NULL : call_there(gpuarray_set_async, self, args, arg_count, keywords);
     PyObject *ary, *stream;
     TransferMode mode = {.async = true};
     if (READ_ARGUMENTS(gpuarray_set_async_doc, INTO(&ary), INTO(&stream)) < 0) return NULL;
+    int elsewhere = is_elsewhere(gpuarray_cast(self), stream);
+    if (elsewhere)
+        return elsewhere < 0 ? NULL : call_there(gpuarray_set_async, self, args, arg_count, keywords);
     return set_from(gpuarray_cast(self), ary, stream, mode);
 }
 
