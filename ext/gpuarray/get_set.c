@@ -20,9 +20,9 @@ static int is_elsewhere(GPUArrayObject *array, PyObject *stream)
     if (!current) return array->size ? -1 : 0;
     bool has_context = array->allocation && array->allocation->context;
     bool is_ordered = stream_or_current(state, stream) != NULL;
-    int elsewhere = !array_device_is(array, current)
-                    && ((has_context && !is_ordered)
-                        || array_device_number(array, current->device) != current->device);
+    int elsewhere =
+        !array_device_is(array, current)
+        && ((has_context && !is_ordered) || array_device_number(array, current->device) != current->device);
     Py_DECREF((PyObject *)current);
     return elsewhere;
 }
