@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/layout/strides.h"
+#include "ext/base/driver_calls.h"
 #include "ext/base/errors.h"
 #include "ext/base/numpy_api.h"
 #include "ext/base/section.h"
@@ -10,21 +11,35 @@
 #include "ext/memory/array_device.h"
 #include "ext/stream/stream.h"
 
-/* 1 if a copy is to be made in another context than the current one: that of the array's device or, where no
- * stream says what comes first, the one that its memory was allocated in (managed memory can be accessed in
- * all, and a device may have several). 0; -1 with an exception. */
+/* Waits for what the context of the array's memory has queued on its default stream. -1 with an exception. */
+static int wait_there(GPUArrayObject *array)
+{
+    ContextScope scope;
+    ContextObject *context = context_hold(array->allocation->context);
+    int failed = -1;
+    if (context_lend(context, &scope)) {
+        failed = gpu_cuStreamSynchronize(array->state, NULL);
+        context_lend_end(&scope);
+    } else
+        context_raise_dead(context, "GPUArray");
+    context_drop(context);
+    return failed;
+}
+
+/* 1 if the array is on another device than the current context; 0; -1 with an exception. Before a copy in the
+ * current context of memory that another one allocated (managed memory, or one of several contexts of the
+ * device) waits for the work there, unless a stream says what comes first. */
 static int is_elsewhere(GPUArrayObject *array, PyObject *stream)
 {
     ModuleState *state = array->state;
     ContextObject *current = array->size ? context_current(state) : NULL;
     if (!current) return array->size ? -1 : 0;
-    bool has_context = array->allocation && array->allocation->context;
-    bool is_ordered = stream_or_current(state, stream) != NULL;
-    int elsewhere =
-        !array_device_is(array, current)
-        && ((has_context && !is_ordered) || array_device_number(array, current->device) != current->device);
+    bool is_foreign = !array_device_is(array, current);
+    int elsewhere = is_foreign && array_device_number(array, current->device) != current->device;
     Py_DECREF((PyObject *)current);
-    return elsewhere;
+    bool has_context = array->allocation && array->allocation->context;
+    if (elsewhere || !is_foreign || !has_context || stream_or_current(state, stream)) return elsewhere;
+    return wait_there(array);
 }
 
 /* Calls a method of the array in a context of its device: only there a copy is in order with the work on the

@@ -38,8 +38,7 @@ def check(context, other, allocator):
             assert set(array.get()) == {9}
     with filled_late(context, allocator) as array, other:
         host = array.get_async()
-        with context:
-            context.synchronize()
+        other.synchronize()
         assert set(host) == {7}
 
 
