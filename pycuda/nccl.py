@@ -222,8 +222,8 @@ class Communicator:
     """A communicator of nccl4py that takes GPUArrays, on the stream that is given, else on the current one.
 
     An operation is queued on that stream and does not wait; what was queued there before on the arrays comes
-    first, and what is queued there later comes after it. Other streams wait by events, as between all
-    operations of GPUArrays. Arrays may be dropped at once: their memory is kept until the operation is done.
+    first, and what is queued there later comes after it. The order between streams you establish by events.
+    Arrays may be dropped at once: their memory is kept until the operation is done.
     An operation that is captured becomes part of the graph. The context of the communicator's device is
     current.
 
