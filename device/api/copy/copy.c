@@ -304,7 +304,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
 {
     Stream *entered;
     TRY(stream_enter(stream, &entered)); /* an error if the stream is captured: graphs have no such node */
-    bool is_legacy = entered == queue_legacy(entered->object.context);
+    bool is_legacy = entered->legacy;
     PUT(entered);
     TRY(enter_peers(to_context, from_context, is_legacy));
     return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
