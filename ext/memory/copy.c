@@ -10,10 +10,10 @@
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 
-/* The object, or NULL if it need not be kept: numbers and memory of pools need not. */
+/* The object, or NULL if it need not be kept: numbers need not, nor memory that its pool frees in order. */
 static PyObject *keepable(ModuleState *state, PyObject *object)
 {
-    return object && (PyLong_Check(object) || pooled_check(state, object)) ? NULL : object;
+    return object && (PyLong_Check(object) || pooled_is_ordered(state, object)) ? NULL : object;
 }
 
 int copy_keep(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first, PyObject *second,

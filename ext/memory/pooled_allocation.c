@@ -245,6 +245,12 @@ bool pooled_check(ModuleState *state, PyObject *object)
     return allocation && allocation->pooled;
 }
 
+bool pooled_is_ordered(ModuleState *state, PyObject *object)
+{
+    DeviceAllocationObject *allocation = allocation_of(state, object);
+    return allocation && allocation->pooled && !pooled_cast((PyObject *)allocation)->lent;
+}
+
 int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     PyObject *object = (PyObject *)allocation;

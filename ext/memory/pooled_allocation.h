@@ -55,9 +55,12 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
 /* As pooled_note_objects(), for one allocation of any kind. */
 int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle);
 
-/* Whether the object's memory is from a pool. It returns there after the work that was noted, so the object
- * need not be kept alive until then. */
+/* Whether the object's memory is from a pool. */
 bool pooled_check(ModuleState *state, PyObject *object);
+
+/* Whether the object's memory returns to its pool after the work that was noted, so that the object need not
+ * be kept alive until then. Not if a stream of another device uses it: its free waits for the own device. */
+bool pooled_is_ordered(ModuleState *state, PyObject *object);
 
 /* Whether any pooled allocation lives. Costs one load. */
 static inline bool pooled_in_use(ModuleState *state)

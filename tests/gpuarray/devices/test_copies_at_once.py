@@ -222,6 +222,34 @@ def test_work_on_the_source(on_two_devices):
     on_two_devices(check_work_on_the_source)
 
 
+def check_source_of_a_peer_copy():
+    """memcpy_peer_async on a stream of the target: the source lives until the copy is done, although its own
+    device has no work on it.
+    """
+    from pairs import on
+
+    first, second = prepared()
+    host = np.arange(5000.0)
+    here = on(first, host)
+    with second:
+        arrived = gpuarray.zeros(5000, np.float64)
+        second.synchronize()
+    first.synchronize()
+    with held_back(second) as (stream, gate):
+        with second:
+            drv.memcpy_peer_async(arrived.gpudata, here.gpudata, here.nbytes, second, first, stream)
+        lives = weakref.ref(here.gpudata)
+        del here
+        assert lives() and gate.holds()
+        gate.open()
+        stream.synchronize()
+        assert not lives() and (elsewhere(second, arrived) == host).all()
+
+
+def test_source_of_a_peer_copy(on_two_devices):
+    on_two_devices(check_source_of_a_peer_copy)
+
+
 def check_memory_of_a_copy_passed_on():
     """The memory of a copy that was used, and is still to be copied to another device, is not given to others
     before that: not to the stream that used it, nor to copies."""
