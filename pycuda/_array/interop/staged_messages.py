@@ -110,7 +110,8 @@ class Method:
     def __init__(self, comm: Any, name: str, pending: Any) -> None:
         from mpi4py import MPI
 
-        self._comm, self._name, self._pending, self._mpi = comm, name, pending, MPI
+        self._comm, self._name, self._pending = comm, name, pending
+        self._mpi: Any = MPI
         self._method = getattr(comm, name)
         self._signature = inspect.signature(self._method)
         parameters = self._signature.parameters.values()
