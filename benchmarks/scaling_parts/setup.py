@@ -3,6 +3,7 @@
 import ctypes
 import importlib.util
 import json
+import os
 import statistics
 import subprocess
 import time
@@ -77,7 +78,9 @@ def build(name):
     FOLDER.mkdir(parents=True, exist_ok=True)
     source, library = HERE / f"{name}.c", FOLDER / f"lib{name}.so"
     if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["cc", "-O3", "-shared", "-fPIC", source, "-o", library], check=True)
+        made = library.with_suffix(f".{os.getpid()}")  # another process may load the library meanwhile
+        subprocess.run(["cc", "-O3", "-shared", "-fPIC", source, "-o", made], check=True)
+        made.replace(library)
     return library
 
 
