@@ -122,6 +122,10 @@ def lines_held_to_the_limit(path):
             yield number, line
 
 
+def test_nothing_that_git_ignores_is_tracked():
+    assert tracked("--cached", "--ignored", "--exclude-standard") == []
+
+
 def test_no_line_is_longer_than_110_columns():
     names = [
         name
