@@ -4,7 +4,7 @@ import ctypes
 import statistics
 
 import numpy as np
-from common import build_raw, burst, loaded_library, rounds, table
+from common import build_raw, burst, driver_library, rounds, table
 from launch import SOURCE, raw_measures
 from libraries import installed
 
@@ -48,7 +48,7 @@ CALLS = {
 
 def raw_calls():
     """{row: measure} of copies of 1024 float32, of an event, and of a wait for nothing, from C."""
-    raw, driver = build_raw(), loaded_library("libcuda.so")
+    raw, driver = build_raw(), driver_library()
     array, event, back = gpuarray.to_gpu(HOST), drv.Event(), np.empty_like(HOST)
     device, size = ctypes.c_uint64(array.ptr), ctypes.c_size_t(HOST.nbytes)
     source, target = ctypes.c_void_p(HOST.ctypes.data), ctypes.c_void_p(back.ctypes.data)

@@ -33,13 +33,26 @@ def build_raw():
     return raw
 
 
+def loaded_libraries(name):
+    """The libraries of that name in this process, as the dynamic linker mapped them."""
+    mapped = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines()}
+    return [ctypes.CDLL(path) for path in mapped if re.search(rf"/{re.escape(name)}[^/]*$", path)]
+
+
 def loaded_library(name):
-    """The library of that name in this process, as the dynamic linker mapped it."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        path = line.split()[-1]
-        if re.search(rf"/{re.escape(name)}[^/]*$", path):
-            return ctypes.CDLL(path)
-    raise RuntimeError(f"{name} is not loaded")
+    """The only library of that name in this process."""
+    found = loaded_libraries(name)
+    if len(found) != 1:
+        raise RuntimeError(f"{len(found)} libraries {name} are loaded, not one")
+    return found[0]
+
+
+def driver_library():
+    """The driver in use. NVIDIA's may be mapped as well as the CPU device: NVRTC opens it where it is."""
+    import pycuda.driver as drv
+
+    on_cpu = drv.Device(0).name().startswith("CPU device")
+    return next(each for each in loaded_libraries("libcuda.so") if hasattr(each, "cpuDeviceTable") == on_cpu)
 
 
 def burst(call, synchronize, count=400):

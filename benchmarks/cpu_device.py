@@ -9,7 +9,7 @@ import time
 
 os.environ.update(PYCUDA_DEVICE="cpu", OPENBLAS_NUM_THREADS="1")
 
-from common import build_raw, loaded_library, processor, rounds, table
+from common import build_raw, driver_library, processor, rounds, table
 
 import pycuda.autoinit
 import pycuda.driver as drv
@@ -58,7 +58,7 @@ def launch_measures(count):
     """{name: measure} of an empty kernel launched from C: nanoseconds of the call, and until the kernel is
     done.
     """
-    raw, driver = build_raw(), loaded_library("libcuda.so")
+    raw, driver = build_raw(), driver_library()
     raw.raw_launch_and_wait.restype = ctypes.c_double
     module = SourceModule(NONE, no_extern_c=True)
     function = ctypes.c_void_p(module.get_function("none").handle)

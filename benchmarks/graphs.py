@@ -8,7 +8,7 @@ import statistics
 import time
 
 import numpy as np
-from common import build_raw, burst, loaded_library, rounds, table
+from common import build_raw, burst, driver_library, rounds, table
 
 import pycuda.autoprimaryctx
 import pycuda.driver as drv
@@ -118,7 +118,7 @@ def page():
 
 def raw(step, args, stream, graph, ready, node):
     """{name: measure} of the calls of ours() from C, on the graph of ours()."""
-    library, driver = build_raw(), loaded_library("libcuda.so")
+    library, driver = build_raw(), driver_library()
     values = [
         *(ctypes.c_uint64(int(array.gpudata)) for array in args[:2]),
         *(ctypes.c_float(float(value)) for value in args[2:4]),

@@ -9,7 +9,7 @@ import statistics
 import sys
 
 import numpy as np
-from common import build_raw, burst, loaded_library, rounds, table, upstream, upstream_version
+from common import build_raw, burst, driver_library, rounds, table, upstream, upstream_version
 
 import pycuda.autoprimaryctx
 import pycuda.driver as drv
@@ -24,7 +24,7 @@ __global__ void five(float *a, float *b, float *c, int n, int m) { }
 
 def raw_measures(functions, arrays):
     """{name: measure} of cuLaunchKernel from C, on the functions without arguments and with five."""
-    raw, driver = build_raw(), loaded_library("libcuda.so")
+    raw, driver = build_raw(), driver_library()
     values = [ctypes.c_uint64(int(array.gpudata)) for array in arrays] + [ctypes.c_int(3), ctypes.c_int(4)]
     params = (ctypes.c_void_p * 5)(*[ctypes.cast(ctypes.pointer(value), ctypes.c_void_p) for value in values])
 

@@ -3,7 +3,7 @@
 import ctypes
 import statistics
 
-from common import build_raw, burst, loaded_library, rounds, table
+from common import build_raw, burst, driver_library, rounds, table
 
 import pycuda.autoinit
 import pycuda.driver as drv
@@ -17,7 +17,7 @@ COUNT = 400
 
 
 def raw_measures(size):
-    raw, driver = build_raw(), loaded_library("libcuda.so")
+    raw, driver = build_raw(), driver_library()
     bytes = ctypes.c_size_t(size)
     return {
         "raw C, cuMemAllocAsync + cuMemFreeAsync": lambda: raw.raw_allocate_async(

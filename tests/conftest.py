@@ -236,9 +236,7 @@ def on_two_devices(loaded_fork_server, tmp_path):
 @pytest.fixture(scope="session")
 def driver_library():
     """The path of the driver's library, NVIDIA's or the CPU device's."""
-    drv.init()
-    with open("/proc/self/maps") as maps:
-        return next(line.split()[-1] for line in maps if "/libcuda.so" in line)
+    return devices.driver_library()
 
 
 @pytest.fixture(scope="session")

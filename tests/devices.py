@@ -2,6 +2,7 @@
 import it too.
 """
 
+import ctypes
 import os
 
 import pytest
@@ -20,6 +21,16 @@ def on_cpu_device():
     """Whether device 0 is the CPU device."""
     drv.init()
     return drv.Device(0).name().startswith("CPU device")
+
+
+def driver_library():
+    """The path of the library that is the driver in use. NVIDIA's may be mapped as well as the CPU device:
+    NVRTC opens it where there is one.
+    """
+    on_cpu = on_cpu_device()
+    with open("/proc/self/maps") as maps:
+        mapped = {line.split()[-1] for line in maps if "/libcuda.so" in line}
+    return next(path for path in mapped if hasattr(ctypes.CDLL(path), "cpuDeviceTable") == on_cpu)
 
 
 def memory_is_shared():

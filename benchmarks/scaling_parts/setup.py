@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from common import HERE, RESULTS, loaded_library, show
+from common import HERE, RESULTS, driver_library, show
 
 FOLDER = RESULTS / "scaling"
 
@@ -86,7 +86,7 @@ def build(name):
 
 def driver_function(name):
     """The address of a function of the driver in use."""
-    return ctypes.cast(getattr(loaded_library("libcuda.so"), name), ctypes.c_void_p)
+    return ctypes.cast(getattr(driver_library(), name), ctypes.c_void_p)
 
 
 def timed(call, count, synchronize):

@@ -2,6 +2,7 @@
 
 import ctypes
 
+import devices
 import numpy as np
 import pytest
 
@@ -362,10 +363,8 @@ def test_tiles_of_threads(programs):
 
 
 def cooperative(function, blocks, threads, *args):
-    """Launches a cooperative grid, by a direct call of the driver library that is loaded."""
-    with open("/proc/self/maps") as maps:
-        path = next(line.split()[-1] for line in maps if "libcuda.so" in line)
-    driver = ctypes.CDLL(path)
+    """Launches a cooperative grid, by a direct call of the driver in use."""
+    driver = ctypes.CDLL(devices.driver_library())
     pointers = (ctypes.c_void_p * len(args))(*(arg.ctypes.data for arg in map(np.atleast_1d, args)))
     status = driver.cuLaunchCooperativeKernel(
         ctypes.c_void_p(function.handle), blocks, 1, 1, threads, 1, 1, 0, ctypes.c_void_p(0), pointers

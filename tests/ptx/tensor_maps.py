@@ -4,6 +4,7 @@ of copies, by NumPy."""
 import ctypes
 import functools
 
+import devices
 import numpy as np
 
 import pycuda.driver as drv
@@ -19,9 +20,7 @@ DTYPES = {"bf16": "u2", "f4 ftz": "f4", "tf32": "f4", "tf32 ftz": "f4", "16u4 al
 
 def library():
     """The driver that pycuda uses."""
-    drv.init()
-    with open("/proc/self/maps") as maps:
-        return ctypes.CDLL(next(line.split()[-1] for line in maps if "/libcuda.so" in line))
+    return ctypes.CDLL(devices.driver_library())
 
 
 class Refused(Exception):
