@@ -122,14 +122,14 @@ def live_objects() -> dict[str, int]:
 
 def _no_leaks(request):
     """No test ends with driver objects that it did not start with. Collecting garbage takes longer than most
-    tests do, so it is done only where there are some that no cache held.
+    tests do, so it is done only where there are some that no cache held, and of young objects first.
     """
     from pycuda.tools import clear_context_caches
 
     before = live_objects()
     yield
     request.node.funcargs.clear()  # pytest holds the values of finished fixtures there
-    for clean in _wait, clear_context_caches, gc.collect:
+    for clean in _wait, clear_context_caches, functools.partial(gc.collect, 1), gc.collect:
         if _count_new_objects(before):
             clean()
     end = time.monotonic() + 1  # a thread of the driver releases what graphs of other libraries used
