@@ -3,7 +3,8 @@
     python tools/test_gpu.py [OPTIONS AND FILES FOR pytest]
 
 As many processes as the processors and the GPU's free memory allow run the tests. What fails is printed with
-its name as it fails. Of pytest's plugins, only those that the tests need are loaded.
+its name as it fails. A test over its time ends its process, which another one replaces: what waits in the
+driver cannot be interrupted. Of pytest's plugins, only those that the tests need are loaded.
 """
 
 import os
@@ -45,6 +46,7 @@ def main():
     os.chdir(Path(__file__).parent.parent)
     chosen = [option for name in PLUGINS for option in ("-p", name)]
     options = ["-n", str(workers()), "--dist", "worksteal", "--tb", "no", "--durations", "15"]
+    options += ["-o", "timeout_method=thread"]
     sys.exit(pytest.main([*chosen, *options, *sys.argv[1:]], plugins=[Failures()]))
 
 

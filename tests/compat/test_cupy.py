@@ -172,7 +172,7 @@ def test_memory_of_raw_operands_waits_for_another_stream():
     x, y = cp.full(1000, 3.0), cp.empty(1000)
     take(x, y)
     cp.cuda.Stream.null.synchronize()
-    stream.launch_host_func(may_go.wait)
+    stream.launch_host_func(may_go.wait, 20)
     take(x, y, stream=stream)
     del x
     try:

@@ -298,7 +298,7 @@ def test_a_handler_that_returns_lets_the_wait_go_on(program):
 @cpu_only
 def test_a_wait_for_a_host_function_ends(program):
     it = program("""
-        stream.launch_host_func(threading.Event().wait)
+        stream.launch_host_func(threading.Event().wait, 20)
         try:
             ready()
             stream.synchronize()

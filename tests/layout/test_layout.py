@@ -143,6 +143,13 @@ def test_no_line_is_longer_than_110_columns():
     ] == []
 
 
+def test_what_holds_a_stream_back_ends_by_itself():
+    """A test whose call waits for the stream, where it should not, fails after that and does not hang."""
+    wait = re.compile(r"launch_host_func\([\w.()]*\.wait[)]")
+    assert wait.search("stream.launch_host_func" + "(gate.wait)")
+    assert not [path.name for path in sources("tests", suffixes=(".py",)) if wait.search(path.read_text())]
+
+
 def test_no_comment_marks_unfinished_work():
     """The words are divided in this file, so that it has none of them."""
     marks = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")

@@ -178,13 +178,17 @@ def test_a_graph_that_the_host_alone_launches_has_no_handle(graphs):
     assert (log.count, log.results[1], log.current) == (1, INVALID_VALUE, 0)
 
 
-def test_a_graph_is_uploaded_first(graphs):
-    cuda, inner = graphs.cuda, graphs.new([noting(1)], DEVICE_LAUNCH)
-    outer = graphs.new([launching(inner, FIRE_AND_FORGET)])
-    log = graphs.run(outer)
+@pytest.mark.cpu("CUDA leaves it open: an H200 refused it in most runs, and in one the test did not end")
+def test_a_graph_that_was_not_uploaded_is_refused(graphs):
+    log = graphs.run(graphs.new([launching(graphs.new([noting(1)], DEVICE_LAUNCH), FIRE_AND_FORGET)]))
     assert (log.results[0], log.count) == (INVALID_VALUE, 0)
-    assert cuda.cuGraphUpload(inner, None) == SUCCESS
-    assert graphs.run(outer).count == 1
+
+
+def test_a_graph_is_uploaded_first(graphs):
+    """By a call, or by a launch of the host's."""
+    inner = graphs.new([noting(1)], DEVICE_LAUNCH)
+    assert graphs.cuda.cuGraphUpload(inner, None) == SUCCESS
+    assert graphs.run(graphs.new([launching(inner, FIRE_AND_FORGET)])).count == 1
     launched = graphs.new([noting(1)], DEVICE_LAUNCH)
     graphs.run(launched)
     assert graphs.run(graphs.new([launching(launched, FIRE_AND_FORGET)])).count == 1

@@ -211,11 +211,15 @@ def test_async_inner_product(dtype):
 
 
 def test_an_inner_product_is_none_until_ready():
-    """A host function blocks the stream until `go` is set."""
+    """A host function blocks the stream until `go` is set. What would wait for it, as page-locked memory that
+    is allocated may, is done before.
+    """
     go, a = threading.Event(), gpuarray.to_gpu(np.float64([1, 2, 3]))
+    host = drv.pagelocked_empty((), np.float64)
+    AsyncInnerProduct(a, a).wait()
     with drv.Stream() as stream:
-        stream.launch_host_func(go.wait)
-        product = AsyncInnerProduct(a, a, drv.pagelocked_empty)
+        stream.launch_host_func(go.wait, 20)
+        product = AsyncInnerProduct(a, a, lambda shape, dtype: host)
         assert product.get_host_result() is None
         go.set()
         assert product.wait() == 14

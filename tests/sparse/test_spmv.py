@@ -215,7 +215,7 @@ def test_everything_is_queued_on_the_stream():
     operator(x_gpu[::2], y_gpu[::2])  # compiles
     drv.Context.synchronize()
     stream, go = drv.Stream(drv.stream_flags.NON_BLOCKING), threading.Event()
-    stream.launch_host_func(go.wait)
+    stream.launch_host_func(go.wait, 20)
     x_gpu.set_async(new, stream=stream)
     y_gpu.set_async(new, stream=stream)
     operator(x_gpu[::2], y_gpu[1::2], stream=stream)

@@ -32,7 +32,7 @@ gate, ready, done = threading.Event(), threading.Event(), threading.Event()
 def hold():
     with drv.Device(0).make_context() as other:
         stream = drv.Stream()
-        stream.launch_host_func(gate.wait)
+        stream.launch_host_func(gate.wait, 60)
         ready.set()
         done.wait()
         stream.synchronize()

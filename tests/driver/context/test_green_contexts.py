@@ -246,7 +246,7 @@ def test_events_of_all_streams(green, kernels):
     outside, event, done = drv.Stream(drv.stream_flags.NON_BLOCKING), drv.Event(), drv.Event()
     drv.Context.synchronize()
     try:
-        outside.launch_host_func(gate.wait)
+        outside.launch_host_func(gate.wait, 20)
         event.record(outside)
         green.wait_for_event(event)
         waits.append(green.create_stream())

@@ -27,7 +27,7 @@ async def waiting(awaitable):
 @pytest.mark.parametrize("kind", ["stream", "event"])
 def test_waits_and_lets_others_run(kind):
     stream, gate = drv.Stream(), threading.Event()
-    stream.launch_host_func(gate.wait)
+    stream.launch_host_func(gate.wait, 20)
     event = drv.Event().record(stream)
     assert asyncio.run(is_waited_for(stream if kind == "stream" else event, gate))
     assert stream.is_done() and event.query()
@@ -41,7 +41,7 @@ def test_streams_and_events_that_are_done():
 
 def test_a_wait_can_be_canceled():
     stream, gate = drv.Stream(), threading.Event()
-    stream.launch_host_func(gate.wait)
+    stream.launch_host_func(gate.wait, 20)
 
     async def limited():
         with pytest.raises(asyncio.TimeoutError):

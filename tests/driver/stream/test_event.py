@@ -68,7 +68,7 @@ def test_no_times_of_events_that_were_not_recorded():
 def test_no_times_of_events_that_are_not_done():
     stream, gate, start, end = drv.Stream(), threading.Event(), drv.Event(), drv.Event()
     start.record(stream)
-    stream.launch_host_func(gate.wait)
+    stream.launch_host_func(gate.wait, 20)
     end.record(stream)
     with pytest.raises(drv.RuntimeError, match=r"not finished: call synchronize\(\)"):
         start.time_till(end)

@@ -261,7 +261,7 @@ def test_nothing_is_queued_on_the_current_stream_or_waits_for_it(name):
     guard.start()
     try:
         with current:
-            current.launch_host_func(opened.wait)
+            current.launch_host_func(opened.wait, 60)
             found = run(call, operands, stream=stream)
             stream.synchronize()
         assert not opened.is_set(), "the call waited for the current stream"
