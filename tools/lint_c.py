@@ -3,14 +3,15 @@ is a failure.
 
 Usage: lint_c.py BIN BUILD...   BIN holds clang-tidy, each BUILD a compile_commands.json.
 
-Tests are compiled only. With ccache nothing is compiled again: it repeats the warnings. The checks for a file
-are in the .clang-tidy of its folder or of one above. (run-clang-tidy could replace the second half, but the
-clang-tidy package that make installs lacks it.)
+Tests are compiled only. With ccache nothing is compiled again: it repeats the warnings. A file is analyzed
+again only if it, a header, a flag, a .clang-tidy or clang-tidy itself has changed since it was found to be
+clean. The checks for a file are in the .clang-tidy of its folder or of one above.
 """
 
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DROPPED = {"-o", "-c", "-MQ", "-MF"}  # flags that write files; all but -c have an argument
 WARNINGS = ["-Wall", "-Wextra"]
+CHECKS = sorted([ROOT / ".clang-tidy", *(ROOT / "device").rglob(".clang-tidy")])
 # The analyzer's limit for the paths of one function, a ninth of the default: it takes a quarter of the time,
 # and finds the same in files from which checks for NULL were removed. With a lower limit it abandons
 # functions, and reports the values that they set as uninitialized.
@@ -54,23 +56,47 @@ def split(entry):
     return words[:first], flags
 
 
+def analyzer(folder):
+    """(the words before a compiler's arguments that have clang-tidy check a file, their environment): ccache,
+    if it is installed, and checking_compiler.sh. folder: BIN.
+    """
+    # The script in BIN spends 0.1 s in Python before it starts this program.
+    programs = folder.parent.glob("lib/python*/site-packages/clang_tidy/data/bin/clang-tidy")
+    tidy = str(next(programs, folder / "clang-tidy"))
+    version = subprocess.run([tidy, "--version"], capture_output=True, text=True, check=True).stdout
+    program = ROOT / "tools" / "checking_compiler.sh"
+    options = " ".join(["--quiet", *BUDGET])
+    environment = {
+        **os.environ,
+        "TIDY": f"{tidy} {options}",
+        "CCACHE_COMPILERTYPE": "gcc",
+        "CCACHE_COMPILERCHECK": f"string:{version} {options} {program.read_text()}",
+        "CCACHE_EXTRAFILES": os.pathsep.join(map(str, CHECKS)),
+    }
+    return [*["ccache"] * (shutil.which("ccache") is not None), str(program)], environment
+
+
+def run(command, folder, file, environment=None):
+    """Compiles a file by a command. Returns whether that succeeded, and what it says."""
+    with tempfile.TemporaryDirectory() as scratch:
+        compilation = [*command, "-c", file, "-o", os.path.join(scratch, "it.o")]
+        done = subprocess.run(compilation, cwd=folder, capture_output=True, text=True, env=environment)
+    return done.returncode == 0, done.stdout + done.stderr
+
+
 def check(job):
     """The warnings and errors of one file as text, empty if there are none."""
-    file, folder, compiler, flags, tidy = job
-    with tempfile.TemporaryDirectory() as scratch:
-        compilation = [*compiler, *flags, "-c", file, "-o", os.path.join(scratch, "it.o")]
-        done = subprocess.run(compilation, cwd=folder, capture_output=True, text=True)
-    output = done.stdout + done.stderr
+    file, folder, compiler, flags, (tidy, environment) = job
+    _, output = run([*compiler, *flags], folder, file)
     if "tests" not in file.relative_to(ROOT).parts:
-        analysis = [tidy, "--quiet", *BUDGET, file, "--", *flags, *WARNINGS]
-        done = subprocess.run(analysis, cwd=folder, capture_output=True, text=True)
-        if done.returncode:
-            output += done.stdout + done.stderr
+        clean, text = run([*tidy, *flags, *WARNINGS], folder, file, environment)
+        if not clean:
+            output += text or f"clang-tidy failed on {file}\n"
     return output
 
 
 def main():
-    tidy = str(Path(sys.argv[1]).resolve() / "clang-tidy")
+    tidy = analyzer(Path(sys.argv[1]).resolve())
     found = sorted(commands(sys.argv[2:]).items())
     jobs = [(file, *how, tidy) for file, how in found]
     complaints = 0
