@@ -123,6 +123,25 @@ def fork_server(tmp_path_factory):
     server.close()
 
 
+def program_runner(server, folder):
+    """What run_python and run_program return, with this fork server and a folder for the program."""
+
+    def run(source, *, env=None, timeout=100, check=False, fresh=False):
+        script = folder / "program.py"
+        script.write_text(textwrap.dedent(source))
+        wanted = environment(**env or {})
+        if fresh or not server.fits(wanted):
+            command = [sys.executable, str(script)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=wanted)
+        else:
+            done = server.run(folder, wanted, timeout)
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
 @pytest.fixture
 def run_python(fork_server, tmp_path):
     """A function that runs a program in a process of its own and returns its CompletedProcess (text).
@@ -130,21 +149,15 @@ def run_python(fork_server, tmp_path):
     env: changes of the environment, as of environment(). check: it must exit with 0. fresh: a new interpreter
     in place of a process of the fork server, for programs that test the import of NumPy or of its modules.
     """
+    return program_runner(fork_server, tmp_path)
 
-    def run(source, *, env=None, timeout=100, check=False, fresh=False):
-        script = tmp_path / "program.py"
-        script.write_text(textwrap.dedent(source))
-        wanted = environment(**env or {})
-        if fresh or not fork_server.fits(wanted):
-            command = [sys.executable, str(script)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=wanted)
-        else:
-            done = fork_server.run(tmp_path, wanted, timeout)
-        if check:
-            assert done.returncode == 0, done.stderr
-        return done
 
-    return run
+@pytest.fixture
+def run_program(loaded_fork_server, tmp_path):
+    """As run_python, in a process that has pycuda's modules loaded: for programs that use pycuda, but do not
+    test what its import does. It saves most of the time that a short program takes.
+    """
+    return program_runner(loaded_fork_server, tmp_path)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("program, output", PROGRAMS)
-def test_a_program_runs_and_prints_what_the_page_says(run_python, program, output):
+def test_a_program_runs_and_prints_what_the_page_says(run_program, program, output):
     for package in "scipy", "dask", "distributed":
         if (
             re.search(rf"^(import|from) {package}\b", program, re.M)
@@ -42,7 +42,7 @@ def test_a_program_runs_and_prints_what_the_page_says(run_python, program, outpu
     # Processes that a program starts by multiprocessing run these lines once more.
     tests, skcuda = str(ROOT / "tests"), str(ROOT / "skcuda")
     paths = f"sys.path = [each for each in sys.path if each != {tests!r}] + [{skcuda!r}]"
-    done = run_python(f"import sys; {paths}\n{program}")
+    done = run_program(f"import sys; {paths}\n{program}")
     if "LibraryNotFound" in done.stderr:
         pytest.skip(done.stderr.strip().rpartition("\n")[2])
     assert done.returncode == 0 and not done.stderr, done.stderr
@@ -79,14 +79,14 @@ def test_keeps():
     assert "2 passed, 1 error" in done.stdout and "leaked objects: {'DeviceAllocation': 1}" in done.stdout
 
 
-def test_examples_in_docstrings(run_python):
+def test_examples_in_docstrings(run_program):
     texts = {path: path.read_text() for path in (ROOT / "pycuda").rglob("*.py")}
     del texts[ROOT / "pycuda" / "mpi.py"]  # tests/mpi/test_examples.py runs them by mpiexec
     assert not any("+SKIP" in text for text in texts.values())
     paths = [path.relative_to(ROOT).with_suffix("") for path, text in texts.items() if ">>>" in text]
     names = [".".join(path.parts) for path in paths]
     assert "pycuda.elementwise" in names
-    done = run_python(f"""
+    done = run_program(f"""
 import doctest, importlib
 for name in {names}:
     failed, attempted = doctest.testmod(importlib.import_module(name))

@@ -35,12 +35,12 @@ ELSEWHERE = {"opengl": "tests/gl/test_gl.py", "nccl": "tests/nccl/test_examples.
 
 
 @pytest.mark.parametrize("program", EXAMPLES)
-def test_an_example_runs(run_python, program):
+def test_an_example_runs(run_program, program):
     if "fft." in program:
         needs_library("cufft")
     if "cudadevrt" in program:
         needs_cudadevrt()
-    done = run_python(program)
+    done = run_program(program)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
@@ -53,13 +53,13 @@ def test_sessions_that_run_elsewhere_have_a_test_that_names_them():
 @pytest.mark.parametrize(
     "path", [pytest.param(each, id=each.stem) for each in SESSIONS if each.stem not in ELSEWHERE]
 )
-def test_sessions_show_what_is_computed(run_python, path):
+def test_sessions_show_what_is_computed(run_program, path):
     """All sessions of a file in one process, each with names of its own."""
     if "import scipy" in path.read_text():
         pytest.importorskip("scipy")
     for library in ("cublas", "cufft", "cusolver") if path.stem == "skcuda" else ():
         needs_library(library)
-    done = run_python(
+    done = run_program(
         f"""
 import doctest, sys
 from pathlib import Path

@@ -1,6 +1,7 @@
 """The Python folders do not import each other in a cycle, also not inside functions."""
 
 import ast
+import functools
 import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -13,10 +14,14 @@ MODULES = {
 }
 
 
+@functools.cache
 def imported(name, lazy=True):
-    """Yields the names of the modules that a module of the package imports; lazy: also inside its
-    functions.
-    """
+    """The names of the modules that a module of the package imports; lazy: also inside its functions."""
+    return tuple(imports_of(name, lazy))
+
+
+def imports_of(name, lazy):
+    """Yields the names that imported() returns."""
     tree = ast.parse(MODULES[name].read_text())
     for node in ast.walk(tree) if lazy else tree.body:
         if isinstance(node, ast.ImportFrom):
