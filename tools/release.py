@@ -28,6 +28,8 @@ except ImportError:  # before Python 3.11
 
 ROOT = Path(__file__).resolve().parent.parent
 PROCESSORS = "x86_64", "aarch64"
+PYTHON = "Programming Language :: Python"  # how a classifier begins
+FIRST_FREE_THREADED = 14  # the minor version of the first CPython that has wheels without the GIL
 # Files with the version besides the pyproject.toml of each distribution, and what stands around it.
 VERSIONS = {
     "meson.build": r"version: '([\d.\w]+)'",
@@ -146,6 +148,19 @@ def names_in(path: Path) -> list[str]:
         return archive.getnames()
 
 
+def python_tags(classifiers: list[str]) -> Iterator[str]:
+    """The tags of the Pythons of the classifiers, as in cp314-cp314, and of free-threaded ones if they name
+    these, as in cp314-cp314t.
+    """
+    is_free_threaded = any(each.startswith(f"{PYTHON} :: Free Threading") for each in classifiers)
+    for classifier in classifiers:
+        minor = re.fullmatch(rf"{PYTHON} :: 3\.(\d+)", classifier)
+        if minor:
+            yield f"cp3{minor[1]}-cp3{minor[1]}"
+        if minor and is_free_threaded and int(minor[1]) >= FIRST_FREE_THREADED:
+            yield f"cp3{minor[1]}-cp3{minor[1]}t"
+
+
 def expected_files(root: Path) -> set[str]:
     """The names that dist must have: a wheel for each Python of the classifiers and each processor, the
     sdist, a wheel and an sdist of each distribution in Python alone, and a wheel of the others for each
@@ -154,11 +169,8 @@ def expected_files(root: Path) -> set[str]:
     about = project(root)
     version = about["version"]
     found = {f"pycuda-{version}.tar.gz"}
-    for classifier in about["classifiers"]:
-        minor = re.fullmatch(r"Programming Language :: Python :: 3\.(\d+)", classifier)
-        if minor:
-            tag = f"cp3{minor[1]}"
-            found |= {f"pycuda-{version}-{tag}-{tag}-manylinux_2_28_{each}.whl" for each in PROCESSORS}
+    for tag in python_tags(about["classifiers"]):
+        found |= {f"pycuda-{version}-{tag}-manylinux_2_28_{each}.whl" for each in PROCESSORS}
     for folder in other_distributions(root):
         name = re.sub(r"[-_.]+", "_", project(folder)["name"]).lower()
         if is_pure(folder):

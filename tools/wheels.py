@@ -2,10 +2,10 @@
 
 No container and no foreign interpreter is needed. zig (from PyPI) compiles for any glibc and processor; of an
 interpreter only its headers are used, which are the same for both processors. Headers come from interpreters
-on PATH or in a pyenv, and from folders that --headers names (an unpacked libpython3.14-dev, for one). The CPU
-device is compiled once for each processor, the extension for each version. pycuda-cpu is the CPU device
-alone, one wheel for all versions (--cpu makes no other); its metadata are in pycuda_cpu/. auditwheel checks
-that a wheel is what its tag says.
+on PATH or in a pyenv, and from folders that --headers names (an unpacked libpython3.14-dev, for one). 3.14t
+is the free-threaded CPython 3.14, with headers of its own. The CPU device is compiled once for each
+processor, the extension for each version. pycuda-cpu is the CPU device alone, one wheel for all versions
+(--cpu makes no other); its metadata are in pycuda_cpu/. auditwheel checks that a wheel is what its tag says.
 """
 
 import argparse
@@ -31,7 +31,7 @@ BUILD, DIST = ROOT / "build" / "wheels", ROOT / "dist"
 GLIBC = 2, 28  # the oldest that wheels are for
 LARGEST = 3 << 20  # bytes of a wheel
 LARGEST_SDIST = 6 << 20  # with the tests, the results that they compare with, and the pictures of the pages
-MINORS = range(10, 15)  # of Python 3
+VERSIONS = "3.10", "3.11", "3.12", "3.13", "3.14", "3.14t"  # t: free-threaded
 ARCHS = "x86_64", "aarch64"
 FOLDERS = "-Dpython.platlibdir=/site", "-Dpython.purelibdir=/site"  # of meson setup, as install() has them
 DATE = "1767225600"  # SOURCE_DATE_EPOCH of a wheel: 2026-01-01
@@ -56,40 +56,46 @@ def meson(*arguments) -> None:
         sys.exit(done.stdout + done.stderr)
 
 
+def config_of(headers: Path) -> Path:
+    """The pyconfig.h that counts. Debian's only includes that of a processor by a path outside the folder."""
+    config = headers / "pyconfig.h"
+    chosen = re.search(r"<(x86_64-linux-gnu/\S+)>", config.read_text())
+    return headers.parent / chosen[1] if chosen else config
+
+
 def version_of(headers: Path) -> str:
-    """The version of Python whose headers a folder has, as in "3.14"."""
+    """The version of Python whose headers a folder has, as in "3.14" or "3.14t"."""
     text = (headers / "patchlevel.h").read_text()
-    return ".".join(re.search(rf"PY_{part}_VERSION\s+(\d+)", text)[1] for part in ("MAJOR", "MINOR"))
+    version = ".".join(re.search(rf"PY_{part}_VERSION\s+(\d+)", text)[1] for part in ("MAJOR", "MINOR"))
+    is_free_threaded = re.search(r"^#define Py_GIL_DISABLED 1", config_of(headers).read_text(), re.MULTILINE)
+    return version + "t" * bool(is_free_threaded)
 
 
 def find_headers(named: list[Path]) -> dict[str, Path]:
-    """{version: folder with its headers}: of interpreters on this machine, replaced by the named folders."""
+    """{version: folder with its headers}: of interpreters on this machine, replaced by the named folders. A
+    free-threaded CPython calls itself python3.14, too, so what counts is what the headers say.
+    """
     found = {}
-    for minor in MINORS:
+    for version in VERSIONS:
         pythons = [
-            shutil.which(f"python3.{minor}"),
-            *Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"),
+            *(shutil.which(f"python{version}", path=folder) for folder in os.get_exec_path()),
+            *Path.home().glob(f".pyenv/versions/{version.rstrip('t')}.*/bin/python"),
         ]
         for python in filter(None, pythons):
             code = "import sysconfig; print(sysconfig.get_path('include'))"
             done = subprocess.run([python, "-c", code], capture_output=True, text=True)
             folder = Path(done.stdout.strip())
-            if done.returncode == 0 and (folder / "Python.h").exists():
-                found.setdefault(f"3.{minor}", folder)
+            if done.returncode == 0 and (folder / "Python.h").exists() and version_of(folder) == version:
+                found.setdefault(version, folder)
     return found | {version_of(folder): folder for folder in named}
 
 
 def copy_headers(version: str, headers: Path) -> Path:
-    """Copies headers to a folder of their own, which is returned. Debian's pyconfig.h only includes that of a
-    processor by a path outside the folder; the copy has that file in its place.
-    """
+    """Copies headers to a folder of their own, which is returned, with the pyconfig.h that counts."""
     folder = BUILD / f"headers-{version}"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(headers, folder)
-    config = folder / "pyconfig.h"
-    chosen = re.search(r"<(x86_64-linux-gnu/\S+)>", config.read_text())
-    if chosen:
-        shutil.copy(headers.parent / chosen[1], config)
+    shutil.copy(config_of(headers), folder / "pyconfig.h")
     return folder
 
 
@@ -103,9 +109,13 @@ def describe_python(version: str, arch: str) -> Path:
         "schema_version": "1.0",
         "base_prefix": "/usr",
         "platform": f"linux-{arch}",
-        "language": {"version": version},
+        "language": {"version": version.rstrip("t")},
         "implementation": {"name": "cpython"},
-        "abi": {"flags": [], "extension_suffix": suffix, "stable_abi_suffix": ".abi3.so"},
+        "abi": {
+            "flags": ["t"] * version.endswith("t"),
+            "extension_suffix": suffix,
+            "stable_abi_suffix": ".abi3.so",
+        },
         "libpython": {"link_extensions": False},
         "c_api": {"headers": str(BUILD / f"headers-{version}")},
     }
@@ -234,8 +244,8 @@ def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
         meson("compile", "-C", build, "-j", jobs)
         tree = install(build, BUILD / f"tree-{version}-{arch}")
         check_libraries(tree)
-        python_tag = f"cp{version.replace('.', '')}"
-        audit(pack(tree, metadata(), f"{python_tag}-{python_tag}-{platform_tag(arch)}", DIST))
+        abi = f"cp{version.replace('.', '')}"
+        audit(pack(tree, metadata(), f"{abi.rstrip('t')}-{abi}-{platform_tag(arch)}", DIST))
 
 
 def build_sdist() -> None:
@@ -258,7 +268,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--arch", action="append", choices=ARCHS)
     parser.add_argument("--headers", action="append", type=Path, default=[], help="a folder with Python.h")
-    parser.add_argument("--only", action="append", help="a version of Python, as in 3.12")
+    parser.add_argument("--only", action="append", help="a version of Python, as in 3.12 or 3.14t")
     parser.add_argument("--cpu", action="store_true", help="the wheels of pycuda-cpu alone")
     parser.add_argument("--sdist", action="store_true", help="the sdist alone")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -275,7 +285,7 @@ def main() -> None:
     if options.cpu:
         return
     found = find_headers([folder.resolve() for folder in options.headers])
-    wanted = options.only or [f"3.{minor}" for minor in MINORS]
+    wanted = options.only or VERSIONS
     for version in wanted:
         if version not in found:
             print(f"no wheel for CPython {version}: its headers are not here (--headers FOLDER)")

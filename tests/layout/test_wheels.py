@@ -45,6 +45,35 @@ def test_headers_are_found_and_copied_without_includes_of_others(wheels, headers
     assert described["abi"]["extension_suffix"] == ".cpython-314-aarch64-linux-gnu.so"
 
 
+def test_a_free_threaded_python_is_known_by_its_headers(wheels, headers):
+    config = headers.parent / "x86_64-linux-gnu" / "python3.14" / "pyconfig.h"
+    config.write_text("/* #undef Py_GIL_DISABLED */\n")
+    assert wheels.version_of(headers) == "3.14"
+    config.write_text("#define Py_GIL_DISABLED 1\n")
+    assert wheels.version_of(headers) == "3.14t"
+    described = json.loads(wheels.describe_python("3.14t", "aarch64").read_text())
+    assert described["abi"]["extension_suffix"] == ".cpython-314t-aarch64-linux-gnu.so"
+    assert described["abi"]["flags"] == ["t"] and described["language"]["version"] == "3.14"
+
+
+def test_an_interpreter_is_not_taken_for_that_of_another_abi(wheels, headers, tmp_path, monkeypatch):
+    """A free-threaded CPython is installed as python3.14, too, and may come first on PATH."""
+    free_threaded = tmp_path / "include" / "python3.14t"
+    free_threaded.mkdir()
+    (free_threaded / "patchlevel.h").write_text((headers / "patchlevel.h").read_text())
+    (free_threaded / "pyconfig.h").write_text("#define Py_GIL_DISABLED 1\n")
+    (free_threaded / "Python.h").touch()
+    for name, folder in ("first/python3.14", free_threaded), ("second/python3.14", headers), (
+        "second/python3.14t", free_threaded,
+    ):  # fmt: skip
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {folder}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'first'}:{tmp_path / 'second'}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert wheels.find_headers([]) == {"3.14": headers, "3.14t": free_threaded}
+
+
 def pack(wheels, tree, folder, python):
     """The content {name: bytes} of a wheel of the distribution whose pyproject.toml is in that folder. It is
     packed twice, with the same bytes.

@@ -178,6 +178,14 @@ def test_which_files_are_expected(release, tree):
     assert "dist has pycuda-2026.1.tar.gz, which is not of this release" in found
 
 
+def test_free_threaded_pythons_have_wheels_of_their_own(release):
+    python = "Programming Language :: Python"
+    versions = [f"{python} :: 3", f"{python} :: 3.13", f"{python} :: 3.14"]
+    assert list(release.python_tags(versions)) == ["cp313-cp313", "cp314-cp314"]
+    found = release.python_tags([*versions, f"{python} :: Free Threading :: 2 - Beta"])
+    assert list(found) == ["cp313-cp313", "cp314-cp314", "cp314-cp314t"]
+
+
 def test_metadata_and_contents_of_a_wheel(release, tmp_path):
     wheel = tmp_path / "pycuda-2026.2-cp312-cp312-manylinux_2_28_x86_64.whl"
     write_wheel(wheel)
