@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from pycuda._base.bounded import make_room
 from pycuda._base.driver_extras import CompileError
 
 from . import arguments, cache, includes, records, target
@@ -31,8 +32,7 @@ def _remember(key, compiled: CompiledCode) -> None:
     """Keep the code of a request, if it may be cached. The oldest ones are dropped."""
     if not compiled.cacheable:
         return
-    while len(_memory) >= _MAX_REMEMBERED:
-        _memory.pop(next(iter(_memory)), None)
+    make_room(_memory, _MAX_REMEMBERED)
     _memory[key] = compiled
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar, cast
 
 from pycuda import _driver
+from pycuda._base.bounded import keys_now, make_room
 from pycuda._driver import (
     Context,
     Stream,
@@ -42,8 +43,9 @@ class ContextCache(dict):
 
     def forget(self, serial: int) -> None:
         """Drop the entries of the context with this serial number."""
-        for key in [key for key in self if (key[0] if isinstance(key, tuple) else key) == serial]:
-            self.pop(key, None)
+        for key in keys_now(self):
+            if (key[0] if isinstance(key, tuple) else key) == serial:
+                self.pop(key, None)
 
 
 def is_own_stream(stream) -> bool:
@@ -185,8 +187,7 @@ def memoized_in_context(make: Callable, limit: int) -> Callable:
         if result is not _ABSENT:
             return result
         result = make(*args)
-        while len(known) >= limit:
-            known.pop(next(iter(known)), None)
+        make_room(known, limit)
         known[key] = result
         return result
 
