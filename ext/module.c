@@ -204,13 +204,17 @@ static int module_exec(PyObject *module)
     return status;
 }
 
-/* Py_MOD_GIL_USED: a free-threaded CPython enables the GIL when this module is imported. The section
- * (section.h) takes its place where the user keeps it off, which is not proven. docs/install.md explains what
- * that means to users. */
+/* A free-threaded CPython leaves the GIL off: the section (section.h) takes its place. CPython 3.13, where free
+ * threads are an experiment, enables the GIL when this module is imported (docs/design/threads.md). */
+#if PY_VERSION_HEX >= 0x030E0000
+#define USE_OF_GIL Py_MOD_GIL_NOT_USED
+#else
+#define USE_OF_GIL Py_MOD_GIL_USED
+#endif
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, AS_SLOT(module_exec)},
 #ifdef Py_mod_gil
-    {Py_mod_gil, Py_MOD_GIL_USED},
+    {Py_mod_gil, USE_OF_GIL},
 #endif
     {0, NULL},
 };

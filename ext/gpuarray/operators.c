@@ -13,8 +13,8 @@ static PyObject *call_elementwise(ModuleState *state, PyObject *name, PyObject *
     return elementwise_call(state, &call);
 }
 
-/* The state of the operand that is a GPUArray: a or b. Its tp_dealloc identifies a GPUArray, but not a
- * subclass. */
+/* The state of the operand that is a GPUArray: a or b. Its tp_dealloc identifies a GPUArray fast, but not a
+ * subclass, and none where an entry of the section is in its place. */
 static ModuleState *state_of(PyObject *a, PyObject *b)
 {
     if (Py_TYPE(a)->tp_dealloc == gpuarray_dealloc) return gpuarray_cast(a)->state;

@@ -86,12 +86,19 @@ static PyObject *usable_stream(const MemoryPool *pool, PyObject *stream)
     return contexts_share_memory(stream_cast(stream)->context, pool->context) ? stream : NULL;
 }
 
+enum { POOL_ALLOCATE }; /* the row of device_pool_methods */
+static PyMethodDef device_pool_methods[] = {
+    [POOL_ALLOCATE] = {"allocate", AS_METHOD(device_pool_allocate), FAST_KEYWORDS, allocate_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 int pool_allocate_if_pool_method(ModuleState *state, PyObject *allocate, size_t size, PyObject *stream,
                                  PyObject **memory)
 {
     CUstream handle = NULL;
+    /* The row is compared, not its function, in whose place the section may have put an entry. */
     if (!PyCFunction_CheckExact(allocate)
-        || PyCFunction_GET_FUNCTION(allocate) != AS_METHOD(device_pool_allocate))
+        || ((PyCFunctionObject *)allocate)->m_ml != &device_pool_methods[POOL_ALLOCATE])
         return 0;
     MemoryPool *pool = pool_cast(PyCFunction_GET_SELF(allocate))->pool;
     if (!pool) return 0;
@@ -102,11 +109,6 @@ int pool_allocate_if_pool_method(ModuleState *state, PyObject *allocate, size_t 
     *memory = known ? pooled_allocation_new(pool, size, stream, handle) : NULL;
     return *memory ? 1 : -1;
 }
-
-static PyMethodDef device_pool_methods[] = {
-    {"allocate", AS_METHOD(device_pool_allocate), FAST_KEYWORDS, allocate_doc},
-    {NULL, NULL, 0, NULL},
-};
 
 const TypeSpec DeviceMemoryPool_spec = {
     TYPE_OF("pycuda.tools.DeviceMemoryPool", PoolObject, Py_TPFLAGS_BASETYPE, device_pool_doc),

@@ -1,9 +1,6 @@
 """Files for hosting services and other tools agree with the Makefile and meson.build."""
 
 import re
-import subprocess
-import sys
-import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,16 +64,3 @@ def test_links_between_pages_lead_somewhere():
             if not (page.parent / target).exists():
                 lost.append(f"{page.relative_to(ROOT)}: {target}")
     assert lost == []
-
-
-def test_the_gil_is_needed_as_the_page_says():
-    """The page says whether a free-threaded CPython enables the GIL for pycuda; with one, the import shows
-    it.
-    """
-    is_documented = "pycuda needs the GIL" in read("docs/install.md")
-    assert is_documented == ("{Py_mod_gil, Py_MOD_GIL_USED}," in read("ext/module.c"))
-    assert is_documented != ("Py_MOD_GIL_NOT_USED" in read("ext/module.c"))
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        program = "import sys, pycuda.driver; print(sys._is_gil_enabled())"
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)
-        assert done.stdout == f"{is_documented}\n", done.stderr

@@ -4,12 +4,9 @@ On a free-threaded CPython without the GIL, a thread that ends an object waits f
 (docs/design/threads.md), and until it has it the object is there without references.
 """
 
-import sysconfig
-
 import pytest
 from forking import under_asan
-
-WITHOUT_GIL = {"PYTHON_GIL": "0"} if sysconfig.get_config_var("Py_GIL_DISABLED") else {}
+from free_threading import WITHOUT_GIL
 
 THREADS = '''
 import faulthandler, os, signal, sys, threading, time, warnings

@@ -1,6 +1,7 @@
 """Releasing, trimming, freeing and garbage collection do not invalidate any capture, in any mode, whichever
 library began it."""
 
+import contextvars
 import ctypes
 import gc
 import sys
@@ -79,7 +80,9 @@ class Theirs:
 
 
 def in_thread(context, work):
-    """Runs work() in a new thread, with the context; returns the exception that it raised, or None."""
+    """Runs work() in a new thread, with the context, and the default stream as the current one; returns the
+    exception that it raised, or None.
+    """
     raised = []
 
     def run():
@@ -91,7 +94,7 @@ def in_thread(context, work):
         finally:
             drv.Context.pop()
 
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=contextvars.Context().run, args=(run,))
     thread.start()
     thread.join(60)
     return raised[0] if raised else None

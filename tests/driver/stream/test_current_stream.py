@@ -2,6 +2,9 @@
 and fills, events and arrays."""
 
 import asyncio
+import contextvars
+import functools
+import sys
 import threading
 
 import numpy as np
@@ -88,6 +91,23 @@ def test_threads_and_coroutines_have_their_own(stream):
         thread.start()
         thread.join()
     assert found == [True] * 11
+
+
+def test_a_thread_begins_with_it_where_python_passes_its_context_on(stream):
+    """A free-threaded CPython 3.14 does."""
+    context, found = drv.Context.get_current(), []
+
+    def look():
+        context.push()
+        found.append(drv.current_stream())
+        drv.Context.pop()
+
+    with stream:
+        for target in look, functools.partial(contextvars.Context().run, look):
+            thread = threading.Thread(target=target)
+            thread.start()
+            thread.join()
+    assert found == [stream if getattr(sys.flags, "thread_inherit_context", 0) else None, None]
 
 
 def test_it_is_current_in_its_context_only(stream):
