@@ -20,8 +20,8 @@ export PYCUDA_TEST_CACHE ?= $(CURDIR)/build/compiler-cache
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo install test test-c test-gpu asan tsan fuzz faults soak differential older bench \
-  scaling scaling-page plots figures coverage acceptance array-api other-packages docs gallery wheels \
+.PHONY: help setup demo install test nogil test-c test-gpu asan tsan fuzz faults soak differential older \
+  bench scaling scaling-page plots figures coverage acceptance array-api other-packages docs gallery wheels \
   release try-wheel format lint lint-c lint-python clean
 
 help: ## list these words
@@ -44,6 +44,15 @@ demo: setup ## run the matrix multiplication of examples/demo_matmul.py
 
 test: test-c install ## run every test, on the GPU if there is one, else on the CPU device; prints the slowest
 	$(TESTS) $(WORKERS) $(SLOWEST)
+
+# Everything of its own, so that it goes on besides the others. PYTHON_GIL=0: packages that the tests import,
+# and that do not say that they can do without the GIL, would switch it on.
+GOAL ?= test
+FREE_THREADED ?= python3.14t
+NOGIL = build/nogil
+nogil: ## run every test by a free-threaded CPython without the GIL (FREE_THREADED=python3.14t GOAL=test)
+	PYTHON_GIL=0 $(MAKE) $(GOAL) PYTHON=$(FREE_THREADED) VENV=$(NOGIL)/venv BUILD=$(NOGIL)/build \
+	  PLAIN=$(NOGIL)/plain
 
 test-c: setup
 	$(MESON) test -C $(BUILD) --print-errorlogs -q
