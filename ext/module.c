@@ -204,8 +204,8 @@ static int module_exec(PyObject *module)
     return status;
 }
 
-/* A free-threaded CPython leaves the GIL off: the section (section.h) takes its place. CPython 3.13, where free
- * threads are an experiment, enables the GIL when this module is imported (docs/design/threads.md). */
+/* A free-threaded CPython leaves the GIL off: the section (section.h) takes its place. CPython 3.13, where
+ * free threads are an experiment, enables the GIL when this module is imported (docs/design/threads.md). */
 #if PY_VERSION_HEX >= 0x030E0000
 #define USE_OF_GIL Py_MOD_GIL_NOT_USED
 #else
