@@ -143,9 +143,11 @@ class Compressed:
             return 0
         return tiling.carries(self.shape[0], self.nnz)
 
-    def _by_vector(self, columns: GPUArray | int, values: GPUArray, x: int, step: int, y: GPUArray) -> None:
-        """y = A x by our own kernels, or, where `columns` is 0, y = the sums of the rows. x is the address of
-        the vector, `step` the distance of its elements in elements."""
+    def _by_vector(
+        self, columns: GPUArray | int, values: GPUArray, x: GPUArray | int, step: int, y: GPUArray
+    ) -> None:
+        """y = A x by our own kernels, or, where `columns` is 0, y = the sums of the rows. x is the vector,
+        `step` the distance of its elements in elements."""
         if not y.size:
             return
         tiles = self.tiles(kernels.vector_tiling(y.dtype))

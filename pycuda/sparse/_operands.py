@@ -21,7 +21,7 @@ def parts(array: GPUArray) -> GPUArray:
         return array
     real = np.dtype(f"f{array.itemsize // 2}")
     strides = (*array.strides, real.itemsize)
-    return GPUArray((*array.shape, 2), real, base=array, gpudata=array._address, strides=strides)
+    return GPUArray((*array.shape, 2), real, base=array, gpudata=array, strides=strides)
 
 
 def packed(array: GPUArray, stream: _Stream = None) -> GPUArray:
@@ -53,6 +53,6 @@ def step_of(array: GPUArray) -> int:
     return int(array.strides[0]) // array.itemsize if array.shape[0] > 1 else 0
 
 
-def first_of(array: GPUArray) -> int:
-    """The address of the first element; 0 if there is none."""
-    return int(array._address) if array.size else 0
+def first_of(array: GPUArray) -> GPUArray | int:
+    """The array as an argument that stands for its first element; 0 if there is none."""
+    return array if array.size else 0

@@ -1,5 +1,7 @@
 """Products of sparse arrays with vectors and dense matrices."""
 
+import time
+
 import numpy as np
 import pytest
 from drawn import CLASSES, few, pairs
@@ -268,6 +270,25 @@ def test_products_on_several_streams():
             results.append(made @ x_gpu)
         stream.synchronize()
     assert all((result.get() == expected).all() for result in results)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_an_operand_may_be_dropped_while_its_product_is_queued(columns):
+    """Its memory is given to others after the product."""
+    mat, host = typed(power_law(500, 5000), np.float32), matrix(5000, columns, np.float32)
+    made, stream = csr_array(mat), drv.Stream(drv.stream_flags.NON_BLOCKING)
+    with stream:
+        expected = (made @ gpuarray.to_gpu(host)).get()
+    x = gpuarray.to_gpu(host)
+    x += 0
+    drv.Context.synchronize()
+    stream.launch_host_func(time.sleep, 0.2)
+    with stream:
+        result = made @ x
+    del x
+    others = [gpuarray.zeros(host.shape, np.float32) - 1 for _ in range(3)]
+    assert (result.get(stream=stream) == expected).all()
+    assert all((other.get() == -1).all() for other in others)
 
 
 def test_products_are_captured():

@@ -144,14 +144,14 @@ def _multiply_vector(dtype: np.dtype, index: np.dtype, ordered: bool):
     text = _VECTOR.format(
         size=spmv.window(dtype.itemsize), longest=LONGEST, ordered="true" if ordered else "false"
     )
-    return compiled(_types(dtype, index) + text).get_function("multiply").prepare("PPPPPPqPP")
+    return compiled(_types(dtype, index) + text).get_function("multiply")._prepare_strided("PPPPPPqPP")
 
 
 @context_dependent_memoize
 def _multiply_matrix(dtype: np.dtype, index: np.dtype, ordered: bool, lanes: int, each: int):
     ahead = _AHEAD // 2 if each * dtype.itemsize > _MAX_BYTES_AHEAD else _AHEAD
     text = _MATRIX.format(lanes=lanes, each=each, ahead=ahead, ordered="true" if ordered else "false")
-    return compiled(_types(dtype, index) + text).get_function("multiply").prepare("PqqqPPPPPqPqPqi")
+    return compiled(_types(dtype, index) + text).get_function("multiply")._prepare_strided("PqqqPPPPPqPqPqi")
 
 
 @context_dependent_memoize
@@ -180,7 +180,7 @@ class Stored(NamedTuple):
 
 def multiply_vector(tiles: Tiles, stored: Stored, x, stride: int, y, carries, stream) -> None:
     """y = A x, except that the carries must be added (add_carries()). Where stored.columns is 0, y = the sums
-    of the rows. x: an address; stride: the distance of its elements, in elements."""
+    of the rows. x: an array, or 0 (NULL); stride: the distance of its elements, in elements."""
     ordered = not isinstance(stored.order, int)
     _multiply_vector(y.dtype, tiles.starts.dtype, ordered).prepared_async_call(
         (tiles.count, 1), (spmv.THREADS, 1, 1), stream,
@@ -202,7 +202,7 @@ def columns_at_a_time(carries: int, itemsize: int, nbytes: int) -> int:
 
 def multiply_matrix(tiles: Tiles, stored: Stored, x, pitch: int, y, carries, stream) -> None:
     """y = A x, except that the carries must be added (add_carries()). y: rows of contiguous elements; x: an
-    address; pitch: the distance of its rows, in elements."""
+    array; pitch: the distance of its rows, in elements."""
     width, y_pitch, ordered = y.shape[1], y.strides[0] // y.itemsize, not isinstance(stored.order, int)
     lanes, each = lanes_of(width)
     grid = ceil_div(tiles.count, spmv.THREADS // lanes), ceil_div(width, lanes * each)
