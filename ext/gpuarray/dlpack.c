@@ -308,6 +308,7 @@ static int order_all(GPUArrayObject *array, CUstream consumer, bool waits)
 {
     ModuleState *state = array->state;
     bool pooled = array->allocation && array->allocation->pooled;
+    if (elsewhere_return(array->allocation, NULL) < 0) return -1;
     CUstream used = pooled ? NULL : transfer_mode_blocking(state).stream;
     int failed = order_one(state, gpuarray_stream(array), consumer, waits);
     if (!failed && used) failed = order_one(state, used, consumer, waits);

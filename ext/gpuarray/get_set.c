@@ -11,25 +11,8 @@
 #include "ext/memory/array_device.h"
 #include "ext/stream/stream.h"
 
-/* Waits for what the context of the array's memory has queued on its default stream. -1 with an exception. */
-static int wait_there(GPUArrayObject *array)
-{
-    ContextScope scope;
-    ContextObject *context = context_hold(array->allocation->context);
-    int failed = -1;
-    if (context_lend(context, &scope)) {
-        failed = gpu_cuStreamSynchronize(array->state, NULL);
-        context_lend_end(&scope);
-    } else
-        context_raise_dead(context, "GPUArray");
-    context_drop(context);
-    return failed;
-}
-
-/* 1 if the array is on another device than the current context; 0; -1 with an exception. Before a copy in the
- * current context of memory that another one allocated (managed memory, or one of several contexts of the
- * device) waits for the work there, unless a stream says what comes first. */
-static int is_elsewhere(GPUArrayObject *array, PyObject *stream)
+/* 1 if the array is on another device than the current context; 0; -1 with an exception. */
+static int is_elsewhere(GPUArrayObject *array)
 {
     ModuleState *state = array->state;
     ContextObject *current = array->size ? context_current(state) : NULL;
@@ -37,9 +20,7 @@ static int is_elsewhere(GPUArrayObject *array, PyObject *stream)
     bool is_foreign = !array_device_is(array, current);
     int elsewhere = is_foreign && array_device_number(array, current->device) != current->device;
     Py_DECREF((PyObject *)current);
-    bool has_context = array->allocation && array->allocation->context;
-    if (elsewhere || !is_foreign || !has_context || stream_or_current(state, stream)) return elsewhere;
-    return wait_there(array);
+    return elsewhere;
 }
 
 /* Calls a method of the array in a context of its device: only there a copy is in order with the work on the
@@ -145,7 +126,7 @@ PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS)
     bool locked = false;
     if (READ_ARGUMENTS(gpuarray_get_doc, INTO(&ary), INTO(&locked), INTO(&mode.async), INTO(&stream)) < 0)
         return NULL;
-    int elsewhere = is_elsewhere(gpuarray_cast(self), stream);
+    int elsewhere = is_elsewhere(gpuarray_cast(self));
     if (elsewhere) return elsewhere < 0 ? NULL : call_there(gpuarray_get, self, args, arg_count, keywords);
     return get_into(gpuarray_cast(self), ary, stream, locked, mode);
 }
@@ -167,7 +148,7 @@ PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS)
     PyObject *stream, *ary;
     TransferMode mode = {.async = true};
     if (READ_ARGUMENTS(gpuarray_get_async_doc, INTO(&stream), INTO(&ary)) < 0) return NULL;
-    int elsewhere = is_elsewhere(gpuarray_cast(self), stream);
+    int elsewhere = is_elsewhere(gpuarray_cast(self));
     if (elsewhere)
         return elsewhere < 0 ? NULL : call_there(gpuarray_get_async, self, args, arg_count, keywords);
     return get_into(gpuarray_cast(self), ary, stream, false, mode);
@@ -249,7 +230,7 @@ PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS)
     PyObject *ary, *stream;
     TransferMode mode = {0};
     if (READ_ARGUMENTS(gpuarray_set_doc, INTO(&ary), INTO(&mode.async), INTO(&stream)) < 0) return NULL;
-    int elsewhere = is_elsewhere(gpuarray_cast(self), stream);
+    int elsewhere = is_elsewhere(gpuarray_cast(self));
     if (elsewhere) return elsewhere < 0 ? NULL : call_there(gpuarray_set, self, args, arg_count, keywords);
     return set_from(gpuarray_cast(self), ary, stream, mode);
 }
@@ -267,7 +248,7 @@ PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS)
     PyObject *ary, *stream;
     TransferMode mode = {.async = true};
     if (READ_ARGUMENTS(gpuarray_set_async_doc, INTO(&ary), INTO(&stream)) < 0) return NULL;
-    int elsewhere = is_elsewhere(gpuarray_cast(self), stream);
+    int elsewhere = is_elsewhere(gpuarray_cast(self));
     if (elsewhere)
         return elsewhere < 0 ? NULL : call_there(gpuarray_set_async, self, args, arg_count, keywords);
     return set_from(gpuarray_cast(self), ary, stream, mode);

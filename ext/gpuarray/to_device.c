@@ -178,6 +178,7 @@ static int prepare_source(DeviceCopy *copy, GPUArrayObject *array, PyObject *str
     if (!is_stream_of(state, stream, copy->source)) stream = NULL;
     if (gpuarray_check_memory(array) == 0 && transfer_stream(state, stream, &mode) == 0
         && check_capture(state, mode.stream) == 0) {
+        if (elsewhere_return(array->allocation, mode.stream) < 0) return -1;
         copy->with = mode.stream;
         copy->from = gpuarray_cast(without_gaps(array, mode));
     }

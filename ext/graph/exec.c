@@ -8,6 +8,7 @@
 #include "ext/base/types.h"
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
+#include "ext/memory/gpuarray_object.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 
@@ -32,7 +33,7 @@ static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
 {
     PyObject *key, *value;
     Py_ssize_t position = 0;
-    int failed = pooled_check(state, object) ? PyList_Append(list, object) : 0;
+    int failed = allocation_under(state, object) ? PyList_Append(list, object) : 0;
     for (Py_ssize_t i = 0; !failed && PyList_CheckExact(object) && i < PyList_GET_SIZE(object); i++)
         failed = add_pooled(state, list, PyList_GET_ITEM(object, i));
     while (!failed && PyDict_CheckExact(object) && PyDict_Next(object, &position, &key, &value))
@@ -199,8 +200,8 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
     PyObject *object = stream_or_current(state, given[0]);
     if (launch_read_stream(state, object, &stream) < 0 || !context_check(exec->context, "cuGraphLaunch"))
         return NULL;
-    if ((exec->noted != stream || captured_some(state)) && note_memory_use(exec, object, stream) < 0)
-        return NULL;
+    bool is_noted = exec->noted == stream && !captured_some(state) && !elsewhere_is_possible(state);
+    if (!is_noted && note_memory_use(exec, object, stream) < 0) return NULL;
     /* A launch that needs no wait and whose objects are kept by an earlier one takes the short way. */
     if (exec->user || !keep_alive_has(state, exec->context, stream, self, exec->kept.dict)
         || !queue_has(&state->queues, stream, QUEUE_CALLS_OF_A_GRAPH))

@@ -201,7 +201,7 @@ int launch_note(FunctionObject *function, PyObject *const *args, Py_ssize_t coun
                 CUstream handle)
 {
     ModuleState *state = function->state;
-    if (!pooled_in_use(state) && !captured_some(state)) return 0;
+    if (!pooled_is_due(state)) return 0;
     if (pooled_note_objects(state, args, count, stream, handle) < 0) return -1;
     return references_note(function->module, stream, handle);
 }

@@ -10,6 +10,7 @@
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_pointer.h"
+#include "ext/memory/elsewhere.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 
@@ -196,6 +197,7 @@ static void free_memory(PyObject *self)
         LIVE_LESS(allocation->state, ManagedAllocation);
     else
         LIVE_LESS(allocation->state, DeviceAllocation);
+    elsewhere_end(allocation, NULL); /* cuMemFree waits for the default stream */
     release_memory(allocation->context, allocation->pointer);
 }
 

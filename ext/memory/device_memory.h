@@ -9,6 +9,7 @@ typedef struct DeviceAllocationObject {
     bool managed;               /* from cuMemAllocManaged */
     bool pooled;                /* a PooledDeviceAllocation (pool.h) */
     bool arriving;              /* its address was not read yet (pooled_arrives) */
+    struct UsesElsewhere *elsewhere; /* owned: its uses in other contexts (elsewhere.h); NULL: none */
     CUdeviceptr pointer;
     size_t size;
 } DeviceAllocationObject;

@@ -5,8 +5,9 @@
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
+#include "ext/memory/elsewhere.h"
 #include "ext/memory/gpuarray_object.h"
-#include "ext/stream/stream.h"
+#include "ext/stream/copy_streams.h"
 
 typedef struct UsedStream {
     CUstream handle;
@@ -21,7 +22,7 @@ typedef struct PooledAllocationObject {
     bool chosen;                        /* the block's stream was named by the user, or used */
     bool lent;                          /* pooled_lend() was called */
     bool arrived;                       /* pooled_arrives() was called: its event is the block's */
-    bool passed_on; /* pooled_pass_on() was called: the block's stream waits for a copy */
+    bool passed_on; /* the block's stream waits for a copy (pooled_pass_on), or for work elsewhere */
     int used_count;
     UsedStream *used; /* owned: other streams on which the memory was used */
 } PooledAllocationObject;
@@ -72,6 +73,13 @@ CUstream pooled_stream(const DeviceAllocationObject *allocation)
 void pooled_lend(DeviceAllocationObject *allocation)
 {
     if (allocation && allocation->pooled) pooled_cast((PyObject *)allocation)->lent = true;
+}
+
+bool pooled_had_owner(const DeviceAllocationObject *allocation)
+{
+    if (!allocation->pooled || atomic_load(&allocation->freed)) return false;
+    const PoolBlock *block = ((const PooledAllocationObject *)allocation)->block;
+    return block->ready || block->reused;
 }
 
 bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstream *out)
@@ -195,17 +203,8 @@ static bool is_noted(PooledAllocationObject *allocation, CUstream handle)
            || is_used(allocation, handle);
 }
 
-/* Whether the stream is of another device: the pool's events cannot be recorded there. */
-static bool is_of_other_device(const PooledAllocationObject *allocation, PyObject *stream)
-{
-    ModuleState *state = allocation->memory.state;
-    return stream && !is_foreign(state, stream)
-           && !contexts_share_memory(stream_cast(stream)->context, allocation->pool->context);
-}
-
 /* Notes a use of the allocation on this stream, which is ordered after the block's previous use. The block
- * changes to this stream if it may, else the stream is added to the used ones; if it is of another device the
- * block is not held by the pool at its end (pooled_lend). -1 with an exception. */
+ * changes to this stream if it may, else the stream is added to the used ones. -1 with an exception. */
 static int note_use(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     if (is_noted(allocation, handle)) return 0;
@@ -213,9 +212,7 @@ static int note_use(PooledAllocationObject *allocation, PyObject *stream, CUstre
     int status = wait_for_previous_use(allocation, stream, handle);
     PyObject *old = NULL;
     if (status == 0 && !is_noted(allocation, handle)) {
-        if (is_of_other_device(allocation, stream)) {
-            allocation->lent = true;
-        } else if (may_move(allocation, stream)) {
+        if (may_move(allocation, stream)) {
             old = allocation->stream;
             allocation->stream = Py_XNewRef(stream);
             allocation->block->stream = handle;
@@ -229,20 +226,13 @@ static int note_use(PooledAllocationObject *allocation, PyObject *stream, CUstre
     return status;
 }
 
-/* The pooled allocation that an object is, or the allocation of a GPUArray, borrowed; NULL when there is none
- * or the object is NULL. Numbers are recognized at once: their types are static, those of this module are
- * not. */
+/* The allocation that an object is, or that of a GPUArray, borrowed; NULL when there is none or the object is
+ * NULL. Numbers are recognized at once: their types are static, those of this module are not. */
 static DeviceAllocationObject *allocation_of(ModuleState *state, PyObject *object)
 {
     if (!object || !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return NULL;
     if (Py_TYPE(object) == state->PooledDeviceAllocation_type) return device_allocation_cast(object);
-    return gpuarray_check(state, object) ? gpuarray_cast(object)->allocation : NULL;
-}
-
-bool pooled_check(ModuleState *state, PyObject *object)
-{
-    const DeviceAllocationObject *allocation = allocation_of(state, object);
-    return allocation && allocation->pooled;
+    return allocation_under(state, object);
 }
 
 bool pooled_is_ordered(ModuleState *state, PyObject *object)
@@ -251,12 +241,36 @@ bool pooled_is_ordered(ModuleState *state, PyObject *object)
     return allocation && allocation->pooled && !pooled_cast((PyObject *)allocation)->lent;
 }
 
+/* Notes a use of the allocation on a stream of the context, which is NULL where there is only one. -1 with an
+ * exception. */
+static int note_in(ContextObject *context, DeviceAllocationObject *allocation, PyObject *stream,
+                   CUstream handle)
+{
+    int elsewhere = context ? elsewhere_note(allocation, context, stream, handle) : 0;
+    if (elsewhere || !allocation->pooled) return elsewhere < 0 ? -1 : 0;
+    return note_use(pooled_cast((PyObject *)allocation), stream, handle);
+}
+
 int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     PyObject *object = (PyObject *)allocation;
     int captured = captured_keep(allocation->state, handle, &object, 1);
-    if (captured || !allocation->pooled) return captured < 0 ? -1 : 0;
-    return note_use(pooled_cast((PyObject *)allocation), stream_or_null(stream), handle);
+    if (captured) return captured < 0 ? -1 : 0;
+    ContextObject *context;
+    stream = stream_or_null(stream);
+    if (elsewhere_find_context(allocation->state, stream, handle, &context) < 0) return -1;
+    int failed = note_in(context, allocation, stream, handle);
+    Py_XDECREF((PyObject *)context);
+    return failed;
+}
+
+/* The memory under a host array of managed memory counts only where there are several contexts: kernels that
+ * use it in its own are waited for when it is freed. */
+static DeviceAllocationObject *noted_memory(ModuleState *state, const ContextObject *context,
+                                            PyObject *object)
+{
+    DeviceAllocationObject *allocation = allocation_of(state, object);
+    return allocation || !context || !object ? allocation : managed_memory_of(state, object);
 }
 
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
@@ -264,14 +278,16 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
 {
     int captured = captured_keep(state, handle, objects, count);
     if (captured) return captured < 0 ? -1 : 0; /* each launch of the graph notes the objects */
+    ContextObject *context;
+    int failed = 0;
     stream = stream_or_null(stream);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        DeviceAllocationObject *allocation = allocation_of(state, objects[i]);
-        if (allocation && allocation->pooled
-            && note_use(pooled_cast((PyObject *)allocation), stream, handle) < 0)
-            return -1;
+    if (elsewhere_find_context(state, stream, handle, &context) < 0) return -1;
+    for (Py_ssize_t i = 0; i < count && !failed; i++) {
+        DeviceAllocationObject *allocation = noted_memory(state, context, objects[i]);
+        if (allocation) failed = note_in(context, allocation, stream, handle);
     }
-    return 0;
+    Py_XDECREF((PyObject *)context);
+    return failed;
 }
 
 /* ---- Copies that arrive ---- */
@@ -320,13 +336,20 @@ static int await_and_note(PooledAllocationObject *allocation)
     return -1;
 }
 
-int pooled_expose_arriving(DeviceAllocationObject *allocation)
+static int expose_arriving(DeviceAllocationObject *allocation)
 {
     PooledAllocationObject *pooled = pooled_cast((PyObject *)allocation);
-    if (atomic_load(&allocation->freed) || host_function_runs() || forked_after_init()) return 0;
     int status = captured_some(allocation->state) ? await_and_note(pooled) : note_use(pooled, NULL, NULL);
     if (status == 0) allocation->arriving = false;
     return status;
+}
+
+int pooled_expose_slowly(DeviceAllocationObject *allocation)
+{
+    if (atomic_load(&allocation->freed) || host_function_runs() || forked_after_init()) return 0;
+    int elsewhere = captured_some(allocation->state) ? 0 : elsewhere_note_current(allocation);
+    if (elsewhere || !allocation->arriving) return elsewhere < 0 ? -1 : 0;
+    return expose_arriving(allocation);
 }
 
 /* ---- Giving back ---- */
@@ -365,10 +388,39 @@ static bool gather_streams(PooledAllocationObject *allocation)
     return result == CUDA_SUCCESS;
 }
 
+/* Gives the block to a stream that only copies use, so that only those who get the memory wait for the work
+ * elsewhere. On failure it stays with its own. */
+static void leave_stream(PooledAllocationObject *allocation)
+{
+    ContextObject *context = allocation->pool->context;
+    PyObject *type, *value, *trace, *stream = NULL;
+    ContextScope scope;
+    PyErr_Fetch(&type, &value, &trace);
+    if (context_lend(context, &scope)) {
+        stream = copy_stream(context, context->device);
+        context_lend_end(&scope);
+    }
+    if (stream && add_used(allocation, allocation->stream, allocation->block->stream) == 0) {
+        Py_XSETREF(allocation->stream, Py_NewRef(stream));
+        allocation->block->stream = stream_cast(stream)->handle;
+    }
+    Py_XDECREF(stream);
+    PyErr_Restore(type, value, trace);
+}
+
+/* Orders the block's own stream after the work elsewhere. */
+static void gather_elsewhere(PooledAllocationObject *allocation)
+{
+    leave_stream(allocation);
+    elsewhere_end(&allocation->memory, allocation->block->stream);
+    allocation->passed_on = true;
+}
+
 static void return_block(PyObject *self)
 {
     PooledAllocationObject *allocation = pooled_cast(self);
     LIVE_LESS(allocation->memory.state, PooledDeviceAllocation);
+    if (allocation->memory.elsewhere) gather_elsewhere(allocation);
     if (!allocation->lent && gather_streams(allocation))
         memory_pool_return(allocation->pool, allocation->block);
     else
@@ -382,6 +434,7 @@ static void name_last_stream(PooledAllocationObject *allocation, PyObject *strea
 {
     allocation->block->stream = handle;
     forget_streams(allocation);
+    elsewhere_forget(&allocation->memory);
     allocation->stream = Py_NewRef(stream);
 }
 

@@ -10,6 +10,7 @@
 
 #include "ext/base/captured.h"
 #include "ext/memory/device_memory.h"
+#include "ext/memory/elsewhere.h"
 #include "ext/memory/pool.h"
 
 /* A new allocation of `size` bytes (0 is allowed) for a stream. stream: its Python object, None or NULL if
@@ -24,6 +25,8 @@ CUstream pooled_stream(const DeviceAllocationObject *allocation);
  * allocation ends, the memory is then not held by the pool but freed after all work of the context. The
  * allocation may be NULL or from no pool. */
 void pooled_lend(DeviceAllocationObject *allocation);
+/* Whether there is earlier work on the memory: of another owner, a copy, its allocation on a stream. */
+bool pooled_had_owner(const DeviceAllocationObject *allocation);
 /* *out: the i-th other stream on which the memory was used. False when there are not so many. */
 bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstream *out);
 
@@ -38,12 +41,13 @@ int pooled_arrives(DeviceAllocationObject *allocation, CUevent *done);
  * allocation may be NULL. */
 CUevent pooled_pass_on(DeviceAllocationObject *allocation);
 
-/* Called before the address is given to code that may use it without pooled_note(); the allocation may be
- * NULL. -1 with an exception. */
-int pooled_expose_arriving(DeviceAllocationObject *allocation);
+/* Called before the address is given to code that may use it without pooled_note(), on the current context's
+ * default stream, as far as is known; the allocation may be NULL. -1 with an exception. */
+int pooled_expose_slowly(DeviceAllocationObject *allocation);
 static inline int pooled_expose(DeviceAllocationObject *allocation)
 {
-    return allocation && allocation->arriving ? pooled_expose_arriving(allocation) : 0;
+    bool is_due = allocation && (allocation->arriving || elsewhere_is_possible(allocation->state));
+    return is_due ? pooled_expose_slowly(allocation) : 0;
 }
 
 /* pooled_note() without its first, cheap test: notes in each object that is memory of a pool that work on
@@ -55,11 +59,8 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
 /* As pooled_note_objects(), for one allocation of any kind. */
 int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle);
 
-/* Whether the object's memory is from a pool. */
-bool pooled_check(ModuleState *state, PyObject *object);
-
 /* Whether the object's memory returns to its pool after the work that was noted, so that the object need not
- * be kept alive until then. Not if a stream of another device uses it: its free waits for the own device. */
+ * be kept alive until then. */
 bool pooled_is_ordered(ModuleState *state, PyObject *object);
 
 /* Whether any pooled allocation lives. Costs one load. */
@@ -68,12 +69,18 @@ static inline bool pooled_in_use(ModuleState *state)
     return atomic_load_explicit(&state->live_PooledDeviceAllocation, memory_order_relaxed) != 0;
 }
 
-/* Called before work that uses the objects is queued. See pooled_note_objects(). Costs two loads as long as
- * there is neither a pooled allocation nor a capture. */
+/* Whether work has to be noted: there is a pooled allocation, a capture, or a second context. Costs three
+ * loads at most. */
+static inline bool pooled_is_due(ModuleState *state)
+{
+    return pooled_in_use(state) || captured_some(state) || elsewhere_is_possible(state);
+}
+
+/* Called before work that uses the objects is queued. See pooled_note_objects(). */
 static inline int pooled_note(ModuleState *state, PyObject *const *objects, Py_ssize_t count,
                               PyObject *stream, CUstream handle)
 {
-    if (!pooled_in_use(state) && !captured_some(state)) return 0;
+    if (!pooled_is_due(state)) return 0;
     return pooled_note_objects(state, objects, count, stream, handle);
 }
 

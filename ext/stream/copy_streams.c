@@ -65,13 +65,21 @@ PyObject *copy_stream(ContextObject *context, CUdevice from)
     return stream;
 }
 
-int copy_event_take(ContextObject *context, CUevent *out)
+CUresult copy_event_try(ContextObject *context, CUevent *out)
 {
     CopyStreams *record = context->copy_streams;
     *out = record ? record->event : NULL;
-    if (!*out) return gpu_cuEventCreate(context->state, out, CU_EVENT_DISABLE_TIMING);
+    if (!*out) return try_cuEventCreate(context->state, out, CU_EVENT_DISABLE_TIMING);
     record->event = NULL;
-    return 0;
+    return CUDA_SUCCESS;
+}
+
+int copy_event_take(ContextObject *context, CUevent *out)
+{
+    CUresult result = copy_event_try(context, out);
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(context->state, result, "cuEventCreate", NULL);
+    return -1;
 }
 
 static void destroy_event(ContextObject *context, CUevent event)

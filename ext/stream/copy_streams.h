@@ -18,6 +18,8 @@ PyObject *copy_stream(ContextObject *context, CUdevice from);
 /* *out: an event without timing in the context, which is current, for copy_event_return(). -1 with an
  * exception. */
 int copy_event_take(ContextObject *context, CUevent *out);
+/* As copy_event_take(), with the driver's result. */
+CUresult copy_event_try(ContextObject *context, CUevent *out);
 /* event: may be NULL. */
 void copy_event_return(ContextObject *context, CUevent event);
 

@@ -223,8 +223,8 @@ def test_work_on_the_source(on_two_devices):
 
 
 def check_source_of_a_peer_copy():
-    """memcpy_peer_async on a stream of the target: the source lives until the copy is done, although its own
-    device has no work on it.
+    """memcpy_peer_async on a stream of the target: the source's memory is given to others after the copy,
+    although its own device has no work on it; what does not get it does not wait.
     """
     from pairs import on
 
@@ -238,12 +238,15 @@ def check_source_of_a_peer_copy():
     with held_back(second) as (stream, gate):
         with second:
             drv.memcpy_peer_async(arrived.gpudata, here.gpudata, here.nbytes, second, first, stream)
-        lives = weakref.ref(here.gpudata)
         del here
-        assert lives() and gate.holds()
+        with first:
+            assert set((gpuarray.zeros(100, np.int32) + 1).get()) == {1}
+            others = [gpuarray.zeros(5000, np.float64) - k for k in range(3)]
+        assert gate.holds()
         gate.open()
         stream.synchronize()
-        assert not lives() and (elsewhere(second, arrived) == host).all()
+        assert (elsewhere(second, arrived) == host).all()
+        assert [set(each.get()) for each in others] == [{0.0}, {-1.0}, {-2.0}]
 
 
 def test_source_of_a_peer_copy(on_two_devices):
