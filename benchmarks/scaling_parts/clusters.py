@@ -1,6 +1,6 @@
 """Dask with a worker a GPU: a reduction over an array larger than one GPU's memory, made block by block; a
-product of matrices whose blocks are on all GPUs; transfers between workers. The same with CuPy's arrays, in a
-cluster of the same layout, where CuPy is installed.
+product of matrices whose blocks are on all GPUs; transfers between workers; a product larger than one GPU's
+memory. The same with CuPy's arrays, in a cluster of the same layout, where CuPy is installed.
 """
 
 import os
@@ -9,15 +9,20 @@ import time
 
 import numpy as np
 
+from .large_product import Product
 from .setup import needs, power
 
 SMALL = {"reduction": 1 << 20, "chunk": 1 << 18, "side": 256, "block": 128, "sizes": [1 << 16]}
+SMALL |= {"panel": 1 << 19, "memory": "8M"}  # of a virtual device
 LARGE = {"chunk": 1 << 30, "side": 16384, "block": 4096, "sizes": [1 << 20, 1 << 26, 1 << 30]}
+LARGE |= {"panel": 1 << 30}
 REPEATS = 3
 
 
-def start(count, devices, on_cpu_device):
-    """A cluster with a worker a device, which sees that device alone or, on the CPU device, first."""
+def start(count, devices, on_cpu_device, memory=None):
+    """A cluster with a worker a device, which sees that device alone or, on the CPU device, first. memory: of
+    a virtual device.
+    """
     from distributed import Nanny, Scheduler, SpecCluster
 
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -26,8 +31,10 @@ def start(count, devices, on_cpu_device):
     if on_cpu_device:
         names = [str(n) for n in range(count)]
     common = {"nthreads": 1, "memory_limit": 0, "silence_logs": 50}
+    limit = {"PYCUDA_CPU_MEMORY": memory} if memory else {}
     workers = {
-        n: {"cls": Nanny, "options": {**common, "env": {variable: names[n % devices]}}} for n in range(count)
+        n: {"cls": Nanny, "options": {**common, "env": {variable: names[n % devices], **limit}}}
+        for n in range(count)
     }
     scheduler = {"cls": Scheduler, "options": {"dashboard": False, "host": "127.0.0.1"}}
     return SpecCluster(scheduler=scheduler, workers=workers, silence_logs=50)
@@ -133,12 +140,14 @@ def transfer(client, package, size):
     return statistics.median(spent)
 
 
-def measure(package, count, sizes, setup, on_cpu_device):
-    """{(what, bytes): seconds} with this package's arrays."""
+def measure(package, count, sizes, setup, on_cpu_device, found, end):
+    """Fills {(what, bytes): seconds} with this package's arrays. Returns the product that is larger than a
+    GPU's memory, which is done or stopped by `end`, as of time.time(), or None.
+    """
     from distributed import Client
 
-    found = {}
-    with start(count, setup.devices, on_cpu_device) as cluster, Client(cluster, timeout=60) as client:
+    memory = sizes.get("memory") if on_cpu_device else None
+    with start(count, setup.devices, on_cpu_device, memory) as cluster, Client(cluster, timeout=60) as client:
         client.wait_for_workers(count, timeout=60)
         used = client.run(place, package)
         assert len(set(used.values())) == min(count, setup.devices), used
@@ -150,7 +159,52 @@ def measure(package, count, sizes, setup, on_cpu_device):
             found[function.__name__, size] = spent
         for size in sizes["sizes"]:
             found["transfer", size] = transfer(client, package, size)
-    return found
+        if setup.devices == 1 or setup.left() < 0:
+            why = "one device has no room for it" if setup.devices == 1 else "the time was over"
+            setup.note(f"without the large product with {package}: {why}")
+            return None
+        large = Product(client, package, sizes["panel"])
+        large.run(end)
+        large.check()
+        return large
+
+
+# ---- tables
+
+
+def show(setup, count, mine, theirs):
+    """The table of {(what, bytes): seconds} with pycuda and with CuPy."""
+    rows = []
+    for (what, size), spent in mine.items():
+        other = theirs.get((what, size))
+        cells = [what, count, power(size), f"{spent:.4f}", f"{size / spent / 1e9:.2f}"]
+        rows.append([*cells, *beside(spent, other)])
+        setup.data.setdefault("found", []).append([what, count, size, spent, other])
+    header = ["what", "workers", "bytes", "pycuda, s", "GB/s", "CuPy, s", "CuPy / pycuda"]
+    setup.table("Dask: a worker a GPU", header, rows)
+
+
+def beside(spent, other):
+    return [f"{other:.4f}", f"{other / spent:.3f}"] if other else ["-", "-"]
+
+
+def show_large(setup, count, mine, theirs):
+    """The table of the product that is larger than a GPU's memory: after as many rounds as both made, and
+    after all.
+    """
+    rows, done = [], len(mine.times)
+    for rounds in sorted({min(done, len(theirs.times)) if theirs else done, done}):
+        spent, part = mine.times[rounds - 1], rounds * count / mine.panels
+        other = theirs.times[rounds - 1] if theirs and rounds <= len(theirs.times) else None
+        panels = f"{rounds * count} of {mine.panels}"
+        cells = [count, power(mine.memory), power(mine.bytes), mine.side, panels]
+        cells += [f"{spent:.4f}", f"{mine.bytes * part / spent / 1e9:.2f}"]
+        cells += [f"{2 * mine.side**3 * part / spent / 1e12:.2f}"]
+        rows.append([*cells, *beside(spent, other)])
+        setup.data.setdefault("large", []).append([count, mine.side, part, spent, other])
+    header = ["workers", "memory of a GPU", "bytes of A, B, C", "side", "panels of B", "pycuda, s", "GB/s"]
+    header += ["TFLOP/s", "CuPy, s", "CuPy / pycuda"]
+    setup.table("Dask: a product A @ B = C larger than one GPU's memory", header, rows)
 
 
 def run(setup):
@@ -173,20 +227,17 @@ def run(setup):
         setup.note("without CuPy: " + ("it needs a GPU" if on_cpu_device else "it is not installed"))
     else:
         packages.append("cupy")
-    found = {}
-    for package in packages:
-        try:
-            found[package] = measure(package, count, sizes, setup, on_cpu_device)
-        except Exception as error:
-            if package == "pycuda":
-                raise
-            setup.note(f"CuPy: {type(error).__name__}: {error}")
-    rows = []
-    for (what, size), spent in found["pycuda"].items():
-        theirs = found.get("cupy", {}).get((what, size))
-        cells = [what, count, power(size), f"{spent:.4f}", f"{size / spent / 1e9:.2f}"]
-        cells += [f"{theirs:.4f}", f"{theirs / spent:.3f}"] if theirs else ["-", "-"]
-        rows.append(cells)
-        setup.data.setdefault("found", []).append([what, count, size, spent, theirs])
-    header = ["what", "workers", "bytes", "pycuda, s", "GB/s", "CuPy, s", "CuPy / pycuda"]
-    setup.table("Dask: a worker a GPU", header, rows)
+    found, large = {package: {} for package in ("pycuda", "cupy")}, {}
+    try:
+        for number, package in enumerate(packages):
+            end = time.time() + setup.left() / (len(packages) - number)
+            try:
+                large[package] = measure(package, count, sizes, setup, on_cpu_device, found[package], end)
+            except Exception as error:
+                if package == "pycuda":
+                    raise
+                setup.note(f"CuPy: {type(error).__name__}: {error}")
+    finally:
+        show(setup, count, found["pycuda"], found["cupy"])
+    if large["pycuda"]:
+        show_large(setup, count, large["pycuda"], large.get("cupy"))

@@ -19,10 +19,11 @@ NCCL = "not run: nccl is not installed", "not run: NCCL needs NVIDIA's driver; t
 
 @pytest.fixture(scope="module")
 def parts():
-    """The package benchmarks/scaling_parts, with `model` and `page`."""
+    """The package benchmarks/scaling_parts, with `large_product`, `model` and `page`."""
     before = set(sys.modules)
     sys.path.insert(0, str(BENCHMARKS))
     try:
+        import scaling_parts.large_product
         import scaling_parts.model
         import scaling_parts.page
     finally:
@@ -124,6 +125,9 @@ def test_clusters_and_copies(result):
     if not installed("dask", "distributed"):
         pytest.skip("dask and distributed are not installed")
     assert [row["what"] for row in rows(result, "clusters")] == ["reduction", "product", "transfer"]
+    (large,) = rows(result, "clusters", 1)
+    assert large["workers"] == 2 and large["memory of a GPU"] == "8 MiB" and large["panels of B"] == "8 of 8"
+    assert float(large["bytes of A, B, C"].removesuffix(" MiB")) > 8
     assert len(rows(result, "copies")) == 2 * 5
     assert [row["size"] for row in rows(result, "copies", 1)] == ["1 KiB", "1 MiB"]
 
@@ -209,6 +213,18 @@ def test_the_models_limits(parts):
     assert model.host(100, 2, 8, False) == 100 and model.host(100, 2, 8, True) == 400
     assert model.product(1e6, link, 1, 1000) == 1e6
     assert model.product(1e6, link, 4, 1000) == 2.5e5 + 5000 + 3e6 / 10
+
+
+@pytest.mark.parametrize("memory, panel", [(8 << 20, 1 << 19), (150109880320, 1 << 30)])
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_the_large_products_blocks(parts, memory, panel, count):
+    """They are larger than one device together, and fit on all."""
+    width, panels = parts.large_product.sides(memory, count, panel)
+    side = width * panels
+    assert panels % count == 0 and memory < 12 * side**2 < 1.31 * memory
+    assert side * max(width, parts.large_product.BLOCK * width) < 2**31
+    a_round = 2 * count * 4 * side * width  # and the next one's panels
+    assert 12 * side**2 / count + a_round < (0.95 if panel == 1 << 30 else 1.2) * memory
 
 
 WAYS = ("one device", 1), ("threads, copies", 2)
