@@ -178,13 +178,13 @@ def show(setup, count, mine, theirs):
     for (what, size), spent in mine.items():
         other = theirs.get((what, size))
         cells = [what, count, power(size), f"{spent:.4f}", f"{size / spent / 1e9:.2f}"]
-        rows.append([*cells, *beside(spent, other)])
+        rows.append([*cells, *compared(spent, other)])
         setup.data.setdefault("found", []).append([what, count, size, spent, other])
     header = ["what", "workers", "bytes", "pycuda, s", "GB/s", "CuPy, s", "CuPy / pycuda"]
     setup.table("Dask: a worker a GPU", header, rows)
 
 
-def beside(spent, other):
+def compared(spent, other):
     return [f"{other:.4f}", f"{other / spent:.3f}"] if other else ["-", "-"]
 
 
@@ -200,7 +200,7 @@ def show_large(setup, count, mine, theirs):
         cells = [count, power(mine.memory), power(mine.bytes), mine.side, panels]
         cells += [f"{spent:.4f}", f"{mine.bytes * part / spent / 1e9:.2f}"]
         cells += [f"{2 * mine.side**3 * part / spent / 1e12:.2f}"]
-        rows.append([*cells, *beside(spent, other)])
+        rows.append([*cells, *compared(spent, other)])
         setup.data.setdefault("large", []).append([count, mine.side, part, spent, other])
     header = ["workers", "memory of a GPU", "bytes of A, B, C", "side", "panels of B", "pycuda, s", "GB/s"]
     header += ["TFLOP/s", "CuPy, s", "CuPy / pycuda"]

@@ -3,7 +3,6 @@ With the driver's two copies alone, and the same of an array of NumPy. What arri
 memory that is not page-locked: a second table has the ways to copy from it, and to fresh memory of NumPy's.
 """
 
-import concurrent.futures
 import pickle
 import tempfile
 
@@ -14,8 +13,6 @@ from .setup import has, in_turn, power, timed
 SIZES = [1 << 10, 1 << 20, 1 << 24, 1 << 28]
 SMALL = [1 << 10, 1 << 20]
 LARGE = 1 << 20  # bytes of frames that are to be page-locked
-BLOCK = 2 << 20  # bytes of each of the two blocks of Staged
-THREADS = [1, 2, 4]
 
 
 def in_frames(value):
@@ -56,36 +53,6 @@ def spilled(value):
         return found
 
 
-class Staged:
-    """Copies to the device through two page-locked blocks: threads fill one while the other is copied."""
-
-    def __init__(self, drv, threads):
-        self._drv, self._threads, self._stream = drv, threads, drv.Stream()
-        self._blocks = [drv.pagelocked_empty(BLOCK, np.uint8) for _ in range(2)]
-        self._events = [drv.Event() for _ in range(2)]
-        self._workers = concurrent.futures.ThreadPoolExecutor(threads)
-
-    def _fill(self, block, part):
-        if self._threads == 1:
-            np.copyto(block, part)
-            return
-        pairs = zip(np.array_split(block, self._threads), np.array_split(part, self._threads), strict=True)
-        [*self._workers.map(lambda pair: np.copyto(*pair), pairs)]
-
-    def __call__(self, address, host):
-        for number, start in enumerate(range(0, len(host), BLOCK)):
-            part, event = host[start : start + BLOCK], self._events[number % 2]
-            block = self._blocks[number % 2][: len(part)]
-            event.synchronize()
-            self._fill(block, part)
-            self._drv.memcpy_htod_async(address + start, block, self._stream)
-            event.record(self._stream)
-        self._stream.synchronize()
-
-    def close(self):
-        self._workers.shutdown()
-
-
 def frames_of(array):
     frames = []
     pickle.dumps(array, protocol=5, buffer_callback=frames.append)
@@ -114,15 +81,9 @@ def single_copies(setup, drv, gpuarray, size):
     pageable, wait = np.empty_like(host), drv.Context.synchronize
     pageable[:] = 0
     count = 2 if setup.small else max(2, min(50, (1 << 28) // size))
-    staged = {f"to, staged by {threads}": Staged(drv, threads) for threads in THREADS}
-    for copy in staged.values():
-        array.fill(0)
-        copy(array.ptr, host)
-        np.testing.assert_array_equal(array.get(), host)
     calls = {
         "to, page-locked": lambda: drv.memcpy_htod(array.gpudata, pinned),
         "to, pageable": lambda: drv.memcpy_htod(array.gpudata, host),
-        **{name: lambda copy=copy: copy(array.ptr, host) for name, copy in staged.items()},
         "from, page-locked": lambda: drv.memcpy_dtoh(pinned, array.gpudata),
         "from, pageable": lambda: drv.memcpy_dtoh(pageable, array.gpudata),
         "from, fresh": lambda: array.get(),
@@ -131,10 +92,7 @@ def single_copies(setup, drv, gpuarray, size):
     }
     check_page_lock(setup, drv, array)
     timers = {name: lambda call=call: timed(call, count, wait) for name, call in calls.items()}
-    times = {name: pair[1] for name, pair in in_turn(timers, 1 if setup.small else 3).items()}
-    for copy in staged.values():
-        copy.close()
-    return times
+    return {name: pair[1] for name, pair in in_turn(timers, 1 if setup.small else 3).items()}
 
 
 def measure(setup, drv, gpuarray, ways, size):
