@@ -7,11 +7,17 @@
 
 /* ---- Making and ending ---- */
 
+static void set_handle(PyObject *self, CUgraph handle)
+{
+    graph_cast(self)->handle = handle;
+    graph_cast(self)->hash = (Py_hash_t)((uintptr_t)handle >> 4); /* of 60 bits: never -1 */
+}
+
 PyObject *graph_wrap(ModuleState *state, ContextObject *context, CUgraph handle)
 {
     PyObject *self = owner_new_in(context, state->Graph_type);
     if (self && captured_new(&graph_cast(self)->kept) == 0) {
-        graph_cast(self)->handle = handle;
+        set_handle(self, handle);
         return owner_own(self, &state->live_Graph);
     }
     once_cuGraphDestroy(state, handle);
@@ -24,7 +30,7 @@ PyObject *graph_part(GraphObject *parent, CUgraph handle)
     PyObject *self = owner_new_in(parent->context, parent->state->Graph_type);
     if (!self) return NULL;
     graph_cast(self)->parent = Py_NewRef((PyObject *)parent);
-    graph_cast(self)->handle = handle;
+    set_handle(self, handle);
     return self;
 }
 
@@ -43,12 +49,14 @@ bool graph_check(GraphObject *graph, const char *routine)
     return false;
 }
 
-PyDoc_STRVAR(graph_doc, "Graph()\n--\n\n"
-                        "A graph of operations and their dependencies, which can be launched repeatedly.\n\n"
-                        "Made empty, to be filled by its ``add_`` methods and by captures into it, or by\n"
-                        "``with stream.capture() as graph:``. It keeps alive what its work uses.\n"
-                        "\nNotes\n-----\n"
-                        "Calls cuGraphCreate.");
+PyDoc_STRVAR(graph_doc,
+             "Graph()\n--\n\n"
+             "A graph of operations and their dependencies, which can be launched repeatedly.\n\n"
+             "Made empty, to be filled by its ``add_`` methods and by captures into it, or by\n"
+             "``with stream.capture() as graph:``. It keeps alive what its work uses. Objects for\n"
+             "one graph of the driver, as two looks at ``child_graph`` give, are equal.\n"
+             "\nNotes\n-----\n"
+             "Calls cuGraphCreate.");
 
 static PyObject *graph_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -86,6 +94,20 @@ static void graph_dealloc(PyObject *self)
     Py_XDECREF(graph_cast(self)->parent);
     owner_dealloc_end(self);
 }
+
+/* ---- Comparing ---- */
+
+/* Objects for the same graph of the driver are equal: each look at a part of a graph makes one. */
+static PyObject *graph_compare(PyObject *self, PyObject *other, int operation)
+{
+    bool alike = Py_TYPE(self) == Py_TYPE(other), same = self == other;
+    if (alike && graph_cast(self)->handle)
+        same = graph_cast(self)->handle == graph_cast(other)->handle
+               && graph_cast(self)->context == graph_cast(other)->context;
+    return type_compare(alike, same, operation);
+}
+
+static Py_hash_t graph_hash(PyObject *self) { return graph_cast(self)->hash; }
 
 /* ---- Walking ---- */
 
@@ -182,5 +204,7 @@ const TypeSpec Graph_spec = {
     .tp_new = graph_tp_new,
     .tp_dealloc = graph_dealloc,
     .tp_traverse = graph_traverse,
+    .tp_hash = graph_hash,
+    .tp_richcompare = graph_compare,
     TYPE_TABLES(graph_methods, graph_properties, graph_members),
 };

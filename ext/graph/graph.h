@@ -16,7 +16,8 @@
 
 typedef struct GraphObject {
     OWNER_HEAD
-    CUgraph handle;
+    CUgraph handle; /* NULL once a failed capture has ended the graph */
+    Py_hash_t hash; /* by the handle that it was made with */
     PyObject *parent; /* owned: the Graph of which this one is a part, and which destroys it; or NULL */
     KeptObjects kept; /* of a graph without a parent; others use the outermost one's (graph_kept) */
 } GraphObject;

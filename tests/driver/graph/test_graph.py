@@ -130,6 +130,24 @@ def test_a_failed_capture_ends_its_graph(stream):
         graph.instantiate()
 
 
+def test_objects_for_one_graph_of_the_drivers_are_equal(affine, stream, data):
+    child, graph, other = drv.Graph(), drv.Graph(), drv.Graph()
+    child.add_kernel(affine, data, u32(1), u32(1), **SHAPE)
+    nodes = [graph.add_child(child) for _ in range(2)]
+    first, again, second = nodes[0].child_graph, nodes[0].child_graph, nodes[1].child_graph
+    assert first is not again and first == again and hash(first) == hash(again)
+    differ = first != again
+    assert not differ and len({first, again, second, child, graph, other, graph.clone()}) == 6
+    assert nodes[0].graph == graph and graph != other and graph != graph.handle
+    with pytest.raises(TypeError):
+        graph < other  # noqa: B015
+    ended = {graph: "a", other: "b"}
+    for each in ended:
+        with pytest.raises(drv.LogicError), stream.capture(graph=each):
+            stream.is_done()
+    assert ended[graph] == "a" and ended[other] == "b" and graph != other
+
+
 def test_handlers_are_refused(affine, stream, data):
     for mode in ("relaxed", "thread_local", "global"):
         with pytest.raises(drv.LogicError, match="In, Out and InOut cannot"), stream.capture(mode=mode):

@@ -45,7 +45,7 @@ def test_a_loop_and_a_switch(affine, stream, data):
         run(ready, stream)
         assert value(second) == 5 * launches and value(data) == 30
     found = next(each for each in graph.nodes if each == switch)
-    assert [body.handle for body in found.bodies] == [never.handle, always.handle]
+    assert found.bodies == (never, always) and node.bodies == (body,) and never != always
     assert [kinds(body) for body in node.bodies] == [[KINDS.KERNEL, KINDS.KERNEL]]
     with pytest.raises(drv.LogicError, match="bodies are those of conditional nodes"):
         fill.bodies  # noqa: B018
