@@ -13,7 +13,7 @@ from pycuda._driver import _views
 from pycuda._kernels.plans import layout, sharing
 from pycuda._kernels.plans.caches import ContextCache, current, launch_cache, remembering
 from pycuda._kernels.user import elementwise as kernels
-from pycuda._kernels.user import operands, parsing
+from pycuda._kernels.user import operands, parsing, variables
 from pycuda._kernels.user import ready_made as _ready
 from pycuda._kernels.user.elementwise import (
     get_elwise_kernel,
@@ -90,7 +90,7 @@ def _read(arguments, text: kernels.ElementwiseText) -> _Reading:
 
 
 @_documented_init
-class ElementwiseKernel:
+class ElementwiseKernel(variables.OneModule):
     """A function over arrays, made of what is done for one index.
 
     Parameters
@@ -231,6 +231,7 @@ class ElementwiseKernel:
         """
         if self._reading is None:
             self._reading = _read(self._given, self._text)
+            self._one_module = self._one_module or self._reading.analysis.stateful
             uses = self._reading.analysis.uses
             written = tuple(
                 position
@@ -258,7 +259,7 @@ class ElementwiseKernel:
         ]
         with operands.NamedErrors(self.name):
             return layout.arrange(
-                parts, order_free=analysis.order_free, guarded=guarded, plain_only=analysis.stateful
+                parts, order_free=analysis.order_free, guarded=guarded, plain_only=self._one_module
             )
 
     def _plan(self, args, layouts, stream) -> _LaunchPlan:
@@ -311,7 +312,7 @@ class ElementwiseKernel:
         if it could give other results. same: as of sharing.Sharing.
         """
         analysis, vectors = self._reading.analysis, self._reading.vectors
-        if same is None or walk.size < kernels.STREAMING_FROM or analysis.own_loop or analysis.stateful:
+        if same is None or walk.size < kernels.STREAMING_FROM or analysis.own_loop or self._one_module:
             return None
         tiling = kernels.stream_tiling(vectors, analysis.uses) if walk.plain else kernels.DISJOINT
         variant = ("streaming", same, tiling) if walk.plain else ("disjoint", walk.signature, same)
@@ -329,7 +330,7 @@ class ElementwiseKernel:
         may be written to after all, or when there may be no other module.
         """
         reading = self._reading
-        if reading.analysis.stateful:
+        if self._one_module:
             return None
         copies = tuple((reading.positions[k], count) for k, count in copies)
         args = _with_copies(copies, args, stream)
@@ -451,45 +452,12 @@ class ElementwiseKernel:
         """
         return self._only_module(use_range).get_texref(name)
 
+    @variables.documented("use_range", "``range=`` or ``slice=``")
     def get_global(self, name: str, use_range: bool = False) -> tuple[int, int]:
-        """Find a ``__device__`` or ``__constant__`` variable that the preamble declares, in the current
-        context.
-
-        Parameters
-        ----------
-        name : str
-        use_range : bool
-            Whether it is for calls with ``range=`` or ``slice=``, which have a module, and variables, of
-            their own.
-
-        Returns
-        -------
-        (address, size) : tuple of int
-            The device address and the size in bytes. Each context has variables of its own.
-
-        Raises
-        ------
-        LogicError
-            The kernel's module has no variable of this name.
-        CompileError
-            The text does not compile.
-
-        Notes
-        -----
-        Calls cuModuleGetGlobal. The module is kept until the context ends, or until
-        `pycuda.tools.clear_context_caches`: then the next call has new variables.
-        """
         return self._only_module(use_range).get_global(name)
 
-    def _only_module(self, use_range: bool):
-        """The module that all calls launch from now on, or all with an index range: what is set in it is to
-        count. The variables of a preamble are known before; those of headers that it includes are not.
-        """
-        reading = self._read()
-        if not reading.analysis.stateful:
-            self._reading = reading._replace(analysis=reading.analysis._replace(stateful=True))
-            self._launches.clear()
-        return self.generate_stride_kernel_and_types(use_range)[0]
+    def _module(self, other: bool):
+        return self.generate_stride_kernel_and_types(other)[0]
 
 
 def _geometry(walk: layout.Walk) -> tuple:

@@ -21,7 +21,7 @@ from pycuda._base.public_names import name_public_module as _name_public_module
 from pycuda._driver import _check_writable, _share_memory
 from pycuda._kernels.plans import layout, scratch
 from pycuda._kernels.plans.caches import ContextCache, current, launch_cache, remembering
-from pycuda._kernels.user import axis_reduction, operands, parsing
+from pycuda._kernels.user import axis_reduction, operands, parsing, variables
 from pycuda._kernels.user import reduction as kernels
 from pycuda._kernels.user.elementwise import vectors_of
 from pycuda._kernels.user.reduction import get_reduction_kernel_and_types, get_reduction_module
@@ -74,7 +74,7 @@ class _ReductionLaunch(NamedTuple):
 
 
 @_documented_init
-class ReductionKernel:
+class ReductionKernel(variables.OneModule):
     """A function of arrays that gives one value, made of an operation between two.
 
     Parameters
@@ -161,6 +161,7 @@ class ReductionKernel:
         self._analysis = parsing.analyse(
             [vector.name for vector in self._vectors], texts, self._text.preamble
         )
+        self._one_module = self._analysis.stateful
         self._tiling = kernels.reduction_tiling(self._vectors, self._analysis.uses)
         self._functions = ContextCache()
         self._launches = launch_cache(self._positions)
@@ -323,7 +324,7 @@ class ReductionKernel:
         args, forms, uses = args[: len(self._arguments)], self._describe(args), self._analysis.uses
         if not self._analysis.order_free or not all(use.indexed and not use.written for use in uses.values()):
             raise ValueError(f"{self.name}: axis= needs a map_expr that uses i only as in x[i], to read")
-        if self._analysis.stateful:
+        if self._one_module:
             raise RuntimeError(
                 f"{self.name}: axis= needs a module of its own, the preamble declares variables"
             )
@@ -409,7 +410,7 @@ class ReductionKernel:
             for vector, (shape, strides, dtype) in zip(self._vectors, forms, strict=True)
         ]
         with operands.NamedErrors(self.name):
-            walk = layout.arrange(parts, guarded=analysis.guarded, plain_only=analysis.stateful)
+            walk = layout.arrange(parts, guarded=analysis.guarded, plain_only=self._one_module)
         _, launch = self._whole(walk.signature if walk.geometry else None)
         tile = self._tiling.tile(walk.size)
         blocks = max(-(-walk.size // tile), 1)
@@ -437,39 +438,19 @@ class ReductionKernel:
             found = self._functions[key] = module, function.prepared_async_call
         return found
 
+    @variables.documented(
+        "use_range",
+        "``range=`` or ``slice=``",
+        note="The stages that clients launch themselves have modules of their own.\n"
+        "``axis=`` is not possible where there are variables.\n",
+    )
     def get_global(self, name: str, use_range: bool = False) -> tuple[int, int]:
-        """Find a ``__device__`` or ``__constant__`` variable that the preamble declares, in the current
-        context.
-
-        Parameters
-        ----------
-        name : str
-        use_range : bool
-            Whether it is for calls with ``range=`` or ``slice=``, which have a module, and variables, of
-            their own. ``axis=`` is not possible where there are variables.
-
-        Returns
-        -------
-        (address, size) : tuple of int
-            The device address and the size in bytes. Each context has variables of its own.
-
-        Raises
-        ------
-        LogicError
-            The kernel's module has no variable of this name.
-
-        Notes
-        -----
-        Calls cuModuleGetGlobal. The module is kept until the context ends, or until
-        `pycuda.tools.clear_context_caches`: then the next call has new variables. The stages that clients
-        launch themselves have modules of their own.
-        """
         if use_range:
             return self._chosen_kernel().get_global(name)
-        if not self._analysis.stateful:  # a header that the preamble includes may declare variables
-            self._analysis = self._analysis._replace(stateful=True)
-            self._launches.clear()
-        return self._whole(None)[0].get_global(name)
+        return self._only_module().get_global(name)
+
+    def _module(self, other: bool):
+        return self._whole(None)[0]
 
     # ---- what subclasses of clients launch
 

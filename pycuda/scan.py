@@ -16,7 +16,7 @@ from pycuda._driver import _check_writable, _share_memory
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.axes import elements_per_access
 from pycuda._kernels.plans.caches import ContextCache, current
-from pycuda._kernels.user import generic_scan, operands, parsing
+from pycuda._kernels.user import generic_scan, operands, parsing, variables
 from pycuda._kernels.user import scan as kernels
 from pycuda._kernels.user.elementwise import vectors_of
 from pycuda.tools import dtype_to_ctype
@@ -112,31 +112,8 @@ class _ScanKernel:
             found = self._functions[key] = kernels.build_scan(self._text, tiling, segmented, self._options)
         return found
 
+    @variables.documented("use_segments", "``segments=``")
     def get_global(self, name: str, use_segments: bool = False) -> tuple[int, int]:
-        """Find a ``__device__`` or ``__constant__`` variable that the preamble declares, in the current
-        context.
-
-        Parameters
-        ----------
-        name : str
-        use_segments : bool
-            Whether it is for calls with ``segments=``, which have a module, and variables, of their own.
-
-        Returns
-        -------
-        (address, size) : tuple of int
-            The device address and the size in bytes. Each context has variables of its own.
-
-        Raises
-        ------
-        LogicError
-            The kernel's module has no variable of this name.
-
-        Notes
-        -----
-        Calls cuModuleGetGlobal. The module is kept until the context ends, or until
-        `pycuda.tools.clear_context_caches`: then the next call has new variables.
-        """
         return self._built(bool(use_segments))[0].get_global(name)
 
     def _segment_tiling(self) -> kernels.ScanTiling:
@@ -310,7 +287,7 @@ class InclusiveScanKernel(_ScanKernel):
 
 
 @_documented_init
-class GenericScanKernel:
+class GenericScanKernel(variables.OneModule):
     """A scan of values that an expression computes, whose results a statement uses: compaction, segmented
     sums, indices of sorted groups. PyOpenCL's kernel of this name takes the same texts.
 
@@ -410,6 +387,7 @@ class GenericScanKernel:
         dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
         self._tiling = self._text.tiling()
         self._reading = generic_scan.analyse(self._text)
+        self._one_module = self._reading.stateful
         self._options = options
         self._built = ContextCache()
         if drv.Context.get_current() is not None:
@@ -417,7 +395,7 @@ class GenericScanKernel:
 
     def _build(self, way: int) -> generic_scan.BuiltScan:
         """The kernels for one or two passes in the current context, built at the first call there."""
-        both = self._reading.stateful and not self._reading.uses_last
+        both = self._one_module and not self._reading.uses_last
         ways = (1, 2) if both else (way,)  # both are in one module if they have variables in common
         key = current(), ways
         found = self._built.get(key)
@@ -425,31 +403,12 @@ class GenericScanKernel:
             found = self._built[key] = generic_scan.build_generic_scan(self._text, ways, self._options)
         return found
 
+    @variables.documented()
     def get_global(self, name: str) -> tuple[int, int]:
-        """Find a ``__device__`` or ``__constant__`` variable that the preamble declares, in the current
-        context.
+        return self._only_module().get_global(name)
 
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        (address, size) : tuple of int
-            The device address and the size in bytes. Each context has variables of its own.
-
-        Raises
-        ------
-        LogicError
-            The kernel's module has no variable of this name.
-
-        Notes
-        -----
-        Calls cuModuleGetGlobal. The module is kept until the context ends, or until
-        `pycuda.tools.clear_context_caches`: then the next call has new variables.
-        """
-        self._reading = self._reading._replace(stateful=True)
-        return self._build(2).module.get_global(name)
+    def _module(self, other: bool):
+        return self._build(2).module
 
     def __call__(
         self, *args: Any, size: int | None = None, allocator: Allocator = None, stream: Stream = None
