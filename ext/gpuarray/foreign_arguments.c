@@ -14,95 +14,65 @@ enum { DEPTH = 3 };
 
 /* ---- Looking ---- */
 
-static bool holds_foreign(ModuleState *state, PyObject *value, int depth);
+/* Looks at a value that is no container. Not 0 ends the walk: -1 with an exception. */
+typedef int (*Visit)(ModuleState *state, PyObject *value, void *found);
 
-static bool any_foreign(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth)
+static bool is_container(PyObject *value)
 {
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (holds_foreign(state, values[i], depth)) return true;
-    return false;
+    return PyList_CheckExact(value) || PyTuple_CheckExact(value) || PyDict_CheckExact(value);
 }
 
-/* Whether the value is a container whose items are looked at. */
-static bool has_items(PyObject *value) { return PyList_CheckExact(value) || PyTuple_CheckExact(value); }
-
-/* any_foreign() of the items. Takes the reference to them; NULL means that memory is short, which is raised
- * where the items are replaced. */
-static bool items_foreign(ModuleState *state, PyObject *items, int depth)
+/* Visits the values, and the items of containers among them, at most `depth` containers deep. What ended the
+ * walk, or 0. */
+static int visit_each(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth, Visit visit,
+                      void *found)
 {
-    if (!items) PyErr_Clear();
-    bool found =
-        !items || any_foreign(state, PySequence_Fast_ITEMS(items), PySequence_Fast_GET_SIZE(items), depth);
-    Py_XDECREF(items);
-    return found;
+    int ended = 0;
+    for (Py_ssize_t i = 0; !ended && i < count; i++) {
+        if (!is_container(values[i])) {
+            ended = visit(state, values[i], found);
+        } else if (depth) {
+            PyObject *items =
+                PyDict_CheckExact(values[i]) ? PyDict_Values(values[i]) : convert_items(values[i], "");
+            ended = !items ? -1
+                           : visit_each(state, PySequence_Fast_ITEMS(items), PySequence_Fast_GET_SIZE(items),
+                                        depth - 1, visit, found);
+            Py_XDECREF(items);
+        }
+    }
+    return ended;
 }
 
-/* Whether the value may be another library's array, or holds one at most `depth` containers deep. */
-static bool holds_foreign(ModuleState *state, PyObject *value, int depth)
+static int visit_foreign(ModuleState *state, PyObject *value, void *Py_UNUSED(found))
 {
-    if (has_items(value)) return depth && items_foreign(state, convert_items(value, ""), depth - 1);
-    if (PyDict_CheckExact(value)) return depth && items_foreign(state, PyDict_Values(value), depth - 1);
     return foreign_is_possible(state, value);
 }
 
-/* Whether one of the values, or an item of a list, tuple or dict among them, may be another library's array.
- */
-static bool foreign_among(ModuleState *state, PyObject *const *values, Py_ssize_t count)
+/* Whether one of the values, or an item at most `depth` containers deep, may be another library's array. Also
+ * if memory is short, which is raised where the items are replaced. */
+static bool any_foreign(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth)
 {
-    return any_foreign(state, values, count, DEPTH);
+    int found = visit_each(state, values, count, depth, visit_foreign, NULL);
+    if (found < 0) PyErr_Clear();
+    return found != 0;
 }
 
 /* ---- Devices ---- */
 
-/* Whether arrays among the values, or in containers among them, were allocated in several contexts; true with
- * MemoryError, too. *first: the context of those that were looked at so far, NULL at the beginning. */
-static bool contexts_differ(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth,
-                            const ContextObject **first)
+/* Ends the walk at an array of another context than *first, that of the first array. */
+static int visit_context(ModuleState *state, PyObject *value, void *found)
 {
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (gpuarray_check(state, values[i])) {
-            const DeviceAllocationObject *allocation = gpuarray_cast(values[i])->allocation;
-            if (!allocation) continue;
-            if (*first && allocation->context != *first) return true;
-            *first = allocation->context;
-        } else if (depth && has_items(values[i])) {
-            PyObject *items = convert_items(values[i], "");
-            bool differ = !items
-                          || contexts_differ(state, PySequence_Fast_ITEMS(items),
-                                             PySequence_Fast_GET_SIZE(items), depth - 1, first);
-            Py_XDECREF(items);
-            if (differ) return true;
-        }
-    }
-    return false;
+    const ContextObject **first = found;
+    if (!gpuarray_check(state, value) || !gpuarray_cast(value)->allocation) return 0;
+    const ContextObject *context = gpuarray_cast(value)->allocation->context;
+    if (!*first) *first = context;
+    return context != *first;
 }
 
-static int check_each(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth,
-                      const ContextObject *context);
-
-/* check_each() of the items. Takes the reference to them, which may be NULL with an exception. */
-static int check_items(ModuleState *state, PyObject *items, int depth, const ContextObject *context)
+/* -1 with ValueError if kernels of the context `found` must not use this array. */
+static int visit_checked(ModuleState *state, PyObject *value, void *found)
 {
-    if (!items) return -1;
-    int failed =
-        check_each(state, PySequence_Fast_ITEMS(items), PySequence_Fast_GET_SIZE(items), depth, context);
-    Py_DECREF(items);
-    return failed;
-}
-
-/* -1 with ValueError if kernels of the context must not use one of these arrays. */
-static int check_each(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth,
-                      const ContextObject *context)
-{
-    for (Py_ssize_t i = 0; i < count; i++) {
-        int failed = 0;
-        if (gpuarray_check(state, values[i]))
-            failed = array_device_require(gpuarray_cast(values[i]), context);
-        else if (depth && has_items(values[i]))
-            failed = check_items(state, convert_items(values[i], ""), depth - 1, context);
-        if (failed < 0) return -1;
-    }
-    return 0;
+    return gpuarray_check(state, value) ? array_device_require(gpuarray_cast(value), found) : 0;
 }
 
 /* -1 with ValueError if the arguments are arrays of several devices. A function would find that out by
@@ -110,10 +80,10 @@ static int check_each(ModuleState *state, PyObject *const *values, Py_ssize_t co
 static int check_devices(ModuleState *state, PyObject *const *values, Py_ssize_t count)
 {
     const ContextObject *first = NULL;
-    if (!contexts_differ(state, values, count, DEPTH, &first)) return 0;
-    if (PyErr_Occurred()) return -1;
+    int differ = visit_each(state, values, count, DEPTH, visit_context, &first);
+    if (differ <= 0) return differ;
     ContextObject *context = context_current(state);
-    int failed = context ? check_each(state, values, count, DEPTH, context) : -1;
+    int failed = context ? visit_each(state, values, count, DEPTH, visit_checked, context) : -1;
     Py_XDECREF((PyObject *)context);
     return failed;
 }
@@ -164,7 +134,7 @@ static PyObject *replaced_values(Replacing *work, PyObject *value, int depth)
 static PyObject *replaced(Replacing *work, PyObject *value, int depth)
 {
     PyObject *view = NULL;
-    if (!holds_foreign(work->state, value, depth)) return Py_NewRef(value);
+    if (!any_foreign(work->state, &value, 1, depth)) return Py_NewRef(value);
     if (PyDict_CheckExact(value)) return replaced_values(work, value, depth - 1);
     if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) return replaced_items(work, value, depth - 1);
     int found = foreign_view(work->state, value, work->mode, &view);
@@ -190,7 +160,7 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
     Replacing work = {.state = module_state(module), .mode = {.host_too = true}};
     if (convert_arguments(views_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
-    if (!foreign_among(work.state, given, 1)) return Py_NewRef(given[0]);
+    if (!any_foreign(work.state, given, 1, DEPTH)) return Py_NewRef(given[0]);
     if (transfer_stream(work.state, given[1], &work.mode) < 0 || !(work.pairs = PyList_New(0))) return NULL;
     PyObject *result = replaced(&work, given[0], 1);
     if (result && !PyList_GET_SIZE(work.pairs)) Py_SETREF(result, Py_NewRef(given[0]));
@@ -315,8 +285,9 @@ static PyObject *call_array_function(PyObject *self, PyObject *const *args, size
         || (!outer->anywhere && check_devices(outer->state, args, total) < 0))
         return NULL;
     PyObject *stream = given_stream(outer, args, count, keywords);
-    return foreign_among(outer->state, args, total) ? call_with_views(outer, stream, args, count, keywords)
-                                                    : call_on_stream(outer, stream, args, count, keywords);
+    return any_foreign(outer->state, args, total, DEPTH)
+               ? call_with_views(outer, stream, args, count, keywords)
+               : call_on_stream(outer, stream, args, count, keywords);
 }
 
 /* A method __call__ of kernels: calls that were seen before need not go through Python. */

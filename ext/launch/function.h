@@ -42,8 +42,8 @@ typedef struct FunctionObject {
     PyObject *name;
     KernelLayout layout; /* not changed after creation */
     struct ParameterType *types; /* owned: of its parameters, or NULL (ext/launch/types.h) */
-    PyObject *source_types; /* owned: the callable given to _note_types(), later what it returned; or NULL */
     PyObject *source_reader; /* owned: the callable given to _note_types(); or NULL */
+    PyObject *source_types; /* owned: what it returned; NULL until it was called */
     _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT]; /* the kind of argument seen last at each position */
     Prepared *prepared; /* held; NULL before prepare() */
     PyObject *arg_format, *texrefs; /* as prepare() was given them; NULL before */

@@ -57,15 +57,13 @@ int parameter_types_open(FunctionObject *function)
  * an exception when they are not known, or with one. */
 static const char *types_by_source(FunctionObject *function)
 {
-    PyObject *types = function->source_types;
-    if (types && !PyBytes_Check(types) && types != Py_None) {
-        Py_INCREF(types);
-        PyObject *read = PyObject_CallNoArgs(types);
-        Py_DECREF(types);
+    if (!function->source_types && function->source_reader) {
+        PyObject *reader = Py_NewRef(function->source_reader), *read = PyObject_CallNoArgs(reader);
+        Py_DECREF(reader);
         if (!read) return NULL;
-        types = read;
         Py_XSETREF(function->source_types, read);
     }
+    PyObject *types = function->source_types;
     bool fits =
         types && PyBytes_Check(types) && PyBytes_GET_SIZE(types) == 2 * (Py_ssize_t)function->layout.count;
     return fits ? PyBytes_AS_STRING(types) : NULL;
@@ -78,7 +76,7 @@ const char note_types_doc[] =
 PyObject *parameter_types_note(PyObject *self, PyObject *read)
 {
     FunctionObject *function = function_cast(self);
-    Py_XSETREF(function->source_types, Py_NewRef(read));
+    Py_CLEAR(function->source_types);
     Py_XSETREF(function->source_reader, Py_NewRef(read));
     if (!function->types) Py_RETURN_NONE;
     const char *given = types_by_source(function);
