@@ -235,14 +235,14 @@ def _prepare(name, types, plan, shape, dtype, new=True) -> tuple[_PreparedReduct
     is then an argument of the launch."""
     from pycuda._kernels.builtin import reduction
 
-    functions = reduction.reduction_kernels(name, types, plan.variant)
+    first, second = reduction.reduction_kernels(name, types, plan.variant)
     scratch = plan.partials * reduction.acc_size(name, types)
     block = reduction.THREADS, 1, 1
-    prepared = _PreparedReduction(shape, dtype, plan, functions.first, functions.second, scratch, block)
-    if functions.second is not None:
+    prepared = _PreparedReduction(shape, dtype, plan, first, second, scratch, block)
+    if second is not None:
         return prepared, None
     more = (..., plan.arguments) if new else (plan.arguments,)
-    launch = functions.first.prepared_async_call, plan.grid, block, more, (shape, dtype) if new else None
+    launch = first.prepared_async_call, plan.grid, block, more, (shape, dtype) if new else None
     return prepared, launch
 
 

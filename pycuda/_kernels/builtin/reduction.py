@@ -10,7 +10,7 @@ accumulator.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from collections import namedtuple  # made in a third of a NamedTuple's time: a first reduction waits for it
 
 import numpy as np
 
@@ -38,19 +38,20 @@ _MAX_WARP_COUNT = 1024  # elements of a result that the lanes of one warp combin
 _MAX_ROW_BLOCKS, _MAX_COLUMN_BLOCKS = 4096, 2048
 
 
-class Reduction(NamedTuple):
-    """One reduction: types and expressions of C++. In expressions A is the accumulator's number type, R that
-    of its real part, E the type of elements.
-    """
-
-    acc: str  # the type of partial results
-    map: str  # of an element: `x` (as A), `e` (as E), its number `other`, and `local`
-    neutral: str  # combining it with x gives x
-    combine: str  # of `a` and `b`
-    finish: str = "a"  # the result, of `a`, the number of elements `count`, and a `parameter`
-    local: str = ""  # what `local` is for each result: a key of _LOCALS
-
-
+# One reduction: types and expressions of C++. In expressions A is the accumulator's number type, R that of
+# its real part, E the type of elements.
+Reduction = namedtuple(
+    "Reduction",
+    [
+        "acc",  # the type of partial results
+        "map",  # of an element: `x` (as A), `e` (as E), its number `other`, and `local`
+        "neutral",  # combining it with x gives x
+        "combine",  # of `a` and `b`
+        "finish",  # the result, of `a`, the number of elements `count`, and a `parameter`
+        "local",  # what `local` is for each result: a key of _LOCALS
+    ],
+    defaults=("a", ""),
+)
 _LOCALS = {  # type, value
     "": ("Nothing", "Nothing()"),
     "origin": ("A", "origin<Op>(first, count, reduced)"),
@@ -96,35 +97,35 @@ ROWS = {
 SIZES = {elements.computed(np.dtype(code)): np.dtype(code).itemsize for code in "?bhiqBHIQfdFD"}
 
 
-class Types(NamedTuple):
-    """The C types of a kernel: stored elements of the arrays, accumulator's number, stored result."""
+# The C types of a kernel: stored elements of the arrays, of which there may be no second one (None), the
+# accumulator's number, the stored result.
+Types = namedtuple("Types", ["element", "second", "number", "result"])
 
-    element: str
-    second: str | None
-    number: str
-    result: str
+# What a kernel is compiled for, besides operation and types.
+ReductionVariant = namedtuple(
+    "ReductionVariant",
+    [
+        "rows",  # whether a reduced axis is the innermost in memory, or a kept one is
+        "vector",  # consecutive elements that a thread has
+        "aligned",  # whether these are loaded by one access
+        "partial",  # whether several blocks share a result, so that a second kernel combines partial results
+        "kept",  # the number of kept axes
+        "reduced",  # the number of reduced axes
+    ],
+)
 
-
-class ReductionVariant(NamedTuple):
-    """What a kernel is compiled for, besides operation and types."""
-
-    rows: bool  # whether a reduced axis is the innermost in memory, or a kept one is
-    vector: int  # consecutive elements that a thread has
-    aligned: bool  # whether these are loaded by one access
-    partial: bool  # whether several blocks share a result, so that a second kernel combines partial results
-    kept: int  # the number of kept axes
-    reduced: int  # the number of reduced axes
-
-
-class ReductionPlan(NamedTuple):
-    """A launch, or two, made ready."""
-
-    variant: ReductionVariant
-    grid: tuple[int, int]
-    arguments: bytes
-    partials: int  # accumulators between the two launches
-    second_grid: tuple[int, int]
-    second_arguments: bytes
+# A launch, or two, made ready.
+ReductionPlan = namedtuple(
+    "ReductionPlan",
+    [
+        "variant",
+        "grid",
+        "arguments",  # bytes
+        "partials",  # accumulators between the two launches
+        "second_grid",
+        "second_arguments",
+    ],
+)
 
 
 # ---- source
@@ -232,25 +233,20 @@ def acc_size(name: str, types: Types) -> int:
     return sizes[ROWS[name].acc]
 
 
-class ReductionKernels(NamedTuple):
-    """The functions of a reduction, prepared: `first` takes the arrays, the result and a plan."""
-
-    first: object
-    second: object | None
-
-
 @context_dependent_memoize
-def reduction_kernels(name: str, types: Types, variant: ReductionVariant) -> ReductionKernels:
-    """The kernels of a reduction in the current context."""
+def reduction_kernels(name: str, types: Types, variant: ReductionVariant) -> tuple:
+    """The two functions of a reduction in the current context, prepared: the first one takes the arrays, the
+    result and a plan. The second one is None unless several blocks share a result.
+    """
     module = compiled(reduction_source(name, types, variant))
     first = module.get_function("reduce")
     size = 8 * (8 + 3 * variant.kept + 3 * variant.reduced)
     first._prepare_strided(f"{'PPP' if types.second else 'PP'}{size}s")
     if not variant.partial:
-        return ReductionKernels(first, None)
+        return first, None
     second = module.get_function("combine")
     second._prepare_strided(f"PP{8 * (7 + 3 * variant.kept)}s")
-    return ReductionKernels(first, second)
+    return first, second
 
 
 # ---- plans
