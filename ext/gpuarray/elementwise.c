@@ -427,15 +427,24 @@ static int launch_plan(ElementwiseRun *run)
     return failed;
 }
 
-/* Making the kernel and the result may have run Python code that changed the shape of an operand. */
-static int launch_loop(ElementwiseRun *run)
+static bool has_changed(const ElementwiseRun *run, GPUArrayObject *array)
 {
-    if (atomic_load_explicit(&run->state->arrays_changed, memory_order_relaxed) != run->changed) {
+    return array && atomic_load_explicit(&array->changed, memory_order_relaxed) > run->changed;
+}
+
+/* -1 with an exception if an operand got another description since it was looked at: making the kernel and
+ * the result may have run Python code. The operands are looked at only if some array did. */
+static int check_unchanged(const ElementwiseRun *run)
+{
+    if (atomic_load_explicit(&run->state->arrays_changed, memory_order_relaxed) == run->changed) return 0;
+    for (int k = 0; k < run->outputs + run->inputs; k++) {
+        GPUArrayObject *final_out = k < run->outputs ? (GPUArrayObject *)run->final_out[k] : NULL;
+        if (!has_changed(run, run->arrays[k]) && !has_changed(run, final_out)) continue;
         PyErr_SetString(PyExc_RuntimeError,
                         "the shape, the strides or the dtype of an array changed during a calculation");
         return -1;
     }
-    return launch_plan(run);
+    return 0;
 }
 
 /* ---- The whole ---- */
@@ -473,7 +482,8 @@ static PyObject *run_call(ElementwiseRun *run)
     if (!(run->context = context_current(run->state)) || check_devices(run) < 0) return NULL;
     if (!(run->loop = elementwise_find(run->context, &run->key))) return NULL;
     if (broadcast_shape(run) < 0 || pack_scalars(run) < 0) return NULL;
-    return make_results(run) < 0 || launch_loop(run) < 0 ? NULL : take_results(run);
+    return make_results(run) < 0 || check_unchanged(run) < 0 || launch_plan(run) < 0 ? NULL
+                                                                                     : take_results(run);
 }
 
 PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)

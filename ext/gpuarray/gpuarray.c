@@ -136,9 +136,15 @@ static Py_ssize_t bytes_needed(GPUArrayObject *array)
     return low < 0 || !fits ? -1 : high;
 }
 
+static void note_change(GPUArrayObject *array)
+{
+    long before = atomic_fetch_add_explicit(&array->state->arrays_changed, 1, memory_order_relaxed);
+    atomic_store_explicit(&array->changed, before + 1, memory_order_relaxed);
+}
+
 int gpuarray_describe_again(GPUArrayObject *array, const GPUArrayObject *like)
 {
-    atomic_fetch_add_explicit(&array->state->arrays_changed, 1, memory_order_relaxed);
+    note_change(array);
     return set_form(array, (PyArray_Descr *)Py_NewRef((PyObject *)like->dtype), like->ndim, like->shape,
                     like->strides, 'C');
 }
@@ -336,8 +342,7 @@ static int init_array(GPUArrayObject *array, RequestedForm *requested, PyObject 
 {
     PyObject *gpudata = given_or_null(given[GIVEN_GPUDATA]), *base = given_or_null(given[GIVEN_BASE]);
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)requested->layout.dtype);
-    if (array->gpudata || array->base)
-        atomic_fetch_add_explicit(&array->state->arrays_changed, 1, memory_order_relaxed);
+    if (array->gpudata || array->base) note_change(array);
     int failed = set_form(array, dtype, requested->layout.rank, requested->layout.shape,
                           requested->strided ? requested->strides : NULL, requested->order);
     convert_layout_clear(&requested->layout);

@@ -2,6 +2,8 @@
 #ifndef EXT_MEMORY_GPUARRAY_OBJECT_H
 #define EXT_MEMORY_GPUARRAY_OBJECT_H
 
+#include <stdatomic.h>
+
 #include "ext/memory/device_memory.h"
 
 struct _PyArray_Descr;
@@ -32,6 +34,7 @@ typedef struct GPUArrayObject {
     PyObject *allocator;                    /* owned; NULL: the default pool */
     PyObject *attributes;                   /* __dict__ */
     PyObject *weak_references;
+    atomic_long changed; /* ModuleState.arrays_changed when its description last changed; 0: never */
 } GPUArrayObject;
 
 static inline GPUArrayObject *gpuarray_cast(PyObject *object) { return (GPUArrayObject *)object; }

@@ -146,3 +146,15 @@ def test_an_allocator_that_changes_an_operand(dimensions):
         array[::-1] + array
     armed = False
     assert array.shape == (1, 2, 1, 3, 1, 2) and ((array + array).get() == 2).all()
+
+
+def test_an_allocator_that_changes_another_array():
+    def allocate(size):
+        other.shape = other.shape[::-1]
+        return drv.mem_alloc(size)
+
+    other = gpuarray.zeros((3, 4), np.float32)
+    array = gpuarray.to_gpu(np.ones((3, 4), np.float32), allocator=allocate)
+    before = other.shape
+    total = array[::-1] + array
+    assert other.shape == before[::-1] and (total.get() == 2).all()
