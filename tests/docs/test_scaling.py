@@ -41,11 +41,11 @@ def result(tmp_path_factory):
         folder = tmp_path_factory.getbasetemp().parent
     out = folder / "scaling.json"
     made = folder / "unfinished.json"
-    command = [sys.executable, str(BENCHMARKS / "scaling.py"), "--small", "--seconds", "240", "--out", made]
+    command = [sys.executable, str(BENCHMARKS / "scaling.py"), "--small", "--seconds", "480", "--out", made]
     with open(folder / "scaling.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not out.exists():
-            done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=560)
             assert done.returncode == 0, done.stdout + done.stderr
             made.rename(out)
     return json.loads(out.read_text())

@@ -17,7 +17,7 @@ from pycuda.elementwise import ElementwiseKernel
 from pycuda.reduction import ReductionKernel
 from pycuda.scan import InclusiveScanKernel
 
-DELAY = 0.15
+DELAY = 0.05  # s: longer than it takes to queue what must wait
 SIZE = 4000
 HOST = np.random.default_rng(8).permutation(SIZE).astype(np.float32) + 1
 MANY = (HOST.astype(np.intp) * 7) % SIZE
