@@ -209,15 +209,10 @@ static bool is_ours(const ModuleState *state, PyObject *stream)
     return stream && PyObject_TypeCheck(stream, state->Stream_type);
 }
 
-int elsewhere_find_context(ModuleState *state, PyObject *stream, CUstream handle, ContextObject **context)
+ContextObject *elsewhere_find_context(ModuleState *state, PyObject *stream, CUstream handle)
 {
-    *context = NULL;
-    if (!elsewhere_is_possible(state)) return 0;
-    if (is_ours(state, stream) && !is_default(handle))
-        *context = (ContextObject *)Py_NewRef((PyObject *)stream_cast(stream)->context);
-    else
-        *context = context_current(state);
-    return *context ? 0 : -1;
+    if (!is_ours(state, stream) || is_default(handle)) return context_current(state);
+    return (ContextObject *)Py_NewRef((PyObject *)stream_cast(stream)->context);
 }
 
 /* Called for a use in another context that is not in order yet. -1 with an exception. */

@@ -16,9 +16,8 @@
 /* Whether memory may be used in another context than its own. Costs one load. */
 static inline bool elsewhere_is_possible(const ModuleState *state) { return state->living_contexts > 1; }
 
-/* *context: that of work on this stream, a new reference; NULL when there is one only. -1 with an exception.
- */
-int elsewhere_find_context(ModuleState *state, PyObject *stream, CUstream handle, ContextObject **context);
+/* The context that work on this stream is in, a new reference. NULL with an exception. */
+ContextObject *elsewhere_find_context(ModuleState *state, PyObject *stream, CUstream handle);
 
 /* Called before work that uses the memory is queued on a stream of the context. stream: its Python object, or
  * NULL. 0 if that is the memory's own context: the caller then does what a pool needs. 1 if not, and the

@@ -203,11 +203,10 @@ static bool is_noted(PooledAllocationObject *allocation, CUstream handle)
            || is_used(allocation, handle);
 }
 
-/* Notes a use of the allocation on this stream, which is ordered after the block's previous use. The block
+/* Notes a first use of the allocation on this stream, which is put after the block's previous use. The block
  * changes to this stream if it may, else the stream is added to the used ones. -1 with an exception. */
-static int note_use(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+static int note_first_use(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
-    if (is_noted(allocation, handle)) return 0;
     Py_INCREF((PyObject *)allocation);
     int status = wait_for_previous_use(allocation, stream, handle);
     PyObject *old = NULL;
@@ -232,6 +231,7 @@ static DeviceAllocationObject *allocation_of(ModuleState *state, PyObject *objec
 {
     if (!object || !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return NULL;
     if (Py_TYPE(object) == state->PooledDeviceAllocation_type) return device_allocation_cast(object);
+    if (Py_TYPE(object) == state->GPUArray_type) return gpuarray_cast(object)->allocation;
     return allocation_under(state, object);
 }
 
@@ -241,14 +241,35 @@ bool pooled_is_ordered(ModuleState *state, PyObject *object)
     return allocation && allocation->pooled && !pooled_cast((PyObject *)allocation)->lent;
 }
 
-/* Notes a use of the allocation on a stream of the context, which is NULL where there is only one. -1 with an
- * exception. */
-static int note_in(ContextObject *context, DeviceAllocationObject *allocation, PyObject *stream,
-                   CUstream handle)
+/* Notes a use on a stream of the memory's own context. -1 with an exception. */
+static inline int note_at_home(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
-    int elsewhere = context ? elsewhere_note(allocation, context, stream, handle) : 0;
-    if (elsewhere || !allocation->pooled) return elsewhere < 0 ? -1 : 0;
-    return note_use(pooled_cast((PyObject *)allocation), stream, handle);
+    PooledAllocationObject *pooled = pooled_cast((PyObject *)allocation);
+    return !allocation->pooled || is_noted(pooled, handle) ? 0 : note_first_use(pooled, stream, handle);
+}
+
+/* The memory of an object, as allocation_of(), or under a host array. That of host arrays counts where there
+ * are several contexts only: the free of managed memory waits for the work in its own. */
+static DeviceAllocationObject *any_allocation_of(ModuleState *state, PyObject *object)
+{
+    DeviceAllocationObject *allocation = allocation_of(state, object);
+    return allocation || !object ? allocation : managed_memory_of(state, object);
+}
+
+/* pooled_note_objects() where there are several contexts. */
+static int note_between_contexts(ModuleState *state, PyObject *const *objects, Py_ssize_t count,
+                                 PyObject *stream, CUstream handle)
+{
+    int failed = 0;
+    ContextObject *context = elsewhere_find_context(state, stream, handle);
+    if (!context) return -1;
+    for (Py_ssize_t i = 0; i < count && !failed; i++) {
+        DeviceAllocationObject *allocation = any_allocation_of(state, objects[i]);
+        int noted = allocation ? elsewhere_note(allocation, context, stream, handle) : 1;
+        failed = noted < 0 || (!noted && note_at_home(allocation, stream, handle) < 0);
+    }
+    Py_DECREF((PyObject *)context);
+    return failed ? -1 : 0;
 }
 
 int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle)
@@ -256,21 +277,10 @@ int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream,
     PyObject *object = (PyObject *)allocation;
     int captured = captured_keep(allocation->state, handle, &object, 1);
     if (captured) return captured < 0 ? -1 : 0;
-    ContextObject *context;
     stream = stream_or_null(stream);
-    if (elsewhere_find_context(allocation->state, stream, handle, &context) < 0) return -1;
-    int failed = note_in(context, allocation, stream, handle);
-    Py_XDECREF((PyObject *)context);
-    return failed;
-}
-
-/* The memory under a host array of managed memory counts only where there are several contexts: kernels that
- * use it in its own are waited for when it is freed. */
-static DeviceAllocationObject *noted_memory(ModuleState *state, const ContextObject *context,
-                                            PyObject *object)
-{
-    DeviceAllocationObject *allocation = allocation_of(state, object);
-    return allocation || !context || !object ? allocation : managed_memory_of(state, object);
+    if (elsewhere_is_possible(allocation->state))
+        return note_between_contexts(allocation->state, &object, 1, stream, handle);
+    return note_at_home(allocation, stream, handle);
 }
 
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
@@ -278,16 +288,13 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
 {
     int captured = captured_keep(state, handle, objects, count);
     if (captured) return captured < 0 ? -1 : 0; /* each launch of the graph notes the objects */
-    ContextObject *context;
-    int failed = 0;
     stream = stream_or_null(stream);
-    if (elsewhere_find_context(state, stream, handle, &context) < 0) return -1;
-    for (Py_ssize_t i = 0; i < count && !failed; i++) {
-        DeviceAllocationObject *allocation = noted_memory(state, context, objects[i]);
-        if (allocation) failed = note_in(context, allocation, stream, handle);
+    if (elsewhere_is_possible(state)) return note_between_contexts(state, objects, count, stream, handle);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        DeviceAllocationObject *allocation = allocation_of(state, objects[i]);
+        if (allocation && note_at_home(allocation, stream, handle) < 0) return -1;
     }
-    Py_XDECREF((PyObject *)context);
-    return failed;
+    return 0;
 }
 
 /* ---- Copies that arrive ---- */
@@ -339,7 +346,8 @@ static int await_and_note(PooledAllocationObject *allocation)
 static int expose_arriving(DeviceAllocationObject *allocation)
 {
     PooledAllocationObject *pooled = pooled_cast((PyObject *)allocation);
-    int status = captured_some(allocation->state) ? await_and_note(pooled) : note_use(pooled, NULL, NULL);
+    int status =
+        captured_some(allocation->state) ? await_and_note(pooled) : note_at_home(allocation, NULL, NULL);
     if (status == 0) allocation->arriving = false;
     return status;
 }
