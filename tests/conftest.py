@@ -239,8 +239,8 @@ def on_two_devices(loaded_fork_server, tmp_path):
 
     def call(function, *arguments, **changes):
         call_in_child(
-            loaded_fork_server, tmp_path, function, arguments, "drv.Device.count() < 2", "needs two GPUs",
-            PYCUDA_CPU_DEVICES="2", **changes,
+            loaded_fork_server, tmp_path, function, arguments, "drv.Device.count() < 2",
+            "needs two GPUs, some tests with peer access", PYCUDA_CPU_DEVICES="2", **changes,
         )  # fmt: skip
 
     return call

@@ -27,24 +27,24 @@ int graph_exec_begin(GraphExecObject *exec, unsigned long *before)
 
 void graph_exec_end(GraphExecObject *exec, unsigned long before) { exec->user = before; }
 
-/* Appends to the list all memory of pools in a kept object: the object itself, or the items of a list (of a
+/* Appends to the list all memory in a kept object: the object itself, or the items of a list (of a
  * node, graph_keep_args) or a dict (of a child graph). -1 with an exception. */
-static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
+static int add_memory(ModuleState *state, PyObject *list, PyObject *object)
 {
     PyObject *key, *value;
     Py_ssize_t position = 0;
     int failed = allocation_under(state, object) ? PyList_Append(list, object) : 0;
     for (Py_ssize_t i = 0; !failed && PyList_CheckExact(object) && i < PyList_GET_SIZE(object); i++)
-        failed = add_pooled(state, list, PyList_GET_ITEM(object, i));
+        failed = add_memory(state, list, PyList_GET_ITEM(object, i));
     while (!failed && PyDict_CheckExact(object) && PyDict_Next(object, &position, &key, &value))
-        failed = add_pooled(state, list, value);
+        failed = add_memory(state, list, value);
     return failed;
 }
 
 void graph_exec_forget(GraphExecObject *exec)
 {
     exec->noted = GRAPH_NOWHERE;
-    Py_CLEAR(exec->pooled);
+    Py_CLEAR(exec->memory);
 }
 
 /* Replaces what the executable graph keeps. Takes the reference to the dict. */
@@ -65,15 +65,15 @@ static KeptObjects share_kept(GraphObject *graph)
     return kept;
 }
 
-/* A new reference to exec->pooled, which the first launch that needs it makes. NULL with an exception. */
-static PyObject *pooled_of(GraphExecObject *exec)
+/* A new reference to exec->memory, which the first launch that needs it makes. NULL with an exception. */
+static PyObject *memory_of(GraphExecObject *exec)
 {
     PyObject *list;
-    if (exec->pooled) return Py_NewRef(exec->pooled);
+    if (exec->memory) return Py_NewRef(exec->memory);
     if (!(list = PyList_New(0))) return NULL;
-    if (add_pooled(exec->state, list, exec->kept.dict) == 0) exec->pooled = PyList_AsTuple(list);
+    if (add_memory(exec->state, list, exec->kept.dict) == 0) exec->memory = PyList_AsTuple(list);
     Py_DECREF(list);
-    return Py_XNewRef(exec->pooled);
+    return Py_XNewRef(exec->memory);
 }
 
 const char graph_instantiate_doc[] =
@@ -115,7 +115,7 @@ PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS)
 static int exec_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(graph_exec_cast(self)->kept.dict);
-    Py_VISIT(graph_exec_cast(self)->pooled);
+    Py_VISIT(graph_exec_cast(self)->memory);
     Py_VISIT(Py_TYPE(self));
     return 0;
 }
@@ -131,7 +131,7 @@ static void exec_dealloc(PyObject *self)
 {
     if (!owner_dealloc_begin(self, exec_dealloc, destroy_exec)) return;
     Py_XDECREF(graph_exec_cast(self)->kept.dict);
-    Py_XDECREF(graph_exec_cast(self)->pooled);
+    Py_XDECREF(graph_exec_cast(self)->memory);
     owner_dealloc_end(self);
 }
 
@@ -158,12 +158,12 @@ static int note_memory_use(GraphExecObject *exec, PyObject *object, CUstream str
 {
     ModuleState *state = exec->state;
     bool is_own = !object || object == Py_None || PyObject_TypeCheck(object, state->Stream_type);
-    PyObject *pooled = pooled_of(exec);
-    if (!pooled) return -1;
+    PyObject *memory = memory_of(exec);
+    if (!memory) return -1;
     exec->noted = GRAPH_NOWHERE;
-    int failed = pooled_note(state, PySequence_Fast_ITEMS(pooled), PyTuple_GET_SIZE(pooled), object, stream);
-    if (!failed && is_own && pooled == exec->pooled && !captured_some(state)) exec->noted = stream;
-    Py_DECREF(pooled);
+    int failed = pooled_note(state, PySequence_Fast_ITEMS(memory), PyTuple_GET_SIZE(memory), object, stream);
+    if (!failed && is_own && memory == exec->memory && !captured_some(state)) exec->noted = stream;
+    Py_DECREF(memory);
     return failed;
 }
 

@@ -37,7 +37,7 @@ typedef struct GraphExecObject {
     OWNER_HEAD
     CUgraphExec handle;
     KeptObjects kept;
-    PyObject *pooled; /* owned tuple: the kept objects whose memory is of a pool; NULL: not yet known */
+    PyObject *memory; /* owned tuple: the kept objects that are or have memory; NULL: not yet known */
     CUstream noted; /* the stream on which their use is noted; GRAPH_NOWHERE: on none */
     unsigned long user; /* the thread that is in a driver call on it; 0: none */
 } GraphExecObject;

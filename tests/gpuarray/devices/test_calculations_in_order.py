@@ -193,13 +193,6 @@ def check_one(context, other, allocate, name):
         del array, result
 
 
-def check_all(context, other, allocate):
-    with context:
-        (gpuarray.to_gpu(HOST, allocator=allocate) * 1 + 0).get()
-    for name in CALCULATIONS:
-        check_one(context, other, allocate, name)
-
-
 def check_reuse(context, other, allocate):
     """Memory that is dropped while another context has work on it to do is not overwritten before that."""
     with other:
@@ -293,12 +286,6 @@ def check_copy_to_another_device(context, other, allocate):
         assert (moved.get() == 2 * HOST).all()
 
 
-def check_rest(context, other, allocate):
-    check_reuse(context, other, allocate)
-    check_memory_of_the_other(context, other, allocate)
-    check_streams_that_follow(context, other, allocate)
-
-
 @contextlib.contextmanager
 def two_contexts():
     drv.init()
@@ -327,7 +314,9 @@ def test_pools_of_two_contexts(kind):
     with two_contexts() as (context, other):
         with context:
             allocate = kind().allocate
-        check_rest(context, other, allocate)
+        check_reuse(context, other, allocate)
+        check_memory_of_the_other(context, other, allocate)
+        check_streams_that_follow(context, other, allocate)
         del allocate
 
 
@@ -340,36 +329,29 @@ def test_a_third_context():
         third.detach()
 
 
-def on_pairs(check):
+def check_on_two_devices(kind):
+    """With memory of this kind of the first device, used on the second one."""
     from pairs import FIRST, SECOND
 
+    if kind != "managed":
+        if not drv.Device(1).can_access_peer(drv.Device(0)):
+            print("skipped")
+            return
+        with SECOND:
+            SECOND.enable_peer_access(FIRST)
     with FIRST:
-        check(FIRST, SECOND, drv.ManagedMemoryPool().allocate)
-    SECOND.push()
-    if drv.Device(1).can_access_peer(drv.Device(0)):
-        SECOND.enable_peer_access(FIRST)
-        drv.Context.pop()
-        with FIRST:
-            check(FIRST, SECOND, drv.DeviceMemoryPool().allocate)
-            check(FIRST, SECOND, drv.mem_alloc)
-    else:
-        drv.Context.pop()
+        pools = {"managed": drv.ManagedMemoryPool, "pool": drv.DeviceMemoryPool}
+        allocate = pools[kind]().allocate if kind in pools else drv.mem_alloc
+        for name in CALCULATIONS:
+            check_one(FIRST, SECOND, allocate, name)
+        check_reuse(FIRST, SECOND, allocate)
+        check_memory_of_the_other(FIRST, SECOND, allocate)
+        check_streams_that_follow(FIRST, SECOND, allocate)
 
 
-def check_calculations_on_two_devices():
-    on_pairs(check_all)
-
-
-def test_two_devices(on_two_devices):
-    on_two_devices(check_calculations_on_two_devices)
-
-
-def check_pools_on_two_devices():
-    on_pairs(check_rest)
-
-
-def test_pools_of_two_devices(on_two_devices):
-    on_two_devices(check_pools_on_two_devices)
+@pytest.mark.parametrize("kind", ["managed", "pool", "mem_alloc"])
+def test_two_devices(on_two_devices, kind):
+    on_two_devices(check_on_two_devices, kind)
 
 
 def check_copies_to_another_device():
