@@ -33,11 +33,15 @@ static int add_memory(ModuleState *state, PyObject *list, PyObject *object)
 {
     PyObject *key, *value;
     Py_ssize_t position = 0;
-    int failed = allocation_under(state, object) ? PyList_Append(list, object) : 0;
-    for (Py_ssize_t i = 0; !failed && PyList_CheckExact(object) && i < PyList_GET_SIZE(object); i++)
-        failed = add_memory(state, list, PyList_GET_ITEM(object, i));
-    while (!failed && PyDict_CheckExact(object) && PyDict_Next(object, &position, &key, &value))
-        failed = add_memory(state, list, value);
+    int failed = 0;
+    if (PyList_CheckExact(object)) {
+        for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(object); i++)
+            failed = add_memory(state, list, PyList_GET_ITEM(object, i));
+    } else if (PyDict_CheckExact(object)) {
+        while (!failed && PyDict_Next(object, &position, &key, &value))
+            failed = add_memory(state, list, value);
+    } else if (allocation_under(state, object))
+        failed = PyList_Append(list, object);
     return failed;
 }
 
@@ -150,7 +154,7 @@ PyDoc_STRVAR(upload_doc, "upload($self, stream=None)\n--\n\n"
                          "\nNotes\n-----\n"
                          "Calls cuGraphUpload.");
 
-/* Notes in the graph's memory of pools that a launch on this stream uses it. If the stream is one of this
+/* Notes in the graph's memory that a launch on this stream uses it. If the stream is one of this
  * module, a later launch on it need not note that again (exec->noted): the memory keeps the stream alive, so
  * that its handle is not given to another one. `object` is the Python object of the stream. -1 with an
  * exception. */
@@ -167,7 +171,7 @@ static int note_memory_use(GraphExecObject *exec, PyObject *object, CUstream str
     return failed;
 }
 
-/* Launches the graph and keeps what it uses. Notes no use of pools' memory. */
+/* Launches the graph and keeps what it uses. Notes no use of memory. */
 static PyObject *launch_graph(GraphExecObject *exec, CUstream stream)
 {
     ModuleState *state = exec->state;
