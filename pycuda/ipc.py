@@ -229,8 +229,9 @@ def share(array: GPUArray, *, copy: bool | None = None) -> SharedArray:
     Notes
     -----
     Calls cuIpcGetMemHandle, and cuIpcOpenMemHandle in the other process. The work that is queued on the array
-    is done before it is sent. After that the processes order their work themselves: synchronize before the
-    other one may read what was written.
+    is done before it is sent. After that the processes order their work themselves: a function that writes
+    into the array calls Context.synchronize() before it returns, as its answer may be there before its work
+    is done otherwise.
 
     The array is opened in the current context of the other process if that is on the same device, else in the
     primary context of the device.

@@ -113,6 +113,7 @@ if __name__ == "__main__":
 # pycuda.ipc.SharedArray: array close
 import multiprocessing
 import numpy as np
+import pycuda.driver as drv
 import pycuda.ipc
 from pycuda import gpuarray
 
@@ -120,6 +121,7 @@ from pycuda import gpuarray
 def double(a):
     """Changes the array of the other process; a is a GPUArray here."""
     a *= 2
+    drv.Context.synchronize()  # the other process may read it when it gets the answer
 
 
 if __name__ == "__main__":
