@@ -424,7 +424,8 @@ class StagedComm:
     attributes, lower-case methods, messages of host arrays. A method that returns a communicator returns a
     staged one.
 
-    Windows and partitioned communication give MPI the address for longer than a call and are not staged.
+    Windows, partitioned communication and attached buffers give MPI the address for longer than a call and
+    are not staged.
 
     Parameters
     ----------

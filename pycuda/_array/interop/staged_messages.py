@@ -121,6 +121,7 @@ class Method:
         self._receives = name in _RECEIVE | _REPLACE or "recvtag" in self._places
         self._status = self._places.get("status") if self._receives else None
         self._persists = name.endswith("_init")
+        self._keeps = "partitions" in self._places or name == "Attach_buffer"
         self._fills = not name.startswith(_PARTIAL)
         self._scatters = name.lstrip("I").lower().startswith("scatter")
 
@@ -174,6 +175,11 @@ class Method:
             )
             if buffer is not None:
                 buffers.append(buffer)
+        if buffers and self._keeps:
+            raise NotImplementedError(
+                f"{self._name} is not staged: MPI would keep the memory of the array for later messages. "
+                "Give it an array of the host"
+            )
         if not self._persists:
             for buffer in buffers:
                 buffer.load()
@@ -181,8 +187,6 @@ class Method:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         values = self._values(args, keywords)
-        if "partitions" in self._places:
-            raise NotImplementedError(f"{self._name} is not staged: MPI would keep the address of the array")
         buffers = self._stage(values)
         if not buffers:
             return self._method(*values)
