@@ -8,6 +8,7 @@
 #include "core/layout/elementwise_layout.h"
 #include "ext/base/errors.h"
 #include "ext/base/numpy_api.h"
+#include "ext/base/temporary.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/elementwise_kernels.h"
 #include "ext/gpuarray/foreign_view.h"
@@ -299,6 +300,17 @@ static PyObject *new_of_class(PyTypeObject *type, PyArray_Descr *dtype, int ndim
     return array;
 }
 
+/* Whether a result has the order of axes of `like`, which is not order 'C', and then its strides. */
+static bool follows_order(const ElementwiseRun *run, const GPUArrayObject *like, Py_ssize_t itemsize,
+                          Py_ssize_t *strides)
+{
+    Py_ssize_t steps[STRIDES_MAX_DIMS];
+    if (!like || !gpuarray_has_shape(like, run->ndim, run->shape) || like->layout & GPUARRAY_C) return false;
+    strides_follow_neighbors(run->ndim, like->strides, steps);
+    strides_pack_like(run->ndim, run->shape, steps, itemsize, strides);
+    return true;
+}
+
 static PyObject *new_result(ElementwiseRun *run, PyArray_Descr *dtype)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS], itemsize = PyDataType_ELSIZE(dtype);
@@ -308,13 +320,8 @@ static PyObject *new_result(ElementwiseRun *run, PyArray_Descr *dtype)
     bool plain = !like || Py_TYPE(like) == run->state->GPUArray_type;
     if (run->common_layout && plain && like && like->layout & GPUARRAY_C)
         return gpuarray_new_like(like, run->context, dtype, allocator, run->mode.stream_object);
-    bool in_order = like && gpuarray_has_shape(like, run->ndim, run->shape) && !(like->layout & GPUARRAY_C);
-    if (in_order) {
-        Py_ssize_t steps[STRIDES_MAX_DIMS];
-        strides_follow_neighbors(run->ndim, like->strides, steps);
-        strides_pack_like(run->ndim, run->shape, steps, itemsize, strides);
-    } else if (!plain)
-        strides_fill('C', run->ndim, run->shape, itemsize, strides);
+    bool in_order = follows_order(run, like, itemsize, strides);
+    if (!plain && !in_order) strides_fill('C', run->ndim, run->shape, itemsize, strides);
     if (!plain) run->common_layout = NULL; /* a subclass may give its array another layout */
     if (!plain) return new_of_class(Py_TYPE(like), dtype, run->ndim, run->shape, strides, allocator);
     Py_INCREF(dtype);
@@ -330,6 +337,73 @@ static bool overlaps_differently(GPUArrayObject *out, GPUArrayObject *in, int nd
     return !(out->pointer == in->pointer && out->itemsize == in->itemsize && in->ndim == ndim
              && gpuarray_has_shape(in, out->ndim, out->shape)
              && strides_equal(ndim, out->shape, out->strides, in->strides));
+}
+
+/* ---- Temporaries as results ---- */
+
+/* Whether both operands are of types whose slots temporary_ends() may be asked after: arrays, numbers of
+ * Python and NumPy. */
+static bool operands_are_plain(const ElementwiseRun *run)
+{
+    for (int i = 0; i < 2; i++) {
+        PyObject *value = run->call->operands[i];
+        if (!value || Py_TYPE(value) == run->state->GPUArray_type || weak_kind(value) || PyBool_Check(value))
+            continue;
+        PyArray_Descr *dtype = (PyArray_Descr *)run->dtypes[i];
+        if (!dtype || dtype->typeobj != Py_TYPE(value)) return false;
+    }
+    return true;
+}
+
+/* Whether the array alone uses its memory, all of it on this call's stream, and carries nothing that a new
+ * result would not have. */
+static bool is_alone(const ElementwiseRun *run, const GPUArrayObject *array)
+{
+    const DeviceAllocationObject *allocation = array->allocation;
+    return Py_TYPE(array) == run->state->GPUArray_type && !array->base && !array->attributes
+           && !array->weak_references && !array->read_only && !array->is_part && !array->is_interleaved
+           && allocation && array->gpudata == (const PyObject *)allocation
+           && array->pointer == allocation->pointer
+           && pooled_is_used_by_one(allocation, 2, run->context, run->mode.stream);
+}
+
+/* Whether a new result would be described as the array is, and would get its memory from the same allocator.
+ */
+static bool is_like_result(const ElementwiseRun *run, const GPUArrayObject *array)
+{
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+    const GPUArrayObject *like = prototype_operand(run);
+    if (Py_TYPE(like) != run->state->GPUArray_type || like->allocator != array->allocator
+        || !gpuarray_has_shape(array, run->ndim, run->shape))
+        return false;
+    if (!follows_order(run, like, array->itemsize, strides))
+        strides_fill('C', run->ndim, run->shape, array->itemsize, strides);
+    return memcmp(strides, array->strides, (size_t)run->ndim * sizeof *strides) == 0;
+}
+
+/* Whether the result of an operator, of this dtype, may take the place of input i. A graph keeps what its
+ * work uses, so while one is captured nothing is reused. */
+static bool takes_result(const ElementwiseRun *run, int i, const PyArray_Descr *dtype)
+{
+    PyObject *const *operands = run->call->operands;
+    GPUArrayObject *array = run->arrays[run->outputs + i];
+    if (!array || array->dtype != dtype || !temporary_ends(operands[i], operands[0], operands[1])
+        || captured_some(run->state) || !is_alone(run, array) || !operands_are_plain(run)
+        || !is_like_result(run, array))
+        return false;
+    for (int other = 0; other < run->inputs; other++)
+        if (overlaps_differently(array, run->arrays[run->outputs + other], run->ndim)) return false;
+    return true;
+}
+
+/* The operand that ends with this operator and whose memory takes the result, which is the same array then: a
+ * new reference. NULL if there is none. */
+static GPUArrayObject *reused_operand(const ElementwiseRun *run)
+{
+    for (int i = 0; run->call->is_operator && run->outputs == 1 && i < run->inputs; i++)
+        if (takes_result(run, i, run->loop->results[0]))
+            return gpuarray_cast(Py_NewRef((PyObject *)run->arrays[run->outputs + i]));
+    return NULL;
 }
 
 /* Allocates the outputs that are not given, and temporary arrays for those that overlap an input. -1 with an
@@ -348,7 +422,8 @@ static int make_results(ElementwiseRun *run)
             blocked = blocked || overlaps_differently(out, run->arrays[i], run->ndim);
         if (out && !blocked) continue;
         if (out) run->final_out[k] = (PyObject *)out;
-        run->arrays[k] = gpuarray_cast(new_result(run, run->loop->results[k]));
+        run->arrays[k] = out ? NULL : reused_operand(run);
+        if (!run->arrays[k]) run->arrays[k] = gpuarray_cast(new_result(run, run->loop->results[k]));
         if (!run->arrays[k]) return -1;
     }
     return 0;

@@ -18,6 +18,7 @@ typedef struct ElementwiseCall {
     PyObject *out;                  /* a GPUArray, a tuple of them and None, or NULL */
     PyObject *dtype, *stream, *allocator;   /* may be NULL */
     PyObject *casting;              /* NumPy's rule, an interned string; NULL is "same_kind" */
+    bool is_operator;               /* of `operands`, two: the second is NULL where the operator has one */
 } ElementwiseCall;
 
 /* The result (a tuple where there are several), or NotImplemented when an operand is neither a GPUArray nor a

@@ -9,7 +9,16 @@
 static PyObject *call_elementwise(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, PyObject *out)
 {
     PyObject *operands[] = {a, b};
-    ElementwiseCall call = {.name = name, .operands = operands, .count = b ? 2 : 1, .out = out};
+    ElementwiseCall call = {
+        .name = name, .operands = operands, .count = b ? 2 : 1, .out = out, .is_operator = true};
+    return elementwise_call(state, &call);
+}
+
+/* As call_elementwise() for `a OP b`, which is a function of `a` alone. */
+static PyObject *call_with_first(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, PyObject *out)
+{
+    PyObject *operands[] = {a, b};
+    ElementwiseCall call = {.name = name, .operands = operands, .count = 1, .out = out, .is_operator = true};
     return elementwise_call(state, &call);
 }
 
@@ -91,7 +100,7 @@ static PyObject *raise_to(PyObject *a, PyObject *b, PyObject *out)
 {
     ModuleState *state = state_of(a, b);
     PyObject *simple = simple_power(state, a, b);
-    return simple ? call_elementwise(state, simple, a, NULL, out)
+    return simple ? call_with_first(state, simple, a, b, out)
                   : call_elementwise(state, state->str_power, a, b, out);
 }
 

@@ -241,6 +241,16 @@ bool pooled_is_ordered(ModuleState *state, PyObject *object)
     return allocation && allocation->pooled && !pooled_cast((PyObject *)allocation)->lent;
 }
 
+bool pooled_is_used_by_one(const DeviceAllocationObject *allocation, Py_ssize_t references,
+                           const ContextObject *context, CUstream stream)
+{
+    const PooledAllocationObject *pooled = (const PooledAllocationObject *)allocation;
+    return allocation->pooled && !atomic_load(&allocation->freed) && allocation->context == context
+           && !allocation->elsewhere && !allocation->weak_references
+           && Py_REFCNT((PyObject *)allocation) == references && !pooled->lent && !pooled->arrived
+           && !pooled->used_count && pooled->block->stream == stream;
+}
+
 /* Notes a use on a stream of the memory's own context. -1 with an exception. */
 static inline int note_at_home(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle)
 {

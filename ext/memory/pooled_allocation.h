@@ -63,6 +63,11 @@ int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream,
  * be kept alive until then. */
 bool pooled_is_ordered(ModuleState *state, PyObject *object);
 
+/* Whether the memory is a pool's, all work on it that is known was queued on this stream of this context, and
+ * only `references` references to the allocation are left: nobody else can use the memory. */
+bool pooled_is_used_by_one(const DeviceAllocationObject *allocation, Py_ssize_t references,
+                           const ContextObject *context, CUstream stream);
+
 /* Whether any pooled allocation lives. Costs one load. */
 static inline bool pooled_in_use(ModuleState *state)
 {
