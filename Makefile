@@ -22,7 +22,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo install test nogil test-c test-gpu asan tsan fuzz faults soak differential older \
   bench scaling scaling-page plots figures coverage acceptance array-api other-packages docs gallery wheels \
-  release try-wheel format lint lint-c lint-python clean
+  packages release try-wheel format lint lint-c lint-python clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -185,8 +185,9 @@ other-packages: setup ## install numba-cuda, tinygrad and others, run a program 
 	PYCUDA_DEVICE=cpu PYCUDA_OTHER_PACKAGES=$(BUILD)/packages $(BIN)/pytest \
 	  tests/programs/test_other_packages.py
 
+DOCS_NEED = sphinx furo numpydoc myst-parser sphinx-copybutton
 docs: setup ## build the documentation into docs/_build
-	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser sphinx-copybutton
+	$(BIN)/python -m pip install -q $(DOCS_NEED)
 	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -E -W --keep-going -b html docs docs/_build
 
 gallery: setup ## run the examples of the gallery and keep their pictures in docs/pictures/gallery
@@ -194,10 +195,14 @@ gallery: setup ## run the examples of the gallery and keep their pictures in doc
 	programs=$$(sed -n 's/.*literalinclude} ..\/..\///p' docs/gallery/*.md); cd docs/pictures/gallery; \
 	  for program in $$programs; do $(CURDIR)/$(BIN)/python ../../../$$program . || exit 1; done
 
+WHEELS_NEED = ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli wheel
 WHEEL_OPTIONS ?=
 wheels: setup ## build manylinux wheels and the sdist into dist (WHEEL_OPTIONS="--only 3.12")
-	$(BIN)/python -m pip install -q ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli wheel
+	$(BIN)/python -m pip install -q $(WHEELS_NEED)
 	$(BIN)/python tools/wheels.py --jobs $(JOBS) $(WHEEL_OPTIONS)
+
+packages: setup ## install what docs, gallery and wheels need, so that they may run at the same time
+	$(BIN)/python -m pip install -q $(DOCS_NEED) matplotlib $(WHEELS_NEED)
 
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 release: setup ## check versions, change log and git, build all that is released into dist, check that (TAG=)

@@ -44,6 +44,12 @@ def pytest_sessionstart(session):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "nvcc" in getattr(item, "fixturenames", ()):
+            item.add_marker("nvcc")
+
+
 def pytest_collection_finish(session):
     _exclude_present_objects()
 
