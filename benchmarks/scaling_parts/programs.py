@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-PROGRAMS, STEPS, AT_ONCE = 200, 24, 4
+PROGRAMS, SMALL_PROGRAMS, STEPS, AT_ONCE = 200, 60, 24, 4
 WARM_UP = 24  # programs before memory is read: kernels are compiled and loaded
 SIZES = [1, 7, 1000, 4096, 100_003]
 LARGE_SIZES = [*SIZES, 1 << 20, 1 << 22]
@@ -197,12 +197,13 @@ def run(setup):
     run_many(machine, range(-WARM_UP, 0), setup.end)
     before = machine.memory()
     start = time.perf_counter()
-    done, counts = run_many(machine, range(PROGRAMS), setup.end)
+    count = SMALL_PROGRAMS if setup.small else PROGRAMS
+    done, counts = run_many(machine, range(count), setup.end)
     spent = time.perf_counter() - start
     after = machine.memory()
     machine.close()
-    if done < PROGRAMS:
-        setup.note(f"the time was over after {done} of {PROGRAMS} programs")
+    if done < count:
+        setup.note(f"the time was over after {done} of {count} programs")
     leaked = [now[0] - was[0] for was, now in zip(before, after, strict=True)]
     missing = [was[1] - now[1] for was, now in zip(before, after, strict=True)]
     setup.data.update(done=done, steps=counts, leaked=leaked, missing=missing)

@@ -9,7 +9,7 @@
 #include <internal/pycore_debug_offsets.h>
 #include <internal/pycore_interpframe_structs.h>
 
-/* What CPython tells debuggers about its own layout: it is the beginning of this structure. */
+/* What CPython publishes about its own layout, for debuggers: the beginning of this structure. */
 extern const _Py_DebugOffsets _PyRuntime;
 
 /* Whether frames have the layout that was compiled in. */

@@ -64,7 +64,7 @@ int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream,
 bool pooled_is_ordered(ModuleState *state, PyObject *object);
 
 /* Whether the memory is a pool's, all work on it that is known was queued on this stream of this context, and
- * only `references` references to the allocation are left: nobody else can use the memory. */
+ * only `references` references to the allocation are left: nothing else can use the memory. */
 bool pooled_is_used_by_one(const DeviceAllocationObject *allocation, Py_ssize_t references,
                            const ContextObject *context, CUstream stream);
 

@@ -112,7 +112,7 @@ def test_messages(result):
 
 def test_random_programs_leak_nothing(result):
     data = result["parts"]["programs"]["data"]
-    assert data["done"] == 200 and sum(data["steps"].values()) == 200 * 24
+    assert data["done"] == 60 and sum(data["steps"].values()) == 60 * 24
     assert set(data["steps"]) == {
         "make", "compute", "write", "move", "add_moved", "add_peer", "split", "total", "drop",
     }  # fmt: skip

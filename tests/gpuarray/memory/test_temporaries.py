@@ -1,5 +1,5 @@
 """From CPython 3.14 on the result of an operator takes the memory of an operand that only the interpreter's
-stack refers to, as the product in a * b + c; nothing else of a program can tell."""
+stack refers to, as the product in a * b + c; nothing else of a program shows it."""
 
 import importlib.util
 import operator
