@@ -1,7 +1,7 @@
 /* See temporary.h. */
 #include "ext/base/temporary.h"
 
-#if PY_VERSION_HEX >= 0x030E0000 && PY_VERSION_HEX < 0x030F0000
+#if FRAMES_ARE_DESCRIBED
 
 #include <opcode.h>
 

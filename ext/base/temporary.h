@@ -11,7 +11,15 @@
 
 #include "ext/base/ext.h"
 
-#if PY_VERSION_HEX >= 0x030E0000 && PY_VERSION_HEX < 0x030F0000
+/* A CPython may be installed without its internal headers. */
+#if PY_VERSION_HEX >= 0x030E0000 && PY_VERSION_HEX < 0x030F0000 \
+    && __has_include(<internal/pycore_debug_offsets.h>)
+#define FRAMES_ARE_DESCRIBED 1
+#else
+#define FRAMES_ARE_DESCRIBED 0
+#endif
+
+#if FRAMES_ARE_DESCRIBED
 
 /* Whether the operand, left or right, ends when the interpreter has applied its operator: this thread's
  * interpreter is at `left OP right`, or at `OP left` if right is NULL, and nothing else refers to the
