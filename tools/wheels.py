@@ -225,9 +225,9 @@ def install(build: Path, tree: Path) -> Path:
     return tree / "site"
 
 
-def build_cpu_wheel(arch: str, jobs: int) -> None:
+def build_cpu_wheel(arch: str, jobs: int, isas: str) -> None:
     """Builds the wheel of pycuda-cpu. If this machine can run them, C tests are run."""
-    build = configure(arch, "-Dextension=false")
+    build = configure(arch, "-Dextension=false", f"-Disas={isas}")
     meson("compile", "-C", build, "-j", jobs)
     if arch == platform.machine():
         run_c_tests(build)
@@ -272,6 +272,9 @@ def main() -> None:
     parser.add_argument("--cpu", action="store_true", help="the wheels of pycuda-cpu alone")
     parser.add_argument("--sdist", action="store_true", help="the sdist alone")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument(
+        "--isas", default="v2,v3,v4", help="levels of x86-64 for the CPU device; releases have all of them"
+    )
     options = parser.parse_args()
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # meson, ninja
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -281,7 +284,7 @@ def main() -> None:
         return
     archs = options.arch or ARCHS
     for arch in archs:
-        build_cpu_wheel(arch, options.jobs)
+        build_cpu_wheel(arch, options.jobs, options.isas)
     if options.cpu:
         return
     found = find_headers([folder.resolve() for folder in options.headers])
