@@ -7,6 +7,7 @@ events, cooperative launches, device properties. LD_LIBRARY_PATH puts the CPU de
 import importlib.util
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from cuda_cpu import run
@@ -198,11 +199,18 @@ def has_cuda_core():
         return False
 
 
+def library_path(*first):
+    """LD_LIBRARY_PATH with these folders and those of NVIDIA's wheels, which cuda.core finds by itself in the
+    environment's own site-packages, but not in a folder that a .pth file adds to sys.path.
+    """
+    wheels = [str(path) for each in sys.path for path in sorted(Path(each).glob("nvidia/*/lib"))]
+    return os.pathsep.join(filter(None, [*first, os.environ.get("LD_LIBRARY_PATH"), *wheels]))
+
+
 @pytest.mark.skipif(not has_cuda_core(), reason="cuda.core is not installed")
 def test_documented_examples(run_python):
     folder = run_python(DRIVER_FOLDER, env={"PYCUDA_DEVICE": "cpu"}, check=True).stdout.strip()
-    path = os.pathsep.join(filter(None, [folder, os.environ.get("LD_LIBRARY_PATH")]))
-    done = run_python(PROGRAM, env={"LD_LIBRARY_PATH": path})
+    done = run_python(PROGRAM, env={"LD_LIBRARY_PATH": library_path(folder)})
     assert done.stdout == "done\n", done.stderr
 
 
@@ -212,5 +220,5 @@ def test_cubins_and_links(tmp_path):
     """Under cuda-cpu, the NVRTC and nvJitLink that cuda.core finds in their wheels return cubins that the CPU
     device runs."""
     (tmp_path / "program.py").write_text(MACHINE_CODE)
-    done = run(sys.executable, "program.py", cwd=tmp_path, timeout=100)
+    done = run(sys.executable, "program.py", cwd=tmp_path, timeout=100, LD_LIBRARY_PATH=library_path())
     assert done.stdout == "done\n", done.stderr

@@ -430,6 +430,7 @@ def test_a_library_gets_its_own_streams(monkeypatch, resource, subclass):
     assert book.asked == book.returned == [(100, stream.handle), (200, 0)]
 
 
+@pytest.mark.gpu("cuda.core opens the driver by its name in this process, which the CPU device does not have")
 def test_a_memory_resource_of_cuda_core():
     core = pytest.importorskip("cuda.core")
     device = core.Device(0)
