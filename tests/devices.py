@@ -4,6 +4,8 @@ import it too.
 
 import ctypes
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +33,11 @@ def driver_library():
     with open("/proc/self/maps") as maps:
         mapped = {line.split()[-1] for line in maps if "/libcuda.so" in line}
     return next(path for path in mapped if hasattr(ctypes.CDLL(path), "cpuDeviceTable") == on_cpu)
+
+
+def in_nvidias_wheels(pattern):
+    """The paths in NVIDIA's wheels that match ("include", "lib/libcudart.so.*"), anywhere in sys.path."""
+    return [path for each in map(Path, sys.path) for path in sorted(each.glob(f"nvidia/*/{pattern}"))]
 
 
 def memory_is_shared():

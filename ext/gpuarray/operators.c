@@ -6,20 +6,19 @@
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/foreign_view.h"
 
-static PyObject *call_elementwise(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, PyObject *out)
+/* The result of the operator `a OP b`, or `OP a` if b is NULL: a function of the first `count` operands. */
+static PyObject *call_of_first(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, int count,
+                               PyObject *out)
 {
     PyObject *operands[] = {a, b};
     ElementwiseCall call = {
-        .name = name, .operands = operands, .count = b ? 2 : 1, .out = out, .is_operator = true};
+        .name = name, .operands = operands, .count = count, .out = out, .is_operator = true};
     return elementwise_call(state, &call);
 }
 
-/* As call_elementwise() for `a OP b`, which is a function of `a` alone. */
-static PyObject *call_with_first(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, PyObject *out)
+static PyObject *call_elementwise(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, PyObject *out)
 {
-    PyObject *operands[] = {a, b};
-    ElementwiseCall call = {.name = name, .operands = operands, .count = 1, .out = out, .is_operator = true};
-    return elementwise_call(state, &call);
+    return call_of_first(state, name, a, b, b ? 2 : 1, out);
 }
 
 /* The state of the operand that is a GPUArray: a or b. Its tp_dealloc identifies a GPUArray fast, but not a
@@ -100,7 +99,7 @@ static PyObject *raise_to(PyObject *a, PyObject *b, PyObject *out)
 {
     ModuleState *state = state_of(a, b);
     PyObject *simple = simple_power(state, a, b);
-    return simple ? call_with_first(state, simple, a, b, out)
+    return simple ? call_of_first(state, simple, a, b, 1, out)
                   : call_elementwise(state, state->str_power, a, b, out);
 }
 

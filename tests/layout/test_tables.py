@@ -4,15 +4,15 @@ import ast
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from devices import in_nvidias_wheels
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 HEADERS = [Path(path) for path in ("/usr/local/cuda/include", "/usr/include", "/opt/cuda/include")]
-WHEELS = [path for each in map(Path, sys.path) for path in each.glob("nvidia/*/include")]
+WHEELS = in_nvidias_wheels("include")
 
 
 def rows(name, macro):
@@ -57,7 +57,7 @@ def test_the_runtime_library_agrees_with_its_headers(tmp_path):
 @pytest.mark.cpu("the folder of the CPU device's libraries")
 def test_the_runtime_library_exports_what_nvidias_does(cpu_device_library):
     """Where a wheel of NVIDIA's is installed: every symbol, in its version."""
-    site = [path for each in map(Path, sys.path) for path in each.glob("nvidia/*/lib/libcudart.so.*")]
+    site = in_nvidias_wheels("lib/libcudart.so.*")
     if not site or shutil.which("nm") is None:
         pytest.skip("NVIDIA's libcudart or nm is not installed")
     for theirs in site:

@@ -7,10 +7,12 @@ events, cooperative launches, device properties. LD_LIBRARY_PATH puts the CPU de
 import importlib.util
 import os
 import sys
-from pathlib import Path
 
 import pytest
 from cuda_cpu import run
+from devices import driver_library, in_nvidias_wheels
+
+from pycuda import cpu
 
 PROGRAM = r"""
 import sys
@@ -181,13 +183,17 @@ print("done")
 """
 
 
-# Prints the folder of the driver library that PyCUDA loads.
-DRIVER_FOLDER = """
-import os
-import pycuda.driver as drv
-drv.init()
-with open("/proc/self/maps") as maps:
-    print(os.path.dirname(next(line.split()[-1] for line in maps if "libcuda.so" in line)))
+MEMORY_RESOURCE = """
+import numpy as np
+from cuda.core import Device
+from pycuda import gpuarray
+
+device = Device(0)
+device.set_current()
+array = gpuarray.to_gpu(np.arange(1000, dtype=np.float32), allocator=device.memory_resource)
+result = (array * 2).get()
+assert (result == 2 * np.arange(1000)).all()
+print("done")
 """
 
 
@@ -203,14 +209,21 @@ def library_path(*first):
     """LD_LIBRARY_PATH with these folders and those of NVIDIA's wheels, which cuda.core finds by itself in the
     environment's own site-packages, but not in a folder that a .pth file adds to sys.path.
     """
-    wheels = [str(path) for each in sys.path for path in sorted(Path(each).glob("nvidia/*/lib"))]
+    wheels = map(str, in_nvidias_wheels("lib"))
     return os.pathsep.join(filter(None, [*first, os.environ.get("LD_LIBRARY_PATH"), *wheels]))
 
 
 @pytest.mark.skipif(not has_cuda_core(), reason="cuda.core is not installed")
 def test_documented_examples(run_python):
-    folder = run_python(DRIVER_FOLDER, env={"PYCUDA_DEVICE": "cpu"}, check=True).stdout.strip()
-    done = run_python(PROGRAM, env={"LD_LIBRARY_PATH": library_path(folder)})
+    done = run_python(PROGRAM, env={"LD_LIBRARY_PATH": library_path(cpu.path())})
+    assert done.stdout == "done\n", done.stderr
+
+
+@pytest.mark.skipif(not has_cuda_core(), reason="cuda.core is not installed")
+def test_its_memory_resource_allocates_arrays(run_python):
+    """On the driver that PyCUDA uses, which cuda.core opens by its name."""
+    path = library_path(os.path.dirname(driver_library()))
+    done = run_python(MEMORY_RESOURCE, env={"LD_LIBRARY_PATH": path})
     assert done.stdout == "done\n", done.stderr
 
 

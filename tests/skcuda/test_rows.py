@@ -2,17 +2,17 @@
 are installed."""
 
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
+from devices import in_nvidias_wheels
 
 from skcuda import _library, _rows, cublas, cufft, cusolver
 
 FOLDERS = [Path("/usr/local/cuda/include"), Path("/usr/local/include"), Path("/usr/include")]
-FOLDERS += [path for site in map(Path, sys.path) for path in site.glob("nvidia/*/include")]
+FOLDERS += in_nvidias_wheels("include")
 
 
 def prototypes(header):

@@ -430,16 +430,6 @@ def test_a_library_gets_its_own_streams(monkeypatch, resource, subclass):
     assert book.asked == book.returned == [(100, stream.handle), (200, 0)]
 
 
-@pytest.mark.gpu("cuda.core opens the driver by its name in this process, which the CPU device does not have")
-def test_a_memory_resource_of_cuda_core():
-    core = pytest.importorskip("cuda.core")
-    device = core.Device(0)
-    device.set_current()
-    array = gpuarray.to_gpu(np.arange(1000, dtype=np.float32), allocator=device.memory_resource)
-    result = (array * 2).get()
-    assert (result == 2 * np.arange(1000)).all()
-
-
 def test_a_memory_resource_of_rmm():
     rmm = pytest.importorskip("rmm")
     pool = drv.ExternalMemoryPool(rmm.mr.CudaAsyncMemoryResource())
