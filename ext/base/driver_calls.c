@@ -88,6 +88,12 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
     ((copy)->srcMemoryType == CU_MEMORYTYPE_HOST ? (copy)->WidthInBytes * (copy)->Height : 0)
 #define BYTES_3D(copy) (BYTES_2D(copy) * (copy)->Depth)
 
+/* For rows of copies and fills on the default stream that are within the device, or may be. */
+#define WITHIN_DEVICE(to, from) wait_within_device(self, (to), (from))
+#define DEVICE_SIDE(copy, side) ((copy)->side##MemoryType == CU_MEMORYTYPE_ARRAY ? 0 : (copy)->side##Device)
+#define AFTER_SHAPED(copy) \
+    (HOST_OF(copy) ? AFTER_STREAM(NULL) : WITHIN_DEVICE(DEVICE_SIDE(copy, dst), DEVICE_SIDE(copy, src)))
+
 #define HOW_BLOCKS_ALONE HOW_BLOCKS
 #define HOW_ASKS_NO_CONTEXT ASKS_ONCE
 

@@ -150,6 +150,25 @@ WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream)
     return place;
 }
 
+/* Whether the driver may wait for the stream before it fills this memory or copies it within the device. It
+ * may if the memory is managed, the host's, or unknown to it. */
+static bool may_wait_within_device(ModuleState *state, CUdeviceptr address)
+{
+    unsigned type = 0, managed = 0;
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    void *answers[] = {&type, &managed};
+    CUresult result = try_cuPointerGetAttributes(state, 2, attributes, answers, address);
+    return result != CUDA_SUCCESS || type != CU_MEMORYTYPE_DEVICE || managed;
+}
+
+WaitPlace wait_within_device(ModuleState *state, CUdeviceptr to, CUdeviceptr from)
+{
+    if (wait_is_interruptible(state) && !has_timeouts(state)
+        && ((to && may_wait_within_device(state, to)) || (from && may_wait_within_device(state, from))))
+        return AFTER_STREAM(NULL);
+    return ON_QUEUE(NULL, 1);
+}
+
 int wait_after_copy(ModuleState *state, CUstream stream, CUresult result, const char *routine)
 {
     if (result == CUDA_SUCCESS) {

@@ -33,7 +33,7 @@ typedef struct WaitPlace {
 #define ON_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle), .surely = true})
 #define ON_EVENT(handle) ((WaitPlace){.kind = WAIT_EVENT, .event = (handle)})
 #define ON_CONTEXT ((WaitPlace){.kind = WAIT_CONTEXT, .surely = true})
-/* For calls that may return before the work is done: a copy within the device, a fill. */
+/* For calls that may return before the work is done. */
 #define AFTER_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle)})
 #define AFTER_CONTEXT ((WaitPlace){.kind = WAIT_CONTEXT})
 /* For calls that only queue work, but may wait for a full stream. */
@@ -44,6 +44,10 @@ typedef struct WaitPlace {
 /* A copy in a stream to or from this host memory. If that is not page-locked, the driver waits for the stream
  * before it copies. */
 WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream);
+
+/* A copy within the device or a fill, on the default stream: the driver queues it. If one of the addresses is
+ * of managed memory or of the host's, it may wait for the stream. 0: an array, or nothing. */
+WaitPlace wait_within_device(ModuleState *state, CUdeviceptr to, CUdeviceptr from);
 
 /* Called before the driver call. False when the call must not be made: *result says why. */
 bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result);

@@ -240,7 +240,7 @@ def check_source_of_a_peer_copy():
             drv.memcpy_peer_async(arrived.gpudata, here.gpudata, here.nbytes, second, first, stream)
         del here
         with first:
-            assert set((gpuarray.zeros(100, np.int32) + 1).get()) == {1}
+            assert set((gpuarray.zeros(100, np.float64) + 1).get()) == {1}
             others = [gpuarray.zeros(5000, np.float64) - k for k in range(3)]
         assert gate.holds()
         gate.open()
