@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import zlib
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "nvcc" in getattr(item, "fixturenames", ()):
             item.add_marker("nvcc")
+    # A GPU makes one context at a time, whatever the number of processes: files whose tests make many, which
+    # are in few folders, are spread over the run.
+    if os.environ.get("PYCUDA_DEVICE") == "gpu":
+        items.sort(key=lambda item: zlib.crc32(item.location[0].encode()))
 
 
 def pytest_collection_finish(session):

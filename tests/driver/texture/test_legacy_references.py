@@ -77,14 +77,26 @@ class Reference:
         return value.value
 
 
-@pytest.fixture
-def context():
-    """A context of this test alone, since some tests end with a fault."""
+@pytest.fixture(scope="module")
+def shared():
     drv.init()
     context = drv.Device(0).make_context()
-    yield context
     context.pop()
+    yield context
     context.detach()
+
+
+@pytest.fixture
+def context(request, shared):
+    """The context of all tests; for one that only the CPU device can serve a new one: it ends with a fault."""
+    context = shared
+    if request.node.get_closest_marker("cpu"):
+        context = drv.Device(0).make_context()
+        context.pop()
+    with context:
+        yield context
+    if context is not shared:
+        context.detach()
 
 
 @pytest.fixture

@@ -287,7 +287,7 @@ def check_copy_to_another_device(context, other, allocate):
 
 
 @contextlib.contextmanager
-def two_contexts():
+def made_contexts():
     drv.init()
     context, other = drv.Device(0).retain_primary_context(), drv.Device(0).make_context()
     drv.Context.pop()
@@ -297,36 +297,50 @@ def two_contexts():
         other.detach()
 
 
+@pytest.fixture(scope="module")
+def contexts():
+    with made_contexts() as made:
+        for context in made:
+            with context:
+                kernel("first")
+        yield made
+
+
+@pytest.fixture
+def two_contexts(contexts):
+    """The primary context, and another one; what their work has used is released after the test."""
+    yield contexts
+    for context in contexts:
+        with context:
+            context.synchronize()
+
+
 POOLS = [drv.DeviceMemoryPool, drv.ManagedMemoryPool, drv.StreamOrderedMemoryPool]
 
 
 @pytest.mark.parametrize("name", CALCULATIONS)
-def test_two_contexts_of_a_device(name):
-    with two_contexts() as (context, other):
-        with context:
-            allocate = drv.DeviceMemoryPool().allocate
-        check_one(context, other, allocate, name)
-        check_one(context, other, drv.mem_alloc, name)
+def test_two_contexts_of_a_device(two_contexts, name):
+    with two_contexts[0]:
+        allocate = drv.DeviceMemoryPool().allocate
+    check_one(*two_contexts, allocate, name)
+    check_one(*two_contexts, drv.mem_alloc, name)
 
 
 @pytest.mark.parametrize("kind", POOLS)
-def test_pools_of_two_contexts(kind):
-    with two_contexts() as (context, other):
-        with context:
-            allocate = kind().allocate
-        check_reuse(context, other, allocate)
-        check_memory_of_the_other(context, other, allocate)
-        check_streams_that_follow(context, other, allocate)
-        del allocate
+def test_pools_of_two_contexts(two_contexts, kind):
+    with two_contexts[0]:
+        allocate = kind().allocate
+    check_reuse(*two_contexts, allocate)
+    check_memory_of_the_other(*two_contexts, allocate)
+    check_streams_that_follow(*two_contexts, allocate)
 
 
-def test_a_third_context():
-    with two_contexts() as (context, other):
-        third = drv.Device(0).make_context()
-        drv.Context.pop()
-        with context:
-            check_a_third_context(context, other, third, drv.DeviceMemoryPool().allocate)
-        third.detach()
+def test_a_third_context(two_contexts):
+    third = drv.Device(0).make_context()
+    drv.Context.pop()
+    with two_contexts[0]:
+        check_a_third_context(*two_contexts, third, drv.DeviceMemoryPool().allocate)
+    third.detach()
 
 
 def check_on_two_devices(kind):
@@ -356,7 +370,7 @@ def test_two_devices(on_two_devices, kind):
 
 def check_copies_to_another_device():
     drv.Context.pop()
-    with two_contexts() as (context, other):
+    with made_contexts() as (context, other):
         for allocate in None, drv.mem_alloc:
             check_copy_to_another_device(context, other, allocate)
     drv.Device(0).retain_primary_context().push()
