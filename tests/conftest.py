@@ -49,10 +49,15 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "nvcc" in getattr(item, "fixturenames", ()):
             item.add_marker("nvcc")
-    # A GPU makes one context at a time, whatever the number of processes: files whose tests make many, which
-    # are in few folders, are spread over the run.
+    # First what runs one at a time and takes minutes. Then files in an order that spreads those whose tests
+    # make many contexts, which are in few folders: a GPU makes one at a time for all processes.
     if os.environ.get("PYCUDA_DEVICE") == "gpu":
-        items.sort(key=lambda item: zlib.crc32(item.location[0].encode()))
+        items.sort(
+            key=lambda item: (
+                "alone" not in getattr(item, "fixturenames", ()),
+                zlib.crc32(item.location[0].encode()),
+            )
+        )
 
 
 def pytest_collection_finish(session):

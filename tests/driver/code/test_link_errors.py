@@ -104,26 +104,38 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("primary_context")
-@pytest.mark.parametrize("name", CASES)
-def test_the_driver(name):
-    """The driver's linker reports the error of a case, at the call that a GPU's linker reports it at."""
-    texts, says = CASES[name]
+def link(texts):
+    """Links the texts. Returns None, or the error's name, routine and message and what the linker logged."""
     logs = []
     linker = drv.Linker(lambda *log: logs.append(log))
-    data = [(HEADER + text).encode() for text in texts]
-    for number, text in enumerate(data[:-1]):
-        linker.add_data(text, drv.jit_input_type.PTX, f"part{number}.o")
-    if says is None:
-        linker.add_data(data[-1], drv.jit_input_type.PTX, f"part{len(data) - 1}.o")
+    try:
+        for number, text in enumerate(texts):
+            linker.add_data((HEADER + text).encode(), drv.jit_input_type.PTX, f"part{number}.o")
         linker.link_module()
-        return
-    with pytest.raises(drv.Error) as caught:
-        linker.add_data(data[-1], drv.jit_input_type.PTX, f"part{len(data) - 1}.o")
-        linker.link_module()
-    assert caught.value.name == "CUDA_ERROR_INVALID_SOURCE"
-    assert caught.value.routine == ("cuLinkComplete" if says.startswith("Undefined") else "cuLinkAddData")
-    assert says in str(caught.value) and says in logs[0][2]
+    except drv.Error as error:
+        return error.name, error.routine, str(error), logs[0][2]
+    return None
+
+
+def check_the_driver():
+    wrong = {}
+    for name, (texts, says) in CASES.items():
+        found = link(texts)
+        if says is None:
+            right = found is None
+        else:
+            routine = "cuLinkComplete" if says.startswith("Undefined") else "cuLinkAddData"
+            right = found and found[:2] == ("CUDA_ERROR_INVALID_SOURCE", routine)
+            right = right and says in found[2] and says in found[3]
+        if not right:
+            wrong[name] = found
+    assert not wrong, wrong
+
+
+def test_the_driver(at_capability):
+    """The driver's linker reports the error of each case, at the call that a GPU's linker reports it at. In a
+    process of its own: in one that had run many other tests, a GPU's (580.159) gave CUDA_ERROR_UNKNOWN."""
+    at_capability((7, 5), check_the_driver)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -88,7 +88,7 @@ def shared():
 
 @pytest.fixture
 def context(request, shared):
-    """The context of all tests; for one that only the CPU device can serve a new one: it ends with a fault."""
+    """The context of all tests; a new one for what only the CPU device can serve: it ends in a fault."""
     context = shared
     if request.node.get_closest_marker("cpu"):
         context = drv.Device(0).make_context()

@@ -20,7 +20,7 @@ CREATED = {
     "ones": lambda: da.ones((5, 4), chunks=2),
     "ones_0d": lambda: da.ones(()),
     "zeros": lambda: da.zeros(5, dtype="i2"),
-    "empty": lambda: da.empty((3, 3), dtype="f4") * 0,
+    "empty": lambda: da.empty((3, 3), dtype="i4") * 0,
     "full": lambda: da.full((5, 4), 3, chunks=2),
     "arange": lambda: da.arange(1, 10, 2, chunks=3),
     "arange_like": lambda: da.arange(4, dtype="f4", like=da.ones(3)),
