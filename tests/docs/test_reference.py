@@ -56,10 +56,13 @@ def test_each_operator_is_in_the_table():
     """The table of operators has each one of GPUArray; __add__ stands for __radd__ and __iadd__ as well."""
     from pycuda.gpuarray import GPUArray
 
+    class Empty:
+        """Has the names that CPython gives to every class."""
+
     table = set(re.findall(r"__\w+__", (DOCS / "reference" / "gpuarray.md").read_text()))
-    plain = {name for name in vars(GPUArray) if name.startswith("__") and not hasattr(object, name)}
+    plain = {name for name in vars(GPUArray) if name.startswith("__") and not hasattr(Empty, name)}
     plain = {re.sub(r"^__[ri](?=\w+__$)", "__", name) if name not in table else name for name in plain}
-    others = {"__array__", "__array_priority__", "__delitem__", "__dict__", "__dlpack_c_exchange_api__"}
+    others = {"__array__", "__array_priority__", "__delitem__", "__dlpack_c_exchange_api__"}
     assert plain - table - others == set()
 
 

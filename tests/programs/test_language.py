@@ -365,7 +365,8 @@ def test_tiles_of_threads(programs):
 def cooperative(function, blocks, threads, *args):
     """Launches a cooperative grid, by a direct call of the driver in use."""
     driver = ctypes.CDLL(devices.driver_library())
-    pointers = (ctypes.c_void_p * len(args))(*(arg.ctypes.data for arg in map(np.atleast_1d, args)))
+    arrays = [np.atleast_1d(arg) for arg in args]
+    pointers = (ctypes.c_void_p * len(args))(*(array.ctypes.data for array in arrays))
     status = driver.cuLaunchCooperativeKernel(
         ctypes.c_void_p(function.handle), blocks, 1, 1, threads, 1, 1, 0, ctypes.c_void_p(0), pointers
     )
