@@ -191,8 +191,8 @@ DOCS_NEED = sphinx furo numpydoc myst-parser sphinx-copybutton
 # By the environment of the tests: kernels that they have compiled are found.
 docs: install ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q $(DOCS_NEED)
-	PYCUDA_DEVICE=cpu PYCUDA_CACHE_DIR=$(PYCUDA_TEST_CACHE) $(PLAIN_PYTHON) -m sphinx -q -E -W --keep-going \
-	  -b html docs docs/_build
+	PYCUDA_DEVICE=cpu PYCUDA_CACHE_DIR=$(PYCUDA_TEST_CACHE) $(PLAIN_PYTHON) $(BIN)/sphinx-build -q -E -W \
+	  --keep-going -b html docs docs/_build
 
 gallery: setup ## run the examples of the gallery and keep their pictures in docs/pictures/gallery
 	$(BIN)/python -m pip install -q matplotlib
