@@ -188,10 +188,6 @@ def test_a_signal_ends_the_wait(program, wait):
     assert it.end()[0] == 0
 
 
-# Hides two functions that a GPU's driver lacks; without them a call polls what it waits for.
-POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetTimeout,cuPycudaCancel"}
-
-
 @pytest.mark.parametrize(
     "wait",
     ["context", "stream", "default stream", "event", "htod", "get", "set", "to_device", "time_kernel"]
@@ -199,7 +195,7 @@ POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetTimeout,cuPycudaCancel"}
 )
 def test_a_signal_ends_the_wait_where_kernels_go_on(program, wait):
     """The kernel is still running afterwards, as on a GPU."""
-    it = program(WAIT.format(wait=WAITS[wait]), **POLLING)
+    it = program(WAIT.format(wait=WAITS[wait]), **devices.POLLING)
     assert it.interrupted() < 0.5
     assert it.end()[0] == 0
 

@@ -1,14 +1,15 @@
 """Fills and copies within the device, on the default stream: they are queued, and the program goes on."""
 
 import pytest
+from devices import POLLING
 
-# Hides two functions that a GPU's driver lacks; without them a call polls what it waits for.
-DRIVERS = {"as it is": {}, "polling": {"PYCUDA_FAULT_HIDES": "cuPycudaSetTimeout,cuPycudaCancel"}}
+DRIVERS = {"as it is": {}, "polling": POLLING}
 PROGRAM = '''
 import threading
 import numpy as np
 import pycuda.autoinit
 import pycuda.driver as drv
+from devices import on_cpu_device
 from pycuda import gpuarray
 
 host = np.arange(1024, dtype=np.uint8)
@@ -46,7 +47,7 @@ COPIES = {
     "3D": shaped(drv.Memcpy3D, src_device=one, dst_device=two),
 }
 # The CPU device makes a copy before the call returns.
-CALLS = FILLS if "CPU device" in drv.Device(0).name() else FILLS | COPIES
+CALLS = FILLS if on_cpu_device() else FILLS | COPIES
 for call in CALLS.values():  # a GPU loads code for some
     call()
 

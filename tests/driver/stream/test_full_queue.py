@@ -2,6 +2,7 @@
 them and waits itself (ext/base/launch_queue.h). What the counting costs, and what it must not disturb."""
 
 import pytest
+from devices import POLLING
 
 # hold() keeps a stream busy until flag[0] = 1; launch(times) launches a kernel that counts; total() returns
 # the count and resets it; calls(name) is the number of driver calls so far. A deadlock ends the program after
@@ -62,8 +63,6 @@ PTX = b".version 7.0\\n.target sm_50\\n.address_size 64\\n.visible .entry k() { 
 total(), total()
 '''
 COUNTED = {"PYCUDA_FAULT_CALL": "0"}  # driver calls are counted, none fails
-# Hides two functions that a GPU's driver lacks; without them a call polls what it waits for.
-POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetTimeout,cuPycudaCancel"}
 
 
 def test_launches_that_are_waited_for_record_and_query_no_event(run_python):

@@ -23,7 +23,8 @@ SIZES = pytest.mark.parametrize("size", [BEYOND_31, BEYOND_32])
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path_factory):
-    """Holds a lock during the test: two of these tests at once would need more memory than a GPU has."""
+    """Holds a lock during the test: two of these tests at once would need more memory than a GPU has.
+    tests/conftest.py has tests with this fixture run first."""
     with open(tmp_path_factory.getbasetemp().parent / "huge.lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         if drv.mem_get_info()[0] < 5 * BEYOND_32:
