@@ -49,15 +49,18 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "nvcc" in getattr(item, "fixturenames", ()):
             item.add_marker("nvcc")
-    # First what runs one at a time and takes minutes. Then files in an order that spreads those whose tests
-    # make many contexts, which are in few folders: a GPU makes one at a time for all processes.
     if os.environ.get("PYCUDA_DEVICE") == "gpu":
-        items.sort(
-            key=lambda item: (
-                "alone" not in getattr(item, "fixturenames", ()),
-                zlib.crc32(item.location[0].encode()),
-            )
-        )
+        items.sort(key=_place_on_a_gpu)
+
+
+def _place_on_a_gpu(item):
+    """First what runs one at a time and takes minutes, then the longest tests. Then files in an order that
+    spreads those whose tests make many contexts, which are in few folders: a GPU makes one at a time for all
+    processes.
+    """
+    runs_with_others = "alone" not in getattr(item, "fixturenames", ())
+    name = item.location[0]
+    return runs_with_others, not name.startswith("tests/faults/"), zlib.crc32(name.encode())
 
 
 def pytest_collection_finish(session):

@@ -8,24 +8,63 @@ import sys
 from pathlib import Path
 
 import pytest
-from devices import needs_library
+from devices import needs_library, on_cpu_device
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [path for path in sorted(DOCS.rglob("*.md")) if "_build" not in path.parts]
 # Groups: a program, and the output that the page shows after it.
 BLOCKS = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.S)
+BLOCKS_OF = {path.relative_to(DOCS).as_posix(): BLOCKS.findall(path.read_text()) for path in PAGES}
+# What such a program needs is checked, it starts processes or threads, or leaves contexts to its end.
+ALONE = re.compile(
+    r"multiprocessing|scipy|dask|distributed|np\.fft|skcuda|thread|make_context|torch|cupy|environ"
+)
+
+
+def runs_alone(program):
+    """Each does on the CPU device, so that none depends on another. On a GPU most of a process's time goes
+    into its context: there the others of a page share one."""
+    return on_cpu_device() or ALONE.search(program)
+
+
+TOGETHER = {
+    page: [block for block in blocks if not runs_alone(block[0])] for page, blocks in BLOCKS_OF.items()
+}
 PROGRAMS = [
-    pytest.param(*found, id=f"{path.relative_to(DOCS).as_posix()}-{number}")
-    for path in PAGES
-    for number, found in enumerate(BLOCKS.findall(path.read_text()))
+    pytest.param(*block, id=f"{page}-{number}")
+    for page, blocks in BLOCKS_OF.items()
+    for number, block in enumerate(blocks)
+    if runs_alone(block[0])
 ]
+NEXT = "the next program of the page"
 # Pages with parts of programs, and the tests that run them.
 PARTS = {
     "opengl.md": "tests/gl/test_gl.py",
     "guide/faults.md": "tests/docs/test_docs.py",
     "dask.md": "tests/gpuarray/interop/test_distributed.py",
 }
+
+
+# Programs must not import the folders of tests as packages. They may import skcuda. Processes that a program
+# starts by multiprocessing run these lines once more.
+PATHS = f"""
+import sys
+sys.path = [each for each in sys.path if each != {str(ROOT / "tests")!r}] + [{str(ROOT / "skcuda")!r}]
+"""
+
+
+def is_as_shown(shown, printed):
+    return not shown or doctest.OutputChecker().check_output(shown.strip(), printed.strip(), doctest.ELLIPSIS)
+
+
+def run(run_program, program):
+    """What the program prints."""
+    done = run_program(program)
+    if "LibraryNotFound" in done.stderr:
+        pytest.skip(done.stderr.strip().rpartition("\n")[2])
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("program, output", PROGRAMS)
@@ -38,16 +77,25 @@ def test_a_program_runs_and_prints_what_the_page_says(run_program, program, outp
             pytest.skip(f"{package} is not installed")
     if "np.fft." in program:
         needs_library("cufft")
-    # Programs must not import the folders of tests as packages. They may import skcuda.
-    # Processes that a program starts by multiprocessing run these lines once more.
-    tests, skcuda = str(ROOT / "tests"), str(ROOT / "skcuda")
-    paths = f"sys.path = [each for each in sys.path if each != {tests!r}] + [{skcuda!r}]"
-    done = run_program(f"import sys; {paths}\n{program}")
-    if "LibraryNotFound" in done.stderr:
-        pytest.skip(done.stderr.strip().rpartition("\n")[2])
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    if output:
-        assert doctest.OutputChecker().check_output(output.strip(), done.stdout.strip(), doctest.ELLIPSIS)
+    printed = run(run_program, f"{PATHS}\n{program}")
+    assert is_as_shown(output, printed)
+
+
+@pytest.mark.parametrize("page", [page for page, blocks in TOGETHER.items() if blocks])
+def test_programs_of_a_page(run_program, page):
+    """In one process, each with names of its own."""
+    printed = run(
+        run_program,
+        f"""
+{PATHS}
+for text in {[program for program, _ in TOGETHER[page]]!r}:
+    exec(compile(text, {page!r}, "exec"), {{"__name__": "__main__"}})
+    print({NEXT!r}, flush=True)
+""",
+    ).split(f"{NEXT}\n")
+    assert len(printed) == len(TOGETHER[page]) + 1
+    for (_, shown), text in zip(TOGETHER[page], printed, strict=False):
+        assert is_as_shown(shown, text)
 
 
 def test_a_page_with_parts_of_programs_has_a_test_that_names_it():

@@ -3,11 +3,12 @@
 import doctest
 import importlib.util
 import inspect
+import re
 import sys
 from pathlib import Path
 
 import pytest
-from devices import needs_cudadevrt, needs_library
+from devices import needs_cudadevrt, needs_library, on_cpu_device
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -24,23 +25,40 @@ def load(name):
 public = load("public")
 programs = load("programs")
 vendor = load("vendor")
-EXAMPLES = [
-    pytest.param(text, id=names[0].removeprefix("pycuda."))
-    for names, text in programs.examples()
-    if not programs.is_session(text)
+EXAMPLES = [(names[0], text) for names, text in programs.examples() if not programs.is_session(text)]
+# On the CPU device each, so that none depends on another. On a GPU, where most of a process's time goes into
+# its context, those whose needs are checked and those that start processes, which import the program's file.
+ALONE = [
+    example
+    for example in EXAMPLES
+    if on_cpu_device() or re.search(r"fft\.|cudadevrt|multiprocessing", example[1])
 ]
+TOGETHER = [example for example in EXAMPLES if example not in ALONE]
+BATCHES = 8
 SESSIONS = sorted((DOCS / "examples").glob("*.pycon"))
 # Sessions that need what a test of their subject makes, and that test.
 ELSEWHERE = {"opengl": "tests/gl/test_gl.py", "nccl": "tests/nccl/test_examples.py"}
 
 
-@pytest.mark.parametrize("program", EXAMPLES)
-def test_an_example_runs(run_program, program):
+@pytest.mark.parametrize("name, program", ALONE, ids=[name for name, _ in ALONE])
+def test_an_example_runs_alone(run_program, name, program):
     if "fft." in program:
         needs_library("cufft")
     if "cudadevrt" in program:
         needs_cudadevrt()
     done = run_program(program)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("batch", range(BATCHES if TOGETHER else 0))
+def test_examples_run(run_program, batch):
+    """Many in one process, each with names of its own."""
+    done = run_program(
+        f"""
+for name, text in {TOGETHER[batch::BATCHES]!r}:
+    exec(compile(text, name, "exec"), {{"__name__": "__main__"}})
+"""
+    )
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
