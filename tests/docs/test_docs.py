@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from devices import needs_library, on_cpu_device
+from joined import joined, outputs
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -28,16 +29,19 @@ def runs_alone(program):
     return on_cpu_device() or ALONE.search(program)
 
 
-TOGETHER = {
-    page: [block for block in blocks if not runs_alone(block[0])] for page, blocks in BLOCKS_OF.items()
-}
-PROGRAMS = [
-    pytest.param(*block, id=f"{page}-{number}")
-    for page, blocks in BLOCKS_OF.items()
-    for number, block in enumerate(blocks)
-    if runs_alone(block[0])
-]
-NEXT = "the next program of the page"
+def groups():
+    """The programs with their outputs that run in one process."""
+    for page, blocks in BLOCKS_OF.items():
+        alone = [runs_alone(program) for program, _ in blocks]
+        for number, block in enumerate(blocks):
+            if alone[number]:
+                yield pytest.param([block], id=f"{page}-{number}")
+        if not all(alone):
+            yield pytest.param(
+                [block for block, is_alone in zip(blocks, alone, strict=True) if not is_alone], id=page
+            )
+
+
 # Pages with parts of programs, and the tests that run them.
 PARTS = {
     "opengl.md": "tests/gl/test_gl.py",
@@ -46,56 +50,28 @@ PARTS = {
 }
 
 
-# Programs must not import the folders of tests as packages. They may import skcuda. Processes that a program
-# starts by multiprocessing run these lines once more.
-PATHS = f"""
-import sys
-sys.path = [each for each in sys.path if each != {str(ROOT / "tests")!r}] + [{str(ROOT / "skcuda")!r}]
-"""
-
-
-def is_as_shown(shown, printed):
-    return not shown or doctest.OutputChecker().check_output(shown.strip(), printed.strip(), doctest.ELLIPSIS)
-
-
-def run(run_program, program):
-    """What the program prints."""
-    done = run_program(program)
-    if "LibraryNotFound" in done.stderr:
-        pytest.skip(done.stderr.strip().rpartition("\n")[2])
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    return done.stdout
-
-
-@pytest.mark.parametrize("program, output", PROGRAMS)
-def test_a_program_runs_and_prints_what_the_page_says(run_program, program, output):
+@pytest.mark.parametrize("blocks", list(groups()))
+def test_programs_run_and_print_what_the_page_says(run_program, blocks):
+    programs = [program for program, _ in blocks]
     for package in "scipy", "dask", "distributed":
         if (
-            re.search(rf"^(import|from) {package}\b", program, re.M)
+            any(re.search(rf"^(import|from) {package}\b", program, re.M) for program in programs)
             and importlib.util.find_spec(package) is None
         ):
             pytest.skip(f"{package} is not installed")
-    if "np.fft." in program:
+    if any("np.fft." in program for program in programs):
         needs_library("cufft")
-    printed = run(run_program, f"{PATHS}\n{program}")
-    assert is_as_shown(output, printed)
-
-
-@pytest.mark.parametrize("page", [page for page, blocks in TOGETHER.items() if blocks])
-def test_programs_of_a_page(run_program, page):
-    """In one process, each with names of its own."""
-    printed = run(
-        run_program,
-        f"""
-{PATHS}
-for text in {[program for program, _ in TOGETHER[page]]!r}:
-    exec(compile(text, {page!r}, "exec"), {{"__name__": "__main__"}})
-    print({NEXT!r}, flush=True)
-""",
-    ).split(f"{NEXT}\n")
-    assert len(printed) == len(TOGETHER[page]) + 1
-    for (_, shown), text in zip(TOGETHER[page], printed, strict=False):
-        assert is_as_shown(shown, text)
+    # Programs must not import the folders of tests as packages. They may import skcuda.
+    # Processes that a program starts by multiprocessing run these lines once more.
+    tests, skcuda = str(ROOT / "tests"), str(ROOT / "skcuda")
+    paths = f"sys.path = [each for each in sys.path if each != {tests!r}] + [{skcuda!r}]"
+    done = run_program(f"import sys; {paths}\n{joined(programs)}")
+    if "LibraryNotFound" in done.stderr:
+        pytest.skip(done.stderr.strip().rpartition("\n")[2])
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    for (_, shown), printed in zip(blocks, outputs(done.stdout), strict=True):
+        if shown:
+            assert doctest.OutputChecker().check_output(shown.strip(), printed.strip(), doctest.ELLIPSIS)
 
 
 def test_a_page_with_parts_of_programs_has_a_test_that_names_it():

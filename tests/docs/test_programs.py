@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from devices import needs_cudadevrt, needs_library, on_cpu_device
+from joined import joined
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -26,39 +27,35 @@ public = load("public")
 programs = load("programs")
 vendor = load("vendor")
 EXAMPLES = [(names[0], text) for names, text in programs.examples() if not programs.is_session(text)]
-# On the CPU device each, so that none depends on another. On a GPU, where most of a process's time goes into
-# its context, those whose needs are checked and those that start processes, which import the program's file.
-ALONE = [
-    example
-    for example in EXAMPLES
-    if on_cpu_device() or re.search(r"fft\.|cudadevrt|multiprocessing", example[1])
-]
-TOGETHER = [example for example in EXAMPLES if example not in ALONE]
-BATCHES = 8
+BATCHES = 8  # processes that share what need not run alone
 SESSIONS = sorted((DOCS / "examples").glob("*.pycon"))
 # Sessions that need what a test of their subject makes, and that test.
 ELSEWHERE = {"opengl": "tests/gl/test_gl.py", "nccl": "tests/nccl/test_examples.py"}
 
 
-@pytest.mark.parametrize("name, program", ALONE, ids=[name for name, _ in ALONE])
-def test_an_example_runs_alone(run_program, name, program):
-    if "fft." in program:
+def runs_alone(program):
+    """Each does on the CPU device, so that none depends on another; on a GPU those whose needs are checked,
+    and those that start processes."""
+    return on_cpu_device() or re.search(r"fft\.|cudadevrt|multiprocessing", program)
+
+
+def groups():
+    """The examples that run in one process."""
+    together = [example for example in EXAMPLES if not runs_alone(example[1])]
+    for example in EXAMPLES:
+        if example not in together:
+            yield pytest.param([example[1]], id=example[0].removeprefix("pycuda."))
+    for first in range(min(BATCHES, len(together))):
+        yield pytest.param([text for _, text in together[first::BATCHES]], id=f"batch {first}")
+
+
+@pytest.mark.parametrize("texts", list(groups()))
+def test_examples_run(run_program, texts):
+    if any("fft." in text for text in texts):
         needs_library("cufft")
-    if "cudadevrt" in program:
+    if any("cudadevrt" in text for text in texts):
         needs_cudadevrt()
-    done = run_program(program)
-    assert done.returncode == 0 and not done.stderr, done.stderr
-
-
-@pytest.mark.parametrize("batch", range(BATCHES if TOGETHER else 0))
-def test_examples_run(run_program, batch):
-    """Many in one process, each with names of its own."""
-    done = run_program(
-        f"""
-for name, text in {TOGETHER[batch::BATCHES]!r}:
-    exec(compile(text, name, "exec"), {{"__name__": "__main__"}})
-"""
-    )
+    done = run_program(joined(texts))
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
